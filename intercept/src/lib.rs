@@ -1,0 +1,1 @@
+//! Every MPI function as an interposed symbol, with one hook interface.

@@ -1,0 +1,1 @@
+//! MEL, the MPI_T Events Logger: what happens inside MPI's message queues.

@@ -1,0 +1,2 @@
+//! The `mel` command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The C interface over the events core.

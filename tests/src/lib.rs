@@ -1,0 +1,1 @@
+//! Whole-system tests: MPI programs run under MEL on every installed MPI.

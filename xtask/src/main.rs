@@ -1,0 +1,2 @@
+//! Development tasks: generating the MPI wrappers.
+fn main() {}
