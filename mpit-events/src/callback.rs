@@ -1,0 +1,80 @@
+//! The functions that a consumer hands in, in the shape in which the core calls them.
+
+use std::ffi::{c_int, c_void};
+
+use crate::instance::Instance;
+use crate::registration::Registration;
+
+/// The consumer's own pointer, handed back to its callbacks.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct UserData(pub *mut c_void);
+
+// SAFETY: the core never dereferences the pointer, it only hands it back; what it points to is the
+// consumer's affair, who has promised the thread safety of the level it registered for.
+unsafe impl Send for UserData {}
+// SAFETY: as above.
+unsafe impl Sync for UserData {}
+
+/// An event callback. The third argument is the level at which the event was raised
+/// ([`Safety`](crate::Safety) as an integer). The instance is valid until the function returns.
+pub type EventFn = unsafe extern "C" fn(*const Instance<'_>, Registration, c_int, *mut c_void);
+
+/// Called once, when a freed registration is no longer in use by anybody.
+pub type FreeFn = unsafe extern "C" fn(Registration, c_int, *mut c_void);
+
+/// Called with the number of dropped events, before the next event is delivered. The third argument
+/// is the source's index.
+pub type DroppedFn = unsafe extern "C" fn(i64, Registration, c_int, c_int, *mut c_void);
+
+/// An installed event callback.
+#[derive(Debug)]
+pub(crate) struct Callback {
+    pub(crate) function: EventFn,
+    pub(crate) user_data: UserData,
+    /// Frees the user data, where the core owns it (a Rust closure).
+    pub(crate) release: Option<unsafe fn(*mut c_void)>,
+}
+
+impl Callback {
+    /// A Rust closure as a callback: the core owns it.
+    pub(crate) fn of<F: Fn(&Instance<'_>) + Send + Sync + 'static>(closure: F) -> Self {
+        unsafe extern "C" fn call<F: Fn(&Instance<'_>)>(
+            instance: *const Instance<'_>,
+            _: Registration,
+            _: c_int,
+            closure: *mut c_void,
+        ) {
+            // SAFETY: the dispatcher passes a live instance, and the user data is the closure that
+            // this callback was made of, which lives until no raise section can call it.
+            let (closure, instance) = unsafe { (&*closure.cast::<F>(), &*instance) };
+            // A panic must not cross into the raising MPI function.
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| closure(instance)));
+        }
+        unsafe fn release<F>(closure: *mut c_void) {
+            // SAFETY: made by `Box::into_raw` below and released once, by `Drop`.
+            drop(unsafe { Box::from_raw(closure.cast::<F>()) });
+        }
+        Callback {
+            function: call::<F>,
+            user_data: UserData(Box::into_raw(Box::new(closure)).cast()),
+            release: Some(release::<F>),
+        }
+    }
+}
+
+impl Drop for Callback {
+    fn drop(&mut self) {
+        if let Some(release) = self.release {
+            // SAFETY: `release` belongs to `user_data`, and the callback is dropped once.
+            unsafe { release(self.user_data.0) };
+        }
+    }
+}
+
+/// An installed handler of dropped events.
+#[derive(Debug)]
+pub(crate) struct DroppedHandler {
+    pub(crate) function: DroppedFn,
+    pub(crate) user_data: UserData,
+}

@@ -1,0 +1,401 @@
+//! The core: the tables of types, sources, objects and registrations, and who may change them.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use crate::append_only::AppendOnly;
+use crate::callback::{Callback, DroppedFn, DroppedHandler, EventFn, FreeFn, UserData};
+use crate::dispatch::Raise;
+use crate::error::Error;
+use crate::event_type::{EventIndex, EventType, MAX_EVENT_TYPES};
+use crate::grace::{Grace, Retired};
+use crate::instance::Instance;
+use crate::object::{BindKind, List, Object, Token};
+use crate::registration::{Inner, MAX_REGISTRATIONS, Registration};
+use crate::safety::Safety;
+use crate::source::{Source, SourceIndex};
+
+const MAX_SOURCES: usize = 4096;
+
+/// The events engine. A process has one ([`core`]); tests make their own.
+///
+/// All methods are thread-safe. Those that change something take a short lock and may allocate, so
+/// they are not signal-safe; no callback ever runs under that lock.
+pub struct Core {
+    types: AppendOnly<EventType, MAX_EVENT_TYPES>,
+    sources: AppendOnly<Source, MAX_SOURCES>,
+    /// A bit for each event type that has a registration.
+    active: [AtomicU64; MAX_EVENT_TYPES / 64],
+    no_object: Arc<Object>,
+    grace: Grace,
+    tables: Mutex<Tables>,
+}
+
+#[derive(Default)]
+struct Tables {
+    objects: HashMap<(BindKind, Token), Arc<Object>>,
+    slots: Vec<Slot>,
+    vacant: Vec<usize>,
+    /// Live registrations of each event type.
+    listeners: HashMap<EventIndex, usize>,
+}
+
+#[derive(Default)]
+struct Slot {
+    generation: usize,
+    live: Option<Arc<Inner>>,
+}
+
+/// The core of this process.
+pub fn core() -> &'static Core {
+    static CORE: LazyLock<Core> = LazyLock::new(Core::new);
+    &CORE
+}
+
+impl Default for Core {
+    fn default() -> Self {
+        Core::new()
+    }
+}
+
+impl Core {
+    /// An empty core: no types, no sources.
+    pub fn new() -> Self {
+        Core {
+            types: AppendOnly::new(),
+            sources: AppendOnly::new(),
+            active: [const { AtomicU64::new(0) }; MAX_EVENT_TYPES / 64],
+            no_object: Object::new(BindKind::None, Token(0)),
+            grace: Grace::new(),
+            tables: Mutex::default(),
+        }
+    }
+
+    // Types and sources.
+
+    /// Adds an event type. A name that exists already gives the existing type's index.
+    ///
+    /// # Errors
+    /// [`Error::OutOfHandles`] when there are [`MAX_EVENT_TYPES`] already.
+    pub fn add_type(&self, event_type: EventType) -> Result<EventIndex, Error> {
+        let _writer = self.tables();
+        if let Ok(known) = self.type_by_name(&event_type.name) {
+            return Ok(known);
+        }
+        let index = self.types.push(event_type).map_err(|_| Error::OutOfHandles)?;
+        Ok(EventIndex(index as u16))
+    }
+
+    /// Adds a source. When there are too many, the last one's index is given again: its events
+    /// then share that source.
+    pub fn add_source(&self, source: Source) -> SourceIndex {
+        let _writer = self.tables();
+        let index = self.sources.push(source).unwrap_or(MAX_SOURCES - 1);
+        SourceIndex(index as u16)
+    }
+
+    /// The number of event types (`MPI_T_event_get_num`).
+    pub fn num_types(&self) -> usize {
+        self.types.len()
+    }
+
+    /// The number of sources (`MPI_T_source_get_num`).
+    pub fn num_sources(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// The event type with this number, as a typed index.
+    ///
+    /// # Errors
+    /// [`Error::InvalidIndex`] outside `0..num_types()`.
+    pub fn event_index(&self, number: i64) -> Result<EventIndex, Error> {
+        let known = usize::try_from(number).is_ok_and(|number| number < self.types.len());
+        if known { Ok(EventIndex(number as u16)) } else { Err(Error::InvalidIndex) }
+    }
+
+    /// The source with this number, as a typed index.
+    ///
+    /// # Errors
+    /// [`Error::InvalidIndex`] outside `0..num_sources()`.
+    pub fn source_index(&self, number: i64) -> Result<SourceIndex, Error> {
+        let known = usize::try_from(number).is_ok_and(|number| number < self.sources.len());
+        if known { Ok(SourceIndex(number as u16)) } else { Err(Error::InvalidIndex) }
+    }
+
+    /// The description of an event type.
+    #[inline]
+    pub fn event_type(&self, event: EventIndex) -> Option<&EventType> {
+        self.types.get(event.get())
+    }
+
+    /// All event types with their indices, in order.
+    pub fn event_types(&self) -> impl Iterator<Item = (EventIndex, &EventType)> {
+        self.types.iter().enumerate().map(|(index, event_type)| (EventIndex(index as u16), event_type))
+    }
+
+    /// The description of a source.
+    #[inline]
+    pub fn source(&self, source: SourceIndex) -> Option<&Source> {
+        self.sources.get(source.get())
+    }
+
+    /// All sources with their indices, in order.
+    pub fn sources(&self) -> impl Iterator<Item = (SourceIndex, &Source)> {
+        self.sources.iter().enumerate().map(|(index, source)| (SourceIndex(index as u16), source))
+    }
+
+    /// The index of the event type of this name; the prototype's exported form, with `ompi_` in
+    /// front, is understood too.
+    ///
+    /// # Errors
+    /// [`Error::InvalidName`] when there is none.
+    pub fn type_by_name(&self, name: &str) -> Result<EventIndex, Error> {
+        let short = name.strip_prefix("ompi_").unwrap_or(name);
+        self.event_types()
+            .find(|(_, event_type)| event_type.name == name || event_type.name == short)
+            .map(|(index, _)| index)
+            .ok_or(Error::InvalidName)
+    }
+
+    // Objects.
+
+    /// The object of events that are bound to none.
+    pub fn no_object(&self) -> Arc<Object> {
+        self.no_object.clone()
+    }
+
+    /// The object with this identity, made on first use.
+    pub fn bind(&self, kind: BindKind, token: Token) -> Arc<Object> {
+        self.tables().objects.entry((kind, token)).or_insert_with(|| Object::new(kind, token)).clone()
+    }
+
+    /// The object is no more. Registrations on it stay valid and silent; the same token may come
+    /// back as another object.
+    pub fn unbind(&self, object: &Arc<Object>) {
+        let mut tables = self.tables();
+        let key = (object.kind, object.token);
+        if tables.objects.get(&key).is_some_and(|known| Arc::ptr_eq(known, object)) {
+            tables.objects.remove(&key);
+        }
+    }
+
+    // Registrations.
+
+    /// Registers for an event type and, where the type is bound to a kind of object, one object.
+    ///
+    /// # Errors
+    /// [`Error::InvalidIndex`], [`Error::ObjectNeeded`], or [`Error::OutOfHandles`].
+    pub fn alloc(&self, event: EventIndex, token: Option<Token>) -> Result<Registration, Error> {
+        let kind = self.event_type(event).ok_or(Error::InvalidIndex)?.bind;
+        let object = match (kind, token) {
+            (BindKind::None, _) => self.no_object(),
+            (_, None) => return Err(Error::ObjectNeeded),
+            (kind, Some(token)) => self.bind(kind, token),
+        };
+        let mut tables = self.tables();
+        let index = match tables.vacant.pop() {
+            Some(index) => index,
+            None if tables.slots.len() >= MAX_REGISTRATIONS => return Err(Error::OutOfHandles),
+            None => {
+                tables.slots.push(Slot::default());
+                tables.slots.len() - 1
+            }
+        };
+        let slot = &mut tables.slots[index];
+        let handle = Registration::new(index, slot.generation);
+        let inner = Arc::new(Inner::new(handle, event, object));
+        slot.live = Some(inner.clone());
+        let old = self.publish(&inner.object, event, |list| list.push(inner.clone()));
+        *tables.listeners.entry(event).or_default() += 1;
+        self.active[event.get() / 64].fetch_or(1 << (event.get() % 64), Ordering::Release);
+        drop(tables);
+        self.retire(old);
+        Ok(handle)
+    }
+
+    /// Ends a registration. Its callbacks get no event that is raised after this; `free`, if given,
+    /// is called exactly once, when the last event in flight is through: in this call, or at the
+    /// end of the raise section that still uses the registration. Allowed in its own callback.
+    ///
+    /// # Errors
+    /// [`Error::InvalidHandle`] for a handle that is not live.
+    pub fn free(&self, handle: Registration, free: Option<(FreeFn, UserData)>) -> Result<(), Error> {
+        let mut tables = self.tables();
+        let slot = tables.slot(handle).ok_or(Error::InvalidHandle)?;
+        let inner = slot.live.take().ok_or(Error::InvalidHandle)?;
+        slot.generation = (slot.generation + 1) & (usize::MAX >> 22);
+        let (event, index) = (inner.event, handle.index().unwrap_or(0));
+        tables.vacant.push(index);
+        let old = self.publish(&inner.object, event, |list| list.retain(|other| other.handle != handle));
+        let listeners = tables.listeners.entry(event).or_default();
+        *listeners -= 1;
+        if *listeners == 0 {
+            self.active[event.get() / 64].fetch_and(!(1 << (event.get() % 64)), Ordering::Release);
+        }
+        drop(tables);
+        self.grace.retire(Box::new(Freed { inner, free }));
+        self.retire(old);
+        Ok(())
+    }
+
+    /// Installs, replaces or (with `None`) removes the callback of one safety level.
+    ///
+    /// # Safety
+    /// The function must be callable with `user_data` at that level for as long as the
+    /// registration lives.
+    ///
+    /// # Errors
+    /// [`Error::InvalidHandle`] for a handle that is not live.
+    pub unsafe fn set_callback_raw(
+        &self,
+        handle: Registration,
+        level: Safety,
+        callback: Option<(EventFn, UserData)>,
+    ) -> Result<(), Error> {
+        let callback = callback.map(|(function, user_data)| Callback { function, user_data, release: None });
+        self.install(handle, level, callback)
+    }
+
+    /// Installs or replaces the callback of one safety level by a closure, which the core owns.
+    /// A panic in it is contained.
+    ///
+    /// # Errors
+    /// [`Error::InvalidHandle`] for a handle that is not live.
+    pub fn set_callback<F>(&self, handle: Registration, level: Safety, callback: F) -> Result<(), Error>
+    where
+        F: Fn(&Instance<'_>) + Send + Sync + 'static,
+    {
+        self.install(handle, level, Some(Callback::of(callback)))
+    }
+
+    fn install(&self, handle: Registration, level: Safety, callback: Option<Callback>) -> Result<(), Error> {
+        let old = self.live(handle)?.set_callback(level, callback.map(Box::new));
+        self.retire(old);
+        Ok(())
+    }
+
+    /// Whether a callback is installed at exactly this level.
+    ///
+    /// # Errors
+    /// [`Error::InvalidHandle`] for a handle that is not live.
+    pub fn has_callback(&self, handle: Registration, level: Safety) -> Result<bool, Error> {
+        Ok(self.live(handle)?.has_callback(level))
+    }
+
+    /// Installs, replaces or (with `None`) removes the handler of dropped events; the count starts
+    /// at zero.
+    ///
+    /// # Safety
+    /// The function must be callable with `user_data`, at every level at which events are raised,
+    /// for as long as the registration lives.
+    ///
+    /// # Errors
+    /// [`Error::InvalidHandle`] for a handle that is not live.
+    pub unsafe fn set_dropped_handler(
+        &self,
+        handle: Registration,
+        handler: Option<(DroppedFn, UserData)>,
+    ) -> Result<(), Error> {
+        let handler = handler.map(|(function, user_data)| Box::new(DroppedHandler { function, user_data }));
+        let old = self.live(handle)?.set_dropped_handler(handler);
+        self.retire(old);
+        Ok(())
+    }
+
+    /// The events that a registration lost and that were not reported yet.
+    ///
+    /// # Errors
+    /// [`Error::InvalidHandle`] for a handle that is not live.
+    pub fn dropped(&self, handle: Registration) -> Result<u64, Error> {
+        Ok(self.live(handle)?.dropped())
+    }
+
+    // Raising.
+
+    /// Whether anybody listens to this event, on any object: one relaxed load. Thread-safe and
+    /// signal-safe.
+    #[inline(always)]
+    pub fn is_active(&self, event: EventIndex) -> bool {
+        self.active[event.get() / 64].load(Ordering::Relaxed) & (1 << (event.get() % 64)) != 0
+    }
+
+    /// Opens a section for raising events of `source` at `safety`. Signal-safe at
+    /// [`Safety::AsyncSignalSafe`], in threads that have raised an event before.
+    #[inline]
+    pub fn raise_section(&self, source: SourceIndex, safety: Safety) -> Raise<'_> {
+        let section = self.grace.enter(safety < Safety::AsyncSignalSafe);
+        let described = self.sources.get(source.get()).expect("a SourceIndex is made by add_source only");
+        Raise::new(self, described, source, safety, section)
+    }
+
+    // Helpers.
+
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn live(&self, handle: Registration) -> Result<Arc<Inner>, Error> {
+        self.tables().slot(handle).and_then(|slot| slot.live.clone()).ok_or(Error::InvalidHandle)
+    }
+
+    /// Publishes a changed copy of a list; called under the lock.
+    fn publish(
+        &self,
+        object: &Object,
+        event: EventIndex,
+        change: impl FnOnce(&mut Vec<Arc<Inner>>),
+    ) -> Option<Box<List>> {
+        let current = object.list(event);
+        // SAFETY: only `publish` replaces lists, and it runs under the lock of the tables, which
+        // the caller holds; so the current list is not retired while we read it.
+        let current = unsafe { current.as_ref() };
+        let mut registrations = current.map_or_else(Vec::new, |list| list.registrations.clone());
+        change(&mut registrations);
+        let list = (!registrations.is_empty()).then(|| Box::new(List { registrations }));
+        object.publish(event, list)
+    }
+
+    fn retire<T: Send + 'static>(&self, old: Option<Box<T>>) {
+        if let Some(old) = old {
+            self.grace.retire(Box::new(Replaced(old)));
+        }
+        self.grace.release();
+    }
+}
+
+impl Tables {
+    fn slot(&mut self, handle: Registration) -> Option<&mut Slot> {
+        let index = handle.index()?;
+        let slot = self.slots.get_mut(index)?;
+        (Registration::new(index, slot.generation) == handle).then_some(slot)
+    }
+}
+
+/// A list, callback or handler that was replaced: dropped at the end of its grace period.
+struct Replaced<T>(#[allow(dead_code, reason = "held for its Drop")] Box<T>);
+
+impl<T: Send> Retired for Replaced<T> {
+    fn release(self: Box<Self>) {}
+}
+
+/// A registration that was freed: its last drops are reported, then its owner is told.
+struct Freed {
+    inner: Arc<Inner>,
+    free: Option<(FreeFn, UserData)>,
+}
+
+impl Retired for Freed {
+    fn release(self: Box<Self>) {
+        if self.inner.dropped() != 0 {
+            self.inner.report_dropped(Safety::None, 0);
+        }
+        if let Some((free, UserData(user_data))) = self.free {
+            let user_data: *mut c_void = user_data;
+            // SAFETY: the consumer promised a function of this type in `free`; it is called once,
+            // because `Freed` is consumed here.
+            unsafe { free(self.inner.handle, Safety::None as i32, user_data) };
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Bound objects: what a registration listens to, as an opaque token.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::event_type::{EventIndex, MAX_EVENT_TYPES};
+use crate::registration::Inner;
+
+/// The kind of MPI object that an event type is bound to (`MPI_T_BIND_*`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the names are MPI's own")]
+pub enum BindKind {
+    None,
+    Comm,
+    Datatype,
+    Errhandler,
+    File,
+    Group,
+    Op,
+    Request,
+    Win,
+    Message,
+    Info,
+    Session,
+}
+
+/// The identity of an object, compared by value and never looked into.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Token(pub u64);
+
+/// The registrations of one event type on one object. Immutable: a change publishes a new list.
+#[derive(Debug)]
+pub(crate) struct List {
+    pub(crate) registrations: Vec<Arc<Inner>>,
+}
+
+/// An object that events happen to. Its producer keeps it for as long as the object lives
+/// ([`Core::bind`](crate::Core::bind)); each registration on it does so too.
+#[derive(Debug)]
+pub struct Object {
+    pub(crate) kind: BindKind,
+    pub(crate) token: Token,
+    lists: [AtomicPtr<List>; MAX_EVENT_TYPES],
+}
+
+impl Object {
+    pub(crate) fn new(kind: BindKind, token: Token) -> Arc<Self> {
+        let lists = [const { AtomicPtr::new(std::ptr::null_mut()) }; MAX_EVENT_TYPES];
+        Arc::new(Object { kind, token, lists })
+    }
+
+    /// The identity that the object was bound with.
+    pub fn token(&self) -> Token {
+        self.token
+    }
+
+    /// Whether anybody listens to this event on this object. Thread-safe and signal-safe.
+    #[inline]
+    pub fn is_active(&self, event: EventIndex) -> bool {
+        !self.lists[event.get()].load(Ordering::Relaxed).is_null()
+    }
+
+    /// The registrations of `event` on this object, to be read inside a raise section.
+    #[inline]
+    pub(crate) fn list(&self, event: EventIndex) -> *const List {
+        // SeqCst pairs with the swap below: a raise section that the grace period has not seen
+        // sees the new list.
+        self.lists[event.get()].load(Ordering::SeqCst)
+    }
+
+    /// Publishes a new list and returns the old one, which may still be read.
+    pub(crate) fn publish(&self, event: EventIndex, list: Option<Box<List>>) -> Option<Box<List>> {
+        let new = list.map_or(std::ptr::null_mut(), Box::into_raw);
+        let old = self.lists[event.get()].swap(new, Ordering::SeqCst);
+        // SAFETY: the pointer came from `Box::into_raw` in an earlier `publish`, and the swap gave
+        // it to us alone. The caller keeps the box until no raise section can still read it.
+        (!old.is_null()).then(|| unsafe { Box::from_raw(old) })
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        for list in &mut self.lists {
+            let list = *list.get_mut();
+            if !list.is_null() {
+                // SAFETY: we own the object alone, so nobody reads its lists; the pointer came
+                // from `Box::into_raw` in `publish`.
+                drop(unsafe { Box::from_raw(list) });
+            }
+        }
+    }
+}

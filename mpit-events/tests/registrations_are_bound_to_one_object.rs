@@ -1,0 +1,41 @@
+//! A registration hears of its own object only, and others are not drops.
+#![allow(missing_docs)]
+mod common;
+use common::{MockConsumer, MockSource};
+use mpit_events::{BindKind, Error, Token};
+
+#[test]
+fn only_the_bound_object_is_heard() {
+    let (mock, consumer) = (MockSource::new(), MockConsumer::default());
+    let (mine, other) = (mock.core.bind(BindKind::Comm, Token(1)), mock.core.bind(BindKind::Comm, Token(2)));
+    let handle = consumer.listen(&mock, mock.bound, Some(Token(1)));
+    mock.raise_on(&mine, 1);
+    mock.raise_on(&other, 2);
+    assert_eq!(consumer.told().len(), 1);
+    assert_eq!(mock.core.dropped(handle), Ok(0));
+}
+
+#[test]
+fn a_bound_type_needs_an_object() {
+    let mock = MockSource::new();
+    assert_eq!(mock.core.alloc(mock.bound, None), Err(Error::ObjectNeeded));
+}
+
+#[test]
+fn registering_may_come_before_the_object() {
+    let (mock, consumer) = (MockSource::new(), MockConsumer::default());
+    consumer.listen(&mock, mock.bound, Some(Token(7)));
+    mock.raise_on(&mock.core.bind(BindKind::Comm, Token(7)), 1);
+    assert_eq!(consumer.told().len(), 1);
+}
+
+#[test]
+fn a_token_that_comes_back_is_another_object() {
+    let (mock, consumer) = (MockSource::new(), MockConsumer::default());
+    let first = mock.core.bind(BindKind::Comm, Token(1));
+    let handle = consumer.listen(&mock, mock.bound, Some(Token(1)));
+    mock.core.unbind(&first);
+    mock.raise_on(&mock.core.bind(BindKind::Comm, Token(1)), 1);
+    assert!(consumer.told().is_empty());
+    mock.core.free(handle, None).unwrap();
+}
