@@ -1,1 +1,6 @@
-//! Producers of events: the twin of Open MPI's ob1 matching.
+//! Producers of MPI_T events.
+//!
+//! A source knows MPI calls (through `mpi-intercept`) and the events core; it never knows who
+//! consumes its events.
+
+pub mod shadow;

@@ -1,0 +1,744 @@
+//! The matching itself: posts, arrivals and completions, as ob1 does them.
+
+use mpit_events::Ticks;
+use rustc_hash::FxHashMap;
+
+use super::envelope::Envelope;
+use super::events::{Arrived, Event, Queued, Request, Searched, SearchedFor, Transferred, Unexpected};
+use super::peers::{Peer, Peers};
+use super::queues::{List, Slab};
+use super::receive::{Receive, ReceiveIndex, State};
+use super::sink::Sink;
+use super::truth::Truth;
+use super::{ANY_SOURCE, EAGER_LIMIT};
+
+/// A communicator of the twin; reused after [`Engine::remove_comm`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CommIndex(pub u32);
+
+/// How the real library completed a receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completion {
+    /// With a message (`MPI_SOURCE` and `MPI_TAG` of the status).
+    Message {
+        /// The rank that it came from.
+        source: i32,
+        /// Its tag.
+        tag: i32,
+    },
+    /// It was cancelled.
+    Cancelled,
+    /// It is complete, but the status tells nothing (an error).
+    Unknown,
+}
+
+/// Whether the twin's search for a probe found a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probed(pub Option<Envelope>);
+
+/// The result of posting a receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Posted {
+    /// Where the receive is kept.
+    pub receive: ReceiveIndex,
+    /// Whether an unexpected message matched at once.
+    pub matched: bool,
+}
+
+/// A message in the unexpected queue.
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    /// Its identity, as events tell it.
+    id: u64,
+    envelope: Envelope,
+}
+
+#[derive(Debug)]
+struct Comm {
+    context: u64,
+    peers: Peers,
+    /// Receives posted for any source.
+    wild: List,
+    /// The sender that the last search for any source ended with.
+    last_probed: i32,
+    /// Completed receives whose envelopes have not come, oldest first.
+    awaited: Vec<ReceiveIndex>,
+    live: bool,
+}
+
+/// Envelopes kept for communicators that this process has not made yet.
+const MAX_EARLY: usize = 1 << 16;
+
+/// Events that need the time of a search for an unexpected message.
+const AT_POST: u16 = mask(&[
+    Event::RequestActivate,
+    Event::SearchUnexpectedBegin,
+    Event::SearchUnexpectedEnd,
+    Event::PostedInsert,
+    Event::UnexRemove,
+    Event::TransferBegin,
+    Event::Transfer,
+    Event::TransferEnd,
+    Event::RequestComplete,
+]);
+/// Events that need the duration of a search for a posted receive.
+const AT_ARRIVAL: u16 = mask(&[Event::SearchPostedBegin, Event::SearchPostedEnd]);
+
+const fn mask(events: &[Event]) -> u16 {
+    let (mut bits, mut index) = (0, 0);
+    while index < events.len() {
+        bits |= 1 << events[index] as u8;
+        index += 1;
+    }
+    bits
+}
+
+/// The twin of one process. Plain data: one thread at a time (the caller's lock).
+#[derive(Debug)]
+pub struct Engine {
+    comms: Vec<Comm>,
+    contexts: FxHashMap<u64, CommIndex>,
+    /// The communicator that the last envelope was for.
+    recent: (u64, CommIndex),
+    receives: Slab<Receive>,
+    messages: Slab<Message>,
+    early: Vec<Envelope>,
+    truth: Truth,
+    /// The time of the last event: nothing in order is stamped before it.
+    last: Ticks,
+    order: u64,
+    identities: u64,
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Engine::new()
+    }
+}
+
+impl Engine {
+    /// A twin without communicators.
+    pub fn new() -> Self {
+        Engine {
+            comms: Vec::new(),
+            contexts: FxHashMap::default(),
+            recent: (u64::MAX, CommIndex(u32::MAX)),
+            receives: Slab::with_capacity(256),
+            messages: Slab::with_capacity(256),
+            early: Vec::new(),
+            truth: Truth::default(),
+            last: Ticks(0),
+            order: 0,
+            identities: 0,
+        }
+    }
+
+    /// The truth check's counts so far.
+    pub fn truth(&self) -> Truth {
+        self.truth
+    }
+
+    /// A new identity for a request or a queued message: never zero, never given twice.
+    #[inline]
+    pub fn identity(&mut self) -> u64 {
+        self.identities += 1;
+        self.identities
+    }
+
+    /// Messages in the unexpected queues.
+    pub fn unexpected_len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Adds a communicator, and takes in the envelopes that came for it already.
+    pub fn add_comm(&mut self, sink: &mut impl Sink, context: u64) -> CommIndex {
+        let comm = Comm {
+            context,
+            peers: Peers::default(),
+            wild: List::EMPTY,
+            last_probed: -1,
+            awaited: Vec::new(),
+            live: true,
+        };
+        let vacant = self.comms.iter().position(|comm| !comm.live && self.is_idle(comm));
+        let index = CommIndex(vacant.unwrap_or(self.comms.len()) as u32);
+        match vacant {
+            Some(place) => self.comms[place] = comm,
+            None => self.comms.push(comm),
+        }
+        self.contexts.insert(context, index);
+        let (mine, others) = self.early.drain(..).partition(|envelope| envelope.context == context);
+        self.early = others;
+        let mine: Vec<Envelope> = mine;
+        for envelope in mine {
+            let now = sink.now();
+            self.arrive(sink, envelope, now);
+        }
+        index
+    }
+
+    /// The application freed the communicator: it ends when its last receive is over.
+    pub fn remove_comm(&mut self, comm: CommIndex) {
+        let known = &mut self.comms[comm.0 as usize];
+        known.live = false;
+        self.contexts.remove(&known.context);
+        self.recent = (u64::MAX, CommIndex(u32::MAX));
+    }
+
+    fn is_idle(&self, comm: &Comm) -> bool {
+        let index = self.comms.iter().position(|other| std::ptr::eq(other, comm));
+        comm.wild.is_empty()
+            && comm.awaited.is_empty()
+            && comm.peers.are_idle()
+            && !self.receives.iter().any(|(_, receive)| Some(receive.comm.0 as usize) == index)
+    }
+
+    /// The application posts a receive: search the unexpected messages, else queue it.
+    #[inline]
+    pub fn post(&mut self, sink: &mut impl Sink, comm: CommIndex, request: u64, source: i32, tag: i32) -> Posted {
+        let timed = sink.wants_any(AT_POST);
+        let begin = if timed { self.advance(sink.now()) } else { self.last };
+        sink.emit(Event::RequestActivate, comm, begin, false, Request { request });
+        let queued = SearchedFor { request, source, tag };
+        sink.emit(Event::SearchUnexpectedBegin, comm, begin, false, queued);
+        let found = self.search_unexpected(comm, source, tag);
+        let end = if timed { self.advance(sink.now()) } else { self.last };
+        self.order += 1;
+        let receive = Receive { request, order: self.order, comm, source, tag, state: State::Posted };
+        let index = self.receives.insert(receive);
+        if let Some(place) = found {
+            let envelope = self.take_message(sink, comm, place, end);
+            sink.emit(Event::SearchUnexpectedEnd, comm, end, false, queued);
+            self.matched(sink, ReceiveIndex(index), envelope, end, false);
+            return Posted { receive: ReceiveIndex(index), matched: true };
+        }
+        sink.emit(Event::SearchUnexpectedEnd, comm, end, false, queued);
+        self.receives.append(posted_list(&mut self.comms, comm, source), index);
+        sink.emit(Event::PostedInsert, comm, end, false, Queued { request, source, tag });
+        Posted { receive: ReceiveIndex(index), matched: false }
+    }
+
+    /// The application probes: the same search, which takes nothing.
+    pub fn probe(&mut self, sink: &mut impl Sink, comm: CommIndex, request: u64, source: i32, tag: i32) -> Probed {
+        let begin = self.advance(sink.now());
+        let searched = SearchedFor { request, source, tag };
+        sink.emit(Event::SearchUnexpectedBegin, comm, begin, false, searched);
+        let found = self.search_unexpected(comm, source, tag);
+        let end = self.advance(sink.now());
+        sink.emit(Event::SearchUnexpectedEnd, comm, end, false, searched);
+        Probed(found.and_then(|place| self.messages.get(place)).map(|message| message.envelope))
+    }
+
+    /// An envelope came in. `seen` is when the process could first see it: the start of the MPI
+    /// call that made progress. The event's time is that, or the time of sending if it is later.
+    #[inline]
+    pub fn arrive(&mut self, sink: &mut impl Sink, envelope: Envelope, seen: Ticks) {
+        let Some(comm) = self.comm_of(&envelope) else {
+            if self.early.len() < MAX_EARLY {
+                self.early.push(envelope);
+            } else {
+                self.truth.dropped += 1;
+            }
+            return;
+        };
+        self.check_sequence(sink, comm, &envelope);
+        if !self.comms[comm.0 as usize].awaited.is_empty() && self.meet_awaited(sink, comm, envelope) {
+            return;
+        }
+        let begin = self.advance(envelope.sent.max(seen));
+        let Envelope { source, tag, sequence, .. } = envelope;
+        let context = self.comms[comm.0 as usize].context as u32;
+        sink.emit(Event::MessageArrived, comm, begin, false, Arrived { context, source, tag, sequence });
+        let searched = Searched { source, tag, sequence };
+        sink.emit(Event::SearchPostedBegin, comm, begin, false, searched);
+        let timed = sink.wants_any(AT_ARRIVAL);
+        let before = if timed { sink.now() } else { Ticks(0) };
+        let found = self.search_posted(comm, source, tag);
+        let end = if timed { self.advance(begin.plus(sink.now().since(before))) } else { begin };
+        match found {
+            Some(receive) => {
+                self.take_receive(sink, receive, end, false);
+                sink.emit(Event::SearchPostedEnd, comm, end, false, searched);
+                self.matched(sink, receive, envelope, end, false);
+            }
+            None => {
+                self.queue_message(sink, comm, envelope, end, None);
+                sink.emit(Event::SearchPostedEnd, comm, end, false, searched);
+            }
+        }
+    }
+
+    /// The real library completed a receive: compare, and follow it. Gives the envelope of the
+    /// message where the twin knows it. The receive is over.
+    #[inline]
+    pub fn complete(&mut self, sink: &mut impl Sink, index: ReceiveIndex, real: Completion) -> Option<Envelope> {
+        let receive = *self.receives.get(index.0)?;
+        if let (State::Matched(envelope), Completion::Message { source, tag }) = (receive.state, real)
+            && envelope.source == source
+            && envelope.tag == tag
+        {
+            self.truth.matched += 1;
+            self.finish(sink, index, envelope.bytes);
+            return Some(envelope);
+        }
+        self.complete_otherwise(sink, index, receive, real)
+    }
+
+    /// The receive was not matched with the message that it completed with.
+    #[cold]
+    #[inline(never)]
+    fn complete_otherwise(
+        &mut self,
+        sink: &mut impl Sink,
+        index: ReceiveIndex,
+        receive: Receive,
+        real: Completion,
+    ) -> Option<Envelope> {
+        let now = self.advance(sink.now());
+        match (receive.state, real) {
+            (State::Posted, Completion::Message { .. }) => self.unlink_receive(index),
+            (State::Posted, _) => self.take_receive(sink, index, now, false),
+            _ => {}
+        }
+        let real = match real {
+            Completion::Message { source, tag } => Some((source, tag)),
+            Completion::Cancelled | Completion::Unknown => None,
+        };
+        let Some((source, tag)) = real else {
+            if let State::Matched(envelope) = receive.state {
+                self.truth.rebound += 1;
+                self.set_state(index, State::Cancelled);
+                self.reinstate(sink, receive.comm, envelope, now);
+            }
+            let request = Request { request: receive.request };
+            if receive.state != State::Cancelled {
+                sink.emit(Event::Cancel, receive.comm, now, false, request);
+            }
+            sink.emit(Event::RequestComplete, receive.comm, now, false, request);
+            self.finish(sink, index, 0);
+            return None;
+        };
+        let claimed = self.claim(sink, receive.comm, source, tag, index, now);
+        if receive.state == State::Posted && claimed.is_some() {
+            self.emit_removed(sink, &receive, now, false);
+        }
+        if let State::Matched(wrong) = receive.state {
+            self.set_state(index, State::Cancelled);
+            self.reinstate(sink, receive.comm, wrong, now);
+        }
+        if let Some(envelope) = claimed {
+            self.truth.rebound += 1;
+            self.finish(sink, index, envelope.bytes);
+            return Some(envelope);
+        }
+        let peer = self.comms[receive.comm.0 as usize].peers.meet(source);
+        if peer.lost > 0 {
+            peer.lost -= 1;
+            self.synthesise(sink, index, &receive, now);
+        } else {
+            // Its envelope has yet to come. The queue event waits with it.
+            let waiting = State::Awaited { source, tag };
+            if receive.state != State::Posted {
+                // Out of the queue already: only the count waits.
+                self.receives.get_mut(index.0)?.request = 0;
+            }
+            self.set_state(index, waiting);
+            self.comms[receive.comm.0 as usize].awaited.push(index);
+        }
+        None
+    }
+
+    /// The application cancelled a receive; it ends with its completion.
+    pub fn cancel(&mut self, sink: &mut impl Sink, index: ReceiveIndex) {
+        let Some(&receive) = self.receives.get(index.0) else { return };
+        if receive.state == State::Posted {
+            let now = self.advance(sink.now());
+            self.take_receive(sink, index, now, false);
+            self.set_state(index, State::Cancelled);
+            sink.emit(Event::Cancel, receive.comm, now, false, Request { request: receive.request });
+        }
+    }
+
+    /// The application took a message out of the queue by a matched probe, which the real library
+    /// says is from this source with this tag.
+    pub fn take(&mut self, sink: &mut impl Sink, comm: CommIndex, source: i32, tag: i32) -> Option<Envelope> {
+        let now = self.advance(sink.now());
+        let nobody = ReceiveIndex(u32::MAX);
+        if let Some(envelope) = self.claim(sink, comm, source, tag, nobody, now) {
+            self.truth.matched += 1;
+            return Some(envelope);
+        }
+        self.order += 1;
+        let state = State::Awaited { source, tag };
+        let index = self.receives.insert(Receive { request: 0, order: self.order, comm, source, tag, state });
+        self.comms[comm.0 as usize].awaited.push(ReceiveIndex(index));
+        None
+    }
+
+    /// A send, or a receive of a probed message, is active.
+    pub fn activate(&mut self, sink: &mut impl Sink, comm: CommIndex, request: u64) {
+        let now = self.advance(sink.now());
+        sink.emit(Event::RequestActivate, comm, now, false, Request { request });
+    }
+
+    /// The data of a send, or of a probed message, has been transferred and the request is complete.
+    pub fn transferred(&mut self, sink: &mut impl Sink, comm: CommIndex, request: u64, bytes: u64) {
+        let now = self.advance(sink.now());
+        self.emit_transfer_begin(sink, comm, request, bytes, now, false);
+        self.emit_transfer_end(sink, comm, request, bytes, now, false);
+    }
+
+    /// A request was freed.
+    pub fn free(&mut self, sink: &mut impl Sink, comm: CommIndex, request: u64) {
+        let now = self.advance(sink.now());
+        sink.emit(Event::Free, comm, now, false, Request { request });
+    }
+
+    /// The run is over: what waits for an envelope will never get one, and what was not received
+    /// never will be. Counts both.
+    pub fn close(&mut self, sink: &mut impl Sink) -> Truth {
+        let now = self.advance(sink.now());
+        let waiting: Vec<_> = self.comms.iter_mut().flat_map(|comm| std::mem::take(&mut comm.awaited)).collect();
+        for index in waiting {
+            if let Some(&receive) = self.receives.get(index.0) {
+                self.synthesise(sink, index, &receive, now);
+            }
+        }
+        self.truth.unclaimed += (self.messages.len() + self.early.len()) as u64;
+        self.early.clear();
+        self.truth
+    }
+
+    // Searches. These are what ob1's time goes into.
+
+    fn search_unexpected(&mut self, comm: CommIndex, source: i32, tag: i32) -> Option<u32> {
+        let comm = &mut self.comms[comm.0 as usize];
+        if source != ANY_SOURCE {
+            let list = comm.peers.get(source)?.unexpected;
+            return first_with_tag(&self.messages, list, tag);
+        }
+        if self.messages.len() == 0 {
+            return None;
+        }
+        let messages = &self.messages;
+        let found = comm
+            .peers
+            .in_turn_after(comm.last_probed)
+            .find_map(|(rank, peer)| Some((rank, first_with_tag(messages, peer.unexpected, tag)?)));
+        let (rank, place) = found?;
+        comm.last_probed = rank;
+        Some(place)
+    }
+
+    fn search_posted(&mut self, comm: CommIndex, source: i32, tag: i32) -> Option<ReceiveIndex> {
+        let comm = &self.comms[comm.0 as usize];
+        let mut specific = comm.peers.get(source).and_then(|peer| peer.posted.first());
+        let mut wild = comm.wild.first();
+        loop {
+            // Of the two lists' heads, look at the one that was posted first.
+            let order = |index: Option<u32>| index.and_then(|i| self.receives.get(i)).map_or(u64::MAX, |r| r.order);
+            let first = if order(specific) <= order(wild) { &mut specific } else { &mut wild };
+            let index = (*first)?;
+            if self.receives.get(index)?.accepts_tag(tag) {
+                return Some(ReceiveIndex(index));
+            }
+            *first = self.receives.next(index);
+        }
+    }
+
+    // What changes the queues, each with its event.
+
+    /// Takes a message out of the unexpected queue.
+    fn take_message(&mut self, sink: &mut impl Sink, comm: CommIndex, place: u32, time: Ticks) -> Envelope {
+        let Message { id, envelope } = self.messages.get(place).copied().expect("a search found it");
+        let list = &mut self.comms[comm.0 as usize].peers.meet(envelope.source).unexpected;
+        self.messages.unlink(list, place);
+        self.messages.remove(place);
+        sink.emit(Event::UnexRemove, comm, time, false, unexpected(id, &envelope));
+        envelope
+    }
+
+    /// Puts a message into the unexpected queue, before `next` or at its end.
+    fn queue_message(
+        &mut self,
+        sink: &mut impl Sink,
+        comm: CommIndex,
+        envelope: Envelope,
+        time: Ticks,
+        next: Option<u32>,
+    ) {
+        let id = self.identity();
+        let place = self.messages.insert(Message { id, envelope });
+        let list = &mut self.comms[comm.0 as usize].peers.meet(envelope.source).unexpected;
+        self.messages.insert_before(list, place, next);
+        sink.emit(Event::UnexInsert, comm, time, false, unexpected(id, &envelope));
+    }
+
+    /// Takes a receive out of the posted queue.
+    #[inline]
+    fn take_receive(&mut self, sink: &mut impl Sink, index: ReceiveIndex, time: Ticks, late: bool) {
+        self.unlink_receive(index);
+        if let Some(&receive) = self.receives.get(index.0) {
+            self.emit_removed(sink, &receive, time, late);
+        }
+    }
+
+    fn emit_removed(&self, sink: &mut impl Sink, receive: &Receive, time: Ticks, late: bool) {
+        let Receive { request, source, tag, .. } = *receive;
+        sink.emit(Event::PostedRemove, receive.comm, time, late, Queued { request, source, tag });
+    }
+
+    #[inline]
+    fn unlink_receive(&mut self, index: ReceiveIndex) {
+        let Some(&Receive { comm, source, .. }) = self.receives.get(index.0) else { return };
+        let list = posted_list(&mut self.comms, comm, source);
+        self.receives.unlink(list, index.0);
+    }
+
+    /// A receive and a message belong together: ob1 transfers an eager message here and now.
+    #[inline]
+    fn matched(&mut self, sink: &mut impl Sink, index: ReceiveIndex, envelope: Envelope, time: Ticks, late: bool) {
+        let Some(receive) = self.receives.get_mut(index.0) else { return };
+        receive.state = State::Matched(envelope);
+        let (comm, request) = (receive.comm, receive.request);
+        self.emit_transfer_begin(sink, comm, request, envelope.bytes, time, late);
+        if envelope.bytes <= EAGER_LIMIT {
+            self.emit_transfer_end(sink, comm, request, envelope.bytes, time, late);
+        }
+    }
+
+    /// The receive is over.
+    #[inline]
+    fn finish(&mut self, sink: &mut impl Sink, index: ReceiveIndex, bytes: u64) {
+        let Some(receive) = self.receives.remove(index.0) else { return };
+        if bytes > EAGER_LIMIT {
+            let now = self.advance(sink.now());
+            self.emit_transfer_end(sink, receive.comm, receive.request, bytes, now, false);
+        }
+    }
+
+    fn emit_transfer_begin(
+        &self,
+        sink: &mut impl Sink,
+        comm: CommIndex,
+        request: u64,
+        bytes: u64,
+        time: Ticks,
+        late: bool,
+    ) {
+        if bytes > 0 {
+            sink.emit(Event::TransferBegin, comm, time, late, Request { request });
+        }
+    }
+
+    fn emit_transfer_end(
+        &self,
+        sink: &mut impl Sink,
+        comm: CommIndex,
+        request: u64,
+        bytes: u64,
+        time: Ticks,
+        late: bool,
+    ) {
+        if bytes > 0 {
+            sink.emit(Event::Transfer, comm, time, late, Transferred { request, length: bytes });
+            sink.emit(Event::TransferEnd, comm, time, late, Request { request });
+        }
+        sink.emit(Event::RequestComplete, comm, time, late, Request { request });
+    }
+
+    // The truth check's repairs: rare.
+
+    /// Finds the message that the real library has given away, and takes it from whoever has it.
+    fn claim(
+        &mut self,
+        sink: &mut impl Sink,
+        comm: CommIndex,
+        source: i32,
+        tag: i32,
+        claimant: ReceiveIndex,
+        now: Ticks,
+    ) -> Option<Envelope> {
+        let queued = self.comms[comm.0 as usize].peers.get(source).map(|peer| peer.unexpected);
+        if let Some(place) = queued.and_then(|list| first_with_tag(&self.messages, list, tag)) {
+            return Some(self.take_message(sink, comm, place, now));
+        }
+        let holds = |(index, receive): (u32, &Receive)| match receive.state {
+            State::Matched(envelope)
+                if index != claimant.0
+                    && receive.comm == comm
+                    && envelope.source == source
+                    && envelope.tag == tag =>
+            {
+                Some((envelope.sequence, ReceiveIndex(index), envelope))
+            }
+            _ => None,
+        };
+        let (_, holder, envelope) = self.receives.iter().filter_map(holds).min_by_key(|(order, ..)| *order)?;
+        self.repost(sink, holder, now);
+        Some(envelope)
+    }
+
+    /// Puts a receive that has lost its message back into the posted queue, at its old place.
+    fn repost(&mut self, sink: &mut impl Sink, index: ReceiveIndex, now: Ticks) {
+        self.set_state(index, State::Posted);
+        let Some(&Receive { request, order, comm, source, tag, .. }) = self.receives.get(index.0) else { return };
+        let list = posted_list(&mut self.comms, comm, source);
+        let mut next = list.first();
+        while let Some(place) = next
+            && self.receives.get(place).is_some_and(|other| other.order < order)
+        {
+            next = self.receives.next(place);
+        }
+        self.receives.insert_before(list, index.0, next);
+        sink.emit(Event::PostedInsert, comm, now, false, Queued { request, source, tag });
+    }
+
+    /// A message that was matched wrongly looks for its receive again, else it is unexpected, in
+    /// the order of its sending.
+    fn reinstate(&mut self, sink: &mut impl Sink, comm: CommIndex, envelope: Envelope, now: Ticks) {
+        if let Some(receive) = self.search_posted(comm, envelope.source, envelope.tag) {
+            self.take_receive(sink, receive, now, false);
+            return self.matched(sink, receive, envelope, now, false);
+        }
+        let list = self.comms[comm.0 as usize].peers.meet(envelope.source).unexpected;
+        let mut next = list.first();
+        while let Some(place) = next
+            && self.messages.get(place).is_some_and(|m| is_before(m.envelope.sequence, envelope.sequence))
+        {
+            next = self.messages.next(place);
+        }
+        self.queue_message(sink, comm, envelope, now, next);
+    }
+
+    /// An envelope that a completed receive waits for: the two meet, late.
+    fn meet_awaited(&mut self, sink: &mut impl Sink, comm: CommIndex, envelope: Envelope) -> bool {
+        let waits_for = |index: &ReceiveIndex| {
+            let state = self.receives.get(index.0).map(|receive| receive.state);
+            state == Some(State::Awaited { source: envelope.source, tag: envelope.tag })
+        };
+        let Some(place) = self.comms[comm.0 as usize].awaited.iter().position(waits_for) else { return false };
+        let index = self.comms[comm.0 as usize].awaited.remove(place);
+        let Some(receive) = self.receives.remove(index.0) else { return false };
+        let Envelope { source, tag, sequence, bytes, sent, .. } = envelope;
+        let context = self.comms[comm.0 as usize].context as u32;
+        sink.emit(Event::MessageArrived, comm, sent, true, Arrived { context, source, tag, sequence });
+        let searched = Searched { source, tag, sequence };
+        sink.emit(Event::SearchPostedBegin, comm, sent, true, searched);
+        if receive.request != 0 {
+            self.emit_removed(sink, &receive, sent, true);
+        }
+        sink.emit(Event::SearchPostedEnd, comm, sent, true, searched);
+        if receive.request != 0 {
+            self.emit_transfer_begin(sink, comm, receive.request, bytes, sent, true);
+            self.emit_transfer_end(sink, comm, receive.request, bytes, sent, true);
+        }
+        self.truth.matched += 1;
+        true
+    }
+
+    /// A completed receive whose envelope is lost: it leaves the queue now.
+    fn synthesise(&mut self, sink: &mut impl Sink, index: ReceiveIndex, receive: &Receive, now: Ticks) {
+        if receive.request != 0 {
+            self.emit_removed(sink, receive, now, false);
+            sink.emit(Event::RequestComplete, receive.comm, now, false, Request { request: receive.request });
+        }
+        self.receives.remove(index.0);
+        self.truth.synthesised += 1;
+    }
+
+    /// Sees by the sequence numbers what was lost on the way.
+    #[inline]
+    fn check_sequence(&mut self, sink: &mut impl Sink, comm: CommIndex, envelope: &Envelope) {
+        let peer: &mut Peer = self.comms[comm.0 as usize].peers.meet(envelope.source);
+        if envelope.sequence == peer.expected {
+            peer.expected = peer.expected.wrapping_add(1);
+        } else {
+            self.note_gap(sink, comm, envelope);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_gap(&mut self, sink: &mut impl Sink, comm: CommIndex, envelope: &Envelope) {
+        let known = &mut self.comms[comm.0 as usize];
+        let peer = known.peers.meet(envelope.source);
+        if is_before(envelope.sequence, peer.expected) {
+            // It was not lost, only overtaken.
+            let found = u32::from(peer.lost > 0);
+            peer.lost -= found;
+            self.truth.dropped = self.truth.dropped.saturating_sub(u64::from(found));
+            return;
+        }
+        let mut lost = envelope.sequence.wrapping_sub(peer.expected);
+        peer.expected = envelope.sequence.wrapping_add(1);
+        self.truth.dropped += u64::from(lost);
+        sink.lost(comm, u64::from(lost));
+        // The oldest receives that wait for this peer's envelopes wait for the lost ones.
+        let now = sink.now();
+        while lost > 0 {
+            let from_peer = |index: &ReceiveIndex| match self.receives.get(index.0).map(|r| r.state) {
+                Some(State::Awaited { source, .. }) => source == envelope.source,
+                _ => false,
+            };
+            let Some(place) = self.comms[comm.0 as usize].awaited.iter().position(from_peer) else { break };
+            let index = self.comms[comm.0 as usize].awaited.remove(place);
+            if let Some(&receive) = self.receives.get(index.0) {
+                self.synthesise(sink, index, &receive, now);
+            }
+            lost -= 1;
+        }
+        self.comms[comm.0 as usize].peers.meet(envelope.source).lost += lost;
+    }
+
+    // Small helpers.
+
+    #[inline]
+    fn comm_of(&mut self, envelope: &Envelope) -> Option<CommIndex> {
+        if self.recent.0 != envelope.context || self.recent.1.0 == u32::MAX {
+            self.recent = (envelope.context, *self.contexts.get(&envelope.context)?);
+        }
+        Some(self.recent.1)
+    }
+
+    /// Time goes forward: the later of `time` and the last event's.
+    #[inline]
+    fn advance(&mut self, time: Ticks) -> Ticks {
+        self.last = self.last.max(time);
+        self.last
+    }
+
+    fn set_state(&mut self, index: ReceiveIndex, state: State) {
+        if let Some(receive) = self.receives.get_mut(index.0) {
+            receive.state = state;
+        }
+    }
+}
+
+/// The list in which a receive for this source waits.
+#[inline]
+fn posted_list(comms: &mut [Comm], comm: CommIndex, source: i32) -> &mut List {
+    let comm = &mut comms[comm.0 as usize];
+    if source == ANY_SOURCE { &mut comm.wild } else { &mut comm.peers.meet(source).posted }
+}
+
+#[inline]
+fn first_with_tag(messages: &Slab<Message>, list: List, tag: i32) -> Option<u32> {
+    let mut place = list.first();
+    while let Some(index) = place {
+        if tag == super::ANY_TAG || messages.get(index)?.envelope.tag == tag {
+            return Some(index);
+        }
+        place = messages.next(index);
+    }
+    None
+}
+
+fn unexpected(id: u64, envelope: &Envelope) -> Unexpected {
+    Unexpected { request: id, source: envelope.source, tag: envelope.tag, sequence: envelope.sequence }
+}
+
+/// Whether sequence number `a` comes before `b`, over the wrap.
+fn is_before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}

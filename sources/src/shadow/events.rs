@@ -1,0 +1,141 @@
+//! The sixteen events of ob1: names, payloads, descriptions.
+
+use mpit_events::{BindKind, Core, Error, EventIndex, EventType, event_payload};
+
+event_payload! {
+    /// `message_arrived`.
+    pub struct Arrived {
+        "context id" context: u32,
+        "source" source: i32,
+        "tag" tag: i32,
+        "sequence number" sequence: u32,
+    }
+}
+event_payload! {
+    /// `search_posted_begin` and `search_posted_end`: the message that looks for its receive.
+    pub struct Searched { "source" source: i32, "tag" tag: i32, "sequence number" sequence: u32 }
+}
+event_payload! {
+    /// `search_unexpected_begin` and `search_unexpected_end`: the receive that looks for a message.
+    pub struct SearchedFor { "request" request: u64, "source" source: i32, "tag" tag: i32 }
+}
+event_payload! {
+    /// `posted_insert` and `posted_remove`: the receive in the posted queue.
+    pub struct Queued { "request" request: u64, "source" source: i32, "tag" tag: i32 }
+}
+event_payload! {
+    /// `unex_insert` and `unex_remove`: the message in the unexpected queue.
+    pub struct Unexpected {
+        "request" request: u64,
+        "source" source: i32,
+        "tag" tag: i32,
+        "sequence number" sequence: u32,
+    }
+}
+event_payload! {
+    /// `transfer`: so many bytes move.
+    pub struct Transferred { "request" request: u64, "length" length: u64 }
+}
+event_payload! {
+    /// The events of a request's life.
+    pub struct Request { "request" request: u64 }
+}
+
+macro_rules! events {
+    ($($variant:ident $name:literal $payload:ty, $description:literal;)*) => {
+        /// The events, in the order of the prototype.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum Event { $(#[doc = $description] $variant),* }
+
+        impl Event {
+            /// All events, in order.
+            pub const ALL: [Event; 16] = [$(Event::$variant),*];
+
+            /// The event's name without the component prefix.
+            pub fn name(self) -> &'static str {
+                match self { $(Event::$variant => $name),* }
+            }
+
+            fn event_type(self, prefix: &str) -> EventType {
+                let name = format!("{prefix}pml_ob1_{}", self.name());
+                match self { $(Event::$variant => EventType::of::<$payload>(name, $description, BindKind::Comm)),* }
+            }
+        }
+    };
+}
+events! {
+    MessageArrived "message_arrived" Arrived, "The envelope of a message was seen by the receiver.";
+    SearchPostedBegin "search_posted_begin" Searched, "The search of the posted queue for a message begins.";
+    SearchPostedEnd "search_posted_end" Searched, "The search of the posted queue for a message ends.";
+    SearchUnexpectedBegin "search_unexpected_begin" SearchedFor, "The search of the unexpected queue for a receive or probe begins.";
+    SearchUnexpectedEnd "search_unexpected_end" SearchedFor, "The search of the unexpected queue for a receive or probe ends.";
+    PostedInsert "posted_insert" Queued, "A receive was put into the posted queue.";
+    PostedRemove "posted_remove" Queued, "A receive was taken out of the posted queue.";
+    UnexInsert "unex_insert" Unexpected, "A message was put into the unexpected queue.";
+    UnexRemove "unex_remove" Unexpected, "A message was taken out of the unexpected queue.";
+    TransferBegin "transfer_begin" Request, "The transfer of a message's data begins.";
+    Transfer "transfer" Transferred, "Data of a message is transferred.";
+    TransferEnd "transfer_end" Request, "The transfer of a message's data ends.";
+    Cancel "cancel" Request, "A receive was cancelled.";
+    Free "free" Request, "A request was freed.";
+    RequestActivate "request_activate" Request, "A request became active.";
+    RequestComplete "request_complete" Request, "A request is complete.";
+}
+
+/// The events' indices in a core.
+#[derive(Clone, Copy, Debug)]
+pub struct Ob1Events([EventIndex; 16]);
+
+impl Ob1Events {
+    /// Adds the sixteen types, with `prefix` before their names, to a core.
+    ///
+    /// # Errors
+    /// [`Error::OutOfHandles`] when the core is full.
+    pub fn register(core: &Core, prefix: &str) -> Result<Self, Error> {
+        let mut indices = Vec::with_capacity(16);
+        for event in Event::ALL {
+            indices.push(core.add_type(event.event_type(prefix))?);
+        }
+        indices.try_into().map(Ob1Events).map_err(|_| Error::OutOfHandles)
+    }
+
+    /// The index of an event.
+    #[inline]
+    pub fn index(&self, event: Event) -> EventIndex {
+        self.0[event as usize]
+    }
+
+    /// Which of the events somebody listens to, as bits `1 << event`.
+    #[inline]
+    pub fn active(&self, core: &Core) -> u16 {
+        self.0.iter().enumerate().fold(0, |mask, (bit, index)| mask | (u16::from(core.is_active(*index)) << bit))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_types_have_the_documented_layout() {
+        let core = Core::new();
+        let events = Ob1Events::register(&core, "").unwrap();
+        let layout = |event: Event| {
+            let event_type = core.event_type(events.index(event)).unwrap();
+            let elements: Vec<_> =
+                event_type.elements.iter().map(|e| format!("{}@{}", e.name, e.displacement)).collect();
+            (event_type.name.clone(), elements.join(" "), event_type.extent)
+        };
+        assert_eq!(
+            layout(Event::MessageArrived),
+            ("pml_ob1_message_arrived".into(), "context id@0 source@4 tag@8 sequence number@12".into(), 16)
+        );
+        assert_eq!(
+            layout(Event::UnexInsert),
+            ("pml_ob1_unex_insert".into(), "request@0 source@8 tag@12 sequence number@16".into(), 20)
+        );
+        assert_eq!(layout(Event::Transfer), ("pml_ob1_transfer".into(), "request@0 length@8".into(), 16));
+        assert_eq!(core.num_types(), 16);
+    }
+}

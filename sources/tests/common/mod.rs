@@ -1,0 +1,89 @@
+//! A sink that writes down every event as a line, with a clock that ticks at each look.
+
+#![allow(dead_code, missing_docs, unreachable_pub, reason = "each test file uses a part")]
+
+use std::cell::Cell;
+
+use mpit_events::{Core, Ticks};
+use mpit_sources::shadow::{CommIndex, Engine, Envelope, Event, Ob1Events, Record, Sink};
+
+/// Takes everything; its time advances by one with each reading.
+#[derive(Default)]
+pub struct Notes {
+    time: Cell<u64>,
+    pub records: Vec<Record>,
+    pub lost: u64,
+}
+
+impl Sink for Notes {
+    fn wants(&self, _: Event) -> bool {
+        true
+    }
+    fn wants_any(&self, _: u16) -> bool {
+        true
+    }
+    fn now(&self) -> Ticks {
+        self.time.set(self.time.get() + 1);
+        Ticks(self.time.get())
+    }
+    fn push(&mut self, record: Record) {
+        self.records.push(record);
+    }
+    fn lost(&mut self, _: CommIndex, count: u64) {
+        self.lost += count;
+    }
+}
+
+impl Notes {
+    /// The events since the last call, each as its name and the elements' values.
+    pub fn told(&mut self) -> Vec<String> {
+        let core = Core::new();
+        let events = Ob1Events::register(&core, "").unwrap();
+        let line = |record: Record| {
+            let event_type = core.event_type(events.index(record.event)).unwrap();
+            let mut line = record.event.name().to_string();
+            for element in &event_type.elements {
+                let bytes = &record.payload()[element.displacement..][..element.datatype.size()];
+                let mut wide = [0; 8];
+                wide[..bytes.len()].copy_from_slice(bytes);
+                let value = i64::from_le_bytes(wide);
+                let value = if bytes.len() == 4 { i64::from(value as i32) } else { value };
+                line += &format!(" {value}");
+            }
+            line
+        };
+        std::mem::take(&mut self.records).into_iter().map(line).collect()
+    }
+
+    /// The events whose names start with one of `names`, since the last call.
+    pub fn told_of(&mut self, names: &[&str]) -> Vec<String> {
+        self.told().into_iter().filter(|line| names.iter().any(|name| line.starts_with(name))).collect()
+    }
+
+    pub fn count(&self, event: Event) -> usize {
+        self.records.iter().filter(|record| record.event == event).count()
+    }
+}
+
+/// The names of the events that change a queue.
+pub const QUEUE: &[&str] = &["posted_", "unex_"];
+
+/// Envelopes of one communicator, numbered per sender as a sender numbers them.
+#[derive(Default)]
+pub struct Senders(std::collections::HashMap<i32, u32>);
+
+impl Senders {
+    pub fn envelope(&mut self, source: i32, tag: i32, sent: u64) -> Envelope {
+        let next = self.0.entry(source).or_default();
+        let sequence = *next;
+        *next += 1;
+        Envelope { context: 7, source, tag, sequence, bytes: 8, sent: Ticks(sent) }
+    }
+}
+
+/// A twin with one communicator.
+pub fn twin(notes: &mut Notes) -> (Engine, CommIndex) {
+    let mut engine = Engine::new();
+    let comm = engine.add_comm(notes, 7);
+    (engine, comm)
+}
