@@ -1,1 +1,16 @@
 //! MEL, the MPI_T Events Logger: what happens inside MPI's message queues.
+//!
+//! This crate is both the library `libmel.so`, which is preloaded into an MPI program, and the
+//! command `mel`, which starts such programs and shows what they left behind.
+//!
+//! | room | what lives there | runs in |
+//! |---|---|---|
+//! | [`log`] | the event log: a file per rank that survives `kill -9` | both |
+//! | [`profile`] | `profile.json`, and its numbers in words and tables | both |
+//! | [`convert`] | event log → text, OTF2 | both |
+//! | [`cli`] | the command `mel` | the command |
+//!
+//! No room here knows an event by name, except where the queue statistics are counted.
+
+pub mod log;
+pub mod profile;

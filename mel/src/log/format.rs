@@ -1,0 +1,256 @@
+//! The layout of the event log in bytes. All numbers are little endian; offsets are in bytes.
+//!
+//! A change here is a change of the format: raise [`VERSION`] and tell `docs/event-log.md`.
+
+/// The first eight bytes of a log.
+pub const MAGIC: [u8; 8] = *b"MEL-LOG\n";
+/// The version of the layout.
+pub const VERSION: u32 = 1;
+/// Size of the header page.
+pub const HEADER_BYTES: usize = 4096;
+/// Size of a chunk: its header and its records.
+pub const CHUNK_BYTES: usize = 1 << 20;
+/// Size of the header of a chunk.
+pub const CHUNK_HEADER_BYTES: usize = 64;
+/// Size of a record.
+pub const RECORD_BYTES: usize = 32;
+/// Bytes of payload that fit in one record.
+pub const PAYLOAD_BYTES: usize = 20;
+/// Records in one chunk of events.
+pub const RECORDS_PER_CHUNK: usize = (CHUNK_BYTES - CHUNK_HEADER_BYTES) / RECORD_BYTES;
+/// Bytes of definitions in one chunk of definitions.
+pub const TEXT_PER_CHUNK: usize = CHUNK_BYTES - CHUNK_HEADER_BYTES;
+/// The most continuation records of one record, and so the limit of a payload.
+pub const MAX_CONTINUATIONS: usize = 255;
+/// The longest payload that a log can hold.
+pub const MAX_PAYLOAD_BYTES: usize = PAYLOAD_BYTES * (1 + MAX_CONTINUATIONS);
+
+/// The object of a record whose communicator is not known, or that has none.
+pub const NO_OBJECT: u16 = 0xffff;
+
+/// Where the fields of the header page are.
+pub mod header {
+    /// `[u8; 8]`: [`MAGIC`](super::MAGIC).
+    pub const MAGIC: usize = 0;
+    /// `u32`: [`VERSION`](super::VERSION).
+    pub const VERSION: usize = 8;
+    /// `u32`: [`RECORD_BYTES`](super::RECORD_BYTES).
+    pub const RECORD_BYTES: usize = 12;
+    /// `u32`: [`CHUNK_BYTES`](super::CHUNK_BYTES).
+    pub const CHUNK_BYTES: usize = 16;
+    /// `u32`: rank in `MPI_COMM_WORLD`.
+    pub const RANK: usize = 20;
+    /// `u32`: size of `MPI_COMM_WORLD`.
+    pub const WORLD_SIZE: usize = 24;
+    /// `u32`: process identifier on its host.
+    pub const PID: usize = 28;
+    /// `u64`: ticks of the clock in a second.
+    pub const TICKS_PER_SECOND: usize = 32;
+    /// `u64`: the tick that counts as the start of the run.
+    pub const ORIGIN_TICKS: usize = 40;
+    /// `u64`: nanoseconds since 1970-01-01 UTC at that tick.
+    pub const ORIGIN_REALTIME_NANOS: usize = 48;
+    /// `u64`: the tick at which the log was finished; 0 before.
+    pub const END_TICKS: usize = 56;
+    /// `u32`: [`State`](super::State).
+    pub const STATE: usize = 64;
+    /// `u32`: chunks taken so far; changed atomically.
+    pub const CHUNKS: usize = 68;
+    /// `[u8; 256]`: host name in UTF-8, padded with zeros.
+    pub const HOST: usize = 128;
+    /// Length of the host name's field.
+    pub const HOST_BYTES: usize = 256;
+    /// `[u64; DROP_COUNTERS]`: records lost, per stream; changed atomically.
+    pub const DROPS: usize = 2048;
+    /// Number of drop counters. The streams from the last one on share the last counter.
+    pub const DROP_COUNTERS: usize = 256;
+}
+
+/// Where the fields of a chunk's header are.
+pub mod chunk {
+    /// `u32`: [`CHUNK_MAGIC`]; written last, so a chunk without it is not there yet.
+    pub const MAGIC: usize = 0;
+    /// `u32`: [`EVENTS`] or [`DEFINITIONS`].
+    pub const KIND: usize = 4;
+    /// `u32`: number of the stream; 0 for definitions.
+    pub const STREAM: usize = 8;
+    /// `u32`: position of this chunk within its stream, from 0.
+    pub const SEQUENCE: usize = 12;
+    /// The value of the field `MAGIC`: `MCHK`.
+    pub const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"MCHK");
+    /// A chunk of 32-byte records.
+    pub const EVENTS: u32 = 1;
+    /// A chunk of definitions: a piece of a text of JSON lines.
+    pub const DEFINITIONS: u32 = 2;
+}
+
+/// The kinds of records.
+pub mod kind {
+    /// Not written yet: the end of a chunk for a reader.
+    pub const NONE: u16 = 0;
+    /// An MPI function was entered: `function: u16`.
+    pub const ENTER: u16 = 1;
+    /// An MPI function was left: `function: u16`.
+    pub const LEAVE: u16 = 2;
+    /// A blocking send: [`Message`](super::Message).
+    pub const MPI_SEND: u16 = 3;
+    /// A nonblocking send was started: [`Message`](super::Message).
+    pub const MPI_ISEND: u16 = 4;
+    /// A nonblocking send completed: [`Completion`](super::Completion).
+    pub const MPI_ISEND_COMPLETE: u16 = 5;
+    /// A nonblocking receive was posted: [`Completion`](super::Completion).
+    pub const MPI_IRECV_REQUEST: u16 = 6;
+    /// A nonblocking receive completed: [`Message`](super::Message).
+    pub const MPI_IRECV: u16 = 7;
+    /// A blocking receive: [`Message`](super::Message).
+    pub const MPI_RECV: u16 = 8;
+    /// A request was cancelled: [`Completion`](super::Completion).
+    pub const REQUEST_CANCELLED: u16 = 9;
+    /// So many events were lost on their way to the log: `count: u64`.
+    pub const DROPPED: u16 = 10;
+    /// Twenty more bytes of the payload of the record before.
+    pub const CONTINUATION: u16 = 15;
+    /// Instance of event type `n` is kind `EVENT + n`; the payload is the event's own.
+    pub const EVENT: u16 = 0x1000;
+}
+
+/// How the life of the process that wrote a log stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum State {
+    /// It writes still, or it ended without telling.
+    Running = 1,
+    /// It called `MPI_Finalize`.
+    Finalised = 2,
+    /// It ended in good order but before `MPI_Finalize`: `MPI_Abort`, or `exit`.
+    Aborted = 3,
+}
+
+impl State {
+    /// The state of that number, if there is one.
+    pub fn from_number(number: u32) -> Option<State> {
+        [State::Running, State::Finalised, State::Aborted].into_iter().find(|s| *s as u32 == number)
+    }
+}
+
+/// Who writes a log, and by which clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderInfo {
+    /// Rank in `MPI_COMM_WORLD`.
+    pub rank: u32,
+    /// Size of `MPI_COMM_WORLD`.
+    pub world_size: u32,
+    /// Process identifier on its host.
+    pub pid: u32,
+    /// Ticks of the clock in a second.
+    pub ticks_per_second: u64,
+    /// The tick that counts as the start of the run: that of `MPI_Init`.
+    pub origin_ticks: u64,
+    /// Nanoseconds since 1970-01-01 UTC at that tick.
+    pub origin_realtime_nanos: u64,
+    /// Host name; bytes beyond the 256th are cut off.
+    pub host: String,
+}
+
+/// The payload of a message record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Message {
+    /// Rank of the other side in the communicator (in its remote group, if it has one).
+    pub peer: i32,
+    /// Tag of the message.
+    pub tag: i32,
+    /// Length of the message in bytes.
+    pub bytes: u64,
+    /// Number of the request; 0 where there is none.
+    pub request: u32,
+}
+
+impl Message {
+    /// The payload in the log's byte order.
+    #[inline(always)]
+    pub fn to_payload(self) -> [u8; PAYLOAD_BYTES] {
+        let mut payload = [0; PAYLOAD_BYTES];
+        payload[0..4].copy_from_slice(&self.peer.to_le_bytes());
+        payload[4..8].copy_from_slice(&self.tag.to_le_bytes());
+        payload[8..16].copy_from_slice(&self.bytes.to_le_bytes());
+        payload[16..20].copy_from_slice(&self.request.to_le_bytes());
+        payload
+    }
+
+    /// Reads a payload; bytes that are not there count as zero.
+    pub fn from_payload(payload: &[u8]) -> Message {
+        Message {
+            peer: u32_at(payload, 0) as i32,
+            tag: u32_at(payload, 4) as i32,
+            bytes: u64_at(payload, 8),
+            request: u32_at(payload, 16),
+        }
+    }
+}
+
+/// The payload of a record about a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Completion {
+    /// Number of the request: the one that its start told.
+    pub request: u32,
+}
+
+impl Completion {
+    /// The payload in the log's byte order.
+    #[inline(always)]
+    pub fn to_payload(self) -> [u8; 4] {
+        self.request.to_le_bytes()
+    }
+
+    /// Reads a payload; bytes that are not there count as zero.
+    pub fn from_payload(payload: &[u8]) -> Completion {
+        Completion { request: u32_at(payload, 0) }
+    }
+}
+
+/// The `u16` at an offset; bytes beyond the end count as zero.
+pub fn u16_at(bytes: &[u8], offset: usize) -> u16 {
+    u16::from_le_bytes(array_at(bytes, offset))
+}
+
+/// The `u32` at an offset; bytes beyond the end count as zero.
+pub fn u32_at(bytes: &[u8], offset: usize) -> u32 {
+    u32::from_le_bytes(array_at(bytes, offset))
+}
+
+/// The `u64` at an offset; bytes beyond the end count as zero.
+pub fn u64_at(bytes: &[u8], offset: usize) -> u64 {
+    u64::from_le_bytes(array_at(bytes, offset))
+}
+
+fn array_at<const N: usize>(bytes: &[u8], offset: usize) -> [u8; N] {
+    let mut array = [0; N];
+    if let Some(rest) = bytes.get(offset..) {
+        let length = rest.len().min(N);
+        array[..length].copy_from_slice(&rest[..length]);
+    }
+    array
+}
+
+const _: () = assert!(RECORDS_PER_CHUNK * RECORD_BYTES + CHUNK_HEADER_BYTES == CHUNK_BYTES);
+const _: () = assert!(header::DROPS + 8 * header::DROP_COUNTERS <= HEADER_BYTES);
+const _: () = assert!(header::HOST + header::HOST_BYTES <= header::DROPS);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_comes_back_as_it_went() {
+        let message = Message { peer: -1, tag: i32::MAX, bytes: 1 << 40, request: 7 };
+        assert_eq!(Message::from_payload(&message.to_payload()), message);
+        assert_eq!(Completion::from_payload(&Completion { request: 9 }.to_payload()).request, 9);
+    }
+
+    #[test]
+    fn short_payloads_count_as_zero() {
+        assert_eq!(Message::from_payload(&[]), Message::default());
+        assert_eq!(u64_at(&[1, 2], 1), 2);
+        assert_eq!(u32_at(&[1, 2], 9), 0);
+    }
+}

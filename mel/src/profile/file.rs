@@ -1,0 +1,184 @@
+//! `profile.json` and `rank-N.profile.json` in the directory of a run.
+//!
+//! A rank that ends without `MPI_Finalize` can no longer hand its numbers to rank 0: it leaves a
+//! partial profile, which holds itself as the only rank. Reading a run joins what there is.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::schema::Profile;
+
+/// The name of the profile of a whole run.
+pub const FILE_NAME: &str = "profile.json";
+
+/// The name of the profile of one rank.
+pub fn partial_name(rank: u32) -> String {
+    format!("rank-{rank}.profile.json")
+}
+
+/// Why a profile cannot be read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ProfileError {
+    /// The file system said no.
+    #[error("cannot read {path}: {error}")]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the file system said.
+        error: io::Error,
+    },
+    /// It is not a profile.
+    #[error("{path} is not a profile of mel: {error}")]
+    NotAProfile {
+        /// The file.
+        path: PathBuf,
+        /// What was found instead.
+        error: serde_json::Error,
+    },
+    /// There is no profile at all.
+    #[error("{0} holds no profile: was the program run with `mel run --profile queues`?")]
+    Absent(PathBuf),
+}
+
+/// Writes a profile in one step: a reader sees the old file or the new one, never half of it.
+///
+/// # Errors
+/// Those of the file system; no half file is left behind.
+pub fn write(path: &Path, profile: &Profile) -> io::Result<()> {
+    let unfinished = path.with_extension("json.part");
+    let result = write_whole(&unfinished, profile).and_then(|()| fs::rename(&unfinished, path));
+    if result.is_err() {
+        let _ = fs::remove_file(&unfinished);
+    }
+    result
+}
+
+/// One rank per line, so that the file can be looked at as well as parsed.
+fn write_whole(path: &Path, profile: &Profile) -> io::Result<()> {
+    let mut out = io::BufWriter::new(fs::File::create(path)?);
+    let ranks = profile.ranks.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+    let mut run = serde_json::to_value(Profile { ranks: Vec::new(), ..profile.clone() })?;
+    if let Some(fields) = run.as_object_mut() {
+        fields.remove("ranks");
+    }
+    let run = serde_json::to_string_pretty(&run)?;
+    let run = run.trim_end().trim_end_matches('}').trim_end();
+    writeln!(out, "{run},\n  \"ranks\": [\n    {}\n  ]\n}}", ranks.join(",\n    "))?;
+    out.flush()
+}
+
+/// Reads one profile.
+///
+/// # Errors
+/// [`ProfileError::Io`], [`ProfileError::NotAProfile`].
+pub fn read(path: &Path) -> Result<Profile, ProfileError> {
+    let text = fs::read(path).map_err(|error| ProfileError::Io { path: path.to_owned(), error })?;
+    serde_json::from_slice(&text).map_err(|error| ProfileError::NotAProfile { path: path.to_owned(), error })
+}
+
+/// Reads the profile of a run: `profile.json`, and the partial profiles of ranks that it lacks.
+///
+/// # Errors
+/// [`ProfileError`]; [`ProfileError::Absent`] if there is neither.
+pub fn read_run(directory: &Path) -> Result<Profile, ProfileError> {
+    let io = |error| ProfileError::Io { path: directory.to_owned(), error };
+    let mut partials = Vec::new();
+    for entry in fs::read_dir(directory).map_err(io)? {
+        let name = entry.map_err(io)?.file_name();
+        let rank = name.to_str().and_then(|name| name.strip_prefix("rank-")?.strip_suffix(".profile.json"));
+        if rank.is_some_and(|rank| rank.parse::<u32>().is_ok()) {
+            partials.push(directory.join(name));
+        }
+    }
+    partials.sort();
+    let whole = directory.join(FILE_NAME);
+    let mut profiles = Vec::new();
+    for path in whole.exists().then_some(whole).into_iter().chain(partials) {
+        profiles.push(read(&path)?);
+    }
+    merge(profiles).ok_or_else(|| ProfileError::Absent(directory.to_owned()))
+}
+
+/// Joins profiles of one run. What is said about the run comes from the first, the ranks from all;
+/// where two have the same rank, the first is taken.
+pub fn merge(profiles: impl IntoIterator<Item = Profile>) -> Option<Profile> {
+    let mut profiles = profiles.into_iter();
+    let mut merged = profiles.next()?;
+    for profile in profiles {
+        merged.world_size = merged.world_size.max(profile.world_size);
+        merged.duration_s = merged.duration_s.max(profile.duration_s);
+        merged.ranks.extend(profile.ranks);
+    }
+    // Stable, so that of two entries of a rank the first one stays first.
+    merged.ranks.sort_by_key(|rank| rank.rank);
+    merged.ranks.dedup_by_key(|rank| rank.rank);
+    Some(merged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{Ended, Histogram, RankProfile};
+
+    fn profile(ranks: &[u32], host: &str) -> Profile {
+        let ranks =
+            ranks.iter().map(|rank| RankProfile { rank: *rank, host: host.into(), ..RankProfile::default() });
+        Profile { command: vec!["./a \"b\"}".into()], ranks: ranks.collect(), ..Profile::default() }
+    }
+
+    #[test]
+    fn a_profile_comes_back_as_it_was_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(FILE_NAME);
+        for mut written in [profile(&[], ""), profile(&[0], "a"), profile(&[0, 1, 2], "b")] {
+            if let Some(rank) = written.ranks.first_mut() {
+                rank.posted.lifetimes = Histogram(vec![(1, 2, 3)]);
+                rank.posted.max_s = 0.1 + 0.2;
+            }
+            write(&path, &written).unwrap();
+            assert_eq!(read(&path).unwrap(), written);
+        }
+        let names: Vec<_> = fs::read_dir(&directory).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(names, [FILE_NAME], "nothing unfinished is left");
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().filter(|line| line.contains("\"rank\":")).count(), 3, "{text}");
+    }
+
+    #[test]
+    fn partial_profiles_fill_the_gaps() {
+        let directory = tempfile::tempdir().unwrap();
+        let write_to = |name: &str, profile: &Profile| write(&directory.path().join(name), profile).unwrap();
+        assert!(matches!(read_run(directory.path()), Err(ProfileError::Absent(_))));
+        let mut partial = profile(&[10], "partial");
+        partial.ranks[0].ended = Ended::Exited;
+        write_to(&partial_name(10), &partial);
+        write_to(&partial_name(2), &profile(&[2], "partial"));
+        let alone = read_run(directory.path()).unwrap();
+        assert_eq!(alone.ranks.iter().map(|r| r.rank).collect::<Vec<_>>(), [2, 10]);
+        write_to(FILE_NAME, &profile(&[0, 2], "whole"));
+        fs::write(directory.path().join("rank-x.profile.json"), "not ours").unwrap();
+        let joined = read_run(directory.path()).unwrap();
+        let ranks: Vec<_> = joined.ranks.iter().map(|r| (r.rank, r.host.as_str(), r.ended)).collect();
+        assert_eq!(
+            ranks,
+            [(0, "whole", Ended::Finalised), (2, "whole", Ended::Finalised), (10, "partial", Ended::Exited)]
+        );
+    }
+
+    #[test]
+    fn errors_name_the_file_and_the_remedy() {
+        let directory = tempfile::tempdir().unwrap();
+        let absent = read_run(directory.path()).unwrap_err().to_string();
+        assert!(absent.contains("mel run --profile queues"), "{absent}");
+        let path = directory.path().join(FILE_NAME);
+        fs::write(&path, "{").unwrap();
+        let broken = read_run(directory.path()).unwrap_err().to_string();
+        assert!(broken.contains("profile.json is not a profile"), "{broken}");
+        let missing = read_run(&directory.path().join("none")).unwrap_err().to_string();
+        assert!(missing.starts_with("cannot read "), "{missing}");
+    }
+}

@@ -1,0 +1,24 @@
+//! The profile of a run: how long messages waited in the queues of every rank, and how long MPI
+//! searched them.
+//!
+//! - [`schema`]: the types behind `profile.json`; `docs/profile.md` is their prose.
+//! - [`histogram`]: distributions as sparse lists of bins.
+//! - [`file`](mod@file): reading and writing, whole and per rank.
+//! - [`statistics`]: the lines per rank, in the paper's wording.
+//! - [`summary`]: the table across ranks.
+//! - [`findings`]: what stands out, in plain words.
+//!
+//! Nothing here knows how the numbers were measured.
+
+pub mod file;
+pub mod findings;
+pub mod histogram;
+pub mod number;
+pub mod report;
+pub mod schema;
+pub mod statistics;
+pub mod summary;
+
+pub use histogram::Histogram;
+pub use report::report;
+pub use schema::{CommunicatorProfile, Ended, Profile, QueueStats, RankProfile, SearchStats, Truth};

@@ -1,0 +1,203 @@
+//! The types behind `profile.json`. Times are in seconds unless their names say otherwise.
+//!
+//! A field that a file lacks reads as zero, empty or its default, so that older files stay readable.
+
+use serde::{Deserialize, Serialize};
+
+use super::Histogram;
+
+/// The profile of a run: the whole of `profile.json`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Profile {
+    /// The version of MEL that measured.
+    pub mel_version: String,
+    /// The MPI library, as it names itself.
+    pub mpi: String,
+    /// Where the queue events came from: `shadow`, `peruse`, `native`, or several joined by `+`.
+    pub backend: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// When `MPI_Init` was called on rank 0, in seconds since 1970-01-01 UTC.
+    pub started_unix_s: f64,
+    /// From `MPI_Init` to the end of the measurement on rank 0.
+    pub duration_s: f64,
+    /// Number of ranks of the run. `ranks` has fewer if some left nothing behind.
+    pub world_size: u32,
+    /// One entry per rank, ascending.
+    pub ranks: Vec<RankProfile>,
+}
+
+/// The profile of one rank.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RankProfile {
+    /// Rank in `MPI_COMM_WORLD`.
+    pub rank: u32,
+    /// Host name.
+    pub host: String,
+    /// How the rank ended.
+    pub ended: Ended,
+    /// The posted receive queue.
+    pub posted: QueueStats,
+    /// The unexpected message queue.
+    pub unexpected: QueueStats,
+    /// Searches of the posted receive queue: for each message that arrived.
+    pub posted_search: SearchStats,
+    /// Searches of the unexpected message queue: for each receive that was posted, and each probe.
+    pub unexpected_search: SearchStats,
+    /// How far the numbers can be trusted.
+    pub truth: Truth,
+    /// The same numbers per communicator, if they were kept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub communicators: Vec<CommunicatorProfile>,
+}
+
+/// How a rank ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// With `MPI_Finalize`.
+    #[default]
+    Finalised,
+    /// With `MPI_Abort`.
+    Aborted,
+    /// With `exit`, without `MPI_Finalize`.
+    Exited,
+    /// Without telling: it was killed or crashed.
+    Killed,
+}
+
+/// One message queue of one rank.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct QueueStats {
+    /// Entries that were put into the queue.
+    pub messages: u64,
+    /// The most entries at any one time.
+    pub max_length: u64,
+    /// How long the queue was not empty.
+    pub populated_s: f64,
+    /// The sum of the lifetimes of the entries.
+    pub total_s: f64,
+    /// The mean lifetime; 0 without messages.
+    pub mean_s: f64,
+    /// The shortest lifetime; 0 without messages.
+    pub min_s: f64,
+    /// The longest lifetime.
+    pub max_s: f64,
+    /// Entries still in the queue when the measurement ended. They have no lifetime.
+    pub left: u64,
+    /// Distribution of the lifetimes.
+    #[serde(skip_serializing_if = "Histogram::is_empty")]
+    pub lifetimes: Histogram,
+}
+
+/// The searches of one message queue of one rank.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SearchStats {
+    /// Number of searches.
+    pub searches: u64,
+    /// The sum of their durations.
+    pub total_s: f64,
+    /// Their mean duration; 0 without searches.
+    pub mean_s: f64,
+    /// The shortest duration; 0 without searches.
+    pub min_s: f64,
+    /// The longest duration.
+    pub max_s: f64,
+    /// Distribution of the durations.
+    #[serde(skip_serializing_if = "Histogram::is_empty")]
+    pub times: Histogram,
+}
+
+/// What the comparison with the real library's results says, in messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Truth {
+    /// Receives whose match was confirmed by the `MPI_Status` of the real receive.
+    pub matched: u64,
+    /// Wildcard receives that the real library matched with another message.
+    pub rebound: u64,
+    /// Receives that completed although no envelope had come.
+    pub synthesised: u64,
+    /// Envelopes that no receive ever took.
+    pub unclaimed: u64,
+    /// Envelopes or events that were lost.
+    pub dropped: u64,
+}
+
+impl Truth {
+    /// Whether nothing needs to be said.
+    pub fn is_clean(&self) -> bool {
+        let Truth { matched: _, rebound, synthesised, unclaimed, dropped } = *self;
+        [rebound, synthesised, unclaimed, dropped] == [0; 4]
+    }
+
+    /// The sum of both.
+    #[must_use]
+    pub fn plus(self, other: Truth) -> Truth {
+        Truth {
+            matched: self.matched.saturating_add(other.matched),
+            rebound: self.rebound.saturating_add(other.rebound),
+            synthesised: self.synthesised.saturating_add(other.synthesised),
+            unclaimed: self.unclaimed.saturating_add(other.unclaimed),
+            dropped: self.dropped.saturating_add(other.dropped),
+        }
+    }
+}
+
+/// The queues of one communicator on one rank.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CommunicatorProfile {
+    /// Its name, for example `MPI_COMM_WORLD`.
+    pub name: String,
+    /// Its identity, the same in all of its processes.
+    pub context: u64,
+    /// Number of its processes.
+    pub size: u32,
+    /// The posted receive queue.
+    pub posted: QueueStats,
+    /// The unexpected message queue.
+    pub unexpected: QueueStats,
+    /// Searches of the posted receive queue.
+    pub posted_search: SearchStats,
+    /// Searches of the unexpected message queue.
+    pub unexpected_search: SearchStats,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_lacks_reads_as_default() {
+        let profile: Profile =
+            serde_json::from_str(r#"{"ranks":[{"rank":3,"posted":{"messages":2}}],"later":1}"#).unwrap();
+        assert_eq!(profile.ranks[0].rank, 3);
+        assert_eq!(profile.ranks[0].posted.messages, 2);
+        assert_eq!(profile.ranks[0].ended, Ended::Finalised);
+        assert!(profile.ranks[0].truth.is_clean());
+    }
+
+    #[test]
+    fn the_names_are_those_that_are_documented() {
+        let json =
+            serde_json::to_value(Profile { ranks: vec![RankProfile::default()], ..Profile::default() });
+        let json = json.unwrap();
+        let keys = |value: &serde_json::Value| {
+            let mut keys: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
+            keys.sort();
+            keys.join(" ")
+        };
+        assert_eq!(keys(&json), "backend command duration_s mel_version mpi ranks started_unix_s world_size");
+        let rank = &json["ranks"][0];
+        assert_eq!(keys(rank), "ended host posted posted_search rank truth unexpected unexpected_search");
+        assert_eq!(rank["ended"], "finalised");
+        assert_eq!(keys(&rank["posted"]), "left max_length max_s mean_s messages min_s populated_s total_s");
+        assert_eq!(keys(&rank["unexpected_search"]), "max_s mean_s min_s searches total_s");
+        assert_eq!(keys(&rank["truth"]), "dropped matched rebound synthesised unclaimed");
+    }
+}

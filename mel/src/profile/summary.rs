@@ -1,0 +1,194 @@
+//! The table across ranks: for each quantity the extremes with their ranks, and the median.
+
+use comfy_table::{CellAlignment, Table, presets};
+
+use super::number::duration;
+use super::schema::RankProfile;
+
+/// How a quantity is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A number of things.
+    Count,
+    /// A duration in seconds.
+    Seconds,
+}
+
+/// A number that each rank has.
+#[derive(Clone, Copy, Debug)]
+pub struct Quantity {
+    /// What it is a number of: a queue, or its searches.
+    pub group: &'static str,
+    /// Its name within the group.
+    pub name: &'static str,
+    /// How it is told.
+    pub unit: Unit,
+    /// The number of a rank; none if the rank has nothing to count (no message, no search).
+    pub of: fn(&RankProfile) -> Option<f64>,
+}
+
+macro_rules! quantities {
+    ($($group:literal $stats:ident . $count:ident : [$($name:literal $field:ident $unit:ident),* $(,)?]),* $(,)?) => {
+        &[$($(Quantity {
+            group: $group,
+            name: $name,
+            unit: Unit::$unit,
+            of: |rank| (rank.$stats.$count > 0).then_some(rank.$stats.$field as f64),
+        }),*),*]
+    };
+}
+
+/// All quantities of the table, in its order.
+pub const QUANTITIES: &[Quantity] = quantities![
+    "posted queue" posted.messages: [
+        "receives" messages Count,
+        "max length" max_length Count,
+        "time populated" populated_s Seconds,
+        "mean lifetime" mean_s Seconds,
+        "longest lifetime" max_s Seconds,
+    ],
+    "unexpected queue" unexpected.messages: [
+        "messages" messages Count,
+        "max length" max_length Count,
+        "time populated" populated_s Seconds,
+        "mean lifetime" mean_s Seconds,
+        "longest lifetime" max_s Seconds,
+    ],
+    "posted queue searches" posted_search.searches: [
+        "searches" searches Count,
+        "total time" total_s Seconds,
+        "mean time" mean_s Seconds,
+        "longest" max_s Seconds,
+    ],
+    "unexpected queue searches" unexpected_search.searches: [
+        "searches" searches Count,
+        "total time" total_s Seconds,
+        "mean time" mean_s Seconds,
+        "longest" max_s Seconds,
+    ],
+];
+
+/// The spread of a quantity over the ranks that have it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// The least value, and the first rank that has it.
+    pub min: (f64, u32),
+    /// The middle value; the mean of the middle two if their number is even.
+    pub median: f64,
+    /// The greatest value, and the first rank that has it.
+    pub max: (f64, u32),
+}
+
+/// The spread of a quantity; none if no rank has it.
+pub fn spread(ranks: &[RankProfile], of: impl Fn(&RankProfile) -> Option<f64>) -> Option<Spread> {
+    let mut values: Vec<(f64, u32)> = ranks.iter().filter_map(|rank| Some((of(rank)?, rank.rank))).collect();
+    values.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let (min, last) = (*values.first()?, *values.last()?);
+    let max = *values.iter().find(|value| value.0 == last.0)?;
+    let middle = values.len() / 2;
+    let median = match values.len() % 2 {
+        1 => values[middle].0,
+        _ => f64::midpoint(values[middle - 1].0, values[middle].0),
+    };
+    Some(Spread { min, median, max })
+}
+
+/// A quantity as text.
+pub fn value(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Count if value.fract() != 0.0 => format!("{value:.1}"),
+        Unit::Count => format!("{value:.0}"),
+        Unit::Seconds => duration(value),
+    }
+}
+
+/// The table, at most 80 columns wide: one value per quantity for a run of one rank, else the spread.
+pub fn table(ranks: &[RankProfile]) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    let alone = ranks.len() == 1;
+    table.set_header(if alone { vec!["", "rank"] } else { vec!["", "min", "rank", "median", "max", "rank"] });
+    let mut group = "";
+    for quantity in QUANTITIES {
+        let Some(spread) = spread(ranks, quantity.of) else { continue };
+        if quantity.group != group {
+            group = quantity.group;
+            table.add_row([group]);
+        }
+        let tell = |number| value(number, quantity.unit);
+        let mut row = vec![format!("  {}", quantity.name)];
+        if alone {
+            row.push(tell(spread.max.0));
+        } else {
+            let (min, max) = (spread.min, spread.max);
+            row.extend([tell(min.0), min.1.to_string(), tell(spread.median), tell(max.0), max.1.to_string()]);
+        }
+        table.add_row(row);
+    }
+    if table.is_empty() {
+        return String::new();
+    }
+    if alone && let Some(rank) = ranks.first() {
+        table.set_header(["", &format!("rank {}", rank.rank)]);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{QueueStats, SearchStats};
+
+    fn rank(rank: u32, messages: u64, max_s: f64) -> RankProfile {
+        RankProfile {
+            rank,
+            posted: QueueStats { messages, max_length: 2, mean_s: 1e-6, max_s, ..QueueStats::default() },
+            posted_search: SearchStats { searches: 1, total_s: 7.8e-8, ..SearchStats::default() },
+            ..RankProfile::default()
+        }
+    }
+
+    #[test]
+    fn the_spread_leaves_out_who_has_nothing() {
+        let ranks = [rank(0, 3, 0.5), rank(1, 0, 0.0), rank(2, 5, 0.25), rank(3, 5, 0.25)];
+        let messages = spread(&ranks, QUANTITIES[0].of).unwrap();
+        assert_eq!(messages, Spread { min: (3.0, 0), median: 5.0, max: (5.0, 2) });
+        let longest = spread(&ranks[..3], QUANTITIES[4].of).unwrap();
+        assert_eq!(longest, Spread { min: (0.25, 2), median: 0.375, max: (0.5, 0) });
+        assert_eq!(spread(&[], QUANTITIES[0].of), None);
+    }
+
+    #[test]
+    fn the_table_names_the_outliers() {
+        let text = table(&[rank(0, 14559, 0.571345), rank(1, 12, 3e-6), rank(2, 100, 5e-6)]);
+        let expected = "
+                             min  rank   median     max  rank
+ posted queue
+   receives                   12     1      100   14559     0
+   max length                  2     0        2       2     0
+   time populated           0 ns     0     0 ns    0 ns     0
+   mean lifetime         1.00 us     0  1.00 us 1.00 us     0
+   longest lifetime      3.00 us     1  5.00 us  571 ms     0
+ posted queue searches
+   searches                    1     0        1       1     0
+   total time            78.0 ns     0  78.0 ns 78.0 ns     0
+   mean time                0 ns     0     0 ns    0 ns     0
+   longest                  0 ns     0     0 ns    0 ns     0
+";
+        let words = |text: &str| -> Vec<Vec<String>> {
+            text.trim().lines().map(|l| l.split_whitespace().map(str::to_owned).collect()).collect()
+        };
+        assert_eq!(words(&text), words(expected), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn one_rank_needs_no_spread_and_no_rank_no_table() {
+        assert!(table(&[rank(7, 3, 0.5)]).lines().next().unwrap().ends_with("rank 7"));
+        assert_eq!(table(&[]), "");
+        assert_eq!(table(&[RankProfile::default()]), "");
+    }
+}
