@@ -23,3 +23,6 @@ pub use writer::{Appender, LogFile};
 pub fn file_name(rank: u32) -> String {
     format!("rank-{rank}.mlog")
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,14 +27,14 @@ pub(super) fn reserve(file: &File, offset: u64, length: u64) -> io::Result<()> {
 }
 
 /// Gives a range back to the file system; it then reads as zero. Where the file system cannot, the
-/// range stays reserved.
-pub(super) fn give_back(file: &File, offset: u64, length: u64) {
+/// range stays reserved. Tells whether it could.
+pub(super) fn give_back(file: &File, offset: u64, length: u64) -> bool {
     let (Ok(offset), Ok(length)) = (libc::off_t::try_from(offset), libc::off_t::try_from(length)) else {
-        return;
+        return false;
     };
     let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
     // SAFETY: a system call on an open file, with numbers only.
-    unsafe { libc::fallocate(file.as_raw_fd(), mode, offset, length) };
+    unsafe { libc::fallocate(file.as_raw_fd(), mode, offset, length) == 0 }
 }
 
 /// The largest size that a file of this process may have, in bytes.

@@ -100,6 +100,7 @@ impl LogFile {
     pub fn define(&self, definition: &Definition) -> io::Result<()> {
         let mut line = serde_json::to_vec(definition)?;
         line.push(b'\n');
+        self.0.refuse_foreign()?;
         let mut text = lock(&self.0.text);
         if text.torn {
             return Err(io::ErrorKind::StorageFull.into());
@@ -117,15 +118,7 @@ impl LogFile {
         if let Err(error) = defined {
             self.0.fail(error);
         }
-        Appender {
-            cursor: std::ptr::null_mut(),
-            end: std::ptr::null_mut(),
-            chunk: None,
-            log: Arc::clone(&self.0),
-            stream: number,
-            sequence: 0,
-            dropped: 0,
-        }
+        Appender::new(&self.0, number)
     }
 
     /// The reason why the log holds no more, told to the first who asks and only once: so that one
@@ -158,6 +151,13 @@ impl Inner {
         std::process::id() != self.pid
     }
 
+    fn refuse_foreign(&self) -> io::Result<()> {
+        if self.is_foreign() {
+            return Err(io::Error::other("the event log belongs to the parent process"));
+        }
+        Ok(())
+    }
+
     fn fail(&self, error: io::Error) {
         if !self.full.swap(true, Ordering::Relaxed) {
             *lock(&self.failure) = Some(error);
@@ -179,9 +179,7 @@ impl Inner {
 
     /// Takes the next chunk of the file for a stream.
     fn take_chunk(&self, kind: u32, stream: u32, sequence: u32) -> io::Result<Chunk> {
-        if self.is_foreign() {
-            return Err(io::Error::other("the event log belongs to the parent process"));
-        }
+        self.refuse_foreign()?;
         if self.full.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::StorageFull.into());
         }
@@ -264,6 +262,19 @@ pub struct Appender {
 unsafe impl Send for Appender {}
 
 impl Appender {
+    fn new(log: &Arc<Inner>, stream: u32) -> Appender {
+        let none = std::ptr::null_mut();
+        Appender {
+            cursor: none,
+            end: none,
+            chunk: None,
+            log: Arc::clone(log),
+            stream,
+            sequence: 0,
+            dropped: 0,
+        }
+    }
+
     /// Appends a record: its time in ticks, its [`kind`], the index of its communicator
     /// ([`NO_OBJECT`](super::format::NO_OBJECT) if there is none) and its payload. Tells whether it
     /// was stored; if not, it was counted.

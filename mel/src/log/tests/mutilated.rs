@@ -1,0 +1,120 @@
+//! Files that were cut off, overwritten or filled with garbage: whatever they hold, reading them
+//! ends, and what is read of them lies within them.
+
+use std::sync::OnceLock;
+
+use proptest::prelude::*;
+
+use super::super::format::{CHUNK_BYTES, HEADER_BYTES, header};
+use super::super::*;
+use super::{EVENT, create, numbered};
+
+/// A small whole log: definitions, two streams, long payloads.
+fn whole() -> &'static [u8] {
+    static WHOLE: OnceLock<Vec<u8>> = OnceLock::new();
+    WHOLE.get_or_init(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        let log = create(&path);
+        for number in 0..50 {
+            log.define(&Definition::Function { number, name: format!("MPI_Function_{number}") }).unwrap();
+        }
+        for thread in 0..2 {
+            let mut stream = log.stream(StreamKind::Calls, thread, None);
+            for number in 0..500 {
+                let payload = [numbered(number); 2].concat();
+                stream.append(number, EVENT, 0, &payload[..if number % 5 == 0 { 40 } else { 8 }]);
+            }
+        }
+        std::fs::read(&path).unwrap()
+    })
+}
+
+/// Reads everything that a log has; gives the number of its records.
+fn read_all(bytes: Vec<u8>) -> Option<usize> {
+    let read = RankLog::from_bytes(bytes).ok()?;
+    let mut count = 0;
+    for stream in read.streams() {
+        for record in read.records(stream) {
+            assert!(record.kind != kind::NONE && record.kind != kind::CONTINUATION);
+            assert!(record.payload.len() <= format::MAX_PAYLOAD_BYTES);
+            count += 1;
+        }
+        read.dropped(stream);
+    }
+    assert!(count <= read.records_at_most());
+    let _ = (read.ended_early(), read.dropped_total());
+    Some(count)
+}
+
+#[test]
+fn the_whole_log_is_whole() {
+    assert_eq!(read_all(whole().to_vec()), Some(1000));
+}
+
+#[test]
+fn a_cut_log_keeps_what_lies_before_the_cut() {
+    let bytes = whole();
+    assert_eq!(bytes.len(), HEADER_BYTES + 3 * CHUNK_BYTES);
+    for cut in (0..HEADER_BYTES).step_by(97) {
+        assert!(matches!(RankLog::from_bytes(bytes[..cut].to_vec()), Err(ReadError::NotALog(_))));
+    }
+    // Within the records of the first stream: a cut every 7 bytes takes them away one by one.
+    let start = HEADER_BYTES + CHUNK_BYTES + 64;
+    let mut last = 0;
+    for cut in (start..start + 20_000).step_by(7) {
+        let count = read_all(bytes[..cut].to_vec()).unwrap();
+        assert!(count == last || count == last + 1, "{last} records, then {count}");
+        last = count;
+    }
+    assert!(last >= 500);
+}
+
+#[test]
+fn other_versions_are_refused_by_name() {
+    let mut bytes = whole().to_vec();
+    bytes[header::VERSION] = 77;
+    let error = RankLog::from_bytes(bytes).unwrap_err().to_string();
+    assert!(error.contains("version 77") && error.contains("use the mel that wrote it"), "{error}");
+    let error = RankLog::from_bytes(vec![0; 1 << 14]).unwrap_err().to_string();
+    assert!(error.contains("is not an event log"), "{error}");
+}
+
+/// An offset where the log has something: its header, or the first 40 KiB of a chunk.
+fn interesting_offset() -> impl Strategy<Value = usize> {
+    prop_oneof![
+        0..HEADER_BYTES,
+        (0..3usize, 0..64usize).prop_map(|(chunk, at)| HEADER_BYTES + chunk * CHUNK_BYTES + at),
+        (0..3usize, 0..40_000usize).prop_map(|(chunk, at)| HEADER_BYTES + chunk * CHUNK_BYTES + at),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_mutilation_makes_the_reader_panic(
+        wounds in proptest::collection::vec((interesting_offset(), proptest::collection::vec(any::<u8>(), 1..64)), 0..12),
+        cut in prop_oneof![Just(usize::MAX), 0..HEADER_BYTES + 3 * CHUNK_BYTES],
+    ) {
+        let mut bytes = whole().to_vec();
+        for (at, wound) in wounds {
+            bytes[at..at + wound.len()].copy_from_slice(&wound);
+        }
+        bytes.truncate(cut);
+        read_all(bytes);
+    }
+
+    #[test]
+    fn garbage_behind_a_good_header_is_survived(garbage in proptest::collection::vec(any::<u8>(), 0..200_000)) {
+        let mut bytes = whole()[..HEADER_BYTES].to_vec();
+        bytes.extend_from_slice(b"MCHK\x01\0\0\0\x05\0\0\0\xff\xff\xff\xff");
+        bytes.extend(garbage);
+        read_all(bytes);
+    }
+
+    #[test]
+    fn any_text_of_definitions_is_survived(lines in "(\\PC|\n|\\{\"define\":\"function\"){0,200}") {
+        Definitions::parse(lines.as_bytes());
+    }
+}
