@@ -1,0 +1,46 @@
+# `make help` lists the targets. The work is done by cargo and by scripts/.
+
+CARGO ?= cargo
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+# cargo-nextest where it is installed, the built-in runner otherwise.
+HAS_NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo build test bench doc lint clean deps
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+
+demo: ## Run a small MPI program under MEL and explain what it shows
+	scripts/install-deps demo
+	$(MAKE) --no-print-directory build
+	@scripts/demo
+
+build: ## Build target/release/mel, libmel.so and libmpit_events.so
+	$(CARGO) build --release -p mel -p mpit-events-abi
+
+test: deps build ## Run all tests, on every MPI that is installed
+ifeq ($(HAS_NEXTEST),yes)
+	$(CARGO) nextest run --workspace --no-fail-fast
+	$(CARGO) test --workspace --doc
+else
+	$(CARGO) test --workspace --no-fail-fast
+endif
+
+bench: deps build ## Measure what MEL costs, side by side with nothing attached and with EZTrace
+	python3 benches/compare.py
+
+doc: ## Build the documentation of the crates
+	$(CARGO) doc --workspace --no-deps
+
+lint: ## Check formatting, lints, and that the generated wrappers are current
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) xtask wrappers --check
+
+clean: ## Remove everything that was built
+	$(CARGO) clean
+
+deps: ## Install the system packages that are missing
+	scripts/install-deps
