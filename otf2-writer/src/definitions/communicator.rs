@@ -1,0 +1,63 @@
+//! Communicators, within one group or between two.
+
+use super::{Definitions, next_number};
+use crate::refs::{CommRef, GroupRef, StringRef};
+
+/// A communicator within one group.
+#[derive(Clone, Copy, Debug)]
+pub struct Communicator<'a> {
+    /// Its name; empty: readers make one up.
+    pub name: &'a str,
+    /// Its group, of [`GroupMembers::CommGroup`](crate::GroupMembers::CommGroup) or `CommSelf`.
+    pub group: GroupRef,
+    /// The communicator that it was made from.
+    pub parent: Option<CommRef>,
+    /// Whether each member records `CommCreate` and `CommDestroy`.
+    pub create_destroy_events: bool,
+}
+
+/// A communicator between two groups.
+#[derive(Clone, Copy, Debug)]
+pub struct InterCommunicator<'a> {
+    /// Its name; empty: readers make one up.
+    pub name: &'a str,
+    /// The two groups.
+    pub groups: (GroupRef, GroupRef),
+    /// The communicator through which the groups met, where it is known.
+    pub common: Option<CommRef>,
+    /// Whether each member records `CommCreate` and `CommDestroy`.
+    pub create_destroy_events: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct CommRecord {
+    pub(crate) name: StringRef,
+    pub(crate) group: GroupRef,
+    /// The second group of an intercommunicator.
+    pub(crate) other_group: Option<GroupRef>,
+    pub(crate) parent: Option<CommRef>,
+    pub(crate) create_destroy_events: bool,
+}
+
+impl Definitions {
+    /// Defines a communicator. Parents are defined before their children.
+    pub fn communicator(&mut self, comm: Communicator<'_>) -> CommRef {
+        let Communicator { name, group, parent, create_destroy_events } = comm;
+        let name = self.string(name);
+        self.comm(CommRecord { name, group, other_group: None, parent, create_destroy_events })
+    }
+
+    /// Defines an intercommunicator.
+    pub fn inter_communicator(&mut self, comm: InterCommunicator<'_>) -> CommRef {
+        let InterCommunicator { name, groups: (group, other), common, create_destroy_events } = comm;
+        let name = self.string(name);
+        let (other_group, parent) = (Some(other), common);
+        self.comm(CommRecord { name, group, other_group, parent, create_destroy_events })
+    }
+
+    fn comm(&mut self, record: CommRecord) -> CommRef {
+        let reference = CommRef(next_number(&self.communicators));
+        self.communicators.push(record);
+        reference
+    }
+}

@@ -1,0 +1,116 @@
+//! What exists in an archive. Everything here is plain data in memory: it is written when the
+//! archive is finished, each kind after the kinds that it refers to.
+
+mod attribute;
+mod communicator;
+mod group;
+mod location;
+mod metric;
+mod paradigm;
+mod region;
+mod strings;
+mod system;
+
+pub use communicator::{Communicator, InterCommunicator};
+pub use group::{Group, GroupMembers};
+pub use location::{Location, LocationGroup, LocationGroupKind, LocationKind};
+pub use metric::{
+    MetricBase, MetricClass, MetricMember, MetricMode, MetricOccurrence, MetricOrigin, RecorderKind,
+};
+pub use paradigm::{Paradigm, ParadigmClass, ParadigmDefinition};
+pub use region::{Region, RegionRole};
+pub use system::{SystemTreeDomain, SystemTreeNode};
+
+pub(crate) use attribute::AttributeRecord;
+pub(crate) use communicator::CommRecord;
+pub(crate) use group::GroupRecord;
+pub(crate) use location::{LocationGroupRecord, LocationRecord};
+pub(crate) use metric::{MetricClassRecord, MetricMemberRecord};
+pub(crate) use paradigm::ParadigmRecord;
+pub(crate) use region::RegionRecord;
+pub(crate) use system::SystemTreeNodeRecord;
+
+use strings::Strings;
+
+use crate::{
+    clock::Clock,
+    refs::{LocationGroupRef, LocationRef, StringRef, SystemTreeNodeRef},
+    value::AttributeValue,
+};
+
+/// All definitions of an archive.
+///
+/// Each method defines one thing and returns the reference to it; references count from zero, so
+/// processes that define the same things in the same order get the same references. Nothing is
+/// checked against what was defined before, except strings: equal ones become one.
+#[derive(Debug, Default)]
+pub struct Definitions {
+    pub(crate) clock: Option<Clock>,
+    pub(crate) strings: Strings,
+    pub(crate) attributes: Vec<AttributeRecord>,
+    pub(crate) paradigms: Vec<ParadigmRecord>,
+    pub(crate) system_tree: Vec<SystemTreeNodeRecord>,
+    pub(crate) location_groups: Vec<LocationGroupRecord>,
+    pub(crate) locations: Vec<LocationRecord>,
+    pub(crate) regions: Vec<RegionRecord>,
+    pub(crate) groups: Vec<GroupRecord>,
+    pub(crate) communicators: Vec<CommRecord>,
+    pub(crate) metric_members: Vec<MetricMemberRecord>,
+    pub(crate) metric_classes: Vec<MetricClassRecord>,
+    pub(crate) properties: Vec<PropertyRecord>,
+}
+
+/// A named value of something that is defined.
+#[derive(Debug)]
+pub(crate) struct PropertyRecord {
+    pub(crate) owner: PropertyOwner,
+    pub(crate) name: StringRef,
+    pub(crate) value: AttributeValue,
+}
+
+/// What a property belongs to.
+#[derive(Debug)]
+pub(crate) enum PropertyOwner {
+    SystemTreeNode(SystemTreeNodeRef),
+    LocationGroup(LocationGroupRef),
+    Location(LocationRef),
+}
+
+impl Definitions {
+    /// Sets the clock of all locations; the last call counts.
+    pub fn set_clock(&mut self, clock: Clock) {
+        self.clock = Some(clock);
+    }
+
+    /// The reference to this text; NUL characters, which the format does not have, are left out.
+    pub fn string(&mut self, text: &str) -> StringRef {
+        self.strings.intern(text)
+    }
+
+    /// Gives a node of the system tree a named value, for example the size of its memory.
+    pub fn system_tree_node_property(&mut self, node: SystemTreeNodeRef, name: &str, value: AttributeValue) {
+        self.property(PropertyOwner::SystemTreeNode(node), name, value);
+    }
+
+    /// Gives a process a named value, for example its process id.
+    pub fn location_group_property(&mut self, group: LocationGroupRef, name: &str, value: AttributeValue) {
+        self.property(PropertyOwner::LocationGroup(group), name, value);
+    }
+
+    /// Gives a location a named value.
+    pub fn location_property(&mut self, location: LocationRef, name: &str, value: AttributeValue) {
+        self.property(PropertyOwner::Location(location), name, value);
+    }
+
+    fn property(&mut self, owner: PropertyOwner, name: &str, value: AttributeValue) {
+        let name = self.string(name);
+        self.properties.push(PropertyRecord { owner, name, value });
+    }
+}
+
+/// The number of the next element of `records`.
+///
+/// More than `u32::MAX` definitions do not fit in memory, so the saturated value is never reached.
+fn next_number<T>(records: &[T]) -> u32 {
+    u32::try_from(records.len()).unwrap_or(u32::MAX)
+}

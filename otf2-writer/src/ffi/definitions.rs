@@ -1,0 +1,332 @@
+//! Definitions, from memory to the archive, each kind after the kinds that it refers to.
+
+use std::ptr::NonNull;
+
+use otf2_sys::{
+    OTF2_AttributeValue, OTF2_COMM_FLAG_CREATE_DESTROY_EVENTS, OTF2_COMM_FLAG_NONE, OTF2_ErrorCode,
+    OTF2_GROUP_FLAG_NONE, OTF2_GlobalDefWriter, OTF2_REGION_FLAG_NONE, OTF2_UNDEFINED_COMM,
+    OTF2_UNDEFINED_LOCATION_GROUP, OTF2_UNDEFINED_SYSTEM_TREE_NODE, OTF2_UNDEFINED_TIMESTAMP, Otf2,
+};
+
+use super::{archive::RawArchive, errors::strictly};
+use crate::{
+    clock::{Clock, Ticks},
+    definitions::{Definitions, PropertyOwner},
+    error::Error,
+    refs::LocationRef,
+    value::Type,
+};
+
+const WRITE: &str = "writing the definitions";
+
+/// Writes all definitions. `span` is the time of the first and of the last event, `events` tells
+/// how many a location has.
+pub(crate) fn write_definitions(
+    archive: &RawArchive,
+    definitions: &Definitions,
+    clock: &Clock,
+    span: Option<(Ticks, Ticks)>,
+    events: impl Fn(LocationRef) -> u64,
+) -> Result<(), Error> {
+    archive.with_global_definitions(WRITE, |handle| {
+        let writer = Writer { api: archive.api, handle, definitions };
+        writer.clock(clock, span)?;
+        writer.strings()?;
+        writer.attributes()?;
+        writer.paradigms()?;
+        writer.system_tree()?;
+        writer.location_groups()?;
+        writer.locations(events)?;
+        writer.properties()?;
+        writer.regions()?;
+        writer.groups()?;
+        writer.communicators()?;
+        writer.metrics()
+    })
+}
+
+struct Writer<'a> {
+    api: &'static Otf2,
+    handle: NonNull<OTF2_GlobalDefWriter>,
+    definitions: &'a Definitions,
+}
+
+impl Writer<'_> {
+    /// Makes one call on the writer.
+    ///
+    /// SAFETY of the calls made through it: the handle is open for the life of the `Writer`, and
+    /// what the pointers among the other arguments point to lives, in the length given, through the
+    /// call, which copies it.
+    fn call(
+        &self,
+        call: impl FnOnce(&Otf2, *mut OTF2_GlobalDefWriter) -> OTF2_ErrorCode,
+    ) -> Result<(), Error> {
+        strictly(self.api, WRITE, || call(self.api, self.handle.as_ptr()))
+    }
+
+    fn clock(&self, clock: &Clock, span: Option<(Ticks, Ticks)>) -> Result<(), Error> {
+        let (first, last) = span.unwrap_or_default();
+        let start = clock.start.unwrap_or(first).0;
+        let end = clock.end.unwrap_or(last).0.max(start);
+        let length = end - start + u64::from(end - start < u64::MAX);
+        let realtime = clock.start_unix_nanos.unwrap_or(OTF2_UNDEFINED_TIMESTAMP);
+        // SAFETY: see `call`.
+        self.call(|api, writer| unsafe {
+            api.OTF2_GlobalDefWriter_WriteClockProperties(
+                writer,
+                clock.ticks_per_second,
+                start,
+                length,
+                realtime,
+            )
+        })
+    }
+
+    fn strings(&self) -> Result<(), Error> {
+        for (reference, text) in self.definitions.strings.iter() {
+            // SAFETY: see `call`.
+            self.call(|api, writer| unsafe {
+                api.OTF2_GlobalDefWriter_WriteString(writer, reference.0, text.as_ptr())
+            })?;
+        }
+        Ok(())
+    }
+
+    fn attributes(&self) -> Result<(), Error> {
+        for (number, record) in (0..).zip(&self.definitions.attributes) {
+            // SAFETY: see `call`.
+            self.call(|api, writer| unsafe {
+                api.OTF2_GlobalDefWriter_WriteAttribute(
+                    writer,
+                    number,
+                    record.name.0,
+                    record.description.0,
+                    record.value_type as u8,
+                )
+            })?;
+        }
+        Ok(())
+    }
+
+    fn paradigms(&self) -> Result<(), Error> {
+        for record in &self.definitions.paradigms {
+            // SAFETY: see `call`.
+            self.call(|api, writer| unsafe {
+                api.OTF2_GlobalDefWriter_WriteParadigm(
+                    writer,
+                    record.paradigm as u8,
+                    record.name.0,
+                    record.class as u8,
+                )
+            })?;
+            if let Some(template) = record.comm_name_template {
+                // SAFETY: see `call`; the value is of the type that is said.
+                self.call(|api, writer| unsafe {
+                    api.OTF2_GlobalDefWriter_WriteParadigmProperty(
+                        writer,
+                        record.paradigm as u8,
+                        otf2_sys::OTF2_PARADIGM_PROPERTY_COMM_NAME_TEMPLATE as u8,
+                        Type::String as u8,
+                        OTF2_AttributeValue { stringRef: template.0 },
+                    )
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn system_tree(&self) -> Result<(), Error> {
+        for (number, record) in (0..).zip(&self.definitions.system_tree) {
+            let parent = record.parent.map_or(OTF2_UNDEFINED_SYSTEM_TREE_NODE, |node| node.0);
+            // SAFETY: see `call`.
+            self.call(|api, writer| unsafe {
+                api.OTF2_GlobalDefWriter_WriteSystemTreeNode(
+                    writer,
+                    number,
+                    record.name.0,
+                    record.class.0,
+                    parent,
+                )
+            })?;
+            for &domain in &record.domains {
+                // SAFETY: see `call`.
+                self.call(|api, writer| unsafe {
+                    api.OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(writer, number, domain as u8)
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn location_groups(&self) -> Result<(), Error> {
+        for (number, record) in (0..).zip(&self.definitions.location_groups) {
+            let creator = record.creator.map_or(OTF2_UNDEFINED_LOCATION_GROUP, |group| group.0);
+            // SAFETY: see `call`.
+            self.call(|api, writer| unsafe {
+                api.OTF2_GlobalDefWriter_WriteLocationGroup(
+                    writer,
+                    number,
+                    record.name.0,
+                    record.kind as u8,
+                    record.node.0,
+                    creator,
+                )
+            })?;
+        }
+        Ok(())
+    }
+
+    fn locations(&self, events: impl Fn(LocationRef) -> u64) -> Result<(), Error> {
+        for (number, record) in (0..).zip(&self.definitions.locations) {
+            // SAFETY: see `call`.
+            self.call(|api, writer| unsafe {
+                api.OTF2_GlobalDefWriter_WriteLocation(
+                    writer,
+                    number,
+                    record.name.0,
+                    record.kind as u8,
+                    events(LocationRef(number)),
+                    record.group.0,
+                )
+            })?;
+        }
+        Ok(())
+    }
+
+    fn properties(&self) -> Result<(), Error> {
+        for record in &self.definitions.properties {
+            let (name, kind) = (record.name.0, record.value.value_type() as u8);
+            let value = record.value.to_raw();
+            // SAFETY: see `call`; the value is of the type that is said.
+            self.call(|api, writer| unsafe {
+                match record.owner {
+                    PropertyOwner::SystemTreeNode(owner) => api
+                        .OTF2_GlobalDefWriter_WriteSystemTreeNodeProperty(writer, owner.0, name, kind, value),
+                    PropertyOwner::LocationGroup(owner) => api
+                        .OTF2_GlobalDefWriter_WriteLocationGroupProperty(writer, owner.0, name, kind, value),
+                    PropertyOwner::Location(owner) => {
+                        api.OTF2_GlobalDefWriter_WriteLocationProperty(writer, owner.0, name, kind, value)
+                    }
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn regions(&self) -> Result<(), Error> {
+        for (number, record) in (0..).zip(&self.definitions.regions) {
+            // SAFETY: see `call`.
+            self.call(|api, writer| unsafe {
+                api.OTF2_GlobalDefWriter_WriteRegion(
+                    writer,
+                    number,
+                    record.name.0,
+                    record.canonical_name.0,
+                    record.description.0,
+                    record.role as u8,
+                    record.paradigm as u8,
+                    OTF2_REGION_FLAG_NONE,
+                    record.source_file.0,
+                    record.source_lines.0,
+                    record.source_lines.1,
+                )
+            })?;
+        }
+        Ok(())
+    }
+
+    fn groups(&self) -> Result<(), Error> {
+        for (number, record) in (0..).zip(&self.definitions.groups) {
+            // A group of more than `u32::MAX` members would not fit the chunk, so the saturated
+            // value makes libotf2 refuse it.
+            let members = u32::try_from(record.members.len()).unwrap_or(u32::MAX);
+            // SAFETY: see `call`.
+            self.call(|api, writer| unsafe {
+                api.OTF2_GlobalDefWriter_WriteGroup(
+                    writer,
+                    number,
+                    record.name.0,
+                    record.kind,
+                    record.paradigm as u8,
+                    OTF2_GROUP_FLAG_NONE,
+                    members,
+                    record.members.as_ptr(),
+                )
+            })?;
+        }
+        Ok(())
+    }
+
+    fn communicators(&self) -> Result<(), Error> {
+        for (number, record) in (0..).zip(&self.definitions.communicators) {
+            let parent = record.parent.map_or(OTF2_UNDEFINED_COMM, |comm| comm.0);
+            let flags = if record.create_destroy_events {
+                OTF2_COMM_FLAG_CREATE_DESTROY_EVENTS
+            } else {
+                OTF2_COMM_FLAG_NONE
+            };
+            // SAFETY: see `call`.
+            self.call(|api, writer| unsafe {
+                match record.other_group {
+                    None => api.OTF2_GlobalDefWriter_WriteComm(
+                        writer,
+                        number,
+                        record.name.0,
+                        record.group.0,
+                        parent,
+                        flags,
+                    ),
+                    Some(other) => api.OTF2_GlobalDefWriter_WriteInterComm(
+                        writer,
+                        number,
+                        record.name.0,
+                        record.group.0,
+                        other.0,
+                        parent,
+                        flags,
+                    ),
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn metrics(&self) -> Result<(), Error> {
+        for (number, record) in (0..).zip(&self.definitions.metric_members) {
+            // SAFETY: see `call`.
+            self.call(|api, writer| unsafe {
+                api.OTF2_GlobalDefWriter_WriteMetricMember(
+                    writer,
+                    number,
+                    record.name.0,
+                    record.description.0,
+                    record.origin as u8,
+                    record.mode as u8,
+                    record.value_type as u8,
+                    record.base as u8,
+                    record.exponent,
+                    record.unit.0,
+                )
+            })?;
+        }
+        for (number, record) in (0..).zip(&self.definitions.metric_classes) {
+            let members: Vec<u32> = record.members.iter().map(|member| member.0).collect();
+            let count = u8::try_from(members.len())
+                .ok()
+                .filter(|&count| count > 0)
+                .ok_or(Error::MetricSize(members.len()))?;
+            // SAFETY: see `call`.
+            self.call(|api, writer| unsafe {
+                api.OTF2_GlobalDefWriter_WriteMetricClass(
+                    writer,
+                    number,
+                    count,
+                    members.as_ptr(),
+                    record.occurrence as u8,
+                    record.recorder as u8,
+                )
+            })?;
+        }
+        Ok(())
+    }
+}
