@@ -1,0 +1,143 @@
+//! Which MPI is this?
+//!
+//! Decided once, from what the dynamic linker knows and from `MPI_Get_library_version`, which MPI
+//! allows before `MPI_Init`. The name of the library decides for the standard ABI (its symbols
+//! are no proof: other libraries export the same functions), an object that only Open MPI has for
+//! Open MPI, and the version string for MPICH and its relatives.
+
+use std::{ffi::c_int, sync::OnceLock};
+
+use crate::{
+    Constants, Request, StatusLayout,
+    constants::{self},
+    handles, next, pmpi,
+};
+
+/// A group of MPI libraries with one binary interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// Open MPI and what is built from it.
+    OpenMpi,
+    /// MPICH, Intel MPI, MVAPICH, Cray MPI, ParaStation MPI.
+    Mpich,
+    /// A library of the standard ABI of MPI-5 (`libmpi_abi`), whoever made it.
+    Standard,
+}
+
+/// Everything that depends on the MPI of this process.
+#[derive(Debug)]
+pub struct Abi {
+    /// Whose binary interface it is.
+    pub family: Family,
+    /// The values of MPI's constants.
+    pub constants: Constants,
+    /// Layout of `MPI_Status`.
+    pub status: StatusLayout,
+    /// Bytes of a handle in an array of handles: 4 or 8.
+    pub handle_width: usize,
+    /// What the library calls itself: the first line of its version string.
+    pub library: String,
+    /// The MPI standard that it follows: version and subversion.
+    pub standard: (c_int, c_int),
+    /// Requests that stand for "already complete" and are given out more than once.
+    shared_request: SharedRequest,
+}
+
+/// How to tell a shared request.
+#[derive(Debug)]
+enum SharedRequest {
+    /// It is this one handle.
+    Handle(Request),
+    /// It is a request predefined by MPICH: so say the upper six bits of the handle.
+    MpichBuiltin,
+    /// Not known: none is taken for shared.
+    Unknown,
+}
+
+/// There is no usable MPI, or one whose ABI this tool does not know.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unknown(String);
+
+static ABI: OnceLock<Result<Abi, Unknown>> = OnceLock::new();
+
+impl Abi {
+    /// Finds out which MPI this process uses; later calls return the same answer.
+    ///
+    /// Call it when the MPI library is loaded, at the first MPI call. Not for signal handlers.
+    ///
+    /// # Errors
+    /// [`Unknown`], whose text is one line that says what was found instead.
+    pub fn detect() -> Result<&'static Self, Unknown> {
+        ABI.get_or_init(|| {
+            let abi = look()?;
+            handles::set_width(if abi.handle_width == 4 { 4 } else { 8 });
+            Ok(abi)
+        })
+        .as_ref()
+        .map_err(Clone::clone)
+    }
+
+    /// The ABI, where [`Abi::detect`] has found one. One atomic load; fit for hot paths.
+    #[inline]
+    #[must_use]
+    pub fn current() -> Option<&'static Self> {
+        match ABI.get() {
+            Some(Ok(abi)) => Some(abi),
+            _ => None,
+        }
+    }
+
+    /// Whether `request` is one that MPI gives out many times, for operations complete at once:
+    /// it identifies no operation, so nothing may be remembered under it. `MPI_REQUEST_NULL` is
+    /// not one of them.
+    #[inline]
+    #[must_use]
+    pub fn is_shared_request(&self, request: Request) -> bool {
+        match self.shared_request {
+            SharedRequest::Handle(shared) => request == shared,
+            SharedRequest::MpichBuiltin => request.0 >> 26 == MPICH_BUILTIN_REQUEST,
+            SharedRequest::Unknown => false,
+        }
+    }
+}
+
+/// The upper six bits of a predefined MPICH request: two for "predefined", four for "request".
+const MPICH_BUILTIN_REQUEST: usize = 0x6c00_0000 >> 26;
+
+/// Words in the version strings of libraries with MPICH's binary interface.
+const MPICH_WORDS: [&str; 5] = ["MPICH", "Intel(R) MPI", "MVAPICH", "CRAY MPI", "ParaStation"];
+
+fn look() -> Result<Abi, Unknown> {
+    let init = next::unseen(c"MPI_Init");
+    if init.is_null() {
+        return Err(Unknown("no MPI library is loaded in this process".into()));
+    }
+    let file = next::file_of(init).unwrap_or_default();
+    let file = file.rsplit('/').next().unwrap_or_default().to_owned();
+    let library = pmpi::library_version_of_any_mpi().unwrap_or_default();
+    let library = library.lines().next().unwrap_or_default().trim().to_owned();
+    let mpich = MPICH_WORDS.iter().any(|word| library.contains(word));
+
+    let (family, constants, status, handle_width, shared_request) = if file.starts_with("libmpi_abi") {
+        let shared = if mpich { SharedRequest::MpichBuiltin } else { SharedRequest::Unknown };
+        (Family::Standard, constants::STANDARD, StatusLayout::STANDARD, 8, shared)
+    } else if let Some(constants) = constants::open_mpi() {
+        let empty = next::symbol(c"ompi_request_empty") as usize;
+        let shared = match empty {
+            0 => SharedRequest::Unknown,
+            word => SharedRequest::Handle(Request(word)),
+        };
+        (Family::OpenMpi, constants, StatusLayout::OPEN_MPI, 8, shared)
+    } else if mpich {
+        let shared = SharedRequest::MpichBuiltin;
+        (Family::Mpich, constants::MPICH, StatusLayout::MPICH, 4, shared)
+    } else {
+        let name = if library.is_empty() { "which does not say its name" } else { &library };
+        return Err(Unknown(format!(
+            "the MPI in {file} ({name}) is neither Open MPI nor of MPICH's or the standard ABI"
+        )));
+    };
+    let standard = pmpi::get_version().unwrap_or((0, 0));
+    Ok(Abi { family, constants, status, handle_width, library, standard, shared_request })
+}

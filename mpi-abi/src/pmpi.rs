@@ -1,0 +1,33 @@
+//! Calling MPI for the tool's own purposes.
+//!
+//! Each function calls `PMPI_X` where there is one, so that neither our own wrappers nor other
+//! tools see the traffic of this tool. Handles are typed, output parameters are results, and a
+//! function that the MPI in use does not have is an error, not a crash. Errors of MPI come back as
+//! [`Error::Code`] only on communicators whose error handler is `MPI_ERRORS_RETURN`
+//! ([`comm_return_errors`]); otherwise MPI acts as the application's handler says.
+//!
+//! MPI's own rules hold: between `MPI_Init` and `MPI_Finalize`, from threads as its thread level
+//! allows, not in signal handlers. The functions here do not allocate except where they return a
+//! `String` or a `Vec`, and, once, to look up a function.
+
+mod call;
+mod collectives;
+mod comms;
+mod p2p;
+mod process;
+
+pub use collectives::{Reducible, allgather, allreduce, barrier, bcast, gather, gatherv, reduce};
+pub use comms::{
+    comm_compare, comm_dup, comm_free, comm_get_name, comm_group, comm_rank, comm_remote_group,
+    comm_remote_size, comm_return_errors, comm_size, comm_split, comm_split_type, comm_test_inter,
+    group_free, group_rank, group_size, group_translate_ranks,
+};
+pub use p2p::{
+    Probed, cancel, get_count, iprobe, irecv, isend, recv, request_free, send, test, test_cancelled,
+    type_size, wait,
+};
+pub(crate) use process::library_version_of_any_mpi;
+pub use process::{
+    abort, error_string, finalized, get_library_version, get_processor_name, get_version, initialized,
+    query_thread, wtime,
+};
