@@ -9,8 +9,12 @@
 //! | [`profile`] | `profile.json`, and its numbers in words and tables | both |
 //! | [`convert`] | event log → text, OTF2 | both |
 //! | [`cli`] | the command `mel` | the command |
+//! | [`names`] | event names as users type them | both |
 //!
 //! No room here knows an event by name, except where the queue statistics are counted.
 
+pub mod cli;
+pub mod convert;
 pub mod log;
+pub mod names;
 pub mod profile;

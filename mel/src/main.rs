@@ -1,2 +1,7 @@
-//! The `mel` command.
-fn main() {}
+//! The command `mel`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    mel::cli::main()
+}

@@ -54,8 +54,9 @@ struct Text {
     chunk: Option<Chunk>,
     used: usize,
     sequence: u32,
-    /// A line was cut short by a full disk; whatever followed would not be understood.
-    torn: bool,
+    /// A line was cut short by a full disk, so that whatever followed would not be understood; or
+    /// the log was finished, and the space behind the text has been given back.
+    closed: bool,
 }
 
 /// A chunk that this process has taken and mapped.
@@ -96,17 +97,17 @@ impl LogFile {
     /// and allocates: not for the hot path.
     ///
     /// # Errors
-    /// A full disk; or the log belongs to the process that forked this one.
+    /// A full disk; the log was [finished](Self::finish); it belongs to the process that forked this one.
     pub fn define(&self, definition: &Definition) -> io::Result<()> {
         let mut line = serde_json::to_vec(definition)?;
         line.push(b'\n');
         self.0.refuse_foreign()?;
         let mut text = lock(&self.0.text);
-        if text.torn {
-            return Err(io::ErrorKind::StorageFull.into());
+        if text.closed {
+            return Err(io::Error::other("the event log takes no definitions any more"));
         }
         let result = self.0.write_text(&mut text, &line);
-        text.torn = result.is_err();
+        text.closed = result.is_err();
         result
     }
 
@@ -132,14 +133,16 @@ impl LogFile {
         self.0.full.load(Ordering::Relaxed)
     }
 
-    /// Writes down how and when the process ended. Streams may still be appended to.
+    /// Writes down how and when the process ended. Open streams may still be appended to, but there
+    /// can be no further definitions and streams.
     pub fn finish(&self, state: State, end_ticks: u64) {
         if self.0.is_foreign() {
             return;
         }
         self.0.header_u64(header::END_TICKS).store(end_ticks.to_le(), Ordering::Relaxed);
         self.0.header_u32(header::STATE).store((state as u32).to_le(), Ordering::Release);
-        let text = lock(&self.0.text);
+        let mut text = lock(&self.0.text);
+        text.closed = true;
         if let Some(chunk) = &text.chunk {
             chunk.trim(&self.0.file, CHUNK_HEADER_BYTES + text.used);
         }

@@ -1,0 +1,96 @@
+//! Where `libmel.so` is.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use anyhow::{anyhow, bail};
+
+/// The name of the library that is preloaded.
+pub const NAME: &str = "libmel.so";
+/// The environment variable that overrides the search.
+pub const VARIABLE: &str = "MEL_LIBRARY";
+
+/// Finds the library: where `told` (the value of [`VARIABLE`]) says, else beside the command, else in
+/// `../lib` or `../lib/mel` as seen from it.
+///
+/// # Errors
+/// It is in none of these places, or its path cannot be preloaded.
+pub fn find(told: Option<OsString>, command: &Path) -> anyhow::Result<PathBuf> {
+    let path = match told.filter(|told| !told.is_empty()) {
+        Some(told) => {
+            let path = PathBuf::from(told);
+            path.canonicalize().map_err(|error| {
+                anyhow!("{VARIABLE} names {}: {error}; set it to the path of {NAME}", path.display())
+            })?
+        }
+        None => beside(command)?,
+    };
+    if path.as_os_str().as_encoded_bytes().iter().any(|b| matches!(b, b' ' | b':' | b'\t' | b'\n')) {
+        bail!(
+            "{} cannot be preloaded because of the blank or colon in its path; move it, or set {VARIABLE}",
+            path.display()
+        );
+    }
+    Ok(path)
+}
+
+fn beside(command: &Path) -> anyhow::Result<PathBuf> {
+    let folder = command.parent().unwrap_or(Path::new("."));
+    let places = ["", "../lib", "../lib/mel"].map(|place| folder.join(place).join(NAME));
+    places
+        .iter()
+        .find_map(|place| place.canonicalize().ok())
+        .ok_or_else(|| anyhow!("cannot find {NAME} beside {}; set {VARIABLE} to its path", command.display()))
+}
+
+/// The value of `LD_PRELOAD` with the library in front of what was there, and there only once.
+pub fn preload(library: &Path, before: Option<&OsStr>) -> OsString {
+    let mut value = library.as_os_str().to_owned();
+    let others = before.unwrap_or_default().as_encoded_bytes().split(|b| matches!(b, b' ' | b':'));
+    for other in others.filter(|other| !other.is_empty() && *other != library.as_os_str().as_encoded_bytes())
+    {
+        value.push(":");
+        // SAFETY: a piece of a valid string, cut at ASCII characters.
+        value.push(unsafe { OsStr::from_encoded_bytes_unchecked(other) });
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_is_found_beside_the_command_and_in_lib() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        for folder in ["bin", "lib"] {
+            std::fs::create_dir(root.join(folder)).unwrap();
+        }
+        let command = root.join("bin/mel");
+        let error = find(None, &command).unwrap_err().to_string();
+        assert!(error.contains("set MEL_LIBRARY"), "{error}");
+        std::fs::write(root.join("lib/libmel.so"), "").unwrap();
+        assert_eq!(find(None, &command).unwrap(), root.join("lib/libmel.so"));
+        std::fs::write(root.join("bin/libmel.so"), "").unwrap();
+        assert_eq!(find(None, &command).unwrap(), root.join("bin/libmel.so"));
+        assert_eq!(find(Some("".into()), &command).unwrap(), root.join("bin/libmel.so"));
+        let told = root.join("lib/libmel.so").into_os_string();
+        assert_eq!(find(Some(told.clone()), &command).unwrap(), told);
+        let error = find(Some("/nonexistent/libmel.so".into()), &command).unwrap_err().to_string();
+        assert!(error.starts_with("MEL_LIBRARY names /nonexistent/libmel.so: "), "{error}");
+        std::fs::create_dir(root.join("a b")).unwrap();
+        std::fs::write(root.join("a b/libmel.so"), "").unwrap();
+        let error = find(None, &root.join("a b/mel")).unwrap_err().to_string();
+        assert!(error.contains("cannot be preloaded"), "{error}");
+    }
+
+    #[test]
+    fn other_preloaded_libraries_stay() {
+        let library = Path::new("/x/libmel.so");
+        assert_eq!(preload(library, None), "/x/libmel.so");
+        assert_eq!(preload(library, Some("".as_ref())), "/x/libmel.so");
+        assert_eq!(preload(library, Some("a.so:b.so c.so".as_ref())), "/x/libmel.so:a.so:b.so:c.so");
+        assert_eq!(preload(library, Some("a.so:/x/libmel.so".as_ref())), "/x/libmel.so:a.so");
+    }
+}

@@ -1,0 +1,79 @@
+//! The command `mel`: starts programs under measurement, and shows what they left behind.
+//!
+//! One file per subcommand. Each returns its error as one sentence that says what happened and what
+//! to do; only [`main`] prints it.
+
+pub mod convert;
+pub mod elf;
+pub mod events;
+pub mod library;
+pub mod output;
+pub mod report;
+pub mod run;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "mel",
+    version,
+    about = "Shows what happens inside MPI's message queues: on any MPI, in any program, without recompiling.",
+    after_help = "Examples:
+  mpirun -n 4 mel run ./app          how long messages waited in the queues of each rank
+  mpirun -n 4 mel run --trace ./app  the same, and an OTF2 trace for Vampir and the like
+  mel report mel-app-1               the tables of a finished run once more
+  mel run --help                     more about `run`; likewise for the other commands"
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Args),
+    Report(report::Args),
+    Convert(convert::Args),
+    Events(events::Args),
+}
+
+/// Runs the command `mel` with the arguments of this process.
+pub fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Run(args) => run::run(&args),
+        Command::Report(args) => report::run(&args),
+        Command::Convert(args) => convert::run(&args),
+        Command::Events(args) => events::run(&args),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("mel: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn each_command_teaches_by_example() {
+        for command in Cli::command().get_subcommands_mut() {
+            let help = command.render_long_help().to_string();
+            assert!(help.contains("Examples:\n"), "{help}");
+            let example = format!("mel {} ", command.get_name());
+            assert!(help.contains(&example) || command.get_name() == "events", "{help}");
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Standard output of the command.
+
+use std::io::{self, Write};
+
+/// Lets `write` write to standard output. A reader that has seen enough (`mel report DIR | head`)
+/// is no error.
+///
+/// # Errors
+/// Any other error of standard output, such as a full disk behind it.
+pub fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+    let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let result = write(&mut out).and_then(|()| out.flush());
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            // What is still in the buffer would be tried once more when it is dropped.
+            std::mem::forget(out);
+            Ok(())
+        }
+        Err(error) => Err(anyhow::anyhow!("cannot write to standard output: {error}")),
+        Ok(()) => Ok(()),
+    }
+}

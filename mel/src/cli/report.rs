@@ -1,0 +1,125 @@
+//! `mel report`: the tables of a finished run.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use comfy_table::{CellAlignment, Table, presets};
+
+use super::output::to_stdout;
+use crate::convert::Run;
+use crate::log::{RankLog, State};
+use crate::profile::file::{self, ProfileError};
+use crate::profile::report;
+
+/// Shows what a finished run has found
+///
+/// Prints the queue statistics of each rank (above 32 ranks: of the extremes), a table across the
+/// ranks that names the outliers, and what stands out in plain words. A run that was killed is
+/// shown as far as it went.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  mel report mel-app-1
+      statistics, table and findings
+  mel report mel-app-1 --json | jq '.ranks[] | [.rank, .unexpected.max_length]'
+      one number of each rank (docs/profile.md explains all)")]
+pub struct Args {
+    /// The run's directory
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// Print the profile of all ranks as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Prints the report.
+///
+/// # Errors
+/// The directory holds neither a profile nor an event log, or they cannot be read.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let text = match file::read_run(&args.directory) {
+        Ok(profile) if args.json => serde_json::to_string_pretty(&profile)? + "\n",
+        Ok(profile) => report(&profile),
+        Err(ProfileError::Absent(_)) if !args.json && Run::open(&args.directory).is_ok() => {
+            logs(&Run::open(&args.directory)?, &args.directory)
+        }
+        Err(error) => return Err(error.into()),
+    };
+    to_stdout(|out| out.write_all(text.as_bytes()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What there is to say about a run that left only event logs.
+fn logs(run: &Run, directory: &Path) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_header(["rank", "host", "ended", "records", "lost"]);
+    for log in &run.ranks {
+        table.add_row([
+            log.info.rank.to_string(),
+            log.info.host.clone(),
+            ended(log).to_owned(),
+            log.streams().into_iter().map(|stream| log.records(stream).count()).sum::<usize>().to_string(),
+            log.dropped_total().to_string(),
+        ]);
+    }
+    for column in table.column_iter_mut().filter(|column| [0, 3, 4].contains(&column.index)) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let mut text: String = table.lines().map(|line| line.trim_end().to_owned() + "\n").collect();
+    for error in &run.left_out {
+        text += &format!("left out: {error}\n");
+    }
+    text += &format!(
+        "no profile, only event logs: `mel convert {} --text` shows their events\n",
+        directory.display()
+    );
+    text
+}
+
+fn ended(log: &RankLog) -> &'static str {
+    match log.state {
+        State::Finalised => "finalised",
+        State::Aborted => "before MPI_Finalize",
+        State::Running => "early (killed, crashed, or still running)",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::{HeaderInfo, LogFile, StreamKind, kind};
+
+    #[test]
+    fn logs_alone_are_told_by_rank() {
+        let directory = tempfile::tempdir().unwrap();
+        for rank in [10, 2] {
+            let info = HeaderInfo {
+                rank,
+                world_size: 16,
+                pid: 1,
+                ticks_per_second: 1,
+                origin_ticks: 0,
+                origin_realtime_nanos: 0,
+                host: "node".into(),
+            };
+            let path = directory.path().join(crate::log::file_name(rank));
+            let log = LogFile::create(&path, &info).unwrap();
+            let mut stream = log.stream(StreamKind::Events, 0, None);
+            for time in 0..u64::from(rank) {
+                stream.append(time, kind::EVENT, 0, &[]);
+            }
+            if rank == 2 {
+                log.finish(State::Finalised, 1);
+            }
+        }
+        std::fs::write(directory.path().join("rank-3.mlog"), "cut").unwrap();
+        let text = logs(&Run::open(directory.path()).unwrap(), Path::new("d"));
+        let lines: Vec<String> =
+            text.lines().map(|l| l.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(lines[0], "rank host ended records lost");
+        assert_eq!(lines[1], "2 node finalised 2 0");
+        assert_eq!(lines[2], "10 node early (killed, crashed, or still running) 10 0");
+        assert!(lines[3].starts_with("left out: ") && lines[3].contains("rank-3.mlog"), "{text}");
+        assert!(lines[4].contains("`mel convert d --text`"), "{text}");
+    }
+}

@@ -1,0 +1,223 @@
+//! `mel run`: sets the environment, and becomes the program.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use clap::ValueEnum;
+
+use super::elf::{self, Program};
+use super::library;
+
+/// Runs a program under measurement
+///
+/// Stands between the launcher and the program: it sets the environment and then becomes the
+/// program, so it works with every launcher and adds no process.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  mpirun -n 4 mel run ./app in.txt
+      the queue profile: how long messages waited, how long MPI searched
+  srun -n 4 mel run --trace -o first-try ./app
+      the profile, and an OTF2 trace, in the directory first-try
+  mpirun -n 4 mel run -e pml_ob1_message_arrived,pml_ob1_unex_insert ./app
+      logs each of these events (mel events lists all); mel convert shows the log
+  mpirun -n 4 mel run -e pml_ob1_unex_insert --profile queues ./app
+      both")]
+pub struct Args {
+    /// Log these events: names separated by commas, colons, semicolons or blanks
+    #[arg(short = 'e', long = "events", value_name = "LIST")]
+    pub events: Option<String>,
+    /// What to count: the message queues, or nothing. Default: queues; with -e: none
+    #[arg(long, value_enum)]
+    pub profile: Option<Profile>,
+    /// Record MPI calls, messages and queue searches; leaves traces.otf2 in the run's directory
+    #[arg(long)]
+    pub trace: bool,
+    /// The run's directory. Default: a fresh one named after the program, such as mel-app-1
+    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Overwrite an earlier run in that directory
+    #[arg(long)]
+    pub force: bool,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+}
+
+/// What is counted while the program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Profile {
+    /// Lifetimes, lengths and search times of the posted and the unexpected message queue.
+    Queues,
+    /// Nothing.
+    None,
+}
+
+/// Becomes the program. Returns only if that failed: exit code 127 if there is no such program, 126
+/// if it cannot be executed, as shells have it.
+///
+/// # Errors
+/// `libmel.so` cannot be found.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let Some((program, arguments)) = args.program.split_first() else { return Ok(ExitCode::FAILURE) };
+    let library = library::find(env::var_os(library::VARIABLE), &env::current_exe()?)?;
+    let mut command = Command::new(program);
+    command.args(arguments).envs(environment(args, &library, |name| env::var_os(name)));
+    if let Some(warning) = warning(program)
+        && is_first_rank()
+    {
+        eprintln!("mel: {warning}");
+    }
+    let error = command.exec();
+    let program = Path::new(program).display();
+    if error.kind() == io::ErrorKind::NotFound {
+        eprintln!("mel: cannot find the program {program}; check its path");
+        return Ok(ExitCode::from(127));
+    }
+    eprintln!("mel: cannot execute {program}: {error}; check its path and permissions");
+    Ok(ExitCode::from(126))
+}
+
+/// The variables that the program gets in addition. What the user did not ask for on the command
+/// line stays as it is in the environment; only the profile is on where nothing at all was said.
+fn environment(
+    args: &Args,
+    library: &Path,
+    inherited: impl Fn(&str) -> Option<OsString>,
+) -> Vec<(&'static str, OsString)> {
+    let is_set = |name: &str| inherited(name).is_some_and(|value| !value.is_empty());
+    let mut set: Vec<(&str, OsString)> =
+        vec![("LD_PRELOAD", library::preload(library, inherited("LD_PRELOAD").as_deref()))];
+    if let Some(events) = &args.events {
+        set.push(("MEL_EVENTS", events.into()));
+    }
+    let logs_events = args.events.is_some() || is_set("MEL_EVENTS");
+    let profile = match args.profile {
+        None if is_set("MEL_PROFILE") => None,
+        None if logs_events => Some("none"),
+        None | Some(Profile::Queues) => Some("queues"),
+        Some(Profile::None) => Some("none"),
+    };
+    set.extend(profile.map(|profile| ("MEL_PROFILE", profile.into())));
+    if args.trace {
+        set.push(("MEL_TRACE", "1".into()));
+    }
+    if let Some(directory) = &args.output {
+        set.push(("MEL_OUTPUT", directory.into()));
+    }
+    if args.force {
+        set.push(("MEL_FORCE", "1".into()));
+    }
+    let name = args.program.first().and_then(|program| Path::new(program).file_name());
+    set.push(("MEL_PROGRAM", name.unwrap_or(OsStr::new("program")).to_owned()));
+    set
+}
+
+/// Why nothing will be measured, if that can be seen from the program's file.
+fn warning(program: &OsStr) -> Option<String> {
+    let path = resolve(program, env::var_os("PATH").as_deref())?;
+    let name = Path::new(program).display();
+    match elf::look(&path).ok()? {
+        Program::Dynamic | Program::Other => None,
+        Program::Static => Some(format!(
+            "{name} is linked statically, so nothing in it can be measured; link it to the MPI's shared library"
+        )),
+        Program::OtherWordSize => Some(format!(
+            "{name} has another word size than this mel, so nothing in it can be measured; use a mel built for it"
+        )),
+    }
+}
+
+/// The file that executing a name executes: the name itself if it has a slash, else the first of
+/// that name in the path.
+fn resolve(program: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
+    if program.as_encoded_bytes().contains(&b'/') {
+        return Some(program.into());
+    }
+    env::split_paths(path?).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+/// Whether this process is rank 0, as far as the launcher tells. Without a launcher it is.
+fn is_first_rank() -> bool {
+    let variables = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "ALPS_APP_PE"];
+    variables.iter().find_map(env::var_os).is_none_or(|rank| rank == "0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Command as Subcommand};
+    use clap::Parser;
+
+    fn parse(line: &str) -> Args {
+        match Cli::try_parse_from(line.split(' ')).unwrap().command {
+            Subcommand::Run(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn variables(line: &str, inherited: &[(&str, &str)]) -> Vec<String> {
+        let inherited =
+            |name: &str| inherited.iter().find(|(n, _)| *n == name).map(|(_, value)| OsString::from(*value));
+        let set = environment(&parse(line), Path::new("/l/libmel.so"), inherited);
+        set.iter().map(|(name, value)| format!("{name}={}", value.display())).collect()
+    }
+
+    #[test]
+    fn the_profile_is_on_unless_events_are_logged() {
+        assert_eq!(
+            variables("mel run /bin/app", &[]),
+            ["LD_PRELOAD=/l/libmel.so", "MEL_PROFILE=queues", "MEL_PROGRAM=app"]
+        );
+        assert_eq!(
+            variables("mel run -e a,b app", &[("LD_PRELOAD", "x.so")]),
+            ["LD_PRELOAD=/l/libmel.so:x.so", "MEL_EVENTS=a,b", "MEL_PROFILE=none", "MEL_PROGRAM=app"]
+        );
+        assert_eq!(
+            variables("mel run -e a --profile queues --trace -o d --force app", &[])[1..],
+            [
+                "MEL_EVENTS=a",
+                "MEL_PROFILE=queues",
+                "MEL_TRACE=1",
+                "MEL_OUTPUT=d",
+                "MEL_FORCE=1",
+                "MEL_PROGRAM=app"
+            ]
+        );
+        assert!(variables("mel run --profile none app", &[]).contains(&"MEL_PROFILE=none".into()));
+    }
+
+    #[test]
+    fn the_environment_speaks_where_the_command_line_does_not() {
+        assert!(variables("mel run app", &[("MEL_EVENTS", "a")]).contains(&"MEL_PROFILE=none".into()));
+        assert!(variables("mel run app", &[("MEL_EVENTS", "")]).contains(&"MEL_PROFILE=queues".into()));
+        let told = variables("mel run app", &[("MEL_PROFILE", "none")]);
+        assert!(!told.iter().any(|variable| variable.starts_with("MEL_PROFILE")), "{told:?}");
+        let told = variables("mel run --profile queues app", &[("MEL_PROFILE", "none")]);
+        assert!(told.contains(&"MEL_PROFILE=queues".into()));
+    }
+
+    #[test]
+    fn options_behind_the_program_are_the_programs() {
+        assert_eq!(
+            parse("mel run ./app --trace -e x -- y").program,
+            ["./app", "--trace", "-e", "x", "--", "y"]
+        );
+        assert_eq!(parse("mel run --trace -- ./app --help").program, ["./app", "--help"]);
+        assert!(!parse("mel run ./app --trace").trace);
+        assert!(Cli::try_parse_from(["mel", "run", "--trase", "./app"]).is_err());
+        assert!(Cli::try_parse_from(["mel", "run"]).is_err());
+    }
+
+    #[test]
+    fn names_are_looked_up_as_the_shell_does() {
+        assert_eq!(resolve("./app".as_ref(), None), Some("./app".into()));
+        assert!(
+            resolve("sh".as_ref(), Some("/nonexistent:/bin".as_ref())).is_some_and(|p| p.ends_with("sh"))
+        );
+        assert_eq!(resolve("sh".as_ref(), Some("/nonexistent".as_ref())), None);
+    }
+}

@@ -1,0 +1,16 @@
+//! From the event logs of a run to what people and other tools read.
+//!
+//! - [`run`]: the logs of a run, all ranks.
+//! - [`merge`]: the streams of a rank in the order of time.
+//! - [`value`]: elements of a payload, by their MPI datatypes.
+//! - [`text`]: the generic events log, one line per event.
+//! - [`otf2`]: an OTF2 archive.
+//!
+//! Conversion knows no event by name: all it knows of an event is what the log's definitions say.
+
+pub mod merge;
+pub mod run;
+pub mod text;
+pub mod value;
+
+pub use run::Run;

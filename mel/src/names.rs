@@ -1,0 +1,50 @@
+//! Names of event types as users type them.
+
+use std::cmp::Reverse;
+
+/// The names in a list as `MEL_EVENTS` has it: separated by commas, colons, semicolons or white space.
+pub fn parse_list(list: &str) -> impl Iterator<Item = &str> {
+    list.split(|c: char| matches!(c, ',' | ':' | ';') || c.is_whitespace()).filter(|name| !name.is_empty())
+}
+
+/// The known names that are most like an unknown one, best first; at most three, none if nothing is
+/// like it.
+pub fn nearest_names<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    const LIKE: f64 = 0.55;
+    let unknown = unknown.to_lowercase();
+    let mut scored: Vec<(u32, &str)> = known
+        .into_iter()
+        .filter_map(|name| {
+            // A part of a name, such as `message_arrived`, is as good as a misspelt whole.
+            let part = unknown.len() >= 4 && name.contains(&unknown);
+            let likeness = if part { 1.0 } else { strsim::normalized_damerau_levenshtein(&unknown, name) };
+            (likeness >= LIKE).then_some(((likeness * 1e6) as u32, name))
+        })
+        .collect();
+    scored.sort_by_key(|(likeness, name)| (Reverse(*likeness), *name));
+    scored.dedup();
+    scored.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_separated_in_any_of_the_four_ways() {
+        let names: Vec<&str> = parse_list(" a,b:c;d  e\n,,").collect();
+        assert_eq!(names, ["a", "b", "c", "d", "e"]);
+        assert_eq!(parse_list("").count(), 0);
+    }
+
+    #[test]
+    fn the_nearest_names_come_first() {
+        let known =
+            ["pml_ob1_message_arrived", "pml_ob1_posted_insert", "pml_ob1_posted_remove", "osc_rdma_fence"];
+        assert_eq!(nearest_names("pml_ob1_mesage_arrived", known), ["pml_ob1_message_arrived"]);
+        assert_eq!(nearest_names("message_arrived", known), ["pml_ob1_message_arrived"]);
+        assert_eq!(nearest_names("PML_OB1_POSTED_INSET", known)[0], "pml_ob1_posted_insert");
+        assert_eq!(nearest_names("posted", known), ["pml_ob1_posted_insert", "pml_ob1_posted_remove"]);
+        assert_eq!(nearest_names("nothing of the kind", known), [""; 0]);
+    }
+}
