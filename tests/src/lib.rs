@@ -1,1 +1,25 @@
 //! Whole-system tests: MPI programs run under MEL on every installed MPI.
+//!
+//! The library is the harness; the tests are in `tests/`, one file per rule, and the programs in
+//! `programs/`. The harness finds the MPIs ([`Mpi`]), reads what a program promises and compiles it
+//! ([`Program`]), starts it without or with MEL ([`Job`]), and reads back what MEL left
+//! ([`profile`], [`trace`], [`events`]).
+//!
+//! It knows MEL only from outside: the command, its files, its output. It links to no other crate of
+//! the workspace, so that a test here sees what a user sees.
+//!
+//! Everything here is for tests: what cannot be done is a failed test, so the functions panic with a
+//! sentence that says what was tried.
+
+pub mod artifacts;
+pub mod cases;
+pub mod events;
+mod job;
+mod mpi;
+pub mod profile;
+mod program;
+pub mod trace;
+
+pub use job::{Finished, Job};
+pub use mpi::Mpi;
+pub use program::{Exit, Expectation, Program, compile_source};

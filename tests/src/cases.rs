@@ -1,0 +1,75 @@
+//! Every test program on every MPI: the loops that the tests share.
+
+use crate::{Job, Mpi, Program};
+
+/// One way to run a program: on which MPI, with how many ranks and which arguments.
+#[derive(Debug)]
+pub struct Case<'a> {
+    /// The MPI.
+    pub mpi: &'a Mpi,
+    /// The program.
+    pub program: &'a Program,
+    /// The number of ranks.
+    pub ranks: u32,
+    /// The program's arguments.
+    pub args: &'a [String],
+}
+
+impl Case<'_> {
+    /// The run that belongs to this case, still without MEL.
+    pub fn job(&self) -> Job<'_> {
+        Job::new(self.mpi, self.ranks, self.program.compile(self.mpi)).args(self.args)
+    }
+}
+
+impl std::fmt::Display for Case<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} {} with {} on {} ranks",
+            self.program.name,
+            self.args.join(" "),
+            self.mpi.name,
+            self.ranks
+        )
+    }
+}
+
+/// Calls `check` for each case of the program `name`.
+pub fn for_each_case(name: &str, mut check: impl FnMut(&Case<'_>)) {
+    let program = Program::named(name);
+    for mpi in &Mpi::all() {
+        for &ranks in &program.ranks {
+            for args in &program.args {
+                check(&Case { mpi, program: &program, ranks, args });
+            }
+        }
+    }
+}
+
+/// Makes one test of each program, named as the program, which calls `$check("name")`; and one test that
+/// fails when a program is missing in this list.
+#[macro_export]
+macro_rules! test_every_program {
+    ($check:path) => {
+        $crate::test_every_program! {
+            $check:
+            abort cancel communicators completion error_handler exit_without_finalize expected flood fork_child
+            kill_me large many_to_one modes never_init out_of_order_tags persistent probes proc_null random
+            selfsend sendrecv status_ignore threads unexpected wildcards
+        }
+    };
+    ($check:path: $($name:ident)*) => {
+        $(
+            #[test]
+            fn $name() {
+                $check(stringify!($name));
+            }
+        )*
+
+        #[test]
+        fn no_program_is_forgotten() {
+            assert_eq!($crate::Program::names(), [$(stringify!($name)),*]);
+        }
+    };
+}

@@ -1,0 +1,172 @@
+//! One run of a program under an MPI's launcher, without or with MEL.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::Mpi;
+use crate::artifacts::{libmel, mel};
+
+/// No test program takes longer than this even on a machine that is busy with other things.
+const TIME_LIMIT: Duration = Duration::from_secs(180);
+
+/// A run that has not been started yet.
+#[derive(Debug)]
+pub struct Job<'a> {
+    mpi: &'a Mpi,
+    ranks: u32,
+    /// What stands between the launcher and the program.
+    prefix: Vec<OsString>,
+    program: PathBuf,
+    args: Vec<OsString>,
+    env: Vec<(OsString, OsString)>,
+    directory: Option<PathBuf>,
+}
+
+/// What a run left behind.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// The launcher's exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output of all ranks.
+    pub stdout: String,
+    /// Standard error of all ranks and of the launcher.
+    pub stderr: String,
+}
+
+impl<'a> Job<'a> {
+    /// A plain run of `program` on `ranks` ranks.
+    pub fn new(mpi: &'a Mpi, ranks: u32, program: impl Into<PathBuf>) -> Job<'a> {
+        Job {
+            mpi,
+            ranks,
+            prefix: Vec::new(),
+            program: program.into(),
+            args: Vec::new(),
+            env: Vec::new(),
+            directory: None,
+        }
+    }
+
+    /// Appends arguments of the program.
+    #[must_use]
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets an environment variable for the launcher, which hands it to every rank.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.env.push((name.into(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Runs in `directory`.
+    #[must_use]
+    pub fn current_dir(mut self, directory: &Path) -> Self {
+        self.directory = Some(directory.to_owned());
+        self
+    }
+
+    /// Puts `mel run OPTIONS` before the program.
+    #[must_use]
+    pub fn under_mel<S: AsRef<OsStr>>(mut self, options: impl IntoIterator<Item = S>) -> Self {
+        self.prefix = vec![mel().into_os_string(), "run".into()];
+        self.prefix.extend(options.into_iter().map(|option| option.as_ref().to_owned()));
+        self.prefix.push("--".into());
+        self
+    }
+
+    /// Preloads `libmel.so` into the program without the `mel` command, with the given variables set.
+    #[must_use]
+    pub fn preloaded(mut self, variables: &[(&str, &str)]) -> Self {
+        let mut preload = OsString::from("LD_PRELOAD=");
+        preload.push(libmel());
+        self.prefix = vec!["env".into(), preload];
+        self.prefix.extend(variables.iter().map(|(name, value)| OsString::from(format!("{name}={value}"))));
+        self
+    }
+
+    /// Starts the run and waits for its end.
+    ///
+    /// # Panics
+    ///
+    /// If the launcher cannot be started or does not end in time; what it printed until then is shown.
+    pub fn run(self) -> Finished {
+        let captured = crate::artifacts::fresh_dir();
+        let (out, err) = (captured.path().join("out"), captured.path().join("err"));
+        let mut command = self.command();
+        command.stdin(Stdio::null());
+        command.stdout(fs::File::create(&out).expect("output can be captured"));
+        command.stderr(fs::File::create(&err).expect("output can be captured"));
+        // A group of its own, so that a run that hangs can be ended with everything that it started.
+        command.process_group(0);
+
+        let mut child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+        let status = wait(&mut child).unwrap_or_else(|e| panic!("{command:?}: {e}"));
+        let text = |path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
+        let (stdout, stderr) = (text(&out), text(&err));
+        match status {
+            Some(status) => Finished { code: status.code(), stdout, stderr },
+            None => panic!("{command:?} did not end within {TIME_LIMIT:?}\n{stdout}\n{stderr}"),
+        }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = self.mpi.launcher(self.ranks);
+        command.args(&self.prefix).arg(&self.program).args(&self.args);
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        command
+    }
+}
+
+impl Finished {
+    /// The lines of standard error that MEL wrote.
+    pub fn mel_lines(&self) -> impl Iterator<Item = &str> {
+        self.stderr.lines().filter(|line| line.starts_with("[MEL]") || line.starts_with("mel: "))
+    }
+
+    /// Panics with everything the run printed unless `condition` holds.
+    ///
+    /// # Panics
+    ///
+    /// If the condition is false.
+    #[track_caller]
+    pub fn expect(&self, condition: bool, what: &str) {
+        assert!(
+            condition,
+            "{what}\nexit code {:?}\n--- stdout\n{}\n--- stderr\n{}",
+            self.code, self.stdout, self.stderr
+        );
+    }
+}
+
+/// Waits for the launcher; `None` when it took too long and was ended with all its processes.
+fn wait(child: &mut Child) -> io::Result<Option<ExitStatus>> {
+    let deadline = Instant::now() + TIME_LIMIT;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() > deadline {
+            for signal in ["-TERM", "-KILL"] {
+                // The launchers pass the first one on to their ranks, which may be in groups of their own.
+                let group = format!("-{}", child.id());
+                Command::new("kill").args([signal, "--", &group]).status()?;
+                thread::sleep(Duration::from_secs(2));
+            }
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,137 @@
+//! An OTF2 trace as `otf2-print` shows it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// One record of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// For instance `ENTER` or `MPI_SEND`.
+    pub kind: String,
+    /// The location that it belongs to.
+    pub location: u64,
+    /// In ticks of the trace's clock.
+    pub timestamp: u64,
+    /// The rest of the line: attributes by name and number.
+    pub details: String,
+}
+
+/// All records of a trace, in the order of time.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// The records.
+    pub records: Vec<Record>,
+    /// The global definitions as `otf2-print -G` prints them, one per line.
+    pub definitions: Vec<String>,
+}
+
+impl Trace {
+    /// Reads the archive in a run's directory.
+    ///
+    /// # Panics
+    ///
+    /// If there is none, or `otf2-print` has any complaint.
+    pub fn read(directory: &Path) -> Trace {
+        let anchor = anchor(directory);
+        let records = otf2_print(&anchor, &[]).lines().filter_map(record).collect();
+        let definitions = otf2_print(&anchor, &["-G"]).lines().map(str::to_owned).collect();
+        Trace { records, definitions }
+    }
+
+    /// How often each region is entered, over all locations, by name.
+    pub fn enters(&self) -> BTreeMap<&str, u64> {
+        let mut counts = BTreeMap::new();
+        for record in self.records.iter().filter(|record| record.kind == "ENTER") {
+            *counts.entry(region(&record.details)).or_default() += 1;
+        }
+        counts
+    }
+
+    /// The first thing that is wrong with the order of the records, if any: time that goes backwards within a location,
+    /// or a region that is left without having been entered or is never left.
+    pub fn disorder(&self) -> Option<String> {
+        let mut locations: BTreeMap<u64, (u64, Vec<&str>)> = BTreeMap::new();
+        for record in &self.records {
+            let (last, stack) = locations.entry(record.location).or_default();
+            if record.timestamp < *last {
+                return Some(format!("time goes back on location {}: {record:?}", record.location));
+            }
+            *last = record.timestamp;
+            match record.kind.as_str() {
+                "ENTER" => stack.push(region(&record.details)),
+                "LEAVE" if stack.pop() != Some(region(&record.details)) => {
+                    return Some(format!("a region is left that is not the innermost: {record:?}"));
+                }
+                _ => {}
+            }
+        }
+        let (location, (_, stack)) = locations.into_iter().find(|(_, (_, stack))| !stack.is_empty())?;
+        Some(format!("never left on location {location}: {stack:?}"))
+    }
+}
+
+fn anchor(directory: &Path) -> PathBuf {
+    let anchor = directory.join("traces.otf2");
+    assert!(anchor.exists(), "{} is not there", anchor.display());
+    anchor
+}
+
+fn otf2_print(anchor: &Path, options: &[&str]) -> String {
+    let output =
+        Command::new("otf2-print").args(options).arg(anchor).output().expect("otf2-print is installed");
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && complaints.is_empty(),
+        "otf2-print {}: {complaints}",
+        anchor.display()
+    );
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Reads a line such as `ENTER   0   1234  Region: "MPI_Send" <3>`.
+fn record(line: &str) -> Option<Record> {
+    let mut parts = line.split_whitespace();
+    let kind = parts
+        .next()
+        .filter(|kind| kind.chars().all(|c| c.is_ascii_uppercase() || "_0123456789".contains(c)))?;
+    let location = parts.next()?.parse().ok()?;
+    let timestamp = parts.next()?.parse().ok()?;
+    let details = parts.collect::<Vec<_>>().join(" ");
+    Some(Record { kind: kind.to_owned(), location, timestamp, details })
+}
+
+/// The name in `Region: "NAME" <3>`.
+fn region(details: &str) -> &str {
+    details.split('"').nth(1).unwrap_or(details)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trace(lines: &[&str]) -> Trace {
+        Trace { records: lines.iter().filter_map(|line| record(line)).collect(), definitions: Vec::new() }
+    }
+
+    #[test]
+    fn lines_are_read() {
+        let trace = trace(&[
+            "=== Events ===",
+            "Event                               Location            Timestamp  Attributes",
+            "ENTER                                      0                   10  Region: \"MPI_Send\" <3>",
+            "LEAVE                                      0                   12  Region: \"MPI_Send\" <3>",
+        ]);
+        assert_eq!(trace.records.len(), 2);
+        assert_eq!(trace.enters(), BTreeMap::from([("MPI_Send", 1)]));
+        assert_eq!(trace.disorder(), None);
+    }
+
+    #[test]
+    fn disorder_is_found() {
+        assert!(trace(&["ENTER 0 10 Region: \"a\"", "LEAVE 0 9 Region: \"a\""]).disorder().is_some());
+        assert!(trace(&["ENTER 0 10 Region: \"a\"", "LEAVE 0 10 Region: \"b\""]).disorder().is_some());
+        assert!(trace(&["ENTER 0 10 Region: \"a\"", "LEAVE 1 11 Region: \"a\""]).disorder().is_some());
+        assert!(trace(&["ENTER 0 10 Region: \"a\""]).disorder().is_some());
+    }
+}

@@ -1,0 +1,35 @@
+//! OTF2's own reader takes the trace without a complaint, and finds in it what the profile counts.
+
+use mel_tests::artifacts::fresh_dir;
+use mel_tests::cases::for_each_case;
+use mel_tests::profile::Profile;
+use mel_tests::trace::Trace;
+use mel_tests::{Exit, Program, test_every_program};
+
+fn readable(name: &str) {
+    if Program::named(name).exit != Exit::Code(0) {
+        return; // such runs are converted afterwards
+    }
+    for_each_case(name, |case| {
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let run = case.job().under_mel(["--trace".as_ref(), "-o".as_ref(), output.as_os_str()]).run();
+        run.expect(run.code == Some(0), &case.to_string());
+
+        let (trace, profile) = (Trace::read(&output), Profile::read(&output));
+        assert_eq!(trace.disorder(), None, "{case}");
+        let enters = trace.enters();
+        for queue in ["posted", "unexpected"] {
+            let searches = profile.total(&format!("{queue}_search.searches"));
+            let regions: u64 = enters
+                .iter()
+                .filter(|(region, _)| region.ends_with(&format!("search_{queue}")))
+                .map(|(_, count)| count)
+                .sum();
+            assert_eq!(regions, searches, "{case}: {queue} searches; regions: {enters:?}");
+        }
+        assert!(enters.contains_key("MPI_Reduce"), "{case}: {enters:?}");
+    });
+}
+
+test_every_program!(readable);
