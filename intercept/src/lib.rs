@@ -1,1 +1,50 @@
 //! Every MPI function as an interposed symbol, with one hook interface.
+//!
+//! Linked into a shared object that is loaded before the MPI library (by `LD_PRELOAD`, or by the
+//! order of linking), this crate defines the `MPI_*` functions. Each calls the *next* function of
+//! its name, so other tools keep working beside it, and around that call lets the registered
+//! [`Hook`]s see and change the arguments.
+//!
+//! # Life cycle
+//!
+//! 1. Loading does nothing. The final library may name a function with [`on_startup`], for instance
+//!    from a constructor that does nothing else.
+//! 2. MPI functions called before `MPI_Init` go straight to MPI.
+//! 3. At `MPI_Init`, `MPI_Init_thread` or `MPI_Session_init` (or [`start`], for entry points that
+//!    are not here, such as `MPI_T_init_thread`) the ABI is detected and the startup functions run.
+//!    They may [`register`] hooks. If any is registered, this very call is the first that they see.
+//! 4. From then on hooks see every call that the application makes, in all threads.
+//! 5. A hook that panics ends measurement for this process; [`stop`] ends it on purpose.
+//!
+//! # What is seen
+//!
+//! Calls by the application, once each: an MPI function that MPI implements through another one, a
+//! call made by a hook, and a call made inside a callback that MPI runs (attribute and error
+//! handler functions) are not seen. `MPI_Wtime`, `MPI_Wtick`, `MPI_Aint_add`, `MPI_Aint_diff`, the
+//! conversions between C and Fortran handles and statuses, and the variadic `MPI_Pcontrol` are not
+//! interposed. Calls that another tool redirects to `PMPI_*` before they reach us are not seen.
+//!
+//! # Cost
+//!
+//! With no hook registered a wrapper is one relaxed load, one predicted branch, and a jump through
+//! the table of next functions. With hooks: no allocation, no lock, no formatting of our own.
+//!
+//! What this crate must not know: events, queues, files, and what a hook does.
+
+mod depth;
+mod dispatch;
+mod hook;
+mod lifecycle;
+mod missing;
+mod wrapper;
+
+// What the MPI standard defines needs no second documentation, and has names of its own.
+#[allow(missing_docs, non_camel_case_types, non_snake_case, clippy::too_many_arguments)]
+#[rustfmt::skip]
+mod generated;
+
+pub use depth::untracked;
+pub use dispatch::stop;
+pub use generated::{Call, FunctionId, args};
+pub use hook::{Full, Hook, register};
+pub use lifecycle::{on_startup, start};

@@ -113,7 +113,7 @@ fn look() -> Result<Abi, Unknown> {
     if init.is_null() {
         return Err(Unknown("no MPI library is loaded in this process".into()));
     }
-    let file = next::file_of(init).unwrap_or_default();
+    let file = next::file_of(init as usize).unwrap_or_default();
     let file = file.rsplit('/').next().unwrap_or_default().to_owned();
     let library = pmpi::library_version_of_any_mpi().unwrap_or_default();
     let library = library.lines().next().unwrap_or_default().trim().to_owned();

@@ -38,34 +38,37 @@ pub fn symbol(name: &CStr) -> *mut c_void {
     if found.is_null() { in_private_library(name) } else { found }
 }
 
-/// The file name of the object that holds `address`, as the dynamic linker knows it.
-#[must_use]
-pub fn file_of(address: *const c_void) -> Option<String> {
+/// What the dynamic linker knows of the object that holds `address`. The address is a number here:
+/// nothing reads what it points to.
+fn object_of(address: usize) -> Option<libc::Dl_info> {
     let mut info = libc::Dl_info {
         dli_fname: ptr::null(),
         dli_fbase: ptr::null_mut(),
         dli_sname: ptr::null(),
         dli_saddr: ptr::null_mut(),
     };
-    // SAFETY: `info` is writable; dladdr accepts any address.
-    if unsafe { libc::dladdr(address, &mut info) } == 0 || info.dli_fname.is_null() {
-        return None;
-    }
-    // SAFETY: dladdr succeeded and gave a C string that lives as long as the object is loaded.
-    Some(unsafe { CStr::from_ptr(info.dli_fname) }.to_string_lossy().into_owned())
+    let address = ptr::without_provenance::<c_void>(address);
+    // SAFETY: `info` is writable; dladdr accepts any address and compares it with load addresses.
+    let found = unsafe { libc::dladdr(address, &mut info) } != 0;
+    found.then_some(info)
 }
 
-/// The load address of the object that holds `address`; null for none.
+/// The file name of the object that holds the function or datum at `address`.
 #[must_use]
-pub fn base_of(address: *const c_void) -> *mut c_void {
-    let mut info = libc::Dl_info {
-        dli_fname: ptr::null(),
-        dli_fbase: ptr::null_mut(),
-        dli_sname: ptr::null(),
-        dli_saddr: ptr::null_mut(),
-    };
-    // SAFETY: `info` is writable; dladdr accepts any address.
-    if unsafe { libc::dladdr(address, &mut info) } == 0 { ptr::null_mut() } else { info.dli_fbase }
+pub fn file_of(address: usize) -> Option<String> {
+    let name = object_of(address)?.dli_fname;
+    if name.is_null() {
+        return None;
+    }
+    // SAFETY: dladdr gave a C string that lives as long as the object is loaded, which it is: the
+    // caller has an address in it.
+    Some(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
+}
+
+/// The load address of the object that holds the function or datum at `address`.
+#[must_use]
+pub fn base_of(address: usize) -> Option<usize> {
+    object_of(address).map(|info| info.dli_fbase as usize)
 }
 
 fn profiling_name(name: &CStr) -> CString {
@@ -130,7 +133,8 @@ fn find_private_library() -> Option<Library> {
         // SAFETY: an open handle and a valid C string.
         let init = unsafe { libc::dlsym(handle, c"PMPI_Init".as_ptr()) };
         // dlsym looks in the dependencies too: keep only the object that holds the function.
-        let own = !init.is_null() && file_of(init).is_some_and(|file| file.as_bytes() == name.to_bytes());
+        let own =
+            !init.is_null() && file_of(init as usize).is_some_and(|file| file.as_bytes() == name.to_bytes());
         if own {
             return Some(Library(handle));
         }

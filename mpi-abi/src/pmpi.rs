@@ -16,14 +16,14 @@ mod comms;
 mod p2p;
 mod process;
 
-pub use collectives::{Reducible, allgather, allreduce, barrier, bcast, gather, gatherv, reduce};
+pub use collectives::{Reducible, allgather, allreduce, barrier, bcast, gather, gatherv, ibarrier, reduce};
 pub use comms::{
     comm_compare, comm_dup, comm_free, comm_get_name, comm_group, comm_rank, comm_remote_group,
     comm_remote_size, comm_return_errors, comm_size, comm_split, comm_split_type, comm_test_inter,
     group_free, group_rank, group_size, group_translate_ranks,
 };
 pub use p2p::{
-    Probed, cancel, get_count, iprobe, irecv, isend, recv, request_free, send, test, test_cancelled,
+    Probed, cancel, get_count, iprobe, irecv, isend, issend, recv, request_free, send, test, test_cancelled,
     type_size, wait,
 };
 pub(crate) use process::library_version_of_any_mpi;

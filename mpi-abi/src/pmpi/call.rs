@@ -81,10 +81,11 @@ macro_rules! mpi {
                 Ok(name) => name,
                 Err(_) => panic!("a name without NUL"),
             };
-        // SAFETY: the signature is that of the MPI function of this name, with handles as machine
-        // words (which is how they travel in registers) and output handles as addresses.
-        static FUNCTION: $crate::pmpi::call::Function<Signature> =
-            unsafe { $crate::pmpi::call::Function::new(NAME) };
+        static FUNCTION: $crate::pmpi::call::Function<Signature> = {
+            // SAFETY: the signature is that of the MPI function of this name, with handles as
+            // machine words (which is how they travel in registers) and output handles as addresses.
+            unsafe { $crate::pmpi::call::Function::new(NAME) }
+        };
         FUNCTION.get().and_then(|function| {
             $crate::pmpi::call::check(FUNCTION.name(), function($($value),*))
         })

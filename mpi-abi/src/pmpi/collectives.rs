@@ -11,7 +11,7 @@ use super::{
     call::{abi, mpi},
     comms::{comm_rank, comm_size},
 };
-use crate::{Comm, Constants, Datatype, Error, Handle, Op, Result};
+use crate::{Comm, Constants, Datatype, Error, Handle, HandlePtr, Op, Request, Result};
 
 fn bytes_of<T>(function: &'static str, elements: usize) -> Result<c_int> {
     let limit = c_int::MAX as usize;
@@ -37,6 +37,21 @@ fn expect(function: &'static str, expected: usize, got: usize) -> Result<()> {
 pub fn barrier(comm: Comm) -> Result<()> {
     // SAFETY: MPI checks the handle.
     unsafe { mpi!(MPI_Barrier(comm.word() => usize)) }
+}
+
+/// Begins a barrier; the request is complete when every process of `comm` has begun it.
+///
+/// # Errors
+/// [`Error::Missing`], [`Error::NoMpi`] or [`Error::Code`].
+pub fn ibarrier(comm: Comm) -> Result<Request> {
+    abi()?;
+    let mut word = 0usize;
+    let out: *mut c_void = (&raw mut word).cast();
+    // SAFETY: MPI checks the handle; the output has room for a handle of either width.
+    unsafe {
+        mpi!(MPI_Ibarrier(comm.word() => usize, out => *mut c_void))?;
+        Ok(HandlePtr::new(out).read())
+    }
 }
 
 /// Copies `data` of process `root` to all others; all give slices of the same length.

@@ -104,6 +104,28 @@ pub unsafe fn isend(data: *const u8, bytes: usize, dest: c_int, tag: c_int, comm
     }
 }
 
+/// Starts to send `bytes` bytes from `data`; complete only when the receiver has begun to receive them.
+///
+/// # Safety
+/// The memory is readable and unchanged until the request is complete.
+///
+/// # Errors
+/// [`Error::Length`] above 2 GiB, [`Error::Missing`], [`Error::NoMpi`] or [`Error::Code`].
+pub unsafe fn issend(data: *const u8, bytes: usize, dest: c_int, tag: c_int, comm: Comm) -> Result<Request> {
+    let byte = abi()?.constants.byte;
+    let count = length("MPI_Issend", bytes)?;
+    let mut word = 0usize;
+    let out: *mut c_void = (&raw mut word).cast();
+    // SAFETY: the caller vouches for the memory; the output has room for a handle of either width.
+    unsafe {
+        mpi!(MPI_Issend(
+            data.cast() => *const c_void, count => c_int, byte.word() => usize,
+            dest => c_int, tag => c_int, comm.word() => usize, out => *mut c_void
+        ))?;
+        Ok(HandlePtr::new(out).read())
+    }
+}
+
 /// Starts to receive at most `bytes` bytes into `data`.
 ///
 /// # Safety

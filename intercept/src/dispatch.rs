@@ -1,0 +1,152 @@
+//! Between a wrapper and the hooks: the state that every wrapper reads, and the boundary that no
+//! panic crosses.
+
+use std::{
+    cell::Cell,
+    ffi::c_int,
+    io::Write,
+    panic::{self, AssertUnwindSafe, PanicHookInfo},
+    sync::{
+        Once,
+        atomic::{AtomicBool, AtomicU8, Ordering},
+    },
+};
+
+use crate::{Call, FunctionId, hook};
+
+/// The next functions have not been looked up.
+pub(crate) const UNRESOLVED: u8 = 0;
+/// Nobody listens: wrappers jump.
+pub(crate) const IDLE: u8 = 1;
+/// Hooks are called.
+pub(crate) const ACTIVE: u8 = 2;
+
+/// What wrappers do. Leaves [`UNRESOLVED`] once, then moves between the others.
+pub(crate) static STATE: AtomicU8 = AtomicU8::new(UNRESOLVED);
+/// The ABI is known and the startup functions have run: hooks may be called.
+static STARTED: AtomicBool = AtomicBool::new(false);
+/// Measurement has ended for good.
+static STOPPED: AtomicBool = AtomicBool::new(false);
+
+/// Ends measurement in this process for good: no hook is called any more, MPI calls of the
+/// application go straight to MPI. A hook that another thread is in returns normally.
+///
+/// Callable from anywhere, signal handlers and hooks included.
+pub fn stop() {
+    STOPPED.store(true, Ordering::SeqCst);
+    // Where the next functions are not known yet the state stays, so that they will be.
+    let _ = STATE.compare_exchange(ACTIVE, IDLE, Ordering::SeqCst, Ordering::SeqCst);
+}
+
+/// Hooks may run from now on.
+pub(crate) fn started() {
+    STARTED.store(true, Ordering::SeqCst);
+    if hook::count() > 0 {
+        activate();
+    }
+}
+
+pub(crate) fn hook_was_registered() {
+    report_panics_of_hooks();
+    if STARTED.load(Ordering::SeqCst) {
+        activate();
+    }
+}
+
+fn activate() {
+    let _ = STATE.compare_exchange(IDLE, ACTIVE, Ordering::SeqCst, Ordering::SeqCst);
+    // Somebody may have stopped in between.
+    if STOPPED.load(Ordering::SeqCst) {
+        stop();
+    }
+}
+
+/// How many hooks saw a call begin, and so will see it end; `None` after a panic.
+pub(crate) type Entered = Option<usize>;
+
+/// Calls `enter` of all hooks. After `None` the arguments may be in disorder.
+#[inline]
+pub(crate) fn enter(function: FunctionId, call: &mut Call<'_>) -> Entered {
+    let count = hook::count();
+    guarded(function, || {
+        for hook in hook::first(count) {
+            hook.enter(function, call);
+        }
+    })
+    .then_some(count)
+}
+
+/// Calls `leave` of the hooks that saw the call begin.
+#[inline]
+pub(crate) fn leave(entered: Entered, function: FunctionId, call: &mut Call<'_>, code: c_int) {
+    let Some(count) = entered else { return };
+    if STOPPED.load(Ordering::Relaxed) {
+        return;
+    }
+    guarded(function, || {
+        for hook in hook::first(count).rev() {
+            hook.leave(function, call, code);
+        }
+    });
+}
+
+thread_local! {
+    /// The function whose hooks this thread is in.
+    static IN_HOOK: Cell<Option<FunctionId>> = const { Cell::new(None) };
+}
+
+/// Runs hooks; false when one panicked, which ends measurement.
+#[inline]
+fn guarded(function: FunctionId, hooks: impl FnOnce()) -> bool {
+    IN_HOOK.with(|current| current.set(Some(function)));
+    // Unwind safety: after a panic no hook runs again, so nobody sees what it left behind.
+    let outcome = panic::catch_unwind(AssertUnwindSafe(hooks));
+    IN_HOOK.with(|current| current.set(None));
+    match outcome {
+        Ok(()) => true,
+        Err(payload) => {
+            stop();
+            // Its destructor might panic in turn.
+            std::mem::forget(payload);
+            false
+        }
+    }
+}
+
+/// Makes a panic inside a hook one line on standard error; other panics are reported as before.
+fn report_panics_of_hooks() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| match IN_HOOK.with(Cell::get) {
+            Some(function) => report(function.name(), info),
+            None => before(info),
+        }));
+    });
+}
+
+fn report(place: &str, info: &PanicHookInfo<'_>) {
+    // Only the first: panics of other threads in the same moment say nothing new.
+    if STOPPED.swap(true, Ordering::SeqCst) {
+        return;
+    }
+    let payload = info.payload();
+    let message = payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message");
+    let location = info.location().map(|at| format!(" at {}:{}", at.file(), at.line()));
+    complain(&format!(
+        "internal error in {place}: {message}{}; measurement stopped, the application continues",
+        location.unwrap_or_default()
+    ));
+}
+
+/// One line on standard error, if there is one.
+pub(crate) fn complain(line: &str) {
+    // In one piece, so that lines of several processes do not mix; a closed stream is no reason to
+    // fail.
+    let line = format!("mel: {}\n", line.replace('\n', " "));
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}

@@ -1,0 +1,251 @@
+//! The wrapper that every MPI function gets: hand-written once, applied by `generated.rs`.
+
+use std::{
+    ffi::{c_int, c_void},
+    ptr,
+    sync::atomic::{AtomicPtr, Ordering},
+};
+
+use mpi_abi::{
+    Comm, Datatype, Errhandler, File, Group, Handle, HandlePtr, Info, Message, Op, Request, Session,
+    StatusPtr, Win, next,
+};
+
+use crate::generated::{COUNT, FunctionId, IDS, MISSING, NAMES};
+
+/// The next function for each [`FunctionId`]. After resolution none is null: a function that does
+/// not exist is replaced by one that ends the process.
+pub(crate) static NEXT: [AtomicPtr<c_void>; COUNT] = [const { AtomicPtr::new(ptr::null_mut()) }; COUNT];
+
+/// Fills [`NEXT`].
+pub(crate) fn resolve_all() {
+    for ((slot, name), missing) in NEXT.iter().zip(NAMES).zip(MISSING) {
+        let found = next::next(name);
+        slot.store(if found.is_null() { missing as *mut c_void } else { found }, Ordering::SeqCst);
+    }
+}
+
+impl FunctionId {
+    /// How many functions there are; identities are below this.
+    pub const COUNT: usize = COUNT;
+
+    /// The function with this number, if there is one.
+    #[must_use]
+    pub fn from_index(index: usize) -> Option<Self> {
+        IDS.get(index).copied()
+    }
+
+    /// Its number, from 0 to [`FunctionId::COUNT`].
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Its name, such as `MPI_Send`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.c_name().to_str().unwrap_or("MPI")
+    }
+
+    /// Its name as a C string.
+    #[must_use]
+    pub fn c_name(self) -> &'static std::ffi::CStr {
+        NAMES[self.index()]
+    }
+
+    /// Whether the MPI in use has it. Known from the first MPI call on.
+    #[must_use]
+    pub fn exists(self) -> bool {
+        let address = NEXT[self.index()].load(Ordering::Relaxed);
+        !address.is_null() && address != MISSING[self.index()] as *mut c_void
+    }
+
+    /// All functions, in order.
+    pub fn all() -> impl Iterator<Item = Self> {
+        IDS.iter().copied()
+    }
+}
+
+/// How a field of an argument struct travels as the C type `C`.
+pub(crate) trait Argument<C> {
+    /// The field from what the application passed.
+    fn receive(c: C) -> Self;
+    /// What to pass on.
+    fn pass(self) -> C;
+}
+
+impl<T> Argument<T> for T {
+    #[inline(always)]
+    fn receive(c: T) -> Self {
+        c
+    }
+
+    #[inline(always)]
+    fn pass(self) -> T {
+        self
+    }
+}
+
+/// A count that plain functions take as `int`. The cut is meant: a hook that makes it larger than
+/// the function can take has changed the call.
+impl Argument<c_int> for i64 {
+    #[inline(always)]
+    fn receive(c: c_int) -> Self {
+        c.into()
+    }
+
+    #[inline(always)]
+    fn pass(self) -> c_int {
+        self as c_int
+    }
+}
+
+/// A count or displacement that is an `MPI_Aint` in C.
+impl Argument<isize> for i64 {
+    #[inline(always)]
+    fn receive(c: isize) -> Self {
+        c as Self
+    }
+
+    #[inline(always)]
+    fn pass(self) -> isize {
+        self as isize
+    }
+}
+
+macro_rules! handle_arguments {
+    ($($handle:ty),*) => {$(impl Argument<usize> for $handle {
+        #[inline(always)]
+        fn receive(c: usize) -> Self {
+            Self::from_word(c)
+        }
+
+        #[inline(always)]
+        fn pass(self) -> usize {
+            self.word()
+        }
+    })*};
+}
+
+handle_arguments!(Comm, Datatype, Errhandler, File, Group, Info, Message, Op, Request, Session, Win);
+
+impl<H: Handle> Argument<*mut c_void> for HandlePtr<H> {
+    #[inline(always)]
+    fn receive(c: *mut c_void) -> Self {
+        Self::new(c)
+    }
+
+    #[inline(always)]
+    fn pass(self) -> *mut c_void {
+        self.as_ptr()
+    }
+}
+
+impl Argument<*mut c_void> for StatusPtr {
+    #[inline(always)]
+    fn receive(c: *mut c_void) -> Self {
+        Self(c)
+    }
+
+    #[inline(always)]
+    fn pass(self) -> *mut c_void {
+        self.0
+    }
+}
+
+/// Defines the wrappers, and the table of functions that stand for missing ones.
+macro_rules! wrappers {
+    ($($how:ident $symbol:ident = $id:ident: $args:ident($($p:ident: $c:ty),*);)*) => {
+        pub(crate) static MISSING: [unsafe extern "C-unwind" fn() -> !; COUNT] = [
+            $({
+                unsafe extern "C-unwind" fn missing() -> ! {
+                    crate::missing::end_process(FunctionId::$id)
+                }
+                missing
+            },)*
+        ];
+        $($crate::wrapper::wrapper!($how $symbol = $id: $args($($p: $c),*));)*
+    };
+}
+pub(crate) use wrappers;
+
+/// One wrapper: see the crate's documentation for what it does and what it costs.
+///
+/// Handles travel as machine words, as they came: only hooks see them cleaned. The calling
+/// convention lets C++ exceptions and thread cancellation pass through from MPI's callbacks.
+macro_rules! wrapper {
+    ($how:ident $symbol:ident = $id:ident: $args:ident($($p:ident: $c:ty),*)) => {
+        #[unsafe(no_mangle)]
+        unsafe extern "C-unwind" fn $symbol($($p: $c),*) -> c_int {
+            use std::sync::atomic::Ordering::Relaxed;
+            type Signature = unsafe extern "C-unwind" fn($($c),*) -> c_int;
+
+            /// The real function.
+            #[inline(always)]
+            fn next() -> Signature {
+                let address = $crate::wrapper::NEXT[FunctionId::$id as usize].load(Relaxed);
+                // SAFETY: called after resolution only, when the slot holds the next function of
+                // this name, which has this signature, or one that never returns.
+                unsafe { std::mem::transmute::<*mut c_void, Signature>(address) }
+            }
+
+            #[cold]
+            #[inline(never)]
+            unsafe extern "C-unwind" fn attended($($p: $c),*) -> c_int {
+                use $crate::{dispatch::{self, ACTIVE, STATE, UNRESOLVED}, depth::Depth};
+
+                $crate::wrapper::start!($how);
+                if STATE.load(Relaxed) == UNRESOLVED {
+                    $crate::lifecycle::resolve();
+                }
+                let depth = if STATE.load(Relaxed) == ACTIVE { Depth::enter_from_top() } else { None };
+                let Some(_depth) = depth else {
+                    // SAFETY: the arguments are those of our caller, unchanged.
+                    return unsafe { next()($($p),*) };
+                };
+                let receive = || args::$args { $($p: $crate::wrapper::Argument::<$c>::receive($p)),* };
+                let mut arguments = receive();
+                let entered = dispatch::enter(FunctionId::$id, &mut Call::$args(&mut arguments));
+                if entered.is_none() {
+                    arguments = receive();
+                }
+                // SAFETY: the arguments are those of our caller, except where hooks changed them,
+                // who answer for what they put there.
+                let code = unsafe { next()($($crate::wrapper::Argument::<$c>::pass(arguments.$p)),*) };
+                let _ = &arguments;
+                dispatch::leave(entered, FunctionId::$id, &mut Call::$args(&mut arguments), code);
+                code
+            }
+
+            if $crate::wrapper::direct!($how) {
+                // SAFETY: the arguments are those of our caller, unchanged.
+                unsafe { next()($($p),*) }
+            } else {
+                // SAFETY: as above.
+                unsafe { attended($($p),*) }
+            }
+        }
+    };
+}
+pub(crate) use wrapper;
+
+/// Whether a wrapper may jump: functions that start measurement must look first.
+macro_rules! direct {
+    (plain) => {
+        $crate::dispatch::STATE.load(Relaxed) == $crate::dispatch::IDLE
+    };
+    (start) => {
+        false
+    };
+}
+pub(crate) use direct;
+
+/// What a function that starts measurement does first.
+macro_rules! start {
+    (plain) => {};
+    (start) => {
+        $crate::lifecycle::start()
+    };
+}
+pub(crate) use start;

@@ -1,0 +1,113 @@
+//! The description of MPI as it comes, reduced to the functions that are interposed.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use crate::types::{self, Type};
+
+/// One C function to interpose.
+pub(crate) struct Function {
+    /// Its name, such as `MPI_Send_c`.
+    pub(crate) name: String,
+    pub(crate) parameters: Vec<Parameter>,
+}
+
+/// One parameter of it.
+pub(crate) struct Parameter {
+    pub(crate) name: String,
+    pub(crate) ty: Type,
+}
+
+impl Function {
+    /// The name without `MPI_`.
+    pub(crate) fn short(&self) -> &str {
+        self.name.strip_prefix("MPI_").unwrap_or(&self.name)
+    }
+
+    /// The large-count variant's plain sibling, by its short name.
+    pub(crate) fn plain(&self) -> Option<&str> {
+        self.short().strip_suffix("_c")
+    }
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    name: String,
+    #[serde(default)]
+    attributes: Attributes,
+    #[serde(default = "error_code")]
+    return_kind: String,
+    parameters: Vec<types::Described>,
+}
+
+#[derive(Default, Deserialize)]
+struct Attributes {
+    #[serde(default)]
+    callback: bool,
+    #[serde(default)]
+    predefined_function: Option<String>,
+    #[serde(default = "yes")]
+    c_expressible: bool,
+}
+
+fn error_code() -> String {
+    "ERROR_CODE".into()
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Functions that are not interposed although they return an error code, and why.
+const LEFT_OUT: [(&str, &str); 3] = [
+    ("MPI_Pcontrol", "variadic: its further arguments cannot be passed on"),
+    ("MPI_Status_f2f08", "converts between Fortran layouts, communicates nothing"),
+    ("MPI_Status_f082f", "converts between Fortran layouts, communicates nothing"),
+];
+
+/// All functions to interpose, plain and large-count, in alphabetical order, from the description
+/// and from the hand-kept list of functions that later versions of MPI removed.
+pub(crate) fn functions(description: &str, removed: &str) -> Result<Vec<Function>> {
+    let mut entries: BTreeMap<String, Entry> =
+        serde_json::from_str(description).context("reading the description of MPI")?;
+    let removed: Vec<Entry> = serde_json::from_str(removed).context("reading data/removed.json")?;
+    entries.extend(removed.into_iter().map(|entry| (entry.name.to_lowercase(), entry)));
+
+    let mut functions = Vec::new();
+    for entry in entries.values().filter(|entry| interposed(entry)) {
+        let parameters: Vec<_> = entry.parameters.iter().filter(|described| described.in_c()).collect();
+        let build = |large: bool| -> Result<Function> {
+            let parameters = parameters
+                .iter()
+                .filter(|described| large || !described.large_only)
+                .map(|described| {
+                    let ty = Type::of(described, large)
+                        .with_context(|| format!("{}, {}", entry.name, described.name))?;
+                    Ok(Parameter { name: types::field(&described.name), ty })
+                })
+                .collect::<Result<_>>()?;
+            let suffix = if large { "_c" } else { "" };
+            Ok(Function { name: format!("{}{suffix}", entry.name), parameters })
+        };
+        functions.push(build(false)?);
+        if parameters.iter().any(|described| described.is_poly()) {
+            functions.push(build(true)?);
+        }
+    }
+    Ok(functions)
+}
+
+/// Functions of MPI proper that return an error code. The others are conversions, clocks and
+/// address arithmetic: too small to measure, so they keep their direct way.
+fn interposed(entry: &Entry) -> bool {
+    let attributes = &entry.attributes;
+    entry.name.starts_with("MPI_")
+        && !entry.name.starts_with("MPI_T_")
+        && !attributes.callback
+        && attributes.predefined_function.is_none()
+        && attributes.c_expressible
+        && entry.return_kind == "ERROR_CODE"
+        && !LEFT_OUT.iter().any(|(name, _)| *name == entry.name)
+}
