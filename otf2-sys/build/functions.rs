@@ -20,6 +20,7 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "OTF2_Archive_SetDescription",
     "OTF2_Archive_SetFlushCallbacks",
     "OTF2_Archive_SetMachineName",
+    "OTF2_Archive_SetMemoryCallbacks",
     "OTF2_AttributeList_AddAttribute",
     "OTF2_AttributeList_Delete",
     "OTF2_AttributeList_New",

@@ -31,6 +31,13 @@ pub struct ArchiveOptions {
     collectives: Box<dyn Collectives>,
 }
 
+/// libotf2 gathers smaller chunks in a second buffer, of this size, for each file. That would cost
+/// more memory than it saves; and when the disk is full, libotf2 3.0 frees that buffer twice.
+const SMALLEST_CHUNK_BYTES: u64 = 4 << 20;
+
+/// libotf2's limit.
+const LARGEST_CHUNK_BYTES: u64 = 16 << 20;
+
 impl Default for ArchiveOptions {
     fn default() -> Self {
         Self {
@@ -38,8 +45,8 @@ impl Default for ArchiveOptions {
             creator: concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")).into(),
             description: String::new(),
             machine: String::new(),
-            event_chunk_bytes: 1 << 20,
-            definition_chunk_bytes: 4 << 20,
+            event_chunk_bytes: SMALLEST_CHUNK_BYTES,
+            definition_chunk_bytes: SMALLEST_CHUNK_BYTES,
             collectives: Box::new(Serial),
         }
     }
@@ -79,15 +86,16 @@ impl ArchiveOptions {
         self
     }
 
-    /// Memory for the events of each open location, in bytes: 256 KiB to 16 MiB, by default 1 MiB.
+    /// Memory for the events of each open location, in bytes: 4 MiB (the default) to 16 MiB. It is
+    /// reserved as a whole but used only as far as it is filled.
     #[must_use]
     pub fn event_chunk_bytes(mut self, bytes: u64) -> Self {
         self.event_chunk_bytes = bytes;
         self
     }
 
-    /// Memory for definitions, in bytes: 256 KiB to 16 MiB, by default 4 MiB. No definition can be
-    /// larger; a group takes up to 9 bytes for each member.
+    /// Memory for definitions, in bytes: 4 MiB (the default) to 16 MiB. No definition can be larger;
+    /// a group takes up to 9 bytes for each member.
     #[must_use]
     pub fn definition_chunk_bytes(mut self, bytes: u64) -> Self {
         self.definition_chunk_bytes = bytes;
@@ -108,7 +116,7 @@ impl ArchiveOptions {
     /// Where libotf2 is not installed, an archive of this name is there already, or the directory
     /// cannot be written to.
     pub fn create(self, directory: &Path) -> Result<Archive, Error> {
-        let chunks = 1 << 18..=1 << 24;
+        let chunks = SMALLEST_CHUNK_BYTES..=LARGEST_CHUNK_BYTES;
         for bytes in [self.event_chunk_bytes, self.definition_chunk_bytes] {
             if !chunks.contains(&bytes) {
                 return Err(Error::ChunkSize(bytes));

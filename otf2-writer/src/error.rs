@@ -24,8 +24,8 @@ pub enum Error {
     #[error("the path of the archive contains a NUL byte: {}", .0.display())]
     Path(PathBuf),
 
-    /// A chunk size outside of what libotf2 allows.
-    #[error("a chunk has {0} bytes, but must have 262144 to 16777216")]
+    /// A chunk size out of range.
+    #[error("a chunk of an archive has {0} bytes, but must have 4194304 to 16777216")]
     ChunkSize(u64),
 
     /// An event is older than the one before it on the same location; it was not written.
@@ -47,6 +47,10 @@ pub enum Error {
         /// The type of the value.
         value: Type,
     },
+
+    /// An attribute is given twice; the event was not written.
+    #[error("attribute {} is given twice for one event", .0.raw())]
+    AttributeTwice(AttributeRef),
 
     /// A metric event or a metric class without numbers, or with more than 255; not written.
     #[error("a metric has {0} numbers, but must have 1 to 255")]
@@ -76,15 +80,22 @@ pub enum Error {
     },
 
     /// libotf2 refused, or the file system did.
-    #[error("{doing}: {description}{}{detail} [{name}]", if detail.is_empty() { "" } else { ": " })]
+    #[error("{doing}: {description}{}{detail}", if detail.is_empty() { "" } else { ": " })]
     Library {
         /// What was to be done.
         doing: &'static str,
-        /// libotf2's name of the error, such as `ENOSPC`.
-        name: String,
+        /// libotf2's number of the error.
+        code: i32,
         /// libotf2's description of the error.
         description: String,
         /// What libotf2 said where the error arose; often the file.
         detail: String,
     },
+}
+
+impl Error {
+    /// Whether there is no space left for the archive.
+    pub const fn is_disk_full(&self) -> bool {
+        matches!(self, Self::Library { code: otf2_sys::OTF2_ERROR_ENOSPC, .. })
+    }
 }

@@ -83,8 +83,8 @@ impl EventWriter {
     /// Writes an event with attributes, each of them at most once.
     ///
     /// # Errors
-    /// - [`Error::TimeBackwards`], [`Error::AttributeType`], [`Error::MetricSize`]: the event was
-    ///   left out, the location goes on.
+    /// - [`Error::TimeBackwards`], [`Error::AttributeType`], [`Error::AttributeTwice`],
+    ///   [`Error::MetricSize`]: the event was left out, the location goes on.
     /// - [`Error::Library`]: the buffer could not be written (the disk is full, for example). From
     ///   now on the location takes no events: [`Error::LocationFailed`].
     pub fn write_with(
@@ -102,17 +102,16 @@ impl EventWriter {
         {
             return Err(Error::TimeBackwards { location, previous, time });
         }
-        for &(attribute, value) in attributes {
-            let value = value.value_type();
-            if value != attribute.value_type {
-                return Err(Error::AttributeType { attribute, value });
-            }
+        check_attributes(attributes)?;
+        if let Event::Metric { values, .. } = event
+            && !(1..=MOST_NUMBERS).contains(&values.len())
+        {
+            return Err(Error::MetricSize(values.len()));
         }
         let written = raw.write(time, event, attributes);
         match &written {
             Ok(()) => self.span = Some((self.span.map_or(time, |(first, _)| first), time)),
-            Err(Error::Library { .. }) => self.failed = true,
-            Err(_) => {}
+            Err(_) => self.failed = true,
         }
         written
     }
@@ -134,6 +133,23 @@ impl EventWriter {
         self.locations.borrow_mut().closed(LocationSummary { location: self.location, events, first, last });
         if self.failed { Err(Error::LocationFailed(self.location)) } else { counted.and(closed) }
     }
+}
+
+/// The format counts the numbers of a metric in one byte.
+const MOST_NUMBERS: usize = u8::MAX as usize;
+
+fn check_attributes(attributes: &[(AttributeRef, AttributeValue)]) -> Result<(), Error> {
+    for (position, &(attribute, value)) in attributes.iter().enumerate() {
+        let value = value.value_type();
+        if value != attribute.value_type {
+            return Err(Error::AttributeType { attribute, value });
+        }
+        // Lists are short, so looking through them beats any set.
+        if attributes[..position].iter().any(|(earlier, _)| earlier.raw == attribute.raw) {
+            return Err(Error::AttributeTwice(attribute));
+        }
+    }
+    Ok(())
 }
 
 impl Drop for EventWriter {

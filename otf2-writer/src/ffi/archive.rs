@@ -10,6 +10,7 @@ use otf2_sys::{OTF2_Archive, OTF2_FlushCallbacks, OTF2_GlobalDefWriter, Otf2};
 use super::{
     collectives::{CALLBACKS, PinnedCollectives},
     errors::{handle, silence, strictly},
+    memory,
 };
 use crate::{collectives::Collectives, error::Error, refs::LocationRef};
 
@@ -76,6 +77,10 @@ impl RawArchive {
         // static; the collectives stay where they are until `drop` has closed the archive.
         strictly(api, CREATE, || unsafe {
             api.OTF2_Archive_SetFlushCallbacks(raw, &raw const FLUSH, ptr::null_mut())
+        })?;
+        // SAFETY: see above.
+        strictly(api, CREATE, || unsafe {
+            api.OTF2_Archive_SetMemoryCallbacks(raw, &raw const memory::CALLBACKS, ptr::null_mut())
         })?;
         // SAFETY: see above.
         strictly(api, CREATE, || unsafe {

@@ -113,11 +113,9 @@ fn forget() {
 fn take(api: &Otf2, doing: &'static str, code: OTF2_ErrorCode) -> Error {
     let origin = ORIGIN.with_borrow_mut(Option::take);
     let Origin { code, detail } = origin.unwrap_or(Origin { code, detail: String::new() });
-    // SAFETY: both functions take any code and return a string of static storage.
-    let (name, description) = unsafe {
-        (static_text(api.OTF2_Error_GetName(code)), static_text(api.OTF2_Error_GetDescription(code)))
-    };
-    Error::Library { doing, name, description, detail }
+    // SAFETY: the function takes any code and returns a string of static storage.
+    let description = unsafe { static_text(api.OTF2_Error_GetDescription(code)) };
+    Error::Library { doing, code, description, detail }
 }
 
 /// # Safety

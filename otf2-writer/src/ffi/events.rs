@@ -46,7 +46,8 @@ impl RawEventWriter {
         }
     }
 
-    /// Writes one event. The order of time and the types of the attributes are the caller's duty.
+    /// Writes one event. The order of time, the attributes and the size of a metric are right: the
+    /// caller has checked them, so that what fails here is the writing.
     pub(crate) fn write(
         &mut self,
         Ticks(time): Ticks,
@@ -133,7 +134,7 @@ impl RawEventWriter {
                 Event::CommCreate { comm } => api.OTF2_EvtWriter_CommCreate(writer, list, time, comm.0),
                 Event::CommDestroy { comm } => api.OTF2_EvtWriter_CommDestroy(writer, list, time, comm.0),
                 Event::Metric { metric, values } => {
-                    let numbers = MetricNumbers::new(values)?;
+                    let numbers = MetricNumbers::new(values);
                     api.OTF2_EvtWriter_Metric(
                         writer,
                         list,
@@ -201,11 +202,9 @@ struct MetricNumbers {
 }
 
 impl MetricNumbers {
-    fn new(values: &[MetricValue]) -> Result<Self, Error> {
-        let count = u8::try_from(values.len())
-            .ok()
-            .filter(|&count| count > 0)
-            .ok_or(Error::MetricSize(values.len()))?;
+    /// Of more than 255 values, the first 255.
+    fn new(values: &[MetricValue]) -> Self {
+        let count = u8::try_from(values.len()).unwrap_or(u8::MAX);
         let mut numbers = Self {
             count,
             types: [Type::U64 as u8; u8::MAX as usize],
@@ -218,6 +217,6 @@ impl MetricNumbers {
                 MetricValue::F64(value) => (Type::F64 as u8, OTF2_MetricValue { floating_point: value }),
             };
         }
-        Ok(numbers)
+        numbers
     }
 }

@@ -10,6 +10,7 @@ mod collectives;
 mod definitions;
 mod errors;
 mod events;
+mod memory;
 
 pub(crate) use archive::{ArchiveSettings, RawArchive};
 pub(crate) use definitions::write_definitions;
