@@ -23,37 +23,65 @@ pub struct Event {
     pub elements: Vec<(String, i64)>,
 }
 
-/// What `mel convert --text` prints for a run's directory: events by rank, in the order of the lines.
-///
-/// # Panics
-///
-/// If the conversion fails or prints something that is no event.
-pub fn of_run(directory: &Path) -> BTreeMap<u32, Vec<Event>> {
-    let output =
-        Command::new(mel()).arg("convert").arg(directory).arg("--text").output().expect("mel can be started");
-    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "mel convert --text: {stderr}");
-    parse(&stdout).unwrap_or_else(|e| panic!("mel convert --text: {e}\n{stdout}"))
+/// The text log of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    /// The events by rank, in the order of the lines.
+    pub ranks: BTreeMap<u32, Vec<Event>>,
+    /// The lines that begin with `#`: what is said about a rank as a whole.
+    pub remarks: Vec<String>,
 }
 
-/// Reads a text log. The rank of an event stands before its `[`, or in the last line before it that is no event.
-fn parse(text: &str) -> Result<BTreeMap<u32, Vec<Event>>, String> {
-    let mut ranks: BTreeMap<u32, Vec<Event>> = BTreeMap::new();
-    let mut heading = None;
-    for line in text.lines() {
-        let (before, rest) = match line.split_once("[ ").or_else(|| line.split_once('[')) {
-            Some((before, rest)) if rest.contains("] '") => (before, rest),
-            _ => {
-                heading = rank_in(line).or(heading);
-                ranks.entry(heading.unwrap_or(0)).or_default();
+impl Log {
+    /// What `mel convert --text` prints for a run's directory.
+    ///
+    /// # Panics
+    ///
+    /// If the conversion fails, prints something that is no event, or speaks of lost events.
+    pub fn of_run(directory: &Path) -> Log {
+        let output = Command::new(mel())
+            .arg("convert")
+            .arg(directory)
+            .arg("--text")
+            .output()
+            .expect("mel can be started");
+        let (stdout, stderr) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "mel convert --text: {stderr}");
+        Log::parse(&stdout).unwrap_or_else(|e| panic!("mel convert --text: {e}\n{stdout}"))
+    }
+
+    /// The events of one rank; none if the log has no such rank.
+    pub fn rank(&self, rank: u32) -> &[Event] {
+        self.ranks.get(&rank).map_or(&[], Vec::as_slice)
+    }
+
+    /// The remark that introduces a rank, such as `# rank 1 of 2, host, finalised`.
+    pub fn heading(&self, rank: u32) -> Option<&str> {
+        self.remarks.iter().map(String::as_str).find(|line| rank_in(line) == Some(rank))
+    }
+
+    fn parse(text: &str) -> Result<Log, String> {
+        let mut log = Log::default();
+        let mut rank = None;
+        for line in text.lines() {
+            if line.contains("# ") && (line.contains("missing") || line.contains("lost")) {
+                return Err(format!("events were lost: {line}"));
+            }
+            if line.starts_with('#') {
+                log.remarks.push(line.to_owned());
+                rank = rank_in(line).or(rank);
+                log.ranks.entry(rank.ok_or("the first remark names no rank")?).or_default();
                 continue;
             }
-        };
-        let rank = rank_in(before).or(heading).unwrap_or(0);
-        let event = parse_event(rest).ok_or_else(|| format!("not understood: {line}"))?;
-        ranks.entry(rank).or_default().push(event);
+            let event = line
+                .strip_prefix('[')
+                .and_then(parse_event)
+                .ok_or_else(|| format!("not an event: {line}"))?;
+            log.ranks.entry(rank.ok_or("an event before any rank")?).or_default().push(event);
+        }
+        Ok(log)
     }
-    Ok(ranks)
 }
 
 fn rank_in(text: &str) -> Option<u32> {
@@ -154,26 +182,29 @@ mod tests {
             .collect()
     }
 
-    const LOG: &str = "rank 1\n\
+    const LOG: &str = "# rank 1 of 3, host, finalised\n\
         [ 0.002151416] 'pml_ob1_search_unexpected_begin' request=94223456789 source=0 tag=7\n\
         [ 0.002151500] 'pml_ob1_search_unexpected_end' request=94223456789 source=0 tag=7\n\
         [ 0.002151600] 'pml_ob1_posted_insert' request=94223456789 source=0 tag=7\n\
-        rank 2 [11.5] 'pml_ob1_message_arrived' context id=3 source=-1 tag=201 sequence number=10\n";
+        # rank 2 of 3, host, finalised\n\
+        [11.5] 'pml_ob1_message_arrived' context id=3 source=-1 tag=201 sequence number=10\n";
 
     #[test]
     fn a_text_log_is_read() {
-        let ranks = parse(LOG).unwrap();
-        assert_eq!((ranks[&1].len(), ranks[&2].len()), (3, 1));
-        let last = &ranks[&2][0];
+        let log = Log::parse(LOG).unwrap();
+        assert_eq!((log.rank(0).len(), log.rank(1).len(), log.rank(2).len()), (0, 3, 1));
+        assert_eq!(log.heading(2), Some("# rank 2 of 3, host, finalised"));
+        let last = &log.rank(2)[0];
         assert_eq!((last.seconds, last.name.as_str()), (11.5, "pml_ob1_message_arrived"));
         let keys: Vec<&str> = last.elements.iter().map(|(key, _)| key.as_str()).collect();
         assert_eq!(keys, ["context id", "source", "tag", "sequence number"]);
-        assert!(parse("[ 0.1] 'x' tag").is_err());
+        assert!(Log::parse("# rank 0\n[ 0.1] 'x' tag").is_err());
+        assert!(Log::parse("# rank 0\n[ 0.1] # 5 events were lost before this one").is_err());
     }
 
     #[test]
     fn a_promise_is_kept_only_by_the_right_events_in_the_right_order() {
-        let mut events = parse(LOG).unwrap().remove(&1).unwrap();
+        let mut events = Log::parse(LOG).unwrap().rank(1).to_vec();
         assert_eq!(compare(&expectations(&[("post", 7)]), &events), Ok(()));
         assert!(compare(&expectations(&[("post", 8)]), &events).is_err());
         assert!(compare(&expectations(&[("claim", 7)]), &events).is_err());

@@ -2,7 +2,8 @@
 
 use mel_tests::artifacts::fresh_dir;
 use mel_tests::cases::for_each_case;
-use mel_tests::{Program, events, test_every_program};
+use mel_tests::events::{self, Log};
+use mel_tests::{Program, test_every_program};
 
 fn keeps_its_promise(name: &str) {
     if Program::named(name).events.is_empty() {
@@ -15,9 +16,9 @@ fn keeps_its_promise(name: &str) {
         let run = case.job().under_mel(options).run();
         run.expect(case.program.exit.allows(run.code), &case.to_string());
 
-        let seen = events::of_run(&output);
+        let seen = Log::of_run(&output);
         for (rank, promised) in case.program.events.iter().filter(|(rank, _)| **rank < case.ranks) {
-            let events = seen.get(rank).map_or(&[][..], Vec::as_slice);
+            let events = seen.rank(*rank);
             if let Err(difference) = events::compare(promised, events) {
                 panic!("{case}: rank {rank}:\n{difference}");
             }

@@ -1,0 +1,105 @@
+//! Bad input gets one clear line; the program runs as without MEL.
+
+use std::fs;
+use std::process::Command;
+
+use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::{Finished, Job, Mpi, Program};
+
+/// Runs `expected` with the options in an empty directory; its results must be those of a plain run.
+fn run_unharmed(mpi: &Mpi, options: &[&str]) -> Finished {
+    let executable = Program::named("expected").compile(mpi);
+    let plain = Job::new(mpi, 2, &executable).run();
+    let directory = fresh_dir();
+    let run = Job::new(mpi, 2, &executable).current_dir(directory.path()).under_mel(options).run();
+    run.expect(run.code == Some(0) && run.stdout == plain.stdout, &format!("{options:?} on {}", mpi.name));
+    run
+}
+
+#[test]
+fn an_unknown_event_is_named_once_with_the_nearest() {
+    for mpi in &Mpi::all() {
+        let run = run_unharmed(mpi, &["-e", "pml_ob1_message_arived", "-o", "run"]);
+        let lines: Vec<&str> =
+            run.mel_lines().filter(|line| line.contains("pml_ob1_message_arived")).collect();
+        run.expect(lines.len() == 1, "not exactly one line");
+        run.expect(lines[0].contains("pml_ob1_message_arrived"), "the nearest name is not shown");
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_named_once() {
+    let holder = fresh_dir();
+    let file = holder.path().join("a-file");
+    fs::write(&file, "not a directory").expect("can be written");
+    let below = file.join("run");
+    let below = below.to_str().expect("a plain path");
+    for mpi in &Mpi::all() {
+        for options in [vec!["-o", below], vec!["--trace", "-o", below]] {
+            let run = run_unharmed(mpi, &options);
+            let named = run.stderr.lines().filter(|line| line.contains(below)).count();
+            run.expect(named == 1, "not exactly one line names the directory");
+        }
+    }
+}
+
+#[test]
+fn an_earlier_run_is_kept_unless_forced() {
+    for mpi in &Mpi::all() {
+        let executable = Program::named("expected").compile(mpi);
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let run = |force: bool| {
+            let mut options = vec!["-o".as_ref(), output.as_os_str()];
+            if force {
+                options.push("--force".as_ref());
+            }
+            let run = Job::new(mpi, 2, &executable).under_mel(options).run();
+            run.expect(run.code == Some(0) && run.stdout.ends_with("OK\n"), mpi.name);
+            run
+        };
+        let profile = output.join("profile.json");
+        run(false);
+        fs::write(&profile, "kept").expect("the profile is there");
+        let refused = run(false);
+        refused.expect(refused.stderr.contains("--force"), "the remedy is not named");
+        assert_eq!(fs::read_to_string(&profile).expect("still there"), "kept", "{}", mpi.name);
+        run(true);
+        assert_ne!(fs::read_to_string(&profile).expect("written again"), "kept", "{}", mpi.name);
+    }
+}
+
+#[test]
+fn a_shell_between_changes_nothing() {
+    for mpi in &Mpi::all() {
+        let executable = Program::named("expected").compile(mpi);
+        let plain = Job::new(mpi, 2, &executable).run();
+        let directory = fresh_dir();
+        let script = format!("true; {} && true; exit 4", executable.display());
+        let run = Job::new(mpi, 2, "sh")
+            .args(["-c", &script])
+            .current_dir(directory.path())
+            .under_mel(["-o", "run"])
+            .run();
+        run.expect(run.code == Some(4) && run.stdout == plain.stdout, mpi.name);
+        run.expect(
+            directory.path().join("run/profile.json").exists(),
+            "the program in the shell has no profile",
+        );
+    }
+}
+
+#[test]
+fn a_program_that_does_not_exist_is_127() {
+    let run = Command::new(mel()).args(["run", "./no-such-program"]).output().expect("mel can be started");
+    let stderr = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(127), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(stderr.contains("no-such-program"), "{stderr}");
+}
+
+#[test]
+fn a_program_without_mpi_runs_as_it_is() {
+    let run = Command::new(mel()).args(["run", "echo", "hello"]).output().expect("mel can be started");
+    assert_eq!((run.status.code(), &*run.stdout, &*run.stderr), (Some(0), &b"hello\n"[..], &b""[..]));
+}
