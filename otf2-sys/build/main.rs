@@ -80,11 +80,15 @@ fn generate_bindings(install: &Install, target: &Path) -> Result<(), Box<dyn Err
         .formatter(bindgen::Formatter::None);
 
     // bindgen panics where it finds no libclang; that deserves a sentence that helps.
-    let bindings =
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| builder.generate())).map_err(|_| {
-            "bindgen could not use libclang. Remedy: install it \
-             (Debian, Ubuntu: apt install libclang-dev) or set LIBCLANG_PATH"
-        })??;
-    bindings.write_to_file(target)?;
-    Ok(())
+    let generate = std::panic::AssertUnwindSafe(|| builder.generate());
+    let reason = match std::panic::catch_unwind(generate) {
+        Ok(Ok(bindings)) => return Ok(bindings.write_to_file(target)?),
+        Ok(Err(error)) => error.to_string().trim_end().to_owned(),
+        Err(_) => "libclang was not found".to_owned(),
+    };
+    Err(format!(
+        "no bindings to libotf2: {reason}. Remedy: install libclang with its headers \
+         (Debian, Ubuntu: apt install libclang-dev) or set LIBCLANG_PATH"
+    )
+    .into())
 }

@@ -32,7 +32,8 @@ pub struct ArchiveOptions {
 }
 
 /// libotf2 gathers smaller chunks in a second buffer, of this size, for each file. That would cost
-/// more memory than it saves; and when the disk is full, libotf2 3.0 frees that buffer twice.
+/// more memory than it saves; and when the disk is full, libotf2 3.0 goes on to use that buffer after
+/// it has freed it.
 const SMALLEST_CHUNK_BYTES: u64 = 4 << 20;
 
 /// libotf2's limit.

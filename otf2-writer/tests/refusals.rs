@@ -112,6 +112,19 @@ fn a_directory_that_cannot_be_written_to() {
 }
 
 #[test]
+fn a_directory_that_vanishes() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut archive = Archive::create(directory.path()).unwrap();
+    let ranks = support::two_ranks(archive.definitions_mut());
+    let mut events = archive.event_writer(ranks.threads[0]).unwrap();
+    events.enter(Ticks(1), ranks.send, &[]).unwrap();
+    std::fs::remove_dir_all(directory.path()).unwrap();
+    let error = events.close().unwrap_err();
+    assert!(error.to_string().contains("traces/0.evt"), "{error}");
+    assert!(archive.finish().is_err());
+}
+
+#[test]
 fn a_directory_is_made_where_it_is_not_there() {
     let directory = tempfile::tempdir().unwrap();
     let below = directory.path().join("a/b");

@@ -17,6 +17,8 @@ pub struct Communicator<'a> {
 }
 
 /// A communicator between two groups.
+///
+/// The Python reader of OTF2 3.0 fails on any archive that has one; libotf2 itself reads it.
 #[derive(Clone, Copy, Debug)]
 pub struct InterCommunicator<'a> {
     /// Its name; empty: readers make one up.
