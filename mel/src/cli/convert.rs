@@ -5,34 +5,43 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::output::to_stdout;
-use crate::convert::{Run, text};
+use crate::convert::{Run, otf2, text};
+use crate::log::RankLog;
 
-/// Converts the event logs of a run to text
+/// Converts the event logs of a run to text, or to an OTF2 trace
 ///
 /// The logs of a run that was killed are converted as far as they go.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  mel convert mel-app-1 --text
+  mel convert mel-app-1
       each event, one line each, rank by rank
   mel convert mel-app-1 --text --calls -o app.txt
-      MPI calls and messages too, to a file")]
+      MPI calls and messages too, to a file
+  mel convert mel-app-1 --otf2
+      mel-app-1/traces.otf2, for Vampir, otf2-print and the like")]
 pub struct Args {
     /// The run's directory
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
-    /// One line per event (this is what happens without any option)
-    #[arg(long)]
+    /// One line per event; this is what happens without any option
+    #[arg(long, conflicts_with = "otf2")]
     pub text: bool,
-    /// With --text: MPI calls and messages too
+    /// An OTF2 archive: MPI calls, messages, and the searches of the message queues
     #[arg(long)]
+    pub otf2: bool,
+    /// As text: MPI calls and messages too
+    #[arg(long, conflicts_with = "otf2")]
     pub calls: bool,
-    /// Where to write. Default: standard output
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    /// Where to write. Default: text to standard output, traces.otf2 into the run's directory
+    #[arg(short = 'o', long = "output", value_name = "PATH")]
     pub output: Option<PathBuf>,
+    /// Replace a trace that is there already
+    #[arg(long, requires = "otf2")]
+    pub force: bool,
 }
 
 /// Converts.
@@ -44,6 +53,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     for error in &run.left_out {
         eprintln!("mel: {error}; left out");
     }
+    if args.otf2 {
+        return trace(args, &run);
+    }
     let options = text::Options { calls: args.calls };
     match &args.output {
         Some(path) => {
@@ -54,6 +66,50 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         None => to_stdout(|mut out| text::write_run(&mut out, &run, options, |_| {}))?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn trace(args: &Args, run: &Run) -> anyhow::Result<ExitCode> {
+    let directory = args.output.as_ref().unwrap_or(&args.directory);
+    let path = directory.join(otf2::FILE_NAME);
+    if path.exists() && !args.force {
+        bail!("{} exists already; replace it with --force, or choose another place with -o", path.display());
+    }
+    if args.force {
+        otf2::remove(directory)?;
+    }
+    let progress = progress(run.records_at_most());
+    let summary = otf2::write(run, directory, &|records| progress.inc(records))?;
+    progress.finish_and_clear();
+    to_stdout(|out| write!(out, "{}", told(&path, run, &summary)))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is in a trace, and what is not.
+fn told(path: &Path, run: &Run, summary: &otf2::Summary) -> String {
+    let mut text = format!(
+        "{}: {} ranks, {} MPI calls, {} message records, {} queue searches and other regions\n",
+        path.display(),
+        run.ranks.len(),
+        summary.calls,
+        summary.messages,
+        summary.regions,
+    );
+    let early = run.ranks.iter().filter(|log| log.ended_early()).count();
+    let left_out: u64 = summary.left_out.values().sum();
+    for (count, what) in [
+        (early as u64, "ranks ended before MPI_Finalize: everything until then is in the trace"),
+        (summary.unfinished, "regions had no end: they end where the next one around them does"),
+        (summary.unbegun, "ends had no beginning: left out"),
+        (summary.moved, "times went back: moved forward"),
+        (summary.unknown_messages, "messages had no known communicator or peer: left out"),
+        (left_out, "events are no regions: only `mel convert --text` shows them"),
+        (run.ranks.iter().map(RankLog::dropped_total).sum(), "records are missing in the logs: no space"),
+    ] {
+        if count > 0 {
+            text += &format!("  {count} {what}\n");
+        }
+    }
+    text
 }
 
 fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> anyhow::Result<()> {

@@ -141,7 +141,7 @@ fn resolve(program: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
 }
 
 /// Whether this process is rank 0, as far as the launcher tells. Without a launcher it is.
-fn is_first_rank() -> bool {
+pub(crate) fn is_first_rank() -> bool {
     let variables = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "ALPS_APP_PE"];
     variables.iter().find_map(env::var_os).is_none_or(|rank| rank == "0")
 }

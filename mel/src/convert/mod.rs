@@ -9,6 +9,7 @@
 //! Conversion knows no event by name: all it knows of an event is what the log's definitions say.
 
 pub mod merge;
+pub mod otf2;
 pub mod run;
 pub mod text;
 pub mod value;

@@ -1,0 +1,297 @@
+//! An OTF2 archive from the event logs of a run.
+//!
+//! | in the archive | from the logs |
+//! |---|---|
+//! | a location group per rank | its log |
+//! | a location per thread that calls MPI, `rank N` for the first | [`calls`]: regions and messages |
+//! | a location per stream of events of a source | [`regions`]: event types `X_begin`, `X_end` |
+//! | communicators and their groups | [`communicators`]: joined over the ranks by their identity |
+//! | times in nanoseconds since the first record | [`time`]: one line per clock |
+//!
+//! On each location times never go back and regions are nested properly, whatever a log holds; what
+//! had to be left out or moved for that is counted in the [`Summary`].
+
+mod calls;
+mod communicators;
+mod pairs;
+mod regions;
+mod roles;
+mod tables;
+mod time;
+mod track;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use otf2_writer::{
+    Archive, ArchiveOptions, AttributeValue, Clock, Group, GroupMembers, Location, LocationGroup,
+    LocationGroupRef, LocationRef, Paradigm, ParadigmClass, ParadigmDefinition, SystemTreeDomain,
+    SystemTreeNode, Ticks,
+};
+use thiserror::Error;
+
+use self::communicators::Communicators;
+use self::pairs::Pairs;
+use self::tables::Tables;
+use self::time::Timeline;
+use super::run::Run;
+use crate::log::{RankLog, StreamKind};
+
+/// The name of the archive in its directory.
+pub const FILE_NAME: &str = "traces.otf2";
+
+/// More ranks than that are taken for damage of a log's header.
+const MOST_RANKS: u32 = 1 << 22;
+
+/// Why a run could not be converted.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ConvertError {
+    /// The archive could not be written.
+    #[error("cannot write the trace: {0}")]
+    Archive(#[from] otf2_writer::Error),
+    /// An archive that was there could not be removed.
+    #[error("cannot replace the trace {path}: {error}")]
+    Remove {
+        /// What could not be removed.
+        path: PathBuf,
+        /// What the file system said.
+        error: io::Error,
+    },
+}
+
+/// What went into an archive, and what did not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// MPI calls that were entered.
+    pub calls: u64,
+    /// Message records.
+    pub messages: u64,
+    /// Regions that were entered on the locations of event sources, such as searches.
+    pub regions: u64,
+    /// Records whose time was moved forward, because the one before was later.
+    pub moved: u64,
+    /// Regions that were ended where their location ends, because the log has no end for them.
+    pub unfinished: u64,
+    /// Ends without a beginning.
+    pub unbegun: u64,
+    /// Messages whose communicator or peer the log does not define.
+    pub unknown_messages: u64,
+    /// Event types that have no place in the archive: they are no pairs, or pairs that cross others.
+    pub left_out: BTreeMap<String, u64>,
+}
+
+impl Summary {
+    fn add(&mut self, other: Summary) {
+        let Summary { calls, messages, regions, moved, unfinished, unbegun, unknown_messages, left_out } =
+            other;
+        self.calls += calls;
+        self.messages += messages;
+        self.regions += regions;
+        self.moved += moved;
+        self.unfinished += unfinished;
+        self.unbegun += unbegun;
+        self.unknown_messages += unknown_messages;
+        for (name, count) in left_out {
+            *self.left_out.entry(name).or_default() += count;
+        }
+    }
+}
+
+/// Writes `traces.otf2` and what belongs to it into a directory. `tick` hears how many more records
+/// have been converted, of about [`Run::records_at_most`].
+///
+/// # Errors
+/// [`ConvertError`]: an archive is there already, libotf2 is not installed, the disk is full. No
+/// unfinished archive is left behind.
+pub fn write(run: &Run, directory: &Path, tick: &dyn Fn(u64)) -> Result<Summary, ConvertError> {
+    let options = ArchiveOptions::new()
+        .creator(concat!("mel ", env!("CARGO_PKG_VERSION")))
+        .description("MPI calls, messages, and the searches of MPI's message queues")
+        // A group takes up to nine bytes per rank.
+        .definition_chunk_bytes((16 * u64::from(world_size(run))).clamp(4 << 20, 16 << 20));
+    let archive = options.create(directory)?;
+    let result = Conversion::new(run, archive, tick).convert();
+    if result.is_err() {
+        // Nobody can read it; the logs still have everything.
+        let _ = remove(directory);
+    }
+    result
+}
+
+/// Removes the archive from a directory, if there is one.
+///
+/// # Errors
+/// Those of the file system.
+pub fn remove(directory: &Path) -> Result<(), ConvertError> {
+    let ignore_absent = |path: PathBuf, result: io::Result<()>| match result {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(ConvertError::Remove { path, error }),
+        _ => Ok(()),
+    };
+    for name in [FILE_NAME, "traces.def"] {
+        let path = directory.join(name);
+        let result = fs::remove_file(&path);
+        ignore_absent(path, result)?;
+    }
+    let path = directory.join("traces");
+    let result = fs::remove_dir_all(&path);
+    ignore_absent(path, result)
+}
+
+fn world_size(run: &Run) -> u32 {
+    let told = run.world_size();
+    // A header that was overwritten may tell any number; the logs that are there are facts.
+    if told <= MOST_RANKS { told } else { run.ranks.len() as u32 }
+}
+
+/// The main location of each rank.
+type MainLocations = Vec<LocationRef>;
+
+struct Conversion<'a> {
+    run: &'a Run,
+    archive: Archive,
+    timeline: Timeline,
+    pairs: Pairs,
+    tables: Tables,
+    summary: Summary,
+    tick: &'a dyn Fn(u64),
+}
+
+impl<'a> Conversion<'a> {
+    fn new(run: &'a Run, archive: Archive, tick: &'a dyn Fn(u64)) -> Self {
+        let timeline = Timeline::new(&run.ranks);
+        let pairs = Pairs::find(&run.ranks);
+        Conversion {
+            run,
+            archive,
+            timeline,
+            pairs,
+            tables: Tables::default(),
+            summary: Summary::default(),
+            tick,
+        }
+    }
+
+    fn convert(mut self) -> Result<Summary, ConvertError> {
+        let definitions = self.archive.definitions_mut();
+        definitions.set_clock(Clock {
+            start: Some(Ticks(0)),
+            start_unix_nanos: Some(self.timeline.start_unix_nanos),
+            ..Clock::new(1_000_000_000)
+        });
+        definitions.paradigm(ParadigmDefinition {
+            paradigm: Paradigm::Mpi,
+            name: "MPI",
+            class: ParadigmClass::Process,
+            comm_name_template: Some("MPI communicator ${id}"),
+        });
+        let (groups, locations) = self.define_ranks();
+        let communicators =
+            Communicators::define(self.archive.definitions_mut(), &self.run.ranks, locations.len() as u32);
+        for (position, log) in self.run.ranks.iter().enumerate() {
+            let rank = log.info.rank as usize;
+            let (Some(group), Some(main)) = (groups.get(rank), locations.get(rank)) else { continue };
+            self.convert_rank(position, log, *group, *main, &communicators)?;
+        }
+        self.archive.finish()?;
+        Ok(self.summary)
+    }
+
+    /// Hosts, a location group and a main location for each rank, and the group of the latter. A
+    /// rank without a log has both too: other ranks' messages name it.
+    fn define_ranks(&mut self) -> (Vec<LocationGroupRef>, MainLocations) {
+        let size = world_size(self.run);
+        let logs: BTreeMap<u32, &RankLog> = self.run.ranks.iter().map(|log| (log.info.rank, log)).collect();
+        let definitions = self.archive.definitions_mut();
+        let machine =
+            definitions.system_tree_node(SystemTreeNode { name: "machine", class: "machine", parent: None });
+        definitions.system_tree_node_domain(machine, SystemTreeDomain::Machine);
+        let mut hosts = BTreeMap::new();
+        let (mut groups, mut locations) = (Vec::new(), Vec::new());
+        for rank in 0..size {
+            let log = logs.get(&rank);
+            let host = log.map_or("unknown host", |log| &log.info.host);
+            let host = *hosts.entry(host).or_insert_with(|| {
+                let node = SystemTreeNode { name: host, class: "node", parent: Some(machine) };
+                let node = definitions.system_tree_node(node);
+                definitions.system_tree_node_domain(node, SystemTreeDomain::SharedMemory);
+                node
+            });
+            let group = definitions.location_group(LocationGroup::process(&format!("MPI Rank {rank}"), host));
+            let ended = match log {
+                None => Some("no event log"),
+                Some(log) if log.ended_early() => Some("before MPI_Finalize"),
+                Some(_) => None,
+            };
+            if let Some(ended) = ended {
+                let ended = AttributeValue::String(definitions.string(ended));
+                definitions.location_group_property(group, "MEL::ENDED", ended);
+            }
+            groups.push(group);
+            locations.push(definitions.location(Location::thread(&format!("rank {rank}"), group)));
+        }
+        definitions.group(Group {
+            name: "",
+            paradigm: Paradigm::Mpi,
+            members: GroupMembers::CommLocations(&locations),
+        });
+        (groups, locations)
+    }
+
+    fn convert_rank(
+        &mut self,
+        position: usize,
+        log: &RankLog,
+        group: LocationGroupRef,
+        main: LocationRef,
+        communicators: &Communicators,
+    ) -> Result<(), ConvertError> {
+        let rank = log.info.rank;
+        let mut calls: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        let mut events = Vec::new();
+        for (number, stream) in &log.definitions.streams {
+            match stream.kind {
+                StreamKind::Calls => calls.entry(stream.thread).or_default().push(*number),
+                StreamKind::Events => events.push((*number, *stream)),
+            }
+        }
+        for (thread, streams) in calls {
+            let location = match thread {
+                0 => main,
+                _ => self.define_location(&format!("rank {rank} thread {thread}"), group),
+            };
+            self.convert_calls(position, log, &streams, location, communicators)?;
+        }
+        for (number, stream) in &events {
+            // Only streams that share their source need to tell their threads apart.
+            let shared = events.iter().filter(|(_, other)| other.source == stream.source).count() > 1;
+            let source = stream.source.and_then(|source| log.definitions.sources.get(&source));
+            let mut name = match source {
+                Some(source) => format!("rank {rank}: {}", source.name),
+                None => format!("rank {rank}: events"),
+            };
+            if shared {
+                name += &format!(", thread {}", stream.thread);
+            }
+            let location = self.define_location(&name, group);
+            self.convert_events(position, log, *number, location)?;
+        }
+        Ok(())
+    }
+
+    fn define_location(&mut self, name: &str, group: LocationGroupRef) -> LocationRef {
+        self.archive.definitions_mut().location(Location::thread(name, group))
+    }
+}
+
+/// Tells the progress, now and then.
+fn tell(tick: &dyn Fn(u64), count: usize) {
+    if count % 4096 == 4095 {
+        tick(4096);
+    }
+}
+
+#[cfg(test)]
+mod tests;

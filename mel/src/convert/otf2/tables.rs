@@ -1,0 +1,86 @@
+//! Regions and attributes by what they stand for, so that all ranks share them.
+
+use std::collections::HashMap;
+
+use otf2_writer::{AttributeRef, AttributeValue, Definitions, Paradigm, Region, RegionRef, RegionRole, Type};
+
+use super::roles;
+use crate::convert::value::{Kind, Value};
+use crate::log::Element;
+
+/// What has been defined so far.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    functions: HashMap<String, RegionRef>,
+    regions: HashMap<String, RegionRef>,
+    attributes: HashMap<(String, Type), AttributeRef>,
+}
+
+impl Tables {
+    /// The region of an MPI function.
+    pub(super) fn function(&mut self, definitions: &mut Definitions, name: &str) -> RegionRef {
+        get_or(&mut self.functions, name, || {
+            let role = roles::of(name);
+            definitions.region(Region { name, role, paradigm: Paradigm::Mpi, ..Region::default() })
+        })
+    }
+
+    /// The region that an event type of this name begins.
+    pub(super) fn region(
+        &mut self,
+        definitions: &mut Definitions,
+        name: &str,
+        description: &str,
+    ) -> RegionRef {
+        get_or(&mut self.regions, name, || {
+            let role = RegionRole::Code;
+            definitions.region(Region {
+                name,
+                description,
+                role,
+                paradigm: Paradigm::Mpi,
+                ..Region::default()
+            })
+        })
+    }
+
+    /// The attribute of an element; none if its datatype is not known.
+    pub(super) fn attribute(
+        &mut self,
+        definitions: &mut Definitions,
+        element: &Element,
+    ) -> Option<AttributeRef> {
+        let value_type = match Kind::of(&element.datatype)? {
+            Kind::Signed(8) => Type::I64,
+            Kind::Signed(_) => Type::I32,
+            Kind::Unsigned(8) => Type::U64,
+            Kind::Unsigned(_) => Type::U32,
+            Kind::Real(_) => Type::F64,
+            Kind::Character => Type::U8,
+        };
+        let key = (element.name.clone(), value_type);
+        let define = || {
+            definitions.attribute(&element.name, "element of the event that begins the region", value_type)
+        };
+        Some(*self.attributes.entry(key).or_insert_with(define))
+    }
+}
+
+/// A value as an attribute of the type that [`Tables::attribute`] chose for its datatype.
+pub(super) fn attribute_value(attribute: AttributeRef, value: Value) -> AttributeValue {
+    match (attribute.value_type(), value) {
+        (Type::I32, Value::Signed(value)) => AttributeValue::I32(value as i32),
+        (Type::U32, Value::Unsigned(value)) => AttributeValue::U32(value as u32),
+        (_, Value::Signed(value)) => AttributeValue::I64(value),
+        (_, Value::Unsigned(value)) => AttributeValue::U64(value),
+        (_, Value::Real(value)) => AttributeValue::F64(value),
+        (_, Value::Character(value)) => AttributeValue::U8(value),
+    }
+}
+
+fn get_or(map: &mut HashMap<String, RegionRef>, name: &str, define: impl FnOnce() -> RegionRef) -> RegionRef {
+    match map.get(name) {
+        Some(region) => *region,
+        None => *map.entry(name.to_owned()).or_insert_with(define),
+    }
+}

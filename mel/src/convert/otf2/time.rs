@@ -1,0 +1,146 @@
+//! One time for all ranks: nanoseconds since the first record of the run.
+
+use std::collections::BTreeMap;
+
+use crate::log::{HeaderInfo, RankLog};
+
+/// How far the wall clocks of two ranks may be apart if they are on one host, in nanoseconds. More
+/// means that two hosts have the same name.
+const SAME_HOST_NANOS: i128 = 10_000_000;
+
+/// The clocks of all ranks.
+#[derive(Debug)]
+pub(super) struct Timeline {
+    lines: Vec<Line>,
+    start: i128,
+    /// The wall clock at time zero, in nanoseconds since 1970-01-01 UTC.
+    pub(super) start_unix_nanos: u64,
+}
+
+/// A clock as a straight line: `nanos + (tick - ticks) * rise / run`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Line {
+    ticks: u64,
+    nanos: i128,
+    rise: i128,
+    run: i128,
+}
+
+impl Line {
+    fn at(&self, ticks: u64) -> i128 {
+        self.nanos + (i128::from(ticks) - i128::from(self.ticks)) * self.rise / self.run
+    }
+
+    /// By the clock's own rate, through the wall clock at the start of the run.
+    fn of_header(info: &HeaderInfo) -> Line {
+        Line {
+            ticks: info.origin_ticks,
+            nanos: info.origin_realtime_nanos.into(),
+            rise: 1_000_000_000,
+            run: info.ticks_per_second.max(1).into(),
+        }
+    }
+
+    /// Through the first and the last reading beside the reference clock.
+    fn of_readings(readings: &[(u64, i64)], info: &HeaderInfo) -> Option<Line> {
+        let (first, last) = (readings.first()?, readings.last()?);
+        let line = Line { ticks: first.0, nanos: first.1.into(), ..Line::of_header(info) };
+        if last.0 > first.0 && last.1 > first.1 {
+            let rise = i128::from(last.1) - i128::from(first.1);
+            return Some(Line { rise, run: (last.0 - first.0).into(), ..line });
+        }
+        Some(line)
+    }
+}
+
+impl Timeline {
+    /// By the readings of the reference clock if all ranks have some, else by the wall clocks. The
+    /// ranks of one host have one clock: they share the line of the first of them, so that neither
+    /// their measured rates nor their readings of the wall clock tear them apart.
+    pub(super) fn new(logs: &[RankLog]) -> Timeline {
+        let readings: Option<Vec<Line>> =
+            logs.iter().map(|log| Line::of_readings(&log.definitions.clock_readings, &log.info)).collect();
+        let infos: Vec<&HeaderInfo> = logs.iter().map(|log| &log.info).collect();
+        let lines = readings.unwrap_or_else(|| by_wall_clocks(&infos));
+        let first_of = |(log, line): (&RankLog, &Line)| {
+            let records =
+                log.streams().into_iter().filter_map(|stream| Some(log.records(stream).next()?.time));
+            line.at(records.chain([log.info.origin_ticks]).min().unwrap_or(0))
+        };
+        let start = logs.iter().zip(&lines).map(first_of).min().unwrap_or(0);
+        let start_unix_nanos = infos.iter().zip(&lines).next().map_or(0, |(info, line)| {
+            i128::from(info.origin_realtime_nanos) - line.at(info.origin_ticks) + start
+        });
+        Timeline { lines, start, start_unix_nanos: u64::try_from(start_unix_nanos).unwrap_or(0) }
+    }
+
+    /// The time of a tick of the clock of the log at that position. A tick before the start, which
+    /// only a damaged log has, counts as the start.
+    pub(super) fn nanos(&self, position: usize, ticks: u64) -> u64 {
+        let nanos = self.lines.get(position).map_or(0, |line| line.at(ticks) - self.start);
+        // Beyond the other end: a tick that no real clock has.
+        u64::try_from(nanos.max(0)).unwrap_or(u64::MAX / 2)
+    }
+}
+
+fn by_wall_clocks(infos: &[&HeaderInfo]) -> Vec<Line> {
+    let mut hosts: BTreeMap<&str, Line> = BTreeMap::new();
+    let mut lines = Vec::new();
+    for info in infos {
+        let own = Line::of_header(info);
+        let shared = *hosts.entry(&info.host).or_insert(own);
+        let apart = shared.at(info.origin_ticks) - i128::from(info.origin_realtime_nanos);
+        lines.push(if apart.abs() <= SAME_HOST_NANOS { shared } else { own });
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(rank: u32, host: &str, rate: u64, origin: u64, realtime: u64) -> HeaderInfo {
+        HeaderInfo {
+            rank,
+            world_size: 2,
+            pid: 1,
+            ticks_per_second: rate,
+            origin_ticks: origin,
+            origin_realtime_nanos: realtime,
+            host: host.into(),
+        }
+    }
+
+    #[test]
+    fn ranks_of_a_host_share_one_line() {
+        let first = info(0, "a", 2_000_000_000, 1_000, 500_000);
+        // The same clock, measured a little wrong, its wall clock read a little late.
+        let second = info(1, "a", 2_000_010_000, 3_000, 501_700);
+        let other = info(2, "b", 1_000_000_000, 77, 500_100);
+        let lines = by_wall_clocks(&[&first, &second, &other]);
+        assert_eq!(lines[0], lines[1]);
+        assert_eq!(lines[1].at(3_000), 501_000);
+        assert_eq!(lines[2].at(79), 500_102);
+    }
+
+    #[test]
+    fn hosts_of_one_name_are_told_apart_by_their_wall_clocks() {
+        let first = info(0, "localhost", 1_000_000_000, 1_000, 0);
+        let second = info(1, "localhost", 1_000_000_000, 9_000_000_000_000, 5_000);
+        let lines = by_wall_clocks(&[&first, &second]);
+        assert_eq!(lines[1].at(9_000_000_000_001), 5_001);
+    }
+
+    #[test]
+    fn readings_give_offset_and_drift() {
+        let own = info(0, "a", 1_000_000_000, 0, 0);
+        let line = Line::of_readings(&[(100, -50), (1_100, 1_950)], &own).unwrap();
+        assert_eq!((line.at(100), line.at(600), line.at(1_100)), (-50, 950, 1_950));
+        let line = Line::of_readings(&[(100, -50)], &own).unwrap();
+        assert_eq!(line.at(200), 50);
+        assert_eq!(Line::of_readings(&[], &own), None);
+        // Readings that go back are no line: the clock's own rate is taken.
+        let line = Line::of_readings(&[(100, 0), (50, 10)], &own).unwrap();
+        assert_eq!(line.at(101), 1);
+    }
+}
