@@ -32,6 +32,8 @@ pub mod args {
     #[derive(Debug, Clone, Copy)]
     pub struct Add_error_string { pub errorcode: c_int, pub string: *const c_char, }
     #[derive(Debug, Clone, Copy)]
+    pub struct Address { pub location: *mut c_void, pub address: *mut isize, }
+    #[derive(Debug, Clone, Copy)]
     pub struct Allgather { pub sendbuf: *const c_void, pub sendcount: i64, pub sendtype: Datatype, pub recvbuf: *mut c_void, pub recvcount: i64, pub recvtype: Datatype, pub comm: Comm, }
     #[derive(Debug, Clone, Copy)]
     pub struct Allgather_init { pub sendbuf: *const c_void, pub sendcount: i64, pub sendtype: Datatype, pub recvbuf: *mut c_void, pub recvcount: i64, pub recvtype: Datatype, pub comm: Comm, pub info: Info, pub request: HandlePtr<Request>, }
@@ -214,7 +216,13 @@ pub mod args {
     #[derive(Debug, Clone, Copy)]
     pub struct Dist_graph_neighbors_count { pub comm: Comm, pub indegree: *mut c_int, pub outdegree: *mut c_int, pub weighted: *mut c_int, }
     #[derive(Debug, Clone, Copy)]
+    pub struct Errhandler_create { pub function: *const c_void, pub errhandler: HandlePtr<Errhandler>, }
+    #[derive(Debug, Clone, Copy)]
     pub struct Errhandler_free { pub errhandler: HandlePtr<Errhandler>, }
+    #[derive(Debug, Clone, Copy)]
+    pub struct Errhandler_get { pub comm: Comm, pub errhandler: HandlePtr<Errhandler>, }
+    #[derive(Debug, Clone, Copy)]
+    pub struct Errhandler_set { pub comm: Comm, pub errhandler: Errhandler, }
     #[derive(Debug, Clone, Copy)]
     pub struct Error_class { pub errorcode: c_int, pub errorclass: *mut c_int, }
     #[derive(Debug, Clone, Copy)]
@@ -822,6 +830,8 @@ pub mod args {
     #[derive(Debug, Clone, Copy)]
     pub struct Type_dup { pub oldtype: Datatype, pub newtype: HandlePtr<Datatype>, }
     #[derive(Debug, Clone, Copy)]
+    pub struct Type_extent { pub datatype: Datatype, pub extent: *mut isize, }
+    #[derive(Debug, Clone, Copy)]
     pub struct Type_free { pub datatype: HandlePtr<Datatype>, }
     #[derive(Debug, Clone, Copy)]
     pub struct Type_free_keyval { pub type_keyval: *mut c_int, }
@@ -852,9 +862,15 @@ pub mod args {
     #[derive(Debug, Clone, Copy)]
     pub struct Type_get_value_index { pub value_type: Datatype, pub index_type: Datatype, pub pair_type: HandlePtr<Datatype>, }
     #[derive(Debug, Clone, Copy)]
+    pub struct Type_hindexed { pub count: c_int, pub array_of_blocklengths: *mut c_int, pub array_of_displacements: *mut isize, pub oldtype: Datatype, pub newtype: HandlePtr<Datatype>, }
+    #[derive(Debug, Clone, Copy)]
+    pub struct Type_hvector { pub count: c_int, pub blocklength: c_int, pub stride: isize, pub oldtype: Datatype, pub newtype: HandlePtr<Datatype>, }
+    #[derive(Debug, Clone, Copy)]
     pub struct Type_indexed { pub count: i64, pub array_of_blocklengths: *const c_int, pub array_of_displacements: *const c_int, pub oldtype: Datatype, pub newtype: HandlePtr<Datatype>, }
     #[derive(Debug, Clone, Copy)]
     pub struct Type_indexed_c { pub count: i64, pub array_of_blocklengths: *const i64, pub array_of_displacements: *const i64, pub oldtype: Datatype, pub newtype: HandlePtr<Datatype>, }
+    #[derive(Debug, Clone, Copy)]
+    pub struct Type_lb { pub datatype: Datatype, pub displacement: *mut isize, }
     #[derive(Debug, Clone, Copy)]
     pub struct Type_match_size { pub typeclass: c_int, pub size: c_int, pub datatype: HandlePtr<Datatype>, }
     #[derive(Debug, Clone, Copy)]
@@ -867,6 +883,10 @@ pub mod args {
     pub struct Type_size_c { pub datatype: Datatype, pub size: *mut i64, }
     #[derive(Debug, Clone, Copy)]
     pub struct Type_size_x { pub datatype: Datatype, pub size: *mut i64, }
+    #[derive(Debug, Clone, Copy)]
+    pub struct Type_struct { pub count: c_int, pub array_of_blocklengths: *mut c_int, pub array_of_displacements: *mut isize, pub array_of_types: HandlePtr<Datatype>, pub newtype: HandlePtr<Datatype>, }
+    #[derive(Debug, Clone, Copy)]
+    pub struct Type_ub { pub datatype: Datatype, pub displacement: *mut isize, }
     #[derive(Debug, Clone, Copy)]
     pub struct Type_vector { pub count: i64, pub blocklength: i64, pub stride: i64, pub oldtype: Datatype, pub newtype: HandlePtr<Datatype>, }
     #[derive(Debug, Clone, Copy)]
@@ -983,6 +1003,7 @@ pub enum Call<'a> {
     Add_error_class(&'a mut args::Add_error_class),
     Add_error_code(&'a mut args::Add_error_code),
     Add_error_string(&'a mut args::Add_error_string),
+    Address(&'a mut args::Address),
     Allgather(&'a mut args::Allgather),
     Allgather_init(&'a mut args::Allgather_init),
     Allgatherv(&'a mut args::Allgatherv),
@@ -1074,7 +1095,10 @@ pub enum Call<'a> {
     Dist_graph_create_adjacent(&'a mut args::Dist_graph_create_adjacent),
     Dist_graph_neighbors(&'a mut args::Dist_graph_neighbors),
     Dist_graph_neighbors_count(&'a mut args::Dist_graph_neighbors_count),
+    Errhandler_create(&'a mut args::Errhandler_create),
     Errhandler_free(&'a mut args::Errhandler_free),
+    Errhandler_get(&'a mut args::Errhandler_get),
+    Errhandler_set(&'a mut args::Errhandler_set),
     Error_class(&'a mut args::Error_class),
     Error_string(&'a mut args::Error_string),
     Exscan(&'a mut args::Exscan),
@@ -1378,6 +1402,7 @@ pub enum Call<'a> {
     Type_create_subarray_c(&'a mut args::Type_create_subarray_c),
     Type_delete_attr(&'a mut args::Type_delete_attr),
     Type_dup(&'a mut args::Type_dup),
+    Type_extent(&'a mut args::Type_extent),
     Type_free(&'a mut args::Type_free),
     Type_free_keyval(&'a mut args::Type_free_keyval),
     Type_get_attr(&'a mut args::Type_get_attr),
@@ -1393,14 +1418,19 @@ pub enum Call<'a> {
     Type_get_true_extent_c(&'a mut args::Type_get_true_extent_c),
     Type_get_true_extent_x(&'a mut args::Type_get_true_extent_x),
     Type_get_value_index(&'a mut args::Type_get_value_index),
+    Type_hindexed(&'a mut args::Type_hindexed),
+    Type_hvector(&'a mut args::Type_hvector),
     Type_indexed(&'a mut args::Type_indexed),
     Type_indexed_c(&'a mut args::Type_indexed_c),
+    Type_lb(&'a mut args::Type_lb),
     Type_match_size(&'a mut args::Type_match_size),
     Type_set_attr(&'a mut args::Type_set_attr),
     Type_set_name(&'a mut args::Type_set_name),
     Type_size(&'a mut args::Type_size),
     Type_size_c(&'a mut args::Type_size_c),
     Type_size_x(&'a mut args::Type_size_x),
+    Type_struct(&'a mut args::Type_struct),
+    Type_ub(&'a mut args::Type_ub),
     Type_vector(&'a mut args::Type_vector),
     Unpack(&'a mut args::Unpack),
     Unpack_c(&'a mut args::Unpack_c),
@@ -1470,6 +1500,7 @@ pub enum FunctionId {
     Add_error_class,
     Add_error_code,
     Add_error_string,
+    Address,
     Allgather,
     Allgather_c,
     Allgather_init,
@@ -1573,7 +1604,10 @@ pub enum FunctionId {
     Dist_graph_create_adjacent,
     Dist_graph_neighbors,
     Dist_graph_neighbors_count,
+    Errhandler_create,
     Errhandler_free,
+    Errhandler_get,
+    Errhandler_set,
     Error_class,
     Error_string,
     Exscan,
@@ -1967,6 +2001,7 @@ pub enum FunctionId {
     Type_create_subarray_c,
     Type_delete_attr,
     Type_dup,
+    Type_extent,
     Type_free,
     Type_free_keyval,
     Type_get_attr,
@@ -1982,14 +2017,19 @@ pub enum FunctionId {
     Type_get_true_extent_c,
     Type_get_true_extent_x,
     Type_get_value_index,
+    Type_hindexed,
+    Type_hvector,
     Type_indexed,
     Type_indexed_c,
+    Type_lb,
     Type_match_size,
     Type_set_attr,
     Type_set_name,
     Type_size,
     Type_size_c,
     Type_size_x,
+    Type_struct,
+    Type_ub,
     Type_vector,
     Type_vector_c,
     Unpack,
@@ -2045,7 +2085,7 @@ pub enum FunctionId {
 }
 
 /// How many functions are interposed.
-pub(crate) const COUNT: usize = 584;
+pub(crate) const COUNT: usize = 594;
 
 pub(crate) static IDS: [FunctionId; COUNT] = [
     FunctionId::Abi_get_fortran_booleans,
@@ -2060,6 +2100,7 @@ pub(crate) static IDS: [FunctionId; COUNT] = [
     FunctionId::Add_error_class,
     FunctionId::Add_error_code,
     FunctionId::Add_error_string,
+    FunctionId::Address,
     FunctionId::Allgather,
     FunctionId::Allgather_c,
     FunctionId::Allgather_init,
@@ -2163,7 +2204,10 @@ pub(crate) static IDS: [FunctionId; COUNT] = [
     FunctionId::Dist_graph_create_adjacent,
     FunctionId::Dist_graph_neighbors,
     FunctionId::Dist_graph_neighbors_count,
+    FunctionId::Errhandler_create,
     FunctionId::Errhandler_free,
+    FunctionId::Errhandler_get,
+    FunctionId::Errhandler_set,
     FunctionId::Error_class,
     FunctionId::Error_string,
     FunctionId::Exscan,
@@ -2557,6 +2601,7 @@ pub(crate) static IDS: [FunctionId; COUNT] = [
     FunctionId::Type_create_subarray_c,
     FunctionId::Type_delete_attr,
     FunctionId::Type_dup,
+    FunctionId::Type_extent,
     FunctionId::Type_free,
     FunctionId::Type_free_keyval,
     FunctionId::Type_get_attr,
@@ -2572,14 +2617,19 @@ pub(crate) static IDS: [FunctionId; COUNT] = [
     FunctionId::Type_get_true_extent_c,
     FunctionId::Type_get_true_extent_x,
     FunctionId::Type_get_value_index,
+    FunctionId::Type_hindexed,
+    FunctionId::Type_hvector,
     FunctionId::Type_indexed,
     FunctionId::Type_indexed_c,
+    FunctionId::Type_lb,
     FunctionId::Type_match_size,
     FunctionId::Type_set_attr,
     FunctionId::Type_set_name,
     FunctionId::Type_size,
     FunctionId::Type_size_c,
     FunctionId::Type_size_x,
+    FunctionId::Type_struct,
+    FunctionId::Type_ub,
     FunctionId::Type_vector,
     FunctionId::Type_vector_c,
     FunctionId::Unpack,
@@ -2647,6 +2697,7 @@ pub(crate) static NAMES: [&CStr; COUNT] = [
     c"MPI_Add_error_class",
     c"MPI_Add_error_code",
     c"MPI_Add_error_string",
+    c"MPI_Address",
     c"MPI_Allgather",
     c"MPI_Allgather_c",
     c"MPI_Allgather_init",
@@ -2750,7 +2801,10 @@ pub(crate) static NAMES: [&CStr; COUNT] = [
     c"MPI_Dist_graph_create_adjacent",
     c"MPI_Dist_graph_neighbors",
     c"MPI_Dist_graph_neighbors_count",
+    c"MPI_Errhandler_create",
     c"MPI_Errhandler_free",
+    c"MPI_Errhandler_get",
+    c"MPI_Errhandler_set",
     c"MPI_Error_class",
     c"MPI_Error_string",
     c"MPI_Exscan",
@@ -3144,6 +3198,7 @@ pub(crate) static NAMES: [&CStr; COUNT] = [
     c"MPI_Type_create_subarray_c",
     c"MPI_Type_delete_attr",
     c"MPI_Type_dup",
+    c"MPI_Type_extent",
     c"MPI_Type_free",
     c"MPI_Type_free_keyval",
     c"MPI_Type_get_attr",
@@ -3159,14 +3214,19 @@ pub(crate) static NAMES: [&CStr; COUNT] = [
     c"MPI_Type_get_true_extent_c",
     c"MPI_Type_get_true_extent_x",
     c"MPI_Type_get_value_index",
+    c"MPI_Type_hindexed",
+    c"MPI_Type_hvector",
     c"MPI_Type_indexed",
     c"MPI_Type_indexed_c",
+    c"MPI_Type_lb",
     c"MPI_Type_match_size",
     c"MPI_Type_set_attr",
     c"MPI_Type_set_name",
     c"MPI_Type_size",
     c"MPI_Type_size_c",
     c"MPI_Type_size_x",
+    c"MPI_Type_struct",
+    c"MPI_Type_ub",
     c"MPI_Type_vector",
     c"MPI_Type_vector_c",
     c"MPI_Unpack",
@@ -3234,6 +3294,7 @@ crate::wrapper::wrappers! {
     plain MPI_Add_error_class = Add_error_class: Add_error_class(errorclass: *mut c_int);
     plain MPI_Add_error_code = Add_error_code: Add_error_code(errorclass: c_int, errorcode: *mut c_int);
     plain MPI_Add_error_string = Add_error_string: Add_error_string(errorcode: c_int, string: *const c_char);
+    plain MPI_Address = Address: Address(location: *mut c_void, address: *mut isize);
     plain MPI_Allgather = Allgather: Allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: usize, recvbuf: *mut c_void, recvcount: c_int, recvtype: usize, comm: usize);
     plain MPI_Allgather_c = Allgather_c: Allgather(sendbuf: *const c_void, sendcount: i64, sendtype: usize, recvbuf: *mut c_void, recvcount: i64, recvtype: usize, comm: usize);
     plain MPI_Allgather_init = Allgather_init: Allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: usize, recvbuf: *mut c_void, recvcount: c_int, recvtype: usize, comm: usize, info: usize, request: *mut c_void);
@@ -3337,7 +3398,10 @@ crate::wrapper::wrappers! {
     plain MPI_Dist_graph_create_adjacent = Dist_graph_create_adjacent: Dist_graph_create_adjacent(comm_old: usize, indegree: c_int, sources: *const c_int, sourceweights: *const c_int, outdegree: c_int, destinations: *const c_int, destweights: *const c_int, info: usize, reorder: c_int, comm_dist_graph: *mut c_void);
     plain MPI_Dist_graph_neighbors = Dist_graph_neighbors: Dist_graph_neighbors(comm: usize, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int);
     plain MPI_Dist_graph_neighbors_count = Dist_graph_neighbors_count: Dist_graph_neighbors_count(comm: usize, indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut c_int);
+    plain MPI_Errhandler_create = Errhandler_create: Errhandler_create(function: *const c_void, errhandler: *mut c_void);
     plain MPI_Errhandler_free = Errhandler_free: Errhandler_free(errhandler: *mut c_void);
+    plain MPI_Errhandler_get = Errhandler_get: Errhandler_get(comm: usize, errhandler: *mut c_void);
+    plain MPI_Errhandler_set = Errhandler_set: Errhandler_set(comm: usize, errhandler: usize);
     plain MPI_Error_class = Error_class: Error_class(errorcode: c_int, errorclass: *mut c_int);
     plain MPI_Error_string = Error_string: Error_string(errorcode: c_int, string: *mut c_char, resultlen: *mut c_int);
     plain MPI_Exscan = Exscan: Exscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: usize, op: usize, comm: usize);
@@ -3731,6 +3795,7 @@ crate::wrapper::wrappers! {
     plain MPI_Type_create_subarray_c = Type_create_subarray_c: Type_create_subarray_c(ndims: c_int, array_of_sizes: *const i64, array_of_subsizes: *const i64, array_of_starts: *const i64, order: c_int, oldtype: usize, newtype: *mut c_void);
     plain MPI_Type_delete_attr = Type_delete_attr: Type_delete_attr(datatype: usize, type_keyval: c_int);
     plain MPI_Type_dup = Type_dup: Type_dup(oldtype: usize, newtype: *mut c_void);
+    plain MPI_Type_extent = Type_extent: Type_extent(datatype: usize, extent: *mut isize);
     plain MPI_Type_free = Type_free: Type_free(datatype: *mut c_void);
     plain MPI_Type_free_keyval = Type_free_keyval: Type_free_keyval(type_keyval: *mut c_int);
     plain MPI_Type_get_attr = Type_get_attr: Type_get_attr(datatype: usize, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int);
@@ -3746,14 +3811,19 @@ crate::wrapper::wrappers! {
     plain MPI_Type_get_true_extent_c = Type_get_true_extent_c: Type_get_true_extent_c(datatype: usize, true_lb: *mut i64, true_extent: *mut i64);
     plain MPI_Type_get_true_extent_x = Type_get_true_extent_x: Type_get_true_extent_x(datatype: usize, true_lb: *mut i64, true_extent: *mut i64);
     plain MPI_Type_get_value_index = Type_get_value_index: Type_get_value_index(value_type: usize, index_type: usize, pair_type: *mut c_void);
+    plain MPI_Type_hindexed = Type_hindexed: Type_hindexed(count: c_int, array_of_blocklengths: *mut c_int, array_of_displacements: *mut isize, oldtype: usize, newtype: *mut c_void);
+    plain MPI_Type_hvector = Type_hvector: Type_hvector(count: c_int, blocklength: c_int, stride: isize, oldtype: usize, newtype: *mut c_void);
     plain MPI_Type_indexed = Type_indexed: Type_indexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const c_int, oldtype: usize, newtype: *mut c_void);
     plain MPI_Type_indexed_c = Type_indexed_c: Type_indexed_c(count: i64, array_of_blocklengths: *const i64, array_of_displacements: *const i64, oldtype: usize, newtype: *mut c_void);
+    plain MPI_Type_lb = Type_lb: Type_lb(datatype: usize, displacement: *mut isize);
     plain MPI_Type_match_size = Type_match_size: Type_match_size(typeclass: c_int, size: c_int, datatype: *mut c_void);
     plain MPI_Type_set_attr = Type_set_attr: Type_set_attr(datatype: usize, type_keyval: c_int, attribute_val: *mut c_void);
     plain MPI_Type_set_name = Type_set_name: Type_set_name(datatype: usize, type_name: *const c_char);
     plain MPI_Type_size = Type_size: Type_size(datatype: usize, size: *mut c_int);
     plain MPI_Type_size_c = Type_size_c: Type_size_c(datatype: usize, size: *mut i64);
     plain MPI_Type_size_x = Type_size_x: Type_size_x(datatype: usize, size: *mut i64);
+    plain MPI_Type_struct = Type_struct: Type_struct(count: c_int, array_of_blocklengths: *mut c_int, array_of_displacements: *mut isize, array_of_types: *mut c_void, newtype: *mut c_void);
+    plain MPI_Type_ub = Type_ub: Type_ub(datatype: usize, displacement: *mut isize);
     plain MPI_Type_vector = Type_vector: Type_vector(count: c_int, blocklength: c_int, stride: c_int, oldtype: usize, newtype: *mut c_void);
     plain MPI_Type_vector_c = Type_vector_c: Type_vector(count: i64, blocklength: i64, stride: i64, oldtype: usize, newtype: *mut c_void);
     plain MPI_Unpack = Unpack: Unpack(inbuf: *const c_void, insize: c_int, position: *mut c_int, outbuf: *mut c_void, outcount: c_int, datatype: usize, comm: usize);

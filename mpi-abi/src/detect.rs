@@ -91,6 +91,9 @@ impl Abi {
     /// Whether `request` is one that MPI gives out many times, for operations complete at once:
     /// it identifies no operation, so nothing may be remembered under it. `MPI_REQUEST_NULL` is
     /// not one of them.
+    ///
+    /// Best knowledge, not proof: a transport of Open MPI may have such a request of its own that
+    /// nobody can name (UCX has). A handle seen again before its completion is one too.
     #[inline]
     #[must_use]
     pub fn is_shared_request(&self, request: Request) -> bool {

@@ -42,22 +42,22 @@ struct Entry {
     parameters: Vec<types::Described>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
+#[serde(default)]
 struct Attributes {
-    #[serde(default)]
     callback: bool,
-    #[serde(default)]
     predefined_function: Option<String>,
-    #[serde(default = "yes")]
     c_expressible: bool,
+}
+
+impl Default for Attributes {
+    fn default() -> Self {
+        Self { callback: false, predefined_function: None, c_expressible: true }
+    }
 }
 
 fn error_code() -> String {
     "ERROR_CODE".into()
-}
-
-fn yes() -> bool {
-    true
 }
 
 /// Functions that are not interposed although they return an error code, and why.

@@ -1,0 +1,139 @@
+//! Running small C programs on each installed MPI, with a library of ours preloaded.
+
+#![allow(dead_code)]
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+/// An installed MPI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mpi {
+    pub(crate) name: &'static str,
+    pub(crate) cc: &'static str,
+    pub(crate) cxx: &'static str,
+    launcher: &'static [&'static str],
+}
+
+pub(crate) const OPEN_MPI: Mpi = Mpi {
+    name: "openmpi",
+    cc: "mpicc.openmpi",
+    cxx: "mpicxx.openmpi",
+    launcher: &["mpirun.openmpi", "--oversubscribe", "-n"],
+};
+
+pub(crate) const MPICH: Mpi =
+    Mpi { name: "mpich", cc: "mpicc.mpich", cxx: "mpicxx.mpich", launcher: &["mpiexec.mpich", "-n"] };
+
+/// The installed MPIs. At least one must be there; what is absent is said.
+pub(crate) fn installed() -> Vec<Mpi> {
+    let found: Vec<_> = [OPEN_MPI, MPICH].into_iter().filter(|mpi| present(mpi.cc)).collect();
+    for mpi in [OPEN_MPI, MPICH] {
+        if !found.contains(&mpi) {
+            eprintln!("skipped: {} is not installed", mpi.cc);
+        }
+    }
+    assert!(!found.is_empty(), "neither mpicc.openmpi nor mpicc.mpich is installed");
+    found
+}
+
+/// Whether a program can be started.
+pub(crate) fn present(program: &str) -> bool {
+    Command::new(program).arg("-show").output().is_ok()
+}
+
+/// The directory of this crate's test programs.
+pub(crate) fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name)
+}
+
+impl Mpi {
+    /// Compiles a C (or, by its ending, C++) program of `tests/c`; the flags come last.
+    pub(crate) fn compile(self, directory: &Path, name: &str, flags: &[&str]) -> PathBuf {
+        let cxx = name.ends_with(".cc");
+        let program = directory.join(format!("{name}.{}", self.name));
+        compile(if cxx { self.cxx } else { self.cc }, &source(name), &program, flags);
+        program
+    }
+
+    /// A command that runs `program` with this many ranks, one process without launcher for 1.
+    /// `environment` is set for the ranks only.
+    pub(crate) fn command(self, ranks: usize, program: &Path, environment: &[(&str, &str)]) -> Command {
+        // `env` sets it behind the launcher: LD_PRELOAD is not meant for that.
+        let mut command = if ranks == 1 {
+            Command::new("env")
+        } else {
+            let mut command = Command::new(self.launcher[0]);
+            command.args(&self.launcher[1..]).arg(ranks.to_string()).arg("env");
+            command
+        };
+        command.args(environment.iter().map(|(key, value)| format!("{key}={value}")));
+        command.arg(program);
+        command.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
+        command.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        command.env("OMPI_MCA_btl_base_warn_component_unused", "0");
+        command
+    }
+
+    /// Runs a program and gives what came of it.
+    pub(crate) fn run(self, ranks: usize, program: &Path, environment: &[(&str, &str)]) -> Outcome {
+        let mut command = self.command(ranks, program, environment);
+        let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        Outcome::new(self.name, output)
+    }
+}
+
+/// Compiles `source` to `target`.
+pub(crate) fn compile(compiler: &str, source: &Path, target: &Path, flags: &[&str]) {
+    let mut command = Command::new(compiler);
+    command.args(["-g", "-O1", "-Wall", "-o"]).arg(target).arg(source).args(flags);
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(output.status.success(), "{command:?} failed:\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// What a program printed, and how it ended.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) mpi: &'static str,
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Outcome {
+    fn new(mpi: &'static str, output: Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self { mpi, code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+    }
+
+    /// Fails unless the program ended well.
+    pub(crate) fn succeeded(self) -> Self {
+        assert_eq!(self.code, Some(0), "{self:#?}");
+        self
+    }
+}
+
+/// The shared object that Cargo makes of this crate's example of this name, built as needed.
+pub(crate) fn preloadable(name: &str) -> PathBuf {
+    // .../debug/deps/test-0123 -> .../debug
+    let test = std::env::current_exe().expect("the path of this test");
+    let output = test.parent().and_then(Path::parent).expect("a directory of Cargo's");
+    let profile = match output.file_name().and_then(|name| name.to_str()) {
+        Some("debug") | None => "dev",
+        Some(profile) => profile,
+    };
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command
+        .args(["build", "--quiet", "--package", env!("CARGO_PKG_NAME"), "--example", name])
+        .args(["--profile", profile])
+        .arg("--target-dir")
+        .arg(output.parent().expect("a target directory"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"));
+    let status = command.status().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(status.success(), "{command:?} failed");
+    let library = output.join("examples").join(format!("lib{name}.so"));
+    assert!(library.exists(), "{} was not built", library.display());
+    library
+}
