@@ -16,36 +16,44 @@ pub struct Mpi {
 }
 
 impl Mpi {
-    /// Every MPI that is installed.
+    /// Every MPI that is installed: by the names that Debian gives to the commands, so that several can be there at
+    /// once; where there is none of these, the one whose commands are `mpicc` and `mpirun`.
     ///
     /// # Panics
     ///
     /// If there is none.
     pub fn all() -> Vec<Mpi> {
-        let known = [
-            Mpi {
-                name: "openmpi",
-                mpicc: "mpicc.openmpi".into(),
-                launcher: "mpirun.openmpi".into(),
-                // More ranks than cores are wanted; binding them would make them wait for each other.
-                launcher_args: &["--oversubscribe", "--bind-to", "none"],
-                env: &[("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")],
-            },
-            Mpi {
-                name: "mpich",
-                mpicc: "mpicc.mpich".into(),
-                launcher: "mpiexec.mpich".into(),
-                launcher_args: &[],
-                env: &[],
-            },
+        let mut found = vec![
+            Mpi::open_mpi("mpicc.openmpi", "mpirun.openmpi"),
+            Mpi::mpich("mpicc.mpich", "mpiexec.mpich"),
         ];
-        let found: Vec<Mpi> =
-            known.into_iter().filter(|mpi| on_path(&mpi.mpicc) && on_path(&mpi.launcher)).collect();
-        assert!(
-            !found.is_empty(),
-            "no MPI found (mpicc.openmpi, mpicc.mpich): run scripts/install-deps first"
-        );
+        found.retain(|mpi| on_path(&mpi.mpicc) && on_path(&mpi.launcher));
+        if found.is_empty() && on_path("mpicc".as_ref()) && on_path("mpirun".as_ref()) {
+            let version = Command::new("mpirun").arg("--version").output().map(|output| output.stdout);
+            let is_open_mpi = String::from_utf8_lossy(&version.unwrap_or_default()).contains("Open");
+            found.push(if is_open_mpi {
+                Mpi::open_mpi("mpicc", "mpirun")
+            } else {
+                Mpi::mpich("mpicc", "mpirun")
+            });
+        }
+        assert!(!found.is_empty(), "no MPI found (mpicc, mpirun): run scripts/install-deps first");
         found
+    }
+
+    fn open_mpi(mpicc: &str, launcher: &str) -> Mpi {
+        Mpi {
+            name: "openmpi",
+            mpicc: mpicc.into(),
+            launcher: launcher.into(),
+            // More ranks than cores are wanted; binding them would make them wait for each other.
+            launcher_args: &["--oversubscribe", "--bind-to", "none"],
+            env: &[("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")],
+        }
+    }
+
+    fn mpich(mpicc: &str, launcher: &str) -> Mpi {
+        Mpi { name: "mpich", mpicc: mpicc.into(), launcher: launcher.into(), launcher_args: &[], env: &[] }
     }
 
     /// The compiler wrapper for C.
