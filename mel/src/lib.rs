@@ -17,4 +17,7 @@ pub mod cli;
 pub mod convert;
 pub mod log;
 pub mod names;
+pub mod preload;
 pub mod profile;
+pub mod queues;
+pub mod trace;

@@ -321,6 +321,17 @@ impl Core {
         self.active[event.get() / 64].load(Ordering::Relaxed) & (1 << (event.get() % 64)) != 0
     }
 
+    /// Whether anybody listens to `first` and the event types after it, as bits from the lowest:
+    /// at least the next sixteen that exist. Two relaxed loads.
+    #[inline(always)]
+    pub fn active_from(&self, first: EventIndex) -> u64 {
+        let (word, bit) = (first.get() / 64, first.get() % 64);
+        let low = self.active[word].load(Ordering::Relaxed) >> bit;
+        let next = self.active.get(word + 1).map_or(0, |word| word.load(Ordering::Relaxed));
+        // Shifting by 64 is not defined: shift in two steps.
+        low | (next << (63 - bit) << 1)
+    }
+
     /// Opens a section for raising events of `source` at `safety`. Signal-safe at
     /// [`Safety::AsyncSignalSafe`], in threads that have raised an event before.
     #[inline]

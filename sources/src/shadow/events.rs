@@ -85,7 +85,11 @@ events! {
 
 /// The events' indices in a core.
 #[derive(Clone, Copy, Debug)]
-pub struct Ob1Events([EventIndex; 16]);
+pub struct Ob1Events {
+    indices: [EventIndex; 16],
+    /// Whether the indices follow each other, so that the core can tell about all at once.
+    contiguous: bool,
+}
 
 impl Ob1Events {
     /// Adds the sixteen types, with `prefix` before their names, to a core.
@@ -97,19 +101,25 @@ impl Ob1Events {
         for event in Event::ALL {
             indices.push(core.add_type(event.event_type(prefix))?);
         }
-        indices.try_into().map(Ob1Events).map_err(|_| Error::OutOfHandles)
+        let indices: [EventIndex; 16] = indices.try_into().map_err(|_| Error::OutOfHandles)?;
+        let contiguous = indices.windows(2).all(|pair| pair[0].get() + 1 == pair[1].get());
+        Ok(Ob1Events { indices, contiguous })
     }
 
     /// The index of an event.
     #[inline]
     pub fn index(&self, event: Event) -> EventIndex {
-        self.0[event as usize]
+        self.indices[event as usize]
     }
 
     /// Which of the events somebody listens to, as bits `1 << event`.
     #[inline]
     pub fn active(&self, core: &Core) -> u16 {
-        self.0.iter().enumerate().fold(0, |mask, (bit, index)| mask | (u16::from(core.is_active(*index)) << bit))
+        if self.contiguous {
+            return core.active_from(self.indices[0]) as u16;
+        }
+        let bit = |(bit, index): (usize, &EventIndex)| u16::from(core.is_active(*index)) << bit;
+        self.indices.iter().enumerate().map(bit).sum()
     }
 }
 

@@ -1,0 +1,117 @@
+//! What the user asked for, from the environment.
+
+use std::env;
+use std::path::PathBuf;
+
+use mpit_sources::p2p::Path;
+
+/// What MEL does in this process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// Event types to log (`MEL_EVENTS`); `None` if the variable is unset or empty.
+    pub events: Option<Vec<String>>,
+    /// Whether the queue profile is on (`MEL_PROFILE=queues`).
+    pub profile: bool,
+    /// Whether nothing was said about the profile: then MEL was preloaded by hand.
+    pub profile_unset: bool,
+    /// Whether a trace is recorded (`MEL_TRACE=1`).
+    pub trace: bool,
+    /// The run's directory (`MEL_OUTPUT`).
+    pub output: Option<PathBuf>,
+    /// Whether an earlier run may be overwritten (`MEL_FORCE=1`).
+    pub force: bool,
+    /// The program's name (`MEL_PROGRAM`).
+    pub program: String,
+    /// How envelopes travel (`MPIT_ENVELOPES=messages` for messages between all processes).
+    pub path: Path,
+    /// Values that are not understood, each in a line for the user.
+    pub complaints: Vec<String>,
+}
+
+impl Config {
+    /// The configuration of this process.
+    pub fn from_environment() -> Config {
+        Config::read(|name| env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
+    }
+
+    fn read(variable: impl Fn(&str) -> Option<String>) -> Config {
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let flag = |name: &str| set(name).is_some_and(|value| value != "0");
+        let mut config = Config {
+            events: set("MEL_EVENTS").map(|list| names(&list)).filter(|names| !names.is_empty()),
+            trace: flag("MEL_TRACE"),
+            output: set("MEL_OUTPUT").map(PathBuf::from),
+            force: flag("MEL_FORCE"),
+            program: set("MEL_PROGRAM").unwrap_or_else(own_name),
+            ..Config::default()
+        };
+        match set("MEL_PROFILE").as_deref() {
+            Some("queues") => config.profile = true,
+            Some("none") => {}
+            Some(other) => config.complaints.push(format!("MEL_PROFILE={other}: give queues or none")),
+            None => config.profile_unset = true,
+        }
+        match set("MPIT_ENVELOPES").as_deref() {
+            Some("messages") => config.path = Path::Messages,
+            None | Some("auto") => {}
+            Some(other) => config.complaints.push(format!("MPIT_ENVELOPES={other}: give auto or messages")),
+        }
+        config
+    }
+
+    /// Whether anything is to be measured.
+    pub fn measures(&self) -> bool {
+        self.profile || self.trace || self.events.is_some()
+    }
+
+    /// Whether an event log is kept.
+    pub fn logs(&self) -> bool {
+        self.trace || self.events.is_some()
+    }
+
+    /// Whether the available event types are to be printed: what MEL does when it was asked nothing.
+    pub fn lists_types(&self) -> bool {
+        self.profile_unset && !self.measures()
+    }
+}
+
+/// The names in a list, separated by commas, colons, semicolons or blanks.
+fn names(list: &str) -> Vec<String> {
+    let separators = [',', ':', ';', ' ', '\t', '\n'];
+    list.split(separators).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+fn own_name() -> String {
+    let path = env::current_exe().ok();
+    path.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned())).unwrap_or_else(|| "program".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Config {
+        Config::read(|name| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_string()))
+    }
+
+    #[test]
+    fn a_list_may_be_separated_in_four_ways() {
+        let config = read(&[("MEL_EVENTS", "a,b:c;d e,,")]);
+        assert_eq!(config.events.unwrap(), ["a", "b", "c", "d", "e"]);
+        assert_eq!(read(&[("MEL_EVENTS", " ,")]).events, None);
+    }
+
+    #[test]
+    fn without_a_word_the_types_are_listed_and_nothing_is_measured() {
+        let config = read(&[]);
+        assert!(config.lists_types() && !config.measures());
+        assert!(!read(&[("MEL_PROFILE", "none")]).lists_types());
+        assert!(!read(&[("MEL_TRACE", "1")]).lists_types());
+        assert!(!read(&[("MEL_TRACE", "0")]).trace);
+    }
+
+    #[test]
+    fn a_wrong_value_is_told_with_the_remedy() {
+        assert_eq!(read(&[("MEL_PROFILE", "yes")]).complaints, ["MEL_PROFILE=yes: give queues or none"]);
+    }
+}

@@ -1,0 +1,207 @@
+//! The end: numbers are collected and told, logs closed, traces written.
+//!
+//! In `MPI_Finalize` all processes take part and rank 0 writes and prints. A process that ends
+//! otherwise (`MPI_Abort`, `exit`) leaves what it has, by itself, without calling MPI.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::sync::atomic::Ordering;
+
+use mpi_abi::pmpi;
+use mpit_events::{Clock, core};
+use mpit_sources::shadow::Truth;
+
+use super::session::{Run, Session};
+use super::tell;
+use crate::convert;
+use crate::log::State;
+use crate::profile::{self, Ended, Profile, RankProfile};
+
+/// All processes together, at the entry of `MPI_Finalize`.
+pub(super) fn at_finalize(session: &'static Session) {
+    let Some(run) = session.run.get() else { return };
+    if session.over.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    let truth = session.shadow.finish(run.private);
+    if let Some(recorder) = run.recorder {
+        recorder.finish(State::Finalised);
+    }
+    if session.profiler.is_some() {
+        let mine = rank_profile(session, run, truth, Ended::Finalised);
+        let bytes = serde_json::to_vec(&mine).unwrap_or_default();
+        if let Ok(all) = pmpi::gatherv(&bytes, 0, run.private)
+            && run.rank == 0
+        {
+            let ranks = all.iter().filter_map(|bytes| serde_json::from_slice(bytes).ok()).collect();
+            tell_profile(session, run, ranks);
+        }
+    } else if run.rank == 0
+        && let Some(line) = profile::findings::truth(convert_truth(truth))
+    {
+        tell(&line);
+    }
+    write_files(session, run);
+    let _ = pmpi::comm_free(run.private);
+    mpi_intercept::stop();
+}
+
+/// What is made of the event logs, once all are complete.
+fn write_files(session: &Session, run: &Run) {
+    let Some(directory) = run.directory.as_ref().filter(|_| session.config.logs()) else { return };
+    if session.config.events.is_some() {
+        let path = directory.join(format!("events-{}.txt", run.rank));
+        let log = crate::log::RankLog::open(&directory.join(crate::log::file_name(run.rank as u32)));
+        let written = log.map_err(std::io::Error::other).and_then(|log| {
+            let mut out = BufWriter::new(File::create(&path)?);
+            convert::text::write_rank(&mut out, &log, convert::text::Options::default(), &|_| ())?;
+            out.flush()
+        });
+        if let Err(error) = written {
+            tell(&format!("cannot write {}: {error}; `mel convert --text` does it from the event log", path.display()));
+        }
+    }
+    // The logs of all ranks are complete after this.
+    let _ = pmpi::barrier(run.private);
+    if run.rank != 0 {
+        return;
+    }
+    if session.config.events.is_some() {
+        tell(&format!("the events are in {}/events-RANK.txt", directory.display()));
+    }
+    if session.config.trace {
+        let written = convert::Run::open(directory)
+            .map_err(|error| error.to_string())
+            .and_then(|logs| convert::otf2::write(&logs, directory, &|_| ()).map_err(|error| error.to_string()));
+        match written {
+            Ok(_) => tell(&format!("the trace is {}", directory.join("traces.otf2").display())),
+            Err(error) => tell(&format!(
+                "cannot write the trace: {error}; `mel convert --otf2 {}` tries again",
+                directory.display()
+            )),
+        }
+    }
+}
+
+fn tell_profile(session: &Session, run: &Run, ranks: Vec<RankProfile>) {
+    let mut whole = whole_profile(session, run);
+    whole.ranks = ranks;
+    let _ = std::io::stderr().write_all(profile::report(&whole).as_bytes());
+    let Some(directory) = &run.directory else { return };
+    let path = directory.join(profile::file::FILE_NAME);
+    match profile::file::write(&path, &whole) {
+        Ok(()) => tell(&format!("the profile is {}", path.display())),
+        Err(error) => tell(&format!("cannot write {}: {error}; make room or use -o", path.display())),
+    }
+}
+
+fn whole_profile(session: &Session, run: &Run) -> Profile {
+    let clock = Clock::best();
+    Profile {
+        mel_version: env!("CARGO_PKG_VERSION").into(),
+        mpi: session.abi.library.clone(),
+        backend: "shadow".into(),
+        command: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+        started_unix_s: run.started_unix_s,
+        duration_s: clock.now().since(run.started) as f64 / clock.ticks_per_second() as f64,
+        world_size: run.size as u32,
+        ranks: Vec::new(),
+    }
+}
+
+fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> RankProfile {
+    let mut profile = RankProfile {
+        rank: run.rank as u32,
+        host: run.host.clone(),
+        ended,
+        truth: convert_truth(truth),
+        ..RankProfile::default()
+    };
+    if let Some(profiler) = &session.profiler {
+        profiler.fill(&mut profile, Clock::best().ticks_per_second());
+    }
+    profile
+}
+
+fn convert_truth(truth: Truth) -> profile::Truth {
+    let Truth { matched, rebound, synthesised, unclaimed, dropped } = truth;
+    profile::Truth { matched, rebound, synthesised, unclaimed, dropped }
+}
+
+/// The program aborts: this process leaves what it has.
+pub(super) fn at_abort(session: &'static Session, code: i32) {
+    if leave_alone(session, State::Aborted, Ended::Aborted) {
+        tell(&format!("rank {} called MPI_Abort({code}); what was measured until then is kept", rank_of(session)));
+    }
+}
+
+fn rank_of(session: &Session) -> i32 {
+    session.run.get().map_or(0, |run| run.rank)
+}
+
+/// What a process does that ends by itself, without calling MPI; whether there was anything to do.
+fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
+    let Some(run) = session.run.get() else { return false };
+    if run.pid != std::process::id() || session.over.swap(true, Ordering::AcqRel) {
+        return false;
+    }
+    mpi_intercept::stop();
+    let truth = session.shadow.finish_alone();
+    if let Some(recorder) = run.recorder {
+        recorder.finish(state);
+    }
+    if session.profiler.is_some()
+        && let Some(directory) = &run.directory
+    {
+        let mut partial = whole_profile(session, run);
+        partial.ranks = vec![rank_profile(session, run, truth, ended)];
+        let path = directory.join(profile::file::partial_name(run.rank as u32));
+        if let Err(error) = profile::file::write(&path, &partial) {
+            tell(&format!("cannot write {}: {error}", path.display()));
+        }
+    }
+    true
+}
+
+/// From now on the end of the process, and forks, are noticed.
+pub(super) fn arm() {
+    extern "C" fn at_exit() {
+        let _ = std::panic::catch_unwind(|| {
+            let Some(session) = Session::get() else { return };
+            // Ranks whose launcher ends them run this too: one line, from the first to tell.
+            if leave_alone(session, State::Aborted, Ended::Exited) && rank_of(session) == 0 {
+                tell("the program ended without MPI_Finalize; what was measured until then is kept");
+            }
+        });
+    }
+    extern "C" fn in_child() {
+        if let Some(session) = Session::get()
+            && let Some(Run { recorder: Some(recorder), .. }) = session.run.get()
+        {
+            recorder.abandon();
+        }
+    }
+    // SAFETY: both functions match their types, do not unwind, and stay loaded: this library is
+    // preloaded and never closed.
+    unsafe {
+        libc::atexit(at_exit);
+        libc::pthread_atfork(None, None, Some(in_child));
+    }
+}
+
+/// What MEL does when it was asked nothing: at the end, all event types (the paper's default).
+pub(super) fn print_types_at_exit() {
+    extern "C" fn print() {
+        let _ = std::panic::catch_unwind(|| {
+            let mut text = String::from("[MEL] Event types (set MEL_EVENTS to log some of them):\n");
+            for (_, event_type) in core().event_types() {
+                let elements: Vec<&str> = event_type.elements.iter().map(|element| element.name.as_ref()).collect();
+                let _ = writeln!(text, "[MEL]   {}({}): {}", event_type.name, elements.join(", "), event_type.description);
+            }
+            let _ = std::io::stderr().write_all(text.as_bytes());
+        });
+    }
+    // SAFETY: as in `arm`.
+    unsafe { libc::atexit(print) };
+}

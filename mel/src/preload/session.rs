@@ -1,0 +1,299 @@
+//! What is switched on when MPI is initialised, and for each communicator of the program.
+
+use std::ffi::c_int;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use mpi_abi::{Abi, Comm, pmpi};
+use mpi_intercept::{Call, FunctionId, Hook};
+use mpit_events::{BindKind, Core, EventIndex, Ticks, Token};
+use mpit_sources::p2p::{Communicator, Observer, Shadow};
+
+use super::config::Config;
+use super::{directory, finish, tell};
+use crate::log::{Definition, HeaderInfo, LogFile, Members};
+use crate::names::nearest_names;
+use crate::queues::QueueProfiler;
+use crate::trace::calls::CallRecorder;
+use crate::trace::{Recorder, events};
+
+/// MEL in this process. Lives as long as the process.
+pub struct Session {
+    pub(super) abi: &'static Abi,
+    pub(super) core: &'static Core,
+    pub(super) config: Config,
+    pub(super) shadow: Shadow,
+    pub(super) profiler: Option<QueueProfiler>,
+    /// The event types to log, found by name.
+    logged: Vec<EventIndex>,
+    pub(super) run: OnceLock<Run>,
+    pub(super) over: AtomicBool,
+    /// Numbers of communicators in the log; never reused, because the log keeps them all.
+    numbers: AtomicU32,
+}
+
+/// What is known once MPI is initialised.
+pub(super) struct Run {
+    pub(super) rank: i32,
+    pub(super) size: i32,
+    pub(super) host: String,
+    /// Our own duplicate of `MPI_COMM_WORLD`.
+    pub(super) private: Comm,
+    pub(super) directory: Option<PathBuf>,
+    pub(super) recorder: Option<&'static Recorder>,
+    pub(super) pid: u32,
+    pub(super) started: Ticks,
+    pub(super) started_unix_s: f64,
+}
+
+static SESSION: OnceLock<Session> = OnceLock::new();
+
+/// The types whose pairs are regions in a trace.
+const TRACED: [&str; 4] = [
+    "pml_ob1_search_posted_begin",
+    "pml_ob1_search_posted_end",
+    "pml_ob1_search_unexpected_begin",
+    "pml_ob1_search_unexpected_end",
+];
+
+impl Session {
+    /// Switches on what was asked for, at the entry of `MPI_Init*`.
+    pub(super) fn prepare(abi: &'static Abi, config: Config) {
+        let core = mpit_events::core();
+        let Ok(shadow) = Shadow::new(abi, core) else { return };
+        let profiler = config.profile.then(QueueProfiler::default);
+        let logged = find_types(core, &config);
+        let session = SESSION.get_or_init(|| Session {
+            abi,
+            core,
+            config,
+            shadow,
+            profiler,
+            logged,
+            run: OnceLock::new(),
+            over: AtomicBool::new(false),
+            numbers: AtomicU32::new(0),
+        });
+        // Leaving runs in reverse: first the twin, then the calls' records, last of all ourselves,
+        // so that `MPI_Init` itself is not yet recorded but everything after it is.
+        let register = |hook| {
+            if let Err(full) = mpi_intercept::register(hook) {
+                tell(&format!("{full}: something is not measured"));
+            }
+        };
+        register(session);
+        if !session.config.measures() {
+            return;
+        }
+        if session.config.trace {
+            register(Box::leak(Box::new(Late(session))));
+        }
+        register(session.shadow.hook());
+    }
+
+    /// All processes together, at the exit of `MPI_Init*`.
+    fn begin(&'static self) {
+        if !self.config.measures() {
+            // Asked nothing: the list of event types is all there is to do, at the end.
+            if pmpi::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0) {
+                finish::print_types_at_exit();
+            }
+            mpi_intercept::stop();
+            return;
+        }
+        if let Err(error) = self.try_begin() {
+            tell(&format!("{error}: nothing is measured"));
+            self.over.store(true, Ordering::Release);
+            mpi_intercept::stop();
+        }
+    }
+
+    fn try_begin(&'static self) -> mpi_abi::Result<()> {
+        let started = self.core_now();
+        let private = pmpi::comm_dup(self.abi.constants.comm_world)?;
+        let _ = pmpi::comm_return_errors(private);
+        let (rank, size) = (pmpi::comm_rank(private)?, pmpi::comm_size(private)?);
+        if pmpi::query_thread().is_ok_and(|level| level == self.abi.constants.thread.multiple) {
+            self.shadow.set_threads();
+            if let Some(profiler) = &self.profiler {
+                profiler.set_threads();
+            }
+        }
+        let directory = directory::agree(&self.config, rank, private);
+        let host = pmpi::get_processor_name().unwrap_or_default();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let rate = [mpit_events::Clock::best().ticks_per_second()];
+        let recorder = directory.as_ref().filter(|_| self.config.logs()).and_then(|directory| {
+            let header = HeaderInfo {
+                rank: rank as u32,
+                world_size: size as u32,
+                pid: std::process::id(),
+                ticks_per_second: rate[0],
+                origin_ticks: started.0,
+                origin_realtime_nanos: now.as_nanos() as u64,
+                host: host.clone(),
+            };
+            match LogFile::create(&directory.join(crate::log::file_name(rank as u32)), &header) {
+                Ok(log) => Some(&*Box::leak(Box::new(Recorder::new(log, self.core)))),
+                Err(error) => {
+                    tell(&format!("rank {rank} cannot keep an event log in {}: {error}", directory.display()));
+                    None
+                }
+            }
+        });
+        if let Some(recorder) = recorder {
+            self.define_types(recorder);
+        }
+        if rank == 0 {
+            self.tell_unknown_names();
+        }
+        let run = Run {
+            rank,
+            size,
+            host,
+            private,
+            directory,
+            recorder,
+            pid: std::process::id(),
+            started,
+            started_unix_s: now.as_secs_f64(),
+        };
+        let _ = self.run.set(run);
+        finish::arm();
+        let mut observers: Vec<&'static dyn Observer> = vec![self];
+        if let (true, Some(recorder)) = (self.config.trace, recorder) {
+            let calls = Box::leak(Box::new(CallRecorder(recorder)));
+            observers.push(calls);
+        }
+        self.shadow.set_observers(observers);
+        if let Some(line) = self.shadow.start(private, self.config.path)? {
+            tell(&line);
+        }
+        Ok(())
+    }
+
+    fn core_now(&self) -> Ticks {
+        mpit_events::Clock::best().now()
+    }
+
+    fn define_types(&self, recorder: &Recorder) {
+        for event in self.recorded() {
+            if let Some(event_type) = self.core.event_type(event) {
+                events::define(recorder, event, event_type);
+            }
+        }
+        if self.config.trace {
+            for function in FunctionId::all() {
+                recorder.define(&Definition::Function { number: function as u16, name: function.name().into() });
+            }
+        }
+    }
+
+    /// The event types that go into the log: those asked for, and those that a trace shows.
+    fn recorded(&self) -> Vec<EventIndex> {
+        let mut all = self.logged.clone();
+        if self.config.trace {
+            all.extend(TRACED.iter().filter_map(|name| self.core.type_by_name(name).ok()));
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    fn tell_unknown_names(&self) {
+        let known: Vec<&str> = self.core.event_types().map(|(_, event_type)| event_type.name.as_str()).collect();
+        for name in self.config.events.iter().flatten() {
+            if self.core.type_by_name(name).is_err() {
+                let nearest = nearest_names(name, known.iter().copied()).join(", ");
+                let hint = if nearest.is_empty() { "see `mel events`".into() } else { format!("nearest: {nearest}") };
+                tell(&format!("there is no event type {name}; {hint}"));
+            }
+        }
+    }
+
+    /// The session of this process, if MPI was initialised under MEL.
+    pub(super) fn get() -> Option<&'static Session> {
+        SESSION.get()
+    }
+}
+
+fn find_types(core: &Core, config: &Config) -> Vec<EventIndex> {
+    config.events.iter().flatten().filter_map(|name| core.type_by_name(name).ok()).collect()
+}
+
+impl Hook for Session {
+    fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
+        let Some(session) = Session::get() else { return };
+        match call {
+            Call::Finalize(_) => finish::at_finalize(session),
+            Call::Abort(a) => finish::at_abort(session, a.errorcode),
+            _ => {}
+        }
+    }
+
+    fn leave(&self, _: FunctionId, call: &mut Call<'_>, code: c_int) {
+        if code == self.abi.constants.success
+            && let Call::Init(_) | Call::Init_thread(_) = call
+            && let Some(session) = Session::get()
+            && session.run.get().is_none()
+        {
+            session.begin();
+        }
+    }
+}
+
+/// The recorder of calls, once there is one.
+struct Late(&'static Session);
+
+impl Hook for Late {
+    #[inline]
+    fn enter(&self, function: FunctionId, call: &mut Call<'_>) {
+        if let Some(Run { recorder: Some(recorder), .. }) = self.0.run.get() {
+            CallRecorder(recorder).enter(function, call);
+        }
+    }
+
+    #[inline]
+    fn leave(&self, function: FunctionId, call: &mut Call<'_>, code: c_int) {
+        if let Some(Run { recorder: Some(recorder), .. }) = self.0.run.get() {
+            CallRecorder(recorder).leave(function, call, code);
+        }
+    }
+}
+
+impl Observer for Session {
+    /// Handles for all listed types, for each communicator as it comes (the paper, section 5.2).
+    fn communicator_created(&self, communicator: &Communicator) {
+        if let Some(profiler) = &self.profiler
+            && let Err(error) = profiler.listen(self.core, communicator.token)
+        {
+            tell(&format!("a communicator is missing from the profile: {error}"));
+        }
+        let Some(Run { recorder: Some(recorder), .. }) = self.run.get() else { return };
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed).min(u32::from(u16::MAX)) as u16;
+        self.define_communicator(recorder, communicator, number);
+        for event in self.recorded() {
+            let Some(event_type) = self.core.event_type(event) else { continue };
+            if event_type.bind == BindKind::Comm {
+                let _ = events::listen(recorder, self.core, event, Some(communicator.token), number);
+            }
+        }
+    }
+}
+
+impl Session {
+    fn define_communicator(&self, recorder: &Recorder, communicator: &Communicator, number: u16) {
+        let Token(handle) = communicator.token;
+        let name = pmpi::comm_get_name(Comm(handle as usize)).ok().filter(|name| !name.is_empty());
+        let members = |remote| Members::from_ranks(self.shadow.members(communicator.token, remote));
+        recorder.define(&Definition::Communicator {
+            index: number,
+            context: communicator.context,
+            name: name.unwrap_or_else(|| format!("communicator {:x}", communicator.context as u32)),
+            members: members(false),
+            remote: communicator.inter.then(|| members(true)),
+        });
+    }
+}

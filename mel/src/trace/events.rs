@@ -1,0 +1,59 @@
+//! The generic logger: any event type, by what the events core tells of it.
+
+use mpit_events::{BindKind, Core, Error, EventIndex, EventType, Safety, Token};
+
+use super::recorder::Recorder;
+use crate::log::{Definition, Element, kind};
+
+/// Writes the description of an event type into the log.
+pub fn define(recorder: &Recorder, event: EventIndex, event_type: &EventType) {
+    let elements = event_type.elements.iter().map(|element| Element {
+        name: element.name.to_string(),
+        datatype: element.datatype.mpi_name().into(),
+        displacement: element.displacement as u32,
+    });
+    recorder.define(&Definition::EventType {
+        number: event.get() as u16,
+        name: event_type.name.clone(),
+        description: event_type.description.clone(),
+        bind: bind_name(event_type.bind).into(),
+        elements: elements.collect(),
+    });
+}
+
+/// The name of a kind of bound object, as a reader of a table expects it; empty for none.
+pub fn bind_name(bind: BindKind) -> &'static str {
+    match bind {
+        BindKind::None => "",
+        BindKind::Comm => "MPI_COMM",
+        BindKind::Win => "MPI_WIN",
+        BindKind::File => "MPI_FILE",
+        BindKind::Datatype => "MPI_DATATYPE",
+        BindKind::Errhandler => "MPI_ERRHANDLER",
+        BindKind::Group => "MPI_GROUP",
+        BindKind::Op => "MPI_OP",
+        BindKind::Request => "MPI_REQUEST",
+        BindKind::Message => "MPI_MESSAGE",
+        BindKind::Info => "MPI_INFO",
+        BindKind::Session => "MPI_SESSION",
+        _ => "MPI object",
+    }
+}
+
+/// Records every instance of `event` on the object, whose number in the log is `object`.
+///
+/// # Errors
+/// Those of the events core.
+pub fn listen(
+    recorder: &'static Recorder,
+    core: &Core,
+    event: EventIndex,
+    token: Option<Token>,
+    object: u16,
+) -> Result<(), Error> {
+    let number = kind::EVENT + event.get() as u16;
+    let handle = core.alloc(event, token)?;
+    core.set_callback(handle, Safety::ThreadSafe, move |instance| {
+        recorder.event(instance.source(), instance.ticks(), number, object, instance.payload());
+    })
+}

@@ -1,0 +1,11 @@
+//! What goes into the event log: MPI calls, messages, and instances of the chosen event types.
+//!
+//! - [`recorder`]: the streams of each thread, and what appends to them.
+//! - [`calls`]: the hook and the observer that see MPI calls and messages.
+//! - [`events`]: the generic logger, which knows no event by name.
+
+pub mod calls;
+pub mod events;
+pub mod recorder;
+
+pub use recorder::Recorder;

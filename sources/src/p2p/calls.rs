@@ -1,0 +1,578 @@
+//! What each intercepted MPI call means for the tracker: the one table of calls.
+//!
+//! Sending and posting happen at the entry of a call, so that the envelope is always there before
+//! the message; completion and progress happen at its exit. Statuses that the application does not
+//! want are replaced by our own, because the truth check reads them.
+
+use std::ffi::c_int;
+
+use mpi_abi::{Handle, HandlePtr, Request, StatusPtr};
+use mpi_intercept::{Call, FunctionId, Hook};
+
+use super::frame::{self, Frame, Pending};
+use super::progress;
+use super::requests::{Persistent, Tracked};
+use super::tracker::{Local, Tracker, Work};
+
+/// The tracker as a hook of the interception.
+pub(super) struct Calls(pub(super) &'static Tracker);
+
+impl Hook for Calls {
+    #[inline]
+    fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
+        // SAFETY: the frame belongs to this thread, lives for ever, and is used by one hook call
+        // at a time: the interception never runs hooks inside hooks.
+        let frame = unsafe { &mut *frame::current() };
+        enter(self.0, frame, call);
+    }
+
+    #[inline]
+    fn leave(&self, _: FunctionId, call: &mut Call<'_>, code: c_int) {
+        // SAFETY: as above.
+        let frame = unsafe { &mut *frame::current() };
+        leave(self.0, frame, call, code == self.0.abi.constants.success);
+    }
+}
+
+/// The arguments of a send, in whichever call.
+macro_rules! send {
+    ($work:ident, $a:ident, blocking) => {{
+        let bytes = $work.bytes($a.count, $a.datatype);
+        ($work.send($a.comm.word(), $a.dest, $a.tag, bytes, true), bytes)
+    }};
+    ($work:ident, $a:ident) => {{
+        let bytes = $work.bytes($a.count, $a.datatype);
+        $work.send($a.comm.word(), $a.dest, $a.tag, bytes, false)
+    }};
+}
+
+fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
+    match call {
+        // Blocking sends. Those that ob1 waits in make progress, from here on.
+        Call::Send(a) => blocking_send(tracker, frame, |w| send!(w, a, blocking)),
+        Call::Bsend(a) => blocking_send(tracker, frame, |w| send!(w, a, blocking)),
+        Call::Rsend(a) => blocking_send(tracker, frame, |w| send!(w, a, blocking)),
+        Call::Ssend(a) => blocking_send(tracker, frame, |w| send!(w, a, blocking)),
+        // Nonblocking sends.
+        Call::Isend(a) => nonblocking_send(tracker, frame, |w| send!(w, a)),
+        Call::Ibsend(a) => nonblocking_send(tracker, frame, |w| send!(w, a)),
+        Call::Irsend(a) => nonblocking_send(tracker, frame, |w| send!(w, a)),
+        Call::Issend(a) => nonblocking_send(tracker, frame, |w| send!(w, a)),
+        // Receives.
+        Call::Irecv(a) => {
+            tracker.work(frame, |work, local| {
+                *local.receive = work.post(a.comm.word(), a.source, a.tag, false);
+            });
+        }
+        Call::Recv(a) => {
+            frame.entered = tracker.now();
+            tracker.work(frame, |work, local| {
+                *local.receive = work.post(a.comm.word(), a.source, a.tag, true);
+                if local.receive.is_some() {
+                    own_status(work, local, &mut a.status);
+                }
+            });
+        }
+        Call::Sendrecv(a) => {
+            frame.entered = tracker.now();
+            tracker.work(frame, |work, local| {
+                *local.receive = work.post(a.comm.word(), a.source, a.recvtag, true);
+                let bytes = work.bytes(a.sendcount, a.sendtype);
+                *local.send = work.send(a.comm.word(), a.dest, a.sendtag, bytes, true);
+                own_status(work, local, &mut a.status);
+            });
+        }
+        Call::Sendrecv_replace(a) => {
+            frame.entered = tracker.now();
+            tracker.work(frame, |work, local| {
+                *local.receive = work.post(a.comm.word(), a.source, a.recvtag, true);
+                let bytes = work.bytes(a.count, a.datatype);
+                *local.send = work.send(a.comm.word(), a.dest, a.sendtag, bytes, true);
+                own_status(work, local, &mut a.status);
+            });
+        }
+        Call::Isendrecv(a) => {
+            tracker.work(frame, |work, local| {
+                *local.receive = work.post(a.comm.word(), a.source, a.recvtag, false);
+                let bytes = work.bytes(a.sendcount, a.sendtype);
+                *local.send = work.send(a.comm.word(), a.dest, a.sendtag, bytes, true);
+            });
+        }
+        Call::Isendrecv_replace(a) => {
+            tracker.work(frame, |work, local| {
+                *local.receive = work.post(a.comm.word(), a.source, a.recvtag, false);
+                let bytes = work.bytes(a.count, a.datatype);
+                *local.send = work.send(a.comm.word(), a.dest, a.sendtag, bytes, true);
+            });
+        }
+        // Probes: a search each.
+        Call::Probe(a) => probe(tracker, frame, a.comm.word(), a.source, a.tag, None),
+        Call::Iprobe(a) => probe(tracker, frame, a.comm.word(), a.source, a.tag, None),
+        Call::Mprobe(a) => probe(tracker, frame, a.comm.word(), a.source, a.tag, Some(&mut a.status)),
+        Call::Improbe(a) => probe(tracker, frame, a.comm.word(), a.source, a.tag, Some(&mut a.status)),
+        Call::Mrecv(a) => {
+            frame.entered = tracker.now();
+            // SAFETY: the application's in-out argument: one handle.
+            let handle = unsafe { a.message.read() }.word();
+            use_message(tracker, frame, handle);
+        }
+        Call::Imrecv(a) => {
+            // SAFETY: as for `Mrecv`.
+            let handle = unsafe { a.message.read() }.word();
+            use_message(tracker, frame, handle);
+        }
+        // Persistent requests.
+        Call::Start(a) => {
+            // SAFETY: the application's in-out argument: one handle.
+            let handle = unsafe { a.request.read() }.word();
+            tracker.work(frame, |work, _| work.start(handle));
+        }
+        Call::Startall(a) => {
+            tracker.work(frame, |work, _| {
+                for place in 0..usize::try_from(a.count).unwrap_or(0) {
+                    // SAFETY: the application's array of `count` handles.
+                    work.start(unsafe { a.array_of_requests.get(place) }.word());
+                }
+            });
+        }
+        // Completion.
+        Call::Wait(a) => await_requests(tracker, frame, a.request, 1, &mut a.status),
+        Call::Test(a) => await_requests(tracker, frame, a.request, 1, &mut a.status),
+        Call::Waitall(a) => {
+            await_requests(tracker, frame, a.array_of_requests, a.count, &mut a.array_of_statuses);
+        }
+        Call::Testall(a) => {
+            await_requests(tracker, frame, a.array_of_requests, a.count, &mut a.array_of_statuses);
+        }
+        Call::Waitany(a) => await_requests(tracker, frame, a.array_of_requests, a.count, &mut a.status),
+        Call::Testany(a) => await_requests(tracker, frame, a.array_of_requests, a.count, &mut a.status),
+        Call::Waitsome(a) => {
+            await_requests(tracker, frame, a.array_of_requests, a.incount, &mut a.array_of_statuses);
+        }
+        Call::Testsome(a) => {
+            await_requests(tracker, frame, a.array_of_requests, a.incount, &mut a.array_of_statuses);
+        }
+        Call::Request_get_status(_) => frame.entered = tracker.now(),
+        Call::Request_free(a) => {
+            // SAFETY: the application's in-out argument: one handle.
+            frame.handle = unsafe { a.request.read() }.word();
+        }
+        Call::Cancel(a) => {
+            // SAFETY: the application's argument: one handle.
+            frame.handle = unsafe { a.request.read() }.word();
+        }
+        Call::Type_free(a) => {
+            // SAFETY: the application's in-out argument: one handle.
+            let handle = unsafe { a.datatype.read() }.word();
+            tracker.work(frame, |work, _| work.state.sizes.forget(handle));
+        }
+        Call::Comm_free(a) => {
+            // SAFETY: the application's in-out argument: one handle.
+            frame.handle = unsafe { a.comm.read() }.word();
+        }
+        Call::Comm_disconnect(a) => {
+            // SAFETY: as above.
+            frame.handle = unsafe { a.comm.read() }.word();
+        }
+        call => progress::enter(tracker, frame, call),
+    }
+}
+
+fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, success: bool) {
+    match call {
+        Call::Send(_) | Call::Bsend(_) | Call::Rsend(_) | Call::Ssend(_) => {
+            if let Some((comm, request, bytes)) = frame.send.take() {
+                tracker.work(frame, |work, _| work.state.engine.transferred(&mut work.sink, comm, request, bytes));
+            }
+            if frame.entered.0 != 0 {
+                tracker.drain(frame);
+                frame.entered.0 = 0;
+            }
+        }
+        Call::Isend(a) => keep_send(tracker, frame, a.request, success),
+        Call::Ibsend(a) => keep_send(tracker, frame, a.request, success),
+        Call::Irsend(a) => keep_send(tracker, frame, a.request, success),
+        Call::Issend(a) => keep_send(tracker, frame, a.request, success),
+        Call::Irecv(a) => keep_receive(tracker, frame, a.request, success),
+        Call::Isendrecv(a) => keep_receive(tracker, frame, a.request, success),
+        Call::Isendrecv_replace(a) => keep_receive(tracker, frame, a.request, success),
+        Call::Recv(a) => finish_receive(tracker, frame, a.status),
+        Call::Sendrecv(a) => finish_receive(tracker, frame, a.status),
+        Call::Sendrecv_replace(a) => finish_receive(tracker, frame, a.status),
+        Call::Probe(_) | Call::Iprobe(_) | Call::Request_get_status(_) => drained(tracker, frame),
+        Call::Mprobe(a) => keep_message(tracker, frame, a.message, a.status, success),
+        Call::Improbe(a) => {
+            // SAFETY: MPI has filled the flag where it succeeded.
+            let found = success && unsafe { a.flag.read() } != 0;
+            keep_message(tracker, frame, a.message, a.status, found);
+        }
+        Call::Mrecv(a) => {
+            let status = (!a.status.is_ignore(tracker.abi)).then_some(a.status);
+            if let Some(Pending { tracked: Tracked::Probed { comm, request, envelope }, .. }) = frame.pending.pop() {
+                tracker.work(frame, |work, _| work.probed_received(comm, request, envelope, status));
+            }
+            drained(tracker, frame);
+        }
+        Call::Imrecv(a) => {
+            if let Some(Pending { tracked, .. }) = frame.pending.pop().filter(|_| success) {
+                // SAFETY: MPI has filled the request.
+                let handle = unsafe { a.request.read() }.word();
+                tracker.work(frame, |work, _| work.state.requests.insert(handle, tracked));
+            }
+        }
+        Call::Send_init(a) if success => persist(tracker, frame, a.request, |w| {
+            let bytes = w.bytes(a.count, a.datatype);
+            Persistent { comm: a.comm.word(), peer: a.dest, tag: a.tag, bytes, sends: true }
+        }),
+        Call::Bsend_init(a) if success => persist(tracker, frame, a.request, |w| {
+            let bytes = w.bytes(a.count, a.datatype);
+            Persistent { comm: a.comm.word(), peer: a.dest, tag: a.tag, bytes, sends: true }
+        }),
+        Call::Rsend_init(a) if success => persist(tracker, frame, a.request, |w| {
+            let bytes = w.bytes(a.count, a.datatype);
+            Persistent { comm: a.comm.word(), peer: a.dest, tag: a.tag, bytes, sends: true }
+        }),
+        Call::Ssend_init(a) if success => persist(tracker, frame, a.request, |w| {
+            let bytes = w.bytes(a.count, a.datatype);
+            Persistent { comm: a.comm.word(), peer: a.dest, tag: a.tag, bytes, sends: true }
+        }),
+        Call::Recv_init(a) if success => persist(tracker, frame, a.request, |_| Persistent {
+            comm: a.comm.word(),
+            peer: a.source,
+            tag: a.tag,
+            bytes: 0,
+            sends: false,
+        }),
+        Call::Wait(a) => {
+            drained(tracker, frame);
+            complete_all(tracker, frame, a.status);
+        }
+        Call::Test(a) => {
+            drained(tracker, frame);
+            // SAFETY: MPI has filled the flag where it succeeded.
+            if success && unsafe { a.flag.read() } != 0 {
+                complete_all(tracker, frame, a.status);
+            }
+        }
+        Call::Waitall(a) => {
+            drained(tracker, frame);
+            complete_all(tracker, frame, a.array_of_statuses);
+        }
+        Call::Testall(a) => {
+            drained(tracker, frame);
+            // SAFETY: as for `Test`.
+            if !success || unsafe { a.flag.read() } != 0 {
+                complete_all(tracker, frame, a.array_of_statuses);
+            }
+        }
+        Call::Waitany(a) => {
+            drained(tracker, frame);
+            // SAFETY: MPI has filled the index where it succeeded.
+            let which = if success { unsafe { a.index.read() } } else { -1 };
+            complete_one(tracker, frame, which, a.status);
+        }
+        Call::Testany(a) => {
+            drained(tracker, frame);
+            // SAFETY: MPI has filled flag and index where it succeeded.
+            let which = if success && unsafe { a.flag.read() } != 0 { unsafe { a.index.read() } } else { -1 };
+            complete_one(tracker, frame, which, a.status);
+        }
+        Call::Waitsome(a) => {
+            drained(tracker, frame);
+            complete_some(tracker, frame, a.outcount, a.array_of_indices, a.array_of_statuses);
+        }
+        Call::Testsome(a) => {
+            drained(tracker, frame);
+            complete_some(tracker, frame, a.outcount, a.array_of_indices, a.array_of_statuses);
+        }
+        Call::Request_free(_) if success => {
+            let handle = frame.handle;
+            tracker.work(frame, |work, _| free_request(work, handle));
+        }
+        Call::Cancel(_) if success => {
+            let handle = frame.handle;
+            tracker.work(frame, |work, _| cancel(work, handle));
+        }
+        Call::Comm_free(_) | Call::Comm_disconnect(_) if success => {
+            let handle = frame.handle;
+            tracker.work(frame, |work, _| work.remove_comm(handle));
+        }
+        call => progress::leave(tracker, frame, call, success),
+    }
+}
+
+// Entries.
+
+#[inline]
+fn blocking_send(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    send: impl FnOnce(&mut Work<'_>) -> (Option<(crate::shadow::CommIndex, u64, u64)>, u64),
+) {
+    let waits = tracker.work(frame, |work, local| {
+        let (sent, bytes) = send(work);
+        *local.send = sent;
+        Work::waits(bytes)
+    });
+    if waits == Some(true) {
+        frame.entered = tracker.now();
+    }
+}
+
+#[inline]
+fn nonblocking_send(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    send: impl FnOnce(&mut Work<'_>) -> Option<(crate::shadow::CommIndex, u64, u64)>,
+) {
+    tracker.work(frame, |work, local| *local.send = send(work));
+}
+
+fn probe(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    comm: usize,
+    source: i32,
+    tag: i32,
+    status: Option<&mut StatusPtr>,
+) {
+    frame.entered = tracker.now();
+    frame.handle = comm;
+    tracker.work(frame, |work, local| {
+        if work.probe(comm, source, tag).is_some()
+            && let Some(status) = status
+        {
+            own_status(work, local, status);
+        }
+    });
+}
+
+/// A message handle is used up by its receive.
+fn use_message(tracker: &'static Tracker, frame: &mut Frame, handle: usize) {
+    tracker.work(frame, |work, local| {
+        local.pending.clear();
+        if let Some((comm, envelope)) = work.state.messages.remove(&handle) {
+            let request = work.state.engine.identity();
+            work.state.engine.activate(&mut work.sink, comm, request);
+            local.pending.push(Pending { place: 0, handle: 0, tracked: Tracked::Probed { comm, request, envelope } });
+        }
+    });
+}
+
+/// A completion call: note which of its requests are followed, and have their statuses.
+#[inline]
+fn await_requests(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    requests: HandlePtr<Request>,
+    count: c_int,
+    statuses: &mut StatusPtr,
+) {
+    frame.entered = tracker.now();
+    frame.pending.clear();
+    if requests.is_null() {
+        return;
+    }
+    let count = usize::try_from(count).unwrap_or(0);
+    tracker.work(frame, |work, local| {
+        for place in 0..count {
+            // SAFETY: the application's array of `count` handles.
+            let handle = unsafe { requests.get(place) }.word();
+            if let Some(tracked) = work.state.requests.get(handle) {
+                local.pending.push(Pending { place, handle, tracked });
+            }
+        }
+        if !local.pending.is_empty() && statuses.is_ignore(work.tracker.abi) {
+            own_statuses(work, local, statuses, count);
+        }
+    });
+}
+
+/// Gives the call a status of ours where the application wants none.
+#[inline]
+fn own_status(work: &Work<'_>, local: &mut Local<'_>, status: &mut StatusPtr) {
+    if status.is_ignore(work.tracker.abi) {
+        own_statuses(work, local, status, 1);
+    }
+}
+
+#[inline]
+fn own_statuses(work: &Work<'_>, local: &mut Local<'_>, statuses: &mut StatusPtr, count: usize) {
+    let words = work.tracker.abi.status.size.div_ceil(8) * count;
+    if local.statuses.len() < words {
+        local.statuses.resize(words, 0);
+    }
+    *local.status = local.statuses.as_mut_ptr().cast();
+    *statuses = StatusPtr(local.status.cast());
+}
+
+// Exits.
+
+#[inline]
+fn drained(tracker: &'static Tracker, frame: &mut Frame) {
+    tracker.drain(frame);
+    frame.entered.0 = 0;
+}
+
+#[inline]
+fn keep_send(tracker: &'static Tracker, frame: &mut Frame, request: HandlePtr<Request>, success: bool) {
+    let Some((comm, id, bytes)) = frame.send.take().filter(|_| success) else { return };
+    // SAFETY: MPI has filled the request, because the call succeeded.
+    let handle = unsafe { request.read() };
+    tracker.work(frame, |work, _| {
+        if work.tracker.abi.is_shared_request(handle) {
+            // Complete already; many sends share this handle.
+            work.sent(comm, id, bytes);
+        } else {
+            work.state.requests.insert(handle.word(), Tracked::Send { comm, request: id, bytes });
+        }
+    });
+}
+
+#[inline]
+fn keep_receive(tracker: &'static Tracker, frame: &mut Frame, request: HandlePtr<Request>, success: bool) {
+    frame.send = None;
+    let Some((receive, comm, id)) = frame.receive.take() else { return };
+    if !success {
+        tracker.work(frame, |work, _| work.received((receive, comm, id), None, false));
+        return;
+    }
+    // SAFETY: MPI has filled the request, because the call succeeded.
+    let handle = unsafe { request.read() }.word();
+    // Nothing is raised here: only the table changes.
+    tracker.work(frame, |work, _| {
+        work.state.requests.insert(handle, Tracked::Receive { receive, comm, request: id });
+    });
+}
+
+#[inline]
+fn finish_receive(tracker: &'static Tracker, frame: &mut Frame, status: StatusPtr) {
+    drained(tracker, frame);
+    if let Some((comm, request, bytes)) = frame.send.take() {
+        tracker.work(frame, |work, _| work.state.engine.transferred(&mut work.sink, comm, request, bytes));
+    }
+    let Some(receive) = frame.receive.take() else { return };
+    let status = (!status.is_ignore(tracker.abi)).then_some(status);
+    tracker.work(frame, |work, _| work.received(receive, status, true));
+}
+
+/// A matched probe has found a message: the application has it now.
+fn keep_message(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    message: HandlePtr<mpi_abi::Message>,
+    status: StatusPtr,
+    found: bool,
+) {
+    drained(tracker, frame);
+    if !found {
+        return;
+    }
+    // SAFETY: MPI has filled the message, because it found one.
+    let handle = unsafe { message.read() };
+    if handle == tracker.abi.constants.message_no_proc || status.is_ignore(tracker.abi) {
+        return;
+    }
+    let comm = frame.handle;
+    tracker.work(frame, |work, _| {
+        let crate::shadow::Completion::Message { source, tag } = work.completion(status) else { return };
+        let Some(index) = work.state.comms.get(comm).map(|comm| comm.index) else { return };
+        let envelope = work.state.engine.take(&mut work.sink, index, source, tag);
+        work.state.messages.insert(handle.word(), (index, envelope));
+    });
+}
+
+fn persist(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    request: HandlePtr<Request>,
+    spec: impl FnOnce(&mut Work<'_>) -> Persistent,
+) {
+    // SAFETY: MPI has filled the request, because the call succeeded.
+    let handle = unsafe { request.read() }.word();
+    tracker.work(frame, |work, _| {
+        let spec = spec(work);
+        work.state.requests.insert(handle, Tracked::Persistent { spec, active: None });
+    });
+}
+
+/// Every request of the call is complete.
+#[inline]
+fn complete_all(tracker: &'static Tracker, frame: &mut Frame, statuses: StatusPtr) {
+    tracker.work(frame, |work, local| {
+        for pending in local.pending.iter() {
+            let status = status_at(work, statuses, pending.place);
+            work.completed(pending, status);
+        }
+        local.pending.clear();
+    });
+}
+
+/// The request at this place of the array is complete; a place of none is negative.
+fn complete_one(tracker: &'static Tracker, frame: &mut Frame, which: c_int, status: StatusPtr) {
+    let Ok(which) = usize::try_from(which) else { return };
+    tracker.work(frame, |work, local| {
+        if let Some(pending) = local.pending.iter().find(|pending| pending.place == which) {
+            let status = status_at(work, status, 0);
+            work.completed(pending, status);
+        }
+    });
+}
+
+/// Some requests are complete: their places and statuses are in arrays of `outcount`.
+fn complete_some(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    outcount: *mut c_int,
+    places: *mut c_int,
+    statuses: StatusPtr,
+) {
+    if frame.pending.is_empty() {
+        return;
+    }
+    // SAFETY: MPI has filled the count, also where it failed with errors in the statuses.
+    let count = usize::try_from(unsafe { outcount.read() }).unwrap_or(0);
+    tracker.work(frame, |work, local| {
+        // A count of `MPI_UNDEFINED` is negative, and so none.
+        for done in 0..count {
+            // SAFETY: MPI has filled `outcount` places.
+            let which = unsafe { places.add(done).read() };
+            let found = local.pending.iter().find(|pending| usize::try_from(which) == Ok(pending.place));
+            if let Some(pending) = found {
+                let status = status_at(work, statuses, done);
+                work.completed(pending, status);
+            }
+        }
+    });
+}
+
+#[inline]
+fn status_at(work: &Work<'_>, statuses: StatusPtr, place: usize) -> Option<StatusPtr> {
+    let abi = work.tracker.abi;
+    // SAFETY: the array given to the completion call has a status for each request; it is the
+    // application's, or ours of that length.
+    (!statuses.is_ignore(abi)).then(|| unsafe { statuses.at(abi, place) })
+}
+
+/// The application will not ask for this request any more.
+fn free_request(work: &mut Work<'_>, handle: usize) {
+    let (comm, request) = match work.state.requests.remove(handle) {
+        Some(Tracked::Receive { comm, request, .. } | Tracked::Send { comm, request, .. }) => (comm, request),
+        Some(Tracked::Persistent { spec, .. }) => {
+            let Some(index) = work.state.comms.get(spec.comm).map(|comm| comm.index) else { return };
+            (index, work.state.engine.identity())
+        }
+        _ => return,
+    };
+    work.state.engine.free(&mut work.sink, comm, request);
+}
+
+fn cancel(work: &mut Work<'_>, handle: usize) {
+    use super::requests::Active;
+    let receive = match work.state.requests.get(handle) {
+        Some(Tracked::Receive { receive, .. }) => receive,
+        Some(Tracked::Persistent { active: Some(Active::Receive { receive, .. }), .. }) => receive,
+        _ => return,
+    };
+    work.state.engine.cancel(&mut work.sink, receive);
+}

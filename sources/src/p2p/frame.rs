@@ -1,0 +1,174 @@
+//! What a thread keeps between the entry and the exit of an MPI call, and how it raises events.
+//!
+//! The twin runs under a lock and emits into a buffer; the buffer is raised from afterwards, so
+//! that callbacks run with no lock held and a search is never timed with a callback in it.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use mpit_events::{Clock, Core, Object, Ordering, Safety, Source, SourceIndex, Ticks};
+
+use super::requests::Tracked;
+use crate::shadow::{CommIndex, Event, Ob1Events, ReceiveIndex, Record, Sink};
+
+/// The objects that the communicators' events are bound to, by [`CommIndex`].
+pub(super) type Objects = Arc<Vec<Arc<Object>>>;
+
+/// A request that a completion call was given.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pending {
+    /// Its place in the application's array.
+    pub place: usize,
+    /// The handle's value before the call.
+    pub handle: usize,
+    /// What it is.
+    pub tracked: Tracked,
+}
+
+/// A thread's own state.
+pub(super) struct Frame {
+    pub(super) buffer: Vec<Record>,
+    /// Envelopes lost on a communicator, to be told to those who listen.
+    pub(super) losses: Vec<(CommIndex, u64)>,
+    pub(super) objects: Objects,
+    pub(super) objects_version: u64,
+    /// When the current call was entered, if it makes progress.
+    pub(super) entered: Ticks,
+    /// The receive that the current call posted.
+    pub(super) receive: Option<(ReceiveIndex, CommIndex, u64)>,
+    /// The send that the current call started.
+    pub(super) send: Option<(CommIndex, u64, u64)>,
+    /// The requests that the current call may complete.
+    pub(super) pending: Vec<Pending>,
+    /// A handle that the current call frees or uses up.
+    pub(super) handle: usize,
+    /// Room for statuses that the application does not want.
+    pub(super) statuses: Vec<u64>,
+    pub(super) status: *mut u8,
+    source: SourceIndex,
+    late: Option<SourceIndex>,
+}
+
+thread_local! {
+    static FRAME: Cell<*mut Frame> = const { Cell::new(std::ptr::null_mut()) };
+}
+
+/// The frame of this thread; made at its first MPI call and kept: it is small, and a thread that
+/// ends may still be in the middle of a call.
+#[inline(always)]
+pub(super) fn current() -> *mut Frame {
+    let frame = FRAME.get();
+    if frame.is_null() { make() } else { frame }
+}
+
+#[cold]
+#[inline(never)]
+fn make() -> *mut Frame {
+    use std::sync::atomic::{AtomicUsize, Ordering as Memory};
+    static THREADS: AtomicUsize = AtomicUsize::new(0);
+    let number = THREADS.fetch_add(1, Memory::Relaxed);
+    let source = Source::new(
+        format!("ob1 thread {number}"),
+        format!("the ob1 twin, as it runs in MPI calls of application thread {number}"),
+        Ordering::Ordered,
+        Clock::best(),
+    );
+    let frame = Box::into_raw(Box::new(Frame {
+        buffer: Vec::with_capacity(1024),
+        losses: Vec::new(),
+        objects: Objects::default(),
+        objects_version: 0,
+        entered: Ticks(0),
+        receive: None,
+        send: None,
+        pending: Vec::with_capacity(256),
+        handle: 0,
+        statuses: Vec::with_capacity(512),
+        status: std::ptr::null_mut(),
+        source: mpit_events::core().add_source(source),
+        late: None,
+    }));
+    FRAME.set(frame);
+    frame
+}
+
+impl Frame {
+    /// Raises what the twin has emitted, in order, with no lock held.
+    #[inline]
+    pub(super) fn raise(&mut self, core: &Core, events: &Ob1Events, level: Safety) {
+        if self.buffer.is_empty() && self.losses.is_empty() {
+            return;
+        }
+        let section = core.raise_section(self.source, level);
+        for record in &self.buffer {
+            let Some(object) = self.objects.get(record.comm.0 as usize) else { continue };
+            if !record.late {
+                section.event_bytes(events.index(record.event), object, record.time, record.payload());
+            }
+        }
+        drop(section);
+        self.raise_rest(core, events, level);
+        self.buffer.clear();
+    }
+
+    /// What is rare: events that come late, and losses.
+    fn raise_rest(&mut self, core: &Core, events: &Ob1Events, level: Safety) {
+        if self.buffer.iter().any(|record| record.late) {
+            let late = *self.late.get_or_insert_with(|| {
+                let description = "the ob1 twin, for messages whose envelope came after their completion";
+                core.add_source(Source::new("ob1 late", description, Ordering::Unordered, Clock::best()))
+            });
+            let section = core.raise_section(late, level);
+            for record in self.buffer.iter().filter(|record| record.late) {
+                let Some(object) = self.objects.get(record.comm.0 as usize) else { continue };
+                section.event_bytes(events.index(record.event), object, record.time, record.payload());
+            }
+        }
+        for (comm, count) in self.losses.drain(..) {
+            let Some(object) = self.objects.get(comm.0 as usize) else { continue };
+            let section = core.raise_section(self.source, level);
+            for event in [Event::MessageArrived, Event::SearchPostedBegin, Event::SearchPostedEnd] {
+                section.lost(events.index(event), object, count);
+            }
+        }
+    }
+}
+
+/// The sink of one locked operation: writes into the thread's buffer what somebody wants.
+pub(super) struct Buffer<'a> {
+    /// The wanted events, as bits.
+    pub wanted: u16,
+    /// The clock of the twin.
+    pub clock: Clock,
+    /// Where events wait.
+    pub records: &'a mut Vec<Record>,
+    /// Where losses wait.
+    pub losses: &'a mut Vec<(CommIndex, u64)>,
+}
+
+impl Sink for Buffer<'_> {
+    #[inline(always)]
+    fn wants(&self, event: Event) -> bool {
+        self.wanted & (1 << event as u8) != 0
+    }
+
+    #[inline(always)]
+    fn wants_any(&self, mask: u16) -> bool {
+        self.wanted & mask != 0
+    }
+
+    #[inline(always)]
+    fn now(&self) -> Ticks {
+        self.clock.now()
+    }
+
+    #[inline(always)]
+    fn push(&mut self, record: Record) {
+        self.records.push(record);
+    }
+
+    #[cold]
+    fn lost(&mut self, comm: CommIndex, count: u64) {
+        self.losses.push((comm, count));
+    }
+}

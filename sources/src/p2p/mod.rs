@@ -1,0 +1,20 @@
+//! Point-to-point communication as the application calls it: which call posts, sends, completes.
+//!
+//! This room turns intercepted MPI calls into the twin's vocabulary. It keeps the tables of
+//! communicators ([`comms`]) and requests ([`requests`]), sends the envelopes ([`routes`]), and
+//! raises the twin's events once no lock is held ([`frame`]). What it sees of messages it also tells
+//! to [`Observer`]s, who want the calls themselves and not the queues.
+
+mod calls;
+mod comms;
+mod frame;
+mod observer;
+mod progress;
+mod requests;
+mod routes;
+mod session;
+mod tracker;
+mod types;
+
+pub use observer::{Communicator, Message, Observer};
+pub use session::{Path, Shadow};

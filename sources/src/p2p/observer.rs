@@ -1,0 +1,56 @@
+//! What others may learn of the application's communicators and messages.
+
+use mpit_events::Token;
+
+/// A communicator, as its own process sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Communicator {
+    /// The object that events of this communicator are bound to: the handle's value.
+    pub token: Token,
+    /// Its identity, the same in all of its processes.
+    pub context: u64,
+    /// A small number, reused after the communicator is freed.
+    pub index: u32,
+    /// Number of processes (in the local group).
+    pub size: i32,
+    /// Whether it is an intercommunicator.
+    pub inter: bool,
+}
+
+/// A message that was sent or received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The [`Communicator::index`].
+    pub comm: u32,
+    /// The other process's rank in the communicator.
+    pub peer: i32,
+    /// The tag.
+    pub tag: i32,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// The request's identity; `None` for a blocking call.
+    pub request: Option<u64>,
+}
+
+/// Told of the application's communicators and messages, on the thread that calls MPI, inside that
+/// call: it must not wait, and it must not call the tracker.
+pub trait Observer: Sync {
+    /// A communicator was made (the predefined ones: at `MPI_Init`).
+    fn communicator_created(&self, _: &Communicator) {}
+    /// A communicator was freed.
+    fn communicator_freed(&self, _: &Communicator) {}
+    /// Whether the following are wanted.
+    fn wants_messages(&self) -> bool {
+        false
+    }
+    /// A message is about to be sent.
+    fn sent(&self, _: &Message) {}
+    /// A nonblocking send is complete.
+    fn send_completed(&self, _request: u64) {}
+    /// A nonblocking receive is posted.
+    fn receive_posted(&self, _request: u64) {}
+    /// A message was received.
+    fn received(&self, _: &Message) {}
+    /// A request was cancelled.
+    fn cancelled(&self, _request: u64) {}
+}

@@ -1,0 +1,186 @@
+//! The calls that are not point-to-point: communicators come and go, and progress is made.
+
+use mpi_abi::{Abi, Comm, Handle, HandlePtr, pmpi};
+use mpi_intercept::Call;
+
+use super::comms::{self, mix, with_member};
+use super::frame::Frame;
+use super::requests::Tracked;
+use super::tracker::{Tracker, Work};
+
+/// What the entry of such a call leaves for its exit.
+pub(super) fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
+    frame.handle = 0;
+    if makes_progress(call) {
+        frame.entered = tracker.now();
+    }
+}
+
+pub(super) fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, success: bool) {
+    if frame.entered.0 != 0 {
+        tracker.drain(frame);
+        frame.entered.0 = 0;
+    }
+    if !success {
+        return;
+    }
+    match call {
+        Call::Comm_dup(a) => child(tracker, frame, a.comm, a.newcomm),
+        Call::Comm_dup_with_info(a) => child(tracker, frame, a.comm, a.newcomm),
+        Call::Comm_idup(a) => duplicate(tracker, frame, a.comm, a.newcomm, a.request),
+        Call::Comm_idup_with_info(a) => duplicate(tracker, frame, a.comm, a.newcomm, a.request),
+        Call::Comm_create(a) => child(tracker, frame, a.comm, a.newcomm),
+        Call::Comm_split(a) => child(tracker, frame, a.comm, a.newcomm),
+        Call::Comm_split_type(a) => child(tracker, frame, a.comm, a.newcomm),
+        Call::Cart_create(a) => child(tracker, frame, a.comm_old, a.comm_cart),
+        Call::Cart_sub(a) => child(tracker, frame, a.comm, a.newcomm),
+        Call::Graph_create(a) => child(tracker, frame, a.comm_old, a.comm_graph),
+        Call::Dist_graph_create(a) => child(tracker, frame, a.comm_old, a.comm_dist_graph),
+        Call::Dist_graph_create_adjacent(a) => child(tracker, frame, a.comm_old, a.comm_dist_graph),
+        Call::Intercomm_merge(a) => child(tracker, frame, a.intercomm, a.newintracomm),
+        Call::Comm_create_group(a) => by_group(tracker, frame, a.newcomm, a.tag),
+        Call::Intercomm_create(a) => by_group(tracker, frame, a.newintercomm, a.tag),
+        _ => {}
+    }
+}
+
+/// Calls in which ob1 makes progress because they wait for others.
+#[rustfmt::skip]
+fn makes_progress(call: &Call<'_>) -> bool {
+    matches!(
+        call,
+        Call::Barrier(_) | Call::Bcast(_) | Call::Gather(_) | Call::Gatherv(_) | Call::Scatter(_)
+            | Call::Scatterv(_) | Call::Allgather(_) | Call::Allgatherv(_) | Call::Alltoall(_)
+            | Call::Alltoallv(_) | Call::Alltoallw(_) | Call::Reduce(_) | Call::Allreduce(_)
+            | Call::Reduce_scatter(_) | Call::Reduce_scatter_block(_) | Call::Scan(_) | Call::Exscan(_)
+            | Call::Neighbor_allgather(_) | Call::Neighbor_allgatherv(_) | Call::Neighbor_alltoall(_)
+            | Call::Neighbor_alltoallv(_) | Call::Neighbor_alltoallw(_)
+            | Call::Comm_dup(_) | Call::Comm_dup_with_info(_) | Call::Comm_create(_) | Call::Comm_split(_)
+            | Call::Comm_split_type(_) | Call::Cart_create(_) | Call::Cart_sub(_) | Call::Graph_create(_)
+            | Call::Dist_graph_create(_) | Call::Dist_graph_create_adjacent(_) | Call::Intercomm_merge(_)
+            | Call::Comm_create_group(_) | Call::Intercomm_create(_)
+            | Call::Win_create(_) | Call::Win_allocate(_) | Call::Win_allocate_shared(_) | Call::Win_free(_)
+            | Call::Win_fence(_) | Call::Win_wait(_) | Call::Win_flush(_) | Call::Win_flush_all(_)
+            | Call::Win_unlock(_) | Call::Win_unlock_all(_) | Call::Win_complete(_)
+    )
+}
+
+/// A communicator that all processes of its parent made together.
+fn child(tracker: &'static Tracker, frame: &mut Frame, parent: Comm, new: HandlePtr<Comm>) {
+    // SAFETY: MPI has filled the new handle, because the call succeeded.
+    let handle = unsafe { new.read() };
+    tracker.work(frame, |work, _| {
+        // Counted also where this process is not a member: the others count it.
+        if let Some(identity) = work.state.comms.next_child(parent.word()) {
+            follow(work, handle, identity);
+        }
+    });
+}
+
+/// A duplicate that is complete only with its request.
+fn duplicate(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    parent: Comm,
+    new: HandlePtr<Comm>,
+    request: HandlePtr<mpi_abi::Request>,
+) {
+    // SAFETY: MPI has filled the request, because the call succeeded.
+    let request = unsafe { request.read() }.word();
+    let new = new.as_ptr() as usize;
+    tracker.work(frame, |work, _| {
+        if let Some(context) = work.state.comms.next_child(parent.word()) {
+            work.state.requests.insert(request, Tracked::Duplicate { context, new });
+        }
+    });
+}
+
+/// A communicator that only its own members know of: its identity is that of its groups.
+fn by_group(tracker: &'static Tracker, frame: &mut Frame, new: HandlePtr<Comm>, tag: i32) {
+    // SAFETY: MPI has filled the new handle, because the call succeeded.
+    let handle = unsafe { new.read() };
+    if handle == tracker.abi.constants.comm_null {
+        return;
+    }
+    let local = group_key(tracker.abi, handle, false);
+    let inter = pmpi::comm_test_inter(handle).unwrap_or(false);
+    let remote = if inter { group_key(tracker.abi, handle, true) } else { Some(0) };
+    let (Some(local), Some(remote)) = (local, remote) else { return };
+    // Both sides of an intercommunicator compute the same.
+    let key = mix(mix(local.min(remote), local.max(remote)), tag as u64);
+    tracker.work(frame, |work, _| {
+        let identity = work.state.comms.next_of_group(key);
+        follow(work, handle, identity);
+    });
+}
+
+/// Follows a new communicator; none (`MPI_COMM_NULL`) is not followed.
+pub(super) fn follow(work: &mut Work<'_>, handle: Comm, identity: u64) {
+    let abi = work.tracker.abi;
+    if handle == abi.constants.comm_null {
+        return;
+    }
+    let inter = pmpi::comm_test_inter(handle).unwrap_or(false);
+    let lowest = |remote| world_rank_of(abi, handle.word(), 0, remote);
+    // Both sides of an intercommunicator name the lower of their first members.
+    let member = if inter { lowest(false).min(lowest(true)) } else { lowest(false) };
+    if let Some(member) = member {
+        follow_as(work, handle, with_member(identity, member));
+    }
+}
+
+/// Follows a communicator of which the whole identity is known.
+pub(super) fn follow_as(work: &mut Work<'_>, handle: Comm, context: u64) {
+    let inter = pmpi::comm_test_inter(handle).unwrap_or(false);
+    let (Ok(rank), Ok(size)) = (pmpi::comm_rank(handle), pmpi::comm_size(handle)) else { return };
+    let peers = if inter { pmpi::comm_remote_size(handle).unwrap_or(0) } else { size };
+    work.add_comm(handle.word(), context, rank, size, peers, inter);
+}
+
+/// The rank in `MPI_COMM_WORLD` of a rank of a communicator; of the remote group if `remote` and
+/// there is one. `None` for a process of another job.
+pub(super) fn world_rank_of(abi: &Abi, comm: usize, rank: i32, remote: bool) -> Option<i32> {
+    with_group(abi, comm, remote, |group, world| {
+        let mut translated = [abi.constants.undefined];
+        pmpi::group_translate_ranks(group, &[rank], world, &mut translated).ok()?;
+        (translated[0] != abi.constants.undefined).then_some(translated[0])
+    })
+}
+
+/// The ranks in `MPI_COMM_WORLD` of all members of a communicator (or of its remote group), −1 for
+/// a process of another job. Takes memory for each member.
+pub(super) fn world_ranks(abi: &Abi, comm: usize, remote: bool) -> Vec<i32> {
+    let ranks = with_group(abi, comm, remote, |group, world| {
+        let size = pmpi::group_size(group).ok()?;
+        let ranks: Vec<i32> = (0..size).collect();
+        let mut translated = vec![abi.constants.undefined; ranks.len()];
+        pmpi::group_translate_ranks(group, &ranks, world, &mut translated).ok()?;
+        translated.iter_mut().for_each(|rank| *rank = if *rank == abi.constants.undefined { -1 } else { *rank });
+        Some(translated)
+    });
+    ranks.unwrap_or_default()
+}
+
+/// A hash of the members of a group.
+fn group_key(abi: &Abi, comm: Comm, remote: bool) -> Option<u64> {
+    let ranks = world_ranks(abi, comm.word(), remote);
+    (!ranks.is_empty()).then(|| ranks.iter().fold(comms::WORLD, |key, &rank| mix(key, rank as u64 + 1)))
+}
+
+fn with_group<R>(
+    abi: &Abi,
+    comm: usize,
+    remote: bool,
+    user: impl FnOnce(mpi_abi::Group, mpi_abi::Group) -> Option<R>,
+) -> Option<R> {
+    let comm = Comm(comm);
+    let remote = remote && pmpi::comm_test_inter(comm).unwrap_or(false);
+    let group = if remote { pmpi::comm_remote_group(comm) } else { pmpi::comm_group(comm) }.ok()?;
+    let result = pmpi::comm_group(abi.constants.comm_world).ok().and_then(|world| {
+        let result = user(group, world);
+        let _ = pmpi::group_free(world);
+        result
+    });
+    let _ = pmpi::group_free(group);
+    result
+}

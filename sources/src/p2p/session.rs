@@ -1,0 +1,159 @@
+//! The life of the tracker in a process: started in `MPI_Init*`, finished in `MPI_Finalize`.
+
+use std::io;
+
+use mpi_abi::{Abi, Comm, pmpi};
+use mpi_intercept::Hook;
+use mpit_events::{Core, Error};
+
+use super::calls::Calls;
+use super::comms;
+use super::frame;
+use super::observer::Observer;
+use super::progress::{self, follow_as};
+use super::tracker::Tracker;
+use crate::shadow::{Ob1Events, Truth};
+use crate::transport::ring::Ring;
+use crate::transport::segment::Address;
+
+/// How envelopes travel between processes of one node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Path {
+    /// Through shared memory, where that is possible.
+    #[default]
+    Best,
+    /// In messages of a private communicator, as between nodes.
+    Messages,
+}
+
+/// The shadow source: the ob1 twin, fed with the application's calls.
+#[derive(Clone, Copy)]
+pub struct Shadow(&'static Tracker);
+
+impl Shadow {
+    /// A twin that raises its events in `core`. It lives as long as the process.
+    ///
+    /// # Errors
+    /// [`Error::OutOfHandles`] where the core has no room for its event types.
+    pub fn new(abi: &'static Abi, core: &'static Core) -> Result<Self, Error> {
+        let events = Ob1Events::register(core, "")?;
+        Ok(Shadow(Box::leak(Box::new(Tracker::new(abi, core, events)))))
+    }
+
+    /// The hook that follows the application's calls.
+    pub fn hook(self) -> &'static dyn Hook {
+        Box::leak(Box::new(Calls(self.0)))
+    }
+
+    /// Sets who is told of communicators and messages; once, before [`start`](Shadow::start).
+    pub fn set_observers(self, observers: Vec<&'static dyn Observer>) {
+        self.0.set_observers(observers);
+    }
+
+    /// Several threads may call MPI at the same time.
+    pub fn set_threads(self) {
+        self.0.set_threads();
+    }
+
+    /// The ranks in `MPI_COMM_WORLD` of a communicator's members (or of its remote group); −1 for
+    /// processes of another job. Calls MPI; takes memory for each member.
+    pub fn members(self, communicator: mpit_events::Token, remote: bool) -> Vec<i32> {
+        progress::world_ranks(self.0.abi, communicator.0 as usize, remote)
+    }
+
+    /// Begins to follow, at the end of `MPI_Init*`, all processes together. `private` is a
+    /// duplicate of `MPI_COMM_WORLD` that the application does not know. Gives a line for the user
+    /// where shared memory cannot be used.
+    ///
+    /// # Errors
+    /// Those of MPI; nothing is followed then.
+    pub fn start(self, private: Comm, path: Path) -> mpi_abi::Result<Option<String>> {
+        let tracker = self.0;
+        let abi = tracker.abi;
+        let world_rank = pmpi::comm_rank(private)?;
+        let world_size = pmpi::comm_size(private)?;
+        let node = pmpi::comm_split_type(private, abi.constants.comm_type_shared, world_rank)?;
+        let ring = if path == Path::Best { Ring::create() } else { Err(io::ErrorKind::Unsupported.into()) };
+        // Every process tells where its ring is; a process without one tells so.
+        let address = ring.as_ref().ok().and_then(Ring::address).unwrap_or(Address { pid: 0, descriptor: -1 });
+        let mine = [world_rank, address.pid, address.descriptor];
+        let mut all = vec![0; 3 * pmpi::comm_size(node)? as usize];
+        pmpi::allgather(&mine, &mut all, node)?;
+        let own = pmpi::comm_rank(node)? as usize;
+        pmpi::comm_free(node)?;
+
+        // SAFETY: the frame is this thread's own, and no hook is running.
+        let frame = unsafe { &mut *frame::current() };
+        let members: Vec<(i32, Address)> =
+            all.chunks_exact(3).map(|m| (m[0], Address { pid: m[1], descriptor: m[2] })).collect();
+        let neighbour = (own + 1) % members.len();
+        let (reachable, alone) = tracker
+            .work(frame, |work, _| {
+                let routes = &mut work.state.routes;
+                routes.world_rank = world_rank;
+                routes.set_node(members);
+                // Whether a neighbour's memory can be opened tells it for all of the node.
+                let reachable = ring.as_ref().map(|_| ()).map_err(ToString::to_string);
+                let reachable = reachable.and_then(|()| {
+                    if neighbour == own { Ok(()) } else { routes.open(neighbour as u32).map_err(|e| e.to_string()) }
+                });
+                routes.ring = ring.ok();
+                (reachable, routes.node_is_world(world_size))
+            })
+            .unwrap_or((Ok(()), true));
+
+        // All processes use the same way, so that none waits for envelopes that go the other.
+        let mut verdict = [0i32; 2];
+        let mine = [i32::from(reachable.is_err()), i32::from(!alone)];
+        pmpi::allreduce(&mine, &mut verdict, abi.constants.max, private)?;
+        let [unreachable, several_nodes] = verdict.map(|any| any != 0);
+        if unreachable {
+            tracker.work(frame, |work, _| work.state.routes.forget_node());
+        }
+        if unreachable || several_nodes {
+            tracker.mail.open(abi, pmpi::comm_dup(private)?);
+        }
+        tracker.work(frame, |work, _| {
+            follow_as(work, abi.constants.comm_world, comms::WORLD);
+            follow_as(work, abi.constants.comm_self, comms::SELF);
+        });
+        let told = unreachable && path == Path::Best && world_rank == 0;
+        Ok(told.then(|| {
+            let why = reachable.err().unwrap_or_else(|| "on another rank".into());
+            format!("cannot share memory between processes ({why}); envelopes go in messages instead")
+        }))
+    }
+
+    /// Ends, at the beginning of `MPI_Finalize`, all processes together: takes in what is still on
+    /// its way, and counts what nobody received.
+    pub fn finish(self, private: Comm) -> Truth {
+        let tracker = self.0;
+        // SAFETY: as in `start`.
+        let frame = unsafe { &mut *frame::current() };
+        tracker.work(frame, |work, _| work.flush_batches());
+        // Whatever was sent is in its ring after this.
+        let _ = pmpi::barrier(private);
+        frame.entered = tracker.now();
+        let now = tracker.now();
+        tracker.drain(frame);
+        tracker.work(frame, |work, _| {
+            let engine = &mut work.state.engine;
+            tracker.mail.close(|envelope| engine.arrive(&mut work.sink, crate::shadow::Envelope { sent: now, ..envelope }, now));
+        });
+        self.finish_alone()
+    }
+
+    /// Ends without the other processes: the program exits without `MPI_Finalize`.
+    pub fn finish_alone(self) -> Truth {
+        // SAFETY: as in `start`.
+        let frame = unsafe { &mut *frame::current() };
+        let truth = self.0.work(frame, |work, _| {
+            let mut truth = work.state.engine.close(&mut work.sink);
+            // The ring knows also of losses at the end, which no later envelope reveals.
+            let lost = work.state.routes.ring.as_ref().map_or(0, Ring::lost);
+            truth.dropped = truth.dropped.max(lost);
+            truth
+        });
+        truth.unwrap_or_default()
+    }
+}

@@ -1,0 +1,460 @@
+//! The tracker: the twin and the tables of one process, and the operations on them.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mpi_abi::{Abi, Datatype, Handle, StatusPtr, pmpi};
+use mpit_events::{Clock, Core, Safety, Ticks, Token};
+
+use super::comms::{Comm, Comms, Destination, Route};
+use super::frame::{self, Buffer, Frame, Objects};
+use super::observer::{Communicator, Message, Observer};
+use super::requests::{Active, Persistent, Requests, Tracked};
+use super::routes::Routes;
+use super::types::TypeSizes;
+use crate::Serial;
+use crate::shadow::{
+    ANY_SOURCE, ANY_TAG, CommIndex, Completion, EAGER_LIMIT, Engine, Envelope, Event, Ob1Events, Posted, ReceiveIndex,
+};
+use crate::transport::batch::Mail;
+
+/// Events of a send's request.
+const OF_SENDS: u16 = 1 << Event::RequestActivate as u8
+    | 1 << Event::TransferBegin as u8
+    | 1 << Event::Transfer as u8
+    | 1 << Event::TransferEnd as u8
+    | 1 << Event::RequestComplete as u8
+    | 1 << Event::Free as u8;
+
+/// Envelopes taken in before their events are raised.
+const DRAIN: usize = 64;
+
+/// Follows the application's point-to-point calls.
+pub(super) struct Tracker {
+    pub(super) abi: &'static Abi,
+    pub(super) core: &'static Core,
+    events: Ob1Events,
+    clock: Clock,
+    threads: AtomicBool,
+    state: Serial<State>,
+    pub(super) mail: Mail,
+    observers: OnceLock<Vec<&'static dyn Observer>>,
+    wants_messages: AtomicBool,
+}
+
+/// What one MPI call at a time works on.
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) engine: Engine,
+    pub(super) comms: Comms,
+    pub(super) requests: Requests,
+    /// Messages taken by matched probes, by handle.
+    pub(super) messages: hashbrown::HashMap<usize, (CommIndex, Option<Envelope>), rustc_hash::FxBuildHasher>,
+    pub(super) routes: Routes,
+    pub(super) sizes: TypeSizes,
+    objects: Objects,
+    objects_version: u64,
+}
+
+/// The operations of one locked use of the state.
+pub(super) struct Work<'a> {
+    pub(super) tracker: &'static Tracker,
+    pub(super) state: &'a mut State,
+    pub(super) sink: Buffer<'a>,
+}
+
+impl Tracker {
+    /// A tracker of this process; it follows nothing until communicators are added.
+    pub(super) fn new(abi: &'static Abi, core: &'static Core, events: Ob1Events) -> Self {
+        Tracker {
+            abi,
+            core,
+            events,
+            clock: Clock::best(),
+            threads: AtomicBool::new(false),
+            state: Serial::default(),
+            mail: Mail::default(),
+            observers: OnceLock::new(),
+            wants_messages: AtomicBool::new(false),
+        }
+    }
+
+    /// Sets who is told of communicators and messages; once, before MPI is initialised.
+    pub(super) fn set_observers(&self, observers: Vec<&'static dyn Observer>) {
+        let wants = observers.iter().any(|observer| observer.wants_messages());
+        self.wants_messages.store(wants, Ordering::Relaxed);
+        let _ = self.observers.set(observers);
+    }
+
+    /// Several threads may call MPI at the same time from now on.
+    pub(super) fn set_threads(&self) {
+        self.threads.store(true, Ordering::Relaxed);
+        self.state.set_threads();
+    }
+
+    /// The time now.
+    #[inline(always)]
+    pub(super) fn now(&self) -> Ticks {
+        self.clock.now()
+    }
+
+    pub(super) fn observers(&self) -> &[&'static dyn Observer] {
+        self.observers.get().map_or(&[], Vec::as_slice)
+    }
+
+    #[inline(always)]
+    pub(super) fn wants_messages(&self) -> bool {
+        self.wants_messages.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn level(&self) -> Safety {
+        if self.threads.load(Ordering::Relaxed) { Safety::ThreadSafe } else { Safety::MpiRestricted }
+    }
+
+    /// Works on the state, then raises what the twin emitted, with no lock held.
+    #[inline]
+    pub(super) fn work<R>(
+        &'static self,
+        frame: &mut Frame,
+        user: impl FnOnce(&mut Work<'_>, &mut Local<'_>) -> R,
+    ) -> Option<R> {
+        let result = self.state.with(|state| {
+            let Frame { buffer, losses, entered, receive, send, pending, statuses, status, .. } = frame;
+            let wanted = self.events.active(self.core);
+            let sink = Buffer { wanted, clock: self.clock, records: buffer, losses };
+            let mut local = Local { entered, receive, send, pending, statuses, status };
+            let mut work = Work { tracker: self, state, sink };
+            let result = user(&mut work, &mut local);
+            if frame.objects_version != state.objects_version {
+                frame.objects = state.objects.clone();
+                frame.objects_version = state.objects_version;
+            }
+            result
+        });
+        frame.raise(self.core, &self.events, self.level());
+        result
+    }
+
+    /// Takes in what has come, as ob1 does where it makes progress. `entered` is when the call
+    /// that makes progress began.
+    #[inline]
+    pub(super) fn drain(&'static self, frame: &mut Frame) {
+        while self.work(frame, |work, local| work.drain_some(*local.entered)) == Some(true) {}
+    }
+}
+
+/// The parts of a frame that an operation may use while the twin writes into the others.
+pub(super) struct Local<'a> {
+    pub(super) entered: &'a mut Ticks,
+    pub(super) receive: &'a mut Option<(ReceiveIndex, CommIndex, u64)>,
+    pub(super) send: &'a mut Option<(CommIndex, u64, u64)>,
+    pub(super) pending: &'a mut Vec<frame::Pending>,
+    pub(super) statuses: &'a mut Vec<u64>,
+    pub(super) status: &'a mut *mut u8,
+}
+
+impl Work<'_> {
+    // Sending and receiving.
+
+    /// The application sends: tell the receiver's twin. Gives the request's identity where
+    /// somebody wants to know of sends.
+    #[inline]
+    pub(super) fn send(
+        &mut self,
+        comm: usize,
+        peer: i32,
+        tag: i32,
+        bytes: u64,
+        blocking: bool,
+    ) -> Option<(CommIndex, u64, u64)> {
+        let known = self.state.comms.get(comm)?;
+        let destination = known.destinations.get_mut(usize::try_from(peer).ok()?)?;
+        if tag < 0 {
+            return None;
+        }
+        if destination.route == Route::Unknown {
+            return self.find_route(comm, peer).and_then(|()| self.send(comm, peer, tag, bytes, blocking));
+        }
+        let Destination { route, sequence } = *destination;
+        destination.sequence = sequence.wrapping_add(1);
+        let (context, source, index) = (known.public.context, known.rank, known.index);
+        let envelope = Envelope { context, source, tag, sequence, bytes, sent: self.tracker.now() };
+        let told = self.sink.wanted & OF_SENDS != 0 || self.tracker.wants_messages();
+        let send = told.then(|| self.begin_send(index, peer, tag, bytes, blocking));
+        match route {
+            Route::Ring(member) => self.state.routes.push(member, &envelope),
+            Route::Own => self.state.engine.arrive(&mut self.sink, envelope, envelope.sent),
+            Route::Batch(world_rank) => {
+                if let Some(batch) = self.state.routes.put(world_rank, envelope) {
+                    self.tracker.mail.post(world_rank, batch);
+                }
+            }
+            Route::Unknown | Route::None => {}
+        }
+        send
+    }
+
+    /// The parts of a send that only listeners to requests, and observers, see.
+    fn begin_send(&mut self, comm: CommIndex, peer: i32, tag: i32, bytes: u64, blocking: bool) -> (CommIndex, u64, u64) {
+        let request = self.state.engine.identity();
+        self.state.engine.activate(&mut self.sink, comm, request);
+        let message = Message { comm: comm.0, peer, tag, bytes, request: (!blocking).then_some(request) };
+        self.tell(|observer| observer.sent(&message));
+        (comm, request, bytes)
+    }
+
+    #[cold]
+    fn find_route(&mut self, comm: usize, peer: i32) -> Option<()> {
+        // A rank of the remote group, for an intercommunicator.
+        let world_rank = super::progress::world_rank_of(self.tracker.abi, comm, peer, true);
+        let route = world_rank.map_or(Route::None, |rank| self.state.routes.find(rank));
+        self.state.comms.get(comm)?.destinations.get_mut(peer as usize)?.route = route;
+        Some(())
+    }
+
+    /// The application posts a receive.
+    #[inline]
+    pub(super) fn post(&mut self, comm: usize, source: i32, tag: i32, blocking: bool) -> Option<(ReceiveIndex, CommIndex, u64)> {
+        let constants = &self.tracker.abi.constants;
+        if source == constants.proc_null {
+            return None;
+        }
+        let known = self.state.comms.get(comm)?;
+        let index = known.index;
+        let source = if source == constants.any_source { ANY_SOURCE } else { source };
+        let tag = if tag == constants.any_tag { ANY_TAG } else { tag };
+        if source != ANY_SOURCE && source as usize >= known.destinations.len() {
+            return None;
+        }
+        let request = self.state.engine.identity();
+        let Posted { receive, .. } = self.state.engine.post(&mut self.sink, index, request, source, tag);
+        if !blocking && self.tracker.wants_messages() {
+            self.tell(|observer| observer.receive_posted(request));
+        }
+        Some((receive, index, request))
+    }
+
+    /// A probe searches; returns the communicator.
+    pub(super) fn probe(&mut self, comm: usize, source: i32, tag: i32) -> Option<CommIndex> {
+        let constants = &self.tracker.abi.constants;
+        if source == constants.proc_null {
+            return None;
+        }
+        let index = self.state.comms.get(comm)?.index;
+        let source = if source == constants.any_source { ANY_SOURCE } else { source };
+        let tag = if tag == constants.any_tag { ANY_TAG } else { tag };
+        let request = self.state.engine.identity();
+        self.state.engine.probe(&mut self.sink, index, request, source, tag);
+        Some(index)
+    }
+
+    /// Takes in some of what has come; whether there may be more.
+    #[inline]
+    pub(super) fn drain_some(&mut self, entered: Ticks) -> bool {
+        let State { engine, routes, .. } = &mut *self.state;
+        if let Some(ring) = &mut routes.ring {
+            for _ in 0..DRAIN {
+                match ring.pop() {
+                    Some(envelope) => engine.arrive(&mut self.sink, envelope, entered),
+                    None => return self.drain_mail(),
+                }
+            }
+            return true;
+        }
+        self.drain_mail()
+    }
+
+    /// Takes in the batches of other nodes.
+    #[inline]
+    fn drain_mail(&mut self) -> bool {
+        if self.tracker.mail.is_open() {
+            self.flush_batches();
+            let now = self.tracker.now();
+            let State { engine, .. } = &mut *self.state;
+            // The clock of another node cannot be compared: it came when it was seen.
+            self.tracker.mail.collect(|envelope| engine.arrive(&mut self.sink, Envelope { sent: now, ..envelope }, now));
+        }
+        false
+    }
+
+    /// Sends the batches that are not full: the process may wait for a long time now.
+    pub(super) fn flush_batches(&mut self) {
+        for (&world_rank, batch) in &mut self.state.routes.batches {
+            if !batch.is_empty() {
+                self.tracker.mail.post(world_rank, std::mem::take(batch));
+            }
+        }
+    }
+
+    /// A receive is complete, with this status (`None`: nothing is known of it).
+    #[inline]
+    pub(super) fn received(
+        &mut self,
+        (receive, comm, request): (ReceiveIndex, CommIndex, u64),
+        status: Option<StatusPtr>,
+        blocking: bool,
+    ) {
+        let real = status.map_or(Completion::Unknown, |status| self.completion(status));
+        let envelope = self.state.engine.complete(&mut self.sink, receive, real);
+        if self.tracker.wants_messages() {
+            self.tell_received(comm, (!blocking).then_some(request), real, envelope, status);
+        }
+    }
+
+    fn tell_received(
+        &self,
+        comm: CommIndex,
+        request: Option<u64>,
+        real: Completion,
+        envelope: Option<Envelope>,
+        status: Option<StatusPtr>,
+    ) {
+        let Completion::Message { source, tag } = real else {
+            if let Some(request) = request {
+                self.tell(|observer| observer.cancelled(request));
+            }
+            return;
+        };
+        let bytes = envelope.map(|envelope| envelope.bytes).or_else(|| {
+            // SAFETY: `completion` read the message from this status: it is filled.
+            unsafe { status?.bytes(self.tracker.abi) }
+        });
+        let message = Message { comm: comm.0, peer: source, tag, bytes: bytes.unwrap_or(0), request };
+        self.tell(|observer| observer.received(&message));
+    }
+
+    /// What a status says.
+    #[inline]
+    pub(super) fn completion(&self, status: StatusPtr) -> Completion {
+        let abi = self.tracker.abi;
+        // SAFETY: the callers pass the status of a call that has completed, in this MPI's layout.
+        let (source, tag, cancelled) = unsafe { (status.source(abi), status.tag(abi), status.cancelled(abi)) };
+        if cancelled {
+            Completion::Cancelled
+        } else if source < 0 || tag < 0 {
+            Completion::Unknown
+        } else {
+            Completion::Message { source, tag }
+        }
+    }
+
+    // Requests.
+
+    /// A started persistent request.
+    pub(super) fn start(&mut self, handle: usize) {
+        let Some(Tracked::Persistent { spec, .. }) = self.state.requests.get(handle) else { return };
+        let Persistent { comm, peer, tag, bytes, sends } = spec;
+        let active = if sends {
+            self.send(comm, peer, tag, bytes, false).map(|(comm, request, bytes)| Active::Send { comm, request, bytes })
+        } else {
+            let posted = self.post(comm, peer, tag, false);
+            posted.map(|(receive, comm, request)| Active::Receive { receive, comm, request })
+        };
+        self.state.requests.insert(handle, Tracked::Persistent { spec, active });
+    }
+
+    /// The application's completion call says that this request is complete.
+    #[inline]
+    pub(super) fn completed(&mut self, pending: &frame::Pending, status: Option<StatusPtr>) {
+        match pending.tracked {
+            Tracked::Receive { receive, comm, request } => {
+                self.state.requests.remove(pending.handle);
+                self.received((receive, comm, request), status, false);
+            }
+            Tracked::Send { comm, request, bytes } => {
+                self.state.requests.remove(pending.handle);
+                self.sent(comm, request, bytes);
+            }
+            Tracked::Probed { comm, request, envelope } => {
+                self.state.requests.remove(pending.handle);
+                self.probed_received(comm, request, envelope, status);
+            }
+            Tracked::Persistent { spec, active } => {
+                self.state.requests.insert(pending.handle, Tracked::Persistent { spec, active: None });
+                match active {
+                    Some(Active::Receive { receive, comm, request }) => {
+                        self.received((receive, comm, request), status, false);
+                    }
+                    Some(Active::Send { comm, request, bytes }) => self.sent(comm, request, bytes),
+                    None => {}
+                }
+            }
+            Tracked::Duplicate { context, new } => {
+                self.state.requests.remove(pending.handle);
+                // SAFETY: the address that the application gave for the new handle, which MPI has
+                // filled: the request is complete.
+                let handle = unsafe { mpi_abi::HandlePtr::<mpi_abi::Comm>::new(new as *mut _).read() };
+                super::progress::follow(self, handle, context);
+            }
+        }
+    }
+
+    /// A nonblocking send is complete.
+    pub(super) fn sent(&mut self, comm: CommIndex, request: u64, bytes: u64) {
+        self.state.engine.transferred(&mut self.sink, comm, request, bytes);
+        self.tell(|observer| observer.send_completed(request));
+    }
+
+    /// The receive of a probed message is complete.
+    pub(super) fn probed_received(
+        &mut self,
+        comm: CommIndex,
+        request: u64,
+        envelope: Option<Envelope>,
+        status: Option<StatusPtr>,
+    ) {
+        let bytes = envelope.map_or(0, |envelope| envelope.bytes);
+        self.state.engine.transferred(&mut self.sink, comm, request, bytes);
+        if self.tracker.wants_messages()
+            && let Some(status) = status
+        {
+            self.tell_received(comm, Some(request), self.completion(status), envelope, Some(status));
+        }
+    }
+
+    /// Size of `count` elements in bytes.
+    #[inline]
+    pub(super) fn bytes(&mut self, count: i64, datatype: Datatype) -> u64 {
+
+        let ask = || pmpi::type_size(datatype).ok().and_then(|size| u64::try_from(size).ok()).unwrap_or(0);
+        u64::try_from(count).unwrap_or(0).saturating_mul(self.state.sizes.get(datatype.word(), ask))
+    }
+
+    /// Whether ob1 would wait, and so make progress, in a blocking send of this size.
+    pub(super) fn waits(bytes: u64) -> bool {
+        bytes > EAGER_LIMIT
+    }
+
+    // Communicators.
+
+    /// Follows a communicator from now on.
+    pub(super) fn add_comm(&mut self, handle: usize, context: u64, rank: i32, size: i32, peers: i32, inter: bool) {
+        let index = self.state.engine.add_comm(&mut self.sink, context);
+        let token = Token(handle as u64);
+        let object = self.tracker.core.bind(mpit_events::BindKind::Comm, token);
+        let public = Communicator { token, context, index: index.0, size, inter };
+        let unknown = Destination { route: Route::Unknown, sequence: 0 };
+        let destinations = vec![unknown; usize::try_from(peers).unwrap_or(0)];
+        let mut objects = Vec::clone(&self.state.objects);
+        objects.resize(objects.len().max(index.0 as usize + 1), self.tracker.core.no_object());
+        objects[index.0 as usize] = object.clone();
+        self.state.objects = Objects::new(objects);
+        self.state.objects_version += 1;
+        self.state.comms.insert(handle, Comm { public, index, rank, created: 0, object, destinations });
+        self.tell(|observer| observer.communicator_created(&public));
+    }
+
+    /// The application freed a communicator.
+    pub(super) fn remove_comm(&mut self, handle: usize) {
+        if let Some(comm) = self.state.comms.remove(handle) {
+            self.tell(|observer| observer.communicator_freed(&comm.public));
+            self.state.engine.remove_comm(comm.index);
+            self.tracker.core.unbind(&comm.object);
+        }
+    }
+
+    pub(super) fn tell(&self, what: impl Fn(&dyn Observer)) {
+        self.tracker.observers().iter().for_each(|observer| what(*observer));
+    }
+}

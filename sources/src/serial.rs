@@ -1,0 +1,110 @@
+//! State that one MPI call at a time works on.
+//!
+//! Below `MPI_THREAD_MULTIPLE`, MPI itself forbids calls at the same time (MPI-5.0, section 11.6),
+//! so that no lock is needed; with it, a mutex is taken. Either way a second use inside the first
+//! (a callback that comes back, a signal) is noticed and refused, never undefined.
+
+use std::cell::{Cell, UnsafeCell};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// A value for one MPI call at a time.
+#[derive(Debug, Default)]
+pub struct Serial<T> {
+    value: UnsafeCell<T>,
+    busy: Cell<bool>,
+    threads: AtomicBool,
+    lock: Mutex<()>,
+}
+
+// SAFETY: `with` gives access to one user at a time: by the mutex where threads call MPI at the same
+// time, else because MPI forbids it; `busy` is only touched under the same protection.
+unsafe impl<T: Send> Sync for Serial<T> {}
+
+impl<T> Serial<T> {
+    /// A value that is used without a lock until [`set_threads`](Serial::set_threads).
+    pub const fn new(value: T) -> Self {
+        Serial {
+            value: UnsafeCell::new(value),
+            busy: Cell::new(false),
+            threads: AtomicBool::new(false),
+            lock: Mutex::new(()),
+        }
+    }
+
+    /// From now on several threads may call MPI at the same time. To be called in `MPI_Init*`,
+    /// before they can.
+    pub fn set_threads(&self) {
+        self.threads.store(true, Ordering::Release);
+    }
+
+    /// Uses the value; `None` if this thread is using it already.
+    #[inline]
+    pub fn with<R>(&self, user: impl FnOnce(&mut T) -> R) -> Option<R> {
+        if self.threads.load(Ordering::Relaxed) { self.with_lock(user) } else { self.enter(user) }
+    }
+
+    #[inline(never)]
+    fn with_lock<R>(&self, user: impl FnOnce(&mut T) -> R) -> Option<R> {
+        thread_local!(static HELD: Cell<*const ()> = const { Cell::new(std::ptr::null()) });
+        // The lock of one value may be held while another's is taken, but never its own.
+        let me = std::ptr::from_ref(self).cast::<()>();
+        let outer = HELD.get();
+        if outer == me {
+            return None;
+        }
+        let _guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        HELD.set(me);
+        let result = self.enter(user);
+        HELD.set(outer);
+        result
+    }
+
+    #[inline(always)]
+    fn enter<R>(&self, user: impl FnOnce(&mut T) -> R) -> Option<R> {
+        struct Busy<'a>(&'a Cell<bool>);
+        impl Drop for Busy<'_> {
+            fn drop(&mut self) {
+                self.0.set(false);
+            }
+        }
+        if self.busy.replace(true) {
+            return None;
+        }
+        let _busy = Busy(&self.busy);
+        // SAFETY: `busy` was false, so nobody uses the value on this thread; the type's Sync
+        // argument excludes other threads.
+        Some(user(unsafe { &mut *self.value.get() }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_use_inside_a_use_is_refused() {
+        let serial = Serial::new(1);
+        assert_eq!(serial.with(|_| serial.with(|_| ())), Some(None));
+        assert_eq!(serial.with(|value| *value), Some(1));
+    }
+
+    #[test]
+    fn with_threads_too() {
+        let serial = Serial::new(1);
+        serial.set_threads();
+        assert_eq!(serial.with(|_| serial.with(|_| ())), Some(None));
+    }
+
+    #[test]
+    fn with_threads_every_use_counts() {
+        let serial = Serial::new(0);
+        serial.set_threads();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..10_000).for_each(|_| assert!(serial.with(|count| *count += 1).is_some())));
+            }
+        });
+        assert_eq!(serial.with(|count| *count), Some(40_000));
+    }
+}

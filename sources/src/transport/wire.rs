@@ -1,0 +1,34 @@
+//! An envelope as bytes in a message between nodes.
+
+use bytemuck::{Pod, Zeroable};
+use mpit_events::Ticks;
+
+use crate::shadow::Envelope;
+
+/// The message's form of an [`Envelope`]: 40 bytes, in the byte order of the machine (a job's
+/// processes share one).
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Wire {
+    context: u64,
+    sent: u64,
+    bytes: u64,
+    source: i32,
+    tag: i32,
+    sequence: u32,
+    reserved: u32,
+}
+
+impl From<Envelope> for Wire {
+    fn from(envelope: Envelope) -> Wire {
+        let Envelope { context, source, tag, sequence, bytes, sent } = envelope;
+        Wire { context, sent: sent.0, bytes, source, tag, sequence, reserved: 0 }
+    }
+}
+
+impl From<Wire> for Envelope {
+    fn from(wire: Wire) -> Envelope {
+        let Wire { context, sent, bytes, source, tag, sequence, .. } = wire;
+        Envelope { context, source, tag, sequence, bytes, sent: Ticks(sent) }
+    }
+}
