@@ -6,8 +6,8 @@
  *
  * Two ranks misbehave on purpose, each in a way that is common in real programs:
  *
- *   - The slow rank is late with its sends, as if it had more work than the others. Its neighbours have posted their
- *     receives long before: these receives stay long in the neighbours' queues of posted receives.
+ *   - The slow rank comes late to the exchange, as if it had more work than the others. Its neighbours have posted
+ *     their receives long before: these receives stay long in the neighbours' queues of posted receives.
  *   - The late rank sends in time and posts its receives late, as if it had something else to do first, while it
  *     looks for arriving messages now and then (MPI_Iprobe). The messages of its neighbours wait for it in its
  *     queue of unexpected messages.
@@ -49,7 +49,7 @@ static const char usage[] =
     "  --nx N           columns of the grid (256)\n"
     "  --ny N           rows of the grid (256)\n"
     "  --iterations N   iterations (200)\n"
-    "  --slow-rank R    rank that sends late, -1 for none (1)\n"
+    "  --slow-rank R    rank that comes late to the exchange, -1 for none (1)\n"
     "  --slow-us T      by how many microseconds per iteration (2000)\n"
     "  --late-rank R    rank that posts its receives late, -1 for none (2)\n"
     "  --late-us T      by how many microseconds per iteration (1000)\n"
@@ -246,14 +246,14 @@ static double iterate(struct tile *t, const struct options *o)
 {
     MPI_Request receives[SIDES], sends[SIDES];
 
+    if (t->rank == o->slow_rank)
+        sleep_us(o->slow_us);
     if (t->rank == o->late_rank) {
         start_sends(t, sends);
         dawdle(t, o->late_us);
         post_receives(t, receives);
     } else {
         post_receives(t, receives);
-        if (t->rank == o->slow_rank)
-            sleep_us(o->slow_us);
         start_sends(t, sends);
     }
 
@@ -306,7 +306,7 @@ int main(int argc, char **argv)
         printf("halo2d: %d x %d cells on %d x %d ranks, %d iterations\n", options.nx, options.ny, columns, rows,
                options.iterations);
         if (options.slow_rank >= 0 && options.slow_rank < columns * rows)
-            printf("rank %d sends %ld us late\n", options.slow_rank, options.slow_us);
+            printf("rank %d comes %ld us late to the exchange\n", options.slow_rank, options.slow_us);
         if (options.late_rank >= 0 && options.late_rank < columns * rows)
             printf("rank %d posts its receives %ld us late\n", options.late_rank, options.late_us);
         printf("largest change in the last iteration: %.6g\nchecksum: %016llx\n", change,
