@@ -7,10 +7,10 @@
  *   none
  * events on rank 1:
  *   post source=0 tag=99
- *   cancel
+ *   cancel source=0 tag=99
  *   post source=0 tag=5
  *   post source=0 tag=5
- *   cancel
+ *   cancel source=0 tag=5
  *   match source=0 tag=5
  */
 #include "check.h"

@@ -130,7 +130,7 @@ fn expand(word: &str) -> &'static [(&'static str, bool)] {
         "claim" => {
             &[("search_unexpected_begin", true), ("unex_remove", false), ("search_unexpected_end", true)]
         }
-        "cancel" => &[("cancel", false)],
+        "cancel" => &[("posted_remove", true), ("cancel", false)],
         _ => &[],
     }
 }
