@@ -79,6 +79,9 @@ BARS = {
     ("profile", "msgrate"): 0.45,
 }
 
+# Plain runs that differ by more than this factor among themselves make the comparison worthless.
+NOISY = 1.3
+
 CONFIGURATIONS = {
     "plain": "nothing attached",
     "idle": "libmel.so preloaded, nothing on",
@@ -179,6 +182,12 @@ def report(mpi, configurations, results):
     rounds = len(results["pingpong", "plain"])
     print(f"\n{mpi.name}: medians of {rounds} interleaved rounds, 8-byte messages, 2 ranks on 2 cores")
     for bench in BENCHES:
+        plain = results[bench.program, "plain"]
+        if max(plain) > NOISY * min(plain):
+            print(
+                f"\n  The plain runs differ by a factor of {max(plain) / min(plain):.1f}: the machine is busy with"
+                " other things, and these ratios say little."
+            )
         print(f"\n  {bench.title:32} {bench.unit:>9} {'ratio':>7}   bar")
         for configuration in configurations:
             values = results[bench.program, configuration]
