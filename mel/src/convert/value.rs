@@ -64,8 +64,12 @@ impl Kind {
 /// The value of an element in a payload; none if its datatype is not known or if the payload ends
 /// before it does.
 pub fn read(element: &Element, payload: &[u8]) -> Option<Value> {
-    let kind = Kind::of(&element.datatype)?;
-    let start = element.displacement as usize;
+    read_at(Kind::of(&element.datatype)?, element.displacement, payload)
+}
+
+/// The value of that kind at a displacement in a payload; none if the payload ends before it does.
+pub fn read_at(kind: Kind, displacement: u32, payload: &[u8]) -> Option<Value> {
+    let start = displacement as usize;
     let bytes = payload.get(start..start.checked_add(kind.bytes())?)?;
     let mut word = [0; 8];
     word[..bytes.len()].copy_from_slice(bytes);

@@ -248,6 +248,54 @@ mod tests {
     }
 
     #[test]
+    fn the_layout_is_the_documented_one() {
+        let page = include_str!("../../../docs/event-log.md");
+        let documented = |offset: usize, field: &str, what: &str| {
+            let row = page
+                .lines()
+                .find(|line| line.starts_with(&format!("| {offset} | {field}")) && line.contains(what));
+            assert!(row.is_some(), "docs/event-log.md has no row for {what} at {offset}");
+        };
+        documented(header::MAGIC, "`[u8; 8]`", "magic");
+        documented(header::VERSION, "`u32`", &format!("version: {VERSION}"));
+        documented(header::RECORD_BYTES, "`u32`", "size of a record: 32");
+        documented(header::CHUNK_BYTES, "`u32`", "size of a chunk: 1 048 576");
+        documented(header::RANK, "`u32`", "rank in `MPI_COMM_WORLD`");
+        documented(header::WORLD_SIZE, "`u32`", "size of `MPI_COMM_WORLD`");
+        documented(header::PID, "`u32`", "process identifier");
+        documented(header::TICKS_PER_SECOND, "`u64`", "ticks of the clock");
+        documented(header::ORIGIN_TICKS, "`u64`", "tick of the origin");
+        documented(header::ORIGIN_REALTIME_NANOS, "`u64`", "nanoseconds since 1970");
+        documented(header::END_TICKS, "`u64`", "finished");
+        documented(header::STATE, "`u32`", "state: 1 running, 2 finalised");
+        documented(header::CHUNKS, "`u32`", "number of chunks taken");
+        documented(header::HOST, "`[u8; 256]`", "host name");
+        documented(header::DROPS, "`[u64; 256]`", "records lost");
+        documented(chunk::MAGIC, "`u32`", "`MCHK`");
+        documented(chunk::KIND, "`u32`", "1 events, 2 definitions");
+        documented(chunk::STREAM, "`u32`", "number of the stream");
+        documented(chunk::SEQUENCE, "`u32`", "sequence number");
+        documented(CHUNK_HEADER_BYTES, "", "records, or text");
+        assert_eq!((RECORD_BYTES, CHUNK_BYTES, HEADER_BYTES), (32, 1_048_576, 4096));
+        for (number, what) in [
+            (kind::ENTER, "entered"),
+            (kind::LEAVE, "left"),
+            (kind::MPI_SEND, "blocking send"),
+            (kind::MPI_ISEND, "send started"),
+            (kind::MPI_ISEND_COMPLETE, "send completed"),
+            (kind::MPI_IRECV_REQUEST, "receive posted"),
+            (kind::MPI_IRECV, "receive completed"),
+            (kind::MPI_RECV, "blocking receive"),
+            (kind::REQUEST_CANCELLED, "cancelled"),
+            (kind::DROPPED, "lost"),
+            (kind::CONTINUATION, "20 more bytes"),
+        ] {
+            documented(number.into(), "", what);
+        }
+        assert_eq!(kind::EVENT, 4096);
+    }
+
+    #[test]
     fn short_payloads_count_as_zero() {
         assert_eq!(Message::from_payload(&[]), Message::default());
         assert_eq!(u64_at(&[1, 2], 1), 2);

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use memmap2::Mmap;
+use memmap2::{Advice, Mmap};
 use thiserror::Error;
 
 use super::definitions::Definitions;
@@ -113,6 +113,8 @@ impl RankLog {
         // writer only ever makes the file longer; that somebody cuts it off meanwhile is accepted
         // as a crash of the reading command, as every reader of mapped files does.
         let map = unsafe { Mmap::map(&file) }.map_err(io)?;
+        // Only a hint.
+        let _ = map.advise(Advice::Sequential);
         RankLog::read(Bytes::Mapped(map), path)
     }
 

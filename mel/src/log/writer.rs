@@ -22,7 +22,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use memmap2::{MmapOptions, MmapRaw};
+use memmap2::{Advice, MmapOptions, MmapRaw};
 
 use super::definitions::{Definition, StreamKind};
 use super::format::{
@@ -192,13 +192,12 @@ impl Inner {
         let index = u32::from_le(count);
         let offset = HEADER_BYTES as u64 + u64::from(index) * CHUNK_BYTES as u64;
         space::reserve(&self.file, offset, CHUNK_BYTES as u64)?;
-        let mut options = MmapOptions::new();
-        options.offset(offset).len(CHUNK_BYTES);
+        let map = MmapOptions::new().offset(offset).len(CHUNK_BYTES).map_raw(&self.file)?;
         if kind == chunk::EVENTS {
-            // The pages are brought in here, all at once, rather than one by one while appending.
-            options.populate();
+            // The pages are made writable here, all at once, rather than one by one while appending.
+            // Linux before 5.14 cannot; then it is one by one.
+            let _ = map.advise(Advice::PopulateWrite);
         }
-        let map = options.map_raw(&self.file)?;
         let base = map.as_mut_ptr();
         for (field, value) in [(chunk::KIND, kind), (chunk::STREAM, stream), (chunk::SEQUENCE, sequence)] {
             // SAFETY: the chunk was mapped above with `CHUNK_BYTES` bytes, the fields are aligned

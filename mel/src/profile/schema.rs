@@ -183,7 +183,34 @@ mod tests {
     }
 
     #[test]
-    fn the_names_are_those_that_are_documented() {
+    fn every_key_is_documented() {
+        fn keys(value: &serde_json::Value, found: &mut Vec<String>) {
+            match value {
+                serde_json::Value::Object(fields) => {
+                    for (key, value) in fields {
+                        found.push(key.clone());
+                        keys(value, found);
+                    }
+                }
+                serde_json::Value::Array(values) => values.iter().for_each(|value| keys(value, found)),
+                _ => {}
+            }
+        }
+        let mut rank =
+            RankProfile { communicators: vec![CommunicatorProfile::default()], ..Default::default() };
+        rank.posted.lifetimes = Histogram(vec![(1, 1, 1)]);
+        rank.posted_search.times = Histogram(vec![(1, 1, 1)]);
+        let profile = Profile { ranks: vec![rank], ..Profile::default() };
+        let mut found = Vec::new();
+        keys(&serde_json::to_value(profile).unwrap(), &mut found);
+        let page = include_str!("../../../docs/profile.md");
+        for key in found {
+            assert!(page.contains(&format!("`{key}`")), "docs/profile.md does not explain `{key}`");
+        }
+    }
+
+    #[test]
+    fn the_names_are_those_that_others_rely_on() {
         let json =
             serde_json::to_value(Profile { ranks: vec![RankProfile::default()], ..Profile::default() });
         let json = json.unwrap();

@@ -1,8 +1,7 @@
 //! MPI calls and messages of one thread on their location.
 
-use std::collections::HashMap;
-
 use otf2_writer::{Event, LocationRef};
+use rustc_hash::FxHashMap;
 
 use super::communicators::{Communicators, Target};
 use super::track::Track;
@@ -25,7 +24,7 @@ impl Conversion<'_> {
         communicators: &Communicators,
     ) -> Result<(), ConvertError> {
         // Only what occurs is defined.
-        let mut regions = HashMap::new();
+        let mut regions = FxHashMap::default();
         let mut track = Track::new(self.archive.event_writer(location)?);
         for (count, (_, record)) in Merged::new(log, streams.iter().copied()).enumerate() {
             super::tell(self.tick, count);

@@ -1,22 +1,36 @@
 //! Events of a source on their location: the pairs as regions, with the elements of the beginning.
 
-use std::collections::HashMap;
-
-use otf2_writer::{AttributeRef, LocationRef, RegionRef};
+use otf2_writer::{AttributeRef, AttributeValue, LocationRef, RegionRef};
+use rustc_hash::FxHashMap;
 
 use super::pairs::Part;
 use super::tables::attribute_value;
 use super::track::Track;
 use super::{Conversion, ConvertError};
-use crate::convert::value;
+use crate::convert::value::{self, Kind};
+use crate::log::RankLog;
 use crate::log::definitions::EventType;
-use crate::log::{Element, RankLog};
 
 /// What to write for an event type.
 enum Plan<'l> {
-    Enter(RegionRef, Vec<(AttributeRef, &'l Element)>),
+    Enter(RegionRef, Vec<Column>),
     Leave(RegionRef),
-    LeaveOut(&'l str),
+    /// Nothing, but count it.
+    LeaveOut(&'l str, u64),
+}
+
+/// An attribute, and where its value is in the payload.
+struct Column {
+    attribute: AttributeRef,
+    kind: Kind,
+    displacement: u32,
+}
+
+impl Column {
+    fn read(&self, payload: &[u8]) -> Option<(AttributeRef, AttributeValue)> {
+        let value = value::read_at(self.kind, self.displacement, payload)?;
+        Some((self.attribute, attribute_value(self.attribute, value)))
+    }
 }
 
 impl Conversion<'_> {
@@ -30,8 +44,7 @@ impl Conversion<'_> {
     ) -> Result<(), ConvertError> {
         let parts = self.pairs.parts(log);
         // Only what occurs is defined.
-        let mut plans = HashMap::new();
-        let mut left_out: HashMap<&str, u64> = HashMap::new();
+        let mut plans = FxHashMap::default();
         let mut track = Track::new(self.archive.event_writer(location)?);
         let mut attributes = Vec::new();
         for (count, record) in log.records(stream).enumerate() {
@@ -45,31 +58,30 @@ impl Conversion<'_> {
             match plan {
                 Plan::Enter(region, elements) => {
                     attributes.clear();
-                    attributes.extend(elements.iter().filter_map(|(attribute, element)| {
-                        Some((
-                            *attribute,
-                            attribute_value(*attribute, value::read(element, &record.payload)?),
-                        ))
-                    }));
+                    attributes.extend(elements.iter().filter_map(|column| column.read(&record.payload)));
                     track.summary().regions += 1;
                     track.enter(time, *region, &attributes)?;
                 }
                 Plan::Leave(region) => track.leave(time, *region)?,
-                Plan::LeaveOut(name) => *left_out.entry(name).or_default() += 1,
+                Plan::LeaveOut(_, count) => *count += 1,
             }
         }
         let mut summary = track.close()?;
-        summary.left_out = left_out.into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
+        for plan in plans.values() {
+            if let Plan::LeaveOut(name, count) = plan {
+                *summary.left_out.entry((*name).to_owned()).or_default() += count;
+            }
+        }
         self.summary.add(summary);
         Ok(())
     }
 
     fn plan<'l>(&mut self, part: Part, event_type: Option<&'l EventType>) -> Plan<'l> {
-        let Some(event_type) = event_type else { return Plan::LeaveOut("(not defined)") };
+        let Some(event_type) = event_type else { return Plan::LeaveOut("(not defined)", 0) };
         match part {
-            Part::Begin(pair) => Plan::Enter(self.region(pair, event_type), self.attributes(event_type)),
+            Part::Begin(pair) => Plan::Enter(self.region(pair, event_type), self.columns(event_type)),
             Part::End(pair) => Plan::Leave(self.region(pair, event_type)),
-            Part::None => Plan::LeaveOut(&event_type.name),
+            Part::None => Plan::LeaveOut(&event_type.name, 0),
         }
     }
 
@@ -79,16 +91,16 @@ impl Conversion<'_> {
     }
 
     /// The attributes of an event type's elements, each at most once.
-    fn attributes<'l>(&mut self, event_type: &'l EventType) -> Vec<(AttributeRef, &'l Element)> {
-        let mut attributes: Vec<(AttributeRef, &Element)> = Vec::new();
+    fn columns(&mut self, event_type: &EventType) -> Vec<Column> {
+        let mut columns: Vec<Column> = Vec::new();
         for element in &event_type.elements {
             let attribute = self.tables.attribute(self.archive.definitions_mut(), element);
-            if let Some(attribute) = attribute
-                && attributes.iter().all(|(other, _)| *other != attribute)
+            if let Some((attribute, kind)) = attribute
+                && columns.iter().all(|other| other.attribute != attribute)
             {
-                attributes.push((attribute, element));
+                columns.push(Column { attribute, kind, displacement: element.displacement });
             }
         }
-        attributes
+        columns
     }
 }

@@ -1,8 +1,7 @@
 //! Regions and attributes by what they stand for, so that all ranks share them.
 
-use std::collections::HashMap;
-
 use otf2_writer::{AttributeRef, AttributeValue, Definitions, Paradigm, Region, RegionRef, RegionRole, Type};
+use rustc_hash::FxHashMap;
 
 use super::roles;
 use crate::convert::value::{Kind, Value};
@@ -11,9 +10,9 @@ use crate::log::Element;
 /// What has been defined so far.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
-    functions: HashMap<String, RegionRef>,
-    regions: HashMap<String, RegionRef>,
-    attributes: HashMap<(String, Type), AttributeRef>,
+    functions: FxHashMap<String, RegionRef>,
+    regions: FxHashMap<String, RegionRef>,
+    attributes: FxHashMap<(String, Type), AttributeRef>,
 }
 
 impl Tables {
@@ -44,13 +43,14 @@ impl Tables {
         })
     }
 
-    /// The attribute of an element; none if its datatype is not known.
+    /// The attribute of an element, and how to read its values; none if its datatype is not known.
     pub(super) fn attribute(
         &mut self,
         definitions: &mut Definitions,
         element: &Element,
-    ) -> Option<AttributeRef> {
-        let value_type = match Kind::of(&element.datatype)? {
+    ) -> Option<(AttributeRef, Kind)> {
+        let kind = Kind::of(&element.datatype)?;
+        let value_type = match kind {
             Kind::Signed(8) => Type::I64,
             Kind::Signed(_) => Type::I32,
             Kind::Unsigned(8) => Type::U64,
@@ -62,7 +62,7 @@ impl Tables {
         let define = || {
             definitions.attribute(&element.name, "element of the event that begins the region", value_type)
         };
-        Some(*self.attributes.entry(key).or_insert_with(define))
+        Some((*self.attributes.entry(key).or_insert_with(define), kind))
     }
 }
 
@@ -78,7 +78,11 @@ pub(super) fn attribute_value(attribute: AttributeRef, value: Value) -> Attribut
     }
 }
 
-fn get_or(map: &mut HashMap<String, RegionRef>, name: &str, define: impl FnOnce() -> RegionRef) -> RegionRef {
+fn get_or(
+    map: &mut FxHashMap<String, RegionRef>,
+    name: &str,
+    define: impl FnOnce() -> RegionRef,
+) -> RegionRef {
     match map.get(name) {
         Some(region) => *region,
         None => *map.entry(name.to_owned()).or_insert_with(define),

@@ -17,39 +17,46 @@ pub(super) struct Timeline {
     pub(super) start_unix_nanos: u64,
 }
 
-/// A clock as a straight line: `nanos + (tick - ticks) * rise / run`.
+/// A clock as a straight line through one of its readings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Line {
     ticks: u64,
     nanos: i128,
-    rise: i128,
-    run: i128,
+    /// Nanoseconds per tick, times two to the power of [`SHIFT`]: a division per record would be the
+    /// most expensive part of converting it.
+    slope: i128,
 }
 
+/// Fraction bits of a slope: over a year the rounding adds up to less than a nanosecond.
+const SHIFT: u32 = 60;
+
 impl Line {
+    fn new(ticks: u64, nanos: i128, rise: u64, run: u64) -> Line {
+        let (rise, run) = (i128::from(rise), i128::from(run.max(1)));
+        Line { ticks, nanos, slope: ((rise << SHIFT) + run / 2) / run }
+    }
+
     fn at(&self, ticks: u64) -> i128 {
-        self.nanos + (i128::from(ticks) - i128::from(self.ticks)) * self.rise / self.run
+        let ticks = i128::from(ticks) - i128::from(self.ticks);
+        // What does not fit is no time of a real clock, only of a damaged log.
+        let nanos = ticks.saturating_mul(self.slope).saturating_add(1 << (SHIFT - 1)) >> SHIFT;
+        self.nanos + nanos
     }
 
     /// By the clock's own rate, through the wall clock at the start of the run.
     fn of_header(info: &HeaderInfo) -> Line {
-        Line {
-            ticks: info.origin_ticks,
-            nanos: info.origin_realtime_nanos.into(),
-            rise: 1_000_000_000,
-            run: info.ticks_per_second.max(1).into(),
-        }
+        let nanos = info.origin_realtime_nanos.into();
+        Line::new(info.origin_ticks, nanos, 1_000_000_000, info.ticks_per_second)
     }
 
     /// Through the first and the last reading beside the reference clock.
     fn of_readings(readings: &[(u64, i64)], info: &HeaderInfo) -> Option<Line> {
         let (first, last) = (readings.first()?, readings.last()?);
-        let line = Line { ticks: first.0, nanos: first.1.into(), ..Line::of_header(info) };
+        let nanos = first.1.into();
         if last.0 > first.0 && last.1 > first.1 {
-            let rise = i128::from(last.1) - i128::from(first.1);
-            return Some(Line { rise, run: (last.0 - first.0).into(), ..line });
+            return Some(Line::new(first.0, nanos, last.1.abs_diff(first.1), last.0 - first.0));
         }
-        Some(line)
+        Some(Line::new(first.0, nanos, 1_000_000_000, info.ticks_per_second))
     }
 }
 
@@ -139,6 +146,10 @@ mod tests {
         let line = Line::of_readings(&[(100, -50)], &own).unwrap();
         assert_eq!(line.at(200), 50);
         assert_eq!(Line::of_readings(&[], &own), None);
+        // However long it runs, it stays exact.
+        let line = Line::of_header(&info(0, "a", 2_100_000_000, 0, 0));
+        assert_eq!(line.at(2_100_000_000 * 86_400 * 30), 1_000_000_000 * 86_400 * 30);
+        assert!(line.at(u64::MAX) > 0);
         // Readings that go back are no line: the clock's own rate is taken.
         let line = Line::of_readings(&[(100, 0), (50, 10)], &own).unwrap();
         assert_eq!(line.at(101), 1);
