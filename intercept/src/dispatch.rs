@@ -47,7 +47,7 @@ pub(crate) fn started() {
 }
 
 pub(crate) fn hook_was_registered() {
-    report_panics_of_hooks();
+    report_our_panics();
     if STARTED.load(Ordering::SeqCst) {
         activate();
     }
@@ -68,7 +68,7 @@ pub(crate) type Entered = Option<usize>;
 #[inline]
 pub(crate) fn enter(function: FunctionId, call: &mut Call<'_>) -> Entered {
     let count = hook::count();
-    guarded(function, || {
+    guarded(Place::Hook(function), || {
         for hook in hook::first(count) {
             hook.enter(function, call);
         }
@@ -83,7 +83,7 @@ pub(crate) fn leave(entered: Entered, function: FunctionId, call: &mut Call<'_>,
     if STOPPED.load(Ordering::Relaxed) {
         return;
     }
-    guarded(function, || {
+    guarded(Place::Hook(function), || {
         for hook in hook::first(count).rev() {
             hook.leave(function, call, code);
         }
@@ -91,17 +91,26 @@ pub(crate) fn leave(entered: Entered, function: FunctionId, call: &mut Call<'_>,
 }
 
 thread_local! {
-    /// The function whose hooks this thread is in.
-    static IN_HOOK: Cell<Option<FunctionId>> = const { Cell::new(None) };
+    /// What of ours this thread is running: the name of an MPI function, or of another place.
+    static INSIDE: Cell<Option<Place>> = const { Cell::new(None) };
 }
 
-/// Runs hooks; false when one panicked, which ends measurement.
+/// Where code runs whose panics end measurement.
+#[derive(Clone, Copy)]
+pub(crate) enum Place {
+    /// In a hook, at a call of this function.
+    Hook(FunctionId),
+    /// In a startup function.
+    Startup,
+}
+
+/// Runs hooks or a startup function; false when it panicked, which ends measurement.
 #[inline]
-fn guarded(function: FunctionId, hooks: impl FnOnce()) -> bool {
-    IN_HOOK.with(|current| current.set(Some(function)));
-    // Unwind safety: after a panic no hook runs again, so nobody sees what it left behind.
-    let outcome = panic::catch_unwind(AssertUnwindSafe(hooks));
-    IN_HOOK.with(|current| current.set(None));
+pub(crate) fn guarded(place: Place, f: impl FnOnce()) -> bool {
+    INSIDE.with(|inside| inside.set(Some(place)));
+    // Unwind safety: after a panic none of ours runs again, so nobody sees what it left behind.
+    let outcome = panic::catch_unwind(AssertUnwindSafe(f));
+    INSIDE.with(|inside| inside.set(None));
     match outcome {
         Ok(()) => true,
         Err(payload) => {
@@ -113,13 +122,14 @@ fn guarded(function: FunctionId, hooks: impl FnOnce()) -> bool {
     }
 }
 
-/// Makes a panic inside a hook one line on standard error; other panics are reported as before.
-fn report_panics_of_hooks() {
+/// Makes a panic of ours one line on standard error; other panics are reported as before.
+pub(crate) fn report_our_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let before = panic::take_hook();
-        panic::set_hook(Box::new(move |info| match IN_HOOK.with(Cell::get) {
-            Some(function) => report(function.name(), info),
+        panic::set_hook(Box::new(move |info| match INSIDE.with(Cell::get) {
+            Some(Place::Hook(function)) => report(function.name(), info),
+            Some(Place::Startup) => report("startup", info),
             None => before(info),
         }));
     });

@@ -13,7 +13,7 @@ use mpi_abi::{Abi, next};
 
 use crate::{
     depth::{Depth, untracked},
-    dispatch::{self, IDLE, STATE, UNRESOLVED, complain},
+    dispatch::{self, IDLE, Place, STATE, UNRESOLVED, complain},
     hook, wrapper,
 };
 
@@ -68,14 +68,12 @@ fn first_start() {
             return;
         }
     };
+    dispatch::report_our_panics();
     for startup in startups {
         // SAFETY: only `on_startup` stores here, and only functions of this type.
         let startup = unsafe { std::mem::transmute::<*mut c_void, fn(&'static Abi)>(startup) };
-        let outcome = std::panic::catch_unwind(|| startup(abi));
-        if let Err(payload) = outcome {
-            std::mem::forget(payload);
-            dispatch::stop();
-            complain("internal error at start; nothing is measured, the application continues");
+        if !dispatch::guarded(Place::Startup, || startup(abi)) {
+            return;
         }
     }
     dispatch::started();

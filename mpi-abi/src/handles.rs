@@ -3,7 +3,8 @@
 //! A handle is a pointer in two families and a 32-bit integer in the third. In registers both are
 //! one machine word; the upper half of an MPICH handle is undefined there and cleared on entry
 //! ([`Handle::from_word`]). In memory they differ in width, so arrays and output parameters are
-//! read and written through [`HandlePtr`], which asks the ABI.
+//! read and written through [`HandlePtr`], which asks the ABI. One type is a pointer in all
+//! families: [`File`], because MPICH took its file operations from elsewhere.
 
 use std::{
     ffi::c_void,
@@ -12,17 +13,11 @@ use std::{
     sync::atomic::{AtomicU8, Ordering},
 };
 
-/// Bytes of a handle in memory: 8, or 4 in the MPICH family. Set once, when the ABI is known.
+/// Bytes of a handle (but of a file's) in memory: 8, or 4 in the MPICH family. Set once, when the ABI is known.
 static WIDTH: AtomicU8 = AtomicU8::new(8);
 
 pub(crate) fn set_width(bytes: u8) {
     WIDTH.store(bytes, Ordering::Relaxed);
-}
-
-/// Bytes of one handle in an array of handles: 4 or 8.
-#[inline]
-pub(crate) fn width() -> usize {
-    usize::from(WIDTH.load(Ordering::Relaxed))
 }
 
 /// A value of one of MPI's opaque handle types.
@@ -35,15 +30,17 @@ pub trait Handle: Copy + Eq + fmt::Debug {
 
     /// The machine word to pass to MPI.
     fn word(self) -> usize;
-}
 
-#[inline]
-fn clean(word: usize) -> usize {
-    if width() == 4 { word & 0xffff_ffff } else { word }
+    /// Bytes of one handle in memory: 4 or 8.
+    #[inline]
+    #[must_use]
+    fn width() -> usize {
+        usize::from(WIDTH.load(Ordering::Relaxed))
+    }
 }
 
 macro_rules! handles {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $($width:literal)?;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(transparent)]
@@ -52,13 +49,20 @@ macro_rules! handles {
         impl Handle for $name {
             #[inline]
             fn from_word(word: usize) -> Self {
-                Self(clean(word))
+                Self(if Self::width() == 4 { word & 0xffff_ffff } else { word })
             }
 
             #[inline]
             fn word(self) -> usize {
                 self.0
             }
+
+            $(
+                #[inline]
+                fn width() -> usize {
+                    $width
+                }
+            )?
         }
 
         impl fmt::Debug for $name {
@@ -85,7 +89,7 @@ handles! {
     /// A window (`MPI_Win`).
     Win;
     /// A file (`MPI_File`).
-    File;
+    File 8;
     /// An error handler (`MPI_Errhandler`).
     Errhandler;
     /// A matched message (`MPI_Message`).
@@ -166,7 +170,7 @@ impl<H: Handle> HandlePtr<H> {
     #[inline]
     #[must_use]
     pub unsafe fn get(self, index: usize) -> H {
-        if width() == 4 {
+        if H::width() == 4 {
             // SAFETY: handles are 4 bytes wide here, and the caller promises `index + 1` of them.
             H::from_word(unsafe { self.address.cast::<u32>().add(index).read_unaligned() } as usize)
         } else {
@@ -182,7 +186,7 @@ impl<H: Handle> HandlePtr<H> {
     /// this process, which nobody else uses meanwhile.
     #[inline]
     pub unsafe fn set(self, index: usize, handle: H) {
-        if width() == 4 {
+        if H::width() == 4 {
             // The cut is meant: in this family a handle has 32 bits.
             let word = handle.word() as u32;
             // SAFETY: handles are 4 bytes wide here, and the caller promises `index + 1` of them.
@@ -201,6 +205,6 @@ impl<H: Handle> HandlePtr<H> {
     #[must_use]
     pub unsafe fn at(self, index: usize) -> Self {
         // SAFETY: within the array, or one past its end, as the caller promises.
-        Self::new(unsafe { self.address.byte_add(index * width()) })
+        Self::new(unsafe { self.address.byte_add(index * H::width()) })
     }
 }

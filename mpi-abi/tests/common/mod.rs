@@ -61,13 +61,13 @@ impl Mpi {
     /// `environment` is set for the ranks only.
     pub(crate) fn command(self, ranks: usize, program: &Path, environment: &[(&str, &str)]) -> Command {
         // `env` sets it behind the launcher: LD_PRELOAD is not meant for that.
-        let mut command = if ranks == 1 {
-            Command::new("env")
-        } else {
-            let mut command = Command::new(self.launcher[0]);
-            command.args(&self.launcher[1..]).arg(ranks.to_string()).arg("env");
-            command
-        };
+        // A program that hangs is a failure, not a reason to wait for ever.
+        let mut command = Command::new("timeout");
+        command.arg("120");
+        if ranks > 1 {
+            command.args(self.launcher).arg(ranks.to_string());
+        }
+        command.arg("env");
         command.args(environment.iter().map(|(key, value)| format!("{key}={value}")));
         command.arg(program);
         command.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
@@ -78,7 +78,19 @@ impl Mpi {
 
     /// Runs a program and gives what came of it.
     pub(crate) fn run(self, ranks: usize, program: &Path, environment: &[(&str, &str)]) -> Outcome {
+        self.run_with(ranks, program, environment, &[])
+    }
+
+    /// As `run`, with arguments for the program.
+    pub(crate) fn run_with(
+        self,
+        ranks: usize,
+        program: &Path,
+        environment: &[(&str, &str)],
+        arguments: &[&str],
+    ) -> Outcome {
         let mut command = self.command(ranks, program, environment);
+        command.args(arguments);
         let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         Outcome::new(self.name, output)
     }
