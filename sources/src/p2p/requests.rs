@@ -47,26 +47,82 @@ pub(super) enum Active {
     Send { comm: CommIndex, request: u64, bytes: u64 },
 }
 
-/// The table.
-#[derive(Debug, Default)]
-pub(super) struct Requests(HashMap<usize, Tracked, FxBuildHasher>);
+/// Slots of the direct table: a power of two.
+const SLOTS: usize = 512;
+
+/// The table: a direct-mapped part for what is open now, and a hash map for what collides there.
+#[derive(Debug)]
+pub(super) struct Requests {
+    direct: Box<[(usize, Tracked)]>,
+    others: HashMap<usize, Tracked, FxBuildHasher>,
+}
+
+/// No handle of any MPI.
+const VACANT: usize = usize::MAX;
+
+impl Default for Requests {
+    fn default() -> Self {
+        let vacant = (VACANT, Tracked::Duplicate { context: 0, new: 0 });
+        Requests { direct: vec![vacant; SLOTS].into(), others: HashMap::default() }
+    }
+}
+
+/// Handles are addresses of objects of some hundred bytes, or small numbers.
+#[inline]
+fn slot(handle: usize) -> usize {
+    (handle.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55) & (SLOTS - 1)
+}
 
 impl Requests {
     /// Remembers a request.
     #[inline]
     pub(super) fn insert(&mut self, handle: usize, tracked: Tracked) {
-        self.0.insert(handle, tracked);
+        let place = &mut self.direct[slot(handle)];
+        if place.0 == VACANT || place.0 == handle {
+            *place = (handle, tracked);
+        } else {
+            self.others.insert(handle, tracked);
+        }
     }
 
     /// What is known of a request.
     #[inline]
     pub(super) fn get(&self, handle: usize) -> Option<Tracked> {
-        self.0.get(&handle).copied()
+        let place = &self.direct[slot(handle)];
+        if place.0 == handle {
+            return Some(place.1);
+        }
+        if self.others.is_empty() { None } else { self.others.get(&handle).copied() }
     }
 
     /// Forgets a request.
     #[inline]
     pub(super) fn remove(&mut self, handle: usize) -> Option<Tracked> {
-        self.0.remove(&handle)
+        let place = &mut self.direct[slot(handle)];
+        if place.0 == handle {
+            place.0 = VACANT;
+            return Some(place.1);
+        }
+        self.others.remove(&handle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_collides_is_kept_too() {
+        let mut requests = Requests::default();
+        let handles: Vec<usize> = (0..2000).map(|i| 0x7f00_0000_1000 + i * 416).collect();
+        let tracked = |handle| Tracked::Duplicate { context: handle as u64, new: 0 };
+        handles.iter().for_each(|&handle| requests.insert(handle, tracked(handle)));
+        // A handle that left the direct table may come back there while its slot is another's.
+        for &handle in &handles {
+            let Some(Tracked::Duplicate { context, .. }) = requests.get(handle) else { panic!("{handle} is lost") };
+            assert_eq!(context, handle as u64);
+            assert!(requests.remove(handle).is_some());
+            assert!(requests.get(handle).is_none());
+        }
     }
 }

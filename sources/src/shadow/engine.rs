@@ -81,8 +81,6 @@ const AT_POST: u16 = mask(&[
     Event::TransferEnd,
     Event::RequestComplete,
 ]);
-/// Events that need the duration of a search for a posted receive.
-const AT_ARRIVAL: u16 = mask(&[Event::SearchPostedBegin, Event::SearchPostedEnd]);
 
 const fn mask(events: &[Event]) -> u16 {
     let (mut bits, mut index) = (0, 0);
@@ -108,6 +106,8 @@ pub struct Engine {
     last: Ticks,
     order: u64,
     identities: u64,
+    /// What a search costs that is settled at its first entry, in ticks.
+    floor: u64,
 }
 
 impl Default for Engine {
@@ -130,7 +130,14 @@ impl Engine {
             last: Ticks(0),
             order: 0,
             identities: 0,
+            floor: 0,
         }
+    }
+
+    /// Sets what a search costs, in ticks, that looks at one entry or none. Such a search is not
+    /// timed, because reading the clock twice takes several times as long; it is charged this.
+    pub fn set_floor(&mut self, ticks: u64) {
+        self.floor = ticks;
     }
 
     /// The truth check's counts so far.
@@ -201,8 +208,8 @@ impl Engine {
         sink.emit(Event::RequestActivate, comm, begin, false, Request { request });
         let queued = SearchedFor { request, source, tag };
         sink.emit(Event::SearchUnexpectedBegin, comm, begin, false, queued);
-        let found = self.search_unexpected(comm, source, tag);
-        let end = if timed { self.advance(sink.now()) } else { self.last };
+        let (found, took) = self.search_unexpected(sink, comm, source, tag);
+        let end = if timed { self.advance(begin.plus(took)) } else { self.last };
         self.order += 1;
         let receive = Receive { request, order: self.order, comm, source, tag, state: State::Posted };
         let index = self.receives.insert(receive);
@@ -223,8 +230,8 @@ impl Engine {
         let begin = self.advance(sink.now());
         let searched = SearchedFor { request, source, tag };
         sink.emit(Event::SearchUnexpectedBegin, comm, begin, false, searched);
-        let found = self.search_unexpected(comm, source, tag);
-        let end = self.advance(sink.now());
+        let (found, took) = self.search_unexpected(sink, comm, source, tag);
+        let end = self.advance(begin.plus(took));
         sink.emit(Event::SearchUnexpectedEnd, comm, end, false, searched);
         Probed(found.and_then(|place| self.messages.get(place)).map(|message| message.envelope))
     }
@@ -251,10 +258,8 @@ impl Engine {
         sink.emit(Event::MessageArrived, comm, begin, false, Arrived { context, source, tag, sequence });
         let searched = Searched { source, tag, sequence };
         sink.emit(Event::SearchPostedBegin, comm, begin, false, searched);
-        let timed = sink.wants_any(AT_ARRIVAL);
-        let before = if timed { sink.now() } else { Ticks(0) };
-        let found = self.search_posted(comm, source, tag);
-        let end = if timed { self.advance(begin.plus(sink.now().since(before))) } else { begin };
+        let (found, took) = self.search_posted(sink, comm, source, tag);
+        let end = self.advance(begin.plus(took));
         match found {
             Some(receive) => {
                 self.take_receive(sink, receive, end, false);
@@ -409,34 +414,70 @@ impl Engine {
         self.truth
     }
 
-    // Searches. These are what ob1's time goes into.
+    // Searches. These are what ob1's time goes into. Each gives what it found and how many ticks it
+    // took; the clock is read only from the second entry on.
 
-    fn search_unexpected(&mut self, comm: CommIndex, source: i32, tag: i32) -> Option<u32> {
-        let comm = &mut self.comms[comm.0 as usize];
-        if source != ANY_SOURCE {
-            let list = comm.peers.get(source)?.unexpected;
-            return first_with_tag(&self.messages, list, tag);
-        }
+    #[inline]
+    fn search_unexpected(&mut self, sink: &impl Sink, comm: CommIndex, source: i32, tag: i32) -> (Option<u32>, u64) {
         if self.messages.len() == 0 {
-            return None;
+            return (None, self.floor);
         }
-        let messages = &self.messages;
+        let known = &mut self.comms[comm.0 as usize];
+        if source == ANY_SOURCE {
+            return self.search_all_senders(sink, comm, tag);
+        }
+        let list = known.peers.get(source).map_or(List::EMPTY, |peer| peer.unexpected);
+        let Some(first) = list.first() else { return (None, self.floor) };
+        if has_tag(&self.messages, first, tag) {
+            return (Some(first), self.floor);
+        }
+        let begin = sink.now();
+        let mut place = self.messages.next(first);
+        while let Some(index) = place {
+            if has_tag(&self.messages, index, tag) {
+                break;
+            }
+            place = self.messages.next(index);
+        }
+        (place, self.floor + sink.now().since(begin))
+    }
+
+    #[inline(never)]
+    fn search_all_senders(&mut self, sink: &impl Sink, comm: CommIndex, tag: i32) -> (Option<u32>, u64) {
+        let begin = sink.now();
+        let (comm, messages) = (&mut self.comms[comm.0 as usize], &self.messages);
         let found = comm
             .peers
             .in_turn_after(comm.last_probed)
             .find_map(|(rank, peer)| Some((rank, first_with_tag(messages, peer.unexpected, tag)?)));
-        let (rank, place) = found?;
-        comm.last_probed = rank;
-        Some(place)
+        if let Some((rank, _)) = found {
+            comm.last_probed = rank;
+        }
+        (found.map(|(_, place)| place), sink.now().since(begin))
     }
 
-    fn search_posted(&mut self, comm: CommIndex, source: i32, tag: i32) -> Option<ReceiveIndex> {
-        let comm = &self.comms[comm.0 as usize];
-        let mut specific = comm.peers.get(source).and_then(|peer| peer.posted.first());
-        let mut wild = comm.wild.first();
+    #[inline]
+    fn search_posted(&mut self, sink: &impl Sink, comm: CommIndex, source: i32, tag: i32) -> (Option<ReceiveIndex>, u64) {
+        let known = &self.comms[comm.0 as usize];
+        let specific = known.peers.get(source).and_then(|peer| peer.posted.first());
+        let wild = known.wild.first();
+        let first = match (specific, wild) {
+            (None, None) => return (None, self.floor),
+            (Some(only), None) | (None, Some(only)) => only,
+            (Some(a), Some(b)) => if self.order_of(a) < self.order_of(b) { a } else { b },
+        };
+        if self.receives.get(first).is_some_and(|receive| receive.accepts_tag(tag)) {
+            return (Some(ReceiveIndex(first)), self.floor);
+        }
+        let begin = sink.now();
+        let found = self.search_posted_from(specific, wild, tag);
+        (found, self.floor + sink.now().since(begin))
+    }
+
+    /// Goes through both lists in the order of posting.
+    fn search_posted_from(&self, mut specific: Option<u32>, mut wild: Option<u32>, tag: i32) -> Option<ReceiveIndex> {
         loop {
-            // Of the two lists' heads, look at the one that was posted first.
-            let order = |index: Option<u32>| index.and_then(|i| self.receives.get(i)).map_or(u64::MAX, |r| r.order);
+            let order = |index: Option<u32>| index.map_or(u64::MAX, |index| self.order_of(index));
             let first = if order(specific) <= order(wild) { &mut specific } else { &mut wild };
             let index = (*first)?;
             if self.receives.get(index)?.accepts_tag(tag) {
@@ -444,6 +485,11 @@ impl Engine {
             }
             *first = self.receives.next(index);
         }
+    }
+
+    #[inline]
+    fn order_of(&self, index: u32) -> u64 {
+        self.receives.get(index).map_or(u64::MAX, |receive| receive.order)
     }
 
     // What changes the queues, each with its event.
@@ -597,7 +643,7 @@ impl Engine {
     /// A message that was matched wrongly looks for its receive again, else it is unexpected, in
     /// the order of its sending.
     fn reinstate(&mut self, sink: &mut impl Sink, comm: CommIndex, envelope: Envelope, now: Ticks) {
-        if let Some(receive) = self.search_posted(comm, envelope.source, envelope.tag) {
+        if let (Some(receive), _) = self.search_posted(sink, comm, envelope.source, envelope.tag) {
             self.take_receive(sink, receive, now, false);
             return self.matched(sink, receive, envelope, now, false);
         }
@@ -723,10 +769,15 @@ fn posted_list(comms: &mut [Comm], comm: CommIndex, source: i32) -> &mut List {
 }
 
 #[inline]
+fn has_tag(messages: &Slab<Message>, index: u32, tag: i32) -> bool {
+    tag == super::ANY_TAG || messages.get(index).is_some_and(|message| message.envelope.tag == tag)
+}
+
+#[inline]
 fn first_with_tag(messages: &Slab<Message>, list: List, tag: i32) -> Option<u32> {
     let mut place = list.first();
     while let Some(index) = place {
-        if tag == super::ANY_TAG || messages.get(index)?.envelope.tag == tag {
+        if has_tag(messages, index, tag) {
             return Some(index);
         }
         place = messages.next(index);
