@@ -176,30 +176,31 @@ pub(crate) use wrappers;
 /// convention lets C++ exceptions and thread cancellation pass through from MPI's callbacks.
 macro_rules! wrapper {
     ($how:ident $symbol:ident = $id:ident: $args:ident($($p:ident: $c:ty),*)) => {
-        #[unsafe(no_mangle)]
-        unsafe extern "C-unwind" fn $symbol($($p: $c),*) -> c_int {
+        const _: () = {
             use std::sync::atomic::Ordering::Relaxed;
+            use $crate::dispatch::{self, ACTIVE, STATE, UNRESOLVED};
+            use $crate::wrapper::NEXT;
             type Signature = unsafe extern "C-unwind" fn($($c),*) -> c_int;
 
             /// The real function.
             #[inline(always)]
             fn next() -> Signature {
-                let address = $crate::wrapper::NEXT[FunctionId::$id as usize].load(Relaxed);
+                let address = NEXT[FunctionId::$id as usize].load(Relaxed);
                 // SAFETY: called after resolution only, when the slot holds the next function of
                 // this name, which has this signature, or one that never returns.
                 unsafe { std::mem::transmute::<*mut c_void, Signature>(address) }
             }
 
+            /// The way of a call when there is more to do than to jump.
             #[cold]
             #[inline(never)]
             unsafe extern "C-unwind" fn attended($($p: $c),*) -> c_int {
-                use $crate::{dispatch::{self, ACTIVE, STATE, UNRESOLVED}, depth::Depth};
-
                 $crate::wrapper::start!($how);
                 if STATE.load(Relaxed) == UNRESOLVED {
                     $crate::lifecycle::resolve();
                 }
-                let depth = if STATE.load(Relaxed) == ACTIVE { Depth::enter_from_top() } else { None };
+                let active = STATE.load(Relaxed) == ACTIVE;
+                let depth = if active { $crate::depth::Depth::enter_from_top() } else { None };
                 let Some(_depth) = depth else {
                     // SAFETY: the arguments are those of our caller, unchanged.
                     return unsafe { next()($($p),*) };
@@ -213,12 +214,52 @@ macro_rules! wrapper {
                 // SAFETY: the arguments are those of our caller, except where hooks changed them,
                 // who answer for what they put there.
                 let code = unsafe { next()($($crate::wrapper::Argument::<$c>::pass(arguments.$p)),*) };
-                let _ = &arguments;
                 dispatch::leave(entered, FunctionId::$id, &mut Call::$args(&mut arguments), code);
                 code
             }
 
-            if $crate::wrapper::direct!($how) {
+            $crate::wrapper::symbol!($how $symbol = $id($($p: $c),*));
+        };
+    };
+}
+pub(crate) use wrapper;
+
+/// The symbol itself: decides between the jump and the attended way.
+macro_rules! symbol {
+    // Functions that start measurement always have more to do.
+    (start $symbol:ident = $id:ident($($p:ident: $c:ty),*)) => {
+        #[unsafe(no_mangle)]
+        unsafe extern "C-unwind" fn $symbol($($p: $c),*) -> c_int {
+            // SAFETY: the arguments are those of our caller, unchanged.
+            unsafe { attended($($p),*) }
+        }
+    };
+    // By hand where we can: compilers copy the arguments that lie on the stack (from the seventh
+    // on, which the receives have) instead of jumping.
+    (plain $symbol:ident = $id:ident($($p:ident: $c:ty),*)) => {
+        #[cfg(target_arch = "x86_64")]
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C-unwind" fn $symbol($($p: $c),*) -> c_int {
+            // Touches no register and no stack, so what it jumps to finds a call as it came.
+            // Reading a byte is an atomic relaxed load, and so is reading an aligned address. Only
+            // after resolution is the state IDLE, and the address there is set before the state.
+            std::arch::naked_asm!(
+                "cmp byte ptr [rip + {state}], {idle}",
+                "jne {attended}",
+                "jmp qword ptr [rip + {next} + {offset}]",
+                state = sym STATE,
+                idle = const $crate::dispatch::IDLE,
+                attended = sym attended,
+                next = sym NEXT,
+                offset = const FunctionId::$id as usize * size_of::<*mut c_void>(),
+            )
+        }
+
+        #[cfg(not(target_arch = "x86_64"))]
+        #[unsafe(no_mangle)]
+        unsafe extern "C-unwind" fn $symbol($($p: $c),*) -> c_int {
+            if STATE.load(Relaxed) == $crate::dispatch::IDLE {
                 // SAFETY: the arguments are those of our caller, unchanged.
                 unsafe { next()($($p),*) }
             } else {
@@ -228,18 +269,7 @@ macro_rules! wrapper {
         }
     };
 }
-pub(crate) use wrapper;
-
-/// Whether a wrapper may jump: functions that start measurement must look first.
-macro_rules! direct {
-    (plain) => {
-        $crate::dispatch::STATE.load(Relaxed) == $crate::dispatch::IDLE
-    };
-    (start) => {
-        false
-    };
-}
-pub(crate) use direct;
+pub(crate) use symbol;
 
 /// What a function that starts measurement does first.
 macro_rules! start {
