@@ -2,9 +2,13 @@
 
 use std::process::ExitCode;
 
-use comfy_table::{ContentArrangement, Table, presets};
+use anyhow::anyhow;
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
+use mpit_events::{Clock, Core, EventType};
+use mpit_sources::shadow::Ob1Events;
 
 use super::output::to_stdout;
+use crate::trace::events::bind_name;
 
 /// Lists the event types that can be logged, with their elements
 ///
@@ -40,21 +44,49 @@ pub fn table(rows: &[Row], width: u16) -> String {
     for row in rows {
         table.add_row([&row.name, &row.bind, &row.source, &row.elements.join(", "), &row.description]);
     }
+    // A name that is broken in two cannot be copied.
+    for column in table.column_iter_mut().take(3) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
+    }
     table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// The event types that this library offers.
-fn offered() -> Vec<Row> {
-    Vec::new()
+/// The event types that this library offers on every MPI.
+///
+/// # Errors
+/// The events core cannot hold them.
+fn offered() -> Result<Vec<Row>, mpit_events::Error> {
+    let core = Core::new();
+    Ob1Events::register(&core, "")?;
+    let row = |event_type: &EventType| Row {
+        name: event_type.name.clone(),
+        description: event_type.description.clone(),
+        elements: event_type.elements.iter().map(|element| element.name.to_string()).collect(),
+        bind: bind_name(event_type.bind).to_owned(),
+        source: "shadow".to_owned(),
+    };
+    Ok(core.event_types().map(|(_, event_type)| row(event_type)).collect())
 }
 
-/// Prints the table.
+/// Prints the table, and what raises the events.
 ///
 /// # Errors
 /// Those of standard output.
 pub fn run(_: &Args) -> anyhow::Result<ExitCode> {
-    let text = table(&offered(), 100);
-    to_stdout(|out| out.write_all(text.as_bytes()))?;
+    let rows = offered().map_err(|error| anyhow!("cannot list the event types: {error:?}"))?;
+    let clock = match Clock::best() {
+        Clock::Tsc => "the processor's time stamp counter",
+        Clock::Monotonic => "CLOCK_MONOTONIC",
+    };
+    to_stdout(|out| {
+        out.write_all(table(&rows, 100).as_bytes())?;
+        writeln!(out)?;
+        writeln!(
+            out,
+            "backend: shadow (a twin of the message queues; on every MPI, whatever that offers itself)"
+        )?;
+        writeln!(out, "sources: one for each thread that raises events, in the order of time; clock: {clock}")
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -63,16 +95,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn all_queue_events_are_offered() {
+        let rows = offered().unwrap();
+        assert_eq!(rows.len(), 16);
+        assert!(rows.iter().all(|row| row.name.starts_with("pml_ob1_") && row.bind == "MPI_COMM"));
+        let arrived = rows.iter().find(|row| row.name == "pml_ob1_message_arrived").unwrap();
+        assert_eq!(arrived.elements, ["context id", "source", "tag", "sequence number"]);
+    }
+
+    #[test]
     fn the_table_has_everything_and_keeps_its_width() {
         let row = Row {
-            name: "pml_ob1_message_arrived".into(),
+            name: "pml_ob1_search_unexpected_begin".into(),
             description: "A message arrived at this process and was not yet matched with any receive".into(),
             elements: ["context id", "source", "tag", "sequence number"].map(str::to_owned).to_vec(),
             bind: "MPI_COMM".into(),
             source: "shadow".into(),
         };
         let text = table(&[row], 100);
-        for word in ["pml_ob1_message_arrived", "MPI_COMM", "shadow", "sequence", "matched"] {
+        for word in ["pml_ob1_search_unexpected_begin", "MPI_COMM", "shadow", "sequence", "matched"] {
             assert!(text.contains(word), "{text}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");

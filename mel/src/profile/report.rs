@@ -42,8 +42,9 @@ fn headline(profile: &Profile, shown: usize) -> String {
         many => format!("{many} ranks"),
     };
     let mut parts = vec![ranks, duration(profile.duration_s)];
-    if !profile.mpi.is_empty() {
-        parts.push(profile.mpi.clone());
+    // Libraries tell a lot about themselves; name and version come first.
+    if let Some(mpi) = profile.mpi.split([',', '\n']).map(str::trim).find(|part| !part.is_empty()) {
+        parts.push(mpi.split_whitespace().collect::<Vec<_>>().join(" "));
     }
     if !profile.backend.is_empty() {
         parts.push(format!("events: {}", profile.backend));
@@ -63,7 +64,7 @@ mod tests {
             ..RankProfile::default()
         });
         Profile {
-            mpi: "Open MPI 4.1.4".into(),
+            mpi: "Open MPI 4.1.4, package: Debian\nmore".into(),
             backend: "shadow".into(),
             duration_s: 2.0,
             ranks: ranks.collect(),

@@ -23,48 +23,51 @@ pub struct Quantity {
     pub name: &'static str,
     /// How it is told.
     pub unit: Unit,
-    /// The number of a rank; none if the rank has nothing to count (no message, no search).
+    /// The number of a rank; none where there is none, as the mean of nothing.
     pub of: fn(&RankProfile) -> Option<f64>,
 }
 
+/// `of some`: ranks without any message or search have no such number.
 macro_rules! quantities {
-    ($($group:literal $stats:ident . $count:ident : [$($name:literal $field:ident $unit:ident),* $(,)?]),* $(,)?) => {
+    ($($group:literal $stats:ident . $count:ident : [$($name:literal $field:ident $unit:ident of $who:ident),* $(,)?]),* $(,)?) => {
         &[$($(Quantity {
             group: $group,
             name: $name,
             unit: Unit::$unit,
-            of: |rank| (rank.$stats.$count > 0).then_some(rank.$stats.$field as f64),
+            of: |rank| quantities!(@$who rank.$stats.$count > 0).then_some(rank.$stats.$field as f64),
         }),*),*]
     };
+    (@all $some:expr) => { true };
+    (@some $some:expr) => { $some };
 }
 
-/// All quantities of the table, in its order.
+/// All quantities of the table, in its order. The first of a group is its count.
 pub const QUANTITIES: &[Quantity] = quantities![
     "posted queue" posted.messages: [
-        "receives" messages Count,
-        "max length" max_length Count,
-        "time populated" populated_s Seconds,
-        "mean lifetime" mean_s Seconds,
-        "longest lifetime" max_s Seconds,
+        "receives" messages Count of all,
+        "max length" max_length Count of all,
+        "time populated" populated_s Seconds of all,
+        "mean lifetime" mean_s Seconds of some,
+        "longest lifetime" max_s Seconds of some,
     ],
     "unexpected queue" unexpected.messages: [
-        "messages" messages Count,
-        "max length" max_length Count,
-        "time populated" populated_s Seconds,
-        "mean lifetime" mean_s Seconds,
-        "longest lifetime" max_s Seconds,
+        "messages" messages Count of all,
+        "max length" max_length Count of all,
+        "time populated" populated_s Seconds of all,
+        "mean lifetime" mean_s Seconds of some,
+        "longest lifetime" max_s Seconds of some,
     ],
     "posted queue searches" posted_search.searches: [
-        "searches" searches Count,
-        "total time" total_s Seconds,
-        "mean time" mean_s Seconds,
-        "longest" max_s Seconds,
+        "searches" searches Count of all,
+        "total time" total_s Seconds of all,
+        "mean time" mean_s Seconds of some,
+        "longest" max_s Seconds of some,
     ],
     "unexpected queue searches" unexpected_search.searches: [
-        "searches" searches Count,
-        "total time" total_s Seconds,
-        "mean time" mean_s Seconds,
-        "longest" max_s Seconds,
+        "searches" searches Count of all,
+        "total time" total_s Seconds of all,
+        "mean time" mean_s Seconds of some,
+        "longest" max_s Seconds of some,
     ],
 ];
 
@@ -108,12 +111,18 @@ pub fn table(ranks: &[RankProfile]) -> String {
     table.load_preset(presets::NOTHING);
     let alone = ranks.len() == 1;
     table.set_header(if alone { vec!["", "rank"] } else { vec!["", "min", "rank", "median", "max", "rank"] });
-    let mut group = "";
+    let (mut group, mut empty) = ("", false);
     for quantity in QUANTITIES {
         let Some(spread) = spread(ranks, quantity.of) else { continue };
         if quantity.group != group {
             group = quantity.group;
-            table.add_row([group]);
+            empty = spread.max.0 == 0.0;
+            if !empty {
+                table.add_row([group]);
+            }
+        }
+        if empty {
+            continue;
         }
         let tell = |number| value(number, quantity.unit);
         let mut row = vec![format!("  {}", quantity.name)];
@@ -152,10 +161,10 @@ mod tests {
     }
 
     #[test]
-    fn the_spread_leaves_out_who_has_nothing() {
+    fn who_has_nothing_counts_as_nothing_but_has_no_lifetimes() {
         let ranks = [rank(0, 3, 0.5), rank(1, 0, 0.0), rank(2, 5, 0.25), rank(3, 5, 0.25)];
         let messages = spread(&ranks, QUANTITIES[0].of).unwrap();
-        assert_eq!(messages, Spread { min: (3.0, 0), median: 5.0, max: (5.0, 2) });
+        assert_eq!(messages, Spread { min: (0.0, 1), median: 4.0, max: (5.0, 2) });
         let longest = spread(&ranks[..3], QUANTITIES[4].of).unwrap();
         assert_eq!(longest, Spread { min: (0.25, 2), median: 0.375, max: (0.5, 0) });
         assert_eq!(spread(&[], QUANTITIES[0].of), None);
