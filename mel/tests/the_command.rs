@@ -1,0 +1,109 @@
+//! The command `mel` as a user sees it: exit codes, standard output, one line per error.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn mel(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mel"));
+    command.args(arguments);
+    let inherited = ["MEL_EVENTS", "MEL_PROFILE", "MEL_TRACE", "MEL_OUTPUT", "MEL_LIBRARY", "LD_PRELOAD"];
+    inherited.iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    command
+}
+
+fn output(command: &mut Command) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (status.code(), text(stdout), text(stderr))
+}
+
+#[test]
+fn the_program_keeps_its_output_and_exit_code() {
+    let (code, out, err) = output(&mut mel(&["run", "sh", "-c", "echo out; echo err >&2; exit 5"]));
+    assert_eq!((code, out.as_str(), err.as_str()), (Some(5), "out\n", "err\n"));
+    let (code, ..) = output(&mut mel(&["run", "--", "sh", "-c", "kill -9 $$"]));
+    assert_eq!(code, None, "it died of a signal");
+}
+
+#[test]
+fn the_program_finds_what_was_asked_for_in_its_environment() {
+    let script =
+        "echo $MEL_PROGRAM,$MEL_EVENTS,$MEL_PROFILE,$MEL_TRACE,$MEL_OUTPUT,$MEL_FORCE; echo $LD_PRELOAD";
+    let (_, out, _) = output(&mut mel(&["run", "/bin/sh", "-c", script]));
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines[0], "sh,,queues,,,");
+    assert!(Path::new(lines[1]).is_file() && lines[1].ends_with("/libmel.so"), "{out}");
+    let (_, out, _) =
+        output(&mut mel(&["run", "-e", "a,b", "--trace", "-o", "d", "--force", "sh", "-c", script]));
+    assert_eq!(out.lines().next(), Some("sh,a,b,none,1,d,1"));
+}
+
+#[test]
+fn a_program_that_is_not_there_gives_127_and_one_line() {
+    let (code, out, err) = output(&mut mel(&["run", "./no-such-program"]));
+    assert_eq!((code, out.as_str()), (Some(127), ""));
+    assert_eq!(err, "mel: cannot find the program ./no-such-program; check its path\n");
+    let (code, _, err) = output(&mut mel(&["run", "/etc/passwd"]));
+    assert_eq!(code, Some(126));
+    assert!(err.starts_with("mel: cannot execute /etc/passwd: ") && err.lines().count() == 1, "{err}");
+}
+
+#[test]
+fn a_static_program_runs_and_the_first_rank_says_why_nothing_is_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let (source, program) = (directory.path().join("a.c"), directory.path().join("a"));
+    std::fs::write(&source, "int main(void) { return 3; }\n").unwrap();
+    let built = Command::new("cc").arg("-static").arg(&source).arg("-o").arg(&program).status().unwrap();
+    assert!(built.success());
+    let program = program.to_str().unwrap();
+    let (code, _, err) = output(&mut mel(&["run", program]));
+    assert_eq!(code, Some(3));
+    assert!(err.contains("is linked statically") && err.lines().count() == 1, "{err}");
+    let (code, _, err) = output(mel(&["run", program]).env("OMPI_COMM_WORLD_RANK", "1"));
+    assert_eq!((code, err.as_str()), (Some(3), ""));
+}
+
+#[test]
+fn each_error_is_one_line_with_a_remedy() {
+    let directory = tempfile::tempdir().unwrap();
+    let empty = directory.path().to_str().unwrap();
+    for (arguments, remedy) in [
+        (vec!["report", empty], "mel run --profile queues"),
+        (vec!["convert", empty], "mel run --trace"),
+        (vec!["convert", "--otf2", empty], "mel run --trace"),
+        (vec!["report", "/no/such/run"], "/no/such/run"),
+    ] {
+        let (code, out, err) = output(&mut mel(&arguments));
+        assert_eq!((code, out.as_str()), (Some(1), ""), "{arguments:?}");
+        assert!(err.starts_with("mel: ") && err.contains(remedy) && err.lines().count() == 1, "{err}");
+    }
+    let (code, _, err) = output(mel(&["run", "true"]).env("MEL_LIBRARY", "/no/libmel.so"));
+    assert_eq!(code, Some(1));
+    assert!(err.contains("MEL_LIBRARY") && err.lines().count() == 1, "{err}");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let mut process = mel(&["events"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(process.stdout.take());
+    let output = process.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn a_full_disk_behind_standard_output_is_one() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output =
+        mel(&["events"]).stdout(full).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("mel: cannot write to standard output: "));
+}
+
+#[test]
+fn the_version_is_told() {
+    let (code, out, _) = output(&mut mel(&["--version"]));
+    assert_eq!((code, out.as_str()), (Some(0), concat!("mel ", env!("CARGO_PKG_VERSION"), "\n")));
+}
