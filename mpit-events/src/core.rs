@@ -24,7 +24,7 @@ const MAX_SOURCES: usize = 4096;
 /// All methods are thread-safe. Those that change something take a short lock and may allocate, so
 /// they are not signal-safe; no callback ever runs under that lock.
 pub struct Core {
-    types: AppendOnly<EventType, MAX_EVENT_TYPES>,
+    types: AppendOnly<Arc<EventType>, MAX_EVENT_TYPES>,
     sources: AppendOnly<Source, MAX_SOURCES>,
     /// A bit for each event type that has a registration.
     active: [AtomicU64; MAX_EVENT_TYPES / 64],
@@ -84,7 +84,7 @@ impl Core {
         if let Ok(known) = self.type_by_name(&event_type.name) {
             return Ok(known);
         }
-        let index = self.types.push(event_type).map_err(|_| Error::OutOfHandles)?;
+        let index = self.types.push(Arc::new(event_type)).map_err(|_| Error::OutOfHandles)?;
         Ok(EventIndex(index as u16))
     }
 
@@ -127,12 +127,12 @@ impl Core {
     /// The description of an event type.
     #[inline]
     pub fn event_type(&self, event: EventIndex) -> Option<&EventType> {
-        self.types.get(event.get())
+        self.types.get(event.get()).map(Arc::as_ref)
     }
 
     /// All event types with their indices, in order.
     pub fn event_types(&self) -> impl Iterator<Item = (EventIndex, &EventType)> {
-        self.types.iter().enumerate().map(|(index, event_type)| (EventIndex(index as u16), event_type))
+        self.types.iter().enumerate().map(|(index, event_type)| (EventIndex(index as u16), event_type.as_ref()))
     }
 
     /// The description of a source.
@@ -338,7 +338,7 @@ impl Core {
     pub fn raise_section(&self, source: SourceIndex, safety: Safety) -> Raise<'_> {
         let section = self.grace.enter(safety < Safety::AsyncSignalSafe);
         let described = self.sources.get(source.get()).expect("a SourceIndex is made by add_source only");
-        Raise::new(self, described, source, safety, section)
+        Raise::new(described, source, safety, section)
     }
 
     // Helpers.
@@ -364,7 +364,10 @@ impl Core {
         let current = unsafe { current.as_ref() };
         let mut registrations = current.map_or_else(Vec::new, |list| list.registrations.clone());
         change(&mut registrations);
-        let list = (!registrations.is_empty()).then(|| Box::new(List { registrations }));
+        let event_type = self.types.get(event.get()).cloned();
+        let list = event_type
+            .filter(|_| !registrations.is_empty())
+            .map(|event_type| Box::new(List { registrations, event_type }));
         object.publish(event, list)
     }
 

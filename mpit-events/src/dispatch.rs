@@ -4,7 +4,6 @@
 use std::marker::PhantomData;
 
 use crate::clock::Ticks;
-use crate::core::Core;
 use crate::event_type::EventIndex;
 use crate::grace::Section;
 use crate::instance::Instance;
@@ -20,7 +19,6 @@ pub const MAX_DEPTH: u8 = 8;
 /// additions, so a producer with several events at hand raises them in one section. Callbacks run
 /// in it, without any lock.
 pub struct Raise<'a> {
-    core: &'a Core,
     source: &'a Source,
     source_index: SourceIndex,
     safety: Safety,
@@ -31,13 +29,12 @@ pub struct Raise<'a> {
 
 impl<'a> Raise<'a> {
     pub(crate) fn new(
-        core: &'a Core,
         source: &'a Source,
         source_index: SourceIndex,
         safety: Safety,
         section: Section<'a>,
     ) -> Self {
-        Raise { core, source, source_index, safety, section, thread: PhantomData }
+        Raise { source, source_index, safety, section, thread: PhantomData }
     }
 
     /// Raises an event that was observed at `observed`.
@@ -56,12 +53,11 @@ impl<'a> Raise<'a> {
         // SAFETY: a list that is replaced lives until every raise section that could have loaded it
         // is over; `self.section` is such a section and outlives this call.
         let list = unsafe { &*list };
-        let Some(event_type) = self.core.event_type(event) else { return };
         if self.section.depth() > MAX_DEPTH {
             return list.registrations.iter().for_each(|registration| registration.drop_events(1));
         }
         let instance = Instance {
-            event_type,
+            event_type: &list.event_type,
             source: self.source,
             event,
             source_index: self.source_index,

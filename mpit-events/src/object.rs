@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::event_type::{EventIndex, MAX_EVENT_TYPES};
+use crate::event_type::{EventIndex, EventType, MAX_EVENT_TYPES};
 use crate::registration::Inner;
 
 /// The kind of MPI object that an event type is bound to (`MPI_T_BIND_*`).
@@ -33,6 +33,8 @@ pub struct Token(pub u64);
 #[derive(Debug)]
 pub(crate) struct List {
     pub(crate) registrations: Vec<Arc<Inner>>,
+    /// Their event type, here so that raising need not look it up.
+    pub(crate) event_type: Arc<EventType>,
 }
 
 /// An object that events happen to. Its producer keeps it for as long as the object lives

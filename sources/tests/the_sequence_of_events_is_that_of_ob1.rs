@@ -85,7 +85,7 @@ fn a_cancelled_receive_leaves_the_queue() {
 #[test]
 fn an_arrival_is_stamped_with_the_time_it_came() {
     let mut notes = Notes::default();
-    let (mut engine, comm) = twin(&mut notes);
+    let (mut engine, _) = twin(&mut notes);
     engine.arrive(&mut notes, Senders::default().envelope(1, 5, 500), Ticks(300));
     assert_eq!(notes.records[0].time, Ticks(500), "sent while the process was inside MPI");
     let mut senders = Senders::default();

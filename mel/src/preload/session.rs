@@ -63,6 +63,7 @@ impl Session {
     pub(super) fn prepare(abi: &'static Abi, config: Config) {
         let core = mpit_events::core();
         let Ok(shadow) = Shadow::new(abi, core) else { return };
+        shadow.set_deferring(true);
         let profiler = config.profile.then(QueueProfiler::default);
         let logged = find_types(core, &config);
         let session = SESSION.get_or_init(|| Session {

@@ -17,19 +17,6 @@ struct Queues {
     unexpected_search: Searches,
 }
 
-/// What each event does to the counts: everything that runs per event is in this table.
-type Count = fn(&mut Queues, &Instance<'_>);
-const COUNTS: [(&str, Count); 8] = [
-    ("pml_ob1_posted_insert", |q, i| q.posted.insert(identity(i), i.ticks().0)),
-    ("pml_ob1_posted_remove", |q, i| q.posted.remove(identity(i), i.ticks().0)),
-    ("pml_ob1_unex_insert", |q, i| q.unexpected.insert(identity(i), i.ticks().0)),
-    ("pml_ob1_unex_remove", |q, i| q.unexpected.remove(identity(i), i.ticks().0)),
-    ("pml_ob1_search_posted_begin", |q, i| q.posted_search.begin(i.source().get(), i.ticks().0)),
-    ("pml_ob1_search_posted_end", |q, i| q.posted_search.end(i.source().get(), i.ticks().0)),
-    ("pml_ob1_search_unexpected_begin", |q, i| q.unexpected_search.begin(i.source().get(), i.ticks().0)),
-    ("pml_ob1_search_unexpected_end", |q, i| q.unexpected_search.end(i.source().get(), i.ticks().0)),
-];
-
 /// The identity of the entry: the events' first element, "request".
 #[inline(always)]
 fn identity(instance: &Instance<'_>) -> u64 {
@@ -46,21 +33,43 @@ impl QueueProfiler {
         self.0.set_threads();
     }
 
-    /// Counts the events of this communicator from now on.
+    /// Counts the events of this communicator from now on: everything that runs per event is here.
     ///
     /// # Errors
     /// Those of the events core; a type that does not exist is left out.
     pub fn listen(&self, core: &Core, communicator: Token) -> Result<(), Error> {
-        for (name, count) in COUNTS {
-            let Ok(event) = core.type_by_name(name) else { continue };
-            let handle = core.alloc(event, Some(communicator))?;
-            let queues = self.0.clone();
-            // At this level a callback serves every context that the queue events are raised in.
-            core.set_callback(handle, Safety::ThreadSafe, move |instance| {
-                queues.with(|queues| count(queues, instance));
-            })?;
-        }
-        Ok(())
+        self.listen_to(core, communicator, "posted_insert", |q, i| q.posted.insert(identity(i), i.ticks().0))?;
+        self.listen_to(core, communicator, "posted_remove", |q, i| q.posted.remove(identity(i), i.ticks().0))?;
+        self.listen_to(core, communicator, "unex_insert", |q, i| q.unexpected.insert(identity(i), i.ticks().0))?;
+        self.listen_to(core, communicator, "unex_remove", |q, i| q.unexpected.remove(identity(i), i.ticks().0))?;
+        self.listen_to(core, communicator, "search_posted_begin", |q, i| {
+            q.posted_search.begin(i.source().get(), i.ticks().0);
+        })?;
+        self.listen_to(core, communicator, "search_posted_end", |q, i| {
+            q.posted_search.end(i.source().get(), i.ticks().0);
+        })?;
+        self.listen_to(core, communicator, "search_unexpected_begin", |q, i| {
+            q.unexpected_search.begin(i.source().get(), i.ticks().0);
+        })?;
+        self.listen_to(core, communicator, "search_unexpected_end", |q, i| {
+            q.unexpected_search.end(i.source().get(), i.ticks().0);
+        })
+    }
+
+    fn listen_to(
+        &self,
+        core: &Core,
+        communicator: Token,
+        name: &str,
+        count: impl Fn(&mut Queues, &Instance<'_>) + Copy + Send + Sync + 'static,
+    ) -> Result<(), Error> {
+        let Ok(event) = core.type_by_name(&format!("pml_ob1_{name}")) else { return Ok(()) };
+        let handle = core.alloc(event, Some(communicator))?;
+        let queues = self.0.clone();
+        // At this level a callback serves every context that the queue events are raised in.
+        core.set_callback(handle, Safety::ThreadSafe, move |instance| {
+            queues.with(|queues| count(queues, instance));
+        })
     }
 
     /// Fills in the numbers so far.

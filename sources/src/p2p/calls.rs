@@ -38,11 +38,11 @@ impl Hook for Calls {
 macro_rules! send {
     ($work:ident, $a:ident, blocking) => {{
         let bytes = $work.bytes($a.count, $a.datatype);
-        ($work.send($a.comm.word(), $a.dest, $a.tag, bytes, true), bytes)
+        (bytes.and_then(|bytes| $work.send($a.comm.word(), $a.dest, $a.tag, bytes, true)), bytes.unwrap_or(0))
     }};
     ($work:ident, $a:ident) => {{
         let bytes = $work.bytes($a.count, $a.datatype);
-        $work.send($a.comm.word(), $a.dest, $a.tag, bytes, false)
+        bytes.and_then(|bytes| $work.send($a.comm.word(), $a.dest, $a.tag, bytes, false))
     }};
 }
 
@@ -60,11 +60,13 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         Call::Issend(a) => nonblocking_send(tracker, frame, |w| send!(w, a)),
         // Receives.
         Call::Irecv(a) => {
+            tracker.settle(frame);
             tracker.work(frame, |work, local| {
                 *local.receive = work.post(a.comm.word(), a.source, a.tag, false);
             });
         }
         Call::Recv(a) => {
+            tracker.settle(frame);
             frame.entered = tracker.now();
             tracker.work(frame, |work, local| {
                 *local.receive = work.post(a.comm.word(), a.source, a.tag, true);
@@ -74,35 +76,39 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
             });
         }
         Call::Sendrecv(a) => {
+            tracker.settle(frame);
             frame.entered = tracker.now();
             tracker.work(frame, |work, local| {
                 *local.receive = work.post(a.comm.word(), a.source, a.recvtag, true);
                 let bytes = work.bytes(a.sendcount, a.sendtype);
-                *local.send = work.send(a.comm.word(), a.dest, a.sendtag, bytes, true);
+                *local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
                 own_status(work, local, &mut a.status);
             });
         }
         Call::Sendrecv_replace(a) => {
+            tracker.settle(frame);
             frame.entered = tracker.now();
             tracker.work(frame, |work, local| {
                 *local.receive = work.post(a.comm.word(), a.source, a.recvtag, true);
                 let bytes = work.bytes(a.count, a.datatype);
-                *local.send = work.send(a.comm.word(), a.dest, a.sendtag, bytes, true);
+                *local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
                 own_status(work, local, &mut a.status);
             });
         }
         Call::Isendrecv(a) => {
+            tracker.settle(frame);
             tracker.work(frame, |work, local| {
                 *local.receive = work.post(a.comm.word(), a.source, a.recvtag, false);
                 let bytes = work.bytes(a.sendcount, a.sendtype);
-                *local.send = work.send(a.comm.word(), a.dest, a.sendtag, bytes, true);
+                *local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
             });
         }
         Call::Isendrecv_replace(a) => {
+            tracker.settle(frame);
             tracker.work(frame, |work, local| {
                 *local.receive = work.post(a.comm.word(), a.source, a.recvtag, false);
                 let bytes = work.bytes(a.count, a.datatype);
-                *local.send = work.send(a.comm.word(), a.dest, a.sendtag, bytes, true);
+                *local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
             });
         }
         // Probes: a search each.
@@ -125,9 +131,11 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         Call::Start(a) => {
             // SAFETY: the application's in-out argument: one handle.
             let handle = unsafe { a.request.read() }.word();
+            tracker.settle(frame);
             tracker.work(frame, |work, _| work.start(handle));
         }
         Call::Startall(a) => {
+            tracker.settle(frame);
             tracker.work(frame, |work, _| {
                 for place in 0..usize::try_from(a.count).unwrap_or(0) {
                     // SAFETY: the application's array of `count` handles.
@@ -152,7 +160,10 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         Call::Testsome(a) => {
             await_requests(tracker, frame, a.array_of_requests, a.incount, &mut a.array_of_statuses);
         }
-        Call::Request_get_status(_) => frame.entered = tracker.now(),
+        Call::Request_get_status(_) => {
+            tracker.settle(frame);
+            frame.entered = tracker.now();
+        }
         Call::Request_free(a) => {
             // SAFETY: the application's in-out argument: one handle.
             frame.handle = unsafe { a.request.read() }.word();
@@ -167,10 +178,12 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
             tracker.work(frame, |work, _| work.state.sizes.forget(handle));
         }
         Call::Comm_free(a) => {
+            tracker.settle(frame);
             // SAFETY: the application's in-out argument: one handle.
             frame.handle = unsafe { a.comm.read() }.word();
         }
         Call::Comm_disconnect(a) => {
+            tracker.settle(frame);
             // SAFETY: as above.
             frame.handle = unsafe { a.comm.read() }.word();
         }
@@ -185,8 +198,7 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
                 tracker.work(frame, |work, _| work.state.engine.transferred(&mut work.sink, comm, request, bytes));
             }
             if frame.entered.0 != 0 {
-                tracker.drain(frame);
-                frame.entered.0 = 0;
+                drained(tracker, frame);
             }
         }
         Call::Isend(a) => keep_send(tracker, frame, a.request, success),
@@ -196,9 +208,9 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
         Call::Irecv(a) => keep_receive(tracker, frame, a.request, success),
         Call::Isendrecv(a) => keep_receive(tracker, frame, a.request, success),
         Call::Isendrecv_replace(a) => keep_receive(tracker, frame, a.request, success),
-        Call::Recv(a) => finish_receive(tracker, frame, a.status),
-        Call::Sendrecv(a) => finish_receive(tracker, frame, a.status),
-        Call::Sendrecv_replace(a) => finish_receive(tracker, frame, a.status),
+        Call::Recv(a) => finish_receive(tracker, frame, a.status, success),
+        Call::Sendrecv(a) => finish_receive(tracker, frame, a.status, success),
+        Call::Sendrecv_replace(a) => finish_receive(tracker, frame, a.status, success),
         Call::Probe(_) | Call::Iprobe(_) | Call::Request_get_status(_) => drained(tracker, frame),
         Call::Mprobe(a) => keep_message(tracker, frame, a.message, a.status, success),
         Call::Improbe(a) => {
@@ -221,19 +233,19 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
             }
         }
         Call::Send_init(a) if success => persist(tracker, frame, a.request, |w| {
-            let bytes = w.bytes(a.count, a.datatype);
+            let bytes = w.bytes(a.count, a.datatype).unwrap_or(0);
             Persistent { comm: a.comm.word(), peer: a.dest, tag: a.tag, bytes, sends: true }
         }),
         Call::Bsend_init(a) if success => persist(tracker, frame, a.request, |w| {
-            let bytes = w.bytes(a.count, a.datatype);
+            let bytes = w.bytes(a.count, a.datatype).unwrap_or(0);
             Persistent { comm: a.comm.word(), peer: a.dest, tag: a.tag, bytes, sends: true }
         }),
         Call::Rsend_init(a) if success => persist(tracker, frame, a.request, |w| {
-            let bytes = w.bytes(a.count, a.datatype);
+            let bytes = w.bytes(a.count, a.datatype).unwrap_or(0);
             Persistent { comm: a.comm.word(), peer: a.dest, tag: a.tag, bytes, sends: true }
         }),
         Call::Ssend_init(a) if success => persist(tracker, frame, a.request, |w| {
-            let bytes = w.bytes(a.count, a.datatype);
+            let bytes = w.bytes(a.count, a.datatype).unwrap_or(0);
             Persistent { comm: a.comm.word(), peer: a.dest, tag: a.tag, bytes, sends: true }
         }),
         Call::Recv_init(a) if success => persist(tracker, frame, a.request, |_| Persistent {
@@ -286,10 +298,12 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
             complete_some(tracker, frame, a.outcount, a.array_of_indices, a.array_of_statuses);
         }
         Call::Request_free(_) if success => {
+            tracker.settle(frame);
             let handle = frame.handle;
             tracker.work(frame, |work, _| free_request(work, handle));
         }
         Call::Cancel(_) if success => {
+            tracker.settle(frame);
             let handle = frame.handle;
             tracker.work(frame, |work, _| cancel(work, handle));
         }
@@ -336,6 +350,7 @@ fn probe(
     tag: i32,
     status: Option<&mut StatusPtr>,
 ) {
+    tracker.settle(frame);
     frame.entered = tracker.now();
     frame.handle = comm;
     tracker.work(frame, |work, local| {
@@ -368,6 +383,7 @@ fn await_requests(
     count: c_int,
     statuses: &mut StatusPtr,
 ) {
+    tracker.settle(frame);
     frame.entered = tracker.now();
     frame.pending.clear();
     if requests.is_null() {
@@ -408,9 +424,14 @@ fn own_statuses(work: &Work<'_>, local: &mut Local<'_>, statuses: &mut StatusPtr
 
 // Exits.
 
+/// The call has made progress: the twin follows, now or at the next call that needs it.
 #[inline]
 fn drained(tracker: &'static Tracker, frame: &mut Frame) {
-    tracker.drain(frame);
+    if tracker.defers() {
+        tracker.work(frame, |work, local| work.defer(*local.entered));
+    } else {
+        tracker.drain(frame);
+    }
     frame.entered.0 = 0;
 }
 
@@ -446,13 +467,14 @@ fn keep_receive(tracker: &'static Tracker, frame: &mut Frame, request: HandlePtr
 }
 
 #[inline]
-fn finish_receive(tracker: &'static Tracker, frame: &mut Frame, status: StatusPtr) {
+fn finish_receive(tracker: &'static Tracker, frame: &mut Frame, status: StatusPtr, success: bool) {
     drained(tracker, frame);
     if let Some((comm, request, bytes)) = frame.send.take() {
         tracker.work(frame, |work, _| work.state.engine.transferred(&mut work.sink, comm, request, bytes));
     }
     let Some(receive) = frame.receive.take() else { return };
-    let status = (!status.is_ignore(tracker.abi)).then_some(status);
+    // A failed call need not have filled its status.
+    let status = (success && !status.is_ignore(tracker.abi)).then_some(status);
     tracker.work(frame, |work, _| work.received(receive, status, true));
 }
 
@@ -464,7 +486,8 @@ fn keep_message(
     status: StatusPtr,
     found: bool,
 ) {
-    drained(tracker, frame);
+    tracker.drain(frame);
+    frame.entered.0 = 0;
     if !found {
         return;
     }

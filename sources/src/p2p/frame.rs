@@ -100,18 +100,24 @@ impl Frame {
             return;
         }
         let section = core.raise_section(self.source, level);
+        let mut any_late = false;
         for record in &self.buffer {
+            any_late |= record.late;
             let Some(object) = self.objects.get(record.comm.0 as usize) else { continue };
             if !record.late {
                 section.event_bytes(events.index(record.event), object, record.time, record.payload());
             }
         }
         drop(section);
-        self.raise_rest(core, events, level);
+        if any_late || !self.losses.is_empty() {
+            self.raise_rest(core, events, level);
+        }
         self.buffer.clear();
     }
 
     /// What is rare: events that come late, and losses.
+    #[cold]
+    #[inline(never)]
     fn raise_rest(&mut self, core: &Core, events: &Ob1Events, level: Safety) {
         if self.buffer.iter().any(|record| record.late) {
             let late = *self.late.get_or_insert_with(|| {

@@ -12,6 +12,7 @@ use super::tracker::{Tracker, Work};
 pub(super) fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
     frame.handle = 0;
     if makes_progress(call) {
+        tracker.settle(frame);
         frame.entered = tracker.now();
     }
 }

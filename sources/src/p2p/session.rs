@@ -50,6 +50,12 @@ impl Shadow {
         self.0.set_observers(observers);
     }
 
+    /// Whether an MPI call leaves it to later calls to follow its progress, so that it returns
+    /// sooner. Events keep their times, but callbacks may come in a later call of the thread.
+    pub fn set_deferring(self, defer: bool) {
+        self.0.set_deferring(defer);
+    }
+
     /// Several threads may call MPI at the same time.
     pub fn set_threads(self) {
         self.0.set_threads();
@@ -147,6 +153,7 @@ impl Shadow {
     pub fn finish_alone(self) -> Truth {
         // SAFETY: as in `start`.
         let frame = unsafe { &mut *frame::current() };
+        self.0.settle(frame);
         let truth = self.0.work(frame, |work, _| {
             let mut truth = work.state.engine.close(&mut work.sink);
             // The ring knows also of losses at the end, which no later envelope reveals.

@@ -36,6 +36,7 @@ pub(super) struct Tracker {
     events: Ob1Events,
     clock: Clock,
     threads: AtomicBool,
+    defer: AtomicBool,
     state: Serial<State>,
     pub(super) mail: Mail,
     observers: OnceLock<Vec<&'static dyn Observer>>,
@@ -52,9 +53,24 @@ pub(super) struct State {
     pub(super) messages: hashbrown::HashMap<usize, (CommIndex, Option<Envelope>), rustc_hash::FxBuildHasher>,
     pub(super) routes: Routes,
     pub(super) sizes: TypeSizes,
+    /// Progress that the real library has made and the twin has not yet.
+    deferred: Deferred,
     objects: Objects,
     objects_version: u64,
 }
+
+/// What an MPI call has left for the twin to follow: the call returns at once, and the twin catches
+/// up when the application next posts, probes or waits. Every event keeps the time it would have had.
+#[derive(Default)]
+struct Deferred {
+    /// From when to when the call made progress; none is left where `until` is zero.
+    from: Ticks,
+    until: Ticks,
+    completions: Vec<(ReceiveIndex, Completion)>,
+}
+
+/// Completions that may wait.
+const MAX_DEFERRED: usize = 256;
 
 /// The operations of one locked use of the state.
 pub(super) struct Work<'a> {
@@ -72,6 +88,7 @@ impl Tracker {
             events,
             clock: Clock::best(),
             threads: AtomicBool::new(false),
+            defer: AtomicBool::new(false),
             state: Serial::default(),
             mail: Mail::default(),
             observers: OnceLock::new(),
@@ -140,7 +157,25 @@ impl Tracker {
     /// that makes progress began.
     #[inline]
     pub(super) fn drain(&'static self, frame: &mut Frame) {
-        while self.work(frame, |work, local| work.drain_some(*local.entered)) == Some(true) {}
+        self.settle(frame);
+        while self.work(frame, |work, local| work.drain_some(*local.entered, Ticks(u64::MAX))) == Some(true) {}
+    }
+
+    /// Lets the twin catch up with what calls have deferred.
+    #[inline]
+    pub(super) fn settle(&'static self, frame: &mut Frame) {
+        while self.work(frame, |work, _| work.settle_some()) == Some(true) {}
+    }
+
+    /// Whether calls leave their progress for later: not where several threads call MPI.
+    #[inline]
+    pub(super) fn defers(&self) -> bool {
+        self.defer.load(Ordering::Relaxed) && !self.threads.load(Ordering::Relaxed)
+    }
+
+    /// Sets whether calls leave their progress for later.
+    pub(super) fn set_deferring(&self, defer: bool) {
+        self.defer.store(defer, Ordering::Relaxed);
     }
 }
 
@@ -184,7 +219,10 @@ impl Work<'_> {
         let send = told.then(|| self.begin_send(index, peer, tag, bytes, blocking));
         match route {
             Route::Ring(member) => self.state.routes.push(member, &envelope),
-            Route::Own => self.state.engine.arrive(&mut self.sink, envelope, envelope.sent),
+            Route::Own => {
+                while self.settle_some() {}
+                self.state.engine.arrive(&mut self.sink, envelope, envelope.sent);
+            }
             Route::Batch(world_rank) => {
                 if let Some(batch) = self.state.routes.put(world_rank, envelope) {
                     self.tracker.mail.post(world_rank, batch);
@@ -223,10 +261,11 @@ impl Work<'_> {
         let known = self.state.comms.get(comm)?;
         let index = known.index;
         let source = if source == constants.any_source { ANY_SOURCE } else { source };
-        let tag = if tag == constants.any_tag { ANY_TAG } else { tag };
-        if source != ANY_SOURCE && source as usize >= known.destinations.len() {
+        // What MPI will refuse is not posted.
+        if source != ANY_SOURCE && source as usize >= known.destinations.len() || tag < 0 && tag != constants.any_tag {
             return None;
         }
+        let tag = if tag == constants.any_tag { ANY_TAG } else { tag };
         let request = self.state.engine.identity();
         let Posted { receive, .. } = self.state.engine.post(&mut self.sink, index, request, source, tag);
         if !blocking && self.tracker.wants_messages() {
@@ -249,13 +288,13 @@ impl Work<'_> {
         Some(index)
     }
 
-    /// Takes in some of what has come; whether there may be more.
+    /// Takes in some of what came until `until`, seen from `entered` on; whether there may be more.
     #[inline]
-    pub(super) fn drain_some(&mut self, entered: Ticks) -> bool {
+    pub(super) fn drain_some(&mut self, entered: Ticks, until: Ticks) -> bool {
         let State { engine, routes, .. } = &mut *self.state;
         if let Some(ring) = &mut routes.ring {
             for _ in 0..DRAIN {
-                match ring.pop() {
+                match ring.pop_until(until) {
                     Some(envelope) => engine.arrive(&mut self.sink, envelope, entered),
                     None => return self.drain_mail(),
                 }
@@ -263,6 +302,35 @@ impl Work<'_> {
             return true;
         }
         self.drain_mail()
+    }
+
+    /// A call has made progress since `entered`: the twin will follow later.
+    #[inline]
+    pub(super) fn defer(&mut self, entered: Ticks) {
+        let deferred = &mut self.state.deferred;
+        if deferred.until == Ticks(0) {
+            deferred.from = entered;
+        }
+        deferred.until = self.tracker.now();
+    }
+
+    /// Follows some of the progress that was deferred; whether there may be more.
+    #[inline]
+    fn settle_some(&mut self) -> bool {
+        let Deferred { from, until, .. } = self.state.deferred;
+        if until == Ticks(0) {
+            return false;
+        }
+        if self.drain_some(from, until) {
+            return true;
+        }
+        self.state.deferred.until = Ticks(0);
+        let mut completions = std::mem::take(&mut self.state.deferred.completions);
+        for (receive, real) in completions.drain(..) {
+            self.state.engine.complete(&mut self.sink, receive, real);
+        }
+        self.state.deferred.completions = completions;
+        false
     }
 
     /// Takes in the batches of other nodes.
@@ -296,9 +364,14 @@ impl Work<'_> {
         blocking: bool,
     ) {
         let real = status.map_or(Completion::Unknown, |status| self.completion(status));
-        let envelope = self.state.engine.complete(&mut self.sink, receive, real);
         if self.tracker.wants_messages() {
-            self.tell_received(comm, (!blocking).then_some(request), real, envelope, status);
+            self.tell_received(comm, (!blocking).then_some(request), real, status);
+        }
+        let Deferred { until, completions, .. } = &mut self.state.deferred;
+        if *until != Ticks(0) && completions.len() < MAX_DEFERRED {
+            completions.push((receive, real));
+        } else {
+            self.state.engine.complete(&mut self.sink, receive, real);
         }
     }
 
@@ -307,7 +380,6 @@ impl Work<'_> {
         comm: CommIndex,
         request: Option<u64>,
         real: Completion,
-        envelope: Option<Envelope>,
         status: Option<StatusPtr>,
     ) {
         let Completion::Message { source, tag } = real else {
@@ -316,10 +388,8 @@ impl Work<'_> {
             }
             return;
         };
-        let bytes = envelope.map(|envelope| envelope.bytes).or_else(|| {
-            // SAFETY: `completion` read the message from this status: it is filled.
-            unsafe { status?.bytes(self.tracker.abi) }
-        });
+        // SAFETY: `completion` read the message from this status: it is filled.
+        let bytes = status.and_then(|status| unsafe { status.bytes(self.tracker.abi) });
         let message = Message { comm: comm.0, peer: source, tag, bytes: bytes.unwrap_or(0), request };
         self.tell(|observer| observer.received(&message));
     }
@@ -409,16 +479,19 @@ impl Work<'_> {
         if self.tracker.wants_messages()
             && let Some(status) = status
         {
-            self.tell_received(comm, Some(request), self.completion(status), envelope, Some(status));
+            self.tell_received(comm, Some(request), self.completion(status), Some(status));
         }
     }
 
-    /// Size of `count` elements in bytes.
+    /// Size of `count` elements in bytes; `None` for a call that MPI will refuse.
     #[inline]
-    pub(super) fn bytes(&mut self, count: i64, datatype: Datatype) -> u64 {
+    pub(super) fn bytes(&mut self, count: i64, datatype: Datatype) -> Option<u64> {
 
+        if datatype == self.tracker.abi.constants.datatype_null {
+            return None;
+        }
         let ask = || pmpi::type_size(datatype).ok().and_then(|size| u64::try_from(size).ok()).unwrap_or(0);
-        u64::try_from(count).unwrap_or(0).saturating_mul(self.state.sizes.get(datatype.word(), ask))
+        Some(u64::try_from(count).ok()?.saturating_mul(self.state.sizes.get(datatype.word(), ask)))
     }
 
     /// Whether ob1 would wait, and so make progress, in a blocking send of this size.

@@ -305,11 +305,17 @@ impl Engine {
             (State::Posted, _) => self.take_receive(sink, index, now, false),
             _ => {}
         }
+        let real_completion = real;
         let real = match real {
             Completion::Message { source, tag } => Some((source, tag)),
             Completion::Cancelled | Completion::Unknown => None,
         };
         let Some((source, tag)) = real else {
+            if let (State::Matched(envelope), Completion::Unknown) = (receive.state, real_completion) {
+                // It failed after it was matched: the message is used up (it was too long).
+                self.finish(sink, index, envelope.bytes);
+                return Some(envelope);
+            }
             if let State::Matched(envelope) = receive.state {
                 self.truth.rebound += 1;
                 self.set_state(index, State::Cancelled);

@@ -91,8 +91,14 @@ impl Ring {
     /// Takes the next envelope, if one has come.
     #[inline]
     pub fn pop(&mut self) -> Option<Envelope> {
+        self.pop_until(Ticks(u64::MAX))
+    }
+
+    /// Takes the next envelope, if one has come and was sent at `until` or before.
+    #[inline]
+    pub fn pop_until(&mut self, until: Ticks) -> Option<Envelope> {
         let slot = self.shared.slot(self.position);
-        if slot.turn.load(Ordering::Acquire) != self.position + 1 {
+        if slot.turn.load(Ordering::Acquire) != self.position + 1 || slot.sent.load(Ordering::Relaxed) > until.0 {
             return None;
         }
         let envelope = Envelope {
