@@ -70,7 +70,8 @@ fn logs(run: &Run, directory: &Path) -> String {
         text += &format!("left out: {error}\n");
     }
     text += &format!(
-        "no profile, only event logs: `mel convert {} --text` shows their events\n",
+        "no profile, only event logs: `mel convert {0} --text` shows their events, \
+         `mel convert {0} --otf2` makes a trace\n",
         directory.display()
     );
     text
