@@ -50,6 +50,8 @@ enum SharedRequest {
     Handle(Request),
     /// It is a request predefined by MPICH: so say the upper six bits of the handle.
     MpichBuiltin,
+    /// The same behind the standard ABI: MPICH shows its own handle as the request's integer.
+    MpichBuiltinBehind,
     /// Not known: none is taken for shared.
     Unknown,
 }
@@ -100,6 +102,8 @@ impl Abi {
         match self.shared_request {
             SharedRequest::Handle(shared) => request == shared,
             SharedRequest::MpichBuiltin => request.0 >> 26 == MPICH_BUILTIN_REQUEST,
+            SharedRequest::MpichBuiltinBehind => pmpi::request_toint(request)
+                .is_some_and(|inner| inner as u32 as usize >> 26 == MPICH_BUILTIN_REQUEST),
             SharedRequest::Unknown => false,
         }
     }
@@ -123,8 +127,8 @@ fn look() -> Result<Abi, Unknown> {
     let mpich = MPICH_WORDS.iter().any(|word| library.contains(word));
 
     let (family, constants, status, handle_width, shared_request) = if file.starts_with("libmpi_abi") {
-        let shared = if mpich { SharedRequest::MpichBuiltin } else { SharedRequest::Unknown };
-        (Family::Standard, constants::STANDARD, StatusLayout::STANDARD, 8, shared)
+        let behind = if mpich { SharedRequest::MpichBuiltinBehind } else { SharedRequest::Unknown };
+        (Family::Standard, constants::STANDARD, StatusLayout::STANDARD, 8, behind)
     } else if let Some(constants) = constants::open_mpi() {
         let empty = next::symbol(c"ompi_request_empty") as usize;
         let shared = match empty {

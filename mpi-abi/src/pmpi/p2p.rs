@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::call::{abi, mpi};
+use super::call::{Function, abi, mpi};
 use crate::{Comm, Datatype, Error, Handle, HandlePtr, Request, Result, StatusLayout, StatusPtr};
 
 /// Storage for one status of whichever MPI runs.
@@ -219,6 +219,18 @@ pub fn request_free(request: Request) -> Result<()> {
     let mut word = request.word();
     // SAFETY: the in-out parameter is a handle of either width in a machine word.
     unsafe { mpi!(MPI_Request_free((&raw mut word).cast() => *mut c_void)) }
+}
+
+/// The integer that stands for a request, where MPI (from version 5 on) has one.
+pub(crate) fn request_toint(request: Request) -> Option<c_int> {
+    type RequestToint = unsafe extern "C-unwind" fn(usize) -> c_int;
+    static REQUEST_TOINT: Function<RequestToint> = {
+        // SAFETY: MPI_Request_toint takes a handle and returns an int.
+        unsafe { Function::new(c"MPI_Request_toint") }
+    };
+    let request_toint = REQUEST_TOINT.get().ok()?;
+    // SAFETY: a handle that MPI has given out.
+    Some(unsafe { request_toint(request.word()) })
 }
 
 /// How many elements of `datatype` a received message held; the constant `undefined` when the

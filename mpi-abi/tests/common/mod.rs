@@ -26,15 +26,20 @@ pub(crate) const OPEN_MPI: Mpi = Mpi {
 pub(crate) const MPICH: Mpi =
     Mpi { name: "mpich", cc: "mpicc.mpich", cxx: "mpicxx.mpich", launcher: &["mpiexec.mpich", "-n"] };
 
+/// MPICH 5 and later bring a library of the standard ABI; used where it is on the path.
+pub(crate) const STANDARD: Mpi =
+    Mpi { name: "standard", cc: "mpicc_abi", cxx: "mpicxx_abi", launcher: &["mpiexec", "-n"] };
+
 /// The installed MPIs. At least one must be there; what is absent is said.
 pub(crate) fn installed() -> Vec<Mpi> {
-    let found: Vec<_> = [OPEN_MPI, MPICH].into_iter().filter(|mpi| present(mpi.cc)).collect();
-    for mpi in [OPEN_MPI, MPICH] {
+    let all = [OPEN_MPI, MPICH, STANDARD];
+    let found: Vec<_> = all.into_iter().filter(|mpi| present(mpi.cc)).collect();
+    for mpi in all {
         if !found.contains(&mpi) {
             eprintln!("skipped: {} is not installed", mpi.cc);
         }
     }
-    assert!(!found.is_empty(), "neither mpicc.openmpi nor mpicc.mpich is installed");
+    assert!(!found.is_empty(), "no MPI is installed: neither mpicc.openmpi nor mpicc.mpich");
     found
 }
 
