@@ -23,6 +23,7 @@
 //! handler functions) are not seen. `MPI_Wtime`, `MPI_Wtick`, `MPI_Aint_add`, `MPI_Aint_diff`, the
 //! conversions between C and Fortran handles and statuses, and the variadic `MPI_Pcontrol` are not
 //! interposed. Calls that another tool redirects to `PMPI_*` before they reach us are not seen.
+//! A thread that leaves an MPI call by `longjmp` is not seen from then on; C++ exceptions are fine.
 //!
 //! # Cost
 //!
