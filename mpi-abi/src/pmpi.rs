@@ -3,7 +3,7 @@
 //! Each function calls `PMPI_X` where there is one, so that neither our own wrappers nor other
 //! tools see the traffic of this tool. Handles are typed, output parameters are results, and a
 //! function that the MPI in use does not have is an error, not a crash. Errors of MPI come back as
-//! [`Error::Code`] only on communicators whose error handler is `MPI_ERRORS_RETURN`
+//! [`crate::Error::Code`] only on communicators whose error handler is `MPI_ERRORS_RETURN`
 //! ([`comm_return_errors`]); otherwise MPI acts as the application's handler says.
 //!
 //! MPI's own rules hold: between `MPI_Init` and `MPI_Finalize`, from threads as its thread level
