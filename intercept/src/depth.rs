@@ -5,23 +5,32 @@
 
 use std::cell::Cell;
 
+use crate::dispatch::Place;
+
+/// What a thread knows of itself; looked up once per call.
+pub(crate) struct Thread {
+    depth: Cell<u32>,
+    /// What of ours this thread is running.
+    inside: Cell<Option<Place>>,
+}
+
 thread_local! {
     // Constant and without destructor: usable at any time in the life of a thread, and never a
     // reason to allocate.
-    static DEPTH: Cell<u32> = const { Cell::new(0) };
+    static THREAD: Thread = const { Thread { depth: Cell::new(0), inside: Cell::new(None) } };
 }
 
 /// One level; left when dropped, also while a foreign exception unwinds through us.
-pub(crate) struct Depth(());
+pub(crate) struct Depth(*const Thread);
 
 impl Depth {
     /// One level down, if this thread is at the top; otherwise `None`.
     #[inline]
     pub(crate) fn enter_from_top() -> Option<Self> {
-        DEPTH.with(|depth| {
-            if depth.get() == 0 {
-                depth.set(1);
-                Some(Self(()))
+        THREAD.with(|thread| {
+            if thread.depth.get() == 0 {
+                thread.depth.set(1);
+                Some(Self(thread))
             } else {
                 None
             }
@@ -31,21 +40,42 @@ impl Depth {
     /// One level down from anywhere.
     #[inline]
     pub(crate) fn enter() -> Self {
-        DEPTH.with(|depth| depth.set(depth.get().wrapping_add(1)));
-        Self(())
+        THREAD.with(|thread| {
+            thread.depth.set(thread.depth.get().wrapping_add(1));
+            Self(thread)
+        })
     }
 
     /// Whether this thread is at the top: outside of MPI and outside of the tool.
     #[inline]
     pub(crate) fn at_top() -> bool {
-        DEPTH.with(|depth| depth.get() == 0)
+        THREAD.with(|thread| thread.depth.get() == 0)
     }
+
+    #[inline]
+    fn thread(&self) -> &Thread {
+        // SAFETY: the address of this thread's own variable, which has no destructor and lives as
+        // long as the thread; a `Depth` never leaves its thread, because it holds a raw pointer.
+        unsafe { &*self.0 }
+    }
+
+    /// Notes what of ours runs now.
+    #[inline]
+    pub(crate) fn set_inside(&self, place: Option<Place>) {
+        self.thread().inside.set(place);
+    }
+}
+
+/// What of ours this thread is running.
+pub(crate) fn inside() -> Option<Place> {
+    THREAD.with(|thread| thread.inside.get())
 }
 
 impl Drop for Depth {
     #[inline]
     fn drop(&mut self) {
-        DEPTH.with(|depth| depth.set(depth.get().wrapping_sub(1)));
+        let depth = &self.thread().depth;
+        depth.set(depth.get().wrapping_sub(1));
     }
 }
 

@@ -2,7 +2,6 @@
 //! panic crosses.
 
 use std::{
-    cell::Cell,
     ffi::c_int,
     io::Write,
     panic::{self, AssertUnwindSafe, PanicHookInfo},
@@ -12,7 +11,11 @@ use std::{
     },
 };
 
-use crate::{Call, FunctionId, hook};
+use crate::{
+    Call, FunctionId,
+    depth::{self, Depth},
+    hook,
+};
 
 /// The next functions have not been looked up.
 pub(crate) const UNRESOLVED: u8 = 0;
@@ -61,38 +64,28 @@ fn activate() {
     }
 }
 
-/// How many hooks saw a call begin, and so will see it end; `None` after a panic.
-pub(crate) type Entered = Option<usize>;
+/// Which hooks saw a call begin, as bits; `None` after a panic.
+pub(crate) type Entered = Option<u8>;
 
-/// Calls `enter` of all hooks. After `None` the arguments may be in disorder.
+/// Calls `enter` of the hooks that want it. After `None` the arguments may be in disorder.
 #[inline]
-pub(crate) fn enter(function: FunctionId, call: &mut Call<'_>) -> Entered {
-    let count = hook::count();
-    guarded(Place::Hook(function), || {
-        for hook in hook::first(count) {
-            hook.enter(function, call);
-        }
-    })
-    .then_some(count)
+pub(crate) fn enter(depth: &Depth, function: FunctionId, call: &mut Call<'_>) -> Entered {
+    let present = hook::present();
+    let wanted = hook::wanted(function).enter & present;
+    let hooks = || hook::ascending(wanted).for_each(|hook| hook.enter(function, call));
+    (wanted == 0 || guarded(depth, Place::Hook(function), hooks)).then_some(present)
 }
 
-/// Calls `leave` of the hooks that saw the call begin.
+/// Calls `leave` of the hooks that want it and were there when the call began.
 #[inline]
-pub(crate) fn leave(entered: Entered, function: FunctionId, call: &mut Call<'_>, code: c_int) {
-    let Some(count) = entered else { return };
-    if STOPPED.load(Ordering::Relaxed) {
+pub(crate) fn leave(depth: &Depth, entered: Entered, function: FunctionId, call: &mut Call<'_>, code: c_int) {
+    let Some(present) = entered else { return };
+    let wanted = hook::wanted(function).leave & present;
+    if wanted == 0 || STOPPED.load(Ordering::Relaxed) {
         return;
     }
-    guarded(Place::Hook(function), || {
-        for hook in hook::first(count).rev() {
-            hook.leave(function, call, code);
-        }
-    });
-}
-
-thread_local! {
-    /// What of ours this thread is running: the name of an MPI function, or of another place.
-    static INSIDE: Cell<Option<Place>> = const { Cell::new(None) };
+    let hooks = || hook::descending(wanted).for_each(|hook| hook.leave(function, call, code));
+    guarded(depth, Place::Hook(function), hooks);
 }
 
 /// Where code runs whose panics end measurement.
@@ -106,11 +99,11 @@ pub(crate) enum Place {
 
 /// Runs hooks or a startup function; false when it panicked, which ends measurement.
 #[inline]
-pub(crate) fn guarded(place: Place, f: impl FnOnce()) -> bool {
-    INSIDE.with(|inside| inside.set(Some(place)));
+pub(crate) fn guarded(depth: &Depth, place: Place, f: impl FnOnce()) -> bool {
+    depth.set_inside(Some(place));
     // Unwind safety: after a panic none of ours runs again, so nobody sees what it left behind.
     let outcome = panic::catch_unwind(AssertUnwindSafe(f));
-    INSIDE.with(|inside| inside.set(None));
+    depth.set_inside(None);
     match outcome {
         Ok(()) => true,
         Err(payload) => {
@@ -127,7 +120,7 @@ pub(crate) fn report_our_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let before = panic::take_hook();
-        panic::set_hook(Box::new(move |info| match INSIDE.with(Cell::get) {
+        panic::set_hook(Box::new(move |info| match depth::inside() {
             Some(Place::Hook(function)) => report(function.name(), info),
             Some(Place::Startup) => report("startup", info),
             None => before(info),

@@ -4,7 +4,7 @@ use std::{
     ffi::c_int,
     sync::{
         Mutex, OnceLock,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU8, AtomicUsize, Ordering},
     },
 };
 
@@ -18,6 +18,13 @@ use crate::{Call, FunctionId, dispatch};
 ///
 /// `function` tells `MPI_X` from `MPI_X_c` where both share a variant of [`Call`], and has the name.
 pub trait Hook: Sync {
+    /// At which ends of this function's calls the hook is to run; asked once, when it is
+    /// registered. A function that no hook wants costs little more than with nobody listening.
+    fn wants(&self, function: FunctionId) -> Wants {
+        let _ = function;
+        Wants::Both
+    }
+
     /// Before the real function. Arguments may be changed: the real function is called with what
     /// the last hook leaves in `call`. What a changed argument points to must stay valid until
     /// [`Hook::leave`] of the same thread, or, where MPI keeps the address, as long as MPI does.
@@ -34,10 +41,27 @@ pub trait Hook: Sync {
     }
 }
 
+/// The ends of a call at which a hook runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Wants {
+    /// At neither.
+    Nothing,
+    /// Before the real function.
+    Enter,
+    /// After it.
+    Leave,
+    /// Before and after it.
+    Both,
+}
+
 /// How many hooks there may be.
 const MAX: usize = 4;
 
 static HOOKS: [OnceLock<&'static dyn Hook>; MAX] = [const { OnceLock::new() }; MAX];
+/// For each function, the hooks that want its entry and its exit, as bits.
+static WANTED: [[AtomicU8; 2]; FunctionId::COUNT] =
+    [const { [const { AtomicU8::new(0) }; 2] }; FunctionId::COUNT];
 /// How many of [`HOOKS`] are set; only grows.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
@@ -67,6 +91,13 @@ pub fn register(hook: &'static dyn Hook) -> Result<(), Full> {
     let count = COUNT.load(Ordering::Relaxed);
     let slot = HOOKS.get(count).ok_or(Full)?;
     slot.set(hook).map_err(|_| Full)?;
+    for function in FunctionId::all() {
+        let [enter, leave] = &WANTED[function.index()];
+        let wants = hook.wants(function);
+        let bit = |wanted| u8::from(wanted) << count;
+        enter.fetch_or(bit(matches!(wants, Wants::Enter | Wants::Both)), Ordering::Relaxed);
+        leave.fetch_or(bit(matches!(wants, Wants::Leave | Wants::Both)), Ordering::Relaxed);
+    }
     // Release: who reads this count finds the slot set.
     COUNT.store(count + 1, Ordering::Release);
     dispatch::hook_was_registered();
@@ -79,8 +110,40 @@ pub(crate) fn count() -> usize {
     COUNT.load(Ordering::Acquire)
 }
 
-/// The first `count` hooks, where `count` is at most what [`count`] has returned.
+/// The hooks that are there, as bits.
 #[inline]
-pub(crate) fn first(count: usize) -> impl DoubleEndedIterator<Item = &'static dyn Hook> {
-    HOOKS[..count.min(MAX)].iter().filter_map(|slot| slot.get().copied())
+pub(crate) fn present() -> u8 {
+    (1 << count()) - 1
+}
+
+/// The hooks that want a function's entry and exit, as bits.
+pub(crate) struct Wanted {
+    pub(crate) enter: u8,
+    pub(crate) leave: u8,
+}
+
+#[inline]
+pub(crate) fn wanted(function: FunctionId) -> Wanted {
+    let [enter, leave] = &WANTED[function.index()];
+    Wanted { enter: enter.load(Ordering::Relaxed), leave: leave.load(Ordering::Relaxed) }
+}
+
+/// These hooks, in the order of registration.
+#[inline]
+pub(crate) fn ascending(mut bits: u8) -> impl Iterator<Item = &'static dyn Hook> {
+    std::iter::from_fn(move || {
+        let place = (bits != 0).then(|| bits.trailing_zeros())?;
+        bits &= bits - 1;
+        HOOKS.get(place as usize)?.get().copied()
+    })
+}
+
+/// These hooks, in the reverse order.
+#[inline]
+pub(crate) fn descending(mut bits: u8) -> impl Iterator<Item = &'static dyn Hook> {
+    std::iter::from_fn(move || {
+        let place = (bits != 0).then(|| 7 - bits.leading_zeros())?;
+        bits &= !(1 << place);
+        HOOKS.get(place as usize)?.get().copied()
+    })
 }

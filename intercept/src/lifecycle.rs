@@ -72,7 +72,7 @@ fn first_start() {
     for startup in startups {
         // SAFETY: only `on_startup` stores here, and only functions of this type.
         let startup = unsafe { std::mem::transmute::<*mut c_void, fn(&'static Abi)>(startup) };
-        if !dispatch::guarded(Place::Startup, || startup(abi)) {
+        if !dispatch::guarded(&Depth::enter(), Place::Startup, || startup(abi)) {
             return;
         }
     }

@@ -201,20 +201,20 @@ macro_rules! wrapper {
                 }
                 let active = STATE.load(Relaxed) == ACTIVE;
                 let depth = if active { $crate::depth::Depth::enter_from_top() } else { None };
-                let Some(_depth) = depth else {
+                let Some(depth) = depth else {
                     // SAFETY: the arguments are those of our caller, unchanged.
                     return unsafe { next()($($p),*) };
                 };
                 let receive = || args::$args { $($p: $crate::wrapper::Argument::<$c>::receive($p)),* };
                 let mut arguments = receive();
-                let entered = dispatch::enter(FunctionId::$id, &mut Call::$args(&mut arguments));
+                let entered = dispatch::enter(&depth, FunctionId::$id, &mut Call::$args(&mut arguments));
                 if entered.is_none() {
                     arguments = receive();
                 }
                 // SAFETY: the arguments are those of our caller, except where hooks changed them,
                 // who answer for what they put there.
                 let code = unsafe { next()($($crate::wrapper::Argument::<$c>::pass(arguments.$p)),*) };
-                dispatch::leave(entered, FunctionId::$id, &mut Call::$args(&mut arguments), code);
+                dispatch::leave(&depth, entered, FunctionId::$id, &mut Call::$args(&mut arguments), code);
                 code
             }
 

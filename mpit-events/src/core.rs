@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use crate::append_only::AppendOnly;
+use crate::bulk::{Bulk, BulkListener, WORDS};
 use crate::callback::{Callback, DroppedFn, DroppedHandler, EventFn, FreeFn, UserData};
 use crate::dispatch::Raise;
 use crate::error::Error;
@@ -18,6 +19,7 @@ use crate::safety::Safety;
 use crate::source::{Source, SourceIndex};
 
 const MAX_SOURCES: usize = 4096;
+const MAX_BULK: usize = 4;
 
 /// The events engine. A process has one ([`core`]); tests make their own.
 ///
@@ -27,7 +29,10 @@ pub struct Core {
     types: AppendOnly<Arc<EventType>, MAX_EVENT_TYPES>,
     sources: AppendOnly<Source, MAX_SOURCES>,
     /// A bit for each event type that has a registration.
-    active: [AtomicU64; MAX_EVENT_TYPES / 64],
+    active: [AtomicU64; WORDS],
+    /// A bit for each event type that a bulk listener wants.
+    in_bulk: [AtomicU64; WORDS],
+    bulk: AppendOnly<Bulk, MAX_BULK>,
     no_object: Arc<Object>,
     grace: Grace,
     tables: Mutex<Tables>,
@@ -66,7 +71,9 @@ impl Core {
         Core {
             types: AppendOnly::new(),
             sources: AppendOnly::new(),
-            active: [const { AtomicU64::new(0) }; MAX_EVENT_TYPES / 64],
+            active: [const { AtomicU64::new(0) }; WORDS],
+            in_bulk: [const { AtomicU64::new(0) }; WORDS],
+            bulk: AppendOnly::new(),
             no_object: Object::new(BindKind::None, Token(0)),
             grace: Grace::new(),
             tables: Mutex::default(),
@@ -312,22 +319,52 @@ impl Core {
         Ok(self.live(handle)?.dropped())
     }
 
+    /// Adds a bulk listener for these event types, on all objects, for the life of the core.
+    ///
+    /// # Errors
+    /// [`Error::OutOfHandles`] when there are four already.
+    pub fn listen_in_bulk(&self, events: &[EventIndex], listener: &'static dyn BulkListener) -> Result<(), Error> {
+        let _writer = self.tables();
+        self.bulk.push(Bulk { listener }).map_err(|_| Error::OutOfHandles)?;
+        for event in events {
+            self.in_bulk[event.get() / 64].fetch_or(1 << (event.get() % 64), Ordering::Release);
+        }
+        Ok(())
+    }
+
     // Raising.
 
-    /// Whether anybody listens to this event, on any object: one relaxed load. Thread-safe and
+    /// Whether anybody listens to this event, on any object: two relaxed loads. Thread-safe and
     /// signal-safe.
     #[inline(always)]
     pub fn is_active(&self, event: EventIndex) -> bool {
-        self.active[event.get() / 64].load(Ordering::Relaxed) & (1 << (event.get() % 64)) != 0
+        self.word(event.get() / 64) & (1 << (event.get() % 64)) != 0
+    }
+
+    #[inline(always)]
+    fn word(&self, word: usize) -> u64 {
+        self.active[word].load(Ordering::Relaxed) | self.in_bulk[word].load(Ordering::Relaxed)
+    }
+
+    /// Whether any registration, as opposed to a bulk listener, is for one of the types that
+    /// [`active_from`](Core::active_from) tells of.
+    #[inline(always)]
+    pub(crate) fn has_registrations(&self) -> bool {
+        self.active.iter().any(|word| word.load(Ordering::Relaxed) != 0)
+    }
+
+    #[inline(always)]
+    pub(crate) fn bulk(&self) -> impl Iterator<Item = &Bulk> {
+        self.bulk.iter()
     }
 
     /// Whether anybody listens to `first` and the event types after it, as bits from the lowest:
-    /// at least the next sixteen that exist. Two relaxed loads.
+    /// at least the next sixteen that exist. A few relaxed loads.
     #[inline(always)]
     pub fn active_from(&self, first: EventIndex) -> u64 {
         let (word, bit) = (first.get() / 64, first.get() % 64);
-        let low = self.active[word].load(Ordering::Relaxed) >> bit;
-        let next = self.active.get(word + 1).map_or(0, |word| word.load(Ordering::Relaxed));
+        let low = self.word(word) >> bit;
+        let next = if word + 1 < WORDS { self.word(word + 1) } else { 0 };
         // Shifting by 64 is not defined: shift in two steps.
         low | (next << (63 - bit) << 1)
     }
@@ -338,7 +375,7 @@ impl Core {
     pub fn raise_section(&self, source: SourceIndex, safety: Safety) -> Raise<'_> {
         let section = self.grace.enter(safety < Safety::AsyncSignalSafe);
         let described = self.sources.get(source.get()).expect("a SourceIndex is made by add_source only");
-        Raise::new(described, source, safety, section)
+        Raise::new(self, described, source, safety, section)
     }
 
     // Helpers.

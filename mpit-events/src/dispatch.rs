@@ -2,8 +2,11 @@
 //! (crate::registration) and `grace::Section`.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
+use crate::bulk::Record;
 use crate::clock::Ticks;
+use crate::core::Core;
 use crate::event_type::EventIndex;
 use crate::grace::Section;
 use crate::instance::Instance;
@@ -19,6 +22,7 @@ pub const MAX_DEPTH: u8 = 8;
 /// additions, so a producer with several events at hand raises them in one section. Callbacks run
 /// in it, without any lock.
 pub struct Raise<'a> {
+    core: &'a Core,
     source: &'a Source,
     source_index: SourceIndex,
     safety: Safety,
@@ -29,12 +33,13 @@ pub struct Raise<'a> {
 
 impl<'a> Raise<'a> {
     pub(crate) fn new(
+        core: &'a Core,
         source: &'a Source,
         source_index: SourceIndex,
         safety: Safety,
         section: Section<'a>,
     ) -> Self {
-        Raise { source, source_index, safety, section, thread: PhantomData }
+        Raise { core, source, source_index, safety, section, thread: PhantomData }
     }
 
     /// Raises an event that was observed at `observed`.
@@ -68,6 +73,25 @@ impl<'a> Raise<'a> {
         };
         for registration in &list.registrations {
             registration.deliver(&instance);
+        }
+    }
+
+    /// Raises what a producer has collected, in order: to bulk listeners as a whole, then one by
+    /// one to registrations. `objects` are the producer's, by [`Record::object`]. Of the records,
+    /// those are raised for which [`late`](Record::late) is as given.
+    #[inline]
+    pub fn records(&self, records: &[Record], late: bool, objects: &[Arc<Object>]) {
+        // Bulk listeners get all at once, in the ordered pass.
+        if !late && self.section.depth() <= MAX_DEPTH {
+            self.core.bulk().for_each(|bulk| bulk.listener.events(self.source_index, records));
+        }
+        if !self.core.has_registrations() {
+            return;
+        }
+        for record in records.iter().filter(|record| record.late == late) {
+            if let Some(object) = objects.get(record.object as usize) {
+                self.event_bytes(record.event, object, record.ticks, record.payload());
+            }
         }
     }
 

@@ -44,6 +44,7 @@
 //! ```
 
 mod append_only;
+mod bulk;
 mod callback;
 mod clock;
 mod core;
@@ -58,6 +59,7 @@ mod registration;
 mod safety;
 mod source;
 
+pub use crate::bulk::{BulkListener, MAX_RECORD_PAYLOAD, Record};
 pub use crate::callback::{DroppedFn, EventFn, FreeFn, UserData};
 pub use crate::clock::{Clock, Ticks};
 pub use crate::core::{Core, core};

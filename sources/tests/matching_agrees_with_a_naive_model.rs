@@ -113,7 +113,7 @@ proptest! {
         prop_assert_eq!(removed, naive.posted.len());
         prop_assert_eq!(notes.count(Event::UnexInsert) - notes.count(Event::UnexRemove), naive.unexpected.len());
         prop_assert_eq!(notes.count(Event::SearchPostedBegin), notes.count(Event::MessageArrived));
-        prop_assert!(notes.records.is_sorted_by_key(|record| record.time), "time never goes back");
+        prop_assert!(notes.records.is_sorted_by_key(|record| record.ticks), "time never goes back");
         let truth = engine.close(&mut notes);
         prop_assert_eq!((truth.matched, truth.rebound, truth.synthesised), (completed, 0, 0));
         prop_assert_eq!(truth.unclaimed, naive.unexpected.len() as u64);

@@ -87,11 +87,11 @@ fn an_arrival_is_stamped_with_the_time_it_came() {
     let mut notes = Notes::default();
     let (mut engine, _) = twin(&mut notes);
     engine.arrive(&mut notes, Senders::default().envelope(1, 5, 500), Ticks(300));
-    assert_eq!(notes.records[0].time, Ticks(500), "sent while the process was inside MPI");
+    assert_eq!(notes.records[0].ticks, Ticks(500), "sent while the process was inside MPI");
     let mut senders = Senders::default();
     senders.envelope(1, 5, 0);
     engine.arrive(&mut notes, senders.envelope(1, 5, 600), Ticks(900));
-    assert_eq!(notes.records[4].time, Ticks(900), "sent while the process computed: seen at the next call");
+    assert_eq!(notes.records[4].ticks, Ticks(900), "sent while the process computed: seen at the next call");
 }
 
 #[test]

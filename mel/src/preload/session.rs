@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use mpi_abi::{Abi, Comm, pmpi};
-use mpi_intercept::{Call, FunctionId, Hook};
+use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_events::{BindKind, Core, EventIndex, Ticks, Token};
 use mpit_sources::p2p::{Communicator, Observer, Shadow};
 
@@ -64,7 +64,8 @@ impl Session {
         let core = mpit_events::core();
         let Ok(shadow) = Shadow::new(abi, core) else { return };
         shadow.set_deferring(true);
-        let profiler = config.profile.then(QueueProfiler::default);
+        shadow.set_following_sends(config.logs());
+        let profiler = config.profile.then(|| QueueProfiler::listen(core)).and_then(Result::ok);
         let logged = find_types(core, &config);
         let session = SESSION.get_or_init(|| Session {
             abi,
@@ -225,6 +226,14 @@ fn find_types(core: &Core, config: &Config) -> Vec<EventIndex> {
 }
 
 impl Hook for Session {
+    fn wants(&self, function: FunctionId) -> Wants {
+        match function {
+            FunctionId::Init | FunctionId::Init_thread => Wants::Leave,
+            FunctionId::Finalize | FunctionId::Abort => Wants::Enter,
+            _ => Wants::Nothing,
+        }
+    }
+
     fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
         let Some(session) = Session::get() else { return };
         match call {
@@ -267,11 +276,6 @@ impl Hook for Late {
 impl Observer for Session {
     /// Handles for all listed types, for each communicator as it comes (the paper, section 5.2).
     fn communicator_created(&self, communicator: &Communicator) {
-        if let Some(profiler) = &self.profiler
-            && let Err(error) = profiler.listen(self.core, communicator.token)
-        {
-            tell(&format!("a communicator is missing from the profile: {error}"));
-        }
         let Some(Run { recorder: Some(recorder), .. }) = self.run.get() else { return };
         let number = self.numbers.fetch_add(1, Ordering::Relaxed).min(u32::from(u16::MAX)) as u16;
         self.define_communicator(recorder, communicator, number);

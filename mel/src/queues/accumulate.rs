@@ -8,6 +8,10 @@ use crate::profile;
 /// Durations: how many, their sum, extremes and distribution.
 #[derive(Debug)]
 pub struct Durations {
+    /// The last duration and how often it came in a row: short searches all cost the same, and
+    /// counting is cheaper than recording.
+    last: u64,
+    repeated: u64,
     count: u64,
     total: u64,
     min: u64,
@@ -19,7 +23,7 @@ pub struct Durations {
 impl Default for Durations {
     fn default() -> Self {
         let histogram = Histogram::new_with_bounds(1, 1 << 50, 2).expect("the bounds are valid");
-        Durations { count: 0, total: 0, min: u64::MAX, max: 0, histogram }
+        Durations { last: 0, repeated: 0, count: 0, total: 0, min: u64::MAX, max: 0, histogram }
     }
 }
 
@@ -27,16 +31,24 @@ impl Durations {
     /// Adds a duration in ticks.
     #[inline]
     pub fn record(&mut self, ticks: u64) {
-        self.count += 1;
-        self.total += ticks;
-        self.min = self.min.min(ticks);
-        self.max = self.max.max(ticks);
-        self.histogram.saturating_record(ticks);
+        if ticks != self.last || self.repeated == u64::from(u32::MAX) {
+            self.write_down();
+            self.last = ticks;
+        }
+        self.repeated += 1;
     }
 
-    /// Number of durations.
-    pub fn count(&self) -> u64 {
-        self.count
+    /// Takes the repeated duration into the numbers.
+    fn write_down(&mut self) {
+        let (ticks, times) = (self.last, std::mem::take(&mut self.repeated));
+        if times == 0 {
+            return;
+        }
+        self.count += times;
+        self.total += ticks * times;
+        self.min = self.min.min(ticks);
+        self.max = self.max.max(ticks);
+        self.histogram.saturating_record_n(ticks, times as u32);
     }
 
     fn distribution(&self, ticks_per_second: u64) -> profile::Histogram {
@@ -116,8 +128,9 @@ impl Queue {
     }
 
     /// The numbers as `profile.json` has them.
-    pub fn stats(&self, ticks_per_second: u64) -> profile::QueueStats {
+    pub fn stats(&mut self, ticks_per_second: u64) -> profile::QueueStats {
         let time = |ticks| seconds(ticks, ticks_per_second);
+        self.lifetimes.write_down();
         let Durations { count, total, min, max, .. } = self.lifetimes;
         profile::QueueStats {
             messages: self.entries,
@@ -166,8 +179,9 @@ impl Searches {
     }
 
     /// The numbers as `profile.json` has them.
-    pub fn stats(&self, ticks_per_second: u64) -> profile::SearchStats {
+    pub fn stats(&mut self, ticks_per_second: u64) -> profile::SearchStats {
         let time = |ticks| seconds(ticks, ticks_per_second);
+        self.times.write_down();
         let Durations { count, total, min, max, .. } = self.times;
         profile::SearchStats {
             searches: count,

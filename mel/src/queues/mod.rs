@@ -6,7 +6,7 @@
 //!
 //! - [`pairs`]: which time belongs to which entry.
 //! - [`accumulate`]: counts, sums, extremes, histograms.
-//! - [`profiler`]: the callbacks, and the registration for each communicator.
+//! - [`profiler`]: the listener that the events core calls.
 
 pub mod accumulate;
 pub mod pairs;

@@ -1,8 +1,8 @@
-//! The callbacks of the queue profile, and their registration for each communicator.
+//! The consumer: eight event types, taken in bulk on all communicators.
 
 use std::sync::Arc;
 
-use mpit_events::{Core, Error, Instance, Safety, Token};
+use mpit_events::{BulkListener, Core, Error, EventIndex, MAX_EVENT_TYPES, Record, SourceIndex};
 use mpit_sources::Serial;
 
 use super::accumulate::{Queue, Searches};
@@ -17,64 +17,100 @@ struct Queues {
     unexpected_search: Searches,
 }
 
-/// The identity of the entry: the events' first element, "request".
-#[inline(always)]
-fn identity(instance: &Instance<'_>) -> u64 {
-    instance.payload().first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+/// What an event does to the counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Count {
+    Nothing,
+    PostedInsert,
+    PostedRemove,
+    UnexpectedInsert,
+    UnexpectedRemove,
+    PostedSearchBegin,
+    PostedSearchEnd,
+    UnexpectedSearchBegin,
+    UnexpectedSearchEnd,
+}
+
+const COUNTED: [(&str, Count); 8] = [
+    ("pml_ob1_posted_insert", Count::PostedInsert),
+    ("pml_ob1_posted_remove", Count::PostedRemove),
+    ("pml_ob1_unex_insert", Count::UnexpectedInsert),
+    ("pml_ob1_unex_remove", Count::UnexpectedRemove),
+    ("pml_ob1_search_posted_begin", Count::PostedSearchBegin),
+    ("pml_ob1_search_posted_end", Count::PostedSearchEnd),
+    ("pml_ob1_search_unexpected_begin", Count::UnexpectedSearchBegin),
+    ("pml_ob1_search_unexpected_end", Count::UnexpectedSearchEnd),
+];
+
+impl Queues {
+    /// Everything that runs per event.
+    #[inline(always)]
+    fn count(&mut self, what: Count, source: usize, record: &Record) {
+        let time = record.ticks.0;
+        match what {
+            Count::PostedInsert => self.posted.insert(record.identity(), time),
+            Count::PostedRemove => self.posted.remove(record.identity(), time),
+            Count::UnexpectedInsert => self.unexpected.insert(record.identity(), time),
+            Count::UnexpectedRemove => self.unexpected.remove(record.identity(), time),
+            Count::PostedSearchBegin => self.posted_search.begin(source, time),
+            Count::PostedSearchEnd => self.posted_search.end(source, time),
+            Count::UnexpectedSearchBegin => self.unexpected_search.begin(source, time),
+            Count::UnexpectedSearchEnd => self.unexpected_search.end(source, time),
+            Count::Nothing => {}
+        }
+    }
 }
 
 /// Counts what happens in the queues of this process. Thread-safe.
-#[derive(Clone, Debug, Default)]
-pub struct QueueProfiler(Arc<Serial<Queues>>);
+#[derive(Clone, Debug)]
+pub struct QueueProfiler(Arc<Listener>);
+
+#[derive(Debug)]
+struct Listener {
+    queues: Serial<Queues>,
+    /// What to count, by event type.
+    counts: [Count; MAX_EVENT_TYPES],
+}
+
+impl BulkListener for Listener {
+    fn events(&self, source: SourceIndex, records: &[Record]) {
+        self.queues.with(|queues| {
+            for record in records {
+                queues.count(self.counts[record.event.get()], source.get(), record);
+            }
+        });
+    }
+}
 
 impl QueueProfiler {
-    /// Several threads may call MPI at the same time from now on.
-    pub fn set_threads(&self) {
-        self.0.set_threads();
-    }
-
-    /// Counts the events of this communicator from now on: everything that runs per event is here.
+    /// Counts from now on, for the life of the core. Types that do not exist are left out.
     ///
     /// # Errors
-    /// Those of the events core; a type that does not exist is left out.
-    pub fn listen(&self, core: &Core, communicator: Token) -> Result<(), Error> {
-        self.listen_to(core, communicator, "posted_insert", |q, i| q.posted.insert(identity(i), i.ticks().0))?;
-        self.listen_to(core, communicator, "posted_remove", |q, i| q.posted.remove(identity(i), i.ticks().0))?;
-        self.listen_to(core, communicator, "unex_insert", |q, i| q.unexpected.insert(identity(i), i.ticks().0))?;
-        self.listen_to(core, communicator, "unex_remove", |q, i| q.unexpected.remove(identity(i), i.ticks().0))?;
-        self.listen_to(core, communicator, "search_posted_begin", |q, i| {
-            q.posted_search.begin(i.source().get(), i.ticks().0);
-        })?;
-        self.listen_to(core, communicator, "search_posted_end", |q, i| {
-            q.posted_search.end(i.source().get(), i.ticks().0);
-        })?;
-        self.listen_to(core, communicator, "search_unexpected_begin", |q, i| {
-            q.unexpected_search.begin(i.source().get(), i.ticks().0);
-        })?;
-        self.listen_to(core, communicator, "search_unexpected_end", |q, i| {
-            q.unexpected_search.end(i.source().get(), i.ticks().0);
-        })
+    /// [`Error::OutOfHandles`] where the core takes no further bulk listener.
+    pub fn listen(core: &Core) -> Result<QueueProfiler, Error> {
+        let mut counts = [Count::Nothing; MAX_EVENT_TYPES];
+        let mut events: Vec<EventIndex> = Vec::new();
+        for (name, count) in COUNTED {
+            if let Ok(event) = core.type_by_name(name) {
+                counts[event.get()] = count;
+                events.push(event);
+            }
+        }
+        let listener = Arc::new(Listener { queues: Serial::default(), counts });
+        // The core keeps it for ever: so does this reference.
+        let kept: &'static Arc<Listener> = Box::leak(Box::new(listener.clone()));
+        core.listen_in_bulk(&events, kept.as_ref())?;
+        Ok(QueueProfiler(listener))
     }
 
-    fn listen_to(
-        &self,
-        core: &Core,
-        communicator: Token,
-        name: &str,
-        count: impl Fn(&mut Queues, &Instance<'_>) + Copy + Send + Sync + 'static,
-    ) -> Result<(), Error> {
-        let Ok(event) = core.type_by_name(&format!("pml_ob1_{name}")) else { return Ok(()) };
-        let handle = core.alloc(event, Some(communicator))?;
-        let queues = self.0.clone();
-        // At this level a callback serves every context that the queue events are raised in.
-        core.set_callback(handle, Safety::ThreadSafe, move |instance| {
-            queues.with(|queues| count(queues, instance));
-        })
+    /// Several threads may call MPI at the same time from now on.
+    pub fn set_threads(&self) {
+        self.0.queues.set_threads();
     }
 
     /// Fills in the numbers so far.
     pub fn fill(&self, profile: &mut RankProfile, ticks_per_second: u64) {
-        self.0.with(|queues| {
+        self.0.queues.with(|queues| {
             profile.posted = queues.posted.stats(ticks_per_second);
             profile.unexpected = queues.unexpected.stats(ticks_per_second);
             profile.posted_search = queues.posted_search.stats(ticks_per_second);

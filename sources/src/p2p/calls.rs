@@ -7,7 +7,7 @@
 use std::ffi::c_int;
 
 use mpi_abi::{Handle, HandlePtr, Request, StatusPtr};
-use mpi_intercept::{Call, FunctionId, Hook};
+use mpi_intercept::{Call, FunctionId, Hook, Wants};
 
 use super::frame::{self, Frame, Pending};
 use super::progress;
@@ -18,6 +18,27 @@ use super::tracker::{Local, Tracker, Work};
 pub(super) struct Calls(pub(super) &'static Tracker);
 
 impl Hook for Calls {
+    #[rustfmt::skip]
+    fn wants(&self, function: FunctionId) -> Wants {
+        use FunctionId as F;
+        match function {
+            F::Irecv | F::Irecv_c => Wants::Leave,
+            F::Isend | F::Isend_c | F::Ibsend | F::Ibsend_c | F::Irsend | F::Irsend_c | F::Issend | F::Issend_c
+                if !self.0.follows_sends() => Wants::Enter,
+            F::Start | F::Startall | F::Type_free => Wants::Enter,
+            F::Send | F::Send_c | F::Bsend | F::Bsend_c | F::Rsend | F::Rsend_c | F::Ssend | F::Ssend_c
+            | F::Isend | F::Isend_c | F::Ibsend | F::Ibsend_c | F::Irsend | F::Irsend_c | F::Issend | F::Issend_c
+            | F::Recv | F::Recv_c | F::Sendrecv | F::Sendrecv_c | F::Sendrecv_replace | F::Sendrecv_replace_c
+            | F::Isendrecv | F::Isendrecv_c | F::Isendrecv_replace | F::Isendrecv_replace_c
+            | F::Probe | F::Iprobe | F::Mprobe | F::Improbe | F::Mrecv | F::Mrecv_c | F::Imrecv | F::Imrecv_c
+            | F::Wait | F::Test | F::Waitall | F::Testall | F::Waitany | F::Testany | F::Waitsome | F::Testsome
+            | F::Request_get_status | F::Request_free | F::Cancel | F::Comm_free | F::Comm_disconnect => Wants::Both,
+            F::Send_init | F::Send_init_c | F::Bsend_init | F::Bsend_init_c | F::Rsend_init | F::Rsend_init_c
+            | F::Ssend_init | F::Ssend_init_c | F::Recv_init | F::Recv_init_c => Wants::Leave,
+            other => progress::wants(other),
+        }
+    }
+
     #[inline]
     fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
         // SAFETY: the frame belongs to this thread, lives for ever, and is used by one hook call
@@ -59,12 +80,6 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         Call::Irsend(a) => nonblocking_send(tracker, frame, |w| send!(w, a)),
         Call::Issend(a) => nonblocking_send(tracker, frame, |w| send!(w, a)),
         // Receives.
-        Call::Irecv(a) => {
-            tracker.settle(frame);
-            tracker.work(frame, |work, local| {
-                *local.receive = work.post(a.comm.word(), a.source, a.tag, false);
-            });
-        }
         Call::Recv(a) => {
             tracker.settle(frame);
             frame.entered = tracker.now();
@@ -187,7 +202,7 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
             // SAFETY: as above.
             frame.handle = unsafe { a.comm.read() }.word();
         }
-        call => progress::enter(tracker, frame, call),
+        _ => progress::enter(tracker, frame),
     }
 }
 
@@ -205,7 +220,19 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
         Call::Ibsend(a) => keep_send(tracker, frame, a.request, success),
         Call::Irsend(a) => keep_send(tracker, frame, a.request, success),
         Call::Issend(a) => keep_send(tracker, frame, a.request, success),
-        Call::Irecv(a) => keep_receive(tracker, frame, a.request, success),
+        // Posted here, where the request is known: nothing can come in between.
+        Call::Irecv(a) => {
+            tracker.settle(frame);
+            if success {
+                // SAFETY: MPI has filled the request, because the call succeeded.
+                let handle = unsafe { a.request.read() }.word();
+                tracker.work(frame, |work, _| {
+                    if let Some((receive, comm, request)) = work.post(a.comm.word(), a.source, a.tag, false) {
+                        work.state.requests.insert(handle, Tracked::Receive { receive, comm, request });
+                    }
+                });
+            }
+        }
         Call::Isendrecv(a) => keep_receive(tracker, frame, a.request, success),
         Call::Isendrecv_replace(a) => keep_receive(tracker, frame, a.request, success),
         Call::Recv(a) => finish_receive(tracker, frame, a.status, success),

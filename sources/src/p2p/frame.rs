@@ -6,10 +6,12 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use mpit_events::{Clock, Core, Object, Ordering, Safety, Source, SourceIndex, Ticks};
+use mpit_events::{
+    Clock, Core, EventIndex, Object, Ordering, Record, Safety, Source, SourceIndex, Ticks,
+};
 
 use super::requests::Tracked;
-use crate::shadow::{CommIndex, Event, Ob1Events, ReceiveIndex, Record, Sink};
+use crate::shadow::{CommIndex, Event, Ob1Events, ReceiveIndex, Sink};
 
 /// The objects that the communicators' events are bound to, by [`CommIndex`].
 pub(super) type Objects = Arc<Vec<Arc<Object>>>;
@@ -28,6 +30,8 @@ pub(super) struct Pending {
 /// A thread's own state.
 pub(super) struct Frame {
     pub(super) buffer: Vec<Record>,
+    /// Whether a record in the buffer is late.
+    pub(super) any_late: bool,
     /// Envelopes lost on a communicator, to be told to those who listen.
     pub(super) losses: Vec<(CommIndex, u64)>,
     pub(super) objects: Objects,
@@ -75,6 +79,7 @@ fn make() -> *mut Frame {
     );
     let frame = Box::into_raw(Box::new(Frame {
         buffer: Vec::with_capacity(1024),
+        any_late: false,
         losses: Vec::new(),
         objects: Objects::default(),
         objects_version: 0,
@@ -99,17 +104,8 @@ impl Frame {
         if self.buffer.is_empty() && self.losses.is_empty() {
             return;
         }
-        let section = core.raise_section(self.source, level);
-        let mut any_late = false;
-        for record in &self.buffer {
-            any_late |= record.late;
-            let Some(object) = self.objects.get(record.comm.0 as usize) else { continue };
-            if !record.late {
-                section.event_bytes(events.index(record.event), object, record.time, record.payload());
-            }
-        }
-        drop(section);
-        if any_late || !self.losses.is_empty() {
+        core.raise_section(self.source, level).records(&self.buffer, false, &self.objects);
+        if self.any_late || !self.losses.is_empty() {
             self.raise_rest(core, events, level);
         }
         self.buffer.clear();
@@ -119,16 +115,12 @@ impl Frame {
     #[cold]
     #[inline(never)]
     fn raise_rest(&mut self, core: &Core, events: &Ob1Events, level: Safety) {
-        if self.buffer.iter().any(|record| record.late) {
+        if std::mem::take(&mut self.any_late) {
             let late = *self.late.get_or_insert_with(|| {
                 let description = "the ob1 twin, for messages whose envelope came after their completion";
                 core.add_source(Source::new("ob1 late", description, Ordering::Unordered, Clock::best()))
             });
-            let section = core.raise_section(late, level);
-            for record in self.buffer.iter().filter(|record| record.late) {
-                let Some(object) = self.objects.get(record.comm.0 as usize) else { continue };
-                section.event_bytes(events.index(record.event), object, record.time, record.payload());
-            }
+            core.raise_section(late, level).records(&self.buffer, true, &self.objects);
         }
         for (comm, count) in self.losses.drain(..) {
             let Some(object) = self.objects.get(comm.0 as usize) else { continue };
@@ -146,13 +138,22 @@ pub(super) struct Buffer<'a> {
     pub wanted: u16,
     /// The clock of the twin.
     pub clock: Clock,
+    /// The events' indices.
+    pub(super) events: Ob1Events,
     /// Where events wait.
     pub records: &'a mut Vec<Record>,
+    /// Set when one of them is late.
+    pub(super) any_late: &'a mut bool,
     /// Where losses wait.
     pub losses: &'a mut Vec<(CommIndex, u64)>,
 }
 
 impl Sink for Buffer<'_> {
+    #[inline(always)]
+    fn index(&self, event: Event) -> EventIndex {
+        self.events.index(event)
+    }
+
     #[inline(always)]
     fn wants(&self, event: Event) -> bool {
         self.wanted & (1 << event as u8) != 0
@@ -170,6 +171,7 @@ impl Sink for Buffer<'_> {
 
     #[inline(always)]
     fn push(&mut self, record: Record) {
+        *self.any_late |= record.late;
         self.records.push(record);
     }
 

@@ -1,20 +1,17 @@
 //! The calls that are not point-to-point: communicators come and go, and progress is made.
 
 use mpi_abi::{Abi, Comm, Handle, HandlePtr, pmpi};
-use mpi_intercept::Call;
+use mpi_intercept::{Call, FunctionId, Wants};
 
 use super::comms::{self, mix, with_member};
 use super::frame::Frame;
 use super::requests::Tracked;
 use super::tracker::{Tracker, Work};
 
-/// What the entry of such a call leaves for its exit.
-pub(super) fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
-    frame.handle = 0;
-    if makes_progress(call) {
-        tracker.settle(frame);
-        frame.entered = tracker.now();
-    }
+/// The call makes progress from here on.
+pub(super) fn enter(tracker: &'static Tracker, frame: &mut Frame) {
+    tracker.settle(frame);
+    frame.entered = tracker.now();
 }
 
 pub(super) fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, success: bool) {
@@ -45,25 +42,29 @@ pub(super) fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Cal
     }
 }
 
-/// Calls in which ob1 makes progress because they wait for others.
+/// Which of these calls matter, and at which end.
 #[rustfmt::skip]
-fn makes_progress(call: &Call<'_>) -> bool {
-    matches!(
-        call,
-        Call::Barrier(_) | Call::Bcast(_) | Call::Gather(_) | Call::Gatherv(_) | Call::Scatter(_)
-            | Call::Scatterv(_) | Call::Allgather(_) | Call::Allgatherv(_) | Call::Alltoall(_)
-            | Call::Alltoallv(_) | Call::Alltoallw(_) | Call::Reduce(_) | Call::Allreduce(_)
-            | Call::Reduce_scatter(_) | Call::Reduce_scatter_block(_) | Call::Scan(_) | Call::Exscan(_)
-            | Call::Neighbor_allgather(_) | Call::Neighbor_allgatherv(_) | Call::Neighbor_alltoall(_)
-            | Call::Neighbor_alltoallv(_) | Call::Neighbor_alltoallw(_)
-            | Call::Comm_dup(_) | Call::Comm_dup_with_info(_) | Call::Comm_create(_) | Call::Comm_split(_)
-            | Call::Comm_split_type(_) | Call::Cart_create(_) | Call::Cart_sub(_) | Call::Graph_create(_)
-            | Call::Dist_graph_create(_) | Call::Dist_graph_create_adjacent(_) | Call::Intercomm_merge(_)
-            | Call::Comm_create_group(_) | Call::Intercomm_create(_)
-            | Call::Win_create(_) | Call::Win_allocate(_) | Call::Win_allocate_shared(_) | Call::Win_free(_)
-            | Call::Win_fence(_) | Call::Win_wait(_) | Call::Win_flush(_) | Call::Win_flush_all(_)
-            | Call::Win_unlock(_) | Call::Win_unlock_all(_) | Call::Win_complete(_)
-    )
+pub(super) fn wants(function: FunctionId) -> Wants {
+    use FunctionId as F;
+    match function {
+        // Waits for others, so that ob1 makes progress in it.
+        F::Barrier | F::Bcast | F::Bcast_c | F::Gather | F::Gather_c | F::Gatherv | F::Gatherv_c
+        | F::Scatter | F::Scatter_c | F::Scatterv | F::Scatterv_c | F::Allgather | F::Allgather_c
+        | F::Allgatherv | F::Allgatherv_c | F::Alltoall | F::Alltoall_c | F::Alltoallv | F::Alltoallv_c
+        | F::Alltoallw | F::Alltoallw_c | F::Reduce | F::Reduce_c | F::Allreduce | F::Allreduce_c
+        | F::Reduce_scatter | F::Reduce_scatter_c | F::Reduce_scatter_block | F::Reduce_scatter_block_c
+        | F::Scan | F::Scan_c | F::Exscan | F::Exscan_c | F::Neighbor_allgather | F::Neighbor_allgather_c
+        | F::Neighbor_allgatherv | F::Neighbor_allgatherv_c | F::Neighbor_alltoall | F::Neighbor_alltoall_c
+        | F::Neighbor_alltoallv | F::Neighbor_alltoallv_c | F::Neighbor_alltoallw | F::Neighbor_alltoallw_c
+        | F::Comm_dup | F::Comm_dup_with_info | F::Comm_create | F::Comm_split | F::Comm_split_type
+        | F::Cart_create | F::Cart_sub | F::Graph_create | F::Dist_graph_create | F::Dist_graph_create_adjacent
+        | F::Intercomm_merge | F::Comm_create_group | F::Intercomm_create
+        | F::Win_create | F::Win_create_c | F::Win_allocate | F::Win_allocate_c | F::Win_allocate_shared
+        | F::Win_allocate_shared_c | F::Win_free | F::Win_fence | F::Win_wait | F::Win_flush | F::Win_flush_all
+        | F::Win_unlock | F::Win_unlock_all | F::Win_complete => Wants::Both,
+        F::Comm_idup | F::Comm_idup_with_info => Wants::Leave,
+        _ => Wants::Nothing,
+    }
 }
 
 /// A communicator that all processes of its parent made together.

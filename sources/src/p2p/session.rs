@@ -56,6 +56,12 @@ impl Shadow {
         self.0.set_deferring(defer);
     }
 
+    /// Whether the requests of sends are followed: needed for their `request_*` and `transfer_*`
+    /// events and for observers; before [`hook`](Shadow::hook) is registered.
+    pub fn set_following_sends(self, follow: bool) {
+        self.0.set_following_sends(follow);
+    }
+
     /// Several threads may call MPI at the same time.
     pub fn set_threads(self) {
         self.0.set_threads();
@@ -119,7 +125,9 @@ impl Shadow {
         if unreachable || several_nodes {
             tracker.mail.open(abi, pmpi::comm_dup(private)?);
         }
+        let floor = tracker.shortest_search();
         tracker.work(frame, |work, _| {
+            work.state.engine.set_floor(floor);
             follow_as(work, abi.constants.comm_world, comms::WORLD);
             follow_as(work, abi.constants.comm_self, comms::SELF);
         });

@@ -420,6 +420,11 @@ impl Engine {
         self.truth
     }
 
+    /// Whether an unexpected message would be found: a search and nothing else.
+    pub fn finds(&mut self, sink: &impl Sink, comm: CommIndex, source: i32, tag: i32) -> bool {
+        self.search_unexpected(sink, comm, source, tag).0.is_some()
+    }
+
     // Searches. These are what ob1's time goes into. Each gives what it found and how many ticks it
     // took; the clock is read only from the second entry on.
 

@@ -31,7 +31,7 @@ pub use events::{
     Arrived, Event, Ob1Events, Queued, Request, Searched, SearchedFor, Transferred, Unexpected as UnexpectedQueued,
 };
 pub use receive::ReceiveIndex;
-pub use sink::{Record, Sink};
+pub use sink::Sink;
 pub use truth::Truth;
 
 /// Matches any source (the twin's own value; each MPI has another).

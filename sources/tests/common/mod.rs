@@ -4,18 +4,30 @@
 
 use std::cell::Cell;
 
-use mpit_events::{Core, Ticks};
-use mpit_sources::shadow::{CommIndex, Engine, Envelope, Event, Ob1Events, Record, Sink};
+use mpit_events::{Core, EventIndex, Record, Ticks};
+use mpit_sources::shadow::{CommIndex, Engine, Envelope, Event, Ob1Events, Sink};
 
 /// Takes everything; its time advances by one with each reading.
-#[derive(Default)]
 pub struct Notes {
+    core: Core,
+    events: Ob1Events,
     time: Cell<u64>,
     pub records: Vec<Record>,
     pub lost: u64,
 }
 
+impl Default for Notes {
+    fn default() -> Self {
+        let core = Core::new();
+        let events = Ob1Events::register(&core, "").unwrap();
+        Notes { core, events, time: Cell::new(0), records: Vec::new(), lost: 0 }
+    }
+}
+
 impl Sink for Notes {
+    fn index(&self, event: Event) -> EventIndex {
+        self.events.index(event)
+    }
     fn wants(&self, _: Event) -> bool {
         true
     }
@@ -37,11 +49,10 @@ impl Sink for Notes {
 impl Notes {
     /// The events since the last call, each as its name and the elements' values.
     pub fn told(&mut self) -> Vec<String> {
-        let core = Core::new();
-        let events = Ob1Events::register(&core, "").unwrap();
+        let core = &self.core;
         let line = |record: Record| {
-            let event_type = core.event_type(events.index(record.event)).unwrap();
-            let mut line = record.event.name().to_string();
+            let event_type = core.event_type(record.event).unwrap();
+            let mut line = event_type.name.trim_start_matches("pml_ob1_").to_string();
             for element in &event_type.elements {
                 let bytes = &record.payload()[element.displacement..][..element.datatype.size()];
                 let mut wide = [0; 8];
@@ -61,7 +72,7 @@ impl Notes {
     }
 
     pub fn count(&self, event: Event) -> usize {
-        self.records.iter().filter(|record| record.event == event).count()
+        self.records.iter().filter(|record| record.event == self.events.index(event)).count()
     }
 }
 

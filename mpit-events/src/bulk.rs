@@ -1,0 +1,77 @@
+//! Delivery in bulk: a producer's events as a slice, for consumers in Rust that take many.
+//!
+//! A registration costs some nanoseconds per event and hears of one object. A bulk listener hears of
+//! its event types on *all* objects, gets what a producer has collected in one call, and pays per
+//! call. It sees events before registrations do, and like them with no lock held.
+
+use crate::clock::Ticks;
+use crate::event_type::{EventIndex, MAX_EVENT_TYPES};
+use crate::payload::Payload;
+use crate::source::SourceIndex;
+
+/// Largest payload of an event that a producer collects, in bytes.
+pub const MAX_RECORD_PAYLOAD: usize = 20;
+
+/// An event that a producer has collected and not yet raised.
+#[derive(Clone, Copy, Debug)]
+pub struct Record {
+    /// When it was observed.
+    pub ticks: Ticks,
+    /// Its type.
+    pub event: EventIndex,
+    /// Whether it comes out of order, so that it belongs to an unordered source.
+    pub late: bool,
+    length: u8,
+    /// The object it happened to: its place in the producer's list of objects.
+    pub object: u32,
+    payload: [u8; MAX_RECORD_PAYLOAD],
+}
+
+impl Record {
+    /// A record of an event with a payload of at most [`MAX_RECORD_PAYLOAD`] bytes.
+    #[inline(always)]
+    pub fn new<P: Payload>(event: EventIndex, object: u32, ticks: Ticks, late: bool, payload: &P) -> Self {
+        const { assert!(size_of::<P>() <= MAX_RECORD_PAYLOAD, "the payload fits a record") };
+        let mut bytes = [0; MAX_RECORD_PAYLOAD];
+        bytes[..size_of::<P>()].copy_from_slice(bytemuck::bytes_of(payload));
+        Record { ticks, event, late, length: size_of::<P>() as u8, object, payload: bytes }
+    }
+
+    /// The payload, laid out as the event's type says.
+    #[inline]
+    pub fn payload(&self) -> &[u8] {
+        &self.payload[..usize::from(self.length)]
+    }
+
+    /// The first element where it has eight bytes: an identity, in most events that have one.
+    #[inline(always)]
+    pub fn identity(&self) -> u64 {
+        u64::from_ne_bytes([
+            self.payload[0],
+            self.payload[1],
+            self.payload[2],
+            self.payload[3],
+            self.payload[4],
+            self.payload[5],
+            self.payload[6],
+            self.payload[7],
+        ])
+    }
+}
+
+/// Takes events in bulk. Called on the raising thread, at
+/// [`MpiRestricted`](crate::Safety::MpiRestricted) or, where several threads call MPI,
+/// [`ThreadSafe`](crate::Safety::ThreadSafe): it must not block.
+pub trait BulkListener: Sync {
+    /// Events of `source`, in order of their delivery. There may be types among them that were not
+    /// asked for.
+    fn events(&self, source: SourceIndex, records: &[Record]);
+}
+
+/// An installed listener.
+pub(crate) struct Bulk {
+    pub(crate) listener: &'static dyn BulkListener,
+}
+
+/// A bit for each event type.
+pub(crate) const WORDS: usize = MAX_EVENT_TYPES / 64;
