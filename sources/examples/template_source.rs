@@ -12,7 +12,7 @@
 //! - It knows MPI calls and the events core. It never knows who listens, nor why.
 //! - It runs inside the application's MPI calls: it does not wait, does not allocate for each call,
 //!   and does not panic. What it cannot do it counts, and leaves the program alone.
-//! - With nobody listening a call costs one load and a branch: ask before you build a payload.
+//! - With nobody listening a call costs two loads and a branch: ask before you build a payload.
 //! - Events of one source come in the order of their time stamps, or the source says that they do not.
 //! - No lock of its own is held while it raises: a callback may call MPI, and so come back.
 
@@ -21,7 +21,7 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering as Memory};
 
 use mpi_abi::{Comm, Handle};
-use mpi_intercept::{Call, FunctionId, Hook, args};
+use mpi_intercept::{Call, FunctionId, Hook, Wants, args};
 use mpit_events::{
     BindKind, Clock, Core, Error, EventIndex, EventType, Ordering, Safety, Source, SourceIndex, Token, core,
     event_payload,
@@ -93,7 +93,8 @@ impl Barriers {
         // from the creation of the communicator to its end (as `sources/src/p2p/comms.rs` does).
         let object = self.core.bind(BindKind::Comm, Token(comm.word() as u64));
         let now = Clock::best().now();
-        // Several events at hand are raised in one section. Callbacks run here.
+        // Callbacks run here. Several events at hand are raised in one section, and those that bulk
+        // listeners may want as records (`Raise::records`, as `sources/src/p2p/frame.rs` does).
         self.core.raise_section(source, self.level).event(event, &object, now, &Barrier { number });
     }
 }
@@ -113,6 +114,11 @@ fn add_thread(core: &Core) -> SourceIndex {
 
 /// 6. The calls that it sees. Handles come as machine words, whichever MPI this is.
 impl Hook for Barriers {
+    /// Asked once for each function: the others then cost next to nothing.
+    fn wants(&self, function: FunctionId) -> Wants {
+        if function == FunctionId::Barrier { Wants::Both } else { Wants::Nothing }
+    }
+
     fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
         let Call::Barrier(arguments) = call else { return };
         if !self.core.is_active(self.begin) {
@@ -197,6 +203,13 @@ mod tests {
         });
         call_barrier(&source, Comm::from_word(WORLD + 1), || ());
         assert_eq!(*told.lock().unwrap(), ["template_barrier_begin 1", "template_barrier_end 1"]);
+    }
+
+    #[test]
+    fn only_barriers_are_wanted() {
+        let (source, ..) = listening();
+        let wanted = FunctionId::all().filter(|&function| source.wants(function) != Wants::Nothing);
+        assert_eq!(wanted.map(FunctionId::name).collect::<Vec<_>>(), ["MPI_Barrier"]);
     }
 
     #[test]
