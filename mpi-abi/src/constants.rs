@@ -5,7 +5,7 @@
 
 use std::ffi::{CStr, c_int, c_void};
 
-use crate::{Comm, Datatype, Errhandler, Group, Info, Message, Op, Request, StatusPtr, next};
+use crate::{Comm, Datatype, Errhandler, Group, Info, Message, Op, Request, StatusPtr, ToolConstants, next};
 
 /// The values of `MPI_THREAD_*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,8 @@ macro_rules! constants {
             $(#[doc = concat!("`", $name, "`")] pub $field: $type,)*
             /// The values of `MPI_THREAD_*`.
             pub thread: ThreadLevels,
+            /// The numbers of the tool information interface.
+            pub tool: ToolConstants,
         }
 
         impl Constants {
@@ -39,6 +41,7 @@ macro_rules! constants {
                 f("MPI_THREAD_FUNNELED", self.thread.funneled.into());
                 f("MPI_THREAD_SERIALIZED", self.thread.serialized.into());
                 f("MPI_THREAD_MULTIPLE", self.thread.multiple.into());
+                self.tool.each(f);
             }
         }
     };
@@ -60,6 +63,10 @@ constants! {
     int64: Datatype = "MPI_INT64_T",
     uint64: Datatype = "MPI_UINT64_T",
     double: Datatype = "MPI_DOUBLE",
+    unsigned: Datatype = "MPI_UNSIGNED",
+    unsigned_long: Datatype = "MPI_UNSIGNED_LONG",
+    unsigned_long_long: Datatype = "MPI_UNSIGNED_LONG_LONG",
+    count: Datatype = "MPI_COUNT",
     sum: Op = "MPI_SUM",
     max: Op = "MPI_MAX",
     min: Op = "MPI_MIN",
@@ -148,6 +155,10 @@ pub(crate) const MPICH: Constants = Constants {
     int64: Datatype(0x4c00_083a),
     uint64: Datatype(0x4c00_083e),
     double: Datatype(0x4c00_080b),
+    unsigned: Datatype(0x4c00_0406),
+    unsigned_long: Datatype(0x4c00_0808),
+    unsigned_long_long: Datatype(0x4c00_0819),
+    count: Datatype(0x4c00_0845),
     sum: Op(0x5800_0003),
     max: Op(0x5800_0001),
     min: Op(0x5800_0002),
@@ -175,6 +186,7 @@ pub(crate) const MPICH: Constants = Constants {
     max_object_name: 128,
     max_error_string: 512,
     thread: LEVELS,
+    tool: ToolConstants::MPICH,
 };
 
 /// The ABI of MPI-5.
@@ -194,6 +206,10 @@ pub(crate) const STANDARD: Constants = Constants {
     int64: Datatype(0x258),
     uint64: Datatype(0x259),
     double: Datatype(0x214),
+    unsigned: Datatype(0x20d),
+    unsigned_long: Datatype(0x20e),
+    unsigned_long_long: Datatype(0x20f),
+    count: Datatype(0x202),
     sum: Op(0x21),
     max: Op(0x23),
     min: Op(0x22),
@@ -221,6 +237,7 @@ pub(crate) const STANDARD: Constants = Constants {
     max_object_name: 128,
     max_error_string: 512,
     thread: ThreadLevels { single: 0, funneled: 1024, serialized: 2048, multiple: 4096 },
+    tool: ToolConstants::STANDARD,
 };
 
 /// Open MPI 4 and 5: numbers as in its `mpi.h`, objects by their addresses in this process.
@@ -247,6 +264,10 @@ pub(crate) fn open_mpi() -> Option<Constants> {
         int64: Datatype(object(c"ompi_mpi_int64_t")?),
         uint64: Datatype(object(c"ompi_mpi_uint64_t")?),
         double: Datatype(object(c"ompi_mpi_double")?),
+        unsigned: Datatype(object(c"ompi_mpi_unsigned")?),
+        unsigned_long: Datatype(object(c"ompi_mpi_unsigned_long")?),
+        unsigned_long_long: Datatype(object(c"ompi_mpi_unsigned_long_long")?),
+        count: Datatype(object(c"ompi_mpi_count")?),
         sum: Op(object(c"ompi_mpi_op_sum")?),
         max: Op(object(c"ompi_mpi_op_max")?),
         min: Op(object(c"ompi_mpi_op_min")?),
@@ -274,5 +295,6 @@ pub(crate) fn open_mpi() -> Option<Constants> {
         max_object_name: 64,
         max_error_string: 256,
         thread: LEVELS,
+        tool: ToolConstants::OPEN_MPI,
     })
 }

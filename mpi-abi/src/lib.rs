@@ -23,6 +23,7 @@ mod handles;
 pub mod next;
 pub mod pmpi;
 mod status;
+mod tool;
 
 pub use constants::{Constants, ThreadLevels};
 pub use detect::{Abi, Family, Unknown};
@@ -31,3 +32,4 @@ pub use handles::{
     Comm, Datatype, Errhandler, File, Group, Handle, HandlePtr, Info, Message, Op, Request, Session, Win,
 };
 pub use status::{StatusLayout, StatusPtr};
+pub use tool::ToolConstants;

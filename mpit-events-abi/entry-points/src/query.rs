@@ -1,0 +1,120 @@
+//! What event types there are.
+
+use std::ffi::{c_int, c_void};
+
+use mpi_abi::{Abi, Datatype, HandlePtr};
+use mpit_events::{BindKind, ElementType, Error, EventType};
+
+use crate::args::{InOut, Name, Out, OutArray, Text};
+use crate::enumeration::{self, EnumHandle};
+use crate::failure::{Failure, numbers};
+use crate::info::OutInfo;
+use crate::init::ready;
+
+entry_points! {
+    /// The number of event types; it may grow, it never shrinks.
+    fn MPI_T_event_get_num = PMPI_T_event_get_num(num_events: Out<c_int>) {
+        let core = ready()?;
+        num_events.required()?.set(core.num_types() as c_int);
+        Ok(())
+    }
+
+    /// The description of an event type. Outputs that are null are not given.
+    fn MPI_T_event_get_info = PMPI_T_event_get_info(
+        event_index: c_int,
+        name: Text,
+        name_len: InOut<c_int>,
+        verbosity: Out<c_int>,
+        array_of_datatypes: *mut c_void,
+        array_of_displacements: OutArray<isize>,
+        num_elements: InOut<c_int>,
+        enumtype: Out<EnumHandle>,
+        info: OutInfo,
+        desc: Text,
+        desc_len: InOut<c_int>,
+        bind: Out<c_int>,
+    ) {
+        let core = ready()?;
+        let index = core.event_index(event_index.into())?;
+        let event_type = core.event_type(index).ok_or(Error::InvalidIndex)?;
+        let abi = Abi::current().ok_or(Failure::Internal)?;
+        info.give()?;
+        name.set(name_len, &event_type.name);
+        verbosity.set(numbers().verbosity[event_type.verbosity as usize]);
+        if let Some(room) = num_elements.get() {
+            let room = usize::try_from(room).unwrap_or(0);
+            // SAFETY: the caller has promised arrays of `num_elements` elements.
+            unsafe { elements(abi, event_type, room, array_of_datatypes, array_of_displacements) };
+            num_elements.set(event_type.elements.len() as c_int);
+        }
+        enumtype.set(enumeration::of(index, event_type));
+        desc.set(desc_len, &event_type.description);
+        bind.set(bind_number(event_type.bind));
+        Ok(())
+    }
+
+    /// The index of the event type of this name.
+    fn MPI_T_event_get_index = PMPI_T_event_get_index(name: Name, event_index: Out<c_int>) {
+        let core = ready()?;
+        let (name, event_index) = (name.get()?, event_index.required()?);
+        let name = std::str::from_utf8(name).map_err(|_| Error::InvalidName)?;
+        event_index.set(core.type_by_name(name)?.get() as c_int);
+        Ok(())
+    }
+}
+
+/// Writes the first `room` elements' datatypes and displacements.
+///
+/// # Safety
+/// Both arrays, where they are not null, have room for that many.
+unsafe fn elements(
+    abi: &Abi,
+    event_type: &EventType,
+    room: usize,
+    datatypes: *mut c_void,
+    displacements: OutArray<isize>,
+) {
+    let elements = || event_type.elements.iter().take(room);
+    let handles = HandlePtr::<Datatype>::new(datatypes);
+    if !handles.is_null() {
+        for (place, element) in elements().enumerate() {
+            // SAFETY: `place` is below `room`.
+            unsafe { handles.set(place, datatype(abi, element.datatype)) };
+        }
+    }
+    // SAFETY: there are at most `room` of them.
+    unsafe { displacements.fill(elements().map(|element| element.displacement as isize)) };
+}
+
+fn datatype(abi: &Abi, element: ElementType) -> Datatype {
+    let constants = &abi.constants;
+    match element {
+        ElementType::Char => constants.char,
+        ElementType::Int => constants.int,
+        ElementType::Unsigned => constants.unsigned,
+        ElementType::UnsignedLong => constants.unsigned_long,
+        ElementType::UnsignedLongLong => constants.unsigned_long_long,
+        ElementType::Count => constants.count,
+        ElementType::Double => constants.double,
+        // A type that MPI has no name for here: as many bytes as it has are still told.
+        _ => constants.byte,
+    }
+}
+
+fn bind_number(kind: BindKind) -> c_int {
+    let index = match kind {
+        BindKind::Comm => 1,
+        BindKind::Datatype => 2,
+        BindKind::Errhandler => 3,
+        BindKind::File => 4,
+        BindKind::Group => 5,
+        BindKind::Op => 6,
+        BindKind::Request => 7,
+        BindKind::Win => 8,
+        BindKind::Message => 9,
+        BindKind::Info => 10,
+        BindKind::Session => 11,
+        _ => 0,
+    };
+    numbers().bind[index]
+}

@@ -1,0 +1,97 @@
+//! The twin in this process: its event types exist from the start, it follows the application's
+//! messages from the end of `MPI_Init*` to the beginning of `MPI_Finalize`.
+
+use std::ffi::c_int;
+use std::io::Write;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mpi_abi::{Abi, Comm, pmpi};
+use mpi_intercept::{Call, FunctionId, Hook};
+use mpit_sources::p2p::{Path, Shadow};
+
+struct Session {
+    abi: &'static Abi,
+    shadow: Shadow,
+    /// A duplicate of `MPI_COMM_WORLD` that the application does not know.
+    private: OnceLock<Comm>,
+    over: AtomicBool,
+}
+
+/// Adds the event types. Called before MPI is initialised, by the first function that starts it or
+/// its tool information interface.
+pub(crate) fn prepare(abi: &'static Abi) {
+    let Ok(shadow) = Shadow::new(abi, core_events::core()) else {
+        return tell("there is no room for the event types: no events are raised");
+    };
+    let (private, over) = (OnceLock::new(), AtomicBool::new(false));
+    let session: &'static Session = Box::leak(Box::new(Session { abi, shadow, private, over }));
+    // Leaving runs in reverse: the twin has followed a call before the session ends or begins.
+    for hook in [session as &'static dyn Hook, shadow.hook()] {
+        if let Err(full) = mpi_intercept::register(hook) {
+            tell(&format!("{full}: events are missing"));
+        }
+    }
+}
+
+impl Session {
+    /// All processes together, at the exit of `MPI_Init*`.
+    fn begin(&self) {
+        if let Err(error) = self.try_begin() {
+            tell(&format!("{error}: no events are raised"));
+            mpi_intercept::stop();
+        }
+    }
+
+    fn try_begin(&self) -> mpi_abi::Result<()> {
+        let private = pmpi::comm_dup(self.abi.constants.comm_world)?;
+        if self.private.set(private).is_err() {
+            return pmpi::comm_free(private);
+        }
+        pmpi::comm_return_errors(private)?;
+        if pmpi::query_thread()? == self.abi.constants.thread.multiple {
+            self.shadow.set_threads();
+        }
+        self.shadow.set_observers(Vec::new());
+        if let Some(line) = self.shadow.start(private, Path::Best)? {
+            tell(&line);
+        }
+        Ok(())
+    }
+
+    /// All processes together, at the entry of `MPI_Finalize`. Events that were under way are raised
+    /// in here.
+    fn finish(&self) {
+        let Some(&private) = self.private.get() else { return };
+        if self.over.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.shadow.finish(private);
+        if let Err(error) = pmpi::comm_free(private) {
+            tell(&error.to_string());
+        }
+        mpi_intercept::stop();
+    }
+}
+
+impl Hook for Session {
+    fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
+        if let Call::Finalize(_) = call {
+            self.finish();
+        }
+    }
+
+    fn leave(&self, _: FunctionId, call: &mut Call<'_>, code: c_int) {
+        if code == self.abi.constants.success
+            && let Call::Init(_) | Call::Init_thread(_) = call
+            && self.private.get().is_none()
+        {
+            self.begin();
+        }
+    }
+}
+
+/// Tells the user something, in one line on standard error; a closed stream is no error.
+fn tell(line: &str) {
+    let _ = std::io::stderr().write_all(format!("mpit_events: {line}\n").as_bytes());
+}
