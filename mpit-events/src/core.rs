@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use crate::append_only::AppendOnly;
@@ -32,6 +32,8 @@ pub struct Core {
     active: [AtomicU64; WORDS],
     /// A bit for each event type that a bulk listener wants.
     in_bulk: [AtomicU64; WORDS],
+    /// Counts the changes of who listens.
+    version: AtomicU32,
     bulk: AppendOnly<Bulk, MAX_BULK>,
     no_object: Arc<Object>,
     grace: Grace,
@@ -73,6 +75,7 @@ impl Core {
             sources: AppendOnly::new(),
             active: [const { AtomicU64::new(0) }; WORDS],
             in_bulk: [const { AtomicU64::new(0) }; WORDS],
+            version: AtomicU32::new(0),
             bulk: AppendOnly::new(),
             no_object: Object::new(BindKind::None, Token(0)),
             grace: Grace::new(),
@@ -217,6 +220,7 @@ impl Core {
         let old = self.publish(&inner.object, event, |list| list.push(inner.clone()));
         *tables.listeners.entry(event).or_default() += 1;
         self.active[event.get() / 64].fetch_or(1 << (event.get() % 64), Ordering::Release);
+        self.version.fetch_add(1, Ordering::Release);
         drop(tables);
         self.retire(old);
         Ok(handle)
@@ -241,6 +245,7 @@ impl Core {
         if *listeners == 0 {
             self.active[event.get() / 64].fetch_and(!(1 << (event.get() % 64)), Ordering::Release);
         }
+        self.version.fetch_add(1, Ordering::Release);
         drop(tables);
         self.grace.retire(Box::new(Freed { inner, free }));
         self.retire(old);
@@ -329,6 +334,7 @@ impl Core {
         for event in events {
             self.in_bulk[event.get() / 64].fetch_or(1 << (event.get() % 64), Ordering::Release);
         }
+        self.version.fetch_add(1, Ordering::Release);
         Ok(())
     }
 
@@ -346,10 +352,16 @@ impl Core {
         self.active[word].load(Ordering::Relaxed) | self.in_bulk[word].load(Ordering::Relaxed)
     }
 
-    /// Whether any registration, as opposed to a bulk listener, is for one of the types that
-    /// [`active_from`](Core::active_from) tells of.
+    /// Changes whenever somebody begins or ends to listen: a producer that keeps what
+    /// [`active_from`](Core::active_from) told need only look at this. One relaxed load.
     #[inline(always)]
-    pub(crate) fn has_registrations(&self) -> bool {
+    pub fn version(&self) -> u32 {
+        self.version.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is any registration, as opposed to bulk listeners.
+    #[inline(always)]
+    pub fn has_registrations(&self) -> bool {
         self.active.iter().any(|word| word.load(Ordering::Relaxed) != 0)
     }
 

@@ -9,10 +9,10 @@ use std::ffi::c_int;
 use mpi_abi::{Handle, HandlePtr, Request, StatusPtr};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
 
-use super::frame::{self, Frame, Pending};
+use super::frame::{Current, Frame, Pending};
 use super::progress;
 use super::requests::{Persistent, Tracked};
-use super::tracker::{Local, Tracker, Work};
+use super::tracker::{Tracker, Work};
 
 /// The tracker as a hook of the interception.
 pub(super) struct Calls(pub(super) &'static Tracker);
@@ -43,14 +43,14 @@ impl Hook for Calls {
     fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
         // SAFETY: the frame belongs to this thread, lives for ever, and is used by one hook call
         // at a time: the interception never runs hooks inside hooks.
-        let frame = unsafe { &mut *frame::current() };
+        let frame = unsafe { &mut *self.0.frame() };
         enter(self.0, frame, call);
     }
 
     #[inline]
     fn leave(&self, _: FunctionId, call: &mut Call<'_>, code: c_int) {
         // SAFETY: as above.
-        let frame = unsafe { &mut *frame::current() };
+        let frame = unsafe { &mut *self.0.frame() };
         leave(self.0, frame, call, code == self.0.abi.constants.success);
     }
 }
@@ -81,49 +81,46 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         Call::Issend(a) => nonblocking_send(tracker, frame, |w| send!(w, a)),
         // Receives.
         Call::Recv(a) => {
-            tracker.settle(frame);
-            frame.entered = tracker.now();
-            tracker.work(frame, |work, local| {
-                *local.receive = work.post(a.comm.word(), a.source, a.tag, true);
+            frame.call.entered = tracker.now();
+            tracker.settled(frame, |work, local| {
+                local.receive = work.post(a.comm.word(), a.source, a.tag, true);
                 if local.receive.is_some() {
                     own_status(work, local, &mut a.status);
                 }
             });
         }
         Call::Sendrecv(a) => {
-            tracker.settle(frame);
-            frame.entered = tracker.now();
-            tracker.work(frame, |work, local| {
-                *local.receive = work.post(a.comm.word(), a.source, a.recvtag, true);
+            frame.call.entered = tracker.now();
+            tracker.settled(frame, |work, local| {
+                local.receive = work.post(a.comm.word(), a.source, a.recvtag, true);
                 let bytes = work.bytes(a.sendcount, a.sendtype);
-                *local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
+                local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
                 own_status(work, local, &mut a.status);
             });
         }
         Call::Sendrecv_replace(a) => {
-            tracker.settle(frame);
-            frame.entered = tracker.now();
-            tracker.work(frame, |work, local| {
-                *local.receive = work.post(a.comm.word(), a.source, a.recvtag, true);
+            frame.call.entered = tracker.now();
+            tracker.settled(frame, |work, local| {
+                local.receive = work.post(a.comm.word(), a.source, a.recvtag, true);
                 let bytes = work.bytes(a.count, a.datatype);
-                *local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
+                local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
                 own_status(work, local, &mut a.status);
             });
         }
         Call::Isendrecv(a) => {
             tracker.settle(frame);
             tracker.work(frame, |work, local| {
-                *local.receive = work.post(a.comm.word(), a.source, a.recvtag, false);
+                local.receive = work.post(a.comm.word(), a.source, a.recvtag, false);
                 let bytes = work.bytes(a.sendcount, a.sendtype);
-                *local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
+                local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
             });
         }
         Call::Isendrecv_replace(a) => {
             tracker.settle(frame);
             tracker.work(frame, |work, local| {
-                *local.receive = work.post(a.comm.word(), a.source, a.recvtag, false);
+                local.receive = work.post(a.comm.word(), a.source, a.recvtag, false);
                 let bytes = work.bytes(a.count, a.datatype);
-                *local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
+                local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
             });
         }
         // Probes: a search each.
@@ -132,7 +129,7 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         Call::Mprobe(a) => probe(tracker, frame, a.comm.word(), a.source, a.tag, Some(&mut a.status)),
         Call::Improbe(a) => probe(tracker, frame, a.comm.word(), a.source, a.tag, Some(&mut a.status)),
         Call::Mrecv(a) => {
-            frame.entered = tracker.now();
+            frame.call.entered = tracker.now();
             // SAFETY: the application's in-out argument: one handle.
             let handle = unsafe { a.message.read() }.word();
             use_message(tracker, frame, handle);
@@ -177,15 +174,15 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         }
         Call::Request_get_status(_) => {
             tracker.settle(frame);
-            frame.entered = tracker.now();
+            frame.call.entered = tracker.now();
         }
         Call::Request_free(a) => {
             // SAFETY: the application's in-out argument: one handle.
-            frame.handle = unsafe { a.request.read() }.word();
+            frame.call.handle = unsafe { a.request.read() }.word();
         }
         Call::Cancel(a) => {
             // SAFETY: the application's argument: one handle.
-            frame.handle = unsafe { a.request.read() }.word();
+            frame.call.handle = unsafe { a.request.read() }.word();
         }
         Call::Type_free(a) => {
             // SAFETY: the application's in-out argument: one handle.
@@ -195,12 +192,12 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         Call::Comm_free(a) => {
             tracker.settle(frame);
             // SAFETY: the application's in-out argument: one handle.
-            frame.handle = unsafe { a.comm.read() }.word();
+            frame.call.handle = unsafe { a.comm.read() }.word();
         }
         Call::Comm_disconnect(a) => {
             tracker.settle(frame);
             // SAFETY: as above.
-            frame.handle = unsafe { a.comm.read() }.word();
+            frame.call.handle = unsafe { a.comm.read() }.word();
         }
         _ => progress::enter(tracker, frame),
     }
@@ -209,10 +206,10 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
 fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, success: bool) {
     match call {
         Call::Send(_) | Call::Bsend(_) | Call::Rsend(_) | Call::Ssend(_) => {
-            if let Some((comm, request, bytes)) = frame.send.take() {
-                tracker.work(frame, |work, _| work.state.engine.transferred(&mut work.sink, comm, request, bytes));
+            if let Some((comm, request, bytes)) = frame.call.send.take() {
+                tracker.work(frame, |work, _| work.state.engine.transferred(work.sink, comm, request, bytes));
             }
-            if frame.entered.0 != 0 {
+            if frame.call.entered.0 != 0 {
                 drained(tracker, frame);
             }
         }
@@ -222,11 +219,10 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
         Call::Issend(a) => keep_send(tracker, frame, a.request, success),
         // Posted here, where the request is known: nothing can come in between.
         Call::Irecv(a) => {
-            tracker.settle(frame);
             if success {
                 // SAFETY: MPI has filled the request, because the call succeeded.
                 let handle = unsafe { a.request.read() }.word();
-                tracker.work(frame, |work, _| {
+                tracker.settled(frame, |work, _| {
                     if let Some((receive, comm, request)) = work.post(a.comm.word(), a.source, a.tag, false) {
                         work.state.requests.insert(handle, Tracked::Receive { receive, comm, request });
                     }
@@ -247,13 +243,13 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
         }
         Call::Mrecv(a) => {
             let status = (!a.status.is_ignore(tracker.abi)).then_some(a.status);
-            if let Some(Pending { tracked: Tracked::Probed { comm, request, envelope }, .. }) = frame.pending.pop() {
+            if let Some(Pending { tracked: Tracked::Probed { comm, request, envelope }, .. }) = frame.call.pending.pop() {
                 tracker.work(frame, |work, _| work.probed_received(comm, request, envelope, status));
             }
             drained(tracker, frame);
         }
         Call::Imrecv(a) => {
-            if let Some(Pending { tracked, .. }) = frame.pending.pop().filter(|_| success) {
+            if let Some(Pending { tracked, .. }) = frame.call.pending.pop().filter(|_| success) {
                 // SAFETY: MPI has filled the request.
                 let handle = unsafe { a.request.read() }.word();
                 tracker.work(frame, |work, _| work.state.requests.insert(handle, tracked));
@@ -282,26 +278,22 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
             bytes: 0,
             sends: false,
         }),
-        Call::Wait(a) => {
-            drained(tracker, frame);
-            complete_all(tracker, frame, a.status);
-        }
+        Call::Wait(a) => complete_all(tracker, frame, a.status),
         Call::Test(a) => {
-            drained(tracker, frame);
             // SAFETY: MPI has filled the flag where it succeeded.
             if success && unsafe { a.flag.read() } != 0 {
                 complete_all(tracker, frame, a.status);
+            } else {
+                drained(tracker, frame);
             }
         }
-        Call::Waitall(a) => {
-            drained(tracker, frame);
-            complete_all(tracker, frame, a.array_of_statuses);
-        }
+        Call::Waitall(a) => complete_all(tracker, frame, a.array_of_statuses),
         Call::Testall(a) => {
-            drained(tracker, frame);
             // SAFETY: as for `Test`.
             if !success || unsafe { a.flag.read() } != 0 {
                 complete_all(tracker, frame, a.array_of_statuses);
+            } else {
+                drained(tracker, frame);
             }
         }
         Call::Waitany(a) => {
@@ -326,16 +318,16 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
         }
         Call::Request_free(_) if success => {
             tracker.settle(frame);
-            let handle = frame.handle;
+            let handle = frame.call.handle;
             tracker.work(frame, |work, _| free_request(work, handle));
         }
         Call::Cancel(_) if success => {
             tracker.settle(frame);
-            let handle = frame.handle;
+            let handle = frame.call.handle;
             tracker.work(frame, |work, _| cancel(work, handle));
         }
         Call::Comm_free(_) | Call::Comm_disconnect(_) if success => {
-            let handle = frame.handle;
+            let handle = frame.call.handle;
             tracker.work(frame, |work, _| work.remove_comm(handle));
         }
         call => progress::leave(tracker, frame, call, success),
@@ -352,11 +344,11 @@ fn blocking_send(
 ) {
     let waits = tracker.work(frame, |work, local| {
         let (sent, bytes) = send(work);
-        *local.send = sent;
+        local.send = sent;
         Work::waits(bytes)
     });
     if waits == Some(true) {
-        frame.entered = tracker.now();
+        frame.call.entered = tracker.now();
     }
 }
 
@@ -366,7 +358,7 @@ fn nonblocking_send(
     frame: &mut Frame,
     send: impl FnOnce(&mut Work<'_>) -> Option<(crate::shadow::CommIndex, u64, u64)>,
 ) {
-    tracker.work(frame, |work, local| *local.send = send(work));
+    tracker.work(frame, |work, local| local.send = send(work));
 }
 
 fn probe(
@@ -378,8 +370,8 @@ fn probe(
     status: Option<&mut StatusPtr>,
 ) {
     tracker.settle(frame);
-    frame.entered = tracker.now();
-    frame.handle = comm;
+    frame.call.entered = tracker.now();
+    frame.call.handle = comm;
     tracker.work(frame, |work, local| {
         if work.probe(comm, source, tag).is_some()
             && let Some(status) = status
@@ -395,7 +387,7 @@ fn use_message(tracker: &'static Tracker, frame: &mut Frame, handle: usize) {
         local.pending.clear();
         if let Some((comm, envelope)) = work.state.messages.remove(&handle) {
             let request = work.state.engine.identity();
-            work.state.engine.activate(&mut work.sink, comm, request);
+            work.state.engine.activate(work.sink, comm, request);
             local.pending.push(Pending { place: 0, handle: 0, tracked: Tracked::Probed { comm, request, envelope } });
         }
     });
@@ -410,14 +402,13 @@ fn await_requests(
     count: c_int,
     statuses: &mut StatusPtr,
 ) {
-    tracker.settle(frame);
-    frame.entered = tracker.now();
-    frame.pending.clear();
+    frame.call.entered = tracker.now();
+    frame.call.pending.clear();
     if requests.is_null() {
         return;
     }
     let count = usize::try_from(count).unwrap_or(0);
-    tracker.work(frame, |work, local| {
+    tracker.settled(frame, |work, local| {
         for place in 0..count {
             // SAFETY: the application's array of `count` handles.
             let handle = unsafe { requests.get(place) }.word();
@@ -433,20 +424,19 @@ fn await_requests(
 
 /// Gives the call a status of ours where the application wants none.
 #[inline]
-fn own_status(work: &Work<'_>, local: &mut Local<'_>, status: &mut StatusPtr) {
+fn own_status(work: &Work<'_>, local: &mut Current, status: &mut StatusPtr) {
     if status.is_ignore(work.tracker.abi) {
         own_statuses(work, local, status, 1);
     }
 }
 
 #[inline]
-fn own_statuses(work: &Work<'_>, local: &mut Local<'_>, statuses: &mut StatusPtr, count: usize) {
+fn own_statuses(work: &Work<'_>, local: &mut Current, statuses: &mut StatusPtr, count: usize) {
     let words = work.tracker.abi.status.size.div_ceil(8) * count;
     if local.statuses.len() < words {
         local.statuses.resize(words, 0);
     }
-    *local.status = local.statuses.as_mut_ptr().cast();
-    *statuses = StatusPtr(local.status.cast());
+    *statuses = StatusPtr(local.statuses.as_mut_ptr().cast());
 }
 
 // Exits.
@@ -455,16 +445,16 @@ fn own_statuses(work: &Work<'_>, local: &mut Local<'_>, statuses: &mut StatusPtr
 #[inline]
 fn drained(tracker: &'static Tracker, frame: &mut Frame) {
     if tracker.defers() {
-        tracker.work(frame, |work, local| work.defer(*local.entered));
+        tracker.work(frame, |work, local| work.defer(local.entered));
     } else {
         tracker.drain(frame);
     }
-    frame.entered.0 = 0;
+    frame.call.entered.0 = 0;
 }
 
 #[inline]
 fn keep_send(tracker: &'static Tracker, frame: &mut Frame, request: HandlePtr<Request>, success: bool) {
-    let Some((comm, id, bytes)) = frame.send.take().filter(|_| success) else { return };
+    let Some((comm, id, bytes)) = frame.call.send.take().filter(|_| success) else { return };
     // SAFETY: MPI has filled the request, because the call succeeded.
     let handle = unsafe { request.read() };
     tracker.work(frame, |work, _| {
@@ -479,8 +469,8 @@ fn keep_send(tracker: &'static Tracker, frame: &mut Frame, request: HandlePtr<Re
 
 #[inline]
 fn keep_receive(tracker: &'static Tracker, frame: &mut Frame, request: HandlePtr<Request>, success: bool) {
-    frame.send = None;
-    let Some((receive, comm, id)) = frame.receive.take() else { return };
+    frame.call.send = None;
+    let Some((receive, comm, id)) = frame.call.receive.take() else { return };
     if !success {
         tracker.work(frame, |work, _| work.received((receive, comm, id), None, false));
         return;
@@ -495,14 +485,28 @@ fn keep_receive(tracker: &'static Tracker, frame: &mut Frame, request: HandlePtr
 
 #[inline]
 fn finish_receive(tracker: &'static Tracker, frame: &mut Frame, status: StatusPtr, success: bool) {
-    drained(tracker, frame);
-    if let Some((comm, request, bytes)) = frame.send.take() {
-        tracker.work(frame, |work, _| work.state.engine.transferred(&mut work.sink, comm, request, bytes));
-    }
-    let Some(receive) = frame.receive.take() else { return };
+    let sent = frame.call.send.take();
+    let receive = frame.call.receive.take();
     // A failed call need not have filled its status.
     let status = (success && !status.is_ignore(tracker.abi)).then_some(status);
-    tracker.work(frame, |work, _| work.received(receive, status, true));
+    let finish = |work: &mut Work<'_>| {
+        if let Some((comm, request, bytes)) = sent {
+            work.state.engine.transferred(work.sink, comm, request, bytes);
+        }
+        if let Some(receive) = receive {
+            work.received(receive, status, true);
+        }
+    };
+    if tracker.defers() {
+        tracker.work(frame, |work, local| {
+            work.defer(local.entered);
+            finish(work);
+        });
+    } else {
+        tracker.drain(frame);
+        tracker.work(frame, |work, _| finish(work));
+    }
+    frame.call.entered.0 = 0;
 }
 
 /// A matched probe has found a message: the application has it now.
@@ -514,7 +518,7 @@ fn keep_message(
     found: bool,
 ) {
     tracker.drain(frame);
-    frame.entered.0 = 0;
+    frame.call.entered.0 = 0;
     if !found {
         return;
     }
@@ -523,11 +527,11 @@ fn keep_message(
     if handle == tracker.abi.constants.message_no_proc || status.is_ignore(tracker.abi) {
         return;
     }
-    let comm = frame.handle;
+    let comm = frame.call.handle;
     tracker.work(frame, |work, _| {
         let crate::shadow::Completion::Message { source, tag } = work.completion(status) else { return };
         let Some(index) = work.state.comms.get(comm).map(|comm| comm.index) else { return };
-        let envelope = work.state.engine.take(&mut work.sink, index, source, tag);
+        let envelope = work.state.engine.take(work.sink, index, source, tag);
         work.state.messages.insert(handle.word(), (index, envelope));
     });
 }
@@ -549,7 +553,15 @@ fn persist(
 /// Every request of the call is complete.
 #[inline]
 fn complete_all(tracker: &'static Tracker, frame: &mut Frame, statuses: StatusPtr) {
+    let defers = tracker.defers();
+    if !defers {
+        tracker.drain(frame);
+    }
     tracker.work(frame, |work, local| {
+        if defers {
+            work.defer(local.entered);
+        }
+        local.entered = mpit_events::Ticks(0);
         for pending in local.pending.iter() {
             let status = status_at(work, statuses, pending.place);
             work.completed(pending, status);
@@ -577,7 +589,7 @@ fn complete_some(
     places: *mut c_int,
     statuses: StatusPtr,
 ) {
-    if frame.pending.is_empty() {
+    if frame.call.pending.is_empty() {
         return;
     }
     // SAFETY: MPI has filled the count, also where it failed with errors in the statuses.
@@ -614,7 +626,7 @@ fn free_request(work: &mut Work<'_>, handle: usize) {
         }
         _ => return,
     };
-    work.state.engine.free(&mut work.sink, comm, request);
+    work.state.engine.free(work.sink, comm, request);
 }
 
 fn cancel(work: &mut Work<'_>, handle: usize) {
@@ -624,5 +636,5 @@ fn cancel(work: &mut Work<'_>, handle: usize) {
         Some(Tracked::Persistent { active: Some(Active::Receive { receive, .. }), .. }) => receive,
         _ => return,
     };
-    work.state.engine.cancel(&mut work.sink, receive);
+    work.state.engine.cancel(work.sink, receive);
 }

@@ -29,28 +29,28 @@ pub(super) struct Pending {
 
 /// A thread's own state.
 pub(super) struct Frame {
-    pub(super) buffer: Vec<Record>,
-    /// Whether a record in the buffer is late.
-    pub(super) any_late: bool,
-    /// Envelopes lost on a communicator, to be told to those who listen.
-    pub(super) losses: Vec<(CommIndex, u64)>,
+    pub(super) sink: Buffer,
+    pub(super) call: Current,
     pub(super) objects: Objects,
     pub(super) objects_version: u64,
-    /// When the current call was entered, if it makes progress.
+    source: SourceIndex,
+    late: Option<SourceIndex>,
+}
+
+/// What the entry of an MPI call leaves for its exit.
+pub(super) struct Current {
+    /// When the call was entered, if it makes progress.
     pub(super) entered: Ticks,
-    /// The receive that the current call posted.
+    /// The receive that the call posted.
     pub(super) receive: Option<(ReceiveIndex, CommIndex, u64)>,
-    /// The send that the current call started.
+    /// The send that the call started.
     pub(super) send: Option<(CommIndex, u64, u64)>,
-    /// The requests that the current call may complete.
+    /// The requests that the call may complete.
     pub(super) pending: Vec<Pending>,
-    /// A handle that the current call frees or uses up.
+    /// A handle that the call frees or uses up.
     pub(super) handle: usize,
     /// Room for statuses that the application does not want.
     pub(super) statuses: Vec<u64>,
-    pub(super) status: *mut u8,
-    source: SourceIndex,
-    late: Option<SourceIndex>,
 }
 
 thread_local! {
@@ -60,14 +60,14 @@ thread_local! {
 /// The frame of this thread; made at its first MPI call and kept: it is small, and a thread that
 /// ends may still be in the middle of a call.
 #[inline(always)]
-pub(super) fn current() -> *mut Frame {
+pub(super) fn current(events: Ob1Events) -> *mut Frame {
     let frame = FRAME.get();
-    if frame.is_null() { make() } else { frame }
+    if frame.is_null() { make(events) } else { frame }
 }
 
 #[cold]
 #[inline(never)]
-fn make() -> *mut Frame {
+fn make(events: Ob1Events) -> *mut Frame {
     use std::sync::atomic::{AtomicUsize, Ordering as Memory};
     static THREADS: AtomicUsize = AtomicUsize::new(0);
     let number = THREADS.fetch_add(1, Memory::Relaxed);
@@ -78,18 +78,25 @@ fn make() -> *mut Frame {
         Clock::best(),
     );
     let frame = Box::into_raw(Box::new(Frame {
-        buffer: Vec::with_capacity(1024),
-        any_late: false,
-        losses: Vec::new(),
+        sink: Buffer {
+            wanted: 0,
+            version: None,
+            clock: Clock::best(),
+            events,
+            records: Vec::with_capacity(1024),
+            any_late: false,
+            losses: Vec::new(),
+        },
+        call: Current {
+            entered: Ticks(0),
+            receive: None,
+            send: None,
+            pending: Vec::with_capacity(256),
+            handle: 0,
+            statuses: Vec::with_capacity(512),
+        },
         objects: Objects::default(),
         objects_version: 0,
-        entered: Ticks(0),
-        receive: None,
-        send: None,
-        pending: Vec::with_capacity(256),
-        handle: 0,
-        statuses: Vec::with_capacity(512),
-        status: std::ptr::null_mut(),
         source: mpit_events::core().add_source(source),
         late: None,
     }));
@@ -100,55 +107,77 @@ fn make() -> *mut Frame {
 impl Frame {
     /// Raises what the twin has emitted, in order, with no lock held.
     #[inline]
-    pub(super) fn raise(&mut self, core: &Core, events: &Ob1Events, level: Safety) {
-        if self.buffer.is_empty() && self.losses.is_empty() {
+    pub(super) fn raise(&mut self, core: &Core, level: Safety) {
+        let sink = &mut self.sink;
+        if sink.records.is_empty() && sink.losses.is_empty() {
             return;
         }
-        core.raise_section(self.source, level).records(&self.buffer, false, &self.objects);
-        if self.any_late || !self.losses.is_empty() {
-            self.raise_rest(core, events, level);
+        core.raise_section(self.source, level).records(&sink.records, false, &self.objects);
+        if sink.any_late || !sink.losses.is_empty() {
+            self.raise_rest(core, level);
         }
-        self.buffer.clear();
+        self.sink.records.clear();
     }
 
     /// What is rare: events that come late, and losses.
     #[cold]
     #[inline(never)]
-    fn raise_rest(&mut self, core: &Core, events: &Ob1Events, level: Safety) {
-        if std::mem::take(&mut self.any_late) {
-            let late = *self.late.get_or_insert_with(|| {
+    fn raise_rest(&mut self, core: &Core, level: Safety) {
+        let Frame { sink, objects, source, late, .. } = self;
+        if std::mem::take(&mut sink.any_late) {
+            let late = *late.get_or_insert_with(|| {
                 let description = "the ob1 twin, for messages whose envelope came after their completion";
                 core.add_source(Source::new("ob1 late", description, Ordering::Unordered, Clock::best()))
             });
-            core.raise_section(late, level).records(&self.buffer, true, &self.objects);
+            core.raise_section(late, level).records(&sink.records, true, objects);
         }
-        for (comm, count) in self.losses.drain(..) {
-            let Some(object) = self.objects.get(comm.0 as usize) else { continue };
-            let section = core.raise_section(self.source, level);
+        for (comm, count) in sink.losses.drain(..) {
+            let Some(object) = objects.get(comm.0 as usize) else { continue };
+            let section = core.raise_section(*source, level);
             for event in [Event::MessageArrived, Event::SearchPostedBegin, Event::SearchPostedEnd] {
-                section.lost(events.index(event), object, count);
+                section.lost(sink.events.index(event), object, count);
             }
         }
     }
 }
 
-/// The sink of one locked operation: writes into the thread's buffer what somebody wants.
-pub(super) struct Buffer<'a> {
+/// The sink of a thread: keeps what somebody wants until no lock is held.
+pub(super) struct Buffer {
     /// The wanted events, as bits.
-    pub wanted: u16,
+    pub(super) wanted: u16,
+    /// What the core's listeners were when `wanted` was found out.
+    version: Option<u32>,
     /// The clock of the twin.
-    pub clock: Clock,
+    pub(super) clock: Clock,
     /// The events' indices.
     pub(super) events: Ob1Events,
     /// Where events wait.
-    pub records: &'a mut Vec<Record>,
+    pub(super) records: Vec<Record>,
     /// Set when one of them is late.
-    pub(super) any_late: &'a mut bool,
-    /// Where losses wait.
-    pub losses: &'a mut Vec<(CommIndex, u64)>,
+    pub(super) any_late: bool,
+    /// Envelopes lost on a communicator, to be told to those who listen.
+    pub(super) losses: Vec<(CommIndex, u64)>,
 }
 
-impl Sink for Buffer<'_> {
+impl Buffer {
+    /// A sink of its own, which nobody listens to.
+    pub(super) fn deaf(clock: Clock, events: Ob1Events) -> Self {
+        let (records, losses) = (Vec::new(), Vec::new());
+        Buffer { wanted: 0, version: None, clock, events, records, any_late: false, losses }
+    }
+
+    /// Learns what is wanted, where that has changed.
+    #[inline(always)]
+    pub(super) fn update(&mut self, core: &Core) {
+        let version = core.version();
+        if self.version != Some(version) {
+            self.wanted = self.events.active(core);
+            self.version = Some(version);
+        }
+    }
+}
+
+impl Sink for Buffer {
     #[inline(always)]
     fn index(&self, event: Event) -> EventIndex {
         self.events.index(event)
@@ -171,7 +200,7 @@ impl Sink for Buffer<'_> {
 
     #[inline(always)]
     fn push(&mut self, record: Record) {
-        *self.any_late |= record.late;
+        self.any_late |= record.late;
         self.records.push(record);
     }
 

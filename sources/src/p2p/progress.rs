@@ -11,13 +11,13 @@ use super::tracker::{Tracker, Work};
 /// The call makes progress from here on.
 pub(super) fn enter(tracker: &'static Tracker, frame: &mut Frame) {
     tracker.settle(frame);
-    frame.entered = tracker.now();
+    frame.call.entered = tracker.now();
 }
 
 pub(super) fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, success: bool) {
-    if frame.entered.0 != 0 {
+    if frame.call.entered.0 != 0 {
         tracker.drain(frame);
-        frame.entered.0 = 0;
+        frame.call.entered.0 = 0;
     }
     if !success {
         return;

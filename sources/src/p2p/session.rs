@@ -8,7 +8,6 @@ use mpit_events::{Core, Error};
 
 use super::calls::Calls;
 use super::comms;
-use super::frame;
 use super::observer::Observer;
 use super::progress::{self, follow_as};
 use super::tracker::Tracker;
@@ -94,8 +93,11 @@ impl Shadow {
         let own = pmpi::comm_rank(node)? as usize;
         pmpi::comm_free(node)?;
 
+        if pmpi::query_thread().is_ok_and(|level| level == abi.constants.thread.single || level == abi.constants.thread.funneled) {
+            tracker.set_home();
+        }
         // SAFETY: the frame is this thread's own, and no hook is running.
-        let frame = unsafe { &mut *frame::current() };
+        let frame = unsafe { &mut *self.0.frame() };
         let members: Vec<(i32, Address)> =
             all.chunks_exact(3).map(|m| (m[0], Address { pid: m[1], descriptor: m[2] })).collect();
         let neighbour = (own + 1) % members.len();
@@ -143,16 +145,16 @@ impl Shadow {
     pub fn finish(self, private: Comm) -> Truth {
         let tracker = self.0;
         // SAFETY: as in `start`.
-        let frame = unsafe { &mut *frame::current() };
+        let frame = unsafe { &mut *self.0.frame() };
         tracker.work(frame, |work, _| work.flush_batches());
         // Whatever was sent is in its ring after this.
         let _ = pmpi::barrier(private);
-        frame.entered = tracker.now();
+        frame.call.entered = tracker.now();
         let now = tracker.now();
         tracker.drain(frame);
         tracker.work(frame, |work, _| {
             let engine = &mut work.state.engine;
-            tracker.mail.close(|envelope| engine.arrive(&mut work.sink, crate::shadow::Envelope { sent: now, ..envelope }, now));
+            tracker.mail.close(|envelope| engine.arrive(work.sink, crate::shadow::Envelope { sent: now, ..envelope }, now));
         });
         self.finish_alone()
     }
@@ -160,15 +162,16 @@ impl Shadow {
     /// Ends without the other processes: the program exits without `MPI_Finalize`.
     pub fn finish_alone(self) -> Truth {
         // SAFETY: as in `start`.
-        let frame = unsafe { &mut *frame::current() };
+        let frame = unsafe { &mut *self.0.frame() };
         self.0.settle(frame);
         let truth = self.0.work(frame, |work, _| {
-            let mut truth = work.state.engine.close(&mut work.sink);
+            let mut truth = work.state.engine.close(work.sink);
             // The ring knows also of losses at the end, which no later envelope reveals.
             let lost = work.state.routes.ring.as_ref().map_or(0, Ring::lost);
             truth.dropped = truth.dropped.max(lost);
             truth
         });
+        self.0.flush(frame);
         truth.unwrap_or_default()
     }
 }

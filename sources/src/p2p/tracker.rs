@@ -1,13 +1,13 @@
 //! The tracker: the twin and the tables of one process, and the operations on them.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use mpi_abi::{Abi, Datatype, Handle, StatusPtr, pmpi};
 use mpit_events::{Clock, Core, Safety, Ticks, Token};
 
 use super::comms::{Comm, Comms, Destination, Route};
-use super::frame::{self, Buffer, Frame, Objects};
+use super::frame::{self, Buffer, Current, Frame, Objects};
 use super::observer::{Communicator, Message, Observer};
 use super::requests::{Active, Persistent, Requests, Tracked};
 use super::routes::Routes;
@@ -26,6 +26,9 @@ const OF_SENDS: u16 = 1 << Event::RequestActivate as u8
     | 1 << Event::RequestComplete as u8
     | 1 << Event::Free as u8;
 
+/// Events that may wait to be raised together, where calls defer.
+const MAX_WAITING: usize = 384;
+
 /// Envelopes taken in before their events are raised.
 const DRAIN: usize = 64;
 
@@ -41,6 +44,8 @@ pub(super) struct Tracker {
     unsettled: AtomicBool,
     /// Whether the requests of sends are followed.
     follows_sends: AtomicBool,
+    /// The frame of the only thread that calls MPI, if there is only one.
+    home: AtomicPtr<Frame>,
     state: Serial<State>,
     pub(super) mail: Mail,
     observers: OnceLock<Vec<&'static dyn Observer>>,
@@ -80,7 +85,7 @@ const MAX_DEFERRED: usize = 256;
 pub(super) struct Work<'a> {
     pub(super) tracker: &'static Tracker,
     pub(super) state: &'a mut State,
-    pub(super) sink: Buffer<'a>,
+    pub(super) sink: &'a mut Buffer,
 }
 
 impl Tracker {
@@ -95,6 +100,7 @@ impl Tracker {
             defer: AtomicBool::new(false),
             unsettled: AtomicBool::new(false),
             follows_sends: AtomicBool::new(true),
+            home: AtomicPtr::new(std::ptr::null_mut()),
             state: Serial::default(),
             mail: Mail::default(),
             observers: OnceLock::new(),
@@ -126,15 +132,7 @@ impl Tracker {
     pub(super) fn shortest_search(&self) -> u64 {
         const SEARCHES: u32 = 1000;
         let mut fastest = u64::MAX;
-        let (mut records, mut any_late, mut losses) = (Vec::new(), false, Vec::new());
-        let mut sink = Buffer {
-            wanted: 0,
-            clock: self.clock,
-            events: self.events,
-            records: &mut records,
-            any_late: &mut any_late,
-            losses: &mut losses,
-        };
+        let mut sink = Buffer::deaf(self.clock, self.events);
         let mut engine = Engine::new();
         let comm = engine.add_comm(&mut sink, 0);
         for source in 0..2 {
@@ -166,28 +164,49 @@ impl Tracker {
     }
 
     /// Works on the state, then raises what the twin emitted, with no lock held.
-    #[inline]
+    #[inline(always)]
     pub(super) fn work<R>(
         &'static self,
         frame: &mut Frame,
-        user: impl FnOnce(&mut Work<'_>, &mut Local<'_>) -> R,
+        user: impl FnOnce(&mut Work<'_>, &mut Current) -> R,
     ) -> Option<R> {
+        frame.sink.update(self.core);
+        let Frame { sink, call, objects, objects_version, .. } = frame;
         let result = self.state.with(|state| {
-            let Frame { buffer, any_late, losses, entered, receive, send, pending, statuses, status, .. } = frame;
-            let wanted = self.events.active(self.core);
-            let events = self.events;
-            let sink = Buffer { wanted, clock: self.clock, events, records: buffer, any_late, losses };
-            let mut local = Local { entered, receive, send, pending, statuses, status };
             let mut work = Work { tracker: self, state, sink };
-            let result = user(&mut work, &mut local);
-            if frame.objects_version != state.objects_version {
-                frame.objects = state.objects.clone();
-                frame.objects_version = state.objects_version;
+            let result = user(&mut work, call);
+            if *objects_version != work.state.objects_version {
+                *objects = work.state.objects.clone();
+                *objects_version = work.state.objects_version;
             }
             result
         });
-        frame.raise(self.core, &self.events, self.level());
+        // What only bulk listeners want may wait until there is more of it.
+        if frame.sink.records.len() > MAX_WAITING || !self.defers() || self.core.has_registrations() {
+            self.flush(frame);
+        }
         result
+    }
+
+    /// Raises what waits.
+    #[inline]
+    pub(super) fn flush(&self, frame: &mut Frame) {
+        frame.raise(self.core, self.level());
+    }
+
+    /// The frame of the calling thread.
+    #[inline(always)]
+    pub(super) fn frame(&self) -> *mut Frame {
+        if self.threads.load(Ordering::Relaxed) {
+            return frame::current(self.events);
+        }
+        let home = self.home.load(Ordering::Relaxed);
+        if home.is_null() { frame::current(self.events) } else { home }
+    }
+
+    /// Only this thread calls MPI: its frame need not be looked up.
+    pub(super) fn set_home(&self) {
+        self.home.store(frame::current(self.events), Ordering::Relaxed);
     }
 
     /// Takes in what has come, as ob1 does where it makes progress. `entered` is when the call
@@ -195,7 +214,7 @@ impl Tracker {
     #[inline]
     pub(super) fn drain(&'static self, frame: &mut Frame) {
         self.settle(frame);
-        while self.work(frame, |work, local| work.drain_some(*local.entered, Ticks(u64::MAX))) == Some(true) {}
+        while self.work(frame, |work, local| work.drain_some(local.entered, Ticks(u64::MAX))) == Some(true) {}
     }
 
     /// Lets the twin catch up with what calls have deferred.
@@ -205,6 +224,26 @@ impl Tracker {
             return;
         }
         while self.work(frame, |work, _| work.settle_some()) == Some(true) {}
+    }
+
+    /// Lets the twin catch up, then works on the state: in one go where there is little to catch up.
+    #[inline(always)]
+    pub(super) fn settled<R>(
+        &'static self,
+        frame: &mut Frame,
+        mut user: impl FnMut(&mut Work<'_>, &mut Current) -> R,
+    ) -> Option<R> {
+        loop {
+            let done = self.work(frame, |work, call| {
+                if self.unsettled.load(Ordering::Relaxed) && work.settle_some() {
+                    return None;
+                }
+                Some(user(work, call))
+            })?;
+            if done.is_some() {
+                return done;
+            }
+        }
     }
 
     /// Whether calls leave their progress for later: not where several threads call MPI.
@@ -227,16 +266,6 @@ impl Tracker {
     pub(super) fn set_deferring(&self, defer: bool) {
         self.defer.store(defer, Ordering::Relaxed);
     }
-}
-
-/// The parts of a frame that an operation may use while the twin writes into the others.
-pub(super) struct Local<'a> {
-    pub(super) entered: &'a mut Ticks,
-    pub(super) receive: &'a mut Option<(ReceiveIndex, CommIndex, u64)>,
-    pub(super) send: &'a mut Option<(CommIndex, u64, u64)>,
-    pub(super) pending: &'a mut Vec<frame::Pending>,
-    pub(super) statuses: &'a mut Vec<u64>,
-    pub(super) status: &'a mut *mut u8,
 }
 
 impl Work<'_> {
@@ -272,7 +301,7 @@ impl Work<'_> {
             Route::Ring(member) => self.state.routes.push(member, &envelope),
             Route::Own => {
                 while self.settle_some() {}
-                self.state.engine.arrive(&mut self.sink, envelope, envelope.sent);
+                self.state.engine.arrive(self.sink, envelope, envelope.sent);
             }
             Route::Batch(world_rank) => {
                 if let Some(batch) = self.state.routes.put(world_rank, envelope) {
@@ -287,7 +316,7 @@ impl Work<'_> {
     /// The parts of a send that only listeners to requests, and observers, see.
     fn begin_send(&mut self, comm: CommIndex, peer: i32, tag: i32, bytes: u64, blocking: bool) -> (CommIndex, u64, u64) {
         let request = self.state.engine.identity();
-        self.state.engine.activate(&mut self.sink, comm, request);
+        self.state.engine.activate(self.sink, comm, request);
         let message = Message { comm: comm.0, peer, tag, bytes, request: (!blocking).then_some(request) };
         self.tell(|observer| observer.sent(&message));
         (comm, request, bytes)
@@ -318,7 +347,7 @@ impl Work<'_> {
         }
         let tag = if tag == constants.any_tag { ANY_TAG } else { tag };
         let request = self.state.engine.identity();
-        let Posted { receive, .. } = self.state.engine.post(&mut self.sink, index, request, source, tag);
+        let Posted { receive, .. } = self.state.engine.post(self.sink, index, request, source, tag);
         if !blocking && self.tracker.wants_messages() {
             self.tell(|observer| observer.receive_posted(request));
         }
@@ -335,7 +364,7 @@ impl Work<'_> {
         let source = if source == constants.any_source { ANY_SOURCE } else { source };
         let tag = if tag == constants.any_tag { ANY_TAG } else { tag };
         let request = self.state.engine.identity();
-        self.state.engine.probe(&mut self.sink, index, request, source, tag);
+        self.state.engine.probe(self.sink, index, request, source, tag);
         Some(index)
     }
 
@@ -346,7 +375,7 @@ impl Work<'_> {
         if let Some(ring) = &mut routes.ring {
             for _ in 0..DRAIN {
                 match ring.pop_until(until) {
-                    Some(envelope) => engine.arrive(&mut self.sink, envelope, entered),
+                    Some(envelope) => engine.arrive(self.sink, envelope, entered),
                     None => return self.drain_mail(),
                 }
             }
@@ -380,7 +409,7 @@ impl Work<'_> {
         self.tracker.unsettled.store(false, Ordering::Relaxed);
         let mut completions = std::mem::take(&mut self.state.deferred.completions);
         for (receive, real) in completions.drain(..) {
-            self.state.engine.complete(&mut self.sink, receive, real);
+            self.state.engine.complete(self.sink, receive, real);
         }
         self.state.deferred.completions = completions;
         false
@@ -394,7 +423,7 @@ impl Work<'_> {
             let now = self.tracker.now();
             let State { engine, .. } = &mut *self.state;
             // The clock of another node cannot be compared: it came when it was seen.
-            self.tracker.mail.collect(|envelope| engine.arrive(&mut self.sink, Envelope { sent: now, ..envelope }, now));
+            self.tracker.mail.collect(|envelope| engine.arrive(self.sink, Envelope { sent: now, ..envelope }, now));
         }
         false
     }
@@ -424,7 +453,7 @@ impl Work<'_> {
         if *until != Ticks(0) && completions.len() < MAX_DEFERRED {
             completions.push((receive, real));
         } else {
-            self.state.engine.complete(&mut self.sink, receive, real);
+            self.state.engine.complete(self.sink, receive, real);
         }
     }
 
@@ -515,7 +544,7 @@ impl Work<'_> {
 
     /// A nonblocking send is complete.
     pub(super) fn sent(&mut self, comm: CommIndex, request: u64, bytes: u64) {
-        self.state.engine.transferred(&mut self.sink, comm, request, bytes);
+        self.state.engine.transferred(self.sink, comm, request, bytes);
         self.tell(|observer| observer.send_completed(request));
     }
 
@@ -528,7 +557,7 @@ impl Work<'_> {
         status: Option<StatusPtr>,
     ) {
         let bytes = envelope.map_or(0, |envelope| envelope.bytes);
-        self.state.engine.transferred(&mut self.sink, comm, request, bytes);
+        self.state.engine.transferred(self.sink, comm, request, bytes);
         if self.tracker.wants_messages()
             && let Some(status) = status
         {
@@ -556,7 +585,7 @@ impl Work<'_> {
 
     /// Follows a communicator from now on.
     pub(super) fn add_comm(&mut self, handle: usize, context: u64, rank: i32, size: i32, peers: i32, inter: bool) {
-        let index = self.state.engine.add_comm(&mut self.sink, context);
+        let index = self.state.engine.add_comm(self.sink, context);
         let token = Token(handle as u64);
         let object = self.tracker.core.bind(mpit_events::BindKind::Comm, token);
         let public = Communicator { token, context, index: index.0, size, inter };

@@ -277,15 +277,17 @@ impl Engine {
     /// message where the twin knows it. The receive is over.
     #[inline]
     pub fn complete(&mut self, sink: &mut impl Sink, index: ReceiveIndex, real: Completion) -> Option<Envelope> {
-        let receive = *self.receives.get(index.0)?;
-        if let (State::Matched(envelope), Completion::Message { source, tag }) = (receive.state, real)
+        let receive = self.receives.get(index.0)?;
+        if let (State::Matched(envelope), Completion::Message { source, tag }) = (&receive.state, real)
             && envelope.source == source
             && envelope.tag == tag
         {
+            let envelope = *envelope;
             self.truth.matched += 1;
             self.finish(sink, index, envelope.bytes);
             return Some(envelope);
         }
+        let receive = *receive;
         self.complete_otherwise(sink, index, receive, real)
     }
 
@@ -567,11 +569,13 @@ impl Engine {
     /// The receive is over.
     #[inline]
     fn finish(&mut self, sink: &mut impl Sink, index: ReceiveIndex, bytes: u64) {
-        let Some(receive) = self.receives.remove(index.0) else { return };
-        if bytes > EAGER_LIMIT {
+        if bytes > EAGER_LIMIT
+            && let Some(&Receive { comm, request, .. }) = self.receives.get(index.0)
+        {
             let now = self.advance(sink.now());
-            self.emit_transfer_end(sink, receive.comm, receive.request, bytes, now, false);
+            self.emit_transfer_end(sink, comm, request, bytes, now, false);
         }
+        self.receives.discard(index.0);
     }
 
     fn emit_transfer_begin(

@@ -73,6 +73,19 @@ impl<T> Slab<T> {
         Some(value)
     }
 
+    /// Like [`remove`](Slab::remove), without moving the value out.
+    #[inline]
+    pub(super) fn discard(&mut self, index: u32) {
+        if let Some(node) = self.nodes.get_mut(index as usize)
+            && node.value.is_some()
+        {
+            node.value = None;
+            node.next = self.vacant;
+            self.vacant = index;
+            self.len -= 1;
+        }
+    }
+
     #[inline]
     pub(super) fn get(&self, index: u32) -> Option<&T> {
         self.nodes.get(index as usize)?.value.as_ref()
