@@ -96,6 +96,17 @@ impl Requests {
     }
 
     /// Forgets a request.
+    #[inline(always)]
+    pub(super) fn forget(&mut self, handle: usize) {
+        let place = &mut self.direct[slot(handle)];
+        if place.0 == handle {
+            place.0 = VACANT;
+        } else {
+            self.others.remove(&handle);
+        }
+    }
+
+    /// Forgets a request and gives what was known of it.
     #[inline]
     pub(super) fn remove(&mut self, handle: usize) -> Option<Tracked> {
         let place = &mut self.direct[slot(handle)];

@@ -438,14 +438,17 @@ impl Work<'_> {
     }
 
     /// A receive is complete, with this status (`None`: nothing is known of it).
-    #[inline]
+    #[inline(always)]
     pub(super) fn received(
         &mut self,
         (receive, comm, request): (ReceiveIndex, CommIndex, u64),
         status: Option<StatusPtr>,
         blocking: bool,
     ) {
-        let real = status.map_or(Completion::Unknown, |status| self.completion(status));
+        let real = match status {
+            Some(status) => self.completion(status),
+            None => Completion::Unknown,
+        };
         if self.tracker.wants_messages() {
             self.tell_received(comm, (!blocking).then_some(request), real, status);
         }
@@ -477,7 +480,7 @@ impl Work<'_> {
     }
 
     /// What a status says.
-    #[inline]
+    #[inline(always)]
     pub(super) fn completion(&self, status: StatusPtr) -> Completion {
         let abi = self.tracker.abi;
         // SAFETY: the callers pass the status of a call that has completed, in this MPI's layout.
@@ -507,13 +510,19 @@ impl Work<'_> {
     }
 
     /// The application's completion call says that this request is complete.
-    #[inline]
+    #[inline(always)]
     pub(super) fn completed(&mut self, pending: &frame::Pending, status: Option<StatusPtr>) {
+        if let Tracked::Receive { receive, comm, request } = pending.tracked {
+            self.state.requests.forget(pending.handle);
+            return self.received((receive, comm, request), status, false);
+        }
+        self.completed_otherwise(pending, status);
+    }
+
+    #[inline(never)]
+    fn completed_otherwise(&mut self, pending: &frame::Pending, status: Option<StatusPtr>) {
         match pending.tracked {
-            Tracked::Receive { receive, comm, request } => {
-                self.state.requests.remove(pending.handle);
-                self.received((receive, comm, request), status, false);
-            }
+            Tracked::Receive { .. } => {}
             Tracked::Send { comm, request, bytes } => {
                 self.state.requests.remove(pending.handle);
                 self.sent(comm, request, bytes);

@@ -82,6 +82,10 @@ const AT_POST: u16 = mask(&[
     Event::RequestComplete,
 ]);
 
+/// Events that tell of a matched message's data.
+const OF_TRANSFERS: u16 =
+    mask(&[Event::TransferBegin, Event::Transfer, Event::TransferEnd, Event::RequestComplete]);
+
 const fn mask(events: &[Event]) -> u16 {
     let (mut bits, mut index) = (0, 0);
     while index < events.len() {
@@ -261,10 +265,15 @@ impl Engine {
         let (found, took) = self.search_posted(sink, comm, source, tag);
         let end = self.advance(begin.plus(took));
         match found {
-            Some(receive) => {
-                self.take_receive(sink, receive, end, false);
-                sink.emit(Event::SearchPostedEnd, comm, end, false, searched);
-                self.matched(sink, receive, envelope, end, false);
+            Some(index) => {
+                if let Some(receive) = self.receives.get_mut(index.0) {
+                    receive.state = State::Matched(envelope);
+                    let Receive { request, source, tag, .. } = *receive;
+                    self.receives.unlink(posted_list(&mut self.comms, comm, source), index.0);
+                    sink.emit(Event::PostedRemove, comm, end, false, Queued { request, source, tag });
+                    sink.emit(Event::SearchPostedEnd, comm, end, false, searched);
+                    self.emit_matched(sink, comm, request, envelope.bytes, end, false);
+                }
             }
             None => {
                 self.queue_message(sink, comm, envelope, end, None);
@@ -554,15 +563,30 @@ impl Engine {
         self.receives.unlink(list, index.0);
     }
 
-    /// A receive and a message belong together: ob1 transfers an eager message here and now.
-    #[inline]
+    /// A receive and a message belong together.
     fn matched(&mut self, sink: &mut impl Sink, index: ReceiveIndex, envelope: Envelope, time: Ticks, late: bool) {
         let Some(receive) = self.receives.get_mut(index.0) else { return };
         receive.state = State::Matched(envelope);
         let (comm, request) = (receive.comm, receive.request);
-        self.emit_transfer_begin(sink, comm, request, envelope.bytes, time, late);
-        if envelope.bytes <= EAGER_LIMIT {
-            self.emit_transfer_end(sink, comm, request, envelope.bytes, time, late);
+        self.emit_matched(sink, comm, request, envelope.bytes, time, late);
+    }
+
+    /// A receive is matched: ob1 transfers an eager message here and now.
+    #[inline(always)]
+    fn emit_matched(
+        &self,
+        sink: &mut impl Sink,
+        comm: CommIndex,
+        request: u64,
+        bytes: u64,
+        time: Ticks,
+        late: bool,
+    ) {
+        if sink.wants_any(OF_TRANSFERS) {
+            self.emit_transfer_begin(sink, comm, request, bytes, time, late);
+            if bytes <= EAGER_LIMIT {
+                self.emit_transfer_end(sink, comm, request, bytes, time, late);
+            }
         }
     }
 

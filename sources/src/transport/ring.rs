@@ -109,6 +109,7 @@ impl Ring {
             bytes: slot.bytes.load(Ordering::Relaxed),
             sent: Ticks(slot.sent.load(Ordering::Relaxed)),
         };
+        prefetch_for_reading(self.shared.slot(self.position + 6));
         self.position += 1;
         self.shared.header().head.0.store(self.position, Ordering::Release);
         Some(envelope)
@@ -129,6 +130,19 @@ fn prefetch_for_writing(slot: &Slot) {
     unsafe {
         use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_ET0>(std::ptr::from_ref(slot).cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = slot;
+}
+
+/// Brings a slot that will be read soon from the cache of its writer.
+#[inline(always)]
+fn prefetch_for_reading(slot: &Slot) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: as for writing.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(slot).cast());
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = slot;
