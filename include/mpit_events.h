@@ -7,8 +7,11 @@
  * missing. Either way the functions are those of `libmpit_events.so`, which is linked before the MPI
  * library, or preloaded:
  *
- *     mpicc tool.c -lmpit_events
+ *     mpicc program.c -Wl,--no-as-needed -lmpit_events
  *     mpirun env LD_PRELOAD=libmpit_events.so:libtool.so ./program
+ *
+ * (`--no-as-needed` because some linkers would leave out the MPI library, whose functions this one
+ * has too.)
  *
  * What each function does in detail, and what of the standard is not there yet, is written in
  * `docs/conformance.md`. Unless said otherwise a function returns `MPI_SUCCESS`,
@@ -23,6 +26,7 @@
 #define MPIT_EVENTS_H
 
 #include <mpi.h>
+#include <stddef.h>
 
 #ifndef MPIT_EVENTS_DECLARE
 #if MPI_VERSION >= 4

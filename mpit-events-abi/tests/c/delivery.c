@@ -1,0 +1,304 @@
+/* The rules on what callbacks are given, and when. Two processes, which do the same. */
+#include "counting.h"
+
+/* A message of this process to itself: one message arrives. (From another process, the next one might
+ * have arrived already.) */
+static void message(MPI_Comm comm)
+{
+    int rank, in = 0, out = 1;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Sendrecv(&out, 1, MPI_INT, rank, 5, &in, 1, MPI_INT, rank, 5, comm, MPI_STATUS_IGNORE);
+}
+
+/* Allocated before MPI_Init, freed after MPI_Finalize. */
+static MPI_T_event_registration early;
+static struct seen early_seen;
+
+static void handles_made_before_mpi_init_deliver(void)
+{
+    int before = early_seen.events;
+    message(MPI_COMM_WORLD);
+    CHECK(early_seen.events == before + 1);
+    CHECK(early_seen.registration == early);
+}
+
+static void infos_are_new_and_free(void)
+{
+    struct seen seen = {0};
+    MPI_Info info[5];
+    int keys = -1;
+    MPI_T_event_registration handle = registration(MPI_COMM_WORLD);
+    listen(handle, MPI_T_CB_REQUIRE_THREAD_SAFE, &seen);
+    CHECK(MPI_T_event_get_info(arrived(), NULL, NULL, NULL, NULL, NULL, NULL, NULL, &info[0], NULL, NULL, NULL) ==
+          MPI_SUCCESS);
+    CHECK(MPI_T_source_get_info(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &info[1]) == MPI_SUCCESS);
+    CHECK(MPI_T_event_handle_get_info(handle, &info[2]) == MPI_SUCCESS);
+    CHECK(MPI_T_event_callback_get_info(handle, MPI_T_CB_REQUIRE_THREAD_SAFE, &info[3]) == MPI_SUCCESS);
+    CHECK(MPI_T_event_handle_get_info(handle, &info[4]) == MPI_SUCCESS && info[4] != info[2]);
+    for (int i = 0; i < 5; i++) {
+        CHECK(info[i] != MPI_INFO_NULL);
+        CHECK(MPI_Info_get_nkeys(info[i], &keys) == MPI_SUCCESS && keys == 0);
+        CHECK(MPI_Info_free(&info[i]) == MPI_SUCCESS && info[i] == MPI_INFO_NULL);
+    }
+    CHECK(MPI_T_event_handle_set_info(handle, MPI_INFO_NULL) == MPI_SUCCESS);
+    end(handle);
+}
+
+static void a_registration_hears_its_object_only(void)
+{
+    MPI_Comm other;
+    struct seen on_world = {0}, on_other = {0};
+    MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    MPI_T_event_registration world = registration(MPI_COMM_WORLD), bound = registration(other);
+    listen(world, MPI_T_CB_REQUIRE_THREAD_SAFE, &on_world);
+    listen(bound, MPI_T_CB_REQUIRE_THREAD_SAFE, &on_other);
+    message(MPI_COMM_WORLD);
+    message(other);
+    message(other);
+    CHECK(on_world.events == 1 && on_other.events == 2);
+    /* The object may go before its registration. */
+    MPI_Comm_free(&other);
+    message(MPI_COMM_WORLD);
+    CHECK(on_world.events == 2 && on_other.events == 2);
+    end(world);
+    end(bound);
+}
+
+static void many_registrations_hear_every_event(void)
+{
+    enum { MANY = 40 };
+    MPI_T_event_registration handles[MANY];
+    struct seen seen[MANY] = {{0}};
+    for (int i = 0; i < MANY; i++) {
+        handles[i] = registration(MPI_COMM_WORLD);
+        listen(handles[i], MPI_T_CB_REQUIRE_MPI_RESTRICTED, &seen[i]);
+    }
+    message(MPI_COMM_WORLD);
+    end(handles[7]);
+    message(MPI_COMM_WORLD);
+    for (int i = 0; i < MANY; i++) {
+        CHECK(seen[i].events == (i == 7 ? 1 : 2) && seen[i].registration == handles[i]);
+        if (i != 7)
+            end(handles[i]);
+    }
+}
+
+static void the_lowest_sufficient_level_is_called(void)
+{
+    struct seen none = {0}, restricted = {0}, threads = {0}, signals = {0};
+    MPI_T_event_registration handle = registration(MPI_COMM_WORLD);
+    listen(handle, MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE, &signals);
+    message(MPI_COMM_WORLD);
+    CHECK(signals.events == 1 && signals.safety == MPI_T_CB_REQUIRE_MPI_RESTRICTED);
+    listen(handle, MPI_T_CB_REQUIRE_THREAD_SAFE, &threads);
+    message(MPI_COMM_WORLD);
+    CHECK(threads.events == 1 && threads.safety == MPI_T_CB_REQUIRE_MPI_RESTRICTED);
+    listen(handle, MPI_T_CB_REQUIRE_MPI_RESTRICTED, &restricted);
+    listen(handle, MPI_T_CB_REQUIRE_NONE, &none);
+    message(MPI_COMM_WORLD);
+    CHECK(restricted.events == 1 && none.events == 0 && threads.events == 1 && signals.events == 1);
+    /* Replaced by another, then removed. */
+    struct seen replaced = {0};
+    listen(handle, MPI_T_CB_REQUIRE_MPI_RESTRICTED, &replaced);
+    message(MPI_COMM_WORLD);
+    CHECK(replaced.events == 1 && restricted.events == 1);
+    CHECK(MPI_T_event_register_callback(handle, MPI_T_CB_REQUIRE_MPI_RESTRICTED, MPI_INFO_NULL, NULL, NULL) ==
+          MPI_SUCCESS);
+    message(MPI_COMM_WORLD);
+    CHECK(replaced.events == 1 && threads.events == 2);
+    end(handle);
+}
+
+/* "D" for a report of drops, "C" for a callback, in order. */
+static char order[16];
+static MPI_Count reported;
+static MPI_T_cb_safety reported_at;
+
+static void dropped(MPI_Count lost, MPI_T_event_registration handle, int source, MPI_T_cb_safety safety,
+                    void *user_data)
+{
+    (void)handle;
+    CHECK(source >= 0 && user_data == NULL);
+    strcat(order, "D");
+    reported += lost;
+    reported_at = safety;
+}
+
+static void note(MPI_T_event_instance event, MPI_T_event_registration handle, MPI_T_cb_safety safety,
+                 void *user_data)
+{
+    (void)event, (void)handle, (void)safety, (void)user_data;
+    strcat(order, "C");
+}
+
+static void drops_are_told_once_before_the_next_event(void)
+{
+    MPI_T_event_registration handle = registration(MPI_COMM_WORLD);
+    order[0] = '\0';
+    reported = 0;
+    CHECK(MPI_T_event_set_dropped_handler(handle, dropped) == MPI_SUCCESS);
+    CHECK(MPI_T_event_register_callback(handle, MPI_T_CB_REQUIRE_NONE, MPI_INFO_NULL, NULL, note) == MPI_SUCCESS);
+    for (int i = 0; i < 3; i++)
+        message(MPI_COMM_WORLD);
+    CHECK(strcmp(order, "") == 0);
+    CHECK(MPI_T_event_register_callback(handle, MPI_T_CB_REQUIRE_THREAD_SAFE, MPI_INFO_NULL, NULL, note) ==
+          MPI_SUCCESS);
+    message(MPI_COMM_WORLD);
+    message(MPI_COMM_WORLD);
+    CHECK(strcmp(order, "DCC") == 0 && reported == 3 && reported_at == MPI_T_CB_REQUIRE_MPI_RESTRICTED);
+    end(handle);
+    CHECK(strcmp(order, "DCC") == 0);
+}
+
+static void drops_are_told_at_the_end(void)
+{
+    MPI_T_event_registration handle = registration(MPI_COMM_WORLD);
+    order[0] = '\0';
+    reported = 0;
+    /* What was lost before there was a handler is not its affair. */
+    message(MPI_COMM_WORLD);
+    CHECK(MPI_T_event_set_dropped_handler(handle, dropped) == MPI_SUCCESS);
+    for (int i = 0; i < 5; i++)
+        message(MPI_COMM_WORLD);
+    CHECK(reported == 0);
+    end(handle);
+    CHECK(strcmp(order, "D") == 0 && reported == 5 && reported_at == MPI_T_CB_REQUIRE_NONE);
+}
+
+/* What a callback reads of its event. */
+struct reading {
+    int events, rank;
+    MPI_Count last;
+};
+
+static void read_all(MPI_T_event_instance event, MPI_T_event_registration handle, MPI_T_cb_safety safety,
+                     void *user_data)
+{
+    struct reading *reading = user_data;
+    unsigned char whole[20];
+    int source_rank = -7, tag[2] = {-7, -7}, source = -1, sources = 0;
+    MPI_Count stamp = -1, now = -1;
+    (void)handle, (void)safety;
+    reading->events++;
+    CHECK(MPI_T_event_read(event, 1, &source_rank) == MPI_SUCCESS && source_rank == reading->rank);
+    CHECK(MPI_T_event_read(event, 2, &tag[0]) == MPI_SUCCESS && tag[0] == 5 && tag[1] == -7);
+    CHECK(MPI_T_event_read(event, 4, &tag[1]) == MPI_T_ERR_INVALID_INDEX);
+    CHECK(MPI_T_event_read(event, -1, &tag[1]) == MPI_T_ERR_INVALID_INDEX && tag[1] == -7);
+    CHECK(MPI_T_event_read(event, 0, NULL) == MPI_ERR_ARG);
+    CHECK(MPI_T_event_copy(event, NULL) == MPI_ERR_ARG);
+    memset(whole, 0xa5, sizeof whole);
+    CHECK(MPI_T_event_copy(event, whole) == MPI_SUCCESS);
+    CHECK(memcmp(whole + 4, &source_rank, 4) == 0 && memcmp(whole + 8, &tag[0], 4) == 0);
+    CHECK(whole[16] == 0xa5 && whole[17] == 0xa5 && whole[18] == 0xa5 && whole[19] == 0xa5);
+    CHECK(MPI_T_source_get_num(&sources) == MPI_SUCCESS);
+    CHECK(MPI_T_event_get_source(event, &source) == MPI_SUCCESS && source >= 0 && source < sources);
+    CHECK(MPI_T_event_get_source(event, NULL) == MPI_ERR_ARG);
+    CHECK(MPI_T_event_get_timestamp(event, NULL) == MPI_ERR_ARG);
+    CHECK(MPI_T_event_get_timestamp(event, &stamp) == MPI_SUCCESS && stamp > 0 && stamp >= reading->last);
+    CHECK(MPI_T_source_get_timestamp(source, &now) == MPI_SUCCESS && now >= stamp);
+    reading->last = stamp;
+}
+
+static void events_are_read_and_copied_exactly(void)
+{
+    struct reading reading = {0};
+    MPI_T_event_registration handle = registration(MPI_COMM_WORLD);
+    MPI_Comm_rank(MPI_COMM_WORLD, &reading.rank);
+    CHECK(MPI_T_event_register_callback(handle, MPI_T_CB_REQUIRE_THREAD_SAFE, MPI_INFO_NULL, &reading, read_all) ==
+          MPI_SUCCESS);
+    for (int i = 0; i < 10; i++)
+        message(MPI_COMM_WORLD);
+    CHECK(reading.events == 10);
+    end(handle);
+}
+
+static void sources_describe_their_clock(void)
+{
+    int num = 0;
+    MPI_Count before = 0, after = 0;
+    CHECK(MPI_T_source_get_num(&num) == MPI_SUCCESS && num > 0);
+    for (int i = 0; i < num; i++) {
+        char name[64], desc[128];
+        int name_len = sizeof name, desc_len = sizeof desc;
+        MPI_T_source_order order_of = (MPI_T_source_order)-1;
+        MPI_Count rate = 0, most = 0;
+        CHECK(MPI_T_source_get_info(i, name, &name_len, desc, &desc_len, &order_of, &rate, &most, NULL) ==
+              MPI_SUCCESS);
+        CHECK(name_len > 1 && name_len == (int)strlen(name) + 1 && desc_len > 1);
+        CHECK(order_of == MPI_T_SOURCE_ORDERED || order_of == MPI_T_SOURCE_UNORDERED);
+        CHECK(rate >= 1000000 && most > 0);
+        CHECK(MPI_T_source_get_timestamp(i, NULL) == MPI_ERR_ARG);
+        CHECK(MPI_T_source_get_timestamp(i, &before) == MPI_SUCCESS);
+        CHECK(MPI_T_source_get_timestamp(i, &after) == MPI_SUCCESS && after >= before && before > 0);
+        /* Since the start of this program, not since 1970 or the start of the machine. */
+        CHECK(after / rate < 3600);
+    }
+}
+
+static struct seen newcomer_seen;
+static MPI_T_event_registration newcomer;
+static int own_calls, own_frees;
+
+static void freed(MPI_T_event_registration handle, MPI_T_cb_safety safety, void *user_data)
+{
+    (void)handle;
+    CHECK(safety == MPI_T_CB_REQUIRE_NONE && user_data == &own_frees);
+    own_frees++;
+}
+
+static void end_itself(MPI_T_event_instance event, MPI_T_event_registration handle, MPI_T_cb_safety safety,
+                       void *user_data)
+{
+    int tag = -1;
+    (void)safety, (void)user_data;
+    own_calls++;
+    newcomer = registration(MPI_COMM_WORLD);
+    listen(newcomer, MPI_T_CB_REQUIRE_THREAD_SAFE, &newcomer_seen);
+    CHECK(MPI_T_event_handle_free(handle, &own_frees, freed) == MPI_SUCCESS);
+    CHECK(own_frees == 0);
+    CHECK(MPI_T_event_handle_free(handle, &own_frees, freed) == MPI_T_ERR_INVALID_HANDLE);
+    /* The event is still there, although the registration is not. */
+    CHECK(MPI_T_event_read(event, 2, &tag) == MPI_SUCCESS && tag == 5);
+}
+
+static void callbacks_may_register_and_free(void)
+{
+    MPI_T_event_registration handle = registration(MPI_COMM_WORLD);
+    CHECK(MPI_T_event_register_callback(handle, MPI_T_CB_REQUIRE_THREAD_SAFE, MPI_INFO_NULL, NULL, end_itself) ==
+          MPI_SUCCESS);
+    message(MPI_COMM_WORLD);
+    CHECK(own_calls == 1 && own_frees == 1 && newcomer_seen.events == 0);
+    message(MPI_COMM_WORLD);
+    CHECK(own_calls == 1 && own_frees == 1 && newcomer_seen.events == 1);
+    end(newcomer);
+}
+
+static void registrations_may_be_freed_after_mpi_finalize(void)
+{
+    int before = early_seen.events;
+    end(early);
+    CHECK(before > 0 && early_seen.events == before);
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);
+    early = registration(MPI_COMM_WORLD);
+    listen(early, MPI_T_CB_REQUIRE_THREAD_SAFE, &early_seen);
+    MPI_Init(&argc, &argv);
+    RULE(handles_made_before_mpi_init_deliver);
+    RULE(infos_are_new_and_free);
+    RULE(a_registration_hears_its_object_only);
+    RULE(many_registrations_hear_every_event);
+    RULE(the_lowest_sufficient_level_is_called);
+    RULE(drops_are_told_once_before_the_next_event);
+    RULE(drops_are_told_at_the_end);
+    RULE(events_are_read_and_copied_exactly);
+    RULE(sources_describe_their_clock);
+    RULE(callbacks_may_register_and_free);
+    MPI_Finalize();
+    RULE(registrations_may_be_freed_after_mpi_finalize);
+    MPI_T_finalize();
+    return failures != 0;
+}

@@ -1,0 +1,82 @@
+//! Building what the tests need: the library, and C programs that use it on each installed MPI.
+
+#![allow(dead_code, reason = "each test uses its part")]
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use mel_tests::{Finished, Job, Mpi};
+
+/// The root of the checkout.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the checkout")
+}
+
+/// `libmpit_events.so`, built as needed with the profile of this test: Cargo does not do that for a
+/// library that no Rust program can link to.
+pub(crate) fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        // .../debug/deps/test-0123 -> .../debug
+        let test = std::env::current_exe().expect("the path of this test");
+        let output = test.parent().and_then(Path::parent).expect("a directory of Cargo's");
+        let profile = match output.file_name().and_then(|name| name.to_str()) {
+            Some("debug") | None => "dev",
+            Some(profile) => profile,
+        };
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command
+            .args(["build", "--quiet", "--package", env!("CARGO_PKG_NAME"), "--profile", profile])
+            .arg("--target-dir")
+            .arg(output.parent().expect("a target directory"))
+            .current_dir(env!("CARGO_MANIFEST_DIR"));
+        succeed(&mut command);
+        let library = output.join("libmpit_events.so");
+        assert!(library.exists(), "{} was not built", library.display());
+        library
+    })
+}
+
+/// A compiler call with the flags that every program here must do with.
+pub(crate) fn compiler(mpi: &Mpi, standard: &str) -> Command {
+    let mut command = mpi.mpicc();
+    command.arg(format!("-std={standard}")).args(["-Wall", "-Wextra", "-Wpedantic", "-Werror"]);
+    command.arg("-I").arg(root().join("include"));
+    command
+}
+
+/// Compiles `tests/c/NAME.c`, linked to the library.
+pub(crate) fn linked(mpi: &Mpi, name: &str, directory: &Path) -> PathBuf {
+    let program = directory.join(format!("{name}.{}", mpi.name));
+    let place = library().parent().expect("a file in a directory").display().to_string();
+    let mut command = compiler(mpi, "c99");
+    command.arg("-o").arg(&program).arg(root().join(format!("mpit-events-abi/tests/c/{name}.c")));
+    // Some linkers leave the MPI library out when all functions are found here.
+    command.args(["-Wl,--no-as-needed", "-L", &place, "-lmpit_events"]).arg(format!("-Wl,-rpath,{place}"));
+    succeed(&mut command);
+    program
+}
+
+/// Runs a program with `environment` set, and gives what each process wrote to standard output:
+/// launchers mix the output of processes in the middle of lines.
+pub(crate) fn run(mpi: &Mpi, ranks: u32, program: &Path, environment: &[&OsStr]) -> (Finished, Vec<String>) {
+    let outputs = tempfile::tempdir().expect("a temporary directory");
+    let script = r#"to=$1; shift; exec env "$@" >"$to/$$""#;
+    let mut args = vec!["-c".as_ref(), script.as_ref(), "sh".as_ref(), outputs.path().as_os_str()];
+    args.extend(environment);
+    args.push(program.as_os_str());
+    let finished = Job::new(mpi, ranks, "sh").args(args).run();
+    let files = std::fs::read_dir(outputs.path()).expect("the directory is there");
+    let text = |path: PathBuf| String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned();
+    let outputs: Vec<_> = files.map(|file| text(file.expect("a file").path())).collect();
+    finished.expect(outputs.len() == ranks as usize, &format!("{}: every rank runs: {outputs:#?}", mpi.name));
+    (finished, outputs)
+}
+
+/// Runs a command, which must succeed.
+pub(crate) fn succeed(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(output.status.success(), "{command:?} failed:\n{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,0 +1,78 @@
+//! The rules of `docs/conformance.md`, checked by C programs as a tool would see them, on every MPI.
+
+mod common;
+
+use mel_tests::Mpi;
+
+/// Runs `tests/c/NAME.c` on two ranks. Each must tell of each rule that it holds, as often as the
+/// program checks it.
+fn rules_hold(program: &str, rules: &[(&str, usize)]) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for mpi in Mpi::all() {
+        let executable = common::linked(&mpi, program, directory.path());
+        let (finished, outputs) = common::run(&mpi, 2, &executable, &[]);
+        for output in outputs {
+            let wrong: Vec<&str> = output.lines().filter(|line| line.starts_with("WRONG")).collect();
+            finished.expect(wrong.is_empty(), &format!("{}: {wrong:#?}", mpi.name));
+            for &(rule, times) in rules {
+                let holds = format!("holds {rule}");
+                let told = output.lines().filter(|line| *line == holds).count();
+                finished.expect(told == times, &format!("{}: {told} times {holds} in\n{output}", mpi.name));
+            }
+        }
+        finished.expect(finished.code == Some(0), mpi.name);
+        finished.expect(!finished.stderr.contains("mpit_events:"), "the library has nothing to complain of");
+    }
+}
+
+#[test]
+fn queries_answer_by_the_rules() {
+    rules_hold(
+        "queries",
+        &[
+            ("nothing_works_without_initialisation", 2),
+            ("indices_are_dense_and_names_unique", 3),
+            ("bad_indices_and_names_are_refused", 3),
+            ("outputs_may_be_null_and_arrays_are_cut", 3),
+            ("strings_are_cut_to_their_room", 3),
+            ("elements_have_names", 3),
+            ("allocation_checks_its_arguments", 3),
+            ("callbacks_need_a_valid_level_and_handle", 3),
+            ("stale_handles_are_refused", 3),
+            ("null_instances_are_refused", 3),
+            ("bad_sources_are_refused", 3),
+            ("categories_are_those_of_mpi", 3),
+        ],
+    );
+}
+
+#[test]
+fn events_are_delivered_by_the_rules() {
+    rules_hold(
+        "delivery",
+        &[
+            ("handles_made_before_mpi_init_deliver", 1),
+            ("infos_are_new_and_free", 1),
+            ("a_registration_hears_its_object_only", 1),
+            ("many_registrations_hear_every_event", 1),
+            ("the_lowest_sufficient_level_is_called", 1),
+            ("drops_are_told_once_before_the_next_event", 1),
+            ("drops_are_told_at_the_end", 1),
+            ("events_are_read_and_copied_exactly", 1),
+            ("sources_describe_their_clock", 1),
+            ("callbacks_may_register_and_free", 1),
+            ("registrations_may_be_freed_after_mpi_finalize", 1),
+        ],
+    );
+}
+
+#[test]
+fn initialising_again_changes_nothing() {
+    rules_hold(
+        "reinitialisation",
+        &[
+            ("names_and_indices_survive_reinitialisation", 1),
+            ("registrations_end_with_the_last_finalisation", 1),
+        ],
+    );
+}
