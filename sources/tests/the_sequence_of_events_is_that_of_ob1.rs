@@ -128,7 +128,8 @@ fn a_completion_may_come_before_its_envelope() {
 fn a_lost_envelope_is_told_and_its_receive_synthesised() {
     let mut notes = Notes::default();
     let (mut engine, comm) = twin(&mut notes);
-    let receives: Vec<_> = (1..=3).map(|request| engine.post(&mut notes, comm, request, 1, 5).receive).collect();
+    let receives: Vec<_> =
+        (1..=3).map(|request| engine.post(&mut notes, comm, request, 1, 5).receive).collect();
     let mut senders = Senders::default();
     engine.arrive(&mut notes, senders.envelope(1, 5, 0), Ticks(0));
     senders.envelope(1, 5, 0);

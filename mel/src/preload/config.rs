@@ -83,7 +83,8 @@ fn names(list: &str) -> Vec<String> {
 
 fn own_name() -> String {
     let path = env::current_exe().ok();
-    path.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned())).unwrap_or_else(|| "program".into())
+    path.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+        .unwrap_or_else(|| "program".into())
 }
 
 #[cfg(test)]

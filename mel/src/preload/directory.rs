@@ -14,7 +14,8 @@ fn is_ours(name: &str) -> bool {
         || name == "profile.json.part"
         || name == "traces"
         || name.starts_with("traces.")
-        || (name.starts_with("rank-") && (name.ends_with(".mlog") || name.ends_with(".json") || name.ends_with(".part")))
+        || (name.starts_with("rank-")
+            && (name.ends_with(".mlog") || name.ends_with(".json") || name.ends_with(".part")))
         || (name.starts_with("events-") && name.ends_with(".txt"))
 }
 
@@ -25,7 +26,10 @@ fn is_ours(name: &str) -> bool {
 /// A line for the user that says what to do.
 pub fn make(config: &Config) -> Result<PathBuf, String> {
     let advice = |path: &Path, error: io::Error| {
-        format!("cannot write into {}: {error}; give another directory with -o (no files are written)", path.display())
+        format!(
+            "cannot write into {}: {error}; give another directory with -o (no files are written)",
+            path.display()
+        )
     };
     let Some(given) = &config.output else {
         for number in 1.. {

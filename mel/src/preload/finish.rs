@@ -24,8 +24,13 @@ pub(super) fn at_finalize(session: &'static Session) {
     if session.over.swap(true, Ordering::AcqRel) {
         return;
     }
+    let entered = Clock::best().now();
     let truth = session.shadow.finish(run.private);
     if let Some(recorder) = run.recorder {
+        if session.config.trace {
+            // What happens in it afterwards is MEL's own work and is not shown.
+            recorder.whole_call(mpi_intercept::FunctionId::Finalize as u16, entered);
+        }
         recorder.finish(State::Finalised);
     }
     if session.profiler.is_some() {
@@ -55,11 +60,14 @@ fn write_files(session: &Session, run: &Run) {
         let log = crate::log::RankLog::open(&directory.join(crate::log::file_name(run.rank as u32)));
         let written = log.map_err(std::io::Error::other).and_then(|log| {
             let mut out = BufWriter::new(File::create(&path)?);
-            convert::text::write_rank(&mut out, &log, convert::text::Options::default(), &|_| ())?;
+            convert::text::write_rank(&mut out, &log, convert::text::Options::default(), |_| ())?;
             out.flush()
         });
         if let Err(error) = written {
-            tell(&format!("cannot write {}: {error}; `mel convert --text` does it from the event log", path.display()));
+            tell(&format!(
+                "cannot write {}: {error}; `mel convert --text` does it from the event log",
+                path.display()
+            ));
         }
     }
     // The logs of all ranks are complete after this.
@@ -71,9 +79,9 @@ fn write_files(session: &Session, run: &Run) {
         tell(&format!("the events are in {}/events-RANK.txt", directory.display()));
     }
     if session.config.trace {
-        let written = convert::Run::open(directory)
-            .map_err(|error| error.to_string())
-            .and_then(|logs| convert::otf2::write(&logs, directory, &|_| ()).map_err(|error| error.to_string()));
+        let written = convert::Run::open(directory).map_err(|error| error.to_string()).and_then(|logs| {
+            convert::otf2::write(&logs, directory, &|_| ()).map_err(|error| error.to_string())
+        });
         match written {
             Ok(_) => tell(&format!("the trace is {}", directory.join("traces.otf2").display())),
             Err(error) => tell(&format!(
@@ -132,7 +140,10 @@ fn convert_truth(truth: Truth) -> profile::Truth {
 /// The program aborts: this process leaves what it has.
 pub(super) fn at_abort(session: &'static Session, code: i32) {
     if leave_alone(session, State::Aborted, Ended::Aborted) {
-        tell(&format!("rank {} called MPI_Abort({code}); what was measured until then is kept", rank_of(session)));
+        tell(&format!(
+            "rank {} called MPI_Abort({code}); what was measured until then is kept",
+            rank_of(session)
+        ));
     }
 }
 
@@ -196,8 +207,15 @@ pub(super) fn print_types_at_exit() {
         let _ = std::panic::catch_unwind(|| {
             let mut text = String::from("[MEL] Event types (set MEL_EVENTS to log some of them):\n");
             for (_, event_type) in core().event_types() {
-                let elements: Vec<&str> = event_type.elements.iter().map(|element| element.name.as_ref()).collect();
-                let _ = writeln!(text, "[MEL]   {}({}): {}", event_type.name, elements.join(", "), event_type.description);
+                let elements: Vec<&str> =
+                    event_type.elements.iter().map(|element| element.name.as_ref()).collect();
+                let _ = writeln!(
+                    text,
+                    "[MEL]   {}({}): {}",
+                    event_type.name,
+                    elements.join(", "),
+                    event_type.description
+                );
             }
             let _ = std::io::stderr().write_all(text.as_bytes());
         });

@@ -16,7 +16,7 @@ use super::{directory, finish, tell};
 use crate::log::{Definition, HeaderInfo, LogFile, Members};
 use crate::names::nearest_names;
 use crate::queues::QueueProfiler;
-use crate::trace::calls::CallRecorder;
+use crate::trace::calls::{TRACED, Tracer};
 use crate::trace::{Recorder, events};
 
 /// MEL in this process. Lives as long as the process.
@@ -28,6 +28,8 @@ pub struct Session {
     pub(super) profiler: Option<QueueProfiler>,
     /// The event types to log, found by name.
     logged: Vec<EventIndex>,
+    /// When `MPI_Init*` was entered.
+    prepared: Ticks,
     pub(super) run: OnceLock<Run>,
     pub(super) over: AtomicBool,
     /// Numbers of communicators in the log; never reused, because the log keeps them all.
@@ -43,20 +45,13 @@ pub(super) struct Run {
     pub(super) private: Comm,
     pub(super) directory: Option<PathBuf>,
     pub(super) recorder: Option<&'static Recorder>,
+    tracer: Option<&'static Tracer>,
     pub(super) pid: u32,
     pub(super) started: Ticks,
     pub(super) started_unix_s: f64,
 }
 
 static SESSION: OnceLock<Session> = OnceLock::new();
-
-/// The types whose pairs are regions in a trace.
-const TRACED: [&str; 4] = [
-    "pml_ob1_search_posted_begin",
-    "pml_ob1_search_posted_end",
-    "pml_ob1_search_unexpected_begin",
-    "pml_ob1_search_unexpected_end",
-];
 
 impl Session {
     /// Switches on what was asked for, at the entry of `MPI_Init*`.
@@ -74,6 +69,7 @@ impl Session {
             shadow,
             profiler,
             logged,
+            prepared: mpit_events::Clock::best().now(),
             run: OnceLock::new(),
             over: AtomicBool::new(false),
             numbers: AtomicU32::new(0),
@@ -96,7 +92,7 @@ impl Session {
     }
 
     /// All processes together, at the exit of `MPI_Init*`.
-    fn begin(&'static self) {
+    fn begin(&'static self, function: FunctionId) {
         if !self.config.measures() {
             // Asked nothing: the list of event types is all there is to do, at the end.
             if pmpi::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0) {
@@ -105,19 +101,21 @@ impl Session {
             mpi_intercept::stop();
             return;
         }
-        if let Err(error) = self.try_begin() {
+        if let Err(error) = self.try_begin(function) {
             tell(&format!("{error}: nothing is measured"));
             self.over.store(true, Ordering::Release);
             mpi_intercept::stop();
         }
     }
 
-    fn try_begin(&'static self) -> mpi_abi::Result<()> {
-        let started = self.core_now();
+    fn try_begin(&'static self, function: FunctionId) -> mpi_abi::Result<()> {
+        let started = self.prepared;
         let private = pmpi::comm_dup(self.abi.constants.comm_world)?;
         let _ = pmpi::comm_return_errors(private);
         let (rank, size) = (pmpi::comm_rank(private)?, pmpi::comm_size(private)?);
-        if pmpi::query_thread().is_ok_and(|level| level == self.abi.constants.thread.multiple) {
+        let threads = self.abi.constants.thread;
+        let level = pmpi::query_thread().unwrap_or(threads.multiple);
+        if level == threads.multiple {
             self.shadow.set_threads();
             if let Some(profiler) = &self.profiler {
                 profiler.set_threads();
@@ -140,17 +138,26 @@ impl Session {
             match LogFile::create(&directory.join(crate::log::file_name(rank as u32)), &header) {
                 Ok(log) => Some(&*Box::leak(Box::new(Recorder::new(log, self.core)))),
                 Err(error) => {
-                    tell(&format!("rank {rank} cannot keep an event log in {}: {error}", directory.display()));
+                    tell(&format!(
+                        "rank {rank} cannot keep an event log in {}: {error}",
+                        directory.display()
+                    ));
                     None
                 }
             }
         });
         if let Some(recorder) = recorder {
+            if level == threads.single || level == threads.funneled {
+                recorder.set_home();
+            }
             self.define_types(recorder);
         }
         if rank == 0 {
             self.tell_unknown_names();
         }
+        let tracer = recorder
+            .filter(|_| self.config.trace)
+            .and_then(|recorder| Tracer::listen(recorder, self.core, &self.logged).ok());
         let run = Run {
             rank,
             size,
@@ -158,6 +165,7 @@ impl Session {
             private,
             directory,
             recorder,
+            tracer,
             pid: std::process::id(),
             started,
             started_unix_s: now.as_secs_f64(),
@@ -165,19 +173,17 @@ impl Session {
         let _ = self.run.set(run);
         finish::arm();
         let mut observers: Vec<&'static dyn Observer> = vec![self];
-        if let (true, Some(recorder)) = (self.config.trace, recorder) {
-            let calls = Box::leak(Box::new(CallRecorder(recorder)));
-            observers.push(calls);
+        if let Some(tracer) = tracer {
+            observers.push(tracer);
         }
         self.shadow.set_observers(observers);
         if let Some(line) = self.shadow.start(private, self.config.path)? {
             tell(&line);
         }
+        if let Some(recorder) = recorder.filter(|_| self.config.trace) {
+            recorder.whole_call(function as u16, started);
+        }
         Ok(())
-    }
-
-    fn core_now(&self) -> Ticks {
-        mpit_events::Clock::best().now()
     }
 
     fn define_types(&self, recorder: &Recorder) {
@@ -188,7 +194,8 @@ impl Session {
         }
         if self.config.trace {
             for function in FunctionId::all() {
-                recorder.define(&Definition::Function { number: function as u16, name: function.name().into() });
+                recorder
+                    .define(&Definition::Function { number: function as u16, name: function.name().into() });
             }
         }
     }
@@ -205,11 +212,16 @@ impl Session {
     }
 
     fn tell_unknown_names(&self) {
-        let known: Vec<&str> = self.core.event_types().map(|(_, event_type)| event_type.name.as_str()).collect();
+        let known: Vec<&str> =
+            self.core.event_types().map(|(_, event_type)| event_type.name.as_str()).collect();
         for name in self.config.events.iter().flatten() {
             if self.core.type_by_name(name).is_err() {
                 let nearest = nearest_names(name, known.iter().copied()).join(", ");
-                let hint = if nearest.is_empty() { "see `mel events`".into() } else { format!("nearest: {nearest}") };
+                let hint = if nearest.is_empty() {
+                    "see `mel events`".into()
+                } else {
+                    format!("nearest: {nearest}")
+                };
                 tell(&format!("there is no event type {name}; {hint}"));
             }
         }
@@ -243,32 +255,32 @@ impl Hook for Session {
         }
     }
 
-    fn leave(&self, _: FunctionId, call: &mut Call<'_>, code: c_int) {
+    fn leave(&self, function: FunctionId, call: &mut Call<'_>, code: c_int) {
         if code == self.abi.constants.success
             && let Call::Init(_) | Call::Init_thread(_) = call
             && let Some(session) = Session::get()
             && session.run.get().is_none()
         {
-            session.begin();
+            session.begin(function);
         }
     }
 }
 
-/// The recorder of calls, once there is one.
+/// The tracer, once there is one.
 struct Late(&'static Session);
 
 impl Hook for Late {
     #[inline]
     fn enter(&self, function: FunctionId, call: &mut Call<'_>) {
-        if let Some(Run { recorder: Some(recorder), .. }) = self.0.run.get() {
-            CallRecorder(recorder).enter(function, call);
+        if let Some(Run { tracer: Some(tracer), .. }) = self.0.run.get() {
+            tracer.enter(function, call);
         }
     }
 
     #[inline]
     fn leave(&self, function: FunctionId, call: &mut Call<'_>, code: c_int) {
-        if let Some(Run { recorder: Some(recorder), .. }) = self.0.run.get() {
-            CallRecorder(recorder).leave(function, call, code);
+        if let Some(Run { tracer: Some(tracer), .. }) = self.0.run.get() {
+            tracer.leave(function, call, code);
         }
     }
 }
@@ -276,10 +288,13 @@ impl Hook for Late {
 impl Observer for Session {
     /// Handles for all listed types, for each communicator as it comes (the paper, section 5.2).
     fn communicator_created(&self, communicator: &Communicator) {
-        let Some(Run { recorder: Some(recorder), .. }) = self.run.get() else { return };
+        let Some(Run { recorder: Some(recorder), tracer, .. }) = self.run.get() else { return };
         let number = self.numbers.fetch_add(1, Ordering::Relaxed).min(u32::from(u16::MAX)) as u16;
         self.define_communicator(recorder, communicator, number);
-        for event in self.recorded() {
+        if let Some(tracer) = tracer {
+            tracer.set_number(communicator.index, number);
+        }
+        for &event in &self.logged {
             let Some(event_type) = self.core.event_type(event) else { continue };
             if event_type.bind == BindKind::Comm {
                 let _ = events::listen(recorder, self.core, event, Some(communicator.token), number);

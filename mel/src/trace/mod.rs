@@ -1,7 +1,7 @@
 //! What goes into the event log: MPI calls, messages, and instances of the chosen event types.
 //!
 //! - [`recorder`]: the streams of each thread, and what appends to them.
-//! - [`calls`]: the hook and the observer that see MPI calls and messages.
+//! - [`calls`]: the hook, the observer and the listener of a trace: MPI calls, messages, searches.
 //! - [`events`]: the generic logger, which knows no event by name.
 
 pub mod calls;

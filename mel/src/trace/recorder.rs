@@ -1,11 +1,13 @@
 //! The streams of the event log, each thread its own: appending takes no lock.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU16, AtomicU32, Ordering};
 
-use mpit_events::{Clock, Core, SourceIndex, Ticks};
+use mpit_events::{Clock, Core, Record, SourceIndex, Ticks};
 
-use crate::log::{Appender, Definition, LogFile, State, StreamKind};
+use crate::log::format::NO_OBJECT;
+use crate::log::{Appender, Definition, LogFile, State, StreamKind, kind};
+use crate::preload::tell;
 
 /// Records into the event log of this process. Lives as long as the process.
 pub struct Recorder {
@@ -15,13 +17,18 @@ pub struct Recorder {
     /// Nothing is recorded any more: the log is finished, or this is a forked child.
     closed: AtomicBool,
     threads: AtomicU32,
+    /// The streams of the only thread that calls MPI, if there is only one.
+    home: AtomicPtr<Thread>,
 }
 
 /// A thread's streams.
-struct Thread {
+pub(super) struct Thread {
     number: u32,
     calls: Option<Appender>,
     events: Vec<(SourceIndex, Appender)>,
+    /// When the current MPI call was entered, and left: what happens at either end has that time.
+    entered: Ticks,
+    left: Option<Ticks>,
 }
 
 thread_local! {
@@ -32,35 +39,93 @@ impl Recorder {
     /// A recorder into this log.
     pub fn new(log: LogFile, core: &'static Core) -> Self {
         let (closed, threads) = (AtomicBool::new(false), AtomicU32::new(0));
-        Recorder { log, core, clock: Clock::best(), closed, threads }
+        let home = AtomicPtr::new(std::ptr::null_mut());
+        Recorder { log, core, clock: Clock::best(), closed, threads, home }
     }
 
-    /// The time now.
-    #[inline(always)]
-    pub fn now(&self) -> Ticks {
-        self.clock.now()
+    /// Only this thread calls MPI: its streams need not be looked up.
+    pub fn set_home(&self) {
+        self.home.store(self.make(), Ordering::Relaxed);
     }
 
-    /// Appends a record about MPI calls or messages of this thread.
+    /// An MPI call begins.
     #[inline]
-    pub fn call(&self, time: Ticks, kind: u16, object: u16, payload: &[u8]) {
-        if let Some(thread) = self.thread() {
-            let log = &self.log;
-            let number = thread.number;
-            let stream = thread.calls.get_or_insert_with(|| log.stream(StreamKind::Calls, number, None));
-            self.append(stream, time, kind, object, payload);
-        }
+    pub(super) fn enter(&self, function: u16) {
+        self.with(|thread| {
+            thread.entered = self.clock.now();
+            thread.left = None;
+            self.call(thread, thread.entered, kind::ENTER, NO_OBJECT, &function.to_le_bytes());
+        });
+    }
+
+    /// The MPI call ends.
+    #[inline]
+    pub(super) fn leave(&self, function: u16) {
+        self.with(|thread| {
+            let left = thread.left.take().unwrap_or_else(|| self.clock.now());
+            self.call(thread, left, kind::LEAVE, NO_OBJECT, &function.to_le_bytes());
+        });
+    }
+
+    /// A whole call that was not recorded as it went: `MPI_Init`.
+    pub fn whole_call(&self, function: u16, entered: Ticks) {
+        self.with(|thread| {
+            self.call(thread, entered, kind::ENTER, NO_OBJECT, &function.to_le_bytes());
+            self.call(thread, self.clock.now(), kind::LEAVE, NO_OBJECT, &function.to_le_bytes());
+        });
+    }
+
+    /// Something happens as the current call begins.
+    #[inline]
+    pub(super) fn at_entry(&self, kind: u16, object: u16, payload: &[u8]) {
+        self.with(|thread| self.call(thread, thread.entered, kind, object, payload));
+    }
+
+    /// Something has happened in the current call.
+    #[inline]
+    pub(super) fn at_exit(&self, kind: u16, object: u16, payload: &[u8]) {
+        self.with(|thread| {
+            let left = *thread.left.get_or_insert_with(|| self.clock.now());
+            self.call(thread, left, kind, object, payload);
+        });
+    }
+
+    #[inline(always)]
+    fn call(&self, thread: &mut Thread, time: Ticks, kind: u16, object: u16, payload: &[u8]) {
+        let (log, number) = (&self.log, thread.number);
+        let stream = thread.calls.get_or_insert_with(|| log.stream(StreamKind::Calls, number, None));
+        self.append(stream, time, kind, object, payload);
     }
 
     /// Appends a record of an event of a source, raised on this thread.
     #[inline]
     pub fn event(&self, source: SourceIndex, time: Ticks, kind: u16, object: u16, payload: &[u8]) {
-        let Some(thread) = self.thread() else { return };
+        self.with(|thread| {
+            let stream = self.events_of(thread, source);
+            self.append(stream, time, kind, object, payload);
+        });
+    }
+
+    /// Appends those of the collected events that have a kind and whose communicator has a number.
+    pub(super) fn events(&self, source: SourceIndex, records: &[Record], kinds: &[u16], objects: &Objects) {
+        self.with(|thread| {
+            let stream = self.events_of(thread, source);
+            for record in records.iter().filter(|record| !record.late) {
+                let kind = kinds[record.event.get()];
+                if kind != kind::NONE {
+                    self.append(stream, record.ticks, kind, objects.number(record.object), record.payload());
+                }
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn events_of<'a>(&self, thread: &'a mut Thread, source: SourceIndex) -> &'a mut Appender {
         let place = match thread.events.iter().position(|(known, _)| *known == source) {
             Some(place) => place,
             None => self.add_stream(thread, source),
         };
-        self.append(&mut thread.events[place].1, time, kind, object, payload);
+        &mut thread.events[place].1
     }
 
     #[inline(always)]
@@ -95,7 +160,7 @@ impl Recorder {
         if let Err(error) = self.log.define(definition)
             && !self.log.is_full()
         {
-            super::super::preload::tell(&format!("the event log is incomplete: {error}"));
+            tell(&format!("the event log is incomplete: {error}"));
         }
     }
 
@@ -103,8 +168,9 @@ impl Recorder {
     #[inline(never)]
     fn tell_failure(&self) {
         if let Some(error) = self.log.take_failure() {
-            let line = format!("the event log ends here: {error}; make room or give another directory with -o");
-            super::super::preload::tell(&line);
+            let line =
+                format!("the event log ends here: {error}; make room or give another directory with -o");
+            tell(&line);
         }
     }
 
@@ -113,13 +179,14 @@ impl Recorder {
         if self.closed.swap(true, Ordering::AcqRel) {
             return;
         }
+        self.home.store(std::ptr::null_mut(), Ordering::Relaxed);
         let thread = THREAD.replace(std::ptr::null_mut());
         if !thread.is_null() {
             // SAFETY: made by `Box::into_raw` in `make`, and taken out of this thread's cell: nobody
             // else has it. Dropping gives the unused space of its chunks back.
             drop(unsafe { Box::from_raw(thread) });
         }
-        self.log.finish(state, self.now().0);
+        self.log.finish(state, self.clock.now().0);
     }
 
     /// This is a forked child: the log belongs to its parent.
@@ -127,18 +194,23 @@ impl Recorder {
         self.closed.store(true, Ordering::Release);
     }
 
+    /// Uses this thread's streams.
     #[inline(always)]
-    fn thread(&self) -> Option<&mut Thread> {
+    fn with(&self, user: impl FnOnce(&mut Thread)) {
         if self.closed.load(Ordering::Relaxed) {
-            return None;
+            return;
         }
-        let mut thread = THREAD.get();
+        let mut thread = self.home.load(Ordering::Relaxed);
         if thread.is_null() {
-            thread = self.make();
+            thread = THREAD.get();
+            if thread.is_null() {
+                thread = self.make();
+            }
         }
-        // SAFETY: the cell holds this thread's own streams; no record is appended inside another
-        // (hooks and callbacks do not nest on a thread, and appending calls nobody).
-        Some(unsafe { &mut *thread })
+        // SAFETY: these are this thread's own streams, or those of the only thread that calls MPI;
+        // no record is appended inside another (hooks and callbacks do not nest on a thread, and
+        // appending calls nobody).
+        user(unsafe { &mut *thread });
     }
 
     /// The streams stay after the thread has ended: what they hold is in the file.
@@ -146,8 +218,36 @@ impl Recorder {
     #[inline(never)]
     fn make(&self) -> *mut Thread {
         let number = self.threads.fetch_add(1, Ordering::Relaxed);
-        let thread = Box::into_raw(Box::new(Thread { number, calls: None, events: Vec::new() }));
+        let (calls, events, entered) = (None, Vec::new(), self.clock.now());
+        let thread = Box::into_raw(Box::new(Thread { number, calls, events, entered, left: None }));
         THREAD.set(thread);
         thread
+    }
+}
+
+/// The numbers that communicators have in the log, by their places in the twin.
+#[derive(Debug)]
+pub(super) struct Objects(Box<[AtomicU16]>);
+
+/// Places whose numbers are kept; events of further communicators have none.
+const MAX_OBJECTS: usize = 4096;
+
+impl Default for Objects {
+    fn default() -> Self {
+        Objects((0..MAX_OBJECTS).map(|_| AtomicU16::new(NO_OBJECT)).collect())
+    }
+}
+
+impl Objects {
+    /// The communicator at this place has this number from now on.
+    pub(super) fn set(&self, place: u32, number: u16) {
+        if let Some(known) = self.0.get(place as usize) {
+            known.store(number, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    pub(super) fn number(&self, place: u32) -> u16 {
+        self.0.get(place as usize).map_or(NO_OBJECT, |number| number.load(Ordering::Relaxed))
     }
 }

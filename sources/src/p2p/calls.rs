@@ -243,7 +243,9 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
         }
         Call::Mrecv(a) => {
             let status = (!a.status.is_ignore(tracker.abi)).then_some(a.status);
-            if let Some(Pending { tracked: Tracked::Probed { comm, request, envelope }, .. }) = frame.call.pending.pop() {
+            if let Some(Pending { tracked: Tracked::Probed { comm, request, envelope }, .. }) =
+                frame.call.pending.pop()
+            {
                 tracker.work(frame, |work, _| work.probed_received(comm, request, envelope, status));
             }
             drained(tracker, frame);
@@ -388,7 +390,11 @@ fn use_message(tracker: &'static Tracker, frame: &mut Frame, handle: usize) {
         if let Some((comm, envelope)) = work.state.messages.remove(&handle) {
             let request = work.state.engine.identity();
             work.state.engine.activate(work.sink, comm, request);
-            local.pending.push(Pending { place: 0, handle: 0, tracked: Tracked::Probed { comm, request, envelope } });
+            local.pending.push(Pending {
+                place: 0,
+                handle: 0,
+                tracked: Tracked::Probed { comm, request, envelope },
+            });
         }
     });
 }

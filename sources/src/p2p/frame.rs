@@ -6,9 +6,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use mpit_events::{
-    Clock, Core, EventIndex, Object, Ordering, Record, Safety, Source, SourceIndex, Ticks,
-};
+use mpit_events::{Clock, Core, EventIndex, Object, Ordering, Record, Safety, Source, SourceIndex, Ticks};
 
 use super::requests::Tracked;
 use crate::shadow::{CommIndex, Event, Ob1Events, ReceiveIndex, Sink};

@@ -157,7 +157,9 @@ pub(super) fn world_ranks(abi: &Abi, comm: usize, remote: bool) -> Vec<i32> {
         let ranks: Vec<i32> = (0..size).collect();
         let mut translated = vec![abi.constants.undefined; ranks.len()];
         pmpi::group_translate_ranks(group, &ranks, world, &mut translated).ok()?;
-        translated.iter_mut().for_each(|rank| *rank = if *rank == abi.constants.undefined { -1 } else { *rank });
+        translated
+            .iter_mut()
+            .for_each(|rank| *rank = if *rank == abi.constants.undefined { -1 } else { *rank });
         Some(translated)
     });
     ranks.unwrap_or_default()

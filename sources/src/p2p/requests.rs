@@ -130,7 +130,9 @@ mod tests {
         handles.iter().for_each(|&handle| requests.insert(handle, tracked(handle)));
         // A handle that left the direct table may come back there while its slot is another's.
         for &handle in &handles {
-            let Some(Tracked::Duplicate { context, .. }) = requests.get(handle) else { panic!("{handle} is lost") };
+            let Some(Tracked::Duplicate { context, .. }) = requests.get(handle) else {
+                panic!("{handle} is lost")
+            };
             assert_eq!(context, handle as u64);
             assert!(requests.remove(handle).is_some());
             assert!(requests.get(handle).is_none());

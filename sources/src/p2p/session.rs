@@ -86,14 +86,17 @@ impl Shadow {
         let node = pmpi::comm_split_type(private, abi.constants.comm_type_shared, world_rank)?;
         let ring = if path == Path::Best { Ring::create() } else { Err(io::ErrorKind::Unsupported.into()) };
         // Every process tells where its ring is; a process without one tells so.
-        let address = ring.as_ref().ok().and_then(Ring::address).unwrap_or(Address { pid: 0, descriptor: -1 });
+        let address =
+            ring.as_ref().ok().and_then(Ring::address).unwrap_or(Address { pid: 0, descriptor: -1 });
         let mine = [world_rank, address.pid, address.descriptor];
         let mut all = vec![0; 3 * pmpi::comm_size(node)? as usize];
         pmpi::allgather(&mine, &mut all, node)?;
         let own = pmpi::comm_rank(node)? as usize;
         pmpi::comm_free(node)?;
 
-        if pmpi::query_thread().is_ok_and(|level| level == abi.constants.thread.single || level == abi.constants.thread.funneled) {
+        if pmpi::query_thread()
+            .is_ok_and(|level| level == abi.constants.thread.single || level == abi.constants.thread.funneled)
+        {
             tracker.set_home();
         }
         // SAFETY: the frame is this thread's own, and no hook is running.
@@ -109,7 +112,11 @@ impl Shadow {
                 // Whether a neighbour's memory can be opened tells it for all of the node.
                 let reachable = ring.as_ref().map(|_| ()).map_err(ToString::to_string);
                 let reachable = reachable.and_then(|()| {
-                    if neighbour == own { Ok(()) } else { routes.open(neighbour as u32).map_err(|e| e.to_string()) }
+                    if neighbour == own {
+                        Ok(())
+                    } else {
+                        routes.open(neighbour as u32).map_err(|e| e.to_string())
+                    }
                 });
                 routes.ring = ring.ok();
                 (reachable, routes.node_is_world(world_size))
@@ -154,7 +161,9 @@ impl Shadow {
         tracker.drain(frame);
         tracker.work(frame, |work, _| {
             let engine = &mut work.state.engine;
-            tracker.mail.close(|envelope| engine.arrive(work.sink, crate::shadow::Envelope { sent: now, ..envelope }, now));
+            tracker.mail.close(|envelope| {
+                engine.arrive(work.sink, crate::shadow::Envelope { sent: now, ..envelope }, now)
+            });
         });
         self.finish_alone()
     }

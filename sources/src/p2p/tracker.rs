@@ -14,7 +14,8 @@ use super::routes::Routes;
 use super::types::TypeSizes;
 use crate::Serial;
 use crate::shadow::{
-    ANY_SOURCE, ANY_TAG, CommIndex, Completion, EAGER_LIMIT, Engine, Envelope, Event, Ob1Events, Posted, ReceiveIndex,
+    ANY_SOURCE, ANY_TAG, CommIndex, Completion, EAGER_LIMIT, Engine, Envelope, Event, Ob1Events, Posted,
+    ReceiveIndex,
 };
 use crate::transport::batch::Mail;
 
@@ -294,8 +295,8 @@ impl Work<'_> {
         destination.sequence = sequence.wrapping_add(1);
         let (context, source, index) = (known.public.context, known.rank, known.index);
         let envelope = Envelope { context, source, tag, sequence, bytes, sent: self.tracker.now() };
-        let told =
-            self.tracker.follows_sends() && (self.sink.wanted & OF_SENDS != 0 || self.tracker.wants_messages());
+        let told = self.tracker.follows_sends()
+            && (self.sink.wanted & OF_SENDS != 0 || self.tracker.wants_messages());
         let send = told.then(|| self.begin_send(index, peer, tag, bytes, blocking));
         match route {
             Route::Ring(member) => self.state.routes.push(member, &envelope),
@@ -314,7 +315,14 @@ impl Work<'_> {
     }
 
     /// The parts of a send that only listeners to requests, and observers, see.
-    fn begin_send(&mut self, comm: CommIndex, peer: i32, tag: i32, bytes: u64, blocking: bool) -> (CommIndex, u64, u64) {
+    fn begin_send(
+        &mut self,
+        comm: CommIndex,
+        peer: i32,
+        tag: i32,
+        bytes: u64,
+        blocking: bool,
+    ) -> (CommIndex, u64, u64) {
         let request = self.state.engine.identity();
         self.state.engine.activate(self.sink, comm, request);
         let message = Message { comm: comm.0, peer, tag, bytes, request: (!blocking).then_some(request) };
@@ -333,7 +341,13 @@ impl Work<'_> {
 
     /// The application posts a receive.
     #[inline]
-    pub(super) fn post(&mut self, comm: usize, source: i32, tag: i32, blocking: bool) -> Option<(ReceiveIndex, CommIndex, u64)> {
+    pub(super) fn post(
+        &mut self,
+        comm: usize,
+        source: i32,
+        tag: i32,
+        blocking: bool,
+    ) -> Option<(ReceiveIndex, CommIndex, u64)> {
         let constants = &self.tracker.abi.constants;
         if source == constants.proc_null {
             return None;
@@ -342,7 +356,9 @@ impl Work<'_> {
         let index = known.index;
         let source = if source == constants.any_source { ANY_SOURCE } else { source };
         // What MPI will refuse is not posted.
-        if source != ANY_SOURCE && source as usize >= known.destinations.len() || tag < 0 && tag != constants.any_tag {
+        if source != ANY_SOURCE && source as usize >= known.destinations.len()
+            || tag < 0 && tag != constants.any_tag
+        {
             return None;
         }
         let tag = if tag == constants.any_tag { ANY_TAG } else { tag };
@@ -423,7 +439,9 @@ impl Work<'_> {
             let now = self.tracker.now();
             let State { engine, .. } = &mut *self.state;
             // The clock of another node cannot be compared: it came when it was seen.
-            self.tracker.mail.collect(|envelope| engine.arrive(self.sink, Envelope { sent: now, ..envelope }, now));
+            self.tracker
+                .mail
+                .collect(|envelope| engine.arrive(self.sink, Envelope { sent: now, ..envelope }, now));
         }
         false
     }
@@ -484,7 +502,8 @@ impl Work<'_> {
     pub(super) fn completion(&self, status: StatusPtr) -> Completion {
         let abi = self.tracker.abi;
         // SAFETY: the callers pass the status of a call that has completed, in this MPI's layout.
-        let (source, tag, cancelled) = unsafe { (status.source(abi), status.tag(abi), status.cancelled(abi)) };
+        let (source, tag, cancelled) =
+            unsafe { (status.source(abi), status.tag(abi), status.cancelled(abi)) };
         if cancelled {
             Completion::Cancelled
         } else if source < 0 || tag < 0 {
@@ -501,7 +520,11 @@ impl Work<'_> {
         let Some(Tracked::Persistent { spec, .. }) = self.state.requests.get(handle) else { return };
         let Persistent { comm, peer, tag, bytes, sends } = spec;
         let active = if sends {
-            self.send(comm, peer, tag, bytes, false).map(|(comm, request, bytes)| Active::Send { comm, request, bytes })
+            self.send(comm, peer, tag, bytes, false).map(|(comm, request, bytes)| Active::Send {
+                comm,
+                request,
+                bytes,
+            })
         } else {
             let posted = self.post(comm, peer, tag, false);
             posted.map(|(receive, comm, request)| Active::Receive { receive, comm, request })
@@ -577,7 +600,6 @@ impl Work<'_> {
     /// Size of `count` elements in bytes; `None` for a call that MPI will refuse.
     #[inline]
     pub(super) fn bytes(&mut self, count: i64, datatype: Datatype) -> Option<u64> {
-
         if datatype == self.tracker.abi.constants.datatype_null {
             return None;
         }
@@ -593,7 +615,15 @@ impl Work<'_> {
     // Communicators.
 
     /// Follows a communicator from now on.
-    pub(super) fn add_comm(&mut self, handle: usize, context: u64, rank: i32, size: i32, peers: i32, inter: bool) {
+    pub(super) fn add_comm(
+        &mut self,
+        handle: usize,
+        context: u64,
+        rank: i32,
+        size: i32,
+        peers: i32,
+        inter: bool,
+    ) {
         let index = self.state.engine.add_comm(self.sink, context);
         let token = Token(handle as u64);
         let object = self.tracker.core.bind(mpit_events::BindKind::Comm, token);

@@ -206,7 +206,14 @@ impl Engine {
 
     /// The application posts a receive: search the unexpected messages, else queue it.
     #[inline]
-    pub fn post(&mut self, sink: &mut impl Sink, comm: CommIndex, request: u64, source: i32, tag: i32) -> Posted {
+    pub fn post(
+        &mut self,
+        sink: &mut impl Sink,
+        comm: CommIndex,
+        request: u64,
+        source: i32,
+        tag: i32,
+    ) -> Posted {
         let timed = sink.wants_any(AT_POST);
         let begin = if timed { self.advance(sink.now()) } else { self.last };
         sink.emit(Event::RequestActivate, comm, begin, false, Request { request });
@@ -230,7 +237,14 @@ impl Engine {
     }
 
     /// The application probes: the same search, which takes nothing.
-    pub fn probe(&mut self, sink: &mut impl Sink, comm: CommIndex, request: u64, source: i32, tag: i32) -> Probed {
+    pub fn probe(
+        &mut self,
+        sink: &mut impl Sink,
+        comm: CommIndex,
+        request: u64,
+        source: i32,
+        tag: i32,
+    ) -> Probed {
         let begin = self.advance(sink.now());
         let searched = SearchedFor { request, source, tag };
         sink.emit(Event::SearchUnexpectedBegin, comm, begin, false, searched);
@@ -285,7 +299,12 @@ impl Engine {
     /// The real library completed a receive: compare, and follow it. Gives the envelope of the
     /// message where the twin knows it. The receive is over.
     #[inline]
-    pub fn complete(&mut self, sink: &mut impl Sink, index: ReceiveIndex, real: Completion) -> Option<Envelope> {
+    pub fn complete(
+        &mut self,
+        sink: &mut impl Sink,
+        index: ReceiveIndex,
+        real: Completion,
+    ) -> Option<Envelope> {
         let receive = self.receives.get(index.0)?;
         if let (State::Matched(envelope), Completion::Message { source, tag }) = (&receive.state, real)
             && envelope.source == source
@@ -420,7 +439,8 @@ impl Engine {
     /// never will be. Counts both.
     pub fn close(&mut self, sink: &mut impl Sink) -> Truth {
         let now = self.advance(sink.now());
-        let waiting: Vec<_> = self.comms.iter_mut().flat_map(|comm| std::mem::take(&mut comm.awaited)).collect();
+        let waiting: Vec<_> =
+            self.comms.iter_mut().flat_map(|comm| std::mem::take(&mut comm.awaited)).collect();
         for index in waiting {
             if let Some(&receive) = self.receives.get(index.0) {
                 self.synthesise(sink, index, &receive, now);
@@ -440,7 +460,13 @@ impl Engine {
     // took; the clock is read only from the second entry on.
 
     #[inline]
-    fn search_unexpected(&mut self, sink: &impl Sink, comm: CommIndex, source: i32, tag: i32) -> (Option<u32>, u64) {
+    fn search_unexpected(
+        &mut self,
+        sink: &impl Sink,
+        comm: CommIndex,
+        source: i32,
+        tag: i32,
+    ) -> (Option<u32>, u64) {
         if self.messages.len() == 0 {
             return (None, self.floor);
         }
@@ -479,14 +505,26 @@ impl Engine {
     }
 
     #[inline]
-    fn search_posted(&mut self, sink: &impl Sink, comm: CommIndex, source: i32, tag: i32) -> (Option<ReceiveIndex>, u64) {
+    fn search_posted(
+        &mut self,
+        sink: &impl Sink,
+        comm: CommIndex,
+        source: i32,
+        tag: i32,
+    ) -> (Option<ReceiveIndex>, u64) {
         let known = &self.comms[comm.0 as usize];
         let specific = known.peers.get(source).and_then(|peer| peer.posted.first());
         let wild = known.wild.first();
         let first = match (specific, wild) {
             (None, None) => return (None, self.floor),
             (Some(only), None) | (None, Some(only)) => only,
-            (Some(a), Some(b)) => if self.order_of(a) < self.order_of(b) { a } else { b },
+            (Some(a), Some(b)) => {
+                if self.order_of(a) < self.order_of(b) {
+                    a
+                } else {
+                    b
+                }
+            }
         };
         if self.receives.get(first).is_some_and(|receive| receive.accepts_tag(tag)) {
             return (Some(ReceiveIndex(first)), self.floor);
@@ -497,7 +535,12 @@ impl Engine {
     }
 
     /// Goes through both lists in the order of posting.
-    fn search_posted_from(&self, mut specific: Option<u32>, mut wild: Option<u32>, tag: i32) -> Option<ReceiveIndex> {
+    fn search_posted_from(
+        &self,
+        mut specific: Option<u32>,
+        mut wild: Option<u32>,
+        tag: i32,
+    ) -> Option<ReceiveIndex> {
         loop {
             let order = |index: Option<u32>| index.map_or(u64::MAX, |index| self.order_of(index));
             let first = if order(specific) <= order(wild) { &mut specific } else { &mut wild };
@@ -564,7 +607,14 @@ impl Engine {
     }
 
     /// A receive and a message belong together.
-    fn matched(&mut self, sink: &mut impl Sink, index: ReceiveIndex, envelope: Envelope, time: Ticks, late: bool) {
+    fn matched(
+        &mut self,
+        sink: &mut impl Sink,
+        index: ReceiveIndex,
+        envelope: Envelope,
+        time: Ticks,
+        late: bool,
+    ) {
         let Some(receive) = self.receives.get_mut(index.0) else { return };
         receive.state = State::Matched(envelope);
         let (comm, request) = (receive.comm, receive.request);
@@ -659,7 +709,8 @@ impl Engine {
             }
             _ => None,
         };
-        let (_, holder, envelope) = self.receives.iter().filter_map(holds).min_by_key(|(order, ..)| *order)?;
+        let (_, holder, envelope) =
+            self.receives.iter().filter_map(holds).min_by_key(|(order, ..)| *order)?;
         self.repost(sink, holder, now);
         Some(envelope)
     }
@@ -667,7 +718,9 @@ impl Engine {
     /// Puts a receive that has lost its message back into the posted queue, at its old place.
     fn repost(&mut self, sink: &mut impl Sink, index: ReceiveIndex, now: Ticks) {
         self.set_state(index, State::Posted);
-        let Some(&Receive { request, order, comm, source, tag, .. }) = self.receives.get(index.0) else { return };
+        let Some(&Receive { request, order, comm, source, tag, .. }) = self.receives.get(index.0) else {
+            return;
+        };
         let list = posted_list(&mut self.comms, comm, source);
         let mut next = list.first();
         while let Some(place) = next
@@ -702,7 +755,9 @@ impl Engine {
             let state = self.receives.get(index.0).map(|receive| receive.state);
             state == Some(State::Awaited { source: envelope.source, tag: envelope.tag })
         };
-        let Some(place) = self.comms[comm.0 as usize].awaited.iter().position(waits_for) else { return false };
+        let Some(place) = self.comms[comm.0 as usize].awaited.iter().position(waits_for) else {
+            return false;
+        };
         let index = self.comms[comm.0 as usize].awaited.remove(place);
         let Some(receive) = self.receives.remove(index.0) else { return false };
         let Envelope { source, tag, sequence, bytes, sent, .. } = envelope;

@@ -28,7 +28,8 @@ mod truth;
 pub use engine::{CommIndex, Completion, Engine, Posted, Probed};
 pub use envelope::Envelope;
 pub use events::{
-    Arrived, Event, Ob1Events, Queued, Request, Searched, SearchedFor, Transferred, Unexpected as UnexpectedQueued,
+    Arrived, Event, Ob1Events, Queued, Request, Searched, SearchedFor, Transferred,
+    Unexpected as UnexpectedQueued,
 };
 pub use receive::ReceiveIndex;
 pub use sink::Sink;

@@ -163,7 +163,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn values(slab: &Slab<u32>, list: List) -> Vec<u32> {
-        std::iter::successors(list.first(), |index| slab.next(*index)).map(|i| *slab.get(i).unwrap()).collect()
+        std::iter::successors(list.first(), |index| slab.next(*index))
+            .map(|i| *slab.get(i).unwrap())
+            .collect()
     }
 
     proptest! {

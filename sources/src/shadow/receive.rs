@@ -1,8 +1,8 @@
 //! Receives: those in the posted queue, and those that are matched and not yet completed.
 
-use super::envelope::Envelope;
 use super::ANY_TAG;
 use super::engine::CommIndex;
+use super::envelope::Envelope;
 
 /// Where a receive is kept; valid until the receive is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -70,18 +70,17 @@ impl Mail {
         loop {
             inner.collect(&mut take);
             inner.reap();
-            match &mut barrier {
-                None if inner.outgoing.is_empty() => match pmpi::ibarrier(inner.comm) {
-                    Ok(request) => barrier = Some(request),
-                    Err(_) => break,
-                },
-                None => {}
-                // An error ends it too: there is nothing more to wait for.
-                Some(request) => {
-                    if !matches!(pmpi::test(request), Ok(None)) {
-                        break;
-                    }
+            // An error ends it too: there is nothing more to wait for.
+            let over = match &mut barrier {
+                Some(request) => !matches!(pmpi::test(request), Ok(None)),
+                None if inner.outgoing.is_empty() => {
+                    barrier = pmpi::ibarrier(inner.comm).ok();
+                    barrier.is_none()
                 }
+                None => false,
+            };
+            if over {
+                break;
             }
         }
         let _ = pmpi::comm_free(inner.comm);

@@ -4,7 +4,6 @@
 //! messages of a private communicator ([`batch`]). This room knows no matching, and of MPI only
 //! what the batches need.
 
-
 pub mod batch;
 pub mod ring;
 pub mod segment;

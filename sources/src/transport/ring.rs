@@ -98,7 +98,9 @@ impl Ring {
     #[inline]
     pub fn pop_until(&mut self, until: Ticks) -> Option<Envelope> {
         let slot = self.shared.slot(self.position);
-        if slot.turn.load(Ordering::Acquire) != self.position + 1 || slot.sent.load(Ordering::Relaxed) > until.0 {
+        if slot.turn.load(Ordering::Acquire) != self.position + 1
+            || slot.sent.load(Ordering::Relaxed) > until.0
+        {
             return None;
         }
         let envelope = Envelope {
