@@ -22,6 +22,7 @@ struct listener {
     char names[MAX_ELEMENTS][32];
     atomic_long heard;
     atomic_long lost;
+    int source;
     MPI_Count first, last;
     char shown[MAX_SHOWN][256];
 };
@@ -68,6 +69,7 @@ static void on_event(MPI_T_event_instance event, MPI_T_event_registration regist
     (void)cb_safety;
     if (before < MAX_SHOWN)
         show(it, event, it->shown[before], sizeof it->shown[before]);
+    MPI_T_event_get_source(event, &it->source);
     MPI_T_event_get_timestamp(event, before == 0 ? &it->first : &it->last);
 }
 
@@ -137,12 +139,13 @@ static void start(void)
 
 static void finish(void)
 {
-    MPI_Count rate = 0;
-    check(MPI_T_source_get_info(0, NULL, NULL, NULL, NULL, NULL, &rate, NULL, NULL), "MPI_T_source_get_info");
     for (size_t i = 0; i < NUM_LISTENERS; i++) {
         struct listener *it = &listeners[i];
+        MPI_Count rate = 0;
         if (it->registration == NULL)
             continue;
+        check(MPI_T_source_get_info(it->source, NULL, NULL, NULL, NULL, NULL, &rate, NULL, NULL),
+              "MPI_T_source_get_info");
         check(MPI_T_event_handle_free(it->registration, NULL, NULL), "MPI_T_event_handle_free");
         long heard = atomic_load(&it->heard);
         double span = heard > 1 && rate > 0 ? 1e6 * (double)(it->last - it->first) / (double)rate : 0;

@@ -3,11 +3,12 @@
 mod common;
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use mel_tests::Mpi;
 
-#[test]
-fn the_example_tool_hears_what_the_ring_does() {
+/// What the tool tells of the ring, preloaded behind `libraries`, of two ranks on each MPI.
+fn listen(libraries: &[&Path], look: impl Fn(&Mpi, &str)) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     for mpi in Mpi::all() {
         let sources = common::root().join("examples/c-tool");
@@ -19,33 +20,51 @@ fn the_example_tool_hears_what_the_ring_does() {
         common::succeed(common::compiler(&mpi, "c99").arg("-o").arg(&ring).arg(sources.join("ring.c")));
 
         let mut preload = OsString::from("LD_PRELOAD=");
-        preload.push(common::library());
-        preload.push(":");
+        for library in libraries {
+            preload.push(library);
+            preload.push(":");
+        }
         preload.push(&tool);
         let (finished, outputs) = common::run(&mpi, 2, &ring, &[&preload]);
         finished.expect(finished.code == Some(0), mpi.name);
-        let output = outputs.concat();
-        let told = |text: &str| {
-            let line = format!("[event_logger] {text}");
-            let found = output.lines().filter(|told| told.starts_with(&line)).count();
-            assert_eq!(found, 1, "{}: {found} lines begin with {line} in\n{output}", mpi.name);
-        };
-        assert!(output.contains("ring: 0 7 14"), "the program does what it does:\n{output}");
-        told("16 event types");
-        told("  pml_ob1_unex_insert              4 elements  ");
-        // Rank 0 posts all three receives before anything is sent to it, so all are queued.
-        told("rank 0: pml_ob1_posted_insert: 3 events in ");
-        for rank in 0..2 {
-            told(&format!("rank {rank}: pml_ob1_message_arrived: 3 events in "));
-            for number in 0..3 {
-                let (peer, tag) = (1 - rank, 10 + number);
-                told(&format!(
-                    "rank {rank}:   context id=0 source={peer} tag={tag} sequence number={number}"
-                ));
-            }
-        }
-        let lossless = output.lines().filter(|line| line.ends_with(" us, 0 lost")).count();
-        assert_eq!(lossless, 4, "two ranks listen to two events and lose nothing:\n{output}");
         finished.expect(!finished.stderr.contains("event_logger"), "no call fails");
+        let output = outputs.concat();
+        assert!(output.contains("ring: 0 7 14"), "the program does what it does:\n{output}");
+        look(&mpi, &output);
     }
+}
+
+/// Everything that the tool must hear of the ring on two ranks, each line once.
+fn heard_all(mpi: &Mpi, output: &str) {
+    let told = |text: &str| {
+        let line = format!("[event_logger] {text}");
+        let found = output.lines().filter(|told| told.starts_with(&line)).count();
+        assert_eq!(found, 1, "{}: {found} lines begin with {line} in\n{output}", mpi.name);
+    };
+    told("16 event types");
+    told("  pml_ob1_unex_insert              4 elements  ");
+    // Rank 0 posts all three receives before anything is sent to it, so all are queued.
+    told("rank 0: pml_ob1_posted_insert: 3 events in ");
+    for rank in 0..2 {
+        told(&format!("rank {rank}: pml_ob1_message_arrived: 3 events in "));
+        for number in 0..3 {
+            let (peer, tag) = (1 - rank, 10 + number);
+            told(&format!("rank {rank}:   context id=0 source={peer} tag={tag} sequence number={number}"));
+        }
+    }
+    let lossless = output.lines().filter(|line| line.ends_with(" us, 0 lost")).count();
+    assert_eq!(lossless, 4, "two ranks listen to two events and lose nothing:\n{output}");
+}
+
+#[test]
+fn the_example_tool_hears_what_the_ring_does() {
+    listen(&[common::library()], heard_all);
+}
+
+#[test]
+fn a_second_copy_of_the_library_stands_aside() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let copy = directory.path().join("libanother.so");
+    std::fs::copy(common::library(), &copy).expect("room for a copy");
+    listen(&[common::library(), &copy], heard_all);
 }

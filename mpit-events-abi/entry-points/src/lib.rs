@@ -7,14 +7,14 @@
 //!
 //! | file | functions |
 //! |---|---|
-//! | [`init`] | `MPI_T_init_thread`, `MPI_T_finalize` |
-//! | [`query`] | `event_get_num`, `event_get_info`, `event_get_index` |
-//! | [`enumeration`] | `enum_get_info`, `enum_get_item` |
-//! | [`handle`] | `event_handle_*`, `event_set_dropped_handler` |
-//! | [`callback`] | `event_register_callback`, `event_callback_*` |
-//! | [`instance`] | `event_read`, `event_copy`, `event_get_timestamp`, `event_get_source` |
-//! | [`source`] | `source_*` |
-//! | [`category`] | `category_get_num_events`, `category_get_events` |
+//! | `init` | `MPI_T_init_thread`, `MPI_T_finalize` |
+//! | `query` | `event_get_num`, `event_get_info`, `event_get_index` |
+//! | `enumeration` | `enum_get_info`, `enum_get_item` |
+//! | `handle` | `event_handle_*`, `event_set_dropped_handler` |
+//! | `callback` | `event_register_callback`, `event_callback_*` |
+//! | `instance` | `event_read`, `event_copy`, `event_get_timestamp`, `event_get_source` |
+//! | `source` | `source_*` |
+//! | `category` | `category_get_num_events`, `category_get_events` |
 //!
 //! What this crate must not know: who raises events. Functions that MPI has too (initialisation,
 //! enumerations) are passed on to it.

@@ -44,6 +44,21 @@ static void infos_are_new_and_free(void)
     end(handle);
 }
 
+/* "D" for a report of drops, "C" for a callback, in order. */
+static char order[16];
+static MPI_Count reported;
+static MPI_T_cb_safety reported_at;
+
+static void dropped(MPI_Count lost, MPI_T_event_registration handle, int source, MPI_T_cb_safety safety,
+                    void *user_data)
+{
+    (void)handle;
+    CHECK(source >= 0 && user_data == NULL);
+    strcat(order, "D");
+    reported += lost;
+    reported_at = safety;
+}
+
 static void a_registration_hears_its_object_only(void)
 {
     MPI_Comm other;
@@ -52,6 +67,8 @@ static void a_registration_hears_its_object_only(void)
     MPI_T_event_registration world = registration(MPI_COMM_WORLD), bound = registration(other);
     listen(world, MPI_T_CB_REQUIRE_THREAD_SAFE, &on_world);
     listen(bound, MPI_T_CB_REQUIRE_THREAD_SAFE, &on_other);
+    reported = 0;
+    CHECK(MPI_T_event_set_dropped_handler(bound, dropped) == MPI_SUCCESS);
     message(MPI_COMM_WORLD);
     message(other);
     message(other);
@@ -62,6 +79,8 @@ static void a_registration_hears_its_object_only(void)
     CHECK(on_world.events == 2 && on_other.events == 2);
     end(world);
     end(bound);
+    /* What it did not hear was not lost. */
+    CHECK(reported == 0);
 }
 
 static void many_registrations_hear_every_event(void)
@@ -107,21 +126,6 @@ static void the_lowest_sufficient_level_is_called(void)
     message(MPI_COMM_WORLD);
     CHECK(replaced.events == 1 && threads.events == 2);
     end(handle);
-}
-
-/* "D" for a report of drops, "C" for a callback, in order. */
-static char order[16];
-static MPI_Count reported;
-static MPI_T_cb_safety reported_at;
-
-static void dropped(MPI_Count lost, MPI_T_event_registration handle, int source, MPI_T_cb_safety safety,
-                    void *user_data)
-{
-    (void)handle;
-    CHECK(source >= 0 && user_data == NULL);
-    strcat(order, "D");
-    reported += lost;
-    reported_at = safety;
 }
 
 static void note(MPI_T_event_instance event, MPI_T_event_registration handle, MPI_T_cb_safety safety,
