@@ -76,3 +76,8 @@ fn initialising_again_changes_nothing() {
         ],
     );
 }
+
+#[test]
+fn threads_are_heard() {
+    rules_hold("threads", &[("threads_are_heard_each_on_its_source", 1)]);
+}

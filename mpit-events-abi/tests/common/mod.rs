@@ -54,7 +54,9 @@ pub(crate) fn linked(mpi: &Mpi, name: &str, directory: &Path) -> PathBuf {
     let mut command = compiler(mpi, "c99");
     command.arg("-o").arg(&program).arg(root().join(format!("mpit-events-abi/tests/c/{name}.c")));
     // Some linkers leave the MPI library out when all functions are found here.
-    command.args(["-Wl,--no-as-needed", "-L", &place, "-lmpit_events"]).arg(format!("-Wl,-rpath,{place}"));
+    command
+        .args(["-Wl,--no-as-needed", "-pthread", "-L", &place, "-lmpit_events"])
+        .arg(format!("-Wl,-rpath,{place}"));
     succeed(&mut command);
     program
 }
