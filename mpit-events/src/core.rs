@@ -142,7 +142,10 @@ impl Core {
 
     /// All event types with their indices, in order.
     pub fn event_types(&self) -> impl Iterator<Item = (EventIndex, &EventType)> {
-        self.types.iter().enumerate().map(|(index, event_type)| (EventIndex(index as u16), event_type.as_ref()))
+        self.types
+            .iter()
+            .enumerate()
+            .map(|(index, event_type)| (EventIndex(index as u16), event_type.as_ref()))
     }
 
     /// The description of a source.
@@ -328,7 +331,11 @@ impl Core {
     ///
     /// # Errors
     /// [`Error::OutOfHandles`] when there are four already.
-    pub fn listen_in_bulk(&self, events: &[EventIndex], listener: &'static dyn BulkListener) -> Result<(), Error> {
+    pub fn listen_in_bulk(
+        &self,
+        events: &[EventIndex],
+        listener: &'static dyn BulkListener,
+    ) -> Result<(), Error> {
         let _writer = self.tables();
         self.bulk.push(Bulk { listener }).map_err(|_| Error::OutOfHandles)?;
         for event in events {

@@ -8,19 +8,83 @@
 //! never delay an end, because they go into the set that is not waited for.
 //!
 //! Memory order: a section first adds itself to its set and then loads pointers; retiring first
-//! swaps a pointer and then reads the sets; all four are sequentially consistent. So a section that
-//! the reader of the sets has missed loads the new pointer.
+//! swaps a pointer and then reads the sets. The order within each pair is what everything rests on:
+//! so a section that the reader of the sets has missed loads the new pointer. Sections are many and
+//! retirements few, so the price is paid by the latter: where the kernel has `membarrier`, a section
+//! uses plain stores to a counter of its own thread, and retiring makes all threads pass a barrier.
+//! Elsewhere both sides are sequentially consistent.
 
 use std::cell::Cell;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering, compiler_fence, fence};
 
-/// Sections are counted in this many shards, so that threads do not share a cache line.
-const SHARDS: usize = 16;
+/// Counters of sections. Each of the first threads has one of its own; all later ones share the
+/// last.
+const SHARDS: usize = 64;
 
 #[derive(Debug)]
 #[repr(align(128))]
 struct Count(AtomicUsize);
+
+impl Count {
+    /// One section more. `own`: nobody else changes this counter.
+    #[inline(always)]
+    fn add(&self, own: bool) {
+        if own {
+            // A signal handler on this thread adds and takes away its own before we go on.
+            self.0.store(self.0.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            compiler_fence(Ordering::SeqCst);
+        } else {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// One section less.
+    #[inline(always)]
+    fn take(&self, own: bool) {
+        if own {
+            self.0.store(self.0.load(Ordering::Relaxed) - 1, Ordering::Release);
+            compiler_fence(Ordering::SeqCst);
+        } else {
+            self.0.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+#[cfg(not(miri))]
+mod barrier {
+    const QUERY: i32 = 0;
+    const PRIVATE_EXPEDITED: i32 = 1 << 3;
+    const REGISTER_PRIVATE_EXPEDITED: i32 = 1 << 4;
+
+    fn membarrier(command: i32) -> i64 {
+        // SAFETY: the call takes numbers only and changes no memory of ours.
+        unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) }
+    }
+
+    /// Whether the kernel can make all threads of this process pass a barrier (Linux 4.14).
+    pub(super) fn is_available() -> bool {
+        let commands = membarrier(QUERY);
+        commands > 0
+            && commands & i64::from(PRIVATE_EXPEDITED) != 0
+            && membarrier(REGISTER_PRIVATE_EXPEDITED) == 0
+    }
+
+    /// Makes all threads of this process pass a barrier; whether it did.
+    pub(super) fn on_all_threads() -> bool {
+        membarrier(PRIVATE_EXPEDITED) == 0
+    }
+}
+
+#[cfg(miri)]
+mod barrier {
+    pub(super) fn is_available() -> bool {
+        false
+    }
+    pub(super) fn on_all_threads() -> bool {
+        true
+    }
+}
 
 /// Something that is released at the end of its grace period.
 pub(crate) trait Retired: Send {
@@ -29,6 +93,8 @@ pub(crate) trait Retired: Send {
 }
 
 pub(crate) struct Grace {
+    /// Whether the price is paid by those who retire.
+    asymmetric: bool,
     epoch: AtomicUsize,
     sections: [[Count; SHARDS]; 2],
     /// How many things wait: the one word that the end of a section looks at.
@@ -52,14 +118,16 @@ pub(crate) struct Section<'a> {
     grace: &'a Grace,
     set: usize,
     shard: usize,
+    own: bool,
     depth: u8,
     /// Whether releasing (which may allocate and lock) is allowed at the end.
     may_release: bool,
 }
 
 impl Grace {
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Grace {
+            asymmetric: barrier::is_available(),
             epoch: AtomicUsize::new(0),
             sections: [const { [const { Count(AtomicUsize::new(0)) }; SHARDS] }; 2],
             waiting: AtomicUsize::new(0),
@@ -76,8 +144,9 @@ impl Grace {
         thread.depth += 1;
         THREAD.set(thread);
         let (set, shard) = (self.epoch.load(Ordering::Relaxed) & 1, usize::from(thread.shard));
-        self.sections[set][shard].0.fetch_add(1, Ordering::SeqCst);
-        Section { grace: self, set, shard, depth: thread.depth, may_release }
+        let own = self.asymmetric && shard < SHARDS - 1;
+        self.sections[set][shard].add(own);
+        Section { grace: self, set, shard, own, depth: thread.depth, may_release }
     }
 
     /// Hands over what was replaced *before* this call.
@@ -93,6 +162,14 @@ impl Grace {
     pub(crate) fn release(&self) {
         loop {
             let mut retired = self.lock();
+            if retired.is_empty() {
+                return;
+            }
+            fence(Ordering::SeqCst);
+            if self.asymmetric && !barrier::on_all_threads() {
+                // Without the barrier nothing can be known; a later call tries again.
+                return;
+            }
             // Two ends of an epoch at the most are needed, and possible, at one time.
             for _ in 0..2 {
                 let epoch = self.epoch.load(Ordering::SeqCst);
@@ -122,7 +199,7 @@ impl Grace {
 #[cold]
 fn next_shard() -> u8 {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
-    (NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS) as u8
+    NEXT.fetch_add(1, Ordering::Relaxed).min(SHARDS - 1) as u8
 }
 
 impl Section<'_> {
@@ -139,7 +216,7 @@ impl Drop for Section<'_> {
         let mut thread = THREAD.get();
         thread.depth -= 1;
         THREAD.set(thread);
-        self.grace.sections[self.set][self.shard].0.fetch_sub(1, Ordering::SeqCst);
+        self.grace.sections[self.set][self.shard].take(self.own);
         if self.may_release && self.grace.waiting.load(Ordering::SeqCst) != 0 {
             self.grace.release();
         }
