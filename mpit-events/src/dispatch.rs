@@ -16,7 +16,7 @@ use crate::safety::Safety;
 use crate::source::{Source, SourceIndex};
 
 /// How deep events raised inside callbacks nest before they are dropped (and counted).
-pub const MAX_DEPTH: u8 = 8;
+pub const MAX_DEPTH: usize = 8;
 
 /// A section in which one thread raises events of one source. It costs two uncontended atomic
 /// additions, so a producer with several events at hand raises them in one section. Callbacks run

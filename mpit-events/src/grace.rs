@@ -102,15 +102,17 @@ pub(crate) struct Grace {
     retired: Mutex<Vec<(usize, Box<dyn Retired>)>>,
 }
 
-/// What a thread knows of itself: its shard, and how deep in raise sections it is.
-#[derive(Clone, Copy)]
+/// What a thread knows of itself: its shard, and how deep in raise sections it is. Two cells of a
+/// word each: loading what two smaller stores have written waits for both to leave the processor.
 struct Thread {
-    shard: u8,
-    depth: u8,
+    shard: Cell<usize>,
+    depth: Cell<usize>,
 }
 
+const NO_SHARD: usize = usize::MAX;
+
 thread_local! {
-    static THREAD: Cell<Thread> = const { Cell::new(Thread { shard: u8::MAX, depth: 0 }) };
+    static THREAD: Thread = const { Thread { shard: Cell::new(NO_SHARD), depth: Cell::new(0) } };
 }
 
 /// The counted presence of a thread in a raise section.
@@ -119,7 +121,7 @@ pub(crate) struct Section<'a> {
     set: usize,
     shard: usize,
     own: bool,
-    depth: u8,
+    depth: usize,
     /// Whether releasing (which may allocate and lock) is allowed at the end.
     may_release: bool,
 }
@@ -137,16 +139,17 @@ impl Grace {
 
     #[inline]
     pub(crate) fn enter(&self, may_release: bool) -> Section<'_> {
-        let mut thread = THREAD.get();
-        if thread.shard == u8::MAX {
-            thread.shard = next_shard();
-        }
-        thread.depth += 1;
-        THREAD.set(thread);
-        let (set, shard) = (self.epoch.load(Ordering::Relaxed) & 1, usize::from(thread.shard));
+        let (shard, depth) = THREAD.with(|thread| {
+            if thread.shard.get() == NO_SHARD {
+                thread.shard.set(next_shard());
+            }
+            thread.depth.set(thread.depth.get() + 1);
+            (thread.shard.get(), thread.depth.get())
+        });
+        let set = self.epoch.load(Ordering::Relaxed) & 1;
         let own = self.asymmetric && shard < SHARDS - 1;
         self.sections[set][shard].add(own);
-        Section { grace: self, set, shard, own, depth: thread.depth, may_release }
+        Section { grace: self, set, shard, own, depth, may_release }
     }
 
     /// Hands over what was replaced *before* this call.
@@ -197,15 +200,15 @@ impl Grace {
 }
 
 #[cold]
-fn next_shard() -> u8 {
+fn next_shard() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
-    NEXT.fetch_add(1, Ordering::Relaxed).min(SHARDS - 1) as u8
+    NEXT.fetch_add(1, Ordering::Relaxed).min(SHARDS - 1)
 }
 
 impl Section<'_> {
     /// How many sections of this thread are open, this one included.
     #[inline]
-    pub(crate) fn depth(&self) -> u8 {
+    pub(crate) fn depth(&self) -> usize {
         self.depth
     }
 }
@@ -213,9 +216,7 @@ impl Section<'_> {
 impl Drop for Section<'_> {
     #[inline]
     fn drop(&mut self) {
-        let mut thread = THREAD.get();
-        thread.depth -= 1;
-        THREAD.set(thread);
+        THREAD.with(|thread| thread.depth.set(thread.depth.get() - 1));
         self.grace.sections[self.set][self.shard].take(self.own);
         if self.may_release && self.grace.waiting.load(Ordering::SeqCst) != 0 {
             self.grace.release();

@@ -66,7 +66,7 @@ fn recursion_is_bounded_and_counted() {
     };
     mock.core.set_callback(handle, Safety::MpiRestricted, callback).unwrap();
     mock.raise(1);
-    assert_eq!(depth.load(Ordering::Relaxed), usize::from(mpit_events::MAX_DEPTH));
+    assert_eq!(depth.load(Ordering::Relaxed), mpit_events::MAX_DEPTH);
     assert_eq!(mock.core.dropped(handle), Ok(1));
 }
 
