@@ -68,7 +68,10 @@ static void truncated_receives(void)
     int code = MPI_Waitall(2, requests, statuses);
     report("waitall of a short and a good receive", code);
     report("  the short one", statuses[0].MPI_ERROR);
-    /* Not reported: Open MPI and MPICH differ in when they give up on the other request. */
+    /* Not reported: Open MPI has completed the other request too, MPICH says that it is still pending. */
+    if (requests[1] != MPI_REQUEST_NULL)
+        MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+    REQUIRE(values[4] == 1 && values[7] == 4);
 }
 
 int main(int argc, char **argv)

@@ -289,10 +289,16 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
                 drained(tracker, frame);
             }
         }
+        Call::Waitall(a) if !success => {
+            complete_failed(tracker, frame, a.array_of_requests, a.array_of_statuses);
+        }
         Call::Waitall(a) => complete_all(tracker, frame, a.array_of_statuses),
+        Call::Testall(a) if !success => {
+            complete_failed(tracker, frame, a.array_of_requests, a.array_of_statuses);
+        }
         Call::Testall(a) => {
             // SAFETY: as for `Test`.
-            if !success || unsafe { a.flag.read() } != 0 {
+            if unsafe { a.flag.read() } != 0 {
                 complete_all(tracker, frame, a.array_of_statuses);
             } else {
                 drained(tracker, frame);
@@ -571,6 +577,38 @@ fn complete_all(tracker: &'static Tracker, frame: &mut Frame, statuses: StatusPt
         for pending in local.pending.iter() {
             let status = status_at(work, statuses, pending.place);
             work.completed(pending, status);
+        }
+        local.pending.clear();
+    });
+}
+
+/// A call that waits for all has failed: some requests may be complete, others are as they were.
+#[cold]
+fn complete_failed(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    requests: HandlePtr<Request>,
+    statuses: StatusPtr,
+) {
+    drained(tracker, frame);
+    let pending_error = tracker.abi.constants.err_pending;
+    tracker.work(frame, |work, local| {
+        for pending in local.pending.iter() {
+            // SAFETY: the application's array, in which this place was read at the entry.
+            let now = unsafe { requests.get(pending.place) }.word();
+            let status = status_at(work, statuses, pending.place);
+            // MPI takes a complete request's handle back; a persistent one keeps it, and only the
+            // status tells. A status that MPI has not filled is not taken for a message.
+            let complete = match pending.tracked {
+                // SAFETY: as for `status_at`; a status is a struct of plain numbers.
+                Tracked::Persistent { .. } => {
+                    status.is_some_and(|status| unsafe { status.error(work.tracker.abi) } != pending_error)
+                }
+                _ => now != pending.handle,
+            };
+            if complete {
+                work.completed(pending, status);
+            }
         }
         local.pending.clear();
     });
