@@ -164,6 +164,12 @@ impl Buffer {
         Buffer { wanted: 0, version: None, clock, events, records, any_late: false, losses }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        self.records.reserve(self.records.capacity().max(1024));
+    }
+
     /// Learns what is wanted, where that has changed.
     #[inline(always)]
     pub(super) fn update(&mut self, core: &Core) {
@@ -199,6 +205,11 @@ impl Sink for Buffer {
     #[inline(always)]
     fn push(&mut self, record: Record) {
         self.any_late |= record.late;
+        if self.records.len() == self.records.capacity() {
+            self.grow();
+        }
+        // There is room: nothing comes between making the record and storing it, so that its parts
+        // go straight to their places.
         self.records.push(record);
     }
 

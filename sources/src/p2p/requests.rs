@@ -75,7 +75,7 @@ fn slot(handle: usize) -> usize {
 
 impl Requests {
     /// Remembers a request.
-    #[inline]
+    #[inline(always)]
     pub(super) fn insert(&mut self, handle: usize, tracked: Tracked) {
         let place = &mut self.direct[slot(handle)];
         if place.0 == VACANT || place.0 == handle {

@@ -391,7 +391,7 @@ impl Work<'_> {
         if let Some(ring) = &mut routes.ring {
             for _ in 0..DRAIN {
                 match ring.pop_until(until) {
-                    Some(envelope) => engine.arrive(self.sink, envelope, entered),
+                    Some(envelope) => engine.arrive_inline(self.sink, envelope, entered),
                     None => return self.drain_mail(),
                 }
             }

@@ -13,7 +13,7 @@ use super::truth::Truth;
 use super::{ANY_SOURCE, EAGER_LIMIT};
 
 /// A communicator of the twin; reused after [`Engine::remove_comm`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CommIndex(pub u32);
 
 /// How the real library completed a receive.
@@ -46,7 +46,7 @@ pub struct Posted {
 }
 
 /// A message in the unexpected queue.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Message {
     /// Its identity, as events tell it.
     id: u64,
@@ -222,8 +222,13 @@ impl Engine {
         let (found, took) = self.search_unexpected(sink, comm, source, tag);
         let end = if timed { self.advance(begin.plus(took)) } else { self.last };
         self.order += 1;
-        let receive = Receive { request, order: self.order, comm, source, tag, state: State::Posted };
-        let index = self.receives.insert(receive);
+        let (index, receive) = self.receives.take();
+        receive.request = request;
+        receive.order = self.order;
+        receive.comm = comm;
+        receive.source = source;
+        receive.tag = tag;
+        receive.state = State::Posted;
         if let Some(place) = found {
             let envelope = self.take_message(sink, comm, place, end);
             sink.emit(Event::SearchUnexpectedEnd, comm, end, false, queued);
@@ -256,8 +261,14 @@ impl Engine {
 
     /// An envelope came in. `seen` is when the process could first see it: the start of the MPI
     /// call that made progress. The event's time is that, or the time of sending if it is later.
-    #[inline]
+    #[inline(never)]
     pub fn arrive(&mut self, sink: &mut impl Sink, envelope: Envelope, seen: Ticks) {
+        self.arrive_inline(sink, envelope, seen);
+    }
+
+    /// [`arrive`](Engine::arrive), for the place where most envelopes come in.
+    #[inline(always)]
+    pub fn arrive_inline(&mut self, sink: &mut impl Sink, envelope: Envelope, seen: Ticks) {
         let Some(comm) = self.comm_of(&envelope) else {
             if self.early.len() < MAX_EARLY {
                 self.early.push(envelope);
@@ -281,7 +292,8 @@ impl Engine {
         match found {
             Some(index) => {
                 if let Some(receive) = self.receives.get_mut(index.0) {
-                    receive.state = State::Matched(envelope);
+                    receive.state = State::Matched;
+                    receive.message = envelope;
                     let Receive { request, source, tag, .. } = *receive;
                     self.receives.unlink(posted_list(&mut self.comms, comm, source), index.0);
                     sink.emit(Event::PostedRemove, comm, end, false, Queued { request, source, tag });
@@ -306,7 +318,7 @@ impl Engine {
         real: Completion,
     ) -> Option<Envelope> {
         let receive = self.receives.get(index.0)?;
-        if let (State::Matched(envelope), Completion::Message { source, tag }) = (&receive.state, real)
+        if let (Some(envelope), Completion::Message { source, tag }) = (receive.matched(), real)
             && envelope.source == source
             && envelope.tag == tag
         {
@@ -341,12 +353,12 @@ impl Engine {
             Completion::Cancelled | Completion::Unknown => None,
         };
         let Some((source, tag)) = real else {
-            if let (State::Matched(envelope), Completion::Unknown) = (receive.state, real_completion) {
+            if let (Some(&envelope), Completion::Unknown) = (receive.matched(), real_completion) {
                 // It failed after it was matched: the message is used up (it was too long).
                 self.finish(sink, index, envelope.bytes);
                 return Some(envelope);
             }
-            if let State::Matched(envelope) = receive.state {
+            if let Some(&envelope) = receive.matched() {
                 self.truth.rebound += 1;
                 self.set_state(index, State::Cancelled);
                 self.reinstate(sink, receive.comm, envelope, now);
@@ -363,7 +375,7 @@ impl Engine {
         if receive.state == State::Posted && claimed.is_some() {
             self.emit_removed(sink, &receive, now, false);
         }
-        if let State::Matched(wrong) = receive.state {
+        if let Some(&wrong) = receive.matched() {
             self.set_state(index, State::Cancelled);
             self.reinstate(sink, receive.comm, wrong, now);
         }
@@ -378,12 +390,13 @@ impl Engine {
             self.synthesise(sink, index, &receive, now);
         } else {
             // Its envelope has yet to come. The queue event waits with it.
-            let waiting = State::Awaited { source, tag };
+            let waiting = self.receives.get_mut(index.0)?;
             if receive.state != State::Posted {
                 // Out of the queue already: only the count waits.
-                self.receives.get_mut(index.0)?.request = 0;
+                waiting.request = 0;
             }
-            self.set_state(index, waiting);
+            waiting.state = State::Awaited;
+            waiting.message = Envelope { source, tag, ..Envelope::default() };
             self.comms[receive.comm.0 as usize].awaited.push(index);
         }
         None
@@ -410,8 +423,9 @@ impl Engine {
             return Some(envelope);
         }
         self.order += 1;
-        let state = State::Awaited { source, tag };
-        let index = self.receives.insert(Receive { request: 0, order: self.order, comm, source, tag, state });
+        let message = Envelope { source, tag, ..Envelope::default() };
+        let (index, receive) = self.receives.take();
+        *receive = Receive { request: 0, order: self.order, comm, source, tag, state: State::Awaited, message };
         self.comms[comm.0 as usize].awaited.push(ReceiveIndex(index));
         None
     }
@@ -564,7 +578,7 @@ impl Engine {
         let Message { id, envelope } = self.messages.get(place).copied().expect("a search found it");
         let list = &mut self.comms[comm.0 as usize].peers.meet(envelope.source).unexpected;
         self.messages.unlink(list, place);
-        self.messages.remove(place);
+        self.messages.discard(place);
         sink.emit(Event::UnexRemove, comm, time, false, unexpected(id, &envelope));
         envelope
     }
@@ -579,7 +593,9 @@ impl Engine {
         next: Option<u32>,
     ) {
         let id = self.identity();
-        let place = self.messages.insert(Message { id, envelope });
+        let (place, message) = self.messages.take();
+        message.id = id;
+        message.envelope = envelope;
         let list = &mut self.comms[comm.0 as usize].peers.meet(envelope.source).unexpected;
         self.messages.insert_before(list, place, next);
         sink.emit(Event::UnexInsert, comm, time, false, unexpected(id, &envelope));
@@ -616,7 +632,8 @@ impl Engine {
         late: bool,
     ) {
         let Some(receive) = self.receives.get_mut(index.0) else { return };
-        receive.state = State::Matched(envelope);
+        receive.state = State::Matched;
+        receive.message = envelope;
         let (comm, request) = (receive.comm, receive.request);
         self.emit_matched(sink, comm, request, envelope.bytes, time, late);
     }
@@ -698,16 +715,10 @@ impl Engine {
         if let Some(place) = queued.and_then(|list| first_with_tag(&self.messages, list, tag)) {
             return Some(self.take_message(sink, comm, place, now));
         }
-        let holds = |(index, receive): (u32, &Receive)| match receive.state {
-            State::Matched(envelope)
-                if index != claimant.0
-                    && receive.comm == comm
-                    && envelope.source == source
-                    && envelope.tag == tag =>
-            {
-                Some((envelope.sequence, ReceiveIndex(index), envelope))
-            }
-            _ => None,
+        let holds = |(index, receive): (u32, &Receive)| {
+            let envelope = *receive.matched()?;
+            let same = receive.comm == comm && envelope.source == source && envelope.tag == tag;
+            (same && index != claimant.0).then_some((envelope.sequence, ReceiveIndex(index), envelope))
         };
         let (_, holder, envelope) =
             self.receives.iter().filter_map(holds).min_by_key(|(order, ..)| *order)?;
@@ -752,14 +763,14 @@ impl Engine {
     /// An envelope that a completed receive waits for: the two meet, late.
     fn meet_awaited(&mut self, sink: &mut impl Sink, comm: CommIndex, envelope: Envelope) -> bool {
         let waits_for = |index: &ReceiveIndex| {
-            let state = self.receives.get(index.0).map(|receive| receive.state);
-            state == Some(State::Awaited { source: envelope.source, tag: envelope.tag })
+            self.receives.get(index.0).is_some_and(|receive| receive.awaits(envelope.source, envelope.tag))
         };
         let Some(place) = self.comms[comm.0 as usize].awaited.iter().position(waits_for) else {
             return false;
         };
         let index = self.comms[comm.0 as usize].awaited.remove(place);
-        let Some(receive) = self.receives.remove(index.0) else { return false };
+        let Some(&receive) = self.receives.get(index.0) else { return false };
+        self.receives.discard(index.0);
         let Envelope { source, tag, sequence, bytes, sent, .. } = envelope;
         let context = self.comms[comm.0 as usize].context as u32;
         sink.emit(Event::MessageArrived, comm, sent, true, Arrived { context, source, tag, sequence });
@@ -783,7 +794,7 @@ impl Engine {
             self.emit_removed(sink, receive, now, false);
             sink.emit(Event::RequestComplete, receive.comm, now, false, Request { request: receive.request });
         }
-        self.receives.remove(index.0);
+        self.receives.discard(index.0);
         self.truth.synthesised += 1;
     }
 
@@ -817,9 +828,9 @@ impl Engine {
         // The oldest receives that wait for this peer's envelopes wait for the lost ones.
         let now = sink.now();
         while lost > 0 {
-            let from_peer = |index: &ReceiveIndex| match self.receives.get(index.0).map(|r| r.state) {
-                Some(State::Awaited { source, .. }) => source == envelope.source,
-                _ => false,
+            let from_peer = |index: &ReceiveIndex| {
+                let receive = self.receives.get(index.0);
+                receive.is_some_and(|r| r.state == State::Awaited && r.message.source == envelope.source)
             };
             let Some(place) = self.comms[comm.0 as usize].awaited.iter().position(from_peer) else { break };
             let index = self.comms[comm.0 as usize].awaited.remove(place);

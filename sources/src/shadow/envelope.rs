@@ -3,7 +3,7 @@
 use mpit_events::Ticks;
 
 /// A message on its way or arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Envelope {
     /// The identity of the communicator, the same in all its processes.
     pub context: u64,

@@ -2,15 +2,17 @@
 //!
 //! Cost: ob1's queues are linked lists, and so are these, because the *length of a search* is what
 //! is observed. Appending and removing are constant; nothing is allocated once the slab has grown
-//! to the largest number of entries.
+//! to the largest number of entries. Entries are filled in place, field by field: a value that is
+//! put together elsewhere and then copied is loaded before its stores have left the processor.
 
 const NONE: u32 = u32::MAX;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Node<T> {
     next: u32,
     prev: u32,
-    value: Option<T>,
+    live: bool,
+    value: T,
 }
 
 /// Entries that may be in one [`List`] each.
@@ -42,44 +44,41 @@ impl List {
     }
 }
 
-impl<T> Slab<T> {
+impl<T: Default> Slab<T> {
     pub(super) fn with_capacity(capacity: usize) -> Self {
         Slab { nodes: Vec::with_capacity(capacity), vacant: NONE, len: 0 }
     }
 
-    #[inline]
-    pub(super) fn insert(&mut self, value: T) -> u32 {
+    /// Takes an entry into use, whose value is what it was when it was last used: fill it in.
+    #[inline(always)]
+    pub(super) fn take(&mut self) -> (u32, &mut T) {
         self.len += 1;
-        let node = Node { next: NONE, prev: NONE, value: Some(value) };
         if self.vacant == NONE {
-            self.nodes.push(node);
-            return (self.nodes.len() - 1) as u32;
+            self.grow();
         }
         let index = self.vacant;
-        let slot = &mut self.nodes[index as usize];
-        self.vacant = slot.next;
-        *slot = node;
-        index
+        let node = &mut self.nodes[index as usize];
+        self.vacant = node.next;
+        node.next = NONE;
+        node.prev = NONE;
+        node.live = true;
+        (index, &mut node.value)
     }
 
-    /// Removes an entry that is in no list.
-    #[inline]
-    pub(super) fn remove(&mut self, index: u32) -> Option<T> {
-        let node = self.nodes.get_mut(index as usize)?;
-        let value = node.value.take()?;
-        node.next = self.vacant;
-        self.vacant = index;
-        self.len -= 1;
-        Some(value)
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        self.nodes.push(Node { next: NONE, ..Node::default() });
+        self.vacant = (self.nodes.len() - 1) as u32;
     }
 
-    /// Like [`remove`](Slab::remove), without moving the value out.
+    /// Gives an entry back that is in no list; its value stays until it is taken again.
     #[inline]
     pub(super) fn discard(&mut self, index: u32) {
         if let Some(node) = self.nodes.get_mut(index as usize)
-            && node.value.is_some()
+            && node.live
         {
-            node.value = None;
+            node.live = false;
             node.next = self.vacant;
             self.vacant = index;
             self.len -= 1;
@@ -88,12 +87,12 @@ impl<T> Slab<T> {
 
     #[inline]
     pub(super) fn get(&self, index: u32) -> Option<&T> {
-        self.nodes.get(index as usize)?.value.as_ref()
+        self.nodes.get(index as usize).filter(|node| node.live).map(|node| &node.value)
     }
 
     #[inline]
     pub(super) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
-        self.nodes.get_mut(index as usize)?.value.as_mut()
+        self.nodes.get_mut(index as usize).filter(|node| node.live).map(|node| &mut node.value)
     }
 
     /// The entry after `index` in its list.
@@ -104,7 +103,7 @@ impl<T> Slab<T> {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        self.nodes.iter().enumerate().filter_map(|(index, node)| Some((index as u32, node.value.as_ref()?)))
+        self.nodes.iter().enumerate().filter(|(_, node)| node.live).map(|(index, node)| (index as u32, &node.value))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -168,6 +167,12 @@ mod tests {
             .collect()
     }
 
+    fn put(slab: &mut Slab<u32>, value: u32) -> u32 {
+        let (index, place) = slab.take();
+        *place = value;
+        index
+    }
+
     proptest! {
         #[test]
         fn lists_behave_like_vectors(steps in prop::collection::vec((0..3u8, 0..8usize), 0..200)) {
@@ -176,20 +181,22 @@ mod tests {
                 let count = count as u32;
                 match what {
                     0 => {
-                        let index = slab.insert(count);
+                        let index = put(&mut slab, count);
                         slab.append(&mut list, index);
                         model.push((index, count));
                     }
                     1 if !model.is_empty() => {
                         let place = place % model.len();
-                        let index = slab.insert(count);
+                        let index = put(&mut slab, count);
                         slab.insert_before(&mut list, index, Some(model[place].0));
                         model.insert(place, (index, count));
                     }
                     _ if !model.is_empty() => {
                         let (index, value) = model.remove(place % model.len());
                         slab.unlink(&mut list, index);
-                        prop_assert_eq!(slab.remove(index), Some(value));
+                        prop_assert_eq!(slab.get(index), Some(&value));
+                        slab.discard(index);
+                        prop_assert_eq!(slab.get(index), None);
                     }
                     _ => {}
                 }

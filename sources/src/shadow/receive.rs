@@ -9,20 +9,21 @@ use super::envelope::Envelope;
 pub struct ReceiveIndex(pub(super) u32);
 
 /// How far a receive is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum State {
     /// In the posted queue.
+    #[default]
     Posted,
-    /// Matched with this message, not completed by the application yet.
-    Matched(Envelope),
-    /// Completed by the real library; its message's envelope, from this source with this tag, has
-    /// not come yet.
-    Awaited { source: i32, tag: i32 },
+    /// Matched with the message [`Receive::message`], not completed by the application yet.
+    Matched,
+    /// Completed by the real library; the envelope of its message, whose source and tag
+    /// [`Receive::message`] has, has not come yet.
+    Awaited,
     /// The application asked for its cancellation, and it was taken out of the posted queue.
     Cancelled,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Receive {
     /// The request's identity, as events tell it.
     pub(super) request: u64,
@@ -32,6 +33,7 @@ pub(super) struct Receive {
     pub(super) source: i32,
     pub(super) tag: i32,
     pub(super) state: State,
+    pub(super) message: Envelope,
 }
 
 impl Receive {
@@ -39,5 +41,16 @@ impl Receive {
     #[inline]
     pub(super) fn accepts_tag(&self, tag: i32) -> bool {
         self.tag == tag || self.tag == ANY_TAG
+    }
+
+    /// The message that it is matched with.
+    #[inline]
+    pub(super) fn matched(&self) -> Option<&Envelope> {
+        (self.state == State::Matched).then_some(&self.message)
+    }
+
+    /// Whether it waits for an envelope from this source with this tag.
+    pub(super) fn awaits(&self, source: i32, tag: i32) -> bool {
+        self.state == State::Awaited && self.message.source == source && self.message.tag == tag
     }
 }

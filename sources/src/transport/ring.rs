@@ -95,7 +95,7 @@ impl Ring {
     }
 
     /// Takes the next envelope, if one has come and was sent at `until` or before.
-    #[inline]
+    #[inline(always)]
     pub fn pop_until(&mut self, until: Ticks) -> Option<Envelope> {
         let slot = self.shared.slot(self.position);
         if slot.turn.load(Ordering::Acquire) != self.position + 1
