@@ -54,8 +54,8 @@ macro_rules! test_every_program {
     ($check:path) => {
         $crate::test_every_program! {
             $check:
-            abort cancel communicators completion error_handler exit_without_finalize expected flood fork_child
-            kill_me large many_to_one modes never_init out_of_order_tags persistent probes proc_null random
+            abort cancel communicators completion error_handler exceptions exit_without_finalize expected flood
+            fork_child kill_me large many_to_one modes never_init out_of_order_tags persistent probes proc_null random
             selfsend sendrecv status_ignore threads unexpected wildcards
         }
     };

@@ -22,4 +22,4 @@ pub mod trace;
 
 pub use job::{Finished, Job};
 pub use mpi::Mpi;
-pub use program::{Exit, Expectation, Program, compile_source};
+pub use program::{Exit, Expectation, Program, compile_source, compile_special};

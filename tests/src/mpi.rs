@@ -10,6 +10,7 @@ pub struct Mpi {
     /// `openmpi` or `mpich`.
     pub name: &'static str,
     mpicc: PathBuf,
+    mpicxx: PathBuf,
     launcher: PathBuf,
     launcher_args: &'static [&'static str],
     env: &'static [(&'static str, &'static str)],
@@ -45,6 +46,7 @@ impl Mpi {
         Mpi {
             name: "openmpi",
             mpicc: mpicc.into(),
+            mpicxx: cpp_of(mpicc),
             launcher: launcher.into(),
             // More ranks than cores are wanted; binding them would make them wait for each other.
             launcher_args: &["--oversubscribe", "--bind-to", "none"],
@@ -53,12 +55,24 @@ impl Mpi {
     }
 
     fn mpich(mpicc: &str, launcher: &str) -> Mpi {
-        Mpi { name: "mpich", mpicc: mpicc.into(), launcher: launcher.into(), launcher_args: &[], env: &[] }
+        Mpi {
+            name: "mpich",
+            mpicc: mpicc.into(),
+            mpicxx: cpp_of(mpicc),
+            launcher: launcher.into(),
+            launcher_args: &[],
+            env: &[],
+        }
     }
 
     /// The compiler wrapper for C.
     pub fn mpicc(&self) -> Command {
         Command::new(&self.mpicc)
+    }
+
+    /// The compiler wrapper for C++.
+    pub fn mpicxx(&self) -> Command {
+        Command::new(&self.mpicxx)
     }
 
     /// The launcher, set up to start `ranks` processes of whatever command is appended.
@@ -68,6 +82,11 @@ impl Mpi {
         command.envs(self.env.iter().copied());
         command
     }
+}
+
+/// The compiler wrapper for C++ that belongs to one for C.
+fn cpp_of(mpicc: &str) -> PathBuf {
+    mpicc.replacen("mpicc", "mpicxx", 1).into()
 }
 
 /// Whether a command of that name can be found in `PATH`.

@@ -1,4 +1,4 @@
-//! A test program in C: what its head comment promises, and its executables. `programs/README.md` describes the comment.
+//! A test program in C or C++: what its head comment promises, and its executables. `programs/README.md` describes the comment.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,8 +9,12 @@ use std::time::SystemTime;
 use crate::Mpi;
 use crate::artifacts::{root, target_dir};
 
+const C: &[&str] = &["-std=c99"];
+
+/// Without the C++ classes that old MPIs have beside the C interface.
+const CPP: &[&str] = &["-std=c++17", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"];
+
 const FLAGS: &[&str] = &[
-    "-std=c99",
     "-O1",
     "-g",
     "-Wall",
@@ -53,7 +57,7 @@ pub struct Expectation {
 /// A test program and what it promises.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The file's name without `.c`.
+    /// The file's name without `.c` or `.cpp`.
     pub name: String,
     source: PathBuf,
     /// Numbers of ranks to run with.
@@ -67,15 +71,19 @@ pub struct Program {
 }
 
 impl Program {
-    /// The program `programs/NAME.c`.
+    /// The program `programs/NAME.c` or `programs/NAME.cpp`.
     ///
     /// # Panics
     ///
     /// If it does not exist or its head comment is not understood.
     pub fn named(name: &str) -> Program {
-        let source = root().join("tests/programs").join(format!("{name}.c"));
+        let mut source = root().join("tests/programs").join(format!("{name}.c"));
+        if !source.exists() {
+            source.set_extension("cpp");
+        }
         let text = fs::read_to_string(&source).unwrap_or_else(|e| panic!("{}: {e}", source.display()));
-        parse(name, source, &text).unwrap_or_else(|e| panic!("tests/programs/{name}.c: {e}"))
+        let shown = source.display().to_string();
+        parse(name, source, &text).unwrap_or_else(|e| panic!("{shown}: {e}"))
     }
 
     /// The names of all test programs, sorted.
@@ -87,7 +95,7 @@ impl Program {
         let entries = fs::read_dir(root().join("tests/programs")).expect("tests/programs can be read");
         let mut names: Vec<String> = entries
             .map(|entry| entry.expect("tests/programs can be read").path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "c"))
+            .filter(|path| path.extension().is_some_and(|extension| extension == "c" || extension == "cpp"))
             .map(|path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned())
             .collect();
         names.sort();
@@ -102,6 +110,18 @@ impl Program {
     pub fn compile(&self, mpi: &Mpi) -> PathBuf {
         compile(mpi, &self.source, &[&self.source, &self.source.with_file_name("check.h")])
     }
+}
+
+/// Compiles `programs/special/NAME.c`: a program that only one test runs, for it has no fixed output, or no sound
+/// profile.
+///
+/// # Panics
+///
+/// If it does not compile.
+pub fn compile_special(mpi: &Mpi, name: &str) -> PathBuf {
+    let programs = root().join("tests/programs");
+    let source = programs.join("special").join(format!("{name}.c"));
+    compile(mpi, &source, &[&source, &programs.join("check.h")])
 }
 
 /// Compiles one C file that is no test program, such as an example, for `mpi`.
@@ -124,13 +144,15 @@ fn compile(mpi: &Mpi, source: &Path, inputs: &[&Path]) -> PathBuf {
     let draft =
         tempfile::Builder::new().prefix("draft-").tempdir_in(&directory).expect("target can be written");
     let draft_file = draft.path().join("program");
-    let Output { status, stderr, .. } = mpi
-        .mpicc()
+    let is_cpp = source.extension().is_some_and(|extension| extension == "cpp");
+    let (mut compiler, language) = if is_cpp { (mpi.mpicxx(), CPP) } else { (mpi.mpicc(), C) };
+    let Output { status, stderr, .. } = compiler
+        .args(language)
         .args(FLAGS)
         .arg("-o")
         .args([draft_file.as_path(), source])
         .output()
-        .unwrap_or_else(|e| panic!("{}'s mpicc: {e}", mpi.name));
+        .unwrap_or_else(|e| panic!("{}'s compiler: {e}", mpi.name));
     assert!(
         status.success(),
         "{} does not compile with {}:\n{}",

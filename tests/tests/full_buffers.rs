@@ -1,0 +1,49 @@
+//! When envelopes come faster than they are taken, some are lost: the results stay, the loss is counted and told.
+
+use mel_tests::artifacts::fresh_dir;
+use mel_tests::profile::{Profile, QUEUES};
+use mel_tests::{Job, Mpi, compile_special};
+
+/// What the receiver's buffer holds, as `docs/how-true.md` says.
+const CAPACITY: u64 = 16_384;
+const MESSAGES: u64 = 20_000;
+
+#[test]
+fn more_messages_than_fit_are_counted_and_told() {
+    for mpi in &Mpi::all() {
+        let executable = compile_special(mpi, "overflow");
+        let job = || Job::new(mpi, 2, &executable).args([MESSAGES.to_string()]);
+        let plain = job().run();
+        plain.expect(plain.code == Some(0) && plain.stdout.ends_with("\nOK\n"), mpi.name);
+
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let run = job().under_mel(["-o".as_ref(), output.as_os_str()]).run();
+        run.expect(run.code == Some(0) && run.stdout == plain.stdout, mpi.name);
+
+        let profile = Profile::read(&output);
+        let dropped = profile.count(1, "truth.dropped");
+        // How many envelopes the receiver took before it waited for the signal is open: one at most.
+        let expected = MESSAGES - CAPACITY;
+        run.expect(dropped.abs_diff(expected) <= 1, &format!("{}: {dropped} of {expected}", mpi.name));
+        assert_eq!(profile.count(0, "truth.dropped"), 0, "{}", mpi.name);
+
+        let told: Vec<&str> = run.mel_lines().filter(|line| line.contains("truth: ")).collect();
+        run.expect(told.len() == 1, "not exactly one line on the truth");
+        run.expect(told[0].contains(&format!("{dropped} dropped")), "the line does not tell the loss");
+
+        // Every receive is accounted for, and what entered a queue has left it.
+        let received = profile.count(1, "truth.matched")
+            + profile.count(1, "truth.rebound")
+            + profile.count(1, "truth.synthesised");
+        assert_eq!(received, MESSAGES, "{}", mpi.name);
+        assert_eq!(profile.count(1, "truth.synthesised"), dropped, "{}", mpi.name);
+        assert_eq!(profile.count(1, "truth.unclaimed"), 0, "{}", mpi.name);
+        assert_eq!(profile.count(1, "unexpected_search.searches"), MESSAGES, "{}", mpi.name);
+        for queue in QUEUES {
+            assert_eq!(profile.count(1, &format!("{queue}.left")), 0, "{}: {queue}", mpi.name);
+        }
+        let queued: u64 = QUEUES.iter().map(|queue| profile.count(1, &format!("{queue}.messages"))).sum();
+        assert_eq!(queued, MESSAGES, "{}", mpi.name);
+    }
+}
