@@ -10,6 +10,11 @@ fn mel(arguments: &[&str]) -> Command {
     inherited.iter().for_each(|name| {
         command.env_remove(name);
     });
+    // `cargo test` builds the library, but does not put it beside the command.
+    let beside = Path::new(env!("CARGO_BIN_EXE_mel")).with_file_name("deps").join("libmel.so");
+    if beside.exists() {
+        command.env("MEL_LIBRARY", beside);
+    }
     command
 }
 

@@ -22,7 +22,8 @@ pub struct Record {
     /// Whether it comes out of order, so that it belongs to an unordered source.
     pub late: bool,
     length: u8,
-    /// The object it happened to: its place in the producer's list of objects.
+    /// The object it happened to: its place in the producer's list of objects; `u32::MAX` where the
+    /// producer has none.
     pub object: u32,
     payload: [u8; MAX_RECORD_PAYLOAD],
 }
@@ -35,6 +36,14 @@ impl Record {
         let mut bytes = [0; MAX_RECORD_PAYLOAD];
         bytes[..size_of::<P>()].copy_from_slice(bytemuck::bytes_of(payload));
         Record { ticks, event, late, length: size_of::<P>() as u8, object, payload: bytes }
+    }
+
+    /// A record of an event of no producer's object, with as much of the payload as fits.
+    pub(crate) fn cut(event: EventIndex, ticks: Ticks, payload: &[u8]) -> Self {
+        let length = payload.len().min(MAX_RECORD_PAYLOAD);
+        let mut bytes = [0; MAX_RECORD_PAYLOAD];
+        bytes[..length].copy_from_slice(&payload[..length]);
+        Record { ticks, event, late: false, length: length as u8, object: u32::MAX, payload: bytes }
     }
 
     /// The payload, laid out as the event's type says.

@@ -21,7 +21,7 @@ use crate::source::{Source, SourceIndex};
 const MAX_SOURCES: usize = 4096;
 const MAX_BULK: usize = 4;
 
-/// The events engine. A process has one ([`core`]); tests make their own.
+/// The events engine. A process has one ([`core()`]); tests make their own.
 ///
 /// All methods are thread-safe. Those that change something take a short lock and may allocate, so
 /// they are not signal-safe; no callback ever runs under that lock.
@@ -370,6 +370,11 @@ impl Core {
     #[inline(always)]
     pub fn has_registrations(&self) -> bool {
         self.active.iter().any(|word| word.load(Ordering::Relaxed) != 0)
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_in_bulk(&self, event: EventIndex) -> bool {
+        self.in_bulk[event.get() / 64].load(Ordering::Relaxed) & (1 << (event.get() % 64)) != 0
     }
 
     #[inline(always)]

@@ -51,6 +51,24 @@ impl<'a> Raise<'a> {
     /// Raises an event whose payload is at hand as bytes, laid out as its type says.
     #[inline]
     pub fn event_bytes(&self, event: EventIndex, object: &Object, observed: Ticks, payload: &[u8]) {
+        if self.core.is_in_bulk(event) {
+            self.in_bulk(event, observed, payload);
+        }
+        self.to_registrations(event, object, observed, payload);
+    }
+
+    /// A single event for bulk listeners, as a slice of one; a payload that does not fit a record
+    /// is cut off.
+    #[cold]
+    fn in_bulk(&self, event: EventIndex, observed: Ticks, payload: &[u8]) {
+        if self.section.depth() <= MAX_DEPTH {
+            let record = Record::cut(event, observed, payload);
+            self.core.bulk().for_each(|bulk| bulk.listener.events(self.source_index, &[record]));
+        }
+    }
+
+    #[inline]
+    fn to_registrations(&self, event: EventIndex, object: &Object, observed: Ticks, payload: &[u8]) {
         let list = object.list(event);
         if list.is_null() {
             return;
@@ -90,7 +108,7 @@ impl<'a> Raise<'a> {
         }
         for record in records.iter().filter(|record| record.late == late) {
             if let Some(object) = objects.get(record.object as usize) {
-                self.event_bytes(record.event, object, record.ticks, record.payload());
+                self.to_registrations(record.event, object, record.ticks, record.payload());
             }
         }
     }

@@ -73,7 +73,11 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         Call::Send(a) => blocking_send(tracker, frame, |w| send!(w, a, blocking)),
         Call::Bsend(a) => blocking_send(tracker, frame, |w| send!(w, a, blocking)),
         Call::Rsend(a) => blocking_send(tracker, frame, |w| send!(w, a, blocking)),
-        Call::Ssend(a) => blocking_send(tracker, frame, |w| send!(w, a, blocking)),
+        Call::Ssend(a) => {
+            blocking_send(tracker, frame, |w| send!(w, a, blocking));
+            // It waits for the receiver, however short the message is.
+            frame.call.entered = tracker.now();
+        }
         // Nonblocking sends.
         Call::Isend(a) => nonblocking_send(tracker, frame, |w| send!(w, a)),
         Call::Ibsend(a) => nonblocking_send(tracker, frame, |w| send!(w, a)),

@@ -425,7 +425,8 @@ impl Engine {
         self.order += 1;
         let message = Envelope { source, tag, ..Envelope::default() };
         let (index, receive) = self.receives.take();
-        *receive = Receive { request: 0, order: self.order, comm, source, tag, state: State::Awaited, message };
+        *receive =
+            Receive { request: 0, order: self.order, comm, source, tag, state: State::Awaited, message };
         self.comms[comm.0 as usize].awaited.push(ReceiveIndex(index));
         None
     }

@@ -103,7 +103,11 @@ impl<T: Default> Slab<T> {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        self.nodes.iter().enumerate().filter(|(_, node)| node.live).map(|(index, node)| (index as u32, &node.value))
+        self.nodes
+            .iter()
+            .enumerate()
+            .filter(|(_, node)| node.live)
+            .map(|(index, node)| (index as u32, &node.value))
     }
 
     pub(super) fn len(&self) -> usize {

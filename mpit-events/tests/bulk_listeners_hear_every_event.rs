@@ -1,0 +1,35 @@
+//! What is raised reaches bulk listeners too, alone or collected, and registrations only once.
+#![allow(missing_docs)]
+mod common;
+use std::sync::Mutex;
+
+use common::{MockConsumer, MockSource, Number};
+use mpit_events::{BindKind, BulkListener, Record, Safety, SourceIndex, Ticks, Token};
+
+#[derive(Default)]
+struct Numbers(Mutex<Vec<u64>>);
+
+impl BulkListener for Numbers {
+    fn events(&self, _: SourceIndex, records: &[Record]) {
+        self.0.lock().unwrap().extend(records.iter().map(Record::identity));
+    }
+}
+
+#[test]
+fn alone_and_collected() {
+    let (mock, consumer) = (MockSource::new(), MockConsumer::default());
+    let numbers: &'static Numbers = Box::leak(Box::default());
+    assert!(!mock.core.is_active(mock.bound));
+    mock.core.listen_in_bulk(&[mock.bound], numbers).unwrap();
+    assert!(mock.core.is_active(mock.bound) && !mock.core.has_registrations());
+    consumer.listen(&mock, mock.bound, Some(Token(1)));
+
+    let object = mock.core.bind(BindKind::Comm, Token(1));
+    mock.raise_on(&object, 1);
+    mock.raise(99);
+    let record = |number| Record::new(mock.bound, 0, Ticks(number), false, &Number { number });
+    let section = mock.core.raise_section(mock.source, Safety::MpiRestricted);
+    section.records(&[record(2), record(3)], false, &[object]);
+    assert_eq!(*numbers.0.lock().unwrap(), [1, 2, 3]);
+    assert_eq!(consumer.told().len(), 3);
+}
