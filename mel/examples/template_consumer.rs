@@ -26,10 +26,10 @@ use mpit_events::{
 };
 use mpit_sources::shadow::{Event, Ob1Events, UnexpectedQueued};
 
-/// 1. The event that it listens to, by name: it may come from any source.
+/// Step 1: The event that it listens to, by name: it may come from any source.
 const EVENT: &str = "pml_ob1_unex_insert";
 
-/// 2. What it keeps for each communicator.
+/// Step 2: What it keeps for each communicator.
 struct OfCommunicator {
     handle: Registration,
     /// Messages by the rank that sent them: room is made here, so that no callback has to.
@@ -45,7 +45,7 @@ pub struct EarlySenders {
 }
 
 impl EarlySenders {
-    /// 3. Looks up what it needs, once.
+    /// Step 3: Looks up what it needs, once.
     ///
     /// # Errors
     /// [`Error::InvalidName`] where there is no such event or element. A consumer that can do
@@ -58,7 +58,7 @@ impl EarlySenders {
         Ok(EarlySenders { event, source, communicators: Vec::new() })
     }
 
-    /// 4. Listens to a communicator of `size` ranks. In MEL this is called for each communicator as
+    /// Step 4: Listens to a communicator of `size` ranks. In MEL this is called for each communicator as
     /// it comes, the predefined ones first: `Observer::communicator_created` in
     /// `mel/src/preload/session.rs`.
     ///
@@ -83,7 +83,7 @@ impl EarlySenders {
         Ok(())
     }
 
-    /// 6. The end: stops listening, and puts into words what was counted and what was lost. In MEL
+    /// Step 6: The end: stops listening, and puts into words what was counted and what was lost. In MEL
     /// this belongs into `mel/src/preload/finish.rs`, and the numbers into `profile.json`.
     pub fn finish(self, core: &Core) -> String {
         let mut text = String::new();

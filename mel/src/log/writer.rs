@@ -97,7 +97,8 @@ impl LogFile {
     /// and allocates: not for the hot path.
     ///
     /// # Errors
-    /// A full disk; the log was [finished](Self::finish); it belongs to the process that forked this one.
+    /// A full disk, after which the log takes nothing more ([`take_failure`](Self::take_failure) has the reason); the log
+    /// was [finished](Self::finish); it belongs to the process that forked this one.
     pub fn define(&self, definition: &Definition) -> io::Result<()> {
         let mut line = serde_json::to_vec(definition)?;
         line.push(b'\n');
@@ -106,9 +107,12 @@ impl LogFile {
         if text.closed {
             return Err(io::Error::other("the event log takes no definitions any more"));
         }
-        let result = self.0.write_text(&mut text, &line);
-        text.closed = result.is_err();
-        result
+        self.0.write_text(&mut text, &line).map_err(|error| {
+            text.closed = true;
+            let same = io::Error::new(error.kind(), error.to_string());
+            self.0.fail(error);
+            same
+        })
     }
 
     /// Opens a further stream and defines it. Where its definition cannot be written any more, the

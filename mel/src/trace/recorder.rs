@@ -157,10 +157,8 @@ impl Recorder {
 
     /// Writes a definition into the log.
     pub fn define(&self, definition: &Definition) {
-        if let Err(error) = self.log.define(definition)
-            && !self.log.is_full()
-        {
-            tell(&format!("the event log is incomplete: {error}"));
+        if self.log.define(definition).is_err() {
+            self.tell_failure();
         }
     }
 

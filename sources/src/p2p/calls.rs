@@ -604,10 +604,11 @@ fn complete_failed(
             // MPI takes a complete request's handle back; a persistent one keeps it, and only the
             // status tells. A status that MPI has not filled is not taken for a message.
             let complete = match pending.tracked {
-                // SAFETY: as for `status_at`; a status is a struct of plain numbers.
-                Tracked::Persistent { .. } => {
-                    status.is_some_and(|status| unsafe { status.error(work.tracker.abi) } != pending_error)
-                }
+                Tracked::Persistent { .. } => status.is_some_and(|status| {
+                    // SAFETY: as for `status_at`; a status is a struct of plain numbers.
+                    let error = unsafe { status.error(work.tracker.abi) };
+                    error != pending_error
+                }),
                 _ => now != pending.handle,
             };
             if complete {
