@@ -22,6 +22,8 @@ pub(super) struct Routes {
     /// Rank in `MPI_COMM_WORLD` → member of the node.
     node: HashMap<i32, u32, FxBuildHasher>,
     writers: Vec<Writer>,
+    /// The ring that was last written to.
+    last: u32,
     /// Batches being filled, by rank in `MPI_COMM_WORLD`.
     pub batches: HashMap<i32, Vec<Wire>, FxBuildHasher>,
     /// This process's rank in `MPI_COMM_WORLD`.
@@ -91,9 +93,18 @@ impl Routes {
 
     /// Sends an envelope through a ring; a full ring counts the loss.
     #[inline]
-    pub(super) fn push(&self, member: u32, envelope: &Envelope) {
+    pub(super) fn push(&mut self, member: u32, envelope: &Envelope) {
         if let Some(Writer::Open(ring)) = self.writers.get(member as usize) {
             ring.push(envelope);
+            self.last = member;
+        }
+    }
+
+    /// Prepares for a further envelope to the same process.
+    #[inline(always)]
+    pub(super) fn prepare(&self) {
+        if let Some(Writer::Open(ring)) = self.writers.get(self.last as usize) {
+            ring.prepare();
         }
     }
 

@@ -389,7 +389,10 @@ impl Work<'_> {
     pub(super) fn drain_some(&mut self, entered: Ticks, until: Ticks) -> bool {
         let State { engine, routes, .. } = &mut *self.state;
         if let Some(ring) = &mut routes.ring {
-            for _ in 0..DRAIN {
+            for taken in 0..DRAIN {
+                if taken > 1 {
+                    ring.prefetch();
+                }
                 match ring.pop_until(until) {
                     Some(envelope) => engine.arrive_inline(self.sink, envelope, entered),
                     None => return self.drain_mail(),
@@ -403,6 +406,7 @@ impl Work<'_> {
     /// A call has made progress since `entered`: the twin will follow later.
     #[inline]
     pub(super) fn defer(&mut self, entered: Ticks) {
+        self.state.routes.prepare();
         let deferred = &mut self.state.deferred;
         if deferred.until == Ticks(0) {
             deferred.from = entered;

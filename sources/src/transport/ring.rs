@@ -111,10 +111,16 @@ impl Ring {
             bytes: slot.bytes.load(Ordering::Relaxed),
             sent: Ticks(slot.sent.load(Ordering::Relaxed)),
         };
-        prefetch_for_reading(self.shared.slot(self.position + 6));
         self.position += 1;
         self.shared.header().head.0.store(self.position, Ordering::Release);
         Some(envelope)
+    }
+
+    /// Brings what is probably there from the caches of the writers. Only where several envelopes are
+    /// waiting: a slot that is still to be written would be taken away from its writer.
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        prefetch_for_reading(self.shared.slot(self.position + 6));
     }
 
     /// Envelopes that found no room, over the whole run.
@@ -156,6 +162,8 @@ pub struct RingWriter {
     shared: Shared,
     /// How far the owner had read when we last looked.
     head: Cell<u64>,
+    /// The position after our last envelope: where the next one probably goes.
+    next: Cell<u64>,
 }
 
 impl RingWriter {
@@ -164,7 +172,7 @@ impl RingWriter {
     /// # Errors
     /// Those of [`Segment::open`].
     pub fn open(address: Address) -> io::Result<RingWriter> {
-        Ok(RingWriter { shared: Shared(Segment::open(address, BYTES)?), head: Cell::new(0) })
+        Ok(RingWriter { shared: Shared(Segment::open(address, BYTES)?), head: Cell::new(0), next: Cell::new(0) })
     }
 
     /// Puts an envelope in. `false`: the ring was full, the envelope is lost and counted.
@@ -195,8 +203,16 @@ impl RingWriter {
         slot.tag.store(envelope.tag, Ordering::Relaxed);
         slot.sequence.store(envelope.sequence, Ordering::Relaxed);
         slot.turn.store(position + 1, Ordering::Release);
+        self.next.set(position + 1);
         prefetch_for_writing(self.shared.slot(position + 2));
         true
+    }
+
+    /// Prepares for the next envelope: its slot, which the owner may have looked at in vain, comes
+    /// back to this processor.
+    #[inline(always)]
+    pub fn prepare(&self) {
+        prefetch_for_writing(self.shared.slot(self.next.get()));
     }
 
     /// Looks how far the owner has read; whether there is room now.
