@@ -165,6 +165,32 @@ fn a_probe_takes_nothing_and_a_matched_probe_takes_the_message() {
 }
 
 #[test]
+fn an_envelope_that_comes_after_its_communicator_is_freed_meets_its_receive() {
+    let mut notes = Notes::default();
+    let (mut engine, comm) = twin(&mut notes);
+    let posted = engine.post(&mut notes, comm, 42, 1, 5);
+    engine.complete(&mut notes, posted.receive, HIT);
+    engine.remove_comm(comm);
+    engine.arrive(&mut notes, Senders::default().envelope(1, 5, 0), Ticks(0));
+    let truth = engine.close(&mut notes);
+    assert_eq!((truth.matched, truth.synthesised, truth.unclaimed), (1, 0, 0));
+}
+
+#[test]
+fn an_envelope_of_a_communicator_whose_place_is_taken_is_not_of_the_new_one() {
+    let mut notes = Notes::default();
+    let (mut engine, comm) = twin(&mut notes);
+    engine.arrive(&mut notes, Senders::default().envelope(1, 5, 0), Ticks(0));
+    let posted = engine.post(&mut notes, comm, 42, 1, 5);
+    engine.complete(&mut notes, posted.receive, HIT);
+    engine.remove_comm(comm);
+    assert_eq!(engine.add_comm(&mut notes, 8), comm);
+    engine.arrive(&mut notes, Senders::default().envelope(1, 5, 0), Ticks(0));
+    assert_eq!(engine.unexpected_len(), 0);
+    assert_eq!(engine.close(&mut notes).unclaimed, 1);
+}
+
+#[test]
 fn a_freed_communicator_is_reused_only_when_it_is_idle() {
     let mut notes = Notes::default();
     let (mut engine, comm) = twin(&mut notes);

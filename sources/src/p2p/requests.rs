@@ -38,6 +38,19 @@ pub(super) enum Tracked {
     Duplicate { context: u64, new: usize },
 }
 
+impl Tracked {
+    /// The identity of a request that ends with its completion.
+    #[inline(always)]
+    fn identity(&self) -> Option<u64> {
+        match *self {
+            Tracked::Receive { request, .. }
+            | Tracked::Probed { request, .. }
+            | Tracked::Send { request, .. } => Some(request),
+            Tracked::Persistent { .. } | Tracked::Duplicate { .. } => None,
+        }
+    }
+}
+
 /// The active part of a persistent request.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Active {
@@ -80,6 +93,10 @@ impl Requests {
         let place = &mut self.direct[slot(handle)];
         if place.0 == VACANT || place.0 == handle {
             *place = (handle, tracked);
+            // It may have been there when the slot was another's.
+            if !self.others.is_empty() {
+                self.others.remove(&handle);
+            }
         } else {
             self.others.insert(handle, tracked);
         }
@@ -95,13 +112,16 @@ impl Requests {
         if self.others.is_empty() { None } else { self.others.get(&handle).copied() }
     }
 
-    /// Forgets a request.
+    /// Forgets a request, known by its handle and its identity. Where several threads call MPI, the handle
+    /// of a complete request may be another thread's next request already, which stays.
     #[inline(always)]
-    pub(super) fn forget(&mut self, handle: usize) {
+    pub(super) fn forget(&mut self, handle: usize, identity: u64) {
         let place = &mut self.direct[slot(handle)];
         if place.0 == handle {
-            place.0 = VACANT;
-        } else {
+            if place.1.identity() == Some(identity) {
+                place.0 = VACANT;
+            }
+        } else if self.others.get(&handle).is_some_and(|other| other.identity() == Some(identity)) {
             self.others.remove(&handle);
         }
     }
@@ -121,6 +141,39 @@ impl Requests {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_handle_that_is_in_use_again_is_not_forgotten() {
+        let mut requests = Requests::default();
+        let send = |request| Tracked::Send { comm: CommIndex(0), request, bytes: 8 };
+        // The second falls into the slot of the first.
+        let first = 0x1000;
+        let second = (1..).map(|i| first + i * 64).find(|&handle| slot(handle) == slot(first)).unwrap();
+        for handle in [first, second] {
+            requests.insert(handle, send(1));
+            requests.insert(handle, send(2));
+            requests.forget(handle, 1);
+            assert!(matches!(requests.get(handle), Some(Tracked::Send { request: 2, .. })));
+            if handle == second {
+                requests.forget(handle, 2);
+                assert!(requests.get(handle).is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn a_handle_that_moves_to_the_direct_table_leaves_nothing_behind() {
+        let mut requests = Requests::default();
+        let tracked = |context| Tracked::Duplicate { context, new: 0 };
+        let first = 0x1000;
+        let second = (1..).map(|i| first + i * 64).find(|&handle| slot(handle) == slot(first)).unwrap();
+        requests.insert(first, tracked(1));
+        requests.insert(second, tracked(2));
+        assert!(requests.remove(first).is_some());
+        requests.insert(second, tracked(3));
+        assert!(matches!(requests.remove(second), Some(Tracked::Duplicate { context: 3, .. })));
+        assert!(requests.get(second).is_none());
+    }
 
     #[test]
     fn what_collides_is_kept_too() {

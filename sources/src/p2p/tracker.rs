@@ -540,7 +540,7 @@ impl Work<'_> {
     #[inline(always)]
     pub(super) fn completed(&mut self, pending: &frame::Pending, status: Option<StatusPtr>) {
         if let Tracked::Receive { receive, comm, request } = pending.tracked {
-            self.state.requests.forget(pending.handle);
+            self.state.requests.forget(pending.handle, request);
             return self.received((receive, comm, request), status, false);
         }
         self.completed_otherwise(pending, status);
@@ -551,11 +551,11 @@ impl Work<'_> {
         match pending.tracked {
             Tracked::Receive { .. } => {}
             Tracked::Send { comm, request, bytes } => {
-                self.state.requests.remove(pending.handle);
+                self.state.requests.forget(pending.handle, request);
                 self.sent(comm, request, bytes);
             }
             Tracked::Probed { comm, request, envelope } => {
-                self.state.requests.remove(pending.handle);
+                self.state.requests.forget(pending.handle, request);
                 self.probed_received(comm, request, envelope, status);
             }
             Tracked::Persistent { spec, active } => {

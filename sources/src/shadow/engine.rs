@@ -174,7 +174,13 @@ impl Engine {
         let vacant = self.comms.iter().position(|comm| !comm.live && self.is_idle(comm));
         let index = CommIndex(vacant.unwrap_or(self.comms.len()) as u32);
         match vacant {
-            Some(place) => self.comms[place] = comm,
+            Some(place) => {
+                let former = std::mem::replace(&mut self.comms[place], comm);
+                if self.contexts.get(&former.context) == Some(&index) {
+                    self.contexts.remove(&former.context);
+                }
+                self.recent = (u64::MAX, CommIndex(u32::MAX));
+            }
             None => self.comms.push(comm),
         }
         self.contexts.insert(context, index);
@@ -188,12 +194,10 @@ impl Engine {
         index
     }
 
-    /// The application freed the communicator: it ends when its last receive is over.
+    /// The application freed the communicator: it ends when its last receive is over. Envelopes of
+    /// messages that have been received may still come, so it is known until its place is needed.
     pub fn remove_comm(&mut self, comm: CommIndex) {
-        let known = &mut self.comms[comm.0 as usize];
-        known.live = false;
-        self.contexts.remove(&known.context);
-        self.recent = (u64::MAX, CommIndex(u32::MAX));
+        self.comms[comm.0 as usize].live = false;
     }
 
     fn is_idle(&self, comm: &Comm) -> bool {
