@@ -55,7 +55,8 @@ pub(super) fn at_finalize(session: &'static Session) {
 /// What is made of the event logs, once all are complete.
 fn write_files(session: &Session, run: &Run) {
     let Some(directory) = run.directory.as_ref().filter(|_| session.config.logs()) else { return };
-    if session.config.events.is_some() {
+    // Without a log of its own this rank has said so at the start.
+    if session.config.events.is_some() && run.recorder.is_some() {
         let path = directory.join(format!("events-{}.txt", run.rank));
         let log = crate::log::RankLog::open(&directory.join(crate::log::file_name(run.rank as u32)));
         let written = log.map_err(std::io::Error::other).and_then(|log| {

@@ -139,7 +139,7 @@ impl Session {
                 Ok(log) => Some(&*Box::leak(Box::new(Recorder::new(log, self.core)))),
                 Err(error) => {
                     tell(&format!(
-                        "rank {rank} cannot keep an event log in {}: {error}",
+                        "rank {rank} cannot keep an event log in {}: {error}; make room or use -o",
                         directory.display()
                     ));
                     None
