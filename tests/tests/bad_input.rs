@@ -1,9 +1,10 @@
 //! Bad input gets one clear line; the program runs as without MEL.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::process::Command;
 
-use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::artifacts::{fresh_dir, libmel, mel};
 use mel_tests::{Finished, Job, Mpi, Program};
 
 /// Runs `expected` with the options in an empty directory; its results must be those of a plain run.
@@ -102,4 +103,54 @@ fn a_program_that_does_not_exist_is_127() {
 fn a_program_without_mpi_runs_as_it_is() {
     let run = Command::new(mel()).args(["run", "echo", "hello"]).output().expect("mel can be started");
     assert_eq!((run.status.code(), &*run.stdout, &*run.stderr), (Some(0), &b"hello\n"[..], &b""[..]));
+}
+
+#[test]
+fn programs_without_mpi_are_as_they_are_with_everything_on() {
+    let directory = fresh_dir();
+    fs::write(directory.path().join("a-file"), "").expect("can be written");
+    let ls = |variables: &[(&str, &OsStr)]| {
+        let run = Command::new("/bin/ls")
+            .current_dir(directory.path())
+            .envs(variables.iter().copied())
+            .output()
+            .expect("there is an ls");
+        (run.status.code(), run.stdout, run.stderr)
+    };
+    let watched = ls(&[
+        ("LD_PRELOAD", libmel().as_os_str()),
+        ("MEL_PROFILE", "queues".as_ref()),
+        ("MEL_TRACE", "1".as_ref()),
+        ("MEL_EVENTS", "no_such_event".as_ref()),
+        ("MEL_OUTPUT", "run".as_ref()),
+    ]);
+    assert_eq!(watched, (Some(0), b"a-file\n".to_vec(), Vec::new()));
+    assert_eq!(watched, ls(&[]));
+}
+
+/// A job script as people write them: other programs before, beside and after the MPI program, all of which inherit the
+/// preloaded library.
+#[test]
+fn a_script_with_other_children_is_unharmed() {
+    for mpi in &Mpi::all() {
+        let executable = Program::named("expected").compile(mpi);
+        let directory = fresh_dir();
+        let script = directory.path().join("job.sh");
+        let text = format!(
+            "#!/bin/sh\nuname > /dev/null\nsleep 0.1 &\nfiles=$(ls | sed 's/^/file /')\necho \"$files\" | grep -c job.sh >&2\n\
+             env {} || exit 3\nwait\ndate > /dev/null\nexit 5\n",
+            executable.display()
+        );
+        fs::write(&script, text).expect("can be written");
+        let job = || Job::new(mpi, 2, "sh").args([&script]).current_dir(directory.path());
+        let plain = job().run();
+        plain.expect(plain.code == Some(5) && plain.stdout.ends_with("OK\n"), mpi.name);
+
+        let run = job().under_mel(["-o", "run"]).run();
+        run.expect(run.code == plain.code && run.stdout == plain.stdout, mpi.name);
+        run.expect(directory.path().join("run/profile.json").exists(), "no profile of the MPI program");
+        // What is not MEL's own is what the script prints by itself; only one program has something to tell.
+        let told = run.mel_lines().filter(|line| line.contains("profile.json")).count();
+        run.expect(told == 1, "not exactly one program has told");
+    }
 }
