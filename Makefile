@@ -22,8 +22,8 @@ build: ## Build target/release/mel, libmel.so and libmpit_events.so
 
 test: deps build ## Run all tests, on every MPI that is installed
 ifeq ($(HAS_NEXTEST),yes)
-	$(CARGO) nextest run --workspace --no-fail-fast
 	$(CARGO) test --workspace --doc
+	$(CARGO) nextest run --workspace --no-fail-fast
 else
 	$(CARGO) test --workspace --no-fail-fast
 endif

@@ -1,7 +1,8 @@
 /* C++ as it is written: buffers in containers, requests owned by objects, errors as exceptions.
  *
  * Rank 0 sends vectors whose lengths the others find out by a probe. A truncated receive and a rank that does not exist
- * become exceptions, thrown by the caller of MPI; while one of them unwinds the stack, a destructor cancels a receive.
+ * become exceptions, thrown by the caller of MPI; while one of them unwinds the stack, a destructor cancels a receive. A last
+ * one is thrown by an error handler, and so passes through the MPI function that called it.
  *
  * ranks: 2 4
  */
@@ -94,6 +95,28 @@ int unwinds(int size)
     return MPI_SUCCESS;
 }
 
+void throw_error(MPI_Comm *, int *code, ...)
+{
+    throw Error(*code);
+}
+
+/* A message is received afterwards: what stands between program and MPI must not have lost count. */
+int throws_from_within(int size)
+{
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(throw_error, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    int error_class = MPI_SUCCESS, value = 1;
+    try {
+        MPI_Send(&value, 1, MPI_INT, size, 1, MPI_COMM_WORLD);
+    } catch (const Error &error) {
+        error_class = error.error_class();
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Errhandler_free(&handler);
+    return error_class;
+}
+
 int truncates()
 {
     std::vector<int> room(1);
@@ -124,6 +147,7 @@ int main(int argc, char **argv)
         receive_vectors();
         REQUIRE(truncates() == MPI_ERR_TRUNCATE);
         REQUIRE(unwinds(size) == MPI_ERR_RANK);
+        REQUIRE(throws_from_within(size) == MPI_ERR_RANK);
         REQUIRE(Receive(0, 3).value() == 1);
     }
     return finish();
