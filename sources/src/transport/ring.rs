@@ -172,7 +172,11 @@ impl RingWriter {
     /// # Errors
     /// Those of [`Segment::open`].
     pub fn open(address: Address) -> io::Result<RingWriter> {
-        Ok(RingWriter { shared: Shared(Segment::open(address, BYTES)?), head: Cell::new(0), next: Cell::new(0) })
+        Ok(RingWriter {
+            shared: Shared(Segment::open(address, BYTES)?),
+            head: Cell::new(0),
+            next: Cell::new(0),
+        })
     }
 
     /// Puts an envelope in. `false`: the ring was full, the envelope is lost and counted.
