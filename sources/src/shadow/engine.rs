@@ -1,5 +1,8 @@
 //! The matching itself: posts, arrivals and completions, as ob1 does them.
 
+mod repairs;
+mod searches;
+
 use mpit_events::Ticks;
 use rustc_hash::FxHashMap;
 
@@ -335,77 +338,6 @@ impl Engine {
         self.complete_otherwise(sink, index, receive, real)
     }
 
-    /// The receive was not matched with the message that it completed with.
-    #[cold]
-    #[inline(never)]
-    fn complete_otherwise(
-        &mut self,
-        sink: &mut impl Sink,
-        index: ReceiveIndex,
-        receive: Receive,
-        real: Completion,
-    ) -> Option<Envelope> {
-        let now = self.advance(sink.now());
-        match (receive.state, real) {
-            (State::Posted, Completion::Message { .. }) => self.unlink_receive(index),
-            (State::Posted, _) => self.take_receive(sink, index, now, false),
-            _ => {}
-        }
-        let real_completion = real;
-        let real = match real {
-            Completion::Message { source, tag } => Some((source, tag)),
-            Completion::Cancelled | Completion::Unknown => None,
-        };
-        let Some((source, tag)) = real else {
-            if let (Some(&envelope), Completion::Unknown) = (receive.matched(), real_completion) {
-                // It failed after it was matched: the message is used up (it was too long).
-                self.finish(sink, index, envelope.bytes);
-                return Some(envelope);
-            }
-            if let Some(&envelope) = receive.matched() {
-                self.truth.rebound += 1;
-                self.set_state(index, State::Cancelled);
-                self.reinstate(sink, receive.comm, envelope, now);
-            }
-            let request = Request { request: receive.request };
-            if receive.state != State::Cancelled {
-                sink.emit(Event::Cancel, receive.comm, now, false, request);
-            }
-            sink.emit(Event::RequestComplete, receive.comm, now, false, request);
-            self.finish(sink, index, 0);
-            return None;
-        };
-        let claimed = self.claim(sink, receive.comm, source, tag, index, now);
-        if receive.state == State::Posted && claimed.is_some() {
-            self.emit_removed(sink, &receive, now, false);
-        }
-        if let Some(&wrong) = receive.matched() {
-            self.set_state(index, State::Cancelled);
-            self.reinstate(sink, receive.comm, wrong, now);
-        }
-        if let Some(envelope) = claimed {
-            self.truth.rebound += 1;
-            self.finish(sink, index, envelope.bytes);
-            return Some(envelope);
-        }
-        let peer = self.comms[receive.comm.0 as usize].peers.meet(source);
-        if peer.lost > 0 {
-            peer.lost -= 1;
-            self.synthesise(sink, index, &receive, now);
-        } else {
-            // Its envelope has yet to come. The queue event waits with it.
-            let waiting = self.receives.get_mut(index.0)?;
-            if receive.state != State::Posted {
-                // Out of the queue already: only the count waits.
-                waiting.request = 0;
-            }
-            waiting.state = State::Awaited;
-            waiting.message = Envelope { source, tag, ..Envelope::default() };
-            self.comms[receive.comm.0 as usize].awaited.push(index);
-        }
-        None
-    }
-
     /// The application cancelled a receive; it ends with its completion.
     pub fn cancel(&mut self, sink: &mut impl Sink, index: ReceiveIndex) {
         let Some(&receive) = self.receives.get(index.0) else { return };
@@ -473,107 +405,6 @@ impl Engine {
     /// Whether an unexpected message would be found: a search and nothing else.
     pub fn finds(&mut self, sink: &impl Sink, comm: CommIndex, source: i32, tag: i32) -> bool {
         self.search_unexpected(sink, comm, source, tag).0.is_some()
-    }
-
-    // Searches. These are what ob1's time goes into. Each gives what it found and how many ticks it
-    // took; the clock is read only from the second entry on.
-
-    #[inline]
-    fn search_unexpected(
-        &mut self,
-        sink: &impl Sink,
-        comm: CommIndex,
-        source: i32,
-        tag: i32,
-    ) -> (Option<u32>, u64) {
-        if self.messages.len() == 0 {
-            return (None, self.floor);
-        }
-        let known = &mut self.comms[comm.0 as usize];
-        if source == ANY_SOURCE {
-            return self.search_all_senders(sink, comm, tag);
-        }
-        let list = known.peers.get(source).map_or(List::EMPTY, |peer| peer.unexpected);
-        let Some(first) = list.first() else { return (None, self.floor) };
-        if has_tag(&self.messages, first, tag) {
-            return (Some(first), self.floor);
-        }
-        let begin = sink.now();
-        let mut place = self.messages.next(first);
-        while let Some(index) = place {
-            if has_tag(&self.messages, index, tag) {
-                break;
-            }
-            place = self.messages.next(index);
-        }
-        (place, self.floor + sink.now().since(begin))
-    }
-
-    #[inline(never)]
-    fn search_all_senders(&mut self, sink: &impl Sink, comm: CommIndex, tag: i32) -> (Option<u32>, u64) {
-        let begin = sink.now();
-        let (comm, messages) = (&mut self.comms[comm.0 as usize], &self.messages);
-        let found = comm
-            .peers
-            .in_turn_after(comm.last_probed)
-            .find_map(|(rank, peer)| Some((rank, first_with_tag(messages, peer.unexpected, tag)?)));
-        if let Some((rank, _)) = found {
-            comm.last_probed = rank;
-        }
-        (found.map(|(_, place)| place), sink.now().since(begin))
-    }
-
-    #[inline]
-    fn search_posted(
-        &mut self,
-        sink: &impl Sink,
-        comm: CommIndex,
-        source: i32,
-        tag: i32,
-    ) -> (Option<ReceiveIndex>, u64) {
-        let known = &self.comms[comm.0 as usize];
-        let specific = known.peers.get(source).and_then(|peer| peer.posted.first());
-        let wild = known.wild.first();
-        let first = match (specific, wild) {
-            (None, None) => return (None, self.floor),
-            (Some(only), None) | (None, Some(only)) => only,
-            (Some(a), Some(b)) => {
-                if self.order_of(a) < self.order_of(b) {
-                    a
-                } else {
-                    b
-                }
-            }
-        };
-        if self.receives.get(first).is_some_and(|receive| receive.accepts_tag(tag)) {
-            return (Some(ReceiveIndex(first)), self.floor);
-        }
-        let begin = sink.now();
-        let found = self.search_posted_from(specific, wild, tag);
-        (found, self.floor + sink.now().since(begin))
-    }
-
-    /// Goes through both lists in the order of posting.
-    fn search_posted_from(
-        &self,
-        mut specific: Option<u32>,
-        mut wild: Option<u32>,
-        tag: i32,
-    ) -> Option<ReceiveIndex> {
-        loop {
-            let order = |index: Option<u32>| index.map_or(u64::MAX, |index| self.order_of(index));
-            let first = if order(specific) <= order(wild) { &mut specific } else { &mut wild };
-            let index = (*first)?;
-            if self.receives.get(index)?.accepts_tag(tag) {
-                return Some(ReceiveIndex(index));
-            }
-            *first = self.receives.next(index);
-        }
-    }
-
-    #[inline]
-    fn order_of(&self, index: u32) -> u64 {
-        self.receives.get(index).map_or(u64::MAX, |receive| receive.order)
     }
 
     // What changes the queues, each with its event.
@@ -704,105 +535,6 @@ impl Engine {
         sink.emit(Event::RequestComplete, comm, time, late, Request { request });
     }
 
-    // The truth check's repairs: rare.
-
-    /// Finds the message that the real library has given away, and takes it from whoever has it.
-    fn claim(
-        &mut self,
-        sink: &mut impl Sink,
-        comm: CommIndex,
-        source: i32,
-        tag: i32,
-        claimant: ReceiveIndex,
-        now: Ticks,
-    ) -> Option<Envelope> {
-        let queued = self.comms[comm.0 as usize].peers.get(source).map(|peer| peer.unexpected);
-        if let Some(place) = queued.and_then(|list| first_with_tag(&self.messages, list, tag)) {
-            return Some(self.take_message(sink, comm, place, now));
-        }
-        let holds = |(index, receive): (u32, &Receive)| {
-            let envelope = *receive.matched()?;
-            let same = receive.comm == comm && envelope.source == source && envelope.tag == tag;
-            (same && index != claimant.0).then_some((envelope.sequence, ReceiveIndex(index), envelope))
-        };
-        let (_, holder, envelope) =
-            self.receives.iter().filter_map(holds).min_by_key(|(order, ..)| *order)?;
-        self.repost(sink, holder, now);
-        Some(envelope)
-    }
-
-    /// Puts a receive that has lost its message back into the posted queue, at its old place.
-    fn repost(&mut self, sink: &mut impl Sink, index: ReceiveIndex, now: Ticks) {
-        self.set_state(index, State::Posted);
-        let Some(&Receive { request, order, comm, source, tag, .. }) = self.receives.get(index.0) else {
-            return;
-        };
-        let list = posted_list(&mut self.comms, comm, source);
-        let mut next = list.first();
-        while let Some(place) = next
-            && self.receives.get(place).is_some_and(|other| other.order < order)
-        {
-            next = self.receives.next(place);
-        }
-        self.receives.insert_before(list, index.0, next);
-        sink.emit(Event::PostedInsert, comm, now, false, Queued { request, source, tag });
-    }
-
-    /// A message that was matched wrongly looks for its receive again, else it is unexpected, in
-    /// the order of its sending.
-    fn reinstate(&mut self, sink: &mut impl Sink, comm: CommIndex, envelope: Envelope, now: Ticks) {
-        if let (Some(receive), _) = self.search_posted(sink, comm, envelope.source, envelope.tag) {
-            self.take_receive(sink, receive, now, false);
-            return self.matched(sink, receive, envelope, now, false);
-        }
-        let list = self.comms[comm.0 as usize].peers.meet(envelope.source).unexpected;
-        let mut next = list.first();
-        while let Some(place) = next
-            && self.messages.get(place).is_some_and(|m| is_before(m.envelope.sequence, envelope.sequence))
-        {
-            next = self.messages.next(place);
-        }
-        self.queue_message(sink, comm, envelope, now, next);
-    }
-
-    /// An envelope that a completed receive waits for: the two meet, late.
-    fn meet_awaited(&mut self, sink: &mut impl Sink, comm: CommIndex, envelope: Envelope) -> bool {
-        let waits_for = |index: &ReceiveIndex| {
-            self.receives.get(index.0).is_some_and(|receive| receive.awaits(envelope.source, envelope.tag))
-        };
-        let Some(place) = self.comms[comm.0 as usize].awaited.iter().position(waits_for) else {
-            return false;
-        };
-        let index = self.comms[comm.0 as usize].awaited.remove(place);
-        let Some(&receive) = self.receives.get(index.0) else { return false };
-        self.receives.discard(index.0);
-        let Envelope { source, tag, sequence, bytes, sent, .. } = envelope;
-        let context = self.comms[comm.0 as usize].context as u32;
-        sink.emit(Event::MessageArrived, comm, sent, true, Arrived { context, source, tag, sequence });
-        let searched = Searched { source, tag, sequence };
-        sink.emit(Event::SearchPostedBegin, comm, sent, true, searched);
-        if receive.request != 0 {
-            self.emit_removed(sink, &receive, sent, true);
-        }
-        sink.emit(Event::SearchPostedEnd, comm, sent, true, searched);
-        if receive.request != 0 {
-            self.emit_transfer_begin(sink, comm, receive.request, bytes, sent, true);
-            self.emit_transfer_end(sink, comm, receive.request, bytes, sent, true);
-        }
-        self.truth.matched += 1;
-        true
-    }
-
-    /// A completed receive whose envelope is lost: it leaves the queue now.
-    fn synthesise(&mut self, sink: &mut impl Sink, index: ReceiveIndex, receive: &Receive, now: Ticks) {
-        if receive.request != 0 {
-            self.emit_removed(sink, receive, now, false);
-            sink.emit(Event::RequestComplete, receive.comm, now, false, Request { request: receive.request });
-        }
-        self.receives.discard(index.0);
-        self.truth.synthesised += 1;
-    }
-
     /// Sees by the sequence numbers what was lost on the way.
     #[inline]
     fn check_sequence(&mut self, sink: &mut impl Sink, comm: CommIndex, envelope: &Envelope) {
@@ -812,39 +544,6 @@ impl Engine {
         } else {
             self.note_gap(sink, comm, envelope);
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn note_gap(&mut self, sink: &mut impl Sink, comm: CommIndex, envelope: &Envelope) {
-        let known = &mut self.comms[comm.0 as usize];
-        let peer = known.peers.meet(envelope.source);
-        if is_before(envelope.sequence, peer.expected) {
-            // It was not lost, only overtaken.
-            let found = u32::from(peer.lost > 0);
-            peer.lost -= found;
-            self.truth.dropped = self.truth.dropped.saturating_sub(u64::from(found));
-            return;
-        }
-        let mut lost = envelope.sequence.wrapping_sub(peer.expected);
-        peer.expected = envelope.sequence.wrapping_add(1);
-        self.truth.dropped += u64::from(lost);
-        sink.lost(comm, u64::from(lost));
-        // The oldest receives that wait for this peer's envelopes wait for the lost ones.
-        let now = sink.now();
-        while lost > 0 {
-            let from_peer = |index: &ReceiveIndex| {
-                let receive = self.receives.get(index.0);
-                receive.is_some_and(|r| r.state == State::Awaited && r.message.source == envelope.source)
-            };
-            let Some(place) = self.comms[comm.0 as usize].awaited.iter().position(from_peer) else { break };
-            let index = self.comms[comm.0 as usize].awaited.remove(place);
-            if let Some(&receive) = self.receives.get(index.0) {
-                self.synthesise(sink, index, &receive, now);
-            }
-            lost -= 1;
-        }
-        self.comms[comm.0 as usize].peers.meet(envelope.source).lost += lost;
     }
 
     // Small helpers.
@@ -876,23 +575,6 @@ impl Engine {
 fn posted_list(comms: &mut [Comm], comm: CommIndex, source: i32) -> &mut List {
     let comm = &mut comms[comm.0 as usize];
     if source == ANY_SOURCE { &mut comm.wild } else { &mut comm.peers.meet(source).posted }
-}
-
-#[inline]
-fn has_tag(messages: &Slab<Message>, index: u32, tag: i32) -> bool {
-    tag == super::ANY_TAG || messages.get(index).is_some_and(|message| message.envelope.tag == tag)
-}
-
-#[inline]
-fn first_with_tag(messages: &Slab<Message>, list: List, tag: i32) -> Option<u32> {
-    let mut place = list.first();
-    while let Some(index) = place {
-        if has_tag(messages, index, tag) {
-            return Some(index);
-        }
-        place = messages.next(index);
-    }
-    None
 }
 
 fn unexpected(id: u64, envelope: &Envelope) -> Unexpected {

@@ -1,0 +1,221 @@
+//! The truth check's repairs: the real library matched otherwise, or an envelope is late or lost.
+//! All of this is rare.
+
+use mpit_events::Ticks;
+
+use super::searches::first_with_tag;
+use super::{CommIndex, Completion, Engine, is_before, posted_list};
+use crate::shadow::envelope::Envelope;
+use crate::shadow::events::{Arrived, Event, Queued, Request, Searched};
+use crate::shadow::receive::{Receive, ReceiveIndex, State};
+use crate::shadow::sink::Sink;
+
+impl Engine {
+    /// The receive was not matched with the message that it completed with.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn complete_otherwise(
+        &mut self,
+        sink: &mut impl Sink,
+        index: ReceiveIndex,
+        receive: Receive,
+        real: Completion,
+    ) -> Option<Envelope> {
+        let now = self.advance(sink.now());
+        match (receive.state, real) {
+            (State::Posted, Completion::Message { .. }) => self.unlink_receive(index),
+            (State::Posted, _) => self.take_receive(sink, index, now, false),
+            _ => {}
+        }
+        let Completion::Message { source, tag } = real else {
+            if let (Some(&envelope), Completion::Unknown) = (receive.matched(), real) {
+                // It failed after it was matched: the message is used up (it was too long).
+                self.finish(sink, index, envelope.bytes);
+                return Some(envelope);
+            }
+            if let Some(&envelope) = receive.matched() {
+                self.truth.rebound += 1;
+                self.set_state(index, State::Cancelled);
+                self.reinstate(sink, receive.comm, envelope, now);
+            }
+            let request = Request { request: receive.request };
+            if receive.state != State::Cancelled {
+                sink.emit(Event::Cancel, receive.comm, now, false, request);
+            }
+            sink.emit(Event::RequestComplete, receive.comm, now, false, request);
+            self.finish(sink, index, 0);
+            return None;
+        };
+        let claimed = self.claim(sink, receive.comm, source, tag, index, now);
+        if receive.state == State::Posted && claimed.is_some() {
+            self.emit_removed(sink, &receive, now, false);
+        }
+        if let Some(&wrong) = receive.matched() {
+            self.set_state(index, State::Cancelled);
+            self.reinstate(sink, receive.comm, wrong, now);
+        }
+        if let Some(envelope) = claimed {
+            self.truth.rebound += 1;
+            self.finish(sink, index, envelope.bytes);
+            return Some(envelope);
+        }
+        let peer = self.comms[receive.comm.0 as usize].peers.meet(source);
+        if peer.lost > 0 {
+            peer.lost -= 1;
+            self.synthesise(sink, index, &receive, now);
+        } else {
+            // Its envelope has yet to come. The queue event waits with it.
+            let waiting = self.receives.get_mut(index.0)?;
+            if receive.state != State::Posted {
+                // Out of the queue already: only the count waits.
+                waiting.request = 0;
+            }
+            waiting.state = State::Awaited;
+            waiting.message = Envelope { source, tag, ..Envelope::default() };
+            self.comms[receive.comm.0 as usize].awaited.push(index);
+        }
+        None
+    }
+
+    /// Finds the message that the real library has given away, and takes it from whoever has it.
+    pub(super) fn claim(
+        &mut self,
+        sink: &mut impl Sink,
+        comm: CommIndex,
+        source: i32,
+        tag: i32,
+        claimant: ReceiveIndex,
+        now: Ticks,
+    ) -> Option<Envelope> {
+        let queued = self.comms[comm.0 as usize].peers.get(source).map(|peer| peer.unexpected);
+        if let Some(place) = queued.and_then(|list| first_with_tag(&self.messages, list, tag)) {
+            return Some(self.take_message(sink, comm, place, now));
+        }
+        let holds = |(index, receive): (u32, &Receive)| {
+            let envelope = *receive.matched()?;
+            let same = receive.comm == comm && envelope.source == source && envelope.tag == tag;
+            (same && index != claimant.0).then_some((envelope.sequence, ReceiveIndex(index), envelope))
+        };
+        let (_, holder, envelope) =
+            self.receives.iter().filter_map(holds).min_by_key(|(order, ..)| *order)?;
+        self.repost(sink, holder, now);
+        Some(envelope)
+    }
+
+    /// Puts a receive that has lost its message back into the posted queue, at its old place.
+    pub(super) fn repost(&mut self, sink: &mut impl Sink, index: ReceiveIndex, now: Ticks) {
+        self.set_state(index, State::Posted);
+        let Some(&Receive { request, order, comm, source, tag, .. }) = self.receives.get(index.0) else {
+            return;
+        };
+        let list = posted_list(&mut self.comms, comm, source);
+        let mut next = list.first();
+        while let Some(place) = next
+            && self.receives.get(place).is_some_and(|other| other.order < order)
+        {
+            next = self.receives.next(place);
+        }
+        self.receives.insert_before(list, index.0, next);
+        sink.emit(Event::PostedInsert, comm, now, false, Queued { request, source, tag });
+    }
+
+    /// A message that was matched wrongly looks for its receive again, else it is unexpected, in
+    /// the order of its sending.
+    pub(super) fn reinstate(
+        &mut self,
+        sink: &mut impl Sink,
+        comm: CommIndex,
+        envelope: Envelope,
+        now: Ticks,
+    ) {
+        if let (Some(receive), _) = self.search_posted(sink, comm, envelope.source, envelope.tag) {
+            self.take_receive(sink, receive, now, false);
+            return self.matched(sink, receive, envelope, now, false);
+        }
+        let list = self.comms[comm.0 as usize].peers.meet(envelope.source).unexpected;
+        let mut next = list.first();
+        while let Some(place) = next
+            && self.messages.get(place).is_some_and(|m| is_before(m.envelope.sequence, envelope.sequence))
+        {
+            next = self.messages.next(place);
+        }
+        self.queue_message(sink, comm, envelope, now, next);
+    }
+
+    /// An envelope that a completed receive waits for: the two meet, late.
+    pub(super) fn meet_awaited(&mut self, sink: &mut impl Sink, comm: CommIndex, envelope: Envelope) -> bool {
+        let waits_for = |index: &ReceiveIndex| {
+            self.receives.get(index.0).is_some_and(|receive| receive.awaits(envelope.source, envelope.tag))
+        };
+        let Some(place) = self.comms[comm.0 as usize].awaited.iter().position(waits_for) else {
+            return false;
+        };
+        let index = self.comms[comm.0 as usize].awaited.remove(place);
+        let Some(&receive) = self.receives.get(index.0) else { return false };
+        self.receives.discard(index.0);
+        let Envelope { source, tag, sequence, bytes, sent, .. } = envelope;
+        let context = self.comms[comm.0 as usize].context as u32;
+        sink.emit(Event::MessageArrived, comm, sent, true, Arrived { context, source, tag, sequence });
+        let searched = Searched { source, tag, sequence };
+        sink.emit(Event::SearchPostedBegin, comm, sent, true, searched);
+        if receive.request != 0 {
+            self.emit_removed(sink, &receive, sent, true);
+        }
+        sink.emit(Event::SearchPostedEnd, comm, sent, true, searched);
+        if receive.request != 0 {
+            self.emit_transfer_begin(sink, comm, receive.request, bytes, sent, true);
+            self.emit_transfer_end(sink, comm, receive.request, bytes, sent, true);
+        }
+        self.truth.matched += 1;
+        true
+    }
+
+    /// A completed receive whose envelope is lost: it leaves the queue now.
+    pub(super) fn synthesise(
+        &mut self,
+        sink: &mut impl Sink,
+        index: ReceiveIndex,
+        receive: &Receive,
+        now: Ticks,
+    ) {
+        if receive.request != 0 {
+            self.emit_removed(sink, receive, now, false);
+            sink.emit(Event::RequestComplete, receive.comm, now, false, Request { request: receive.request });
+        }
+        self.receives.discard(index.0);
+        self.truth.synthesised += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_gap(&mut self, sink: &mut impl Sink, comm: CommIndex, envelope: &Envelope) {
+        let known = &mut self.comms[comm.0 as usize];
+        let peer = known.peers.meet(envelope.source);
+        if is_before(envelope.sequence, peer.expected) {
+            // It was not lost, only overtaken.
+            let found = u32::from(peer.lost > 0);
+            peer.lost -= found;
+            self.truth.dropped = self.truth.dropped.saturating_sub(u64::from(found));
+            return;
+        }
+        let mut lost = envelope.sequence.wrapping_sub(peer.expected);
+        peer.expected = envelope.sequence.wrapping_add(1);
+        self.truth.dropped += u64::from(lost);
+        sink.lost(comm, u64::from(lost));
+        // The oldest receives that wait for this peer's envelopes wait for the lost ones.
+        let now = sink.now();
+        while lost > 0 {
+            let from_peer = |index: &ReceiveIndex| {
+                let receive = self.receives.get(index.0);
+                receive.is_some_and(|r| r.state == State::Awaited && r.message.source == envelope.source)
+            };
+            let Some(place) = self.comms[comm.0 as usize].awaited.iter().position(from_peer) else { break };
+            let index = self.comms[comm.0 as usize].awaited.remove(place);
+            if let Some(&receive) = self.receives.get(index.0) {
+                self.synthesise(sink, index, &receive, now);
+            }
+            lost -= 1;
+        }
+        self.comms[comm.0 as usize].peers.meet(envelope.source).lost += lost;
+    }
+}

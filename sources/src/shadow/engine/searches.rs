@@ -1,0 +1,130 @@
+//! Searches: what ob1's time goes into. Each gives what it found and how many ticks it took; the clock
+//! is read only from the second entry on.
+
+use super::{CommIndex, Engine, Message};
+use crate::shadow::queues::{List, Slab};
+use crate::shadow::receive::ReceiveIndex;
+use crate::shadow::sink::Sink;
+use crate::shadow::{ANY_SOURCE, ANY_TAG};
+
+impl Engine {
+    #[inline]
+    pub(super) fn search_unexpected(
+        &mut self,
+        sink: &impl Sink,
+        comm: CommIndex,
+        source: i32,
+        tag: i32,
+    ) -> (Option<u32>, u64) {
+        if self.messages.len() == 0 {
+            return (None, self.floor);
+        }
+        let known = &mut self.comms[comm.0 as usize];
+        if source == ANY_SOURCE {
+            return self.search_all_senders(sink, comm, tag);
+        }
+        let list = known.peers.get(source).map_or(List::EMPTY, |peer| peer.unexpected);
+        let Some(first) = list.first() else { return (None, self.floor) };
+        if has_tag(&self.messages, first, tag) {
+            return (Some(first), self.floor);
+        }
+        let begin = sink.now();
+        let mut place = self.messages.next(first);
+        while let Some(index) = place {
+            if has_tag(&self.messages, index, tag) {
+                break;
+            }
+            place = self.messages.next(index);
+        }
+        (place, self.floor + sink.now().since(begin))
+    }
+
+    #[inline(never)]
+    pub(super) fn search_all_senders(
+        &mut self,
+        sink: &impl Sink,
+        comm: CommIndex,
+        tag: i32,
+    ) -> (Option<u32>, u64) {
+        let begin = sink.now();
+        let (comm, messages) = (&mut self.comms[comm.0 as usize], &self.messages);
+        let found = comm
+            .peers
+            .in_turn_after(comm.last_probed)
+            .find_map(|(rank, peer)| Some((rank, first_with_tag(messages, peer.unexpected, tag)?)));
+        if let Some((rank, _)) = found {
+            comm.last_probed = rank;
+        }
+        (found.map(|(_, place)| place), sink.now().since(begin))
+    }
+
+    #[inline]
+    pub(super) fn search_posted(
+        &mut self,
+        sink: &impl Sink,
+        comm: CommIndex,
+        source: i32,
+        tag: i32,
+    ) -> (Option<ReceiveIndex>, u64) {
+        let known = &self.comms[comm.0 as usize];
+        let specific = known.peers.get(source).and_then(|peer| peer.posted.first());
+        let wild = known.wild.first();
+        let first = match (specific, wild) {
+            (None, None) => return (None, self.floor),
+            (Some(only), None) | (None, Some(only)) => only,
+            (Some(a), Some(b)) => {
+                if self.order_of(a) < self.order_of(b) {
+                    a
+                } else {
+                    b
+                }
+            }
+        };
+        if self.receives.get(first).is_some_and(|receive| receive.accepts_tag(tag)) {
+            return (Some(ReceiveIndex(first)), self.floor);
+        }
+        let begin = sink.now();
+        let found = self.search_posted_from(specific, wild, tag);
+        (found, self.floor + sink.now().since(begin))
+    }
+
+    /// Goes through both lists in the order of posting.
+    pub(super) fn search_posted_from(
+        &self,
+        mut specific: Option<u32>,
+        mut wild: Option<u32>,
+        tag: i32,
+    ) -> Option<ReceiveIndex> {
+        loop {
+            let order = |index: Option<u32>| index.map_or(u64::MAX, |index| self.order_of(index));
+            let first = if order(specific) <= order(wild) { &mut specific } else { &mut wild };
+            let index = (*first)?;
+            if self.receives.get(index)?.accepts_tag(tag) {
+                return Some(ReceiveIndex(index));
+            }
+            *first = self.receives.next(index);
+        }
+    }
+
+    #[inline]
+    pub(super) fn order_of(&self, index: u32) -> u64 {
+        self.receives.get(index).map_or(u64::MAX, |receive| receive.order)
+    }
+}
+
+#[inline]
+fn has_tag(messages: &Slab<Message>, index: u32, tag: i32) -> bool {
+    tag == ANY_TAG || messages.get(index).is_some_and(|message| message.envelope.tag == tag)
+}
+
+#[inline]
+pub(super) fn first_with_tag(messages: &Slab<Message>, list: List, tag: i32) -> Option<u32> {
+    let mut place = list.first();
+    while let Some(index) = place {
+        if has_tag(messages, index, tag) {
+            return Some(index);
+        }
+        place = messages.next(index);
+    }
+    None
+}
