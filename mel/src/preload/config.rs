@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use mpit_sources::p2p::Path;
 
+use crate::names::parse_list;
+
 /// What MEL does in this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
@@ -38,7 +40,9 @@ impl Config {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let flag = |name: &str| set(name).is_some_and(|value| value != "0");
         let mut config = Config {
-            events: set("MEL_EVENTS").map(|list| names(&list)).filter(|names| !names.is_empty()),
+            events: set("MEL_EVENTS")
+                .map(|list| parse_list(&list).map(str::to_owned).collect::<Vec<_>>())
+                .filter(|names| !names.is_empty()),
             trace: flag("MEL_TRACE"),
             output: set("MEL_OUTPUT").map(PathBuf::from),
             force: flag("MEL_FORCE"),
@@ -73,12 +77,6 @@ impl Config {
     pub fn lists_types(&self) -> bool {
         self.profile_unset && !self.measures()
     }
-}
-
-/// The names in a list, separated by commas, colons, semicolons or blanks.
-fn names(list: &str) -> Vec<String> {
-    let separators = [',', ':', ';', ' ', '\t', '\n'];
-    list.split(separators).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 fn own_name() -> String {

@@ -67,6 +67,14 @@ macro_rules! send {
     }};
 }
 
+/// What a persistent send does each time it is started, in whichever mode.
+macro_rules! persistent_send {
+    ($work:ident, $a:ident) => {{
+        let bytes = $work.bytes($a.count, $a.datatype).unwrap_or(0);
+        Persistent { comm: $a.comm.word(), peer: $a.dest, tag: $a.tag, bytes, sends: true }
+    }};
+}
+
 fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
     match call {
         // Blocking sends. Those that ob1 waits in make progress, from here on.
@@ -261,22 +269,10 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
                 tracker.work(frame, |work, _| work.state.requests.insert(handle, tracked));
             }
         }
-        Call::Send_init(a) if success => persist(tracker, frame, a.request, |w| {
-            let bytes = w.bytes(a.count, a.datatype).unwrap_or(0);
-            Persistent { comm: a.comm.word(), peer: a.dest, tag: a.tag, bytes, sends: true }
-        }),
-        Call::Bsend_init(a) if success => persist(tracker, frame, a.request, |w| {
-            let bytes = w.bytes(a.count, a.datatype).unwrap_or(0);
-            Persistent { comm: a.comm.word(), peer: a.dest, tag: a.tag, bytes, sends: true }
-        }),
-        Call::Rsend_init(a) if success => persist(tracker, frame, a.request, |w| {
-            let bytes = w.bytes(a.count, a.datatype).unwrap_or(0);
-            Persistent { comm: a.comm.word(), peer: a.dest, tag: a.tag, bytes, sends: true }
-        }),
-        Call::Ssend_init(a) if success => persist(tracker, frame, a.request, |w| {
-            let bytes = w.bytes(a.count, a.datatype).unwrap_or(0);
-            Persistent { comm: a.comm.word(), peer: a.dest, tag: a.tag, bytes, sends: true }
-        }),
+        Call::Send_init(a) if success => persist(tracker, frame, a.request, |w| persistent_send!(w, a)),
+        Call::Bsend_init(a) if success => persist(tracker, frame, a.request, |w| persistent_send!(w, a)),
+        Call::Rsend_init(a) if success => persist(tracker, frame, a.request, |w| persistent_send!(w, a)),
+        Call::Ssend_init(a) if success => persist(tracker, frame, a.request, |w| persistent_send!(w, a)),
         Call::Recv_init(a) if success => persist(tracker, frame, a.request, |_| Persistent {
             comm: a.comm.word(),
             peer: a.source,
