@@ -1,6 +1,6 @@
 /**
  * @file
- * The MPI_T events interface of MPI-4.1 and 5.0, for any MPI.
+ * The MPI_T events interface of MPI-4.1 and 5.0, and the one that was first proposed, for any MPI.
  *
  * Include this file instead of (or after) `mpi.h`. Where `mpi.h` declares the interface itself (it
  * does so from MPI 4.0 on), nothing is declared here; where it is older, this file declares what is
@@ -18,6 +18,20 @@
  * `MPI_T_ERR_NOT_INITIALIZED` outside of `MPI_T_init_thread` to `MPI_T_finalize`, or `MPI_ERR_ARG`
  * for a null pointer where a value is needed. All functions are thread-safe. Inside a callback that
  * runs in a signal handler only the functions on `MPI_T_event_instance` may be called.
+ *
+ * There are two dialects of the interface over one set of events, and handles of one may be given to
+ * functions of the other:
+ *
+ * - the standard's (MPI-5.0, section 15.3.8), `MPI_T_event_*` and `MPI_T_source_*`;
+ * - the proposal's, of Hermanns, Hjelm, Knobloch, Mohror and Schulz, "The MPI_T Events Interface: An
+ *   Early Evaluation and Overview of the Interface", Tables 1 and 2. Its functions are called
+ *   `MPIX_T_event_*` and `MPIX_T_source_*` here. With
+ *
+ *       #define MPIT_EVENTS_PROPOSAL
+ *       #include <mpit_events.h>
+ *
+ *   they have the names of the paper, `MPI_T_event_*` and `MPI_T_source_*`, so that its programs compile
+ *   as they are printed. The standard's functions of the same names then are `PMPI_T_*` only.
  *
  * For C99, C11 and C++17. Define `MPIT_EVENTS_DECLARE` as 0 or 1 before inclusion to overrule how
  * this file decides whether `mpi.h` has the declarations.
@@ -222,10 +236,14 @@ int MPI_T_source_get_timestamp(int source_index, MPI_Count *timestamp);
  * @name Categories
  * @{ */
 
-/** The number of events in a category: none yet. */
+/**
+ * The number of events in a category (MPI-5.0, section 15.3.9). All events of this library are in the
+ * category `mpit_events`, which has an index beside those of MPI's own categories.
+ * `MPI_T_ERR_INVALID_INDEX` outside the range.
+ */
 int MPI_T_category_get_num_events(int cat_index, int *num_events);
 
-/** The events in a category. */
+/** The indices of the first `len` events in a category. Nothing is written beyond. */
 int MPI_T_category_get_events(int cat_index, int len, int indices[]);
 
 /** @}
@@ -270,4 +288,158 @@ int PMPI_T_category_get_events(int cat_index, int len, int indices[]);
 
 #endif /* MPIT_EVENTS_DECLARE */
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** @name The proposal: types
+ * MPI_T_event_cb_function and MPI_T_event_free_cb_function are those of the standard; the user data that
+ * they are given is that of MPIX_T_event_handle_alloc().
+ * @{ */
+
+/** What a callback may do where it runs (the paper, section 3.3), as the proposal calls it. */
+typedef MPI_T_cb_safety MPI_T_event_cb_safety;
+
+/**
+ * Told how many events were lost, before the next one is delivered and when the registration is freed
+ * (the paper, Table 2).
+ * @param count               Lost events since the last call; `INT_MAX` where they are more.
+ * @param event_registration  The registration that lost them.
+ * @param cb_safety           What is allowed now.
+ * @param user_data           As given to MPIX_T_event_handle_alloc().
+ */
+typedef void(MPIX_T_event_dropped_cb_function)(int count, MPI_T_event_registration event_registration,
+                                               MPI_T_event_cb_safety cb_safety, void *user_data);
+
+/** @}
+ * @name The proposal: event type information (the paper, section 3.1)
+ * Thread-safe, not for signal handlers.
+ * @{ */
+
+/** The number of event types. It may grow, it never shrinks; indices are 0 to that number - 1. */
+int MPIX_T_event_get_num(int *num_events);
+
+/**
+ * The description of an event type. Each output may be a null pointer.
+ * @param event_index             Which one; `MPI_T_ERR_INVALID_INDEX` outside the range.
+ * @param name,name_len           The unique name, returned as MPI_T returns strings.
+ * @param verbosity               One of `MPI_T_VERBOSITY_*`.
+ * @param array_of_datatypes      The elements' datatypes.
+ * @param array_of_displacements  Where each lies in what MPIX_T_event_copy() gives, in bytes.
+ * @param num_elements            In: the size of the arrays. Out: the number of elements.
+ * @param enumtype                An enumeration whose items have the elements' names, for
+ *                                MPI_T_enum_get_item(); `MPI_T_ENUM_NULL` where there are no elements.
+ * @param extent                  The size of what MPIX_T_event_copy() gives, in bytes.
+ * @param description,description_len  What the event means, as a string.
+ * @param bind                    The kind of object that a registration is for: `MPI_T_BIND_*`.
+ */
+int MPIX_T_event_get_info(int event_index, char *name, int *name_len, int *verbosity,
+                          MPI_Datatype *array_of_datatypes, MPI_Aint *array_of_displacements,
+                          int *num_elements, MPI_T_enum *enumtype, MPI_Aint *extent, char *description,
+                          int *description_len, int *bind);
+
+/** The index of the event type of this name, or `MPI_T_ERR_INVALID_NAME`. */
+int MPIX_T_event_get_index(const char *name, int *event_index);
+
+/** @}
+ * @name The proposal: registrations (the paper, section 3.2)
+ * Thread-safe, not for signal handlers. `MPI_T_ERR_INVALID_HANDLE` for a registration that is not valid.
+ * @{ */
+
+/**
+ * Makes a registration with its callback.
+ * @param event_index         The event type; `MPI_T_ERR_INVALID_INDEX` outside the range.
+ * @param object_handle       The address of the handle of the object to listen to; not looked at where
+ *                            the type is bound to none. `MPI_T_ERR_INVALID_HANDLE` for null.
+ * @param user_data           Given to all callbacks of the registration.
+ * @param event_cb_function   Called for each event, whatever the safety level at which it is raised:
+ *                            the level is its third argument. `MPI_ERR_ARG` for null.
+ * @param event_registration  The new registration, or `MPI_T_ERR_OUT_OF_HANDLES`.
+ */
+int MPIX_T_event_handle_alloc(int event_index, void *object_handle, void *user_data,
+                              MPI_T_event_cb_function event_cb_function,
+                              MPI_T_event_registration *event_registration);
+
+/**
+ * Ends a registration, also in its own callback. `free_cb_function`, which may be null, is called
+ * once, when the last callback under way has returned.
+ */
+int MPIX_T_event_handle_free(MPI_T_event_registration event_registration,
+                             MPI_T_event_free_cb_function free_cb_function);
+
+/** Installs the handler that is told of lost events; null removes it. The count starts at zero. */
+int MPIX_T_event_set_dropped_handler(MPI_T_event_registration event_registration,
+                                     MPIX_T_event_dropped_cb_function dropped_cb_function);
+
+/** @}
+ * @name The proposal: inside a callback (the paper, sections 3.4 and 3.5)
+ * Thread-safe and signal-safe. `MPI_T_ERR_INVALID_HANDLE` for a null event.
+ * @{ */
+
+/**
+ * Copies one element to `buffer`, which has `size` bytes. Where the element is larger, nothing is
+ * written and the answer is `MPI_ERR_ARG`. `MPI_T_ERR_INVALID_INDEX` for an element that is not there.
+ */
+int MPIX_T_event_read(MPI_T_event_instance event, int element_index, void *buffer, int size);
+
+/**
+ * Copies the whole event to `buffer`, which has `size` bytes. Where its extent is larger, nothing is
+ * written and the answer is `MPI_ERR_ARG`.
+ */
+int MPIX_T_event_copy(MPI_T_event_instance event, void *buffer, int size);
+
+/** When the event was observed, in ticks of its source; the callback may come later. */
+int MPIX_T_event_get_timestamp(MPI_T_event_instance event, MPI_Count *event_timestamp);
+
+/** The source that the event comes from. */
+int MPIX_T_event_get_source(MPI_T_event_instance event, int *source_index);
+
+/** @}
+ * @name The proposal: sources (the paper, section 3.6)
+ * Thread-safe, not for signal handlers.
+ * @{ */
+
+/** The number of sources. It may grow, for instance at `MPI_Init`; it never shrinks. */
+int MPIX_T_source_get_num(int *num_sources);
+
+/**
+ * The description of a source. Each output may be a null pointer.
+ * @param source_index      Which one; `MPI_T_ERR_INVALID_INDEX` outside the range.
+ * @param description,description_len  What this control flow is.
+ * @param ordering          Whether its events come in order.
+ * @param ticks_per_second  The rate of its clock.
+ */
+int MPIX_T_source_get_info(int source_index, char *description, int *description_len,
+                           MPI_T_source_order *ordering, MPI_Count *ticks_per_second);
+
+/** The time now by the clock of a source, in its ticks, to compare with time stamps of its events. */
+int MPIX_T_source_get_timestamp(int source_index, MPI_Count *timestamp);
+
+/** @} */
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif /* MPIT_EVENTS_H */
+
+/* Outside of what is included once, so that the dialect may be chosen at any inclusion. */
+#if defined(MPIT_EVENTS_PROPOSAL) && !defined(MPIT_EVENTS_PROPOSAL_NAMES)
+#define MPIT_EVENTS_PROPOSAL_NAMES
+
+#define MPI_T_event_dropped_cb_function MPIX_T_event_dropped_cb_function
+#define MPI_T_event_get_num MPIX_T_event_get_num
+#define MPI_T_event_get_info MPIX_T_event_get_info
+#define MPI_T_event_get_index MPIX_T_event_get_index
+#define MPI_T_event_handle_alloc MPIX_T_event_handle_alloc
+#define MPI_T_event_handle_free MPIX_T_event_handle_free
+#define MPI_T_event_set_dropped_handler MPIX_T_event_set_dropped_handler
+#define MPI_T_event_read MPIX_T_event_read
+#define MPI_T_event_copy MPIX_T_event_copy
+#define MPI_T_event_get_timestamp MPIX_T_event_get_timestamp
+#define MPI_T_event_get_source MPIX_T_event_get_source
+#define MPI_T_source_get_num MPIX_T_source_get_num
+#define MPI_T_source_get_info MPIX_T_source_get_info
+#define MPI_T_source_get_timestamp MPIX_T_source_get_timestamp
+
+#endif /* MPIT_EVENTS_PROPOSAL */

@@ -81,3 +81,24 @@ fn initialising_again_changes_nothing() {
 fn threads_are_heard() {
     rules_hold("threads", &[("threads_are_heard_each_on_its_source", 1)]);
 }
+
+#[test]
+fn the_proposal_holds_by_the_same_rules() {
+    rules_hold(
+        "proposal",
+        &[
+            ("nothing_works_without_initialisation", 2),
+            ("types_tell_their_extent", 3),
+            ("bad_arguments_are_refused", 3),
+            ("strings_and_arrays_are_cut", 3),
+            ("one_callback_serves_every_level", 1),
+            ("a_registration_hears_its_object_only", 1),
+            ("small_buffers_are_refused_and_left_alone", 1),
+            ("sources_describe_their_clock", 1),
+            ("drops_are_told_with_the_user_data", 1),
+            ("user_data_reaches_the_free_callback_once", 1),
+            ("handles_are_good_in_both_dialects", 1),
+            ("handles_made_before_mpi_init_deliver", 1),
+        ],
+    );
+}

@@ -116,6 +116,9 @@ impl Name {
 pub(crate) struct Text(*mut c_char);
 
 impl Text {
+    /// A string that nobody wants.
+    pub(crate) const UNWANTED: Text = Text(std::ptr::null_mut());
+
     /// An argument of a C function that is also passed on as it is.
     pub(crate) fn from_raw(address: *mut c_char) -> Self {
         Text(address)

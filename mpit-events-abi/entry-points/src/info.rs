@@ -12,6 +12,9 @@ use crate::failure::Failure;
 pub(crate) struct OutInfo(*mut c_void);
 
 impl OutInfo {
+    /// An info object that nobody wants.
+    pub(crate) const UNWANTED: OutInfo = OutInfo(std::ptr::null_mut());
+
     /// The same output, which must be wanted.
     pub(crate) fn required(self) -> Result<Self, Failure> {
         if self.0.is_null() { Err(Failure::Argument) } else { Ok(self) }

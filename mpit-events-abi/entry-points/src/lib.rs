@@ -15,6 +15,7 @@
 //! | `instance` | `event_read`, `event_copy`, `event_get_timestamp`, `event_get_source` |
 //! | `source` | `source_*` |
 //! | `category` | `category_get_num_events`, `category_get_events` |
+//! | `proposal` | all `MPIX_T_*`: the interface as it was first proposed |
 //!
 //! What this crate must not know: who raises events. Functions that MPI has too (initialisation,
 //! enumerations) are passed on to it.
@@ -33,5 +34,6 @@ mod init;
 mod instance;
 mod live;
 mod numbers;
+mod proposal;
 mod query;
 mod source;

@@ -19,7 +19,8 @@ fn levels_are_ours() -> bool {
     numbers().cb_safety == [0, 1, 2, 3]
 }
 
-fn number(level: c_int) -> c_int {
+/// MPI's number for a level of the core.
+pub(crate) fn of_level(level: c_int) -> c_int {
     let known = usize::try_from(level).ok().and_then(|level| numbers().cb_safety.get(level));
     known.copied().unwrap_or(level)
 }
@@ -42,7 +43,7 @@ pub(crate) fn event(function: EventFunction, user_data: *mut c_void) -> (EventFn
         // SAFETY: the user data is what was leaked below.
         let tools = unsafe { &*tools.cast::<Tools<EventFunction>>() };
         // SAFETY: the arguments are the core's; the tool promised such a function.
-        unsafe { (tools.function)(instance, registration, number(level), tools.user_data) };
+        unsafe { (tools.function)(instance, registration, of_level(level), tools.user_data) };
     }
     if levels_are_ours() {
         return (function, UserData(user_data));
@@ -62,7 +63,7 @@ pub(crate) fn dropped(function: DroppedFunction) -> (DroppedFn, UserData) {
         // SAFETY: the user data is what was leaked below.
         let tools = unsafe { &*tools.cast::<Tools<DroppedFunction>>() };
         // SAFETY: the arguments are the core's; the tool promised such a function.
-        unsafe { (tools.function)(count, registration, source, number(level), tools.user_data) };
+        unsafe { (tools.function)(count, registration, source, of_level(level), tools.user_data) };
     }
     let user_data = std::ptr::null_mut();
     if levels_are_ours() {
