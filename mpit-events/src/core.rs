@@ -14,7 +14,7 @@ use crate::event_type::{EventIndex, EventType, MAX_EVENT_TYPES};
 use crate::grace::{Grace, Retired};
 use crate::instance::Instance;
 use crate::object::{BindKind, List, Object, Token};
-use crate::registration::{Inner, MAX_REGISTRATIONS, Registration};
+use crate::registration::{Inner, MAX_GENERATION, MAX_REGISTRATIONS, Registration};
 use crate::safety::Safety;
 use crate::source::{Source, SourceIndex};
 
@@ -239,7 +239,7 @@ impl Core {
         let mut tables = self.tables();
         let slot = tables.slot(handle).ok_or(Error::InvalidHandle)?;
         let inner = slot.live.take().ok_or(Error::InvalidHandle)?;
-        slot.generation = (slot.generation + 1) & (usize::MAX >> 22);
+        slot.generation = (slot.generation + 1) & MAX_GENERATION;
         let (event, index) = (inner.event, handle.index().unwrap_or(0));
         tables.vacant.push(index);
         let old = self.publish(&inner.object, event, |list| list.retain(|other| other.handle != handle));

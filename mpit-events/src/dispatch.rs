@@ -9,7 +9,7 @@ use crate::clock::Ticks;
 use crate::core::Core;
 use crate::event_type::EventIndex;
 use crate::grace::Section;
-use crate::instance::Instance;
+use crate::instance::{Instance, Mark};
 use crate::object::Object;
 use crate::payload::Payload;
 use crate::safety::Safety;
@@ -80,6 +80,7 @@ impl<'a> Raise<'a> {
             return list.registrations.iter().for_each(|registration| registration.drop_events(1));
         }
         let instance = Instance {
+            mark: Mark::ours(),
             event_type: &list.event_type,
             source: self.source,
             event,

@@ -1,5 +1,7 @@
 //! An event instance: what a callback sees, valid only while it runs.
 
+use std::sync::atomic::AtomicU8;
+
 use bytemuck::Pod;
 
 use crate::clock::Ticks;
@@ -10,8 +12,13 @@ use crate::safety::Safety;
 use crate::source::{Source, SourceIndex};
 
 /// One occurrence of an event. Borrowed from the raising function: it ends with the callback.
+///
+/// As a handle it is an address, and others may have handles of the same type that are addresses too:
+/// [`is_at`](Instance::is_at) tells them apart, by the first word.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Instance<'a> {
+    pub(crate) mark: Mark,
     pub(crate) event_type: &'a EventType,
     pub(crate) source: &'a Source,
     pub(crate) event: EventIndex,
@@ -22,7 +29,32 @@ pub struct Instance<'a> {
     pub(crate) payload: &'a [u8],
 }
 
+/// What an instance begins with: an address that nobody else has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct Mark(usize);
+
+impl Mark {
+    #[inline(always)]
+    pub(crate) fn ours() -> Self {
+        // Writable, so that no other constant shares its place.
+        static PLACE: AtomicU8 = AtomicU8::new(0);
+        Mark(&raw const PLACE as usize)
+    }
+}
+
 impl Instance<'_> {
+    /// Whether an instance of this core is at `address`, and not something of somebody else's. Null is
+    /// none. Signal-safe.
+    ///
+    /// # Safety
+    /// The address is null, or that of at least eight readable bytes.
+    #[inline]
+    pub unsafe fn is_at(address: *const Instance<'_>) -> bool {
+        // SAFETY: not null, so readable, as the caller promises; any bytes are a valid `Mark`.
+        !address.is_null() && unsafe { address.cast::<Mark>().read_unaligned() } == Mark::ours()
+    }
+
     /// The description of its type.
     pub fn event_type(&self) -> &EventType {
         self.event_type
@@ -81,5 +113,24 @@ impl Instance<'_> {
     pub fn read<T: ElementValue>(&self, index: usize) -> Option<T> {
         let element = self.event_type.elements.get(index)?;
         (element.datatype == T::TYPE).then(|| self.element(index).map(bytemuck::pod_read_unaligned))?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_somebody_elses_is_no_instance() {
+        let others = [0usize, 1, usize::MAX];
+        for other in &others {
+            // SAFETY: a word is eight readable bytes.
+            assert!(!unsafe { Instance::is_at(std::ptr::from_ref(other).cast()) });
+        }
+        // SAFETY: null is allowed.
+        assert!(!unsafe { Instance::is_at(std::ptr::null()) });
+        let begins_like_one = [Mark::ours().0, 0];
+        // SAFETY: as above.
+        assert!(unsafe { Instance::is_at(begins_like_one.as_ptr().cast()) });
     }
 }

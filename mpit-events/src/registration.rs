@@ -10,18 +10,22 @@ use crate::object::Object;
 use crate::safety::Safety;
 
 /// The handle of a registration: a value with a generation, never a pointer, so that a stale one is
-/// recognised and not followed.
+/// recognised and not followed. Its highest bit is set, which no address of a program has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct Registration(pub usize);
 
+/// Set in every handle.
+const MARK: usize = 1 << (usize::BITS - 1);
 const INDEX_BITS: u32 = 22;
+/// Generations count up to this and then begin again.
+pub(crate) const MAX_GENERATION: usize = !MARK >> INDEX_BITS;
 /// The most registrations that may be live at one time.
 pub(crate) const MAX_REGISTRATIONS: usize = (1 << INDEX_BITS) - 2;
 
 impl Registration {
     pub(crate) fn new(index: usize, generation: usize) -> Self {
-        Registration((generation << INDEX_BITS) | (index + 1))
+        Registration(MARK | (generation << INDEX_BITS) | (index + 1))
     }
 
     pub(crate) fn index(self) -> Option<usize> {
@@ -146,5 +150,19 @@ impl Drop for Inner {
             drop(self.set_callback(level, None));
         }
         drop(self.set_dropped_handler(None));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_handle_is_an_address() {
+        for (index, generation) in [(0, 0), (MAX_REGISTRATIONS - 1, MAX_GENERATION), (7, 1 << 26)] {
+            let handle = Registration::new(index, generation);
+            assert!((handle.0 as isize) < 0, "{handle:?} has the bit that no address has");
+            assert_eq!(handle.index(), Some(index));
+        }
     }
 }
