@@ -24,6 +24,7 @@ pub mod next;
 pub mod pmpi;
 mod status;
 mod tool;
+mod tool_events;
 
 pub use constants::{Constants, ThreadLevels};
 pub use detect::{Abi, Family, Unknown};
@@ -33,3 +34,4 @@ pub use handles::{
 };
 pub use status::{StatusLayout, StatusPtr};
 pub use tool::ToolConstants;
+pub use tool_events::{ToolDroppedFn, ToolEventFn, ToolEventType, ToolEvents, ToolFreeFn, ToolSource};
