@@ -41,7 +41,9 @@ fn queries_answer_by_the_rules() {
             ("stale_handles_are_refused", 3),
             ("null_instances_are_refused", 3),
             ("bad_sources_are_refused", 3),
-            ("categories_are_those_of_mpi", 3),
+            ("categories_of_mpi_keep_their_indices", 3),
+            ("our_events_are_in_a_category", 3),
+            ("bad_categories_are_refused", 3),
         ],
     );
 }

@@ -61,6 +61,11 @@ impl<T: Copy> InOut<T> {
 pub(crate) struct OutArray<T>(*mut T);
 
 impl<T: Copy> OutArray<T> {
+    /// The same array, which must be there if it is to have any elements.
+    pub(crate) fn required_for(self, length: c_int) -> Result<Self, Failure> {
+        if self.0.is_null() && length > 0 { Err(Failure::Argument) } else { Ok(self) }
+    }
+
     /// Writes values to the beginning.
     ///
     /// # Safety

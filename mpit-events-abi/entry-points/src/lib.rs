@@ -14,11 +14,11 @@
 //! | `callback` | `event_register_callback`, `event_callback_*` |
 //! | `instance` | `event_read`, `event_copy`, `event_get_timestamp`, `event_get_source` |
 //! | `source` | `source_*` |
-//! | `category` | `category_get_num_events`, `category_get_events` |
+//! | `category` | `category_*` |
 //! | `proposal` | all `MPIX_T_*`: the interface as it was first proposed |
 //!
 //! What this crate must not know: who raises events. Functions that MPI has too (initialisation,
-//! enumerations) are passed on to it.
+//! enumerations, categories) are passed on to it.
 
 #[macro_use]
 mod entry;

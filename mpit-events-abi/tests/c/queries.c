@@ -28,6 +28,13 @@ static void nothing_works_without_initialisation(void)
     CHECK(MPI_T_source_get_timestamp(0, &ticks) == refused);
     CHECK(MPI_T_category_get_num_events(0, &number) == refused);
     CHECK(MPI_T_category_get_events(0, 0, &number) == refused);
+    CHECK(MPI_T_category_get_num(&number) == refused);
+    CHECK(MPI_T_category_get_info(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL) == refused);
+    CHECK(MPI_T_category_get_index("mpit_events", &number) == refused);
+    CHECK(MPI_T_category_get_cvars(0, 0, &number) == refused);
+    CHECK(MPI_T_category_get_pvars(0, 0, &number) == refused);
+    CHECK(MPI_T_category_get_categories(0, 0, &number) == refused);
+    CHECK(MPI_T_category_changed(&number) == refused);
     CHECK(PMPI_T_event_get_num(&number) == refused);
     CHECK(MPI_T_finalize() != MPI_SUCCESS);
 }
@@ -239,17 +246,102 @@ static void bad_sources_are_refused(void)
     }
 }
 
-static void categories_are_those_of_mpi(void)
+static void categories_of_mpi_keep_their_indices(void)
 {
-    int num = 0, events = -1, index = 77;
-    CHECK(MPI_T_category_get_num(&num) == MPI_SUCCESS);
-    CHECK(MPI_T_category_get_num_events(-1, &events) == MPI_T_ERR_INVALID_INDEX);
-    CHECK(MPI_T_category_get_num_events(num, &events) == MPI_T_ERR_INVALID_INDEX);
-    CHECK(MPI_T_category_get_events(num, 1, &index) == MPI_T_ERR_INVALID_INDEX);
-    if (num > 0) {
-        CHECK(MPI_T_category_get_num_events(num - 1, &events) == MPI_SUCCESS && events == 0);
-        CHECK(MPI_T_category_get_events(num - 1, 1, &index) == MPI_SUCCESS && index == 77);
+    static int known;
+    static char names[512][128];
+    int num = 0, stamp = -1, again = -2, found = 0;
+    CHECK(MPI_T_category_get_num(&num) == MPI_SUCCESS && num > 0);
+    CHECK(MPI_T_category_changed(&stamp) == MPI_SUCCESS && MPI_T_category_changed(&again) == MPI_SUCCESS);
+    CHECK(stamp == again);
+    for (int i = 0; i < num && i < 512; i++) {
+        char name[128];
+        int name_len = sizeof name, desc_len = 0, cvars = -1, pvars = -1, inner = -1, index = -1;
+        /* Open MPI withdraws some of its own. */
+        if (MPI_T_category_get_info(i, name, &name_len, NULL, &desc_len, &cvars, &pvars, &inner) != MPI_SUCCESS)
+            continue;
+        found++;
+        CHECK(MPI_T_category_get_index(name, &index) == MPI_SUCCESS && index == i);
+        CHECK(cvars >= 0 && pvars >= 0 && inner >= 0);
+        /* It may come later than others, but it does not move. */
+        CHECK(names[i][0] == '\0' || strcmp(names[i], name) == 0);
+        memcpy(names[i], name, sizeof name);
+        int *list = malloc(sizeof(int) * (size_t)(cvars + pvars + inner + 1));
+        CHECK(MPI_T_category_get_cvars(i, cvars, list) == MPI_SUCCESS);
+        CHECK(MPI_T_category_get_pvars(i, pvars, list + cvars) == MPI_SUCCESS);
+        CHECK(MPI_T_category_get_categories(i, inner, list + cvars + pvars) == MPI_SUCCESS);
+        for (int j = 0; j < inner; j++)
+            CHECK(list[cvars + pvars + j] >= 0 && list[cvars + pvars + j] < num);
+        free(list);
     }
+    CHECK(num >= known && found > num / 2);
+    known = num;
+}
+
+static void our_events_are_in_a_category(void)
+{
+    int num = 0, ours = -1, events = -1, types = 0, cvars = -1, pvars = -1, inner = -1, all = 0;
+    int indices[256], again = -1;
+    char name[64], desc[128];
+    int name_len = sizeof name, desc_len = sizeof desc;
+    CHECK(MPI_T_category_get_num(&num) == MPI_SUCCESS && MPI_T_event_get_num(&types) == MPI_SUCCESS);
+    CHECK(MPI_T_category_get_index("mpit_events", &ours) == MPI_SUCCESS && ours >= 0 && ours < num);
+    CHECK(PMPI_T_category_get_index("mpit_events", &again) == MPI_SUCCESS && again == ours);
+    CHECK(MPI_T_category_get_info(ours, name, &name_len, desc, &desc_len, &cvars, &pvars, &inner) == MPI_SUCCESS);
+    CHECK(strcmp(name, "mpit_events") == 0 && name_len == 12 && desc_len == (int)strlen(desc) + 1);
+    CHECK(cvars == 0 && pvars == 0 && inner == 0);
+    name_len = 4;
+    CHECK(MPI_T_category_get_info(ours, name, &name_len, NULL, NULL, NULL, NULL, NULL) == MPI_SUCCESS);
+    CHECK(name_len == 4 && strcmp(name, "mpi") == 0);
+
+    CHECK(MPI_T_category_get_num_events(ours, &events) == MPI_SUCCESS && events >= 16 && events <= types);
+    memset(indices, 0x55, sizeof indices);
+    CHECK(MPI_T_category_get_events(ours, 3, indices) == MPI_SUCCESS);
+    CHECK(indices[2] >= 0 && indices[2] < types && indices[3] == 0x55555555);
+    CHECK(MPI_T_category_get_events(ours, 256, indices) == MPI_SUCCESS && indices[events] == 0x55555555);
+    for (int i = 0; i < events; i++) {
+        CHECK(indices[i] >= 0 && indices[i] < types && (i == 0 || indices[i] > indices[i - 1]));
+        all += indices[i] == arrived();
+    }
+    CHECK(all == 1);
+    indices[0] = 77;
+    CHECK(MPI_T_category_get_cvars(ours, 1, indices) == MPI_SUCCESS && indices[0] == 77);
+    CHECK(MPI_T_category_get_pvars(ours, 1, indices) == MPI_SUCCESS && indices[0] == 77);
+    CHECK(MPI_T_category_get_categories(ours, 1, indices) == MPI_SUCCESS && indices[0] == 77);
+    CHECK(MPI_T_category_get_events(ours, 0, NULL) == MPI_SUCCESS);
+    CHECK(MPI_T_category_get_events(ours, -5, indices) == MPI_SUCCESS && indices[0] == 77);
+
+    /* Each event is in one category only. */
+    all = 0;
+    for (int i = 0; i < num; i++) {
+        CHECK(MPI_T_category_get_num_events(i, &events) == MPI_SUCCESS);
+        all += events;
+    }
+    CHECK(all == types);
+}
+
+static void bad_categories_are_refused(void)
+{
+    int num = 0, number = 77, events = 77;
+    CHECK(MPI_T_category_get_num(NULL) == MPI_ERR_ARG && MPI_T_category_get_num(&num) == MPI_SUCCESS);
+    for (int i = -1; i <= num; i += num + 1) {
+        char name[8];
+        int name_len = sizeof name, desc_len = 0, cvars, pvars, inner;
+        CHECK(MPI_T_category_get_info(i, name, &name_len, NULL, &desc_len, &cvars, &pvars, &inner) ==
+              MPI_T_ERR_INVALID_INDEX);
+        CHECK(MPI_T_category_get_cvars(i, 1, &number) == MPI_T_ERR_INVALID_INDEX);
+        CHECK(MPI_T_category_get_pvars(i, 1, &number) == MPI_T_ERR_INVALID_INDEX);
+        CHECK(MPI_T_category_get_categories(i, 1, &number) == MPI_T_ERR_INVALID_INDEX);
+        CHECK(MPI_T_category_get_num_events(i, &events) == MPI_T_ERR_INVALID_INDEX);
+        CHECK(MPI_T_category_get_events(i, 1, &number) == MPI_T_ERR_INVALID_INDEX);
+    }
+    CHECK(MPI_T_category_get_index("no such category", &number) == MPI_T_ERR_INVALID_NAME);
+    CHECK(MPI_T_category_get_index(NULL, &number) == MPI_ERR_ARG);
+    CHECK(MPI_T_category_get_index("mpit_events", NULL) == MPI_ERR_ARG);
+    CHECK(MPI_T_category_changed(NULL) == MPI_ERR_ARG);
+    CHECK(MPI_T_category_get_num_events(num - 1, NULL) == MPI_ERR_ARG);
+    CHECK(MPI_T_category_get_events(num - 1, 1, NULL) == MPI_ERR_ARG);
+    CHECK(number == 77 && events == 77);
 }
 
 static void all(void)
@@ -264,7 +356,9 @@ static void all(void)
     RULE(stale_handles_are_refused);
     RULE(null_instances_are_refused);
     RULE(bad_sources_are_refused);
-    RULE(categories_are_those_of_mpi);
+    RULE(categories_of_mpi_keep_their_indices);
+    RULE(our_events_are_in_a_category);
+    RULE(bad_categories_are_refused);
     frees = 0;
 }
 
