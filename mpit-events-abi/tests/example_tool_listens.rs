@@ -2,7 +2,6 @@
 
 mod common;
 
-use std::ffi::OsString;
 use std::path::Path;
 
 use mel_tests::Mpi;
@@ -11,20 +10,9 @@ use mel_tests::Mpi;
 fn listen(libraries: &[&Path], look: impl Fn(&Mpi, &str)) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     for mpi in Mpi::all() {
-        let sources = common::root().join("examples/c-tool");
-        let (tool, ring) = (directory.path().join("libevent_logger.so"), directory.path().join("ring"));
-        let source = sources.join("event_logger.c");
-        common::succeed(
-            common::compiler(&mpi, "c11").args(["-shared", "-fPIC", "-o"]).arg(&tool).arg(source),
-        );
-        common::succeed(common::compiler(&mpi, "c99").arg("-o").arg(&ring).arg(sources.join("ring.c")));
-
-        let mut preload = OsString::from("LD_PRELOAD=");
-        for library in libraries {
-            preload.push(library);
-            preload.push(":");
-        }
-        preload.push(&tool);
+        let tool = common::example(&mpi, "c-tool/event_logger.c", directory.path());
+        let ring = common::example(&mpi, "c-tool/ring.c", directory.path());
+        let preload = common::preload(libraries.iter().copied().chain([tool.as_path()]));
         let (finished, outputs) = common::run(&mpi, 2, &ring, &[&preload]);
         finished.expect(finished.code == Some(0), mpi.name);
         finished.expect(!finished.stderr.contains("event_logger"), "no call fails");

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -59,6 +59,30 @@ pub(crate) fn linked(mpi: &Mpi, name: &str, directory: &Path) -> PathBuf {
         .arg(format!("-Wl,-rpath,{place}"));
     succeed(&mut command);
     program
+}
+
+/// Compiles a file of `examples/`: one that has `main` to a program, another to a library for preloading.
+pub(crate) fn example(mpi: &Mpi, file: &str, directory: &Path) -> PathBuf {
+    let source = root().join("examples").join(file);
+    let is_program = std::fs::read_to_string(&source).expect("the example is there").contains("int main(");
+    let name = source.file_stem().and_then(|name| name.to_str()).expect("a file with a name");
+    let built = directory.join(format!("{name}.{}{}", mpi.name, if is_program { "" } else { ".so" }));
+    let mut command = compiler(mpi, if is_program { "c99" } else { "c11" });
+    if !is_program {
+        command.args(["-shared", "-fPIC"]);
+    }
+    succeed(command.arg("-o").arg(&built).arg(&source));
+    built
+}
+
+/// The environment variable with which these libraries are preloaded, in this order.
+pub(crate) fn preload<'a>(libraries: impl IntoIterator<Item = &'a Path>) -> OsString {
+    let mut variable = OsString::from("LD_PRELOAD=");
+    for library in libraries {
+        variable.push(library);
+        variable.push(":");
+    }
+    variable
 }
 
 /// Runs a program with `environment` set, and gives what each process wrote to standard output:
