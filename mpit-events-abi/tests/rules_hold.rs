@@ -104,3 +104,22 @@ fn the_proposal_holds_by_the_same_rules() {
         ],
     );
 }
+
+#[test]
+fn hostile_arguments_do_no_harm() {
+    rules_hold(
+        "hostile",
+        &[
+            ("outside_nothing_is_done", 2),
+            ("indices_out_of_range_are_refused", 3),
+            ("missing_pointers_are_refused", 3),
+            ("made_up_handles_are_refused", 3),
+            ("outputs_are_given_as_far_as_they_go", 3),
+            ("sources_are_told_as_far_as_wanted", 3),
+            ("categories_are_told_as_far_as_wanted", 3),
+            ("made_up_objects_do_no_harm", 3),
+            ("strange_names_are_refused", 3),
+            ("events_are_read_within_bounds", 1),
+        ],
+    );
+}
