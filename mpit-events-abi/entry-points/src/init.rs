@@ -21,6 +21,12 @@ pub(crate) fn ready() -> Result<&'static Core, Failure> {
     if INITIALIZED.load(Ordering::Acquire) == 0 { Err(Failure::NotInitialized) } else { Ok(core()) }
 }
 
+/// Whether any tool uses the interface now: it was initialised and not yet ended as often. Thread-safe and
+/// signal-safe.
+pub fn is_initialized() -> bool {
+    INITIALIZED.load(Ordering::Acquire) != 0
+}
+
 thread_local! {
     /// Whether this thread is inside one of the functions below. Another tool behind us may come
     /// back to the other name: that is the same call, not a second one.

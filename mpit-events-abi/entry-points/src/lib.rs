@@ -37,3 +37,5 @@ mod numbers;
 mod proposal;
 mod query;
 mod source;
+
+pub use init::is_initialized;
