@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 HAS_NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test bench doc lint clean deps
+.PHONY: help demo build test loom bench doc lint clean deps
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -27,6 +27,9 @@ ifeq ($(HAS_NEXTEST),yes)
 else
 	$(CARGO) test --workspace --no-fail-fast
 endif
+
+loom: ## Try every order of threads on the events core's parts without locks
+	RUSTFLAGS="--cfg loom" $(CARGO) test --release --target-dir target/loom -p mpit-events --lib models
 
 bench: deps build ## Measure what MEL costs, side by side with nothing attached and with EZTrace
 	python3 benches/compare.py

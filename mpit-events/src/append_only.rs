@@ -1,7 +1,6 @@
 //! A list that only grows, read without a lock: indices stay valid for ever.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{AtomicUsize, OnceLock, Ordering, shared_array};
 
 /// At most `N` values; pushing is for one writer at a time (the core's lock), reading for all.
 #[derive(Debug)]
@@ -11,8 +10,8 @@ pub(crate) struct AppendOnly<T, const N: usize> {
 }
 
 impl<T, const N: usize> AppendOnly<T, N> {
-    pub(crate) const fn new() -> Self {
-        AppendOnly { slots: [const { OnceLock::new() }; N], len: AtomicUsize::new(0) }
+    pub(crate) fn new() -> Self {
+        AppendOnly { slots: shared_array![OnceLock::new(); N], len: AtomicUsize::new(0) }
     }
 
     /// Appends a value and returns its index, or gives the value back when the list is full.

@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use crate::instance::Instance;
 use crate::registration::Registration;
+use crate::sync::Alive;
 
 /// The consumer's own pointer, handed back to its callbacks.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,7 @@ pub(crate) struct Callback {
     pub(crate) user_data: UserData,
     /// Frees the user data, where the core owns it (a Rust closure).
     pub(crate) release: Option<unsafe fn(*mut c_void)>,
+    pub(crate) alive: Alive,
 }
 
 impl Callback {
@@ -48,8 +50,9 @@ impl Callback {
             // SAFETY: the dispatcher passes a live instance, and the user data is the closure that
             // this callback was made of, which lives until no raise section can call it.
             let (closure, instance) = unsafe { (&*closure.cast::<F>(), &*instance) };
-            // A panic must not cross into the raising MPI function.
-            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| closure(instance)));
+            // A panic must not cross into the raising MPI function, nor one of what it carries.
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| closure(instance)));
+            outcome.unwrap_or_else(std::mem::forget);
         }
         unsafe fn release<F>(closure: *mut c_void) {
             // SAFETY: made by `Box::into_raw` below and released once, by `Drop`.
@@ -59,6 +62,7 @@ impl Callback {
             function: call::<F>,
             user_data: UserData(Box::into_raw(Box::new(closure)).cast()),
             release: Some(release::<F>),
+            alive: Alive::new(),
         }
     }
 }
@@ -77,4 +81,5 @@ impl Drop for Callback {
 pub(crate) struct DroppedHandler {
     pub(crate) function: DroppedFn,
     pub(crate) user_data: UserData,
+    pub(crate) alive: Alive,
 }

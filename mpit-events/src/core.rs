@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, PoisonError};
 
 use crate::append_only::AppendOnly;
 use crate::bulk::{Bulk, BulkListener, WORDS};
@@ -17,8 +16,9 @@ use crate::object::{BindKind, List, Object, Token};
 use crate::registration::{Inner, MAX_GENERATION, MAX_REGISTRATIONS, Registration};
 use crate::safety::Safety;
 use crate::source::{Source, SourceIndex};
+use crate::sync::{Alive, AtomicU32, AtomicU64, Mutex, MutexGuard, Ordering, shared_array};
 
-const MAX_SOURCES: usize = 4096;
+const MAX_SOURCES: usize = if cfg!(loom) { 4 } else { 4096 };
 const MAX_BULK: usize = 4;
 
 /// The events engine. A process has one ([`core()`]); tests make their own.
@@ -73,8 +73,8 @@ impl Core {
         Core {
             types: AppendOnly::new(),
             sources: AppendOnly::new(),
-            active: [const { AtomicU64::new(0) }; WORDS],
-            in_bulk: [const { AtomicU64::new(0) }; WORDS],
+            active: shared_array![AtomicU64::new(0); WORDS],
+            in_bulk: shared_array![AtomicU64::new(0); WORDS],
             version: AtomicU32::new(0),
             bulk: AppendOnly::new(),
             no_object: Object::new(BindKind::None, Token(0)),
@@ -269,7 +269,12 @@ impl Core {
         level: Safety,
         callback: Option<(EventFn, UserData)>,
     ) -> Result<(), Error> {
-        let callback = callback.map(|(function, user_data)| Callback { function, user_data, release: None });
+        let callback = callback.map(|(function, user_data)| Callback {
+            function,
+            user_data,
+            release: None,
+            alive: Alive::new(),
+        });
         self.install(handle, level, callback)
     }
 
@@ -313,7 +318,9 @@ impl Core {
         handle: Registration,
         handler: Option<(DroppedFn, UserData)>,
     ) -> Result<(), Error> {
-        let handler = handler.map(|(function, user_data)| Box::new(DroppedHandler { function, user_data }));
+        let handler = handler.map(|(function, user_data)| {
+            Box::new(DroppedHandler { function, user_data, alive: Alive::new() })
+        });
         let old = self.live(handle)?.set_dropped_handler(handler);
         self.retire(old);
         Ok(())
@@ -360,10 +367,11 @@ impl Core {
     }
 
     /// Changes whenever somebody begins or ends to listen: a producer that keeps what
-    /// [`active_from`](Core::active_from) told need only look at this. One relaxed load.
+    /// [`active_from`](Core::active_from) told need only look at this. One load, which acquires:
+    /// what is asked after a new version is at least as new. Thread-safe and signal-safe.
     #[inline(always)]
     pub fn version(&self) -> u32 {
-        self.version.load(Ordering::Relaxed)
+        self.version.load(Ordering::Acquire)
     }
 
     /// Whether there is any registration, as opposed to bulk listeners.
@@ -428,7 +436,7 @@ impl Core {
         let event_type = self.types.get(event.get()).cloned();
         let list = event_type
             .filter(|_| !registrations.is_empty())
-            .map(|event_type| Box::new(List { registrations, event_type }));
+            .map(|event_type| Box::new(List { registrations, event_type, alive: Alive::new() }));
         object.publish(event, list)
     }
 
@@ -452,7 +460,7 @@ impl Tables {
 struct Replaced<T>(#[allow(dead_code, reason = "held for its Drop")] Box<T>);
 
 impl<T: Send> Retired for Replaced<T> {
-    fn release(self: Box<Self>) {}
+    fn release(self: Box<Self>, _: &Grace) {}
 }
 
 /// A registration that was freed: its last drops are reported, then its owner is told.
@@ -462,8 +470,11 @@ struct Freed {
 }
 
 impl Retired for Freed {
-    fn release(self: Box<Self>) {
+    fn release(self: Box<Self>, grace: &Grace) {
         if self.inner.dropped() != 0 {
+            // Another thread may have taken the registration for live just before it was freed, and
+            // may be replacing its handler now: a section keeps the old one.
+            let _section = grace.enter(false);
             self.inner.report_dropped(Safety::None, 0);
         }
         if let Some((free, UserData(user_data))) = self.free {

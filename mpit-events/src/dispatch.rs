@@ -76,6 +76,7 @@ impl<'a> Raise<'a> {
         // SAFETY: a list that is replaced lives until every raise section that could have loaded it
         // is over; `self.section` is such a section and outlives this call.
         let list = unsafe { &*list };
+        list.alive.used();
         if self.section.depth() > MAX_DEPTH {
             return list.registrations.iter().for_each(|registration| registration.drop_events(1));
         }

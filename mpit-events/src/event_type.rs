@@ -4,7 +4,7 @@ use crate::object::BindKind;
 use crate::payload::{Element, Payload};
 
 /// The most event types a core holds.
-pub const MAX_EVENT_TYPES: usize = 128;
+pub const MAX_EVENT_TYPES: usize = if cfg!(loom) { 64 } else { 128 };
 
 /// Index of an event type: dense from zero, never reused (MPI-5.0, section 15.3.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -15,12 +15,15 @@
 //! Elsewhere both sides are sequentially consistent.
 
 use std::cell::Cell;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering, compiler_fence, fence};
+
+use crate::sync::{
+    AtomicUsize, Mutex, MutexGuard, Ordering, fence, heavy_barrier, heavy_barrier_is_available,
+    light_barrier, shared_array,
+};
 
 /// Counters of sections. Each of the first threads has one of its own; all later ones share the
 /// last.
-const SHARDS: usize = 64;
+const SHARDS: usize = if cfg!(loom) { 3 } else { 64 };
 
 #[derive(Debug)]
 #[repr(align(128))]
@@ -33,10 +36,10 @@ impl Count {
         if own {
             // A signal handler on this thread adds and takes away its own before we go on.
             self.0.store(self.0.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-            compiler_fence(Ordering::SeqCst);
         } else {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
+        light_barrier();
     }
 
     /// One section less.
@@ -44,52 +47,17 @@ impl Count {
     fn take(&self, own: bool) {
         if own {
             self.0.store(self.0.load(Ordering::Relaxed) - 1, Ordering::Release);
-            compiler_fence(Ordering::SeqCst);
         } else {
             self.0.fetch_sub(1, Ordering::SeqCst);
         }
-    }
-}
-
-#[cfg(not(miri))]
-mod barrier {
-    const QUERY: i32 = 0;
-    const PRIVATE_EXPEDITED: i32 = 1 << 3;
-    const REGISTER_PRIVATE_EXPEDITED: i32 = 1 << 4;
-
-    fn membarrier(command: i32) -> i64 {
-        // SAFETY: the call takes numbers only and changes no memory of ours.
-        unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) }
-    }
-
-    /// Whether the kernel can make all threads of this process pass a barrier (Linux 4.14).
-    pub(super) fn is_available() -> bool {
-        let commands = membarrier(QUERY);
-        commands > 0
-            && commands & i64::from(PRIVATE_EXPEDITED) != 0
-            && membarrier(REGISTER_PRIVATE_EXPEDITED) == 0
-    }
-
-    /// Makes all threads of this process pass a barrier; whether it did.
-    pub(super) fn on_all_threads() -> bool {
-        membarrier(PRIVATE_EXPEDITED) == 0
-    }
-}
-
-#[cfg(miri)]
-mod barrier {
-    pub(super) fn is_available() -> bool {
-        false
-    }
-    pub(super) fn on_all_threads() -> bool {
-        true
+        light_barrier();
     }
 }
 
 /// Something that is released at the end of its grace period.
 pub(crate) trait Retired: Send {
-    /// Runs outside every lock; may call into the core.
-    fn release(self: Box<Self>);
+    /// Runs outside every lock and section; may call into the core, and enter a section of its own.
+    fn release(self: Box<Self>, grace: &Grace);
 }
 
 pub(crate) struct Grace {
@@ -111,8 +79,13 @@ struct Thread {
 
 const NO_SHARD: usize = usize::MAX;
 
+#[cfg(not(loom))]
 thread_local! {
     static THREAD: Thread = const { Thread { shard: Cell::new(NO_SHARD), depth: Cell::new(0) } };
+}
+#[cfg(loom)]
+loom::thread_local! {
+    static THREAD: Thread = Thread { shard: Cell::new(NO_SHARD), depth: Cell::new(0) };
 }
 
 /// The counted presence of a thread in a raise section.
@@ -129,9 +102,9 @@ pub(crate) struct Section<'a> {
 impl Grace {
     pub(crate) fn new() -> Self {
         Grace {
-            asymmetric: barrier::is_available(),
+            asymmetric: heavy_barrier_is_available(),
             epoch: AtomicUsize::new(0),
-            sections: [const { [const { Count(AtomicUsize::new(0)) }; SHARDS] }; 2],
+            sections: [(); 2].map(|()| shared_array![Count(AtomicUsize::new(0)); SHARDS]),
             waiting: AtomicUsize::new(0),
             retired: Mutex::new(Vec::new()),
         }
@@ -169,7 +142,7 @@ impl Grace {
                 return;
             }
             fence(Ordering::SeqCst);
-            if self.asymmetric && !barrier::on_all_threads() {
+            if self.asymmetric && !heavy_barrier() {
                 // Without the barrier nothing can be known; a later call tries again.
                 return;
             }
@@ -189,19 +162,22 @@ impl Grace {
                 return;
             }
             for (_, what) in over {
-                what.release();
+                what.release(self);
             }
         }
     }
 
-    pub(crate) fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(usize, Box<dyn Retired>)>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Vec<(usize, Box<dyn Retired>)>> {
         self.retired.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
 #[cold]
 fn next_shard() -> usize {
+    #[cfg(not(loom))]
     static NEXT: AtomicUsize = AtomicUsize::new(0);
+    #[cfg(loom)]
+    loom::lazy_static! { static ref NEXT: AtomicUsize = AtomicUsize::new(0); }
     NEXT.fetch_add(1, Ordering::Relaxed).min(SHARDS - 1)
 }
 
@@ -224,14 +200,14 @@ impl Drop for Section<'_> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::sync::Arc;
 
     struct Bell(Arc<AtomicUsize>);
     impl Retired for Bell {
-        fn release(self: Box<Self>) {
+        fn release(self: Box<Self>, _: &Grace) {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
     }

@@ -53,11 +53,14 @@ mod error;
 mod event_type;
 mod grace;
 mod instance;
+#[cfg(all(test, loom))]
+mod models;
 mod object;
 mod payload;
 mod registration;
 mod safety;
 mod source;
+mod sync;
 
 pub use crate::bulk::{BulkListener, MAX_RECORD_PAYLOAD, Record};
 pub use crate::callback::{DroppedFn, EventFn, FreeFn, UserData};

@@ -1,10 +1,10 @@
 //! Bound objects: what a registration listens to, as an opaque token.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::event_type::{EventIndex, EventType, MAX_EVENT_TYPES};
 use crate::registration::Inner;
+use crate::sync::{Alive, AtomicPtr, Ordering, exclusive, shared_array};
 
 /// The kind of MPI object that an event type is bound to (`MPI_T_BIND_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +35,7 @@ pub(crate) struct List {
     pub(crate) registrations: Vec<Arc<Inner>>,
     /// Their event type, here so that raising need not look it up.
     pub(crate) event_type: Arc<EventType>,
+    pub(crate) alive: Alive,
 }
 
 /// An object that events happen to. Its producer keeps it for as long as the object lives
@@ -48,7 +49,7 @@ pub struct Object {
 
 impl Object {
     pub(crate) fn new(kind: BindKind, token: Token) -> Arc<Self> {
-        let lists = [const { AtomicPtr::new(std::ptr::null_mut()) }; MAX_EVENT_TYPES];
+        let lists = shared_array![AtomicPtr::new(std::ptr::null_mut()); MAX_EVENT_TYPES];
         Arc::new(Object { kind, token, lists })
     }
 
@@ -84,7 +85,7 @@ impl Object {
 impl Drop for Object {
     fn drop(&mut self) {
         for list in &mut self.lists {
-            let list = *list.get_mut();
+            let list = exclusive(list);
             if !list.is_null() {
                 // SAFETY: we own the object alone, so nobody reads its lists; the pointer came
                 // from `Box::into_raw` in `publish`.

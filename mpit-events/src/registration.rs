@@ -1,13 +1,13 @@
 //! Registrations: who listens to which event of which object.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use crate::callback::{Callback, DroppedHandler};
 use crate::event_type::EventIndex;
 use crate::instance::Instance;
 use crate::object::Object;
 use crate::safety::Safety;
+use crate::sync::{AtomicPtr, AtomicU64, Ordering, shared_array};
 
 /// The handle of a registration: a value with a generation, never a pointer, so that a stale one is
 /// recognised and not followed. Its highest bit is set, which no address of a program has.
@@ -51,7 +51,7 @@ impl Inner {
             handle,
             event,
             object,
-            callbacks: [const { AtomicPtr::new(std::ptr::null_mut()) }; 4],
+            callbacks: shared_array![AtomicPtr::new(std::ptr::null_mut()); 4],
             dropped_handler: AtomicPtr::new(std::ptr::null_mut()),
             dropped: AtomicU64::new(0),
         }
@@ -107,6 +107,7 @@ impl Inner {
         // SAFETY: the callback was installed by `set_callback`, and one that is replaced lives
         // until every raise section that could have loaded it is over (`grace`); we are in one.
         let callback = unsafe { &*callback };
+        callback.alive.used();
         // SAFETY: the consumer promised a function of this type, safe at this level; the instance
         // outlives the call.
         unsafe {
@@ -114,7 +115,7 @@ impl Inner {
         }
     }
 
-    /// Reports the lost events, once, to the handler where there is one.
+    /// Reports the lost events, once, to the handler where there is one. Called in a section.
     #[cold]
     #[inline(never)]
     pub(crate) fn report_dropped(&self, safety: Safety, source: usize) {
@@ -126,9 +127,10 @@ impl Inner {
         if count == 0 {
             return;
         }
-        // SAFETY: as for callbacks: a replaced handler outlives the raise sections that saw it, and
-        // at the end of a registration nobody else uses it.
+        // SAFETY: as for callbacks: a replaced handler outlives the sections that saw it, and we are
+        // in one, also at the end of a registration.
         let handler = unsafe { &*handler };
+        handler.alive.used();
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         // SAFETY: the consumer promised a function of this type.
         unsafe {
