@@ -85,6 +85,18 @@ fn threads_are_heard() {
 }
 
 #[test]
+fn lifetimes_hold_under_stress() {
+    rules_hold(
+        "stress",
+        &[
+            ("many_handles_hear_one_event_each", 1),
+            ("handles_outlive_their_communicators", 1),
+            ("threads_register_raise_and_free_at_once", 1),
+        ],
+    );
+}
+
+#[test]
 fn the_proposal_holds_by_the_same_rules() {
     rules_hold(
         "proposal",
