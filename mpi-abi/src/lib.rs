@@ -34,4 +34,6 @@ pub use handles::{
 };
 pub use status::{StatusLayout, StatusPtr};
 pub use tool::ToolConstants;
-pub use tool_events::{ToolDroppedFn, ToolEventFn, ToolEventType, ToolEvents, ToolFreeFn, ToolSource};
+pub use tool_events::{
+    LARGEST_ELEMENT, ToolDroppedFn, ToolEventFn, ToolEventType, ToolEvents, ToolFreeFn, ToolSource,
+};

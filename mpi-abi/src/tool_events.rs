@@ -10,7 +10,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
-use crate::{Abi, Datatype, Error, Family, HandlePtr, Result, next};
+use crate::{Abi, Datatype, Error, Family, HandlePtr, Result, next, pmpi};
 
 /// `MPI_T_event_cb_function`: instance, registration, safety level, user data.
 pub type ToolEventFn = unsafe extern "C" fn(usize, usize, c_int, *mut c_void);
@@ -57,11 +57,13 @@ functions! {
     event_get_index = c"MPI_T_event_get_index" (*const c_char, *mut c_int);
     event_handle_alloc = c"MPI_T_event_handle_alloc" (c_int, *mut c_void, usize, *mut usize);
     event_handle_set_info = c"MPI_T_event_handle_set_info" (usize, usize);
+    event_handle_get_info = c"MPI_T_event_handle_get_info" (usize, *mut c_void);
     event_handle_free = c"MPI_T_event_handle_free" (usize, *mut c_void, Option<ToolFreeFn>);
     event_register_callback = c"MPI_T_event_register_callback" (
         usize, c_int, usize, *mut c_void, Option<ToolEventFn>,
     );
     event_callback_set_info = c"MPI_T_event_callback_set_info" (usize, c_int, usize);
+    event_callback_get_info = c"MPI_T_event_callback_get_info" (usize, c_int, *mut c_void);
     event_set_dropped_handler = c"MPI_T_event_set_dropped_handler" (usize, Option<ToolDroppedFn>);
     event_read = c"MPI_T_event_read" (usize, c_int, *mut c_void);
     event_copy = c"MPI_T_event_copy" (usize, *mut c_void);
@@ -96,6 +98,44 @@ pub struct ToolEventType {
     /// `MPI_T_BIND_*`, in the MPI's own numbers.
     pub bind: c_int,
 }
+
+impl ToolEventType {
+    /// The bytes of an element; `None` where there is no such element, or its datatype is one whose size
+    /// only a running MPI tells.
+    pub fn element_size(&self, index: usize) -> Option<usize> {
+        let datatype = *self.datatypes.get(index)?;
+        let constants = &Abi::current()?.constants;
+        let sizes = [
+            (constants.byte, 1),
+            (constants.char, 1),
+            (constants.int, 4),
+            (constants.unsigned, 4),
+            (constants.unsigned_long, 8),
+            (constants.unsigned_long_long, 8),
+            (constants.count, 8),
+            (constants.double, 8),
+        ];
+        let known = sizes.iter().find(|(known, _)| *known == datatype).map(|&(_, size)| size);
+        // Others are asked for: MPI answers between its initialisation and its end only.
+        let running = || pmpi::initialized() == Ok(true) && pmpi::finalized() == Ok(false);
+        known.or_else(|| {
+            running().then(|| usize::try_from(pmpi::type_size(datatype).unwrap_or(0)).unwrap_or(0))
+        })
+    }
+
+    /// The bytes of an event: where its last element ends. Elements of unknown size count as the largest
+    /// that MPI has.
+    pub fn extent(&self) -> usize {
+        let displacements = self.displacements.iter().map(|&place| usize::try_from(place).unwrap_or(0));
+        let ends = displacements
+            .enumerate()
+            .map(|(index, place)| place + self.element_size(index).unwrap_or(LARGEST_ELEMENT));
+        ends.max().unwrap_or(0)
+    }
+}
+
+/// `MPI_C_LONG_DOUBLE_COMPLEX`, in bytes: no predefined datatype of one value is larger.
+pub const LARGEST_ELEMENT: usize = 32;
 
 /// A source of events of the MPI.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -217,7 +257,8 @@ impl ToolEvents {
         let array = HandlePtr::<Datatype>::new(handles.as_mut_ptr().cast());
         // SAFETY: the MPI has filled that many handles of its width.
         let datatypes = (0..handles.len()).map(|index| unsafe { array.get(index) }).collect();
-        if leaves_enumeration_undefined() {
+        // MPICH has a place for this and never writes to it.
+        if is_mpich() {
             enumeration = 0;
         }
         Ok(ToolEventType { name, description, verbosity, datatypes, displacements, enumeration, bind })
@@ -258,6 +299,31 @@ impl ToolEvents {
         Ok(ToolSource { name, description, ordering, ticks_per_second, max_ticks })
     }
 
+    /// Whether an event has data that can be read. MPICH 4.0 gives `unexp_message_dequeued` a wild address
+    /// instead of its data, and would follow it: it is one of a member of a structure at address 0.
+    ///
+    /// Signal-safe where the MPI's own functions are.
+    ///
+    /// # Safety
+    /// `event` is an instance that the MPI has given to a callback, which is running.
+    #[inline]
+    pub unsafe fn has_data(&self, event: usize) -> bool {
+        const LOWEST_ADDRESS: usize = 1 << 16;
+        if !is_mpich() {
+            return true;
+        }
+        let mut stamp = 0;
+        // SAFETY: a live instance, as the caller promises, and a valid output.
+        if unsafe { (self.event_get_timestamp)(event, &raw mut stamp) } != 0 {
+            return true;
+        }
+        // SAFETY: MPICH's instances are structures on the stack: a kind (in some builds), the type, the
+        // time stamp, and the address of the data.
+        let words = unsafe { std::ptr::with_exposed_provenance::<[usize; 4]>(event).read_unaligned() };
+        let place = words[1..3].iter().position(|&word| word == stamp as usize);
+        place.is_none_or(|place| words[place + 2] >= LOWEST_ADDRESS)
+    }
+
     /// The time now on a source's clock, in its ticks.
     ///
     /// # Errors
@@ -287,7 +353,7 @@ impl ToolEvents {
     }
 }
 
-/// MPICH has a place for the enumeration of an event type and never writes to it.
-fn leaves_enumeration_undefined() -> bool {
+/// Whether this is MPICH or what is built from it, as far as is known.
+fn is_mpich() -> bool {
     Abi::current().is_none_or(|abi| abi.family == Family::Mpich || abi.library.contains("MPICH"))
 }

@@ -4,10 +4,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::artifacts::root;
+
 /// One installed MPI.
 #[derive(Clone, Debug)]
 pub struct Mpi {
-    /// `openmpi` or `mpich`.
+    /// `openmpi` or `mpich`, or `mpich-events`: the MPICH that has events of its own.
     pub name: &'static str,
     mpicc: PathBuf,
     mpicxx: PathBuf,
@@ -18,7 +20,8 @@ pub struct Mpi {
 
 impl Mpi {
     /// Every MPI that is installed: by the names that Debian gives to the commands, so that several can be there at
-    /// once; where there is none of these, the one whose commands are `mpicc` and `mpirun`.
+    /// once; where there is none of these, the one whose commands are `mpicc` and `mpirun`. And the MPICH with events
+    /// of its own, where `scripts/mpich-with-events` has built it.
     ///
     /// # Panics
     ///
@@ -38,8 +41,25 @@ impl Mpi {
                 Mpi::mpich("mpicc", "mpirun")
             });
         }
+        found.extend(Mpi::with_events());
         assert!(!found.is_empty(), "no MPI found (mpicc, mpirun): run scripts/install-deps first");
         found
+    }
+
+    /// The MPICH that `scripts/mpich-with-events` has built, if it has.
+    pub fn with_events() -> Option<Mpi> {
+        let script = root().join("scripts/mpich-with-events");
+        let output = Command::new(script).arg("--prefix").output().ok()?;
+        let prefix = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end());
+        let command = |name: &str| prefix.join("bin").join(name);
+        prefix.join(".complete").exists().then(|| Mpi {
+            name: "mpich-events",
+            mpicc: command("mpicc"),
+            mpicxx: command("mpicxx"),
+            launcher: command("mpiexec"),
+            launcher_args: &[],
+            env: &[],
+        })
     }
 
     fn open_mpi(mpicc: &str, launcher: &str) -> Mpi {

@@ -7,6 +7,7 @@ use std::ffi::{CStr, c_char, c_int};
 
 use mpit_events::{Instance, Safety};
 
+use crate::compose::{self, Whose};
 use crate::failure::{Failure, numbers};
 
 /// An output: null, or the address of a writable `T`.
@@ -18,6 +19,11 @@ impl<T: Copy> Out<T> {
     /// An argument of a C function that is also passed on as it is.
     pub(crate) fn from_raw(address: *mut T) -> Self {
         Out(address)
+    }
+
+    /// The address, to be passed on.
+    pub(crate) fn as_ptr(self) -> *mut T {
+        self.0
     }
 
     /// Writes the value, where it is wanted.
@@ -87,6 +93,16 @@ impl<T: Copy> OutArray<T> {
 pub(crate) struct Buffer(*mut u8);
 
 impl Buffer {
+    /// Memory of our own, with room for what is to be copied to it.
+    pub(crate) fn from_raw(address: *mut u8) -> Self {
+        Buffer(address)
+    }
+
+    /// The same memory, which must be there, for somebody else to write to.
+    pub(crate) fn required(self) -> Result<*mut std::ffi::c_void, Failure> {
+        if self.0.is_null() { Err(Failure::Argument) } else { Ok(self.0.cast()) }
+    }
+
     /// Copies exactly these bytes.
     pub(crate) fn fill(self, bytes: &[u8]) -> Result<(), Failure> {
         if self.0.is_null() {
@@ -156,10 +172,9 @@ impl Text {
 pub(crate) struct InstanceHandle(*const Instance<'static>);
 
 impl InstanceHandle {
-    pub(crate) fn get(&self) -> Result<&Instance<'static>, Failure> {
-        // SAFETY: MPI allows instance handles in the callback that they were given to only, and
-        // there the instance lives; null is caught.
-        unsafe { self.0.as_ref() }.ok_or(Failure::Core(mpit_events::Error::InvalidHandle))
+    /// Whose instance it is. Signal-safe.
+    pub(crate) fn whose(self, profiling: bool) -> Result<Whose<usize, &'static Instance<'static>>, Failure> {
+        compose::instance(self.0, profiling)
     }
 }
 
@@ -169,6 +184,16 @@ impl InstanceHandle {
 pub(crate) struct Level(c_int);
 
 impl Level {
+    /// MPI's number for a level.
+    pub(crate) fn of(level: Safety) -> Self {
+        Level(numbers().cb_safety[level as usize])
+    }
+
+    /// MPI's number, where there is such a level.
+    pub(crate) fn number(self) -> Result<c_int, Failure> {
+        self.get().map(|_| self.0)
+    }
+
     /// The level, where there is one of this number.
     pub(crate) fn get(self) -> Result<Safety, Failure> {
         let index = numbers().cb_safety.iter().position(|&number| number == self.0);

@@ -2,24 +2,35 @@
 
 use std::ffi::c_void;
 
+use mpi_abi::ToolEventFn;
 use mpit_events::{Core, Error, Registration};
 
 use crate::args::Level;
+use crate::compose::{self, Whose, answer};
 use crate::failure::Failure;
-use crate::info::OutInfo;
+use crate::info::{self, OutInfo};
 use crate::init::ready;
 use crate::numbers::{self, EventFunction};
 
 entry_points! {
     /// Installs, replaces or (null) removes the callback of one safety level.
-    fn MPI_T_event_register_callback = PMPI_T_event_register_callback(
+    fn MPI_T_event_register_callback = PMPI_T_event_register_callback[profiling](
         registration: Registration,
         cb_safety: Level,
-        _info: usize,
+        info: usize,
         user_data: *mut c_void,
         event_cb_function: Option<EventFunction>,
     ) {
         let core = ready()?;
+        if let Whose::Mpi(mpi, handle) = compose::registration(registration, profiling)? {
+            let level = cb_safety.number()?;
+            // The tool's own function: the instances that it is given are the MPI's.
+            // SAFETY: both are the type of a C function that takes three machine words and a pointer.
+            let function = event_cb_function
+                .map(|function| unsafe { std::mem::transmute::<EventFunction, ToolEventFn>(function) });
+            // SAFETY: a live registration of the MPI's; the caller has promised the rest.
+            return answer(unsafe { (mpi.event_register_callback)(handle, level, info, user_data, function) });
+        }
         // A stale registration must not cost anything.
         core.dropped(registration)?;
         let level = cb_safety.get()?;
@@ -30,23 +41,46 @@ entry_points! {
         Ok(())
     }
 
-    /// Updates the hints of a callback; none are known, so there is nothing to update.
-    fn MPI_T_event_callback_set_info = PMPI_T_event_callback_set_info(
+    /// Updates the hints of a callback; we know none, so there is nothing to update.
+    fn MPI_T_event_callback_set_info = PMPI_T_event_callback_set_info[profiling](
         registration: Registration,
         cb_safety: Level,
-        _info: usize,
+        info: usize,
     ) {
-        installed(ready()?, registration, cb_safety)
+        let core = ready()?;
+        match compose::registration(registration, profiling)? {
+            Whose::Ours(registration) => installed(core, registration, cb_safety),
+            Whose::Mpi(mpi, handle) => {
+                let level = cb_safety.number()?;
+                // No hints are nothing to update, which some MPIs take for a mistake.
+                if info::is_null(info) {
+                    return Ok(());
+                }
+                // SAFETY: a live registration of the MPI's; the caller has promised the rest.
+                answer(unsafe { (mpi.event_callback_set_info)(handle, level, info) })
+            }
+        }
     }
 
-    /// The hints in use: a new info object without any.
-    fn MPI_T_event_callback_get_info = PMPI_T_event_callback_get_info(
+    /// The hints in use, in a new info object: of ours there are none.
+    fn MPI_T_event_callback_get_info = PMPI_T_event_callback_get_info[profiling](
         registration: Registration,
         cb_safety: Level,
         info_used: OutInfo,
     ) {
-        installed(ready()?, registration, cb_safety)?;
-        info_used.required()?.give()
+        let core = ready()?;
+        match compose::registration(registration, profiling)? {
+            Whose::Ours(registration) => {
+                installed(core, registration, cb_safety)?;
+                info_used.required()?.give()
+            }
+            Whose::Mpi(mpi, handle) => {
+                let level = cb_safety.number()?;
+                // SAFETY: a live registration of the MPI's, and room for an info handle.
+                let ask = |place| unsafe { (mpi.event_callback_get_info)(handle, level, place) };
+                info_used.required()?.give_of(ask)
+            }
+        }
     }
 }
 

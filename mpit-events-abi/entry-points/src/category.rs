@@ -7,9 +7,10 @@
 use std::ffi::c_int;
 use std::sync::OnceLock;
 
-use mpit_events::{Error, core};
+use mpit_events::{Core, Error, core};
 
 use crate::args::{InOut, Name, Out, OutArray, Text};
+use crate::compose;
 use crate::failure::Failure;
 use crate::forward::forward;
 use crate::init::ready;
@@ -147,15 +148,10 @@ entry_points! {
         let category = existing(cat_index)?;
         let num_events = num_events.required()?;
         let Category::Mpi(index) = category else {
-            num_events.set(core.num_types() as c_int);
+            num_events.set(ours(core).count() as c_int);
             return Ok(());
         };
-        match forward!(c"MPI_T_category_get_num_events", profiling,
-            (index => c_int, num_events => Out<c_int>)) {
-            // An MPI without events has none in its categories.
-            None => num_events.set(0),
-            code => answer(code)?,
-        }
+        num_events.set(events_inside(index, profiling)? as c_int);
         Ok(())
     }
 
@@ -170,17 +166,41 @@ entry_points! {
         let indices = indices.required_for(len)?;
         match category {
             Category::Ours => {
-                let all = core.event_types().map(|(index, _)| index.get() as c_int);
                 // SAFETY: these are at most `len`, for which the caller has promised room.
-                unsafe { indices.fill(all.take(room(len))) };
+                unsafe { indices.fill(ours(core).take(room(len))) };
                 Ok(())
             }
-            Category::Mpi(index) => match forward!(c"MPI_T_category_get_events", profiling,
-                (index => c_int, len => c_int, indices => OutArray<c_int>)) {
-                None => Ok(()),
-                code => answer(code),
-            },
+            Category::Mpi(index) => {
+                let mut inner = vec![0; room(len).min(events_inside(index, profiling)?)];
+                if !inner.is_empty() {
+                    answer(forward!(c"MPI_T_category_get_events", profiling,
+                        (index => c_int, inner.len() as c_int => c_int, inner.as_mut_ptr() => *mut c_int)))?;
+                }
+                let numbers: Result<Vec<c_int>, Failure> =
+                    inner.into_iter().map(compose::number_of_mpi_event).collect();
+                // SAFETY: these are at most `len`, for which the caller has promised room.
+                unsafe { indices.fill(numbers?.into_iter()) };
+                Ok(())
+            }
         }
+    }
+}
+
+/// The numbers of our event types.
+fn ours(core: &Core) -> impl Iterator<Item = c_int> {
+    compose::refresh();
+    core.event_types().filter_map(|(index, _)| compose::number_of_event(index))
+}
+
+/// How many events there are in one of MPI's categories.
+fn events_inside(index: c_int, profiling: bool) -> Result<usize, Failure> {
+    let mut number: c_int = 0;
+    match forward!(c"MPI_T_category_get_num_events", profiling,
+        (index => c_int, &raw mut number => *mut c_int))
+    {
+        // An MPI without events has none in its categories.
+        None => Ok(0),
+        code => answer(code).map(|()| room(number)),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::init::ready;
 /// `MPI_T_enum`: an opaque pointer in every MPI.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
-pub(crate) struct EnumHandle(usize);
+pub(crate) struct EnumHandle(pub(crate) usize);
 
 /// One byte for each event type: its address, which no MPI can give to another enumeration, is the
 /// handle.

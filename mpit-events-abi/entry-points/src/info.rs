@@ -1,15 +1,22 @@
-//! `MPI_Info` outputs. This implementation knows no hints, so every such object is new and empty.
+//! `MPI_Info` outputs. This implementation knows no hints, so every such object is new and empty, except
+//! for those of the MPI's own.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 
-use mpi_abi::{Abi, HandlePtr, Info, pmpi};
+use mpi_abi::{Abi, Handle, HandlePtr, Info, pmpi};
 
+use crate::compose::answer;
 use crate::failure::Failure;
 
 /// An info output: null, or the address of a writable `MPI_Info`.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct OutInfo(*mut c_void);
+
+/// Whether an info argument is `MPI_INFO_NULL`.
+pub(crate) fn is_null(info: usize) -> bool {
+    Abi::current().is_none_or(|abi| abi.constants.info_null == Info::from_word(info))
+}
 
 impl OutInfo {
     /// An info object that nobody wants.
@@ -18,6 +25,24 @@ impl OutInfo {
     /// The same output, which must be wanted.
     pub(crate) fn required(self) -> Result<Self, Failure> {
         if self.0.is_null() { Err(Failure::Argument) } else { Ok(self) }
+    }
+
+    /// Gives the info object that `ask` has the MPI write to the address that it is given, or a new one
+    /// where that is `MPI_INFO_NULL`.
+    pub(crate) fn give_of(self, ask: impl FnOnce(*mut c_void) -> c_int) -> Result<(), Failure> {
+        let abi = Abi::current().ok_or(Failure::Internal)?;
+        // As wide as the widest handle.
+        let mut word = abi.constants.info_null.0;
+        let place = HandlePtr::<Info>::new((&raw mut word).cast());
+        answer(ask(place.as_ptr()))?;
+        // SAFETY: a local word, which is initialised.
+        let info = unsafe { place.read() };
+        if info == abi.constants.info_null {
+            return self.give();
+        }
+        // SAFETY: the caller has promised room for a handle of its MPI, where the address is not null.
+        unsafe { HandlePtr::<Info>::new(self.required()?.0).set(0, info) };
+        Ok(())
     }
 
     /// Gives a new info object, which the caller frees, where it is wanted. Outside of `MPI_Init` to

@@ -8,6 +8,7 @@ use mpi_abi::{Abi, Family, pmpi};
 use mpit_events::{Core, core};
 
 use crate::args::Out;
+use crate::compose;
 use crate::entry::guarded;
 use crate::failure::Failure;
 use crate::forward::forward;
@@ -58,6 +59,8 @@ fn init(required: c_int, provided: *mut c_int, profiling: bool) -> Result<(), Fa
         }
         if outermost {
             INITIALIZED.fetch_add(1, Ordering::AcqRel);
+            // Before anything of ours is asked for: what the MPI has now keeps the MPI's numbers.
+            compose::refresh();
         }
         Ok(())
     })
@@ -65,16 +68,23 @@ fn init(required: c_int, provided: *mut c_int, profiling: bool) -> Result<(), Fa
 
 fn finalize(profiling: bool) -> Result<(), Failure> {
     once(|outermost| {
+        let mut last = false;
         if outermost {
             let less = |count: usize| count.checked_sub(1);
             let before = INITIALIZED.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
             match before {
                 Err(_) => return Err(Failure::NotInitialized),
-                Ok(1) => live::end_all(),
+                Ok(1) => {
+                    last = true;
+                    live::end_all();
+                    if !crashes_now() {
+                        compose::end_registrations();
+                    }
+                }
                 Ok(_) => {}
             }
         }
-        if crashes_now() {
+        if crashes_now() || (last && compose::stays_open()) {
             return Ok(());
         }
         match forward!(c"MPI_T_finalize", profiling, ()) {

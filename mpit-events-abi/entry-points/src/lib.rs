@@ -15,16 +15,18 @@
 //! | `instance` | `event_read`, `event_copy`, `event_get_timestamp`, `event_get_source` |
 //! | `source` | `source_*` |
 //! | `category` | `category_*` |
+//! | `compose` | none: whose an event, a source and a handle is, where the MPI has some of its own |
 //! | `proposal` | all `MPIX_T_*`: the interface as it was first proposed |
 //!
 //! What this crate must not know: who raises events. Functions that MPI has too (initialisation,
-//! enumerations, categories) are passed on to it.
+//! enumerations, categories) are passed on to it, as is everything about events of its own.
 
 #[macro_use]
 mod entry;
 mod args;
 mod callback;
 mod category;
+mod compose;
 mod enumeration;
 mod failure;
 mod forward;

@@ -1,13 +1,14 @@
-//! Callbacks in MPIs whose numbers of safety levels are not those of the core.
+//! Callbacks where numbers are not those of the core.
 //!
-//! The core counts levels from zero, as Open MPI and MPICH do; there the tool's functions are called
-//! by the core itself. The standard ABI has other numbers: a function of ours is called, which calls
-//! the tool's.
+//! The core counts levels from zero, as Open MPI and MPICH do; there the tool's event callbacks are
+//! called by the core itself. The standard ABI has other numbers: a function of ours is called, which
+//! calls the tool's. So are handlers of dropped events, as tools know sources by other numbers.
 
 use std::ffi::{c_int, c_void};
 
 use mpit_events::{DroppedFn, EventFn, Instance, Registration, UserData};
 
+use crate::compose;
 use crate::failure::numbers;
 
 /// `MPI_T_event_cb_function`
@@ -62,12 +63,10 @@ pub(crate) fn dropped(function: DroppedFunction) -> (DroppedFn, UserData) {
     ) {
         // SAFETY: the user data is what was leaked below.
         let tools = unsafe { &*tools.cast::<Tools<DroppedFunction>>() };
+        let source = compose::number_of_source_number(source);
         // SAFETY: the arguments are the core's; the tool promised such a function.
         unsafe { (tools.function)(count, registration, source, of_level(level), tools.user_data) };
     }
     let user_data = std::ptr::null_mut();
-    if levels_are_ours() {
-        return (function, UserData(user_data));
-    }
     (call, UserData(Box::into_raw(Box::new(Tools { function, user_data })).cast()))
 }

@@ -2,10 +2,11 @@
 
 use std::ffi::{c_int, c_void};
 
-use mpi_abi::{Abi, Datatype, HandlePtr};
-use mpit_events::{BindKind, ElementType, Error, EventType};
+use mpi_abi::{Abi, Datatype, HandlePtr, ToolEventType};
+use mpit_events::{BindKind, Core, ElementType, Error, EventIndex, EventType};
 
 use crate::args::{InOut, Name, Out, OutArray, Text};
+use crate::compose::{self, Whose};
 use crate::enumeration::{self, EnumHandle};
 use crate::failure::{Failure, numbers};
 use crate::info::OutInfo;
@@ -14,13 +15,13 @@ use crate::init::ready;
 entry_points! {
     /// The number of event types; it may grow, it never shrinks.
     fn MPI_T_event_get_num = PMPI_T_event_get_num(num_events: Out<c_int>) {
-        let core = ready()?;
-        num_events.required()?.set(core.num_types() as c_int);
+        ready()?;
+        num_events.required()?.set(compose::num_events());
         Ok(())
     }
 
     /// The description of an event type. Outputs that are null are not given.
-    fn MPI_T_event_get_info = PMPI_T_event_get_info(
+    fn MPI_T_event_get_info = PMPI_T_event_get_info[profiling](
         event_index: c_int,
         name: Text,
         name_len: InOut<c_int>,
@@ -35,31 +36,62 @@ entry_points! {
         bind: Out<c_int>,
     ) {
         let core = ready()?;
-        let index = core.event_index(event_index.into())?;
-        let event_type = core.event_type(index).ok_or(Error::InvalidIndex)?;
-        let abi = Abi::current().ok_or(Failure::Internal)?;
+        let event_type = described(core, event_index, profiling)?;
         info.give()?;
         name.set(name_len, &event_type.name);
-        verbosity.set(numbers().verbosity[event_type.verbosity as usize]);
+        verbosity.set(event_type.verbosity);
         if let Some(room) = num_elements.get() {
             let room = usize::try_from(room).unwrap_or(0);
             // SAFETY: the caller has promised arrays of `num_elements` elements.
-            unsafe { elements(abi, event_type, room, array_of_datatypes, array_of_displacements) };
-            num_elements.set(event_type.elements.len() as c_int);
+            unsafe { elements(&event_type, room, array_of_datatypes, array_of_displacements) };
+            num_elements.set(event_type.displacements.len() as c_int);
         }
-        enumtype.set(enumeration::of(index, event_type));
+        enumtype.set(EnumHandle(event_type.enumeration));
         desc.set(desc_len, &event_type.description);
-        bind.set(bind_number(event_type.bind));
+        bind.set(event_type.bind);
         Ok(())
     }
 
     /// The index of the event type of this name.
-    fn MPI_T_event_get_index = PMPI_T_event_get_index(name: Name, event_index: Out<c_int>) {
-        let core = ready()?;
+    fn MPI_T_event_get_index = PMPI_T_event_get_index[profiling](name: Name, event_index: Out<c_int>) {
+        ready()?;
         let (name, event_index) = (name.get()?, event_index.required()?);
         let name = std::str::from_utf8(name).map_err(|_| Error::InvalidName)?;
-        event_index.set(core.type_by_name(name)?.get() as c_int);
+        event_index.set(compose::event_of_name(name, profiling)?);
         Ok(())
+    }
+}
+
+/// The description of an event type, in MPI's numbers.
+fn described(core: &Core, event_index: c_int, profiling: bool) -> Result<ToolEventType, Failure> {
+    match compose::event(event_index, profiling)? {
+        Whose::Mpi(mpi, index) => Ok(mpi.event_type(index)?),
+        Whose::Ours(index) => {
+            let abi = Abi::current().ok_or(Failure::Internal)?;
+            Ok(as_mpi_tells(abi, index, core.event_type(index).ok_or(Error::InvalidIndex)?))
+        }
+    }
+}
+
+/// A type of ours in MPI's numbers.
+fn as_mpi_tells(abi: &Abi, index: EventIndex, event_type: &EventType) -> ToolEventType {
+    let elements = &event_type.elements;
+    ToolEventType {
+        name: event_type.name.clone(),
+        description: event_type.description.clone(),
+        verbosity: numbers().verbosity[event_type.verbosity as usize],
+        datatypes: elements.iter().map(|element| datatype(abi, element.datatype)).collect(),
+        displacements: elements.iter().map(|element| element.displacement as isize).collect(),
+        enumeration: enumeration::of(index, event_type).0,
+        bind: bind_number(event_type.bind),
+    }
+}
+
+/// The number of bytes of an event of this type.
+pub(crate) fn extent(core: &Core, event_index: c_int) -> Result<isize, Failure> {
+    match compose::event(event_index, true)? {
+        Whose::Ours(index) => Ok(core.event_type(index).ok_or(Error::InvalidIndex)?.extent as isize),
+        Whose::Mpi(mpi, index) => Ok(mpi.event_type(index)?.extent() as isize),
     }
 }
 
@@ -68,22 +100,20 @@ entry_points! {
 /// # Safety
 /// Both arrays, where they are not null, have room for that many.
 unsafe fn elements(
-    abi: &Abi,
-    event_type: &EventType,
+    event_type: &ToolEventType,
     room: usize,
     datatypes: *mut c_void,
     displacements: OutArray<isize>,
 ) {
-    let elements = || event_type.elements.iter().take(room);
     let handles = HandlePtr::<Datatype>::new(datatypes);
     if !handles.is_null() {
-        for (place, element) in elements().enumerate() {
+        for (place, &datatype) in event_type.datatypes.iter().take(room).enumerate() {
             // SAFETY: `place` is below `room`.
-            unsafe { handles.set(place, datatype(abi, element.datatype)) };
+            unsafe { handles.set(place, datatype) };
         }
     }
     // SAFETY: there are at most `room` of them.
-    unsafe { displacements.fill(elements().map(|element| element.displacement as isize)) };
+    unsafe { displacements.fill(event_type.displacements.iter().take(room).copied()) };
 }
 
 fn datatype(abi: &Abi, element: ElementType) -> Datatype {

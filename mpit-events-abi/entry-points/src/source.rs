@@ -2,9 +2,11 @@
 
 use std::ffi::c_int;
 
-use mpit_events::{Error, Ordering};
+use mpi_abi::ToolSource;
+use mpit_events::{Error, Ordering, Source};
 
 use crate::args::{InOut, Out, Text};
+use crate::compose::{self, Whose};
 use crate::failure::numbers;
 use crate::info::OutInfo;
 use crate::init::ready;
@@ -12,13 +14,13 @@ use crate::init::ready;
 entry_points! {
     /// The number of sources; it may grow, it never shrinks.
     fn MPI_T_source_get_num = PMPI_T_source_get_num(num_sources: Out<c_int>) {
-        let core = ready()?;
-        num_sources.required()?.set(core.num_sources() as c_int);
+        ready()?;
+        num_sources.required()?.set(compose::num_sources());
         Ok(())
     }
 
     /// The description of a source. Outputs that are null are not given.
-    fn MPI_T_source_get_info = PMPI_T_source_get_info(
+    fn MPI_T_source_get_info = PMPI_T_source_get_info[profiling](
         source_index: c_int,
         name: Text,
         name_len: InOut<c_int>,
@@ -30,26 +32,47 @@ entry_points! {
         info: OutInfo,
     ) {
         let core = ready()?;
-        let index = core.source_index(source_index.into())?;
-        let source = core.source(index).ok_or(Error::InvalidIndex)?;
+        let source = match compose::source(source_index, profiling)? {
+            Whose::Ours(index) => as_mpi_tells(core.source(index).ok_or(Error::InvalidIndex)?),
+            Whose::Mpi(mpi, index) => mpi.source(index)?,
+        };
         info.give()?;
         name.set(name_len, &source.name);
         desc.set(desc_len, &source.description);
-        let [ordered, unordered] = numbers().source_order;
-        ordering.set(if source.ordering == Ordering::Ordered { ordered } else { unordered });
-        ticks_per_second.set(i64::try_from(source.clock.ticks_per_second()).unwrap_or(i64::MAX));
-        // Time stamps are 64 bits wide and start near zero: MPI_Count ends before they do.
-        max_ticks.set(i64::MAX);
+        ordering.set(source.ordering);
+        ticks_per_second.set(source.ticks_per_second);
+        max_ticks.set(source.max_ticks);
         Ok(())
     }
 
     /// The time now, as an event of this source would have it.
-    fn MPI_T_source_get_timestamp = PMPI_T_source_get_timestamp(source_index: c_int, timestamp: Out<i64>) {
+    fn MPI_T_source_get_timestamp = PMPI_T_source_get_timestamp[profiling](
+        source_index: c_int,
+        timestamp: Out<i64>,
+    ) {
         let core = ready()?;
-        let index = core.source_index(source_index.into())?;
-        let source = core.source(index).ok_or(Error::InvalidIndex)?;
-        let ticks = source.now().since(source.origin());
-        timestamp.required()?.set(i64::try_from(ticks).unwrap_or(i64::MAX));
+        let whose = compose::source(source_index, profiling)?;
+        let timestamp = timestamp.required()?;
+        timestamp.set(match whose {
+            Whose::Ours(index) => {
+                let source = core.source(index).ok_or(Error::InvalidIndex)?;
+                i64::try_from(source.now().since(source.origin())).unwrap_or(i64::MAX)
+            }
+            Whose::Mpi(mpi, index) => mpi.source_timestamp(index)?,
+        });
         Ok(())
+    }
+}
+
+/// A source of ours in MPI's numbers.
+fn as_mpi_tells(source: &Source) -> ToolSource {
+    let [ordered, unordered] = numbers().source_order;
+    ToolSource {
+        name: source.name.clone(),
+        description: source.description.clone(),
+        ordering: if source.ordering == Ordering::Ordered { ordered } else { unordered },
+        ticks_per_second: i64::try_from(source.clock.ticks_per_second()).unwrap_or(i64::MAX),
+        // Time stamps are 64 bits wide and start near zero: MPI_Count ends before they do.
+        max_ticks: i64::MAX,
     }
 }

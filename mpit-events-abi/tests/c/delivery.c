@@ -234,8 +234,8 @@ static void sources_describe_their_clock(void)
         CHECK(MPI_T_source_get_timestamp(i, NULL) == MPI_ERR_ARG);
         CHECK(MPI_T_source_get_timestamp(i, &before) == MPI_SUCCESS);
         CHECK(MPI_T_source_get_timestamp(i, &after) == MPI_SUCCESS && after >= before && before > 0);
-        /* Since the start of this program, not since 1970 or the start of the machine. */
-        CHECK(after / rate < 3600);
+        /* Since the start of this program, not since 1970 or the start of the machine; the MPI's own may. */
+        CHECK(after / rate < 3600 || strcmp(name, "RECVQ") == 0);
     }
 }
 

@@ -95,7 +95,9 @@ static void types_tell_their_extent(void)
         CHECK(MPI_T_event_get_info(i, name, &length, NULL, types, displacements, &elements, &names, &extent, NULL,
                                    NULL, NULL) == MPI_SUCCESS);
         CHECK(MPI_T_event_get_index(name, &index) == MPI_SUCCESS && index == i);
-        CHECK(elements > 0 && elements <= 8 && names != MPI_T_ENUM_NULL);
+        CHECK(elements > 0 && elements <= 8);
+        /* The MPI's own types have no enumeration. */
+        CHECK((names != MPI_T_ENUM_NULL) == (strncmp(name, "pml_ob1_", 8) == 0));
         const MPI_Datatype last = types[elements - 1];
         CHECK(last == MPI_INT || last == MPI_UNSIGNED || last == MPI_UNSIGNED_LONG_LONG);
         CHECK(extent == displacements[elements - 1] + (last == MPI_UNSIGNED_LONG_LONG ? 8 : 4));
@@ -254,7 +256,9 @@ static void sources_describe_their_clock(void)
         CHECK(MPI_T_source_get_info(i, description, &length, &order, &rate) == MPI_SUCCESS);
         CHECK(length == (int)strlen(description) + 1 && length > 1 && rate >= 1000000);
         CHECK(order == MPI_T_SOURCE_ORDERED || order == MPI_T_SOURCE_UNORDERED);
-        CHECK(MPI_T_source_get_timestamp(i, &now) == MPI_SUCCESS && now > 0 && now / rate < 3600);
+        CHECK(MPI_T_source_get_timestamp(i, &now) == MPI_SUCCESS && now > 0);
+        /* The MPI's own source may count from 1970. */
+        CHECK(now / rate < 3600 || strcmp(description, "active message receive queue") == 0);
         CHECK(MPI_T_source_get_info(i, NULL, NULL, NULL, NULL) == MPI_SUCCESS);
         CHECK(MPI_T_source_get_timestamp(i, NULL) == MPI_ERR_ARG);
     }

@@ -101,6 +101,11 @@ pub(crate) fn run(mpi: &Mpi, ranks: u32, program: &Path, environment: &[&OsStr])
     (finished, outputs)
 }
 
+/// How many event types tools see: the twin's sixteen, and those that the MPI has itself.
+pub(crate) fn num_event_types(mpi: &Mpi) -> usize {
+    if mpi.name == "mpich-events" { 18 } else { 16 }
+}
+
 /// Runs a command, which must succeed.
 pub(crate) fn succeed(command: &mut Command) {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));

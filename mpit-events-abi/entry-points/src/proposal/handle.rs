@@ -10,7 +10,9 @@ use mpi_abi::{Abi, Handle};
 use mpit_events::{FreeFn, Registration, Safety, UserData};
 
 use super::answered;
-use crate::args::Out;
+use crate::args::{Level, Out};
+use crate::callback;
+use crate::compose::{self, Whose};
 use crate::failure::Failure;
 use crate::handle;
 use crate::init::ready;
@@ -51,19 +53,18 @@ proposed! {
         event_cb_function: Option<EventFunction>,
         event_registration: Out<Registration>,
     ) {
-        let core = ready()?;
-        core.event_index(event_index.into())?;
+        ready()?;
+        compose::event(event_index, true)?;
         let event_registration = event_registration.required()?;
         let function = event_cb_function.ok_or(Failure::Argument)?;
         let no_info = Abi::current().map_or(0, |abi| abi.constants.info_null.word());
         let mut made = Registration(0);
         let place = Out::from_raw(&raw mut made);
-        answered(handle::body::MPI_T_event_handle_alloc(event_index, object_handle, no_info, place))?;
+        answered(handle::body::MPI_T_event_handle_alloc(true, event_index, object_handle, no_info, place))?;
         all_kept().insert(made.0, Kept::new(user_data));
-        let callback = numbers::event(function, user_data);
-        // SAFETY: the caller has promised a function of this type that takes this data and heeds the
-        // level that it is told.
-        unsafe { core.set_callback_raw(made, Safety::AsyncSignalSafe, Some(callback)) }?;
+        let every = Level::of(Safety::AsyncSignalSafe);
+        let function = Some(function);
+        answered(callback::body::MPI_T_event_register_callback(true, made, every, no_info, user_data, function))?;
         event_registration.set(made);
         Ok(())
     }
@@ -72,7 +73,7 @@ proposed! {
     /// data of the registration, when nobody uses it any more.
     fn MPIX_T_event_handle_free(registration: Registration, free_cb_function: Option<FreeFn>) {
         let function = free_cb_function.map_or(ptr::null_mut(), |function| function as *mut c_void);
-        answered(handle::body::MPI_T_event_handle_free(registration, function, Some(on_free)))
+        answered(handle::body::MPI_T_event_handle_free(true, registration, function, Some(on_free)))
     }
 
     /// Installs, replaces or (null) removes the handler that is told how many events were lost.
@@ -81,14 +82,21 @@ proposed! {
         dropped_cb_function: Option<DroppedFunction>,
     ) {
         let core = ready()?;
-        // A stale registration must not cost anything.
-        core.dropped(registration)?;
+        let whose = compose::registration(registration, true)?;
+        if let Whose::Ours(registration) = whose {
+            // A stale registration must not cost anything.
+            core.dropped(registration)?;
+        }
         let handler = dropped_cb_function.map(|function| {
             let mut all = all_kept();
             let kept = all.entry(registration.0).or_insert_with(|| Kept::new(ptr::null_mut()));
             kept.dropped.store(function as *mut c_void, Ordering::Release);
             (on_dropped as _, UserData(Arc::as_ptr(kept).cast_mut().cast()))
         });
+        if let Whose::Mpi(mpi, handle) = whose {
+            let handler = handler.map(|(function, kept)| (function, Some(kept)));
+            return compose::set_dropped_handler(mpi, handle, handler);
+        }
         // SAFETY: `on_dropped` is of this type and takes this data, which lives until `on_free`, or,
         // where that is not what ends the registration, for ever.
         unsafe { core.set_dropped_handler(registration, handler) }?;

@@ -2,8 +2,6 @@
 
 use std::ffi::{c_int, c_void};
 
-use mpit_events::Error;
-
 use super::answered;
 use crate::args::{InOut, Name, Out, OutArray, Text};
 use crate::enumeration::EnumHandle;
@@ -33,9 +31,8 @@ proposed! {
         bind: Out<c_int>,
     ) {
         let core = ready()?;
-        let index = core.event_index(event_index.into())?;
-        let event_type = core.event_type(index).ok_or(Error::InvalidIndex)?;
         answered(query::body::MPI_T_event_get_info(
+            true,
             event_index,
             name,
             name_len,
@@ -49,13 +46,13 @@ proposed! {
             description_len,
             bind,
         ))?;
-        extent.set(event_type.extent as isize);
+        extent.set(query::extent(core, event_index)?);
         Ok(())
     }
 
     /// The index of the event type of this name.
     fn MPIX_T_event_get_index(name: Name, event_index: Out<c_int>) {
-        answered(query::body::MPI_T_event_get_index(name, event_index))
+        answered(query::body::MPI_T_event_get_index(true, name, event_index))
     }
 
     /// The number of sources; it may grow, it never shrinks.
@@ -72,6 +69,7 @@ proposed! {
         ticks_per_second: Out<i64>,
     ) {
         answered(source::body::MPI_T_source_get_info(
+            true,
             source_index,
             Text::UNWANTED,
             InOut::from_raw(std::ptr::null_mut()),
@@ -86,6 +84,6 @@ proposed! {
 
     /// The time now, as an event of this source would have it.
     fn MPIX_T_source_get_timestamp(source_index: c_int, timestamp: Out<i64>) {
-        answered(source::body::MPI_T_source_get_timestamp(source_index, timestamp))
+        answered(source::body::MPI_T_source_get_timestamp(true, source_index, timestamp))
     }
 }
