@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock, PoisonError};
 use crate::append_only::AppendOnly;
 use crate::bulk::{Bulk, BulkListener, WORDS};
 use crate::callback::{Callback, DroppedFn, DroppedHandler, EventFn, FreeFn, UserData};
+use crate::deferred::DeferredTypes;
 use crate::dispatch::Raise;
 use crate::error::Error;
 use crate::event_type::{EventIndex, EventType, MAX_EVENT_TYPES};
@@ -35,6 +36,7 @@ pub struct Core {
     /// Counts the changes of who listens.
     version: AtomicU32,
     bulk: AppendOnly<Bulk, MAX_BULK>,
+    deferred: DeferredTypes,
     no_object: Arc<Object>,
     grace: Grace,
     tables: Mutex<Tables>,
@@ -77,6 +79,7 @@ impl Core {
             in_bulk: shared_array![AtomicU64::new(0); WORDS],
             version: AtomicU32::new(0),
             bulk: AppendOnly::new(),
+            deferred: DeferredTypes::new(),
             no_object: Object::new(BindKind::None, Token(0)),
             grace: Grace::new(),
             tables: Mutex::default(),
@@ -207,6 +210,7 @@ impl Core {
             (_, None) => return Err(Error::ObjectNeeded),
             (kind, Some(token)) => self.bind(kind, token),
         };
+        self.deliver_deferred();
         let mut tables = self.tables();
         let index = match tables.vacant.pop() {
             Some(index) => index,
@@ -236,6 +240,7 @@ impl Core {
     /// # Errors
     /// [`Error::InvalidHandle`] for a handle that is not live.
     pub fn free(&self, handle: Registration, free: Option<(FreeFn, UserData)>) -> Result<(), Error> {
+        self.deliver_deferred();
         let mut tables = self.tables();
         let slot = tables.slot(handle).ok_or(Error::InvalidHandle)?;
         let inner = slot.live.take().ok_or(Error::InvalidHandle)?;
@@ -321,6 +326,7 @@ impl Core {
         let handler = handler.map(|(function, user_data)| {
             Box::new(DroppedHandler { function, user_data, alive: Alive::new() })
         });
+        self.deliver_deferred();
         let old = self.live(handle)?.set_dropped_handler(handler);
         self.retire(old);
         Ok(())
@@ -383,6 +389,10 @@ impl Core {
     #[inline(always)]
     pub(crate) fn is_in_bulk(&self, event: EventIndex) -> bool {
         self.in_bulk[event.get() / 64].load(Ordering::Relaxed) & (1 << (event.get() % 64)) != 0
+    }
+
+    pub(crate) fn deferred(&self) -> &DeferredTypes {
+        &self.deferred
     }
 
     #[inline(always)]
