@@ -53,6 +53,8 @@ entry_points! {
         let core = ready()?;
         let whose = compose::source(source_index, profiling)?;
         let timestamp = timestamp.required()?;
+        // What sources have collected that may not call back is not later than the time that is told.
+        core.deliver_deferred();
         timestamp.set(match whose {
             Whose::Ours(index) => {
                 let source = core.source(index).ok_or(Error::InvalidIndex)?;
