@@ -7,10 +7,10 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 HAS_NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test loom bench doc lint clean deps
+.PHONY: help demo build test loom bench dispatch doc lint clean deps
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
 demo: ## Run a small MPI program under MEL and explain what it shows
 	scripts/install-deps demo
@@ -33,6 +33,13 @@ loom: ## Try every order of threads on the events core's parts without locks
 
 bench: deps build ## Measure what MEL costs, side by side with nothing attached and with EZTrace
 	python3 benches/compare.py
+
+dispatch: build ## Measure what a registration costs, beside an MPI's own events
+	scripts/mpich-with-events
+	@prefix=$$(scripts/mpich-with-events --prefix) && \
+	$$prefix/bin/mpicc -O2 -Iinclude -o target/dispatch benches/dispatch.c -Wl,--no-as-needed \
+		-Ltarget/release -lmpit_events -Wl,-rpath,$(CURDIR)/target/release -Wl,-rpath,$$prefix/lib && \
+	$$prefix/bin/mpiexec -n 2 target/dispatch </dev/null
 
 doc: ## Build the documentation of the crates
 	$(CARGO) doc --workspace --no-deps
