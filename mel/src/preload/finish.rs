@@ -25,6 +25,9 @@ pub(super) fn at_finalize(session: &'static Session) {
         return;
     }
     let entered = Clock::best().now();
+    if let Some(native) = session.native.get().copied().flatten() {
+        native.finish();
+    }
     let truth = session.shadow.finish(run.private);
     if let Some(recorder) = run.recorder {
         if session.config.trace {

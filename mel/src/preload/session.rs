@@ -9,10 +9,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use mpi_abi::{Abi, Comm, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_events::{BindKind, Core, EventIndex, Ticks, Token};
+use mpit_sources::native::NativeEvents;
 use mpit_sources::p2p::{Communicator, Observer, Shadow};
 
 use super::config::Config;
 use super::{directory, finish, tell};
+use crate::log::format::NO_OBJECT;
 use crate::log::{Definition, HeaderInfo, LogFile, Members};
 use crate::names::nearest_names;
 use crate::queues::QueueProfiler;
@@ -26,8 +28,10 @@ pub struct Session {
     pub(super) config: Config,
     pub(super) shadow: Shadow,
     pub(super) profiler: Option<QueueProfiler>,
+    /// Events of the MPI itself, where there are any and somebody may want them.
+    pub(super) native: OnceLock<Option<&'static NativeEvents>>,
     /// The event types to log, found by name.
-    logged: Vec<EventIndex>,
+    logged: OnceLock<Vec<EventIndex>>,
     /// When `MPI_Init*` was entered.
     prepared: Ticks,
     pub(super) run: OnceLock<Run>,
@@ -61,14 +65,14 @@ impl Session {
         shadow.set_deferring(true);
         shadow.set_following_sends(config.logs());
         let profiler = config.profile.then(|| QueueProfiler::listen(core)).and_then(Result::ok);
-        let logged = find_types(core, &config);
         let session = SESSION.get_or_init(|| Session {
             abi,
             core,
             config,
             shadow,
             profiler,
-            logged,
+            native: OnceLock::new(),
+            logged: OnceLock::new(),
             prepared: mpit_events::Clock::best().now(),
             run: OnceLock::new(),
             over: AtomicBool::new(false),
@@ -93,6 +97,7 @@ impl Session {
 
     /// All processes together, at the exit of `MPI_Init*`.
     fn begin(&'static self, function: FunctionId) {
+        self.find_native();
         if !self.config.measures() {
             // Asked nothing: the list of event types is all there is to do, at the end.
             if pmpi::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0) {
@@ -151,13 +156,14 @@ impl Session {
                 recorder.set_home();
             }
             self.define_types(recorder);
+            self.listen_to_unbound(recorder);
         }
         if rank == 0 {
             self.tell_unknown_names();
         }
         let tracer = recorder
             .filter(|_| self.config.trace)
-            .and_then(|recorder| Tracer::listen(recorder, self.core, &self.logged).ok());
+            .and_then(|recorder| Tracer::listen(recorder, self.core, self.logged()).ok());
         let run = Run {
             rank,
             size,
@@ -186,6 +192,30 @@ impl Session {
         Ok(())
     }
 
+    /// Looks for events of the MPI itself, which some MPIs have from `MPI_Init*` on only, and for the
+    /// event types that were asked for.
+    fn find_native(&self) {
+        let wanted = self.config.events.is_some() || self.config.lists_types();
+        self.native.get_or_init(|| wanted.then(|| NativeEvents::find(self.abi, self.core)).flatten());
+        self.logged.get_or_init(|| find_types(self.core, &self.config));
+    }
+
+    fn logged(&self) -> &[EventIndex] {
+        self.logged.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Handles for the listed types that are bound to no object.
+    fn listen_to_unbound(&self, recorder: &'static Recorder) {
+        for &event in self.logged() {
+            if self.core.event_type(event).is_some_and(|event_type| event_type.bind == BindKind::None) {
+                let _ = events::listen(recorder, self.core, event, None, NO_OBJECT);
+            }
+        }
+        if let Some(native) = self.native.get().copied().flatten() {
+            native.follow();
+        }
+    }
+
     fn define_types(&self, recorder: &Recorder) {
         for event in self.recorded() {
             if let Some(event_type) = self.core.event_type(event) {
@@ -202,7 +232,7 @@ impl Session {
 
     /// The event types that go into the log: those asked for, and those that a trace shows.
     fn recorded(&self) -> Vec<EventIndex> {
-        let mut all = self.logged.clone();
+        let mut all = self.logged().to_vec();
         if self.config.trace {
             all.extend(TRACED.iter().filter_map(|name| self.core.type_by_name(name).ok()));
         }
@@ -294,7 +324,7 @@ impl Observer for Session {
         if let Some(tracer) = tracer {
             tracer.set_number(communicator.index, number);
         }
-        for &event in &self.logged {
+        for &event in self.logged() {
             let Some(event_type) = self.core.event_type(event) else { continue };
             if event_type.bind == BindKind::Comm {
                 let _ = events::listen(recorder, self.core, event, Some(communicator.token), number);

@@ -1,0 +1,131 @@
+//! What the MPI calls when one of its events happens.
+//!
+//! Runs inside the MPI, on any thread, at any safety level up to that of a signal handler: it copies the
+//! event to the stack and raises it in the core at the level that the MPI tells. No lock, no allocation.
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::Ordering;
+
+use mpit_events::{Clock, Safety, Ticks};
+
+use super::{FOUND, LARGEST_EVENT, NativeEvents, Type};
+
+thread_local! {
+    // Constant and without destructor: usable at any time in the life of a thread.
+    static RUNNING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is in a callback of the MPI's. There its registrations must not be changed: MPICH
+/// would go on with what was freed.
+pub(super) fn is_running() -> bool {
+    RUNNING.get()
+}
+
+/// Runs `body` as a callback; a panic, which would be a mistake of ours, stays here.
+fn running(body: impl FnOnce()) {
+    let outer = RUNNING.replace(true);
+    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body));
+    RUNNING.set(outer);
+}
+
+/// An event has happened.
+pub(super) unsafe extern "C" fn on_event(event: usize, _: usize, level: c_int, data: *mut c_void) {
+    // SAFETY: the data is what was registered with this function: a type that lives as long as the
+    // process.
+    let native = unsafe { &*data.cast::<Type>() };
+    // Registered for, but not wanted any more.
+    let Some(found) = FOUND.get().filter(|found| found.core.is_active(native.event)) else { return };
+    running(|| found.raise(native, event, level));
+}
+
+/// Events of a type were lost in the MPI. What MPIs give as user data here differs; the registration is
+/// the same in all.
+pub(super) unsafe extern "C" fn on_dropped(
+    count: i64,
+    registration: usize,
+    source: c_int,
+    level: c_int,
+    _: *mut c_void,
+) {
+    let Some(found) = FOUND.get() else { return };
+    let of_type = |native: &&Type| native.registration.load(Ordering::Acquire) == registration;
+    let Some(native) = found.types.iter().find(of_type) else { return };
+    running(|| found.lost(native, source, level, u64::try_from(count).unwrap_or(0)));
+}
+
+impl NativeEvents {
+    fn raise(&self, native: &Type, event: usize, level: c_int) {
+        // What cannot be read is told as −1, for integers of any size.
+        let mut payload = [0xff; LARGEST_EVENT];
+        // SAFETY: an instance of the MPI's, whose callback this is.
+        if unsafe { self.mpi.has_data(event) } {
+            // SAFETY: as above; the MPI writes as many bytes as the type has, which are no more than there
+            // is room for.
+            unsafe { (self.mpi.event_copy)(event, payload.as_mut_ptr().cast()) };
+        }
+        let mut source = 0;
+        // SAFETY: as above, and a valid output.
+        unsafe { (self.mpi.event_get_source)(event, &raw mut source) };
+        let observed = self.observed(event, source);
+        let object = self.core.no_object();
+        let section = self.core.raise_section(self.source(source), self.safety(level));
+        section.event_bytes(native.event, &object, observed, &payload[..native.extent]);
+    }
+
+    fn lost(&self, native: &Type, source: c_int, level: c_int, count: u64) {
+        let object = self.core.no_object();
+        self.core.raise_section(self.source(source), self.safety(level)).lost(native.event, &object, count);
+    }
+
+    /// When the event was observed, on our clock: as long ago as it was on its source's. The two clocks
+    /// are compared for that short while only, so it does not matter how they drift apart.
+    fn observed(&self, event: usize, source: c_int) -> Ticks {
+        let clock = Clock::best();
+        let mut stamp = 0;
+        // SAFETY: an instance of the MPI's, whose callback is running, and a valid output.
+        let code = unsafe { (self.mpi.event_get_timestamp)(event, &raw mut stamp) };
+        let then = (code == 0).then_some(stamp);
+        let now = self.mpi.source_timestamp(source).ok();
+        let rate = self.rates.get(source as usize).copied().unwrap_or(0.0);
+        let age = then.zip(now).map_or(0, |(then, now)| age(then, now, rate));
+        Ticks(clock.now().0.saturating_sub(age))
+    }
+
+    fn source(&self, index: c_int) -> mpit_events::SourceIndex {
+        usize::try_from(index)
+            .ok()
+            .and_then(|index| self.sources.get(index))
+            .copied()
+            .unwrap_or(self.sources[0])
+    }
+
+    fn safety(&self, level: c_int) -> Safety {
+        let place = self.abi.constants.tool.cb_safety.iter().position(|&known| known == level);
+        place.and_then(Safety::from_index).unwrap_or(Safety::AsyncSignalSafe)
+    }
+}
+
+/// The time from `then` to `now` on the MPI's clock, in ticks of ours; `rate` is how many of those are in
+/// one of the MPI's. No time where the MPI's clock went back.
+fn age(then: i64, now: i64, rate: f64) -> u64 {
+    (now.saturating_sub(then).max(0) as f64 * rate) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_is_told_in_our_ticks() {
+        // Nanoseconds, and a counter of 2 GHz.
+        assert_eq!(age(1_795_262_035_171_024_838, 1_795_262_035_171_025_838, 2.0), 2000);
+        assert_eq!(age(5, 5, 2.0), 0);
+    }
+
+    #[test]
+    fn a_clock_that_went_back_gives_no_time() {
+        assert_eq!(age(7, 5, 2.0), 0);
+        assert_eq!(age(i64::MIN, i64::MAX, 0.0), 0);
+    }
+}

@@ -1,0 +1,75 @@
+//! Events of the MPI itself are logged like any other, on the MPICH that `scripts/mpich-with-events` builds.
+
+use mel_tests::artifacts::fresh_dir;
+use mel_tests::events::{Event, Log};
+use mel_tests::{Job, Mpi, Program};
+
+const NATIVE: [&str; 2] = ["unexp_message_enqueued", "unexp_message_dequeued"];
+
+/// The MPI, if it is there, and a program whose rank 0 gets messages before it asks for them.
+fn with_program(check: impl FnOnce(&Mpi, Job<'_>)) {
+    let Some(mpi) = Mpi::with_events() else {
+        return eprintln!("not tested: scripts/mpich-with-events has not been run");
+    };
+    let program = Program::named("unexpected").compile(&mpi);
+    check(&mpi, Job::new(&mpi, 2, program));
+}
+
+/// The events of this name, on all ranks.
+fn of_name<'a>(log: &'a Log, name: &str) -> Vec<(u32, &'a Event)> {
+    let all = log.ranks.iter().flat_map(|(&rank, events)| events.iter().map(move |event| (rank, event)));
+    all.filter(|(_, event)| event.name == name).collect()
+}
+
+#[test]
+fn they_are_logged_with_their_elements_beside_the_twins() {
+    with_program(|_, job| {
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let names = format!("{},{},pml_ob1_unex_insert", NATIVE[0], NATIVE[1]);
+        let finished =
+            job.under_mel(["-e".as_ref(), names.as_ref(), "-o".as_ref(), output.as_os_str()]).run();
+        finished.expect(finished.code == Some(0), "the program ends well");
+        let log = Log::of_run(&output);
+        let twins = of_name(&log, "pml_ob1_unex_insert");
+        let [enqueued, dequeued] = NATIVE.map(|name| of_name(&log, name));
+        finished.expect(!twins.is_empty(), &format!("the twin sees unexpected messages: {log:#?}"));
+        // Messages of collective operations go through the MPI's queue too.
+        finished.expect(enqueued.len() >= twins.len(), &format!("the MPI tells of each: {log:#?}"));
+        finished.expect(!dequeued.is_empty(), &format!("and of its end: {log:#?}"));
+        for (rank, event) in &enqueued {
+            let elements: Vec<&str> = event.elements.iter().map(|(name, _)| name.as_str()).collect();
+            assert_eq!(elements, ["element 0", "element 1"]);
+            assert_eq!(
+                event.elements[0].1,
+                i64::from(1 - rank),
+                "the first element is the sender: {event:?}"
+            );
+        }
+        for (_, event) in enqueued.iter().chain(&dequeued) {
+            assert!((0.0..3600.0).contains(&event.seconds), "since MPI_Init, not since 1970: {event:?}");
+        }
+    });
+}
+
+#[test]
+fn they_are_listed_where_mel_was_asked_nothing() {
+    with_program(|_, job| {
+        let finished = job.preloaded(&[]).run();
+        finished.expect(finished.code == Some(0), "the program ends well");
+        let line = "[MEL]   unexp_message_enqueued(element 0, element 1): message added to unexpected queue";
+        let listed = finished.mel_lines().filter(|told| *told == line).count();
+        finished.expect(listed == 1, "the MPI's own types are in the list");
+    });
+}
+
+#[test]
+fn profiles_and_traces_do_without_them() {
+    with_program(|_, job| {
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let finished = job.under_mel(["--trace".as_ref(), "-o".as_ref(), output.as_os_str()]).run();
+        finished.expect(finished.code == Some(0), "the program ends well");
+        finished.expect(output.join("traces.otf2").exists(), "there is a trace");
+    });
+}
