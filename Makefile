@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 HAS_NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test loom bench dispatch doc lint clean deps
+.PHONY: help demo build test loom bench dispatch doc lint clean deps native-mpi
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -20,7 +20,7 @@ demo: ## Run a small MPI program under MEL and explain what it shows
 build: ## Build target/release/mel, libmel.so and libmpit_events.so
 	$(CARGO) build --release -p mel -p mpit-events-abi
 
-test: deps build ## Run all tests, on every MPI that is installed
+test: deps native-mpi build ## Run all tests, on every MPI that is installed
 ifeq ($(HAS_NEXTEST),yes)
 	$(CARGO) test --workspace --doc
 	$(CARGO) nextest run --workspace --no-fail-fast
@@ -51,6 +51,10 @@ lint: ## Check formatting, lints, and that the generated wrappers are current
 
 clean: ## Remove everything that was built
 	$(CARGO) clean
+
+# Does nothing the second time.
+native-mpi:
+	scripts/mpich-with-events
 
 deps: ## Install the system packages that are missing
 	scripts/install-deps
