@@ -1,0 +1,95 @@
+//! The reader of event logs on files that are damaged in any way: it ends, and what it gives lies within
+//! the file.
+//!
+//! Random bytes would hardly ever begin as a log does. So the input says what is to be done to a good log:
+//! which bytes to overwrite, and where to cut it off.
+#![no_main]
+#![allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "the room's whole interface is there, and a part is used"
+)]
+
+use std::sync::OnceLock;
+
+use libfuzzer_sys::fuzz_target;
+use log::{Definition, Definitions, LogFile, RankLog, StreamKind, format, kind};
+
+#[path = "../../mel/src/log/mod.rs"]
+#[allow(unused_imports, reason = "as above")]
+mod log;
+
+/// A small whole log: definitions, two streams, long payloads.
+fn whole() -> &'static [u8] {
+    static WHOLE: OnceLock<Vec<u8>> = OnceLock::new();
+    WHOLE.get_or_init(|| {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = directory.path().join("log");
+        let info = log::HeaderInfo {
+            rank: 1,
+            world_size: 2,
+            pid: 3,
+            ticks_per_second: 1_000_000_000,
+            origin_ticks: 5,
+            origin_realtime_nanos: 6,
+            host: "host".into(),
+        };
+        let log = LogFile::create(&path, &info).expect("a log");
+        for number in 0..5 {
+            log.define(&Definition::Function { number, name: format!("MPI_F{number}") })
+                .expect("a definition");
+        }
+        for thread in 0..2 {
+            let mut stream = log.stream(StreamKind::Calls, thread, None);
+            for number in 0..200u64 {
+                stream.append(number, kind::EVENT + 7, 0, &[7; 40][..if number % 5 == 0 { 40 } else { 8 }]);
+            }
+        }
+        std::fs::read(&path).expect("the log is there")
+    })
+}
+
+/// The input as edits: where (a place in the header or at the beginning of a chunk), how long, the bytes.
+fn damaged(mut input: &[u8]) -> Vec<u8> {
+    let mut bytes = whole().to_vec();
+    while let [place, low, high, length, rest @ ..] = input {
+        let within = usize::from(*low) | usize::from(*high) << 8;
+        let chunks = (bytes.len() - format::HEADER_BYTES) / format::CHUNK_BYTES;
+        let start = match usize::from(*place) % (chunks + 2) {
+            0 => within % format::HEADER_BYTES,
+            chunk if chunk <= chunks => format::HEADER_BYTES + (chunk - 1) * format::CHUNK_BYTES + within,
+            _ => {
+                bytes.truncate(within << 8 | usize::from(*length));
+                if bytes.len() < format::HEADER_BYTES {
+                    return bytes;
+                }
+                input = rest;
+                continue;
+            }
+        };
+        let (wound, after) = rest.split_at(rest.len().min(usize::from(*length)));
+        let end = (start + wound.len()).min(bytes.len());
+        if start < end {
+            bytes[start..end].copy_from_slice(&wound[..end - start]);
+        }
+        input = after;
+    }
+    bytes
+}
+
+fuzz_target!(|input: &[u8]| {
+    Definitions::parse(input);
+    let Ok(read) = RankLog::from_bytes(damaged(input)) else { return };
+    let mut count = 0;
+    for stream in read.streams() {
+        for record in read.records(stream) {
+            assert!(record.kind != kind::NONE && record.kind != kind::CONTINUATION);
+            assert!(record.payload.len() <= format::MAX_PAYLOAD_BYTES);
+            count += 1;
+        }
+        read.dropped(stream);
+    }
+    assert!(count <= read.records_at_most());
+    let _ = (read.ended_early(), read.dropped_total());
+});
