@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 HAS_NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test loom bench dispatch doc lint clean deps native-mpi
+.PHONY: help demo build test fuzz loom bench dispatch doc lint clean deps native-mpi
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,9 @@ endif
 
 loom: ## Try every order of threads on the events core's parts without locks
 	RUSTFLAGS="--cfg loom" $(CARGO) test --release --target-dir target/loom -p mpit-events --lib models
+
+fuzz: ## Fuzz the C functions and the reader of event logs, half a minute each
+	scripts/fuzz
 
 bench: deps build ## Measure what MEL costs, side by side with nothing attached and with EZTrace
 	python3 benches/compare.py
