@@ -27,6 +27,7 @@ ifeq ($(HAS_NEXTEST),yes)
 else
 	$(CARGO) test --workspace --no-fail-fast
 endif
+	$(MAKE) --no-print-directory loom
 
 loom: ## Try every order of threads on the events core's parts without locks
 	RUSTFLAGS="--cfg loom" $(CARGO) test --release --target-dir target/loom -p mpit-events --lib models
@@ -45,7 +46,7 @@ dispatch: build ## Measure what a registration costs, beside an MPI's own events
 	$$prefix/bin/mpiexec -n 2 target/dispatch </dev/null
 
 doc: ## Build the documentation of the crates
-	$(CARGO) doc --workspace --no-deps
+	$(CARGO) doc --workspace --no-deps --document-private-items
 
 lint: ## Check formatting, lints, and that the generated wrappers are current
 	$(CARGO) fmt --all --check

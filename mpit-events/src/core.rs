@@ -137,7 +137,7 @@ impl Core {
         if known { Ok(SourceIndex(number as u16)) } else { Err(Error::InvalidIndex) }
     }
 
-    /// The description of an event type.
+    /// The description of an event type (`MPI_T_event_get_info`). Thread-safe.
     #[inline]
     pub fn event_type(&self, event: EventIndex) -> Option<&EventType> {
         self.types.get(event.get()).map(Arc::as_ref)
@@ -151,7 +151,7 @@ impl Core {
             .map(|(index, event_type)| (EventIndex(index as u16), event_type.as_ref()))
     }
 
-    /// The description of a source.
+    /// The description of a source (`MPI_T_source_get_info`). Thread-safe.
     #[inline]
     pub fn source(&self, source: SourceIndex) -> Option<&Source> {
         self.sources.get(source.get())
@@ -163,7 +163,7 @@ impl Core {
     }
 
     /// The index of the event type of this name; the prototype's exported form, with `ompi_` in
-    /// front, is understood too.
+    /// front, is understood too (`MPI_T_event_get_index`). Thread-safe; looks at all names.
     ///
     /// # Errors
     /// [`Error::InvalidName`] when there is none.
@@ -199,7 +199,9 @@ impl Core {
 
     // Registrations.
 
-    /// Registers for an event type and, where the type is bound to a kind of object, one object.
+    /// Registers for an event type and, where the type is bound to a kind of object, one object
+    /// (`MPI_T_event_handle_alloc`). Thread-safe and allowed in callbacks: the event that is being
+    /// delivered is not heard. Copies the list of the others who listen to the same.
     ///
     /// # Errors
     /// [`Error::InvalidIndex`], [`Error::ObjectNeeded`], or [`Error::OutOfHandles`].
@@ -233,7 +235,7 @@ impl Core {
         Ok(handle)
     }
 
-    /// Ends a registration. Its callbacks get no event that is raised after this; `free`, if given,
+    /// Ends a registration (`MPI_T_event_handle_free`). Its callbacks get no event that is raised after this; `free`, if given,
     /// is called exactly once, when the last event in flight is through: in this call, or at the
     /// end of the raise section that still uses the registration. Allowed in its own callback.
     ///
@@ -260,7 +262,9 @@ impl Core {
         Ok(())
     }
 
-    /// Installs, replaces or (with `None`) removes the callback of one safety level.
+    /// Installs, replaces or (with `None`) removes the callback of one safety level
+    /// (`MPI_T_event_register_callback`). Thread-safe and allowed in callbacks, also in the one that
+    /// is replaced.
     ///
     /// # Safety
     /// The function must be callable with `user_data` at that level for as long as the
@@ -301,7 +305,7 @@ impl Core {
         Ok(())
     }
 
-    /// Whether a callback is installed at exactly this level.
+    /// Whether a callback is installed at exactly this level. Thread-safe.
     ///
     /// # Errors
     /// [`Error::InvalidHandle`] for a handle that is not live.
@@ -332,7 +336,7 @@ impl Core {
         Ok(())
     }
 
-    /// The events that a registration lost and that were not reported yet.
+    /// The events that a registration lost and that were not reported yet. Thread-safe.
     ///
     /// # Errors
     /// [`Error::InvalidHandle`] for a handle that is not live.

@@ -1,5 +1,5 @@
-//! Raising: everything that runs for each event instance is in this file, [`Inner::deliver`]
-//! (crate::registration) and `grace::Section`.
+//! Raising: everything that runs for each event instance is in this file,
+//! [`Inner::deliver`](crate::registration::Inner::deliver) and [`Section`].
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use crate::source::{Source, SourceIndex};
 /// How deep events raised inside callbacks nest before they are dropped (and counted).
 pub const MAX_DEPTH: usize = 8;
 
-/// A section in which one thread raises events of one source. It costs two uncontended atomic
-/// additions, so a producer with several events at hand raises them in one section. Callbacks run
+/// A section in which one thread raises events of one source. It costs two stores to a counter of the
+/// thread's own (atomic additions, where the kernel has no `membarrier`), so a producer with several events at hand raises them in one section. Callbacks run
 /// in it, without any lock.
 pub struct Raise<'a> {
     core: &'a Core,

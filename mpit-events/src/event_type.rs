@@ -17,7 +17,8 @@ impl EventIndex {
     }
 }
 
-/// For whom an event type is meant, and in how much detail: the nine verbosity levels of MPI_T.
+/// For whom an event type is meant, and in how much detail: the nine verbosity levels of MPI_T
+/// (MPI-5.0, section 15.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "the names are MPI's own")]
 pub enum Verbosity {
@@ -32,7 +33,8 @@ pub enum Verbosity {
     MpidevAll,
 }
 
-/// The description of an event type.
+/// The description of an event type (`MPI_T_event_get_info`; MPI-5.0, section 15.3.8). Never changes
+/// once it was added.
 #[derive(Clone, Debug)]
 pub struct EventType {
     /// The unique name, for example `pml_ob1_message_arrived`.

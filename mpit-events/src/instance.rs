@@ -11,7 +11,9 @@ use crate::payload::ElementValue;
 use crate::safety::Safety;
 use crate::source::{Source, SourceIndex};
 
-/// One occurrence of an event. Borrowed from the raising function: it ends with the callback.
+/// One occurrence of an event (`MPI_T_event_instance`; MPI-5.0, section 15.3.8; the paper's section
+/// 3.4). Borrowed from the raising function: it ends with the callback. All methods read memory of
+/// the raising function only, so a callback of any safety level may call them.
 ///
 /// As a handle it is an address, and others may have handles of the same type that are addresses too:
 /// [`is_at`](Instance::is_at) tells them apart, by the first word.
@@ -65,7 +67,7 @@ impl Instance<'_> {
         self.event
     }
 
-    /// The control flow it comes from.
+    /// The control flow it comes from (`MPI_T_event_get_source`).
     pub fn source(&self) -> SourceIndex {
         self.source_index
     }
@@ -80,7 +82,8 @@ impl Instance<'_> {
         self.token
     }
 
-    /// When it was observed, in ticks of the source's clock. The callback may come later.
+    /// When it was observed, in ticks of the source's clock, as the clock reads them: two sources of
+    /// one clock can be compared. The callback may come later.
     #[inline]
     pub fn ticks(&self) -> Ticks {
         self.ticks

@@ -16,6 +16,19 @@
 //! 4. The core delivers each instance to every registration of that type and object, without
 //!    holding any lock, and counts what it could not deliver.
 //!
+//! # Threads and signals
+//!
+//! | | threads | signal handlers |
+//! |---|---|---|
+//! | [`Instance`], while its callback runs | the one that runs it | yes |
+//! | [`Core::is_active`], [`Core::version`], [`Core::active_from`], [`Object::is_active`], [`Clock`] | any | yes |
+//! | [`Core::raise_section`] and [`Raise`] | any; a section stays on its thread | at [`Safety::AsyncSignalSafe`] |
+//! | all other methods of [`Core`] | any | no: they lock and allocate |
+//!
+//! Callbacks run on the raising thread, without any lock, and may call everything that their level
+//! allows. Times are [`Ticks`] of the source's [`Clock`], sizes and displacements are bytes, lost
+//! events are counted in events.
+//!
 //! # Example
 //!
 //! ```

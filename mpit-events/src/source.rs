@@ -24,7 +24,8 @@ pub enum Ordering {
     Unordered,
 }
 
-/// A control flow that raises events, with its clock.
+/// A control flow that raises events, with its clock (`MPI_T_source_get_info`; MPI-5.0, section
+/// 15.3.8). Any thread may ask it.
 #[derive(Debug)]
 pub struct Source {
     /// The unique name.
@@ -43,7 +44,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// A source whose time starts now.
+    /// A source whose time starts now: that reading of the clock is its [`origin`](Source::origin).
+    /// One thread at a time raises from it, unless it is [`shared`](Source::shared).
     pub fn new(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -69,7 +71,8 @@ impl Source {
         self
     }
 
-    /// The time now. Thread-safe and signal-safe.
+    /// The time now, in ticks of the clock (`MPI_T_source_get_timestamp` tells it since the origin).
+    /// Thread-safe and signal-safe.
     pub fn now(&self) -> Ticks {
         self.clock.now()
     }

@@ -11,7 +11,8 @@ struct Numbers(Mutex<Vec<u64>>);
 
 impl BulkListener for Numbers {
     fn events(&self, _: SourceIndex, records: &[Record]) {
-        self.0.lock().unwrap().extend(records.iter().map(Record::identity));
+        let number = |record: &Record| u64::from_ne_bytes(record.payload().try_into().unwrap());
+        self.0.lock().unwrap().extend(records.iter().map(number));
     }
 }
 
