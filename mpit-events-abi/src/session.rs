@@ -3,18 +3,16 @@
 
 use std::ffi::c_int;
 use std::io::Write;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mpi_abi::{Abi, Comm, pmpi};
+use mpi_abi::{Abi, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook};
 use mpit_sources::p2p::{Path, Shadow};
 
 struct Session {
     abi: &'static Abi,
     shadow: Shadow,
-    /// A duplicate of `MPI_COMM_WORLD` that the application does not know.
-    private: OnceLock<Comm>,
+    begun: AtomicBool,
     over: AtomicBool,
 }
 
@@ -24,8 +22,8 @@ pub(crate) fn prepare(abi: &'static Abi) {
     let Ok(shadow) = Shadow::new(abi, core_events::core()) else {
         return tell("there is no room for the event types: no events are raised");
     };
-    let (private, over) = (OnceLock::new(), AtomicBool::new(false));
-    let session: &'static Session = Box::leak(Box::new(Session { abi, shadow, private, over }));
+    let (begun, over) = (AtomicBool::new(false), AtomicBool::new(false));
+    let session: &'static Session = Box::leak(Box::new(Session { abi, shadow, begun, over }));
     // Leaving runs in reverse: the twin has followed a call before the session ends or begins.
     for hook in [session as &'static dyn Hook, shadow.hook()] {
         if let Err(full) = mpi_intercept::register(hook) {
@@ -44,16 +42,11 @@ impl Session {
     }
 
     fn try_begin(&self) -> mpi_abi::Result<()> {
-        let private = pmpi::comm_dup(self.abi.constants.comm_world)?;
-        if self.private.set(private).is_err() {
-            return pmpi::comm_free(private);
-        }
-        pmpi::comm_return_errors(private)?;
         if pmpi::query_thread()? == self.abi.constants.thread.multiple {
             self.shadow.set_threads();
         }
         self.shadow.set_observers(Vec::new());
-        if let Some(line) = self.shadow.start(private, Path::Best)? {
+        if let Some(line) = self.shadow.start(Path::Best)? {
             tell(&line);
         }
         Ok(())
@@ -62,14 +55,10 @@ impl Session {
     /// All processes together, at the entry of `MPI_Finalize`. Events that were under way are raised
     /// in here.
     fn finish(&self) {
-        let Some(&private) = self.private.get() else { return };
-        if self.over.swap(true, Ordering::AcqRel) {
+        if !self.begun.load(Ordering::Acquire) || self.over.swap(true, Ordering::AcqRel) {
             return;
         }
-        self.shadow.finish(private);
-        if let Err(error) = pmpi::comm_free(private) {
-            tell(&error.to_string());
-        }
+        self.shadow.finish();
         mpi_intercept::stop();
     }
 }
@@ -84,7 +73,7 @@ impl Hook for Session {
     fn leave(&self, _: FunctionId, call: &mut Call<'_>, code: c_int) {
         if code == self.abi.constants.success
             && let Call::Init(_) | Call::Init_thread(_) = call
-            && self.private.get().is_none()
+            && !self.begun.swap(true, Ordering::AcqRel)
         {
             self.begin();
         }

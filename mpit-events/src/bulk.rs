@@ -17,6 +17,9 @@ pub const MAX_RECORD_PAYLOAD: usize = 20;
 pub struct Record {
     /// When it was observed.
     pub ticks: Ticks,
+    /// When that began which this event ends, where the producer knows it: a search, or an entry's
+    /// time in a queue. Otherwise the same as [`ticks`](Record::ticks).
+    pub since: Ticks,
     /// Its type.
     pub event: EventIndex,
     /// Whether it comes out of order, so that it belongs to an unordered source.
@@ -35,7 +38,14 @@ impl Record {
         const { assert!(size_of::<P>() <= MAX_RECORD_PAYLOAD, "the payload fits a record") };
         let mut bytes = [0; MAX_RECORD_PAYLOAD];
         bytes[..size_of::<P>()].copy_from_slice(bytemuck::bytes_of(payload));
-        Record { ticks, event, late, length: size_of::<P>() as u8, object, payload: bytes }
+        Record { ticks, since: ticks, event, late, length: size_of::<P>() as u8, object, payload: bytes }
+    }
+
+    /// The same record, of an event that ends what began at `since`.
+    #[inline(always)]
+    #[must_use]
+    pub fn ending(self, since: Ticks) -> Self {
+        Record { since, ..self }
     }
 
     /// A record of an event of no producer's object, with as much of the payload as fits.
@@ -43,28 +53,21 @@ impl Record {
         let length = payload.len().min(MAX_RECORD_PAYLOAD);
         let mut bytes = [0; MAX_RECORD_PAYLOAD];
         bytes[..length].copy_from_slice(&payload[..length]);
-        Record { ticks, event, late: false, length: length as u8, object: u32::MAX, payload: bytes }
+        Record {
+            ticks,
+            since: ticks,
+            event,
+            late: false,
+            length: length as u8,
+            object: u32::MAX,
+            payload: bytes,
+        }
     }
 
     /// The payload, laid out as the event's type says.
     #[inline]
     pub fn payload(&self) -> &[u8] {
         &self.payload[..usize::from(self.length)]
-    }
-
-    /// The first element where it has eight bytes: an identity, in most events that have one.
-    #[inline(always)]
-    pub fn identity(&self) -> u64 {
-        u64::from_ne_bytes([
-            self.payload[0],
-            self.payload[1],
-            self.payload[2],
-            self.payload[3],
-            self.payload[4],
-            self.payload[5],
-            self.payload[6],
-            self.payload[7],
-        ])
     }
 }
 

@@ -1,5 +1,6 @@
 //! `mel events`: which event types there are.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
@@ -7,6 +8,7 @@ use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 use mpit_events::{Clock, Core, EventType};
 use mpit_sources::shadow::Ob1Events;
 
+use super::of_mpi::{self, Offer};
 use super::output::to_stdout;
 use crate::trace::events::bind_name;
 
@@ -16,10 +18,17 @@ use crate::trace::events::bind_name;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   mel events
-      all event types
+      the event types that there are on every MPI
+  mel events ./app
+      and those that the MPI of this program has itself
   mpirun -n 4 mel run -e pml_ob1_message_arrived ./app
       logs one of them")]
-pub struct Args {}
+pub struct Args {
+    /// A program: the event types of the MPI that it is linked with are listed too
+    ///
+    /// The program does not run, its MPI does for a moment.
+    program: Option<PathBuf>,
+}
 
 /// An event type as the table shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,26 +67,33 @@ pub fn table(rows: &[Row], width: u16) -> String {
 fn offered() -> Result<Vec<Row>, mpit_events::Error> {
     let core = Core::new();
     Ob1Events::register(&core, "")?;
-    let row = |event_type: &EventType| Row {
+    Ok(core.event_types().map(|(_, event_type)| row(event_type, "shadow")).collect())
+}
+
+fn row(event_type: &EventType, source: &str) -> Row {
+    Row {
         name: event_type.name.clone(),
         description: event_type.description.clone(),
         elements: event_type.elements.iter().map(|element| element.name.to_string()).collect(),
         bind: bind_name(event_type.bind).to_owned(),
-        source: "shadow".to_owned(),
-    };
-    Ok(core.event_types().map(|(_, event_type)| row(event_type)).collect())
+        source: source.to_owned(),
+    }
 }
 
 /// Prints the table, and what raises the events.
 ///
 /// # Errors
-/// Those of standard output.
-pub fn run(_: &Args) -> anyhow::Result<ExitCode> {
-    let rows = offered().map_err(|error| anyhow!("cannot list the event types: {error:?}"))?;
+/// Those of standard output, and of asking the program's MPI.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let of_mpi = args.program.as_deref().map(of_mpi::ask).transpose()?;
+    let mut rows = offered().map_err(|error| anyhow!("cannot list the event types: {error:?}"))?;
     let clock = match Clock::best() {
         Clock::Tsc => "the processor's time stamp counter",
         Clock::Monotonic => "CLOCK_MONOTONIC",
     };
+    if let Some(offer) = &of_mpi {
+        rows.extend(offer.types.iter().map(|event_type| row(event_type, "native")));
+    }
     to_stdout(|out| {
         out.write_all(table(&rows, 100).as_bytes())?;
         writeln!(out)?;
@@ -85,6 +101,10 @@ pub fn run(_: &Args) -> anyhow::Result<ExitCode> {
             out,
             "backend: shadow (a twin of the message queues; on every MPI, whatever that offers itself)"
         )?;
+        if let Some(Offer { library, types }) = &of_mpi {
+            let types = types.len();
+            writeln!(out, "backend: native ({types} event types of {library} itself)")?;
+        }
         writeln!(out, "sources: one for each thread that raises events, in the order of time; clock: {clock}")
     })?;
     Ok(ExitCode::SUCCESS)

@@ -7,6 +7,7 @@ pub mod convert;
 pub mod elf;
 pub mod events;
 pub mod library;
+pub mod of_mpi;
 pub mod output;
 pub mod report;
 pub mod run;

@@ -71,7 +71,7 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Rank 0 makes the directory and tells all; `None` where there is none.
-pub fn agree(config: &Config, rank: i32, private: Comm) -> Option<PathBuf> {
+pub fn agree(config: &Config, rank: i32, world: Comm) -> Option<PathBuf> {
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     let mut path = Vec::new();
     if rank == 0 {
@@ -81,12 +81,12 @@ pub fn agree(config: &Config, rank: i32, private: Comm) -> Option<PathBuf> {
         }
     }
     let mut length = [path.len() as u64];
-    pmpi::bcast(&mut length, 0, private).ok()?;
+    pmpi::bcast(&mut length, 0, world).ok()?;
     path.resize(length[0] as usize, 0);
     if path.is_empty() {
         return None;
     }
-    pmpi::bcast(&mut path, 0, private).ok()?;
+    pmpi::bcast(&mut path, 0, world).ok()?;
     Some(PathBuf::from(std::ffi::OsString::from_vec(path)))
 }
 

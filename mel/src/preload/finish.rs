@@ -28,7 +28,7 @@ pub(super) fn at_finalize(session: &'static Session) {
     if let Some(native) = session.native.get().copied().flatten() {
         native.finish();
     }
-    let truth = session.shadow.finish(run.private);
+    let truth = session.shadow.finish();
     if let Some(recorder) = run.recorder {
         if session.config.trace {
             // What happens in it afterwards is MEL's own work and is not shown.
@@ -39,7 +39,7 @@ pub(super) fn at_finalize(session: &'static Session) {
     if session.profiler.is_some() {
         let mine = rank_profile(session, run, truth, Ended::Finalised);
         let bytes = serde_json::to_vec(&mine).unwrap_or_default();
-        if let Ok(all) = pmpi::gatherv(&bytes, 0, run.private)
+        if let Ok(all) = pmpi::gatherv(&bytes, 0, session.abi.constants.comm_world)
             && run.rank == 0
         {
             let ranks = all.iter().filter_map(|bytes| serde_json::from_slice(bytes).ok()).collect();
@@ -51,7 +51,6 @@ pub(super) fn at_finalize(session: &'static Session) {
         tell(&line);
     }
     write_files(session, run);
-    let _ = pmpi::comm_free(run.private);
     mpi_intercept::stop();
 }
 
@@ -75,7 +74,7 @@ fn write_files(session: &Session, run: &Run) {
         }
     }
     // The logs of all ranks are complete after this.
-    let _ = pmpi::barrier(run.private);
+    let _ = pmpi::barrier(session.abi.constants.comm_world);
     if run.rank != 0 {
         return;
     }

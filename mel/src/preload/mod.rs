@@ -4,6 +4,7 @@
 //! - [`directory`]: where the run's files go.
 //! - [`session`]: what is switched on in `MPI_Init*`, and for each communicator.
 //! - [`finish`]: what is written and printed at the end, however the program ends.
+//! - `tools`: the twin for others' tools, where MEL itself was asked nothing.
 //!
 //! Nothing happens before the program initialises MPI. Nothing here may end or delay the program:
 //! whatever cannot be done is told in one line, and the program runs on.
@@ -12,10 +13,14 @@ pub mod config;
 pub mod directory;
 pub mod finish;
 pub mod session;
+mod tools;
 
 use std::io::Write;
 
 use mpi_abi::Abi;
+// The C functions of the events interface are exported because the crate is linked: others' tools in the
+// same process share the twin.
+use mpit_events_entry_points as _;
 
 /// Tells the user something, in one line on standard error.
 pub fn tell(line: &str) {
@@ -40,7 +45,5 @@ fn start(abi: &'static Abi) {
     if crate::cli::run::is_first_rank() {
         config.complaints.iter().for_each(|line| tell(line));
     }
-    if config.measures() || config.lists_types() {
-        session::Session::prepare(abi, config);
-    }
+    session::Session::prepare(abi, config);
 }

@@ -13,7 +13,7 @@ use mpit_sources::native::NativeEvents;
 use mpit_sources::p2p::{Communicator, Observer, Shadow};
 
 use super::config::Config;
-use super::{directory, finish, tell};
+use super::{directory, finish, tell, tools};
 use crate::log::format::NO_OBJECT;
 use crate::log::{Definition, HeaderInfo, LogFile, Members};
 use crate::names::nearest_names;
@@ -45,8 +45,6 @@ pub(super) struct Run {
     pub(super) rank: i32,
     pub(super) size: i32,
     pub(super) host: String,
-    /// Our own duplicate of `MPI_COMM_WORLD`.
-    pub(super) private: Comm,
     pub(super) directory: Option<PathBuf>,
     pub(super) recorder: Option<&'static Recorder>,
     tracer: Option<&'static Tracer>,
@@ -62,8 +60,10 @@ impl Session {
     pub(super) fn prepare(abi: &'static Abi, config: Config) {
         let core = mpit_events::core();
         let Ok(shadow) = Shadow::new(abi, core) else { return };
-        shadow.set_deferring(true);
-        shadow.set_following_sends(config.logs());
+        if config.measures() {
+            shadow.set_deferring(true);
+            shadow.set_following_sends(config.logs());
+        }
         let profiler = config.profile.then(|| QueueProfiler::listen(core)).and_then(Result::ok);
         let session = SESSION.get_or_init(|| Session {
             abi,
@@ -86,9 +86,6 @@ impl Session {
             }
         };
         register(session);
-        if !session.config.measures() {
-            return;
-        }
         if session.config.trace {
             register(Box::leak(Box::new(Late(session))));
         }
@@ -100,11 +97,11 @@ impl Session {
         self.find_native();
         if !self.config.measures() {
             // Asked nothing: the list of event types is all there is to do, at the end.
-            if pmpi::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0) {
+            let first = pmpi::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0);
+            if first && self.config.lists_types() {
                 finish::print_types_at_exit();
             }
-            mpi_intercept::stop();
-            return;
+            return tools::begin(self);
         }
         if let Err(error) = self.try_begin(function) {
             tell(&format!("{error}: nothing is measured"));
@@ -115,9 +112,8 @@ impl Session {
 
     fn try_begin(&'static self, function: FunctionId) -> mpi_abi::Result<()> {
         let started = self.prepared;
-        let private = pmpi::comm_dup(self.abi.constants.comm_world)?;
-        let _ = pmpi::comm_return_errors(private);
-        let (rank, size) = (pmpi::comm_rank(private)?, pmpi::comm_size(private)?);
+        let world = self.abi.constants.comm_world;
+        let (rank, size) = (pmpi::comm_rank(world)?, pmpi::comm_size(world)?);
         let threads = self.abi.constants.thread;
         let level = pmpi::query_thread().unwrap_or(threads.multiple);
         if level == threads.multiple {
@@ -126,7 +122,7 @@ impl Session {
                 profiler.set_threads();
             }
         }
-        let directory = directory::agree(&self.config, rank, private);
+        let directory = directory::agree(&self.config, rank, world);
         let host = pmpi::get_processor_name().unwrap_or_default();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let rate = [mpit_events::Clock::best().ticks_per_second()];
@@ -168,7 +164,6 @@ impl Session {
             rank,
             size,
             host,
-            private,
             directory,
             recorder,
             tracer,
@@ -183,7 +178,7 @@ impl Session {
             observers.push(tracer);
         }
         self.shadow.set_observers(observers);
-        if let Some(line) = self.shadow.start(private, self.config.path)? {
+        if let Some(line) = self.shadow.start(self.config.path)? {
             tell(&line);
         }
         if let Some(recorder) = recorder.filter(|_| self.config.trace) {
@@ -279,7 +274,10 @@ impl Hook for Session {
     fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
         let Some(session) = Session::get() else { return };
         match call {
-            Call::Finalize(_) => finish::at_finalize(session),
+            Call::Finalize(_) => {
+                finish::at_finalize(session);
+                tools::finish(session);
+            }
             Call::Abort(a) => finish::at_abort(session, a.errorcode),
             _ => {}
         }

@@ -2,7 +2,6 @@
 
 use hdrhistogram::Histogram;
 
-use super::pairs::Pairs;
 use crate::profile;
 
 /// Durations: how many, their sum, extremes and distribution.
@@ -68,28 +67,19 @@ fn seconds(ticks: u64, ticks_per_second: u64) -> f64 {
 /// One queue: its entries' lifetimes, its length, how long it was populated.
 #[derive(Debug, Default)]
 pub struct Queue {
-    inserted: Pairs,
     lifetimes: Durations,
-    length: u64,
+    /// Below zero where threads race to tell, and a removal is told before its insertion.
+    length: i64,
     entries: u64,
-    max_length: u64,
+    max_length: i64,
     populated: u64,
     populated_since: u64,
-    /// Entries whose removal was told before their insertion: threads race to tell.
-    removed_early: Vec<(u64, u64)>,
 }
-
-/// Removals that wait for their insertion; more are forgotten (they have none).
-const MAX_EARLY: usize = 256;
 
 impl Queue {
     /// An entry came in at `time` ticks.
     #[inline]
-    pub fn insert(&mut self, identity: u64, time: u64) {
-        if !self.removed_early.is_empty() && self.meet(identity, time) {
-            return;
-        }
-        self.inserted.insert(identity, time);
+    pub fn insert(&mut self, time: u64) {
         if self.length == 0 {
             self.populated_since = time;
         }
@@ -98,29 +88,10 @@ impl Queue {
         self.max_length = self.max_length.max(self.length);
     }
 
-    /// The entry's removal was told before: another thread was faster.
-    #[cold]
-    fn meet(&mut self, identity: u64, inserted: u64) -> bool {
-        let Some(place) = self.removed_early.iter().position(|early| early.0 == identity) else {
-            return false;
-        };
-        let (_, removed) = self.removed_early.swap_remove(place);
-        self.entries += 1;
-        self.max_length = self.max_length.max(self.length + 1);
-        self.lifetimes.record(removed.saturating_sub(inserted));
-        true
-    }
-
-    /// An entry left at `time` ticks.
+    /// An entry that had come in at `since` left at `time` ticks.
     #[inline]
-    pub fn remove(&mut self, identity: u64, time: u64) {
-        let Some(inserted) = self.inserted.remove(identity) else {
-            if self.removed_early.len() < MAX_EARLY {
-                self.removed_early.push((identity, time));
-            }
-            return;
-        };
-        self.lifetimes.record(time.saturating_sub(inserted));
+    pub fn remove(&mut self, since: u64, time: u64) {
+        self.lifetimes.record(time.saturating_sub(since));
         self.length -= 1;
         if self.length == 0 {
             self.populated += time.saturating_sub(self.populated_since);
@@ -134,62 +105,41 @@ impl Queue {
         let Durations { count, total, min, max, .. } = self.lifetimes;
         profile::QueueStats {
             messages: self.entries,
-            max_length: self.max_length,
+            max_length: self.max_length.unsigned_abs(),
             populated_s: time(self.populated),
             total_s: time(total),
             mean_s: if count == 0 { 0.0 } else { time(total) / count as f64 },
             min_s: if count == 0 { 0.0 } else { time(min) },
             max_s: time(max),
-            left: self.length,
+            left: self.length.max(0).unsigned_abs(),
             lifetimes: self.lifetimes.distribution(ticks_per_second),
         }
     }
 }
 
-/// Control flows whose searches are told apart.
-const FLOWS: usize = 64;
-
-/// The searches of one queue. Within one source they do not nest; those of several sources may
-/// overlap.
-#[derive(Debug)]
-pub struct Searches {
-    times: Durations,
-    begun: [Option<u64>; FLOWS],
-}
-
-impl Default for Searches {
-    fn default() -> Self {
-        Searches { times: Durations::default(), begun: [None; FLOWS] }
-    }
-}
+/// The searches of one queue.
+#[derive(Debug, Default)]
+pub struct Searches(Durations);
 
 impl Searches {
-    /// A search of this source begins.
+    /// A search that began at `since` ended at `time` ticks.
     #[inline]
-    pub fn begin(&mut self, source: usize, time: u64) {
-        self.begun[source % FLOWS] = Some(time);
-    }
-
-    /// The search of this source ends.
-    #[inline]
-    pub fn end(&mut self, source: usize, time: u64) {
-        if let Some(begun) = self.begun[source % FLOWS].take() {
-            self.times.record(time.saturating_sub(begun));
-        }
+    pub fn end(&mut self, since: u64, time: u64) {
+        self.0.record(time.saturating_sub(since));
     }
 
     /// The numbers as `profile.json` has them.
     pub fn stats(&mut self, ticks_per_second: u64) -> profile::SearchStats {
         let time = |ticks| seconds(ticks, ticks_per_second);
-        self.times.write_down();
-        let Durations { count, total, min, max, .. } = self.times;
+        self.0.write_down();
+        let Durations { count, total, min, max, .. } = self.0;
         profile::SearchStats {
             searches: count,
             total_s: time(total),
             mean_s: if count == 0 { 0.0 } else { time(total) / count as f64 },
             min_s: if count == 0 { 0.0 } else { time(min) },
             max_s: time(max),
-            times: self.times.distribution(ticks_per_second),
+            times: self.0.distribution(ticks_per_second),
         }
     }
 }
@@ -201,30 +151,34 @@ mod tests {
     #[test]
     fn lifetimes_lengths_and_the_populated_time() {
         let mut queue = Queue::default();
-        queue.insert(1, 100);
-        queue.insert(2, 200);
-        queue.remove(1, 300);
-        queue.remove(2, 600);
-        queue.insert(3, 1000);
-        queue.remove(3, 1100);
-        queue.insert(4, 2000);
-        queue.remove(99, 2100);
-        queue.insert(99, 2000);
+        queue.insert(100);
+        queue.insert(200);
+        queue.remove(100, 300);
+        queue.remove(200, 600);
+        queue.insert(1000);
+        queue.remove(1000, 1100);
+        queue.insert(2000);
         let stats = queue.stats(1000);
-        assert_eq!((stats.messages, stats.max_length, stats.left), (5, 2, 1));
-        assert_eq!((stats.total_s, stats.min_s, stats.max_s), (0.8, 0.1, 0.4));
+        assert_eq!((stats.messages, stats.max_length, stats.left), (4, 2, 1));
+        assert_eq!((stats.total_s, stats.min_s, stats.max_s), (0.7, 0.1, 0.4));
         assert_eq!(stats.populated_s, 0.6);
-        assert_eq!(stats.lifetimes.count(), 4);
+        assert_eq!(stats.lifetimes.count(), 3);
+    }
+
+    #[test]
+    fn a_removal_that_is_told_before_its_insertion_counts() {
+        let mut queue = Queue::default();
+        queue.remove(2000, 2100);
+        queue.insert(2000);
+        let stats = queue.stats(1000);
+        assert_eq!((stats.messages, stats.left, stats.total_s), (1, 0, 0.1));
     }
 
     #[test]
     fn searches() {
         let mut searches = Searches::default();
-        searches.end(0, 5);
-        searches.begin(0, 10);
-        searches.begin(1, 20);
-        searches.end(0, 30);
-        searches.end(1, 60);
+        searches.end(10, 30);
+        searches.end(20, 60);
         let stats = searches.stats(10);
         assert_eq!((stats.searches, stats.total_s, stats.min_s), (2, 6.0, 2.0));
         assert_eq!(Searches::default().stats(10).min_s, 0.0);

@@ -1,4 +1,4 @@
-//! The consumer: eight event types, taken in bulk on all communicators.
+//! The consumer: six event types, taken in bulk on all communicators.
 
 use std::sync::Arc;
 
@@ -25,37 +25,30 @@ enum Count {
     PostedRemove,
     UnexpectedInsert,
     UnexpectedRemove,
-    PostedSearchBegin,
     PostedSearchEnd,
-    UnexpectedSearchBegin,
     UnexpectedSearchEnd,
 }
 
-const COUNTED: [(&str, Count); 8] = [
+const COUNTED: [(&str, Count); 6] = [
     ("pml_ob1_posted_insert", Count::PostedInsert),
     ("pml_ob1_posted_remove", Count::PostedRemove),
     ("pml_ob1_unex_insert", Count::UnexpectedInsert),
     ("pml_ob1_unex_remove", Count::UnexpectedRemove),
-    ("pml_ob1_search_posted_begin", Count::PostedSearchBegin),
     ("pml_ob1_search_posted_end", Count::PostedSearchEnd),
-    ("pml_ob1_search_unexpected_begin", Count::UnexpectedSearchBegin),
     ("pml_ob1_search_unexpected_end", Count::UnexpectedSearchEnd),
 ];
 
 impl Queues {
     /// Everything that runs per event.
     #[inline(always)]
-    fn count(&mut self, what: Count, source: usize, record: &Record) {
-        let time = record.ticks.0;
+    fn count(&mut self, what: Count, since: u64, time: u64) {
         match what {
-            Count::PostedInsert => self.posted.insert(record.identity(), time),
-            Count::PostedRemove => self.posted.remove(record.identity(), time),
-            Count::UnexpectedInsert => self.unexpected.insert(record.identity(), time),
-            Count::UnexpectedRemove => self.unexpected.remove(record.identity(), time),
-            Count::PostedSearchBegin => self.posted_search.begin(source, time),
-            Count::PostedSearchEnd => self.posted_search.end(source, time),
-            Count::UnexpectedSearchBegin => self.unexpected_search.begin(source, time),
-            Count::UnexpectedSearchEnd => self.unexpected_search.end(source, time),
+            Count::PostedInsert => self.posted.insert(time),
+            Count::PostedRemove => self.posted.remove(since, time),
+            Count::UnexpectedInsert => self.unexpected.insert(time),
+            Count::UnexpectedRemove => self.unexpected.remove(since, time),
+            Count::PostedSearchEnd => self.posted_search.end(since, time),
+            Count::UnexpectedSearchEnd => self.unexpected_search.end(since, time),
             Count::Nothing => {}
         }
     }
@@ -73,10 +66,10 @@ struct Listener {
 }
 
 impl BulkListener for Listener {
-    fn events(&self, source: SourceIndex, records: &[Record]) {
+    fn events(&self, _: SourceIndex, records: &[Record]) {
         self.queues.with(|queues| {
             for record in records {
-                queues.count(self.counts[record.event.get()], source.get(), record);
+                queues.count(self.counts[record.event.get()], record.since.0, record.ticks.0);
             }
         });
     }

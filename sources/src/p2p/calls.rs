@@ -71,7 +71,7 @@ macro_rules! send {
 macro_rules! persistent_send {
     ($work:ident, $a:ident) => {{
         let bytes = $work.bytes($a.count, $a.datatype).unwrap_or(0);
-        Persistent { comm: $a.comm.word(), peer: $a.dest, tag: $a.tag, bytes, sends: true }
+        Persistent { active: None, comm: $a.comm.word(), peer: $a.dest, tag: $a.tag, bytes, sends: true }
     }};
 }
 
@@ -95,7 +95,7 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         Call::Recv(a) => {
             frame.call.entered = tracker.now();
             tracker.settled(frame, |work, local| {
-                local.receive = work.post(a.comm.word(), a.source, a.tag, true);
+                local.receive = work.post(a.comm.word(), a.source, a.tag, true, local.entered);
                 if local.receive.is_some() {
                     own_status(work, local, &mut a.status);
                 }
@@ -104,7 +104,7 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         Call::Sendrecv(a) => {
             frame.call.entered = tracker.now();
             tracker.settled(frame, |work, local| {
-                local.receive = work.post(a.comm.word(), a.source, a.recvtag, true);
+                local.receive = work.post(a.comm.word(), a.source, a.recvtag, true, local.entered);
                 let bytes = work.bytes(a.sendcount, a.sendtype);
                 local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
                 own_status(work, local, &mut a.status);
@@ -113,7 +113,7 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         Call::Sendrecv_replace(a) => {
             frame.call.entered = tracker.now();
             tracker.settled(frame, |work, local| {
-                local.receive = work.post(a.comm.word(), a.source, a.recvtag, true);
+                local.receive = work.post(a.comm.word(), a.source, a.recvtag, true, local.entered);
                 let bytes = work.bytes(a.count, a.datatype);
                 local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
                 own_status(work, local, &mut a.status);
@@ -122,7 +122,7 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         Call::Isendrecv(a) => {
             tracker.settle(frame);
             tracker.work(frame, |work, local| {
-                local.receive = work.post(a.comm.word(), a.source, a.recvtag, false);
+                local.receive = work.post(a.comm.word(), a.source, a.recvtag, false, tracker.now());
                 let bytes = work.bytes(a.sendcount, a.sendtype);
                 local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
             });
@@ -130,7 +130,7 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         Call::Isendrecv_replace(a) => {
             tracker.settle(frame);
             tracker.work(frame, |work, local| {
-                local.receive = work.post(a.comm.word(), a.source, a.recvtag, false);
+                local.receive = work.post(a.comm.word(), a.source, a.recvtag, false, tracker.now());
                 let bytes = work.bytes(a.count, a.datatype);
                 local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
             });
@@ -168,21 +168,28 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
             });
         }
         // Completion.
-        Call::Wait(a) => await_requests(tracker, frame, a.request, 1, &mut a.status),
-        Call::Test(a) => await_requests(tracker, frame, a.request, 1, &mut a.status),
+        Call::Wait(a) => await_requests(tracker, frame, a.request, 1, &mut a.status, Ends::All),
+        Call::Test(a) => await_requests(tracker, frame, a.request, 1, &mut a.status, Ends::Some),
         Call::Waitall(a) => {
-            await_requests(tracker, frame, a.array_of_requests, a.count, &mut a.array_of_statuses);
+            await_requests(tracker, frame, a.array_of_requests, a.count, &mut a.array_of_statuses, Ends::All);
         }
         Call::Testall(a) => {
-            await_requests(tracker, frame, a.array_of_requests, a.count, &mut a.array_of_statuses);
+            let statuses = &mut a.array_of_statuses;
+            await_requests(tracker, frame, a.array_of_requests, a.count, statuses, Ends::Some);
         }
-        Call::Waitany(a) => await_requests(tracker, frame, a.array_of_requests, a.count, &mut a.status),
-        Call::Testany(a) => await_requests(tracker, frame, a.array_of_requests, a.count, &mut a.status),
+        Call::Waitany(a) => {
+            await_requests(tracker, frame, a.array_of_requests, a.count, &mut a.status, Ends::Some);
+        }
+        Call::Testany(a) => {
+            await_requests(tracker, frame, a.array_of_requests, a.count, &mut a.status, Ends::Some);
+        }
         Call::Waitsome(a) => {
-            await_requests(tracker, frame, a.array_of_requests, a.incount, &mut a.array_of_statuses);
+            let statuses = &mut a.array_of_statuses;
+            await_requests(tracker, frame, a.array_of_requests, a.incount, statuses, Ends::Some);
         }
         Call::Testsome(a) => {
-            await_requests(tracker, frame, a.array_of_requests, a.incount, &mut a.array_of_statuses);
+            let statuses = &mut a.array_of_statuses;
+            await_requests(tracker, frame, a.array_of_requests, a.incount, statuses, Ends::Some);
         }
         Call::Request_get_status(_) => {
             tracker.settle(frame);
@@ -235,7 +242,10 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
                 // SAFETY: MPI has filled the request, because the call succeeded.
                 let handle = unsafe { a.request.read() }.word();
                 tracker.settled(frame, |work, _| {
-                    if let Some((receive, comm, request)) = work.post(a.comm.word(), a.source, a.tag, false) {
+                    let now = tracker.now();
+                    if let Some((receive, comm, request)) =
+                        work.post(a.comm.word(), a.source, a.tag, false, now)
+                    {
                         work.state.requests.insert(handle, Tracked::Receive { receive, comm, request });
                     }
                 });
@@ -255,10 +265,10 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
         }
         Call::Mrecv(a) => {
             let status = (!a.status.is_ignore(tracker.abi)).then_some(a.status);
-            if let Some(Pending { tracked: Tracked::Probed { comm, request, envelope }, .. }) =
+            if let Some(Pending { tracked: Tracked::Probed { comm, request, bytes }, .. }) =
                 frame.call.pending.pop()
             {
-                tracker.work(frame, |work, _| work.probed_received(comm, request, envelope, status));
+                tracker.work(frame, |work, _| work.probed_received(comm, request, bytes, status));
             }
             drained(tracker, frame);
         }
@@ -274,32 +284,33 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
         Call::Rsend_init(a) if success => persist(tracker, frame, a.request, |w| persistent_send!(w, a)),
         Call::Ssend_init(a) if success => persist(tracker, frame, a.request, |w| persistent_send!(w, a)),
         Call::Recv_init(a) if success => persist(tracker, frame, a.request, |_| Persistent {
+            active: None,
             comm: a.comm.word(),
             peer: a.source,
             tag: a.tag,
             bytes: 0,
             sends: false,
         }),
-        Call::Wait(a) => complete_all(tracker, frame, a.status),
+        Call::Wait(a) => complete_all(tracker, frame, a.status, Ends::All),
         Call::Test(a) => {
             // SAFETY: MPI has filled the flag where it succeeded.
             if success && unsafe { a.flag.read() } != 0 {
-                complete_all(tracker, frame, a.status);
+                complete_all(tracker, frame, a.status, Ends::Some);
             } else {
                 drained(tracker, frame);
             }
         }
         Call::Waitall(a) if !success => {
-            complete_failed(tracker, frame, a.array_of_requests, a.array_of_statuses);
+            complete_failed(tracker, frame, a.array_of_requests, a.array_of_statuses, Ends::All);
         }
-        Call::Waitall(a) => complete_all(tracker, frame, a.array_of_statuses),
+        Call::Waitall(a) => complete_all(tracker, frame, a.array_of_statuses, Ends::All),
         Call::Testall(a) if !success => {
-            complete_failed(tracker, frame, a.array_of_requests, a.array_of_statuses);
+            complete_failed(tracker, frame, a.array_of_requests, a.array_of_statuses, Ends::Some);
         }
         Call::Testall(a) => {
             // SAFETY: as for `Test`.
             if unsafe { a.flag.read() } != 0 {
-                complete_all(tracker, frame, a.array_of_statuses);
+                complete_all(tracker, frame, a.array_of_statuses, Ends::Some);
             } else {
                 drained(tracker, frame);
             }
@@ -350,11 +361,14 @@ fn blocking_send(
     frame: &mut Frame,
     send: impl FnOnce(&mut Work<'_>) -> (Option<(crate::shadow::CommIndex, u64, u64)>, u64),
 ) {
-    let waits = tracker.work(frame, |work, local| {
+    let follow = |work: &mut Work<'_>, local: &mut Current| {
         let (sent, bytes) = send(work);
         local.send = sent;
         Work::waits(bytes)
-    });
+    };
+    // Nothing is emitted where sends are not followed, or it may wait.
+    let waits =
+        if tracker.follows_sends() { tracker.work(frame, follow) } else { tracker.quietly(frame, follow) };
     if waits == Some(true) {
         frame.call.entered = tracker.now();
     }
@@ -366,7 +380,12 @@ fn nonblocking_send(
     frame: &mut Frame,
     send: impl FnOnce(&mut Work<'_>) -> Option<(crate::shadow::CommIndex, u64, u64)>,
 ) {
-    tracker.work(frame, |work, local| local.send = send(work));
+    let follow = |work: &mut Work<'_>, local: &mut Current| local.send = send(work);
+    if tracker.follows_sends() {
+        tracker.work(frame, follow)
+    } else {
+        tracker.quietly(frame, follow)
+    };
 }
 
 fn probe(
@@ -393,16 +412,25 @@ fn probe(
 fn use_message(tracker: &'static Tracker, frame: &mut Frame, handle: usize) {
     tracker.work(frame, |work, local| {
         local.pending.clear();
-        if let Some((comm, envelope)) = work.state.messages.remove(&handle) {
+        if let Some((comm, bytes)) = work.state.messages.remove(&handle) {
             let request = work.state.engine.identity();
             work.state.engine.activate(work.sink, comm, request);
             local.pending.push(Pending {
                 place: 0,
                 handle: 0,
-                tracked: Tracked::Probed { comm, request, envelope },
+                tracked: Tracked::Probed { comm, request, bytes },
             });
         }
     });
+}
+
+/// Which of its requests a completion call ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    /// All of them, unless it fails: the table forgets them at once.
+    All,
+    /// Those that it tells.
+    Some,
 }
 
 /// A completion call: note which of its requests are followed, and have their statuses.
@@ -413,6 +441,7 @@ fn await_requests(
     requests: HandlePtr<Request>,
     count: c_int,
     statuses: &mut StatusPtr,
+    ends: Ends,
 ) {
     frame.call.entered = tracker.now();
     frame.call.pending.clear();
@@ -424,8 +453,12 @@ fn await_requests(
         for place in 0..count {
             // SAFETY: the application's array of `count` handles.
             let handle = unsafe { requests.get(place) }.word();
-            if let Some(tracked) = work.state.requests.get(handle) {
-                local.pending.push(Pending { place, handle, tracked });
+            let tracked = match ends {
+                Ends::All => work.state.requests.take(handle),
+                Ends::Some => work.state.requests.get(handle),
+            };
+            if let Some(tracked) = tracked {
+                local.pending.push(Pending { place: place as u32, handle, tracked });
             }
         }
         if !local.pending.is_empty() && statuses.is_ignore(work.tracker.abi) {
@@ -497,28 +530,25 @@ fn keep_receive(tracker: &'static Tracker, frame: &mut Frame, request: HandlePtr
 
 #[inline]
 fn finish_receive(tracker: &'static Tracker, frame: &mut Frame, status: StatusPtr, success: bool) {
-    let sent = frame.call.send.take();
-    let receive = frame.call.receive.take();
     // A failed call need not have filled its status.
     let status = (success && !status.is_ignore(tracker.abi)).then_some(status);
-    let finish = |work: &mut Work<'_>| {
-        if let Some((comm, request, bytes)) = sent {
-            work.state.engine.transferred(work.sink, comm, request, bytes);
-        }
-        if let Some(receive) = receive {
-            work.received(receive, status, true);
-        }
-    };
     if tracker.defers() {
-        tracker.work(frame, |work, local| {
+        tracker.quietly(frame, |work, local| {
             work.defer(local.entered);
-            finish(work);
+            if let Some(receive) = local.receive.take() {
+                work.received(receive, status, true);
+            }
         });
     } else {
         tracker.drain(frame);
-        tracker.work(frame, |work, _| finish(work));
+        if let Some(receive) = frame.call.receive.take() {
+            tracker.work(frame, |work, _| work.received(receive, status, true));
+        }
     }
     frame.call.entered.0 = 0;
+    if let Some((comm, request, bytes)) = frame.call.send.take() {
+        tracker.work(frame, |work, _| work.state.engine.transferred(work.sink, comm, request, bytes));
+    }
 }
 
 /// A matched probe has found a message: the application has it now.
@@ -544,7 +574,8 @@ fn keep_message(
         let crate::shadow::Completion::Message { source, tag } = work.completion(status) else { return };
         let Some(index) = work.state.comms.get(comm).map(|comm| comm.index) else { return };
         let envelope = work.state.engine.take(work.sink, index, source, tag);
-        work.state.messages.insert(handle.word(), (index, envelope));
+        let bytes = envelope.map_or(0, |envelope| envelope.bytes);
+        work.state.messages.insert(handle.word(), (index, bytes));
     });
 }
 
@@ -558,13 +589,13 @@ fn persist(
     let handle = unsafe { request.read() }.word();
     tracker.work(frame, |work, _| {
         let spec = spec(work);
-        work.state.requests.insert(handle, Tracked::Persistent { spec, active: None });
+        work.state.requests.insert_persistent(handle, spec);
     });
 }
 
 /// Every request of the call is complete.
 #[inline]
-fn complete_all(tracker: &'static Tracker, frame: &mut Frame, statuses: StatusPtr) {
+fn complete_all(tracker: &'static Tracker, frame: &mut Frame, statuses: StatusPtr, ends: Ends) {
     let defers = tracker.defers();
     if !defers {
         tracker.drain(frame);
@@ -575,8 +606,11 @@ fn complete_all(tracker: &'static Tracker, frame: &mut Frame, statuses: StatusPt
         }
         local.entered = mpit_events::Ticks(0);
         for pending in local.pending.iter() {
-            let status = status_at(work, statuses, pending.place);
-            work.completed(pending, status);
+            let status = status_at(work, statuses, pending.place as usize);
+            match ends {
+                Ends::All => work.ended(pending, status),
+                Ends::Some => work.completed(pending, status),
+            }
         }
         local.pending.clear();
     });
@@ -589,26 +623,30 @@ fn complete_failed(
     frame: &mut Frame,
     requests: HandlePtr<Request>,
     statuses: StatusPtr,
+    ends: Ends,
 ) {
     drained(tracker, frame);
     let pending_error = tracker.abi.constants.err_pending;
     tracker.work(frame, |work, local| {
         for pending in local.pending.iter() {
             // SAFETY: the application's array, in which this place was read at the entry.
-            let now = unsafe { requests.get(pending.place) }.word();
-            let status = status_at(work, statuses, pending.place);
+            let now = unsafe { requests.get(pending.place as usize) }.word();
+            let status = status_at(work, statuses, pending.place as usize);
             // MPI takes a complete request's handle back; a persistent one keeps it, and only the
             // status tells. A status that MPI has not filled is not taken for a message.
             let complete = match pending.tracked {
-                Tracked::Persistent { .. } => status.is_some_and(|status| {
+                Tracked::Persistent(_) => status.is_some_and(|status| {
                     // SAFETY: as for `status_at`; a status is a struct of plain numbers.
                     let error = unsafe { status.error(work.tracker.abi) };
                     error != pending_error
                 }),
                 _ => now != pending.handle,
             };
-            if complete {
-                work.completed(pending, status);
+            match ends {
+                Ends::All if complete => work.ended(pending, status),
+                Ends::All => work.state.requests.insert(pending.handle, pending.tracked),
+                Ends::Some if complete => work.completed(pending, status),
+                Ends::Some => {}
             }
         }
         local.pending.clear();
@@ -619,7 +657,7 @@ fn complete_failed(
 fn complete_one(tracker: &'static Tracker, frame: &mut Frame, which: c_int, status: StatusPtr) {
     let Ok(which) = usize::try_from(which) else { return };
     tracker.work(frame, |work, local| {
-        if let Some(pending) = local.pending.iter().find(|pending| pending.place == which) {
+        if let Some(pending) = local.pending.iter().find(|pending| pending.place as usize == which) {
             let status = status_at(work, status, 0);
             work.completed(pending, status);
         }
@@ -644,7 +682,7 @@ fn complete_some(
         for done in 0..count {
             // SAFETY: MPI has filled `outcount` places.
             let which = unsafe { places.add(done).read() };
-            let found = local.pending.iter().find(|pending| usize::try_from(which) == Ok(pending.place));
+            let found = local.pending.iter().find(|pending| u32::try_from(which) == Ok(pending.place));
             if let Some(pending) = found {
                 let status = status_at(work, statuses, done);
                 work.completed(pending, status);
@@ -665,8 +703,10 @@ fn status_at(work: &Work<'_>, statuses: StatusPtr, place: usize) -> Option<Statu
 fn free_request(work: &mut Work<'_>, handle: usize) {
     let (comm, request) = match work.state.requests.remove(handle) {
         Some(Tracked::Receive { comm, request, .. } | Tracked::Send { comm, request, .. }) => (comm, request),
-        Some(Tracked::Persistent { spec, .. }) => {
-            let Some(index) = work.state.comms.get(spec.comm).map(|comm| comm.index) else { return };
+        Some(Tracked::Persistent(place)) => {
+            let comm = work.state.requests.persistent(place).comm;
+            work.state.requests.discard_persistent(place);
+            let Some(index) = work.state.comms.get(comm).map(|comm| comm.index) else { return };
             (index, work.state.engine.identity())
         }
         _ => return,
@@ -678,7 +718,10 @@ fn cancel(work: &mut Work<'_>, handle: usize) {
     use super::requests::Active;
     let receive = match work.state.requests.get(handle) {
         Some(Tracked::Receive { receive, .. }) => receive,
-        Some(Tracked::Persistent { active: Some(Active::Receive { receive, .. }), .. }) => receive,
+        Some(Tracked::Persistent(place)) => match work.state.requests.persistent(place).active {
+            Some(Active::Receive { receive, .. }) => receive,
+            _ => return,
+        },
         _ => return,
     };
     work.state.engine.cancel(work.sink, receive);

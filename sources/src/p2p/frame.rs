@@ -18,7 +18,7 @@ pub(super) type Objects = Arc<Vec<Arc<Object>>>;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     /// Its place in the application's array.
-    pub place: usize,
+    pub place: u32,
     /// The handle's value before the call.
     pub handle: usize,
     /// What it is.

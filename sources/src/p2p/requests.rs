@@ -6,11 +6,13 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::shadow::{CommIndex, Envelope, ReceiveIndex};
+use crate::shadow::{CommIndex, ReceiveIndex};
 
-/// What a persistent request does each time it is started.
+/// What a persistent request does each time it is started, and what it is doing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Persistent {
+    /// What it is doing now; `None` when it is not started, or complete.
+    pub active: Option<Active>,
     /// The communicator's handle.
     pub comm: usize,
     /// Source of a receive, destination of a send.
@@ -29,11 +31,11 @@ pub(super) enum Tracked {
     /// A receive under way.
     Receive { receive: ReceiveIndex, comm: CommIndex, request: u64 },
     /// A receive of a message that a matched probe took, under way.
-    Probed { comm: CommIndex, request: u64, envelope: Option<Envelope> },
+    Probed { comm: CommIndex, request: u64, bytes: u64 },
     /// A send under way.
     Send { comm: CommIndex, request: u64, bytes: u64 },
-    /// A persistent request; `active` when it is started and not complete.
-    Persistent { spec: Persistent, active: Option<Active> },
+    /// A persistent request, by its place among them.
+    Persistent(u32),
     /// A communicator is being duplicated; its handle will be at this address.
     Duplicate { context: u64, new: usize },
 }
@@ -41,12 +43,12 @@ pub(super) enum Tracked {
 impl Tracked {
     /// The identity of a request that ends with its completion.
     #[inline(always)]
-    fn identity(&self) -> Option<u64> {
+    pub(super) fn identity(&self) -> Option<u64> {
         match *self {
             Tracked::Receive { request, .. }
             | Tracked::Probed { request, .. }
             | Tracked::Send { request, .. } => Some(request),
-            Tracked::Persistent { .. } | Tracked::Duplicate { .. } => None,
+            Tracked::Persistent(_) | Tracked::Duplicate { .. } => None,
         }
     }
 }
@@ -68,6 +70,9 @@ const SLOTS: usize = 512;
 pub(super) struct Requests {
     direct: Box<[(usize, Tracked)]>,
     others: HashMap<usize, Tracked, FxBuildHasher>,
+    persistent: Vec<Persistent>,
+    /// Places of persistent requests that were freed.
+    vacant: Vec<u32>,
 }
 
 /// No handle of any MPI.
@@ -76,7 +81,12 @@ const VACANT: usize = usize::MAX;
 impl Default for Requests {
     fn default() -> Self {
         let vacant = (VACANT, Tracked::Duplicate { context: 0, new: 0 });
-        Requests { direct: vec![vacant; SLOTS].into(), others: HashMap::default() }
+        Requests {
+            direct: vec![vacant; SLOTS].into(),
+            others: HashMap::default(),
+            persistent: Vec::new(),
+            vacant: Vec::new(),
+        }
     }
 }
 
@@ -110,6 +120,55 @@ impl Requests {
             return Some(place.1);
         }
         if self.others.is_empty() { None } else { self.others.get(&handle).copied() }
+    }
+
+    /// What is known of a request that is about to end: forgotten here, unless it stays for the
+    /// application to start again.
+    #[inline(always)]
+    pub(super) fn take(&mut self, handle: usize) -> Option<Tracked> {
+        let place = &mut self.direct[slot(handle)];
+        if place.0 != handle {
+            return self.take_other(handle);
+        }
+        if place.1.identity().is_some() {
+            place.0 = VACANT;
+        }
+        Some(place.1)
+    }
+
+    #[inline(never)]
+    fn take_other(&mut self, handle: usize) -> Option<Tracked> {
+        let tracked = *self.others.get(&handle)?;
+        if tracked.identity().is_some() {
+            self.others.remove(&handle);
+        }
+        Some(tracked)
+    }
+
+    /// Remembers a persistent request.
+    pub(super) fn insert_persistent(&mut self, handle: usize, persistent: Persistent) {
+        let place = match self.vacant.pop() {
+            Some(place) => {
+                self.persistent[place as usize] = persistent;
+                place
+            }
+            None => {
+                self.persistent.push(persistent);
+                (self.persistent.len() - 1) as u32
+            }
+        };
+        self.insert(handle, Tracked::Persistent(place));
+    }
+
+    /// The persistent request at this place.
+    #[inline]
+    pub(super) fn persistent(&mut self, place: u32) -> &mut Persistent {
+        &mut self.persistent[place as usize]
+    }
+
+    /// The place of a persistent request that was freed may be used again.
+    pub(super) fn discard_persistent(&mut self, place: u32) {
+        self.vacant.push(place);
     }
 
     /// Forgets a request, known by its handle and its identity. Where several threads call MPI, the handle

@@ -100,9 +100,12 @@ impl Routes {
         }
     }
 
-    /// Prepares for a further envelope to the same process.
+    /// Prepares for the envelopes that have come, and for a further one to the same process.
     #[inline(always)]
     pub(super) fn prepare(&self) {
+        if let Some(ring) = &self.ring {
+            ring.prefetch_next();
+        }
         if let Some(Writer::Open(ring)) = self.writers.get(self.last as usize) {
             ring.prepare();
         }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use mpi_abi::{Abi, Comm, pmpi};
+use mpi_abi::{Abi, pmpi};
 use mpi_intercept::Hook;
 use mpit_events::{Core, Error};
 
@@ -12,6 +12,7 @@ use super::observer::Observer;
 use super::progress::{self, follow_as};
 use super::tracker::Tracker;
 use crate::shadow::{Ob1Events, Truth};
+use crate::transport::node::node_identity;
 use crate::transport::ring::Ring;
 use crate::transport::segment::Address;
 
@@ -72,27 +73,29 @@ impl Shadow {
         progress::world_ranks(self.0.abi, communicator.0 as usize, remote)
     }
 
-    /// Begins to follow, at the end of `MPI_Init*`, all processes together. `private` is a
-    /// duplicate of `MPI_COMM_WORLD` that the application does not know. Gives a line for the user
-    /// where shared memory cannot be used.
+    /// Begins to follow, at the end of `MPI_Init*`, all processes together. Gives a line for the
+    /// user where shared memory cannot be used.
+    ///
+    /// Calls collectives on `MPI_COMM_WORLD`, which nobody else can use yet. A communicator of our
+    /// own is made only for envelopes that go in messages: Open MPI's progress takes longer in every
+    /// call once a communicator has been duplicated.
     ///
     /// # Errors
     /// Those of MPI; nothing is followed then.
-    pub fn start(self, private: Comm, path: Path) -> mpi_abi::Result<Option<String>> {
+    pub fn start(self, path: Path) -> mpi_abi::Result<Option<String>> {
         let tracker = self.0;
         let abi = tracker.abi;
-        let world_rank = pmpi::comm_rank(private)?;
-        let world_size = pmpi::comm_size(private)?;
-        let node = pmpi::comm_split_type(private, abi.constants.comm_type_shared, world_rank)?;
+        let world = abi.constants.comm_world;
+        let world_rank = pmpi::comm_rank(world)?;
+        let world_size = pmpi::comm_size(world)?;
         let ring = if path == Path::Best { Ring::create() } else { Err(io::ErrorKind::Unsupported.into()) };
-        // Every process tells where its ring is; a process without one tells so.
+        // Every process tells on which node its ring is, and where; a process without one tells so.
         let address =
             ring.as_ref().ok().and_then(Ring::address).unwrap_or(Address { pid: 0, descriptor: -1 });
-        let mine = [world_rank, address.pid, address.descriptor];
-        let mut all = vec![0; 3 * pmpi::comm_size(node)? as usize];
-        pmpi::allgather(&mine, &mut all, node)?;
-        let own = pmpi::comm_rank(node)? as usize;
-        pmpi::comm_free(node)?;
+        let [low, high] = node_identity();
+        let mine = [low, high, address.pid, address.descriptor];
+        let mut all = vec![0; mine.len() * world_size as usize];
+        pmpi::allgather(&mine, &mut all, world)?;
 
         if pmpi::query_thread()
             .is_ok_and(|level| level == abi.constants.thread.single || level == abi.constants.thread.funneled)
@@ -101,8 +104,12 @@ impl Shadow {
         }
         // SAFETY: the frame is this thread's own, and no hook is running.
         let frame = unsafe { &mut *self.0.frame() };
-        let members: Vec<(i32, Address)> =
-            all.chunks_exact(3).map(|m| (m[0], Address { pid: m[1], descriptor: m[2] })).collect();
+        let members: Vec<(i32, Address)> = (0..)
+            .zip(all.chunks_exact(mine.len()))
+            .filter(|(_, told)| told[..2] == mine[..2])
+            .map(|(rank, told)| (rank, Address { pid: told[2], descriptor: told[3] }))
+            .collect();
+        let own = members.iter().position(|(rank, _)| *rank == world_rank).unwrap_or(0);
         let neighbour = (own + 1) % members.len();
         let (reachable, alone) = tracker
             .work(frame, |work, _| {
@@ -126,13 +133,15 @@ impl Shadow {
         // All processes use the same way, so that none waits for envelopes that go the other.
         let mut verdict = [0i32; 2];
         let mine = [i32::from(reachable.is_err()), i32::from(!alone)];
-        pmpi::allreduce(&mine, &mut verdict, abi.constants.max, private)?;
+        pmpi::allreduce(&mine, &mut verdict, abi.constants.max, world)?;
         let [unreachable, several_nodes] = verdict.map(|any| any != 0);
         if unreachable {
             tracker.work(frame, |work, _| work.state.routes.forget_node());
         }
         if unreachable || several_nodes {
-            tracker.mail.open(abi, pmpi::comm_dup(private)?);
+            let private = pmpi::comm_dup(world)?;
+            pmpi::comm_return_errors(private)?;
+            tracker.mail.open(abi, private);
         }
         let floor = tracker.shortest_search();
         tracker.work(frame, |work, _| {
@@ -149,13 +158,13 @@ impl Shadow {
 
     /// Ends, at the beginning of `MPI_Finalize`, all processes together: takes in what is still on
     /// its way, and counts what nobody received.
-    pub fn finish(self, private: Comm) -> Truth {
+    pub fn finish(self) -> Truth {
         let tracker = self.0;
         // SAFETY: as in `start`.
         let frame = unsafe { &mut *self.0.frame() };
         tracker.work(frame, |work, _| work.flush_batches());
         // Whatever was sent is in its ring after this.
-        let _ = pmpi::barrier(private);
+        let _ = pmpi::barrier(tracker.abi.constants.comm_world);
         frame.call.entered = tracker.now();
         let now = tracker.now();
         tracker.drain(frame);

@@ -28,7 +28,7 @@ const OF_SENDS: u16 = 1 << Event::RequestActivate as u8
     | 1 << Event::Free as u8;
 
 /// Events that may wait to be raised together, where calls defer.
-const MAX_WAITING: usize = 384;
+const MAX_WAITING: usize = 64;
 
 /// Envelopes taken in before their events are raised.
 const DRAIN: usize = 64;
@@ -59,8 +59,8 @@ pub(super) struct State {
     pub(super) engine: Engine,
     pub(super) comms: Comms,
     pub(super) requests: Requests,
-    /// Messages taken by matched probes, by handle.
-    pub(super) messages: hashbrown::HashMap<usize, (CommIndex, Option<Envelope>), rustc_hash::FxBuildHasher>,
+    /// Messages taken by matched probes, and their sizes in bytes, by handle.
+    pub(super) messages: hashbrown::HashMap<usize, (CommIndex, u64), rustc_hash::FxBuildHasher>,
     pub(super) routes: Routes,
     pub(super) sizes: TypeSizes,
     /// Progress that the real library has made and the twin has not yet.
@@ -162,6 +162,17 @@ impl Tracker {
     #[inline]
     fn level(&self) -> Safety {
         if self.threads.load(Ordering::Relaxed) { Safety::ThreadSafe } else { Safety::MpiRestricted }
+    }
+
+    /// Works on the state where the twin emits nothing that could not wait.
+    #[inline(always)]
+    pub(super) fn quietly<R>(
+        &'static self,
+        frame: &mut Frame,
+        user: impl FnOnce(&mut Work<'_>, &mut Current) -> R,
+    ) -> Option<R> {
+        let Frame { sink, call, .. } = frame;
+        self.state.with(|state| user(&mut Work { tracker: self, state, sink }, call))
     }
 
     /// Works on the state, then raises what the twin emitted, with no lock held.
@@ -347,6 +358,7 @@ impl Work<'_> {
         source: i32,
         tag: i32,
         blocking: bool,
+        now: Ticks,
     ) -> Option<(ReceiveIndex, CommIndex, u64)> {
         let constants = &self.tracker.abi.constants;
         if source == constants.proc_null {
@@ -363,7 +375,7 @@ impl Work<'_> {
         }
         let tag = if tag == constants.any_tag { ANY_TAG } else { tag };
         let request = self.state.engine.identity();
-        let Posted { receive, .. } = self.state.engine.post(self.sink, index, request, source, tag);
+        let Posted { receive, .. } = self.state.engine.post_at(self.sink, index, request, source, tag, now);
         if !blocking && self.tracker.wants_messages() {
             self.tell(|observer| observer.receive_posted(request));
         }
@@ -521,8 +533,8 @@ impl Work<'_> {
 
     /// A started persistent request.
     pub(super) fn start(&mut self, handle: usize) {
-        let Some(Tracked::Persistent { spec, .. }) = self.state.requests.get(handle) else { return };
-        let Persistent { comm, peer, tag, bytes, sends } = spec;
+        let Some(Tracked::Persistent(place)) = self.state.requests.get(handle) else { return };
+        let Persistent { comm, peer, tag, bytes, sends, .. } = *self.state.requests.persistent(place);
         let active = if sends {
             self.send(comm, peer, tag, bytes, false).map(|(comm, request, bytes)| Active::Send {
                 comm,
@@ -530,44 +542,43 @@ impl Work<'_> {
                 bytes,
             })
         } else {
-            let posted = self.post(comm, peer, tag, false);
+            let posted = self.post(comm, peer, tag, false, self.tracker.now());
             posted.map(|(receive, comm, request)| Active::Receive { receive, comm, request })
         };
-        self.state.requests.insert(handle, Tracked::Persistent { spec, active });
+        self.state.requests.persistent(place).active = active;
     }
 
-    /// The application's completion call says that this request is complete.
-    #[inline(always)]
+    /// The application's completion call says that this request, of which the table still knows, is
+    /// complete.
     pub(super) fn completed(&mut self, pending: &frame::Pending, status: Option<StatusPtr>) {
+        if let Some(identity) = pending.tracked.identity() {
+            self.state.requests.forget(pending.handle, identity);
+        }
+        self.ended(pending, status);
+    }
+
+    /// A request is complete that was taken out of the table.
+    #[inline(always)]
+    pub(super) fn ended(&mut self, pending: &frame::Pending, status: Option<StatusPtr>) {
         if let Tracked::Receive { receive, comm, request } = pending.tracked {
-            self.state.requests.forget(pending.handle, request);
             return self.received((receive, comm, request), status, false);
         }
-        self.completed_otherwise(pending, status);
+        self.ended_otherwise(pending, status);
     }
 
     #[inline(never)]
-    fn completed_otherwise(&mut self, pending: &frame::Pending, status: Option<StatusPtr>) {
+    fn ended_otherwise(&mut self, pending: &frame::Pending, status: Option<StatusPtr>) {
         match pending.tracked {
             Tracked::Receive { .. } => {}
-            Tracked::Send { comm, request, bytes } => {
-                self.state.requests.forget(pending.handle, request);
-                self.sent(comm, request, bytes);
-            }
-            Tracked::Probed { comm, request, envelope } => {
-                self.state.requests.forget(pending.handle, request);
-                self.probed_received(comm, request, envelope, status);
-            }
-            Tracked::Persistent { spec, active } => {
-                self.state.requests.insert(pending.handle, Tracked::Persistent { spec, active: None });
-                match active {
-                    Some(Active::Receive { receive, comm, request }) => {
-                        self.received((receive, comm, request), status, false);
-                    }
-                    Some(Active::Send { comm, request, bytes }) => self.sent(comm, request, bytes),
-                    None => {}
+            Tracked::Send { comm, request, bytes } => self.sent(comm, request, bytes),
+            Tracked::Probed { comm, request, bytes } => self.probed_received(comm, request, bytes, status),
+            Tracked::Persistent(place) => match self.state.requests.persistent(place).active.take() {
+                Some(Active::Receive { receive, comm, request }) => {
+                    self.received((receive, comm, request), status, false);
                 }
-            }
+                Some(Active::Send { comm, request, bytes }) => self.sent(comm, request, bytes),
+                None => {}
+            },
             Tracked::Duplicate { context, new } => {
                 self.state.requests.remove(pending.handle);
                 // SAFETY: the address that the application gave for the new handle, which MPI has
@@ -589,10 +600,9 @@ impl Work<'_> {
         &mut self,
         comm: CommIndex,
         request: u64,
-        envelope: Option<Envelope>,
+        bytes: u64,
         status: Option<StatusPtr>,
     ) {
-        let bytes = envelope.map_or(0, |envelope| envelope.bytes);
         self.state.engine.transferred(self.sink, comm, request, bytes);
         if self.tracker.wants_messages()
             && let Some(status) = status

@@ -53,6 +53,8 @@ pub struct Posted {
 struct Message {
     /// Its identity, as events tell it.
     id: u64,
+    /// When it came into the queue.
+    queued: Ticks,
     envelope: Envelope,
 }
 
@@ -71,19 +73,6 @@ struct Comm {
 
 /// Envelopes kept for communicators that this process has not made yet.
 const MAX_EARLY: usize = 1 << 16;
-
-/// Events that need the time of a search for an unexpected message.
-const AT_POST: u16 = mask(&[
-    Event::RequestActivate,
-    Event::SearchUnexpectedBegin,
-    Event::SearchUnexpectedEnd,
-    Event::PostedInsert,
-    Event::UnexRemove,
-    Event::TransferBegin,
-    Event::Transfer,
-    Event::TransferEnd,
-    Event::RequestComplete,
-]);
 
 /// Events that tell of a matched message's data.
 const OF_TRANSFERS: u16 =
@@ -212,7 +201,6 @@ impl Engine {
     }
 
     /// The application posts a receive: search the unexpected messages, else queue it.
-    #[inline]
     pub fn post(
         &mut self,
         sink: &mut impl Sink,
@@ -221,28 +209,43 @@ impl Engine {
         source: i32,
         tag: i32,
     ) -> Posted {
-        let timed = sink.wants_any(AT_POST);
-        let begin = if timed { self.advance(sink.now()) } else { self.last };
+        let now = sink.now();
+        self.post_at(sink, comm, request, source, tag, now)
+    }
+
+    /// [`post`](Engine::post), at a time that is known already.
+    #[inline]
+    pub fn post_at(
+        &mut self,
+        sink: &mut impl Sink,
+        comm: CommIndex,
+        request: u64,
+        source: i32,
+        tag: i32,
+        now: Ticks,
+    ) -> Posted {
+        let begin = self.advance(now);
         sink.emit(Event::RequestActivate, comm, begin, false, Request { request });
         let queued = SearchedFor { request, source, tag };
         sink.emit(Event::SearchUnexpectedBegin, comm, begin, false, queued);
         let (found, took) = self.search_unexpected(sink, comm, source, tag);
-        let end = if timed { self.advance(begin.plus(took)) } else { self.last };
+        let end = self.advance(begin.plus(took));
         self.order += 1;
         let (index, receive) = self.receives.take();
         receive.request = request;
         receive.order = self.order;
+        receive.queued = end;
         receive.comm = comm;
         receive.source = source;
         receive.tag = tag;
         receive.state = State::Posted;
         if let Some(place) = found {
             let envelope = self.take_message(sink, comm, place, end);
-            sink.emit(Event::SearchUnexpectedEnd, comm, end, false, queued);
+            sink.emit_end(Event::SearchUnexpectedEnd, comm, begin, end, false, queued);
             self.matched(sink, ReceiveIndex(index), envelope, end, false);
             return Posted { receive: ReceiveIndex(index), matched: true };
         }
-        sink.emit(Event::SearchUnexpectedEnd, comm, end, false, queued);
+        sink.emit_end(Event::SearchUnexpectedEnd, comm, begin, end, false, queued);
         self.receives.append(posted_list(&mut self.comms, comm, source), index);
         sink.emit(Event::PostedInsert, comm, end, false, Queued { request, source, tag });
         Posted { receive: ReceiveIndex(index), matched: false }
@@ -262,7 +265,7 @@ impl Engine {
         sink.emit(Event::SearchUnexpectedBegin, comm, begin, false, searched);
         let (found, took) = self.search_unexpected(sink, comm, source, tag);
         let end = self.advance(begin.plus(took));
-        sink.emit(Event::SearchUnexpectedEnd, comm, end, false, searched);
+        sink.emit_end(Event::SearchUnexpectedEnd, comm, begin, end, false, searched);
         Probed(found.and_then(|place| self.messages.get(place)).map(|message| message.envelope))
     }
 
@@ -301,16 +304,17 @@ impl Engine {
                 if let Some(receive) = self.receives.get_mut(index.0) {
                     receive.state = State::Matched;
                     receive.message = envelope;
-                    let Receive { request, source, tag, .. } = *receive;
+                    let Receive { request, queued, source, tag, .. } = *receive;
                     self.receives.unlink(posted_list(&mut self.comms, comm, source), index.0);
-                    sink.emit(Event::PostedRemove, comm, end, false, Queued { request, source, tag });
-                    sink.emit(Event::SearchPostedEnd, comm, end, false, searched);
+                    let removed = Queued { request, source, tag };
+                    sink.emit_end(Event::PostedRemove, comm, queued, end, false, removed);
+                    sink.emit_end(Event::SearchPostedEnd, comm, begin, end, false, searched);
                     self.emit_matched(sink, comm, request, envelope.bytes, end, false);
                 }
             }
             None => {
                 self.queue_message(sink, comm, envelope, end, None);
-                sink.emit(Event::SearchPostedEnd, comm, end, false, searched);
+                sink.emit_end(Event::SearchPostedEnd, comm, begin, end, false, searched);
             }
         }
     }
@@ -361,8 +365,16 @@ impl Engine {
         self.order += 1;
         let message = Envelope { source, tag, ..Envelope::default() };
         let (index, receive) = self.receives.take();
-        *receive =
-            Receive { request: 0, order: self.order, comm, source, tag, state: State::Awaited, message };
+        *receive = Receive {
+            request: 0,
+            order: self.order,
+            queued: now,
+            comm,
+            source,
+            tag,
+            state: State::Awaited,
+            message,
+        };
         self.comms[comm.0 as usize].awaited.push(ReceiveIndex(index));
         None
     }
@@ -411,11 +423,11 @@ impl Engine {
 
     /// Takes a message out of the unexpected queue.
     fn take_message(&mut self, sink: &mut impl Sink, comm: CommIndex, place: u32, time: Ticks) -> Envelope {
-        let Message { id, envelope } = self.messages.get(place).copied().expect("a search found it");
+        let Message { id, queued, envelope } = self.messages.get(place).copied().expect("a search found it");
         let list = &mut self.comms[comm.0 as usize].peers.meet(envelope.source).unexpected;
         self.messages.unlink(list, place);
         self.messages.discard(place);
-        sink.emit(Event::UnexRemove, comm, time, false, unexpected(id, &envelope));
+        sink.emit_end(Event::UnexRemove, comm, queued, time, false, unexpected(id, &envelope));
         envelope
     }
 
@@ -431,6 +443,7 @@ impl Engine {
         let id = self.identity();
         let (place, message) = self.messages.take();
         message.id = id;
+        message.queued = time;
         message.envelope = envelope;
         let list = &mut self.comms[comm.0 as usize].peers.meet(envelope.source).unexpected;
         self.messages.insert_before(list, place, next);
@@ -447,8 +460,8 @@ impl Engine {
     }
 
     fn emit_removed(&self, sink: &mut impl Sink, receive: &Receive, time: Ticks, late: bool) {
-        let Receive { request, source, tag, .. } = *receive;
-        sink.emit(Event::PostedRemove, receive.comm, time, late, Queued { request, source, tag });
+        let Receive { request, queued, source, tag, .. } = *receive;
+        sink.emit_end(Event::PostedRemove, receive.comm, queued, time, late, Queued { request, source, tag });
     }
 
     #[inline]

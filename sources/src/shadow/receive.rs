@@ -1,5 +1,7 @@
 //! Receives: those in the posted queue, and those that are matched and not yet completed.
 
+use mpit_events::Ticks;
+
 use super::ANY_TAG;
 use super::engine::CommIndex;
 use super::envelope::Envelope;
@@ -29,6 +31,8 @@ pub(super) struct Receive {
     pub(super) request: u64,
     /// Position in the order of posting, over both kinds of lists.
     pub(super) order: u64,
+    /// When it came into the posted queue.
+    pub(super) queued: Ticks,
     pub(super) comm: CommIndex,
     pub(super) source: i32,
     pub(super) tag: i32,

@@ -32,4 +32,20 @@ pub trait Sink {
             self.push(Record::new(self.index(event), comm.0, time, late, &payload));
         }
     }
+
+    /// Emits an event that ends what began at `since`: a search, or an entry's time in a queue.
+    #[inline(always)]
+    fn emit_end<P: Payload>(
+        &mut self,
+        event: Event,
+        comm: CommIndex,
+        since: Ticks,
+        time: Ticks,
+        late: bool,
+        payload: P,
+    ) {
+        if self.wants(event) {
+            self.push(Record::new(self.index(event), comm.0, time, late, &payload).ending(since));
+        }
+    }
 }

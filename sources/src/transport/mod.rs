@@ -5,6 +5,7 @@
 //! what the batches need.
 
 pub mod batch;
+pub mod node;
 pub mod ring;
 pub mod segment;
 pub mod wire;

@@ -105,9 +105,9 @@ impl Engine {
     /// Puts a receive that has lost its message back into the posted queue, at its old place.
     pub(super) fn repost(&mut self, sink: &mut impl Sink, index: ReceiveIndex, now: Ticks) {
         self.set_state(index, State::Posted);
-        let Some(&Receive { request, order, comm, source, tag, .. }) = self.receives.get(index.0) else {
-            return;
-        };
+        let Some(receive) = self.receives.get_mut(index.0) else { return };
+        receive.queued = now;
+        let Receive { request, order, comm, source, tag, .. } = *receive;
         let list = posted_list(&mut self.comms, comm, source);
         let mut next = list.first();
         while let Some(place) = next
@@ -161,7 +161,7 @@ impl Engine {
         if receive.request != 0 {
             self.emit_removed(sink, &receive, sent, true);
         }
-        sink.emit(Event::SearchPostedEnd, comm, sent, true, searched);
+        sink.emit_end(Event::SearchPostedEnd, comm, sent, sent, true, searched);
         if receive.request != 0 {
             self.emit_transfer_begin(sink, comm, receive.request, bytes, sent, true);
             self.emit_transfer_end(sink, comm, receive.request, bytes, sent, true);

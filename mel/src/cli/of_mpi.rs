@@ -1,0 +1,121 @@
+//! The event types of an MPI library itself, found by asking that library.
+//!
+//! Some MPIs have them from `MPI_Init` on only. So the library is opened in this process, which becomes an
+//! MPI program of one process for a moment: only where the library has the events interface at all.
+
+use std::ffi::{CString, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, anyhow, bail};
+use mpi_abi::{Abi, ToolEvents, next};
+use mpit_events::{Core, EventType};
+use mpit_sources::native::NativeEvents;
+
+/// What an MPI library offers.
+#[derive(Debug)]
+pub struct Offer {
+    /// What the library calls itself.
+    pub library: String,
+    /// Its own event types.
+    pub types: Vec<EventType>,
+}
+
+/// Asks the MPI that a program is linked with. Once in a process.
+///
+/// # Errors
+/// The program is not linked with an MPI that is known here, or MPI does not start.
+pub fn ask(program: &Path) -> anyhow::Result<Offer> {
+    let path = library_of(program)?;
+    let name = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: a C string. The library's constructors run, as they would in the program; it stays open.
+    let opened = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) };
+    if opened.is_null() {
+        bail!("cannot open {}; does {} run?", path.display(), program.display());
+    }
+    let abi = Abi::detect().map_err(|unknown| anyhow!("{unknown}"))?;
+    let library = abi.library.clone();
+    if ToolEvents::get(true).is_none() {
+        return Ok(Offer { library, types: Vec::new() });
+    }
+    let core: &'static Core = Box::leak(Box::default());
+    initialise()?;
+    let types = NativeEvents::find(abi, core).map_or_else(Vec::new, |native| {
+        native.events().filter_map(|event| core.event_type(event).cloned()).collect()
+    });
+    finalise();
+    Ok(Offer { library, types })
+}
+
+/// The file of the MPI library, as the dynamic linker finds it for the program.
+fn library_of(program: &Path) -> anyhow::Result<PathBuf> {
+    let listed = Command::new("ldd").arg(program).output().context("cannot run ldd")?;
+    let text = String::from_utf8_lossy(&listed.stdout);
+    mpi_among(&text).ok_or_else(|| {
+        anyhow!("{} is not linked with an MPI library; name a program that is", program.display())
+    })
+}
+
+/// The MPI library in a list of libraries as `ldd` prints it, one `name => path (address)` in a line.
+fn mpi_among(listed: &str) -> Option<PathBuf> {
+    listed.lines().find_map(|line| {
+        let (name, path) = line.trim().split_once(" => ")?;
+        // Not those of its other languages, such as libmpi_cxx and libmpifort.
+        let of_mpi =
+            ["libmpi.so", "libmpich.so", "libmpi_abi.so"].iter().any(|known| name.starts_with(known));
+        let path = path.split(" (").next()?;
+        (of_mpi && path.starts_with('/')).then(|| path.into())
+    })
+}
+
+fn initialise() -> anyhow::Result<()> {
+    let address = next::unseen(c"MPI_Init");
+    if address.is_null() {
+        bail!("the MPI library has no MPI_Init");
+    }
+    type Init = unsafe extern "C" fn(*mut c_int, *mut *mut *mut c_char) -> c_int;
+    // SAFETY: the function of this name has this signature in every MPI.
+    let init = unsafe { std::mem::transmute::<*mut std::ffi::c_void, Init>(address) };
+    // SAFETY: MPI allows null for both; nobody has initialised it in this process.
+    match unsafe { init(std::ptr::null_mut(), std::ptr::null_mut()) } {
+        0 => Ok(()),
+        code => bail!("MPI does not start: error code {code}"),
+    }
+}
+
+fn finalise() {
+    let address = next::unseen(c"MPI_Finalize");
+    if !address.is_null() {
+        // SAFETY: the function of this name has this signature in every MPI.
+        let finalize =
+            unsafe { std::mem::transmute::<*mut std::ffi::c_void, unsafe extern "C" fn() -> c_int>(address) };
+        // SAFETY: MPI was initialised by this thread.
+        unsafe { finalize() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mpi_library_is_found_among_others() {
+        let of_mpich = "\tlinux-vdso.so.1 (0x00007ffd)\n\tlibmpifort.so.12 => /opt/lib/libmpifort.so.12 (0x1)\n\
+                        \tlibmpi.so.12 => /opt/lib/libmpi.so.12 (0x00007f0c)\n\tlibc.so.6 => /lib/libc.so.6 (0x2)\n";
+        assert_eq!(mpi_among(of_mpich), Some("/opt/lib/libmpi.so.12".into()));
+        assert_eq!(
+            mpi_among("\tlibmpich.so.12 => /lib/libmpich.so.12 (0x1)"),
+            Some("/lib/libmpich.so.12".into())
+        );
+        assert_eq!(mpi_among("\tlibmpi.so.40 => not found"), None);
+        assert_eq!(mpi_among("\tlibc.so.6 => /lib/libc.so.6 (0x2)"), None);
+        assert_eq!(mpi_among("\tstatically linked"), None);
+    }
+
+    #[test]
+    fn a_program_without_mpi_is_refused() {
+        let error = ask("/bin/true".as_ref()).unwrap_err().to_string();
+        assert!(error.starts_with("/bin/true is not linked with an MPI library"), "{error}");
+    }
+}
