@@ -1,6 +1,8 @@
 //! Events of the MPI itself are logged like any other, on the MPICH that `scripts/mpich-with-events` builds.
 
-use mel_tests::artifacts::fresh_dir;
+use std::process::{Command, Stdio};
+
+use mel_tests::artifacts::{fresh_dir, mel};
 use mel_tests::events::{Event, Log};
 use mel_tests::{Job, Mpi, Program};
 
@@ -72,4 +74,26 @@ fn profiles_and_traces_do_without_them() {
         finished.expect(finished.code == Some(0), "the program ends well");
         finished.expect(output.join("traces.otf2").exists(), "there is a trace");
     });
+}
+
+#[test]
+fn the_command_lists_those_of_a_programs_mpi() {
+    let native = Mpi::with_events();
+    for mpi in Mpi::all() {
+        let program = Program::named("unexpected").compile(&mpi);
+        let output = Command::new(mel()).arg("events").arg(&program).stdin(Stdio::null()).output();
+        let output = output.expect("mel can be started");
+        let (text, errors) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{}: {errors}", mpi.name);
+        assert!(text.contains("pml_ob1_message_arrived"), "{}: {text}", mpi.name);
+        let has_own = native.as_ref().is_some_and(|native| native.name == mpi.name);
+        for name in NATIVE {
+            let line = text.lines().find(|line| line.trim_start().starts_with(name));
+            assert_eq!(line.is_some(), has_own, "{}: {text}", mpi.name);
+            assert!(line.is_none_or(|line| line.contains("native")), "{text}");
+        }
+        let counted = format!("backend: native ({} event types of ", if has_own { 2 } else { 0 });
+        assert!(text.contains(&counted), "{}: {text}", mpi.name);
+    }
 }

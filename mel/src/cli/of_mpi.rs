@@ -16,7 +16,7 @@ use mpit_sources::native::NativeEvents;
 /// What an MPI library offers.
 #[derive(Debug)]
 pub struct Offer {
-    /// What the library calls itself.
+    /// What the library calls itself, in a few words.
     pub library: String,
     /// Its own event types.
     pub types: Vec<EventType>,
@@ -35,7 +35,7 @@ pub fn ask(program: &Path) -> anyhow::Result<Offer> {
         bail!("cannot open {}; does {} run?", path.display(), program.display());
     }
     let abi = Abi::detect().map_err(|unknown| anyhow!("{unknown}"))?;
-    let library = abi.library.clone();
+    let library = short(&abi.library);
     if ToolEvents::get(true).is_none() {
         return Ok(Offer { library, types: Vec::new() });
     }
@@ -46,6 +46,12 @@ pub fn ask(program: &Path) -> anyhow::Result<Offer> {
     });
     finalise();
     Ok(Offer { library, types })
+}
+
+/// The name and version in what a library says of itself.
+fn short(library: &str) -> String {
+    let words: Vec<&str> = library.split(',').next().unwrap_or_default().split_whitespace().collect();
+    words.join(" ")
 }
 
 /// The file of the MPI library, as the dynamic linker finds it for the program.
@@ -111,6 +117,13 @@ mod tests {
         assert_eq!(mpi_among("\tlibmpi.so.40 => not found"), None);
         assert_eq!(mpi_among("\tlibc.so.6 => /lib/libc.so.6 (0x2)"), None);
         assert_eq!(mpi_among("\tstatically linked"), None);
+    }
+
+    #[test]
+    fn a_library_is_named_in_a_few_words() {
+        assert_eq!(short("MPICH Version:\t4.0.2"), "MPICH Version: 4.0.2");
+        assert_eq!(short("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"), "Open MPI v4.1.4");
+        assert_eq!(short(""), "");
     }
 
     #[test]
