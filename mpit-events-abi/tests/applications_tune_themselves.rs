@@ -1,0 +1,34 @@
+//! The examples of applications that listen to their own queues, on every MPI.
+
+mod common;
+
+use std::path::Path;
+
+use mel_tests::{Job, Mpi};
+
+/// With each phase that has unexpected messages the applications post more receives early, until
+/// there are none. That does not depend on time: barriers stand between sending and receiving.
+fn tunes_itself(mpi: &Mpi, program: &Path) {
+    let finished = Job::new(mpi, 3, program).run();
+    finished.expect(finished.code == Some(0), mpi.name);
+    let phases = [(0, 96), (4, 84), (8, 72), (16, 48), (32, 0), (32, 0)];
+    let lines = phases.iter().enumerate().map(|(phase, (early, unexpected))| {
+        format!("phase {phase}: {early:2} receives posted early, {unexpected:3} of 96 messages unexpected\n")
+    });
+    finished.expect(finished.stdout == lines.collect::<String>(), mpi.name);
+    finished.expect(finished.stderr.is_empty(), "there is nothing to complain of");
+}
+
+#[test]
+fn in_c() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let place = common::library().parent().expect("a file in a directory").display();
+    for mpi in Mpi::all() {
+        let program = directory.path().join("self_tuning");
+        let mut command = common::compiler(&mpi, "c11");
+        command.arg("-o").arg(&program).arg(common::root().join("examples/in-app/self_tuning.c"));
+        command.args(["-Wl,--no-as-needed", "-lmpit_events"]);
+        common::succeed(command.arg(format!("-L{place}")).arg(format!("-Wl,-rpath,{place}")));
+        tunes_itself(&mpi, &program);
+    }
+}
