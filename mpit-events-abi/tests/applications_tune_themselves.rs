@@ -1,8 +1,9 @@
-//! The examples of applications that listen to their own queues, on every MPI.
+//! The examples of applications that listen to their own queues, in C and in Rust, on every MPI.
 
 mod common;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use mel_tests::{Job, Mpi};
 
@@ -31,4 +32,23 @@ fn in_c() {
         common::succeed(command.arg(format!("-L{place}")).arg(format!("-Wl,-rpath,{place}")));
         tunes_itself(&mpi, &program);
     }
+}
+
+#[test]
+fn in_rust() {
+    // One whose libraries are found where the system looks for libraries.
+    for mpi in Mpi::all().iter().filter(|mpi| mpi.name != "mpich-events") {
+        tunes_itself(mpi, &built(mpi));
+    }
+}
+
+/// Builds the example with rsmpi for an MPI, beside the other things that Cargo has built.
+fn built(mpi: &Mpi) -> PathBuf {
+    let output = common::library().parent().and_then(Path::parent).expect("a target directory");
+    let target = output.join("rust-tool").join(mpi.name);
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["build", "--quiet", "--target-dir"]).arg(&target);
+    command.env("MPICC", mpi.mpicc().get_program()).current_dir(common::root().join("examples/rust-tool"));
+    common::succeed(&mut command);
+    target.join("debug/self-tuning")
 }

@@ -1,0 +1,53 @@
+//! The source of the events: the twin, which follows the application's MPI calls.
+//!
+//! The wrappers of the MPI functions are in this program, because `mpi-intercept` is linked into it;
+//! the next function of each name is MPI's.
+
+use std::ffi::c_int;
+use std::sync::OnceLock;
+
+use mpi_abi::Abi;
+use mpit_sources::p2p::{Path, Shadow};
+
+static TWIN: OnceLock<Shadow> = OnceLock::new();
+
+unsafe extern "C" {
+    fn PMPI_Initialized(flag: *mut c_int) -> c_int;
+}
+
+/// The linker leaves a library out that nothing is taken from, and the functions that rsmpi calls are
+/// found in this program: this one is MPI's alone.
+#[used]
+static MPI_IS_NEEDED: unsafe extern "C" fn(*mut c_int) -> c_int = PMPI_Initialized;
+
+/// Adds the event types and begins to see MPI calls; before MPI is initialised. `None` where the MPI
+/// is not known or the types have no room: the application then runs without events.
+pub fn prepare() -> Option<Shadow> {
+    fn startup(abi: &'static Abi) {
+        let Ok(twin) = Shadow::new(abi, mpit_events::core()) else { return };
+        if mpi_intercept::register(twin.hook()).is_ok() {
+            let _ = TWIN.set(twin);
+        }
+    }
+    mpi_intercept::on_startup(startup);
+    mpi_intercept::start();
+    TWIN.get().copied()
+}
+
+/// Begins to follow, all processes together, as the first thing after MPI was initialised. The twin
+/// is to [`finish`](Shadow::finish) before MPI is finalised.
+pub fn start(twin: Shadow) -> Option<Shadow> {
+    twin.set_observers(Vec::new());
+    match twin.start(Path::Best) {
+        Ok(None) => Some(twin),
+        Ok(Some(line)) => {
+            eprintln!("self-tuning: {line}");
+            Some(twin)
+        }
+        Err(error) => {
+            eprintln!("self-tuning: {error}: no events are raised");
+            mpi_intercept::stop();
+            None
+        }
+    }
+}
