@@ -2,18 +2,21 @@
 
 mod common;
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use mel_tests::Mpi;
 
 /// What the tool tells of the ring, preloaded behind `libraries`, of two ranks on each MPI.
-fn listen(libraries: &[&Path], look: impl Fn(&Mpi, &str)) {
+fn listen(libraries: &[&Path], environment: &[&str], look: impl Fn(&Mpi, &str)) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     for mpi in Mpi::all() {
         let tool = common::example(&mpi, "c-tool/event_logger.c", directory.path());
         let ring = common::example(&mpi, "c-tool/ring.c", directory.path());
         let preload = common::preload(libraries.iter().copied().chain([tool.as_path()]));
-        let (finished, outputs) = common::run(&mpi, 2, &ring, &[&preload]);
+        let environment: Vec<&OsStr> =
+            environment.iter().map(OsStr::new).chain([preload.as_os_str()]).collect();
+        let (finished, outputs) = common::run(&mpi, 2, &ring, &environment);
         finished.expect(finished.code == Some(0), mpi.name);
         finished.expect(!finished.stderr.contains("event_logger"), "no call fails");
         let output = outputs.concat();
@@ -46,7 +49,7 @@ fn heard_all(mpi: &Mpi, output: &str) {
 
 #[test]
 fn the_example_tool_hears_what_the_ring_does() {
-    listen(&[common::library()], heard_all);
+    listen(&[common::library()], &[], heard_all);
 }
 
 #[test]
@@ -54,5 +57,24 @@ fn a_second_copy_of_the_library_stands_aside() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let copy = directory.path().join("libanother.so");
     std::fs::copy(common::library(), &copy).expect("room for a copy");
-    listen(&[common::library(), &copy], heard_all);
+    listen(&[common::library(), &copy], &[], heard_all);
+}
+
+#[test]
+fn libmel_in_front_raises_the_events_for_other_tools() {
+    listen(&[common::libmel(), common::library()], &[], heard_all);
+    listen(&[common::libmel(), common::library()], &["MEL_PROFILE=none"], heard_all);
+}
+
+#[test]
+fn libmel_has_the_interface_itself() {
+    listen(&[common::libmel()], &[], heard_all);
+}
+
+#[test]
+fn libmel_raises_events_for_other_tools_while_it_measures() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let output = format!("MEL_OUTPUT={}", directory.path().join("run").display());
+    let environment = ["MEL_PROFILE=queues", "MEL_FORCE=1", &output];
+    listen(&[common::libmel(), common::library()], &environment, heard_all);
 }

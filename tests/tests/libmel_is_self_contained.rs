@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use mel_tests::artifacts::libmel;
+use mel_tests::artifacts::{libmel, root};
 
 fn lines(command: &str, options: &[&str]) -> Vec<String> {
     let output = Command::new(command)
@@ -29,7 +29,7 @@ fn it_exports_mpi_and_a_marker() {
     let others: Vec<&String> = exported
         .iter()
         .filter(|name| {
-            let is_mpi = name.starts_with("MPI_") || name.starts_with("PMPI_T_");
+            let is_mpi = ["MPI_", "PMPI_T_", "MPIX_T_"].iter().any(|prefix| name.starts_with(prefix));
             !is_mpi && *name != "mpi_intercept_marker"
         })
         .collect();
@@ -37,6 +37,21 @@ fn it_exports_mpi_and_a_marker() {
     for needed in ["MPI_Init", "MPI_Init_thread", "MPI_Send", "MPI_Irecv", "MPI_Waitall", "MPI_Finalize"] {
         assert!(exported.iter().any(|name| name == needed), "no {needed}");
     }
+}
+
+#[test]
+fn it_has_the_whole_interface_of_libmpit_events() {
+    let exported = names(&["-D", "--defined-only"]);
+    // All functions that the header declares, by all their names.
+    let header = std::fs::read_to_string(root().join("include/mpit_events.h")).expect("the header is there");
+    let declared = header.lines().filter_map(|line| line.strip_prefix("int ")?.split('(').next());
+    let (mut standard, mut proposed) = (0, 0);
+    for name in declared {
+        assert!(exported.iter().any(|exported| exported == name), "no {name}");
+        standard += usize::from(name.starts_with("MPI_T_"));
+        proposed += usize::from(name.starts_with("MPIX_T_"));
+    }
+    assert_eq!((standard, proposed), (20, 13));
 }
 
 #[test]

@@ -14,29 +14,38 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the checkout")
 }
 
-/// `libmpit_events.so`, built as needed with the profile of this test: Cargo does not do that for a
-/// library that no Rust program can link to.
+/// `libmpit_events.so`, built as needed.
 pub(crate) fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
-        // .../debug/deps/test-0123 -> .../debug
-        let test = std::env::current_exe().expect("the path of this test");
-        let output = test.parent().and_then(Path::parent).expect("a directory of Cargo's");
-        let profile = match output.file_name().and_then(|name| name.to_str()) {
-            Some("debug") | None => "dev",
-            Some(profile) => profile,
-        };
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command
-            .args(["build", "--quiet", "--package", env!("CARGO_PKG_NAME"), "--profile", profile])
-            .arg("--target-dir")
-            .arg(output.parent().expect("a target directory"))
-            .current_dir(env!("CARGO_MANIFEST_DIR"));
-        succeed(&mut command);
-        let library = output.join("libmpit_events.so");
-        assert!(library.exists(), "{} was not built", library.display());
-        library
-    })
+    LIBRARY.get_or_init(|| built(env!("CARGO_PKG_NAME"), "libmpit_events.so"))
+}
+
+/// `libmel.so`, built as needed.
+pub(crate) fn libmel() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| built("mel", "libmel.so"))
+}
+
+/// A library, built with the profile of this test: Cargo does not do that for one that no Rust program can
+/// link to.
+fn built(package: &str, file: &str) -> PathBuf {
+    // .../debug/deps/test-0123 -> .../debug
+    let test = std::env::current_exe().expect("the path of this test");
+    let output = test.parent().and_then(Path::parent).expect("a directory of Cargo's");
+    let profile = match output.file_name().and_then(|name| name.to_str()) {
+        Some("debug") | None => "dev",
+        Some(profile) => profile,
+    };
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command
+        .args(["build", "--quiet", "--package", package, "--profile", profile])
+        .arg("--target-dir")
+        .arg(output.parent().expect("a target directory"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"));
+    succeed(&mut command);
+    let library = output.join(file);
+    assert!(library.exists(), "{} was not built", library.display());
+    library
 }
 
 /// A compiler call with the flags that every program here must do with.
