@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::artifacts::{fresh_dir, mel, root};
 use mel_tests::events::{Event, Log};
 use mel_tests::{Job, Mpi, Program};
 
@@ -96,4 +96,22 @@ fn the_command_lists_those_of_a_programs_mpi() {
         let counted = format!("backend: native ({} event types of ", if has_own { 2 } else { 0 });
         assert!(text.contains(&counted), "{}: {text}", mpi.name);
     }
+}
+
+#[test]
+fn tools_see_the_originals_only() {
+    with_program(|mpi, _| {
+        let directory = fresh_dir();
+        let (program, output) = (directory.path().join("native"), directory.path().join("run"));
+        // It checks the numbers and names of all event types, and that events come once.
+        let source = root().join("mpit-events-abi/tests/c/native.c");
+        let mut compiler = mpi.mpicc();
+        compiler.args(["-std=c99", "-I"]).arg(root().join("include")).arg("-o").args([&program, &source]);
+        assert!(compiler.status().is_ok_and(|status| status.success()), "{compiler:?}");
+        let options = ["-e".as_ref(), NATIVE[0].as_ref(), "-o".as_ref(), output.as_os_str()];
+        let finished = Job::new(mpi, 2, program).under_mel(options).run();
+        finished.expect(finished.code == Some(0), "the rules hold while MEL has copies of the MPI's types");
+        let log = Log::of_run(&output);
+        finished.expect(!of_name(&log, NATIVE[0]).is_empty(), "and MEL hears of them");
+    });
 }
