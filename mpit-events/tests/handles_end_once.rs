@@ -54,6 +54,7 @@ fn a_registration_made_in_a_callback_misses_the_current_event() {
     assert_eq!(consumer.told().len(), 1);
 }
 
+// Rule 22.
 #[test]
 fn recursion_is_bounded_and_counted() {
     let mock = Arc::new(MockSource::new());

@@ -15,6 +15,17 @@ fn only_the_bound_object_is_heard() {
     assert_eq!(mock.core.dropped(handle), Ok(0));
 }
 
+// Rule 11.
+#[test]
+fn types_bound_to_nothing_take_any_object() {
+    let (mock, consumer) = (MockSource::new(), MockConsumer::default());
+    for token in [None, Some(Token(0)), Some(Token(u64::MAX))] {
+        consumer.listen(&mock, mock.unbound, token);
+    }
+    mock.raise(7);
+    assert_eq!(consumer.told().len(), 3, "each hears every event");
+}
+
 #[test]
 fn a_bound_type_needs_an_object() {
     let mock = MockSource::new();

@@ -14,6 +14,7 @@ static void message(MPI_Comm comm)
 static MPI_T_event_registration early;
 static struct seen early_seen;
 
+/* Rule 3. */
 static void handles_made_before_mpi_init_deliver(void)
 {
     int before = early_seen.events;
@@ -22,6 +23,7 @@ static void handles_made_before_mpi_init_deliver(void)
     CHECK(early_seen.registration == early);
 }
 
+/* Rule 8, rule 36. */
 static void infos_are_new_and_free(void)
 {
     struct seen seen = {0};
@@ -59,6 +61,7 @@ static void dropped(MPI_Count lost, MPI_T_event_registration handle, int source,
     reported_at = safety;
 }
 
+/* Rule 13, rule 14. */
 static void a_registration_hears_its_object_only(void)
 {
     MPI_Comm other;
@@ -83,6 +86,7 @@ static void a_registration_hears_its_object_only(void)
     CHECK(reported == 0);
 }
 
+/* Rule 15. */
 static void many_registrations_hear_every_event(void)
 {
     enum { MANY = 40 };
@@ -102,6 +106,7 @@ static void many_registrations_hear_every_event(void)
     }
 }
 
+/* Rule 16, rule 17, rule 18, rule 19. */
 static void the_lowest_sufficient_level_is_called(void)
 {
     struct seen none = {0}, restricted = {0}, threads = {0}, signals = {0};
@@ -135,6 +140,7 @@ static void note(MPI_T_event_instance event, MPI_T_event_registration handle, MP
     strcat(order, "C");
 }
 
+/* Rule 31. */
 static void drops_are_told_once_before_the_next_event(void)
 {
     MPI_T_event_registration handle = registration(MPI_COMM_WORLD);
@@ -154,6 +160,7 @@ static void drops_are_told_once_before_the_next_event(void)
     CHECK(strcmp(order, "DCC") == 0);
 }
 
+/* Rule 30, rule 32, rule 33. */
 static void drops_are_told_at_the_end(void)
 {
     MPI_T_event_registration handle = registration(MPI_COMM_WORLD);
@@ -203,6 +210,7 @@ static void read_all(MPI_T_event_instance event, MPI_T_event_registration handle
     reading->last = stamp;
 }
 
+/* Rule 24, rule 25, rule 26, rule 27. */
 static void events_are_read_and_copied_exactly(void)
 {
     struct reading reading = {0};
@@ -216,6 +224,7 @@ static void events_are_read_and_copied_exactly(void)
     end(handle);
 }
 
+/* Rule 28, rule 29. */
 static void sources_describe_their_clock(void)
 {
     int num = 0;
@@ -265,6 +274,7 @@ static void end_itself(MPI_T_event_instance event, MPI_T_event_registration hand
     CHECK(MPI_T_event_read(event, 2, &tag) == MPI_SUCCESS && tag == 5);
 }
 
+/* Rule 20, rule 21, rule 34. */
 static void callbacks_may_register_and_free(void)
 {
     MPI_T_event_registration handle = registration(MPI_COMM_WORLD);
@@ -277,6 +287,7 @@ static void callbacks_may_register_and_free(void)
     end(newcomer);
 }
 
+/* Rule 3. */
 static void registrations_may_be_freed_after_mpi_finalize(void)
 {
     int before = early_seen.events;

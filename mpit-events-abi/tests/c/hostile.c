@@ -143,7 +143,7 @@ static void outside_nothing_is_done(void)
     CHECK(called == 0);
 }
 
-/* Rules 5, 10, 28, 37: whatever the other arguments are, null pointers among them. */
+/* Rule 5, rule 10, rule 28, rule 37: whatever the other arguments are, null pointers among them. */
 static void indices_out_of_range_are_refused(void)
 {
     const int code = MPI_T_ERR_INVALID_INDEX;
@@ -222,7 +222,7 @@ static void missing_pointers_are_refused(void)
     CHECK(called == 0);
 }
 
-/* Rules 23, 35 and a level that is none. */
+/* Rule 23, rule 35 and a level that is none. */
 static void made_up_handles_are_refused(void)
 {
     const int code = MPI_T_ERR_INVALID_HANDLE;
@@ -297,7 +297,7 @@ static void check_output(unsigned mask, int number, size_t size)
         CHECK(!is_clean(number, 0) && is_clean(number, size));
 }
 
-/* Rules 6, 7: outputs that are null, in each combination; sizes that are negative or too small. */
+/* Rule 6, rule 7: outputs that are null, in each combination; sizes that are negative or too small. */
 static void outputs_are_given_as_far_as_they_go(void)
 {
     int name_whole = 0, desc_whole = 0;
@@ -419,7 +419,7 @@ static void made_up_objects_do_no_harm(void)
 
 static int heard;
 
-/* Rules 24, 25: in a callback, where the event is good and all else is not. */
+/* Rule 24, rule 25: in a callback, where the event is good and all else is not. */
 static void abuse(MPI_T_event_instance event, MPI_T_event_registration handle, MPI_T_cb_safety safety, void *data)
 {
     static const int too_small[] = {INT_MIN, -1, 0, 1, 3};

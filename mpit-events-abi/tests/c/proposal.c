@@ -104,7 +104,7 @@ static void types_tell_their_extent(void)
     }
 }
 
-/* Rules 5, 10, 12, 23, 28, 35. */
+/* Rule 5, rule 10, rule 12, rule 23, rule 28, rule 35. */
 static void bad_arguments_are_refused(void)
 {
     int num = 0, sources = 0, index = 77, frees = 0;
@@ -146,7 +146,7 @@ static void bad_arguments_are_refused(void)
     CHECK(seen.frees == frees && frees == 1);
 }
 
-/* Rules 6, 7. */
+/* Rule 6, rule 7. */
 static void strings_and_arrays_are_cut(void)
 {
     const int whole = (int)strlen(ARRIVED) + 1;
@@ -166,7 +166,7 @@ static void strings_and_arrays_are_cut(void)
     CHECK(room == 4 && strcmp(name, "pml") == 0 && name[4] == '#');
 }
 
-/* Rules 17, 18, 19. */
+/* Rule 17, rule 18, rule 19. */
 static void one_callback_serves_every_level(void)
 {
     struct seen seen = {0};
@@ -178,7 +178,7 @@ static void one_callback_serves_every_level(void)
     CHECK(seen.events == 1);
 }
 
-/* Rules 13, 15. */
+/* Rule 13, rule 15. */
 static void a_registration_hears_its_object_only(void)
 {
     MPI_Comm other;
@@ -197,7 +197,7 @@ static void a_registration_hears_its_object_only(void)
     CHECK(on_other.reports == 0);
 }
 
-/* Rules 24, 25 with sizes. */
+/* Rule 24 and rule 25, with sizes. */
 static void read_all(MPI_T_event_instance event, MPI_T_event_registration handle, MPI_T_event_cb_safety safety,
                      void *user_data)
 {
@@ -243,7 +243,7 @@ static void small_buffers_are_refused_and_left_alone(void)
     CHECK(MPI_T_event_handle_free(handle, NULL) == MPI_SUCCESS);
 }
 
-/* Rules 28, 29. */
+/* Rule 28, rule 29. */
 static void sources_describe_their_clock(void)
 {
     int num = 0;
@@ -270,7 +270,8 @@ static void count_too(MPI_T_event_instance event, MPI_T_event_registration handl
     count(event, handle, safety, user_data);
 }
 
-/* Rules 30 to 33. One callback serves every level, so only a standard function can make events drop. */
+/* Rule 30, rule 31, rule 32, rule 33. One callback serves every level, so only a standard function can
+ * make events drop. */
 static void drops_are_told_with_the_user_data(void)
 {
     struct seen seen = {0};

@@ -1,6 +1,7 @@
 /* The rules on queries and handles, which hold before MPI_Init and after MPI_Finalize too. */
 #include "counting.h"
 
+/* Rule 1. */
 static void nothing_works_without_initialisation(void)
 {
     int number = 0;
@@ -39,6 +40,7 @@ static void nothing_works_without_initialisation(void)
     CHECK(MPI_T_finalize() != MPI_SUCCESS);
 }
 
+/* Rule 4. */
 static void indices_are_dense_and_names_unique(void)
 {
     int num = 0;
@@ -52,6 +54,7 @@ static void indices_are_dense_and_names_unique(void)
     }
 }
 
+/* Rule 5. */
 static void bad_indices_and_names_are_refused(void)
 {
     int num = 0, index = 77;
@@ -67,6 +70,7 @@ static void bad_indices_and_names_are_refused(void)
     CHECK(MPI_T_event_get_num(NULL) == MPI_ERR_ARG);
 }
 
+/* Rule 6, rule 9, rule 39. */
 static void outputs_may_be_null_and_arrays_are_cut(void)
 {
     MPI_Datatype types[6];
@@ -107,6 +111,7 @@ static int name_with_room(char *name, int room)
     return room;
 }
 
+/* Rule 7. */
 static void strings_are_cut_to_their_room(void)
 {
     const int whole = (int)strlen(ARRIVED) + 1;
@@ -118,6 +123,7 @@ static void strings_are_cut_to_their_room(void)
     CHECK(name_with_room(name, 4) == 4 && strcmp(name, "pml") == 0 && name[4] == '#');
 }
 
+/* Rule 8. */
 static void elements_have_names(void)
 {
     static const char *const expected[] = {"context id", "source", "tag", "sequence number"};
@@ -158,6 +164,7 @@ static void elements_have_names(void)
     }
 }
 
+/* Rule 10, rule 12. */
 static void allocation_checks_its_arguments(void)
 {
     int num = 0;
@@ -172,6 +179,7 @@ static void allocation_checks_its_arguments(void)
     CHECK(handle == NULL);
 }
 
+/* Rule 16, rule 36. */
 static void callbacks_need_a_valid_level_and_handle(void)
 {
     struct seen seen = {0};
@@ -202,6 +210,7 @@ static void freed(MPI_T_event_registration handle, MPI_T_cb_safety safety, void 
     frees++;
 }
 
+/* Rule 35. */
 static void stale_handles_are_refused(void)
 {
     MPI_Info info;
@@ -223,6 +232,7 @@ static void stale_handles_are_refused(void)
     end(next);
 }
 
+/* Rule 23. */
 static void null_instances_are_refused(void)
 {
     int number;
@@ -233,6 +243,7 @@ static void null_instances_are_refused(void)
     CHECK(MPI_T_event_get_source(NULL, &number) == MPI_T_ERR_INVALID_HANDLE);
 }
 
+/* Rule 28. */
 static void bad_sources_are_refused(void)
 {
     int num = 0;
@@ -246,6 +257,7 @@ static void bad_sources_are_refused(void)
     }
 }
 
+/* Rule 37. */
 static void categories_of_mpi_keep_their_indices(void)
 {
     static int known;
@@ -278,6 +290,7 @@ static void categories_of_mpi_keep_their_indices(void)
     known = num;
 }
 
+/* Rule 37. */
 static void our_events_are_in_a_category(void)
 {
     int num = 0, ours = -1, events = -1, types = 0, cvars = -1, pvars = -1, inner = -1, all = 0;
@@ -320,6 +333,7 @@ static void our_events_are_in_a_category(void)
     CHECK(all == types);
 }
 
+/* Rule 37. */
 static void bad_categories_are_refused(void)
 {
     int num = 0, number = 77, events = 77;

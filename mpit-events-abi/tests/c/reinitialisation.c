@@ -3,6 +3,7 @@
  * crashes in both, without us too. */
 #include "rules.h"
 
+/* Rule 2. */
 static void names_and_indices_survive_reinitialisation(void)
 {
     int provided, before = 0, after = 0, sources_before = 0, sources_after = 0;
@@ -30,6 +31,7 @@ static void names_and_indices_survive_reinitialisation(void)
     CHECK(strcmp(first, again) == 0);
 }
 
+/* Rule 40. */
 static void registrations_end_with_the_last_finalisation(void)
 {
     int provided;

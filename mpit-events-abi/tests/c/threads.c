@@ -42,6 +42,7 @@ static void *talk(void *comm)
     return NULL;
 }
 
+/* Rule 18, rule 26, rule 27. */
 static void threads_are_heard_each_on_its_source(void)
 {
     pthread_t threads[THREADS];
