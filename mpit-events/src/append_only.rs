@@ -1,17 +1,18 @@
 //! A list that only grows, read without a lock: indices stay valid for ever.
 
-use crate::sync::{AtomicUsize, OnceLock, Ordering, shared_array};
+use crate::sync::{AtomicUsize, OnceLock, Ordering};
 
-/// At most `N` values; pushing is for one writer at a time (the core's lock), reading for all.
+/// At most `N` values. The room for them is made at once, on the heap: the stack of the thread that
+/// initialises MPI may be small. Pushing is for one writer at a time (the core's lock), reading for all.
 #[derive(Debug)]
 pub(crate) struct AppendOnly<T, const N: usize> {
-    slots: [OnceLock<T>; N],
+    slots: Box<[OnceLock<T>]>,
     len: AtomicUsize,
 }
 
 impl<T, const N: usize> AppendOnly<T, N> {
     pub(crate) fn new() -> Self {
-        AppendOnly { slots: shared_array![OnceLock::new(); N], len: AtomicUsize::new(0) }
+        AppendOnly { slots: (0..N).map(|_| OnceLock::new()).collect(), len: AtomicUsize::new(0) }
     }
 
     /// Appends a value and returns its index, or gives the value back when the list is full.

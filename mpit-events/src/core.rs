@@ -28,7 +28,8 @@ const MAX_BULK: usize = 4;
 /// they are not signal-safe; no callback ever runs under that lock.
 pub struct Core {
     types: AppendOnly<Arc<EventType>, MAX_EVENT_TYPES>,
-    sources: AppendOnly<Source, MAX_SOURCES>,
+    /// Each on its own: there is room for many, and there are few.
+    sources: AppendOnly<Box<Source>, MAX_SOURCES>,
     /// A bit for each event type that has a registration.
     active: [AtomicU64; WORDS],
     /// A bit for each event type that a bulk listener wants.
@@ -105,7 +106,7 @@ impl Core {
     /// then share that source.
     pub fn add_source(&self, source: Source) -> SourceIndex {
         let _writer = self.tables();
-        let index = self.sources.push(source).unwrap_or(MAX_SOURCES - 1);
+        let index = self.sources.push(Box::new(source)).unwrap_or(MAX_SOURCES - 1);
         SourceIndex(index as u16)
     }
 
@@ -154,12 +155,12 @@ impl Core {
     /// The description of a source (`MPI_T_source_get_info`). Thread-safe.
     #[inline]
     pub fn source(&self, source: SourceIndex) -> Option<&Source> {
-        self.sources.get(source.get())
+        self.sources.get(source.get()).map(Box::as_ref)
     }
 
     /// All sources with their indices, in order.
     pub fn sources(&self) -> impl Iterator<Item = (SourceIndex, &Source)> {
-        self.sources.iter().enumerate().map(|(index, source)| (SourceIndex(index as u16), source))
+        self.sources.iter().enumerate().map(|(index, source)| (SourceIndex(index as u16), source.as_ref()))
     }
 
     /// The index of the event type of this name; the prototype's exported form, with `ompi_` in
