@@ -34,6 +34,13 @@ pub enum Definition {
         /// The elements of its payload.
         elements: Vec<Element>,
     },
+    /// Two event types of which the second ends what the first begins.
+    Pair {
+        /// The number of the first.
+        begin: u16,
+        /// The number of the second.
+        end: u16,
+    },
     /// A stream of records.
     Stream {
         /// Its number in the headers of its chunks.
@@ -211,6 +218,8 @@ pub struct Definitions {
     pub streams: BTreeMap<u32, Stream>,
     pub communicators: BTreeMap<u16, Communicator>,
     pub functions: BTreeMap<u16, String>,
+    /// The type that ends each event type of a pair.
+    pub pairs: BTreeMap<u16, u16>,
     /// Pairs of local ticks and nanoseconds of the reference clock, in the order of the log.
     pub clock_readings: Vec<(u64, i64)>,
     /// Whole lines that this version does not understand.
@@ -246,6 +255,9 @@ impl Definitions {
             }
             Definition::Communicator { index, context, name, members, remote } => {
                 self.communicators.insert(index, Communicator { context, name, members, remote });
+            }
+            Definition::Pair { begin, end } => {
+                self.pairs.insert(begin, end);
             }
             Definition::Function { number, name } => {
                 self.functions.insert(number, name);

@@ -5,7 +5,7 @@
 /// The first eight bytes of a log.
 pub const MAGIC: [u8; 8] = *b"MEL-LOG\n";
 /// The version of the layout.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Size of the header page.
 pub const HEADER_BYTES: usize = 4096;
 /// Size of a chunk: its header and its records.
@@ -88,7 +88,7 @@ pub mod chunk {
 pub mod kind {
     /// Not written yet: the end of a chunk for a reader.
     pub const NONE: u16 = 0;
-    /// An MPI function was entered: `function: u16`.
+    /// An MPI function was entered, whose leaving is a record of its own: `function: u16`.
     pub const ENTER: u16 = 1;
     /// An MPI function was left: `function: u16`.
     pub const LEAVE: u16 = 2;
@@ -108,10 +108,16 @@ pub mod kind {
     pub const REQUEST_CANCELLED: u16 = 9;
     /// So many events were lost on their way to the log: `count: u64`.
     pub const DROPPED: u16 = 10;
+    /// A call of an MPI function, from its entry on: [`Call`](super::Call). A reader sees it as entered,
+    /// perhaps a receive posted, and left.
+    pub const CALL: u16 = 11;
     /// Twenty more bytes of the payload of the record before.
     pub const CONTINUATION: u16 = 15;
     /// Instance of event type `n` is kind `EVENT + n`; the payload is the event's own.
     pub const EVENT: u16 = 0x1000;
+    /// Instance of event type `n` and, after a while, of the type that ends it, is kind `PAIR + n`:
+    /// [`Pair`](super::Pair). A reader sees two events.
+    pub const PAIR: u16 = 0x2000;
 }
 
 /// How the life of the process that wrote a log stands.
@@ -185,6 +191,60 @@ impl Message {
             bytes: u64_at(payload, 8),
             request: u32_at(payload, 16),
         }
+    }
+}
+
+/// The payload of a call. Its last two fields are stored while the call runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Call {
+    /// Number of the function.
+    pub function: u16,
+    /// Ticks until the function was left; 0 while it has not been.
+    pub duration: u64,
+    /// Number of the request of the receive that the call posted; 0 where there is none.
+    pub request: u32,
+}
+
+impl Call {
+    /// Where [`duration`](Call::duration) is in the payload: on a multiple of eight bytes in the record.
+    pub const DURATION: usize = 4;
+    /// Where [`request`](Call::request) is in the payload.
+    pub const REQUEST: usize = 12;
+
+    /// Reads a payload; bytes that are not there count as zero.
+    pub fn from_payload(payload: &[u8]) -> Call {
+        Call {
+            function: u16_at(payload, 0),
+            duration: u64_at(payload, Call::DURATION),
+            request: u32_at(payload, Call::REQUEST),
+        }
+    }
+}
+
+/// The payload of two events in one record: the elements of the first, as many as fit, and the ticks
+/// between them.
+pub struct Pair;
+
+impl Pair {
+    /// Bytes for the elements.
+    pub const ELEMENTS: usize = 16;
+
+    /// The payload, where elements and duration fit.
+    #[inline(always)]
+    pub fn to_payload(elements: &[u8], duration: u64) -> Option<[u8; PAYLOAD_BYTES]> {
+        let duration = u32::try_from(duration).ok()?;
+        let mut payload = [0; PAYLOAD_BYTES];
+        payload
+            .get_mut(..elements.len())
+            .filter(|room| room.len() <= Pair::ELEMENTS)?
+            .copy_from_slice(elements);
+        payload[Pair::ELEMENTS..].copy_from_slice(&duration.to_le_bytes());
+        Some(payload)
+    }
+
+    /// The ticks between the two events.
+    pub fn duration(payload: &[u8]) -> u32 {
+        u32_at(payload, Pair::ELEMENTS)
     }
 }
 
@@ -288,11 +348,12 @@ mod tests {
             (kind::MPI_RECV, "blocking receive"),
             (kind::REQUEST_CANCELLED, "cancelled"),
             (kind::DROPPED, "lost"),
+            (kind::CALL, "a call"),
             (kind::CONTINUATION, "20 more bytes"),
         ] {
             documented(number.into(), "", what);
         }
-        assert_eq!(kind::EVENT, 4096);
+        assert_eq!((kind::EVENT, kind::PAIR), (4096, 8192));
     }
 
     #[test]

@@ -3,19 +3,21 @@
 //! - [`format`](mod@format): the layout in bytes, shared by both sides. `docs/event-log.md` is its prose.
 //! - [`definitions`]: what the numbers in the records mean, as JSON lines inside the same file.
 //! - [`writer`]: runs inside the application. Appending copies 32 bytes; nothing else.
+//! - [`expand`]: what one record holds of several, for readers.
 //! - [`reader`]: runs in the command `mel`, on whole files as on torn ones.
 //!
 //! The log must not know where its records come from or what a consumer makes of them: it knows no
 //! event by name and calls no MPI function.
 
 pub mod definitions;
+mod expand;
 pub mod format;
 pub mod reader;
 mod space;
 pub mod writer;
 
 pub use definitions::{Definition, Definitions, Element, Members, StreamKind};
-pub use format::{Completion, HeaderInfo, Message, State, kind};
+pub use format::{Call, Completion, HeaderInfo, Message, Pair, State, kind};
 pub use reader::{RankLog, ReadError, Record};
 pub use writer::{Appender, LogFile};
 

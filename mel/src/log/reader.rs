@@ -13,6 +13,7 @@ use memmap2::{Advice, Mmap};
 use thiserror::Error;
 
 use super::definitions::Definitions;
+pub use super::expand::Records;
 use super::format::{
     CHUNK_BYTES, CHUNK_HEADER_BYTES, HEADER_BYTES, HeaderInfo, MAGIC, MAX_CONTINUATIONS, RECORD_BYTES, State,
     VERSION, chunk, header, kind, u16_at, u32_at, u64_at,
@@ -167,10 +168,12 @@ impl RankLog {
         streams
     }
 
-    /// The records of a stream, in the order in which they were appended.
+    /// The records of a stream, in the order in which they were appended; what one holds of several
+    /// is taken apart.
     pub fn records(&self, stream: u32) -> Records<'_> {
         let chunks = self.chunks.get(&stream).map_or(&[][..], Vec::as_slice);
-        Records { bytes: &self.bytes, chunks: chunks.iter(), at: 0, end: 0 }
+        let stored = Stored { bytes: &self.bytes, chunks: chunks.iter(), at: 0, end: 0 };
+        Records::new(stored, &self.definitions.pairs)
     }
 
     /// Records of a stream that were lost, mostly because the disk was full. The streams from the
@@ -185,9 +188,10 @@ impl RankLog {
         (0..header::DROP_COUNTERS as u32).fold(0, |sum, stream| sum.saturating_add(self.dropped(stream)))
     }
 
-    /// An upper bound of the number of records, from the number of chunks: to measure progress by.
+    /// An upper bound of the number of records, from the number of chunks: to measure progress by. No
+    /// record is taken apart into more than three.
     pub fn records_at_most(&self) -> usize {
-        self.chunks.values().flatten().map(|at| (chunk_end(&self.bytes, *at) - at) / RECORD_BYTES).sum()
+        self.chunks.values().flatten().map(|at| 3 * (chunk_end(&self.bytes, *at) - at) / RECORD_BYTES).sum()
     }
 }
 
@@ -217,8 +221,11 @@ fn index(bytes: &[u8]) -> (BTreeMap<u32, Vec<usize>>, Vec<u8>) {
     (streams, text)
 }
 
+/// Of two chunks with one number, the second is a copy of the first that may not be whole: the process
+/// was killed while it made it.
 fn in_sequence(mut chunks: Vec<(u32, usize)>) -> Vec<usize> {
     chunks.sort_unstable();
+    chunks.dedup_by_key(|(sequence, _)| *sequence);
     chunks.into_iter().map(|(_, at)| at).collect()
 }
 
@@ -226,9 +233,9 @@ fn chunk_end(bytes: &[u8], at: usize) -> usize {
     (at + CHUNK_BYTES).min(bytes.len())
 }
 
-/// The records of a stream. See [`RankLog::records`].
+/// The records of a stream as they are in the file.
 #[derive(Clone, Debug)]
-pub struct Records<'a> {
+pub(super) struct Stored<'a> {
     bytes: &'a [u8],
     chunks: std::slice::Iter<'a, usize>,
     /// The next record, and the end of its chunk.
@@ -236,7 +243,7 @@ pub struct Records<'a> {
     end: usize,
 }
 
-impl<'a> Records<'a> {
+impl<'a> Stored<'a> {
     /// The record at an offset, if it lies in the current chunk as a whole and was written.
     fn peek(&self, at: usize) -> Option<&'a [u8]> {
         let end = at.checked_add(RECORD_BYTES).filter(|end| *end <= self.end)?;
@@ -244,7 +251,7 @@ impl<'a> Records<'a> {
     }
 }
 
-impl<'a> Iterator for Records<'a> {
+impl<'a> Iterator for Stored<'a> {
     type Item = Record<'a>;
 
     fn next(&mut self) -> Option<Record<'a>> {

@@ -229,7 +229,8 @@ impl Session {
     fn recorded(&self) -> Vec<EventIndex> {
         let mut all = self.logged().to_vec();
         if self.config.trace {
-            all.extend(TRACED.iter().filter_map(|name| self.core.type_by_name(name).ok()));
+            let traced = TRACED.iter().flat_map(|(begin, end)| [begin, end]);
+            all.extend(traced.filter_map(|name| self.core.type_by_name(name).ok()));
         }
         all.sort_unstable();
         all.dedup();

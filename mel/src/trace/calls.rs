@@ -6,23 +6,21 @@ use mpi_intercept::{Call, FunctionId, Hook};
 use mpit_events::{BulkListener, Core, MAX_EVENT_TYPES, Record, SourceIndex};
 use mpit_sources::p2p::{Message, Observer};
 
-use super::recorder::{Objects, Recorder};
+use super::recorder::{Kind, Objects, Recorder};
 use crate::log::format::NO_OBJECT;
 use crate::log::{self, kind};
 
 /// The types whose pairs are regions in a trace.
-pub const TRACED: [&str; 4] = [
-    "pml_ob1_search_posted_begin",
-    "pml_ob1_search_posted_end",
-    "pml_ob1_search_unexpected_begin",
-    "pml_ob1_search_unexpected_end",
+pub const TRACED: [(&str, &str); 2] = [
+    ("pml_ob1_search_posted_begin", "pml_ob1_search_posted_end"),
+    ("pml_ob1_search_unexpected_begin", "pml_ob1_search_unexpected_end"),
 ];
 
 /// Records each MPI call of the application, each message, and each search of a queue.
 pub struct Tracer {
     recorder: &'static Recorder,
-    /// The kind of the record of each event type; none for those that are not recorded here.
-    kinds: [u16; MAX_EVENT_TYPES],
+    /// How the events of each type are recorded here.
+    kinds: [Kind; MAX_EVENT_TYPES],
     objects: Objects,
 }
 
@@ -37,12 +35,21 @@ impl Tracer {
         core: &'static Core,
         logged: &[mpit_events::EventIndex],
     ) -> Result<&'static Tracer, mpit_events::Error> {
-        let mut kinds = [kind::NONE; MAX_EVENT_TYPES];
+        let mut kinds = [Kind::None; MAX_EVENT_TYPES];
         let mut events = Vec::new();
-        for event in TRACED.iter().filter_map(|name| core.type_by_name(name).ok()) {
-            if !logged.contains(&event) {
-                kinds[event.get()] = kind::EVENT + event.get() as u16;
-                events.push(event);
+        for (begin, end) in TRACED {
+            let (Ok(begin), Ok(end)) = (core.type_by_name(begin), core.type_by_name(end)) else { continue };
+            let (first, second) = (begin.get() as u16, end.get() as u16);
+            if logged.contains(&begin) || logged.contains(&end) {
+                // What is left of the pair.
+                for event in [begin, end].into_iter().filter(|event| !logged.contains(event)) {
+                    kinds[event.get()] = Kind::Event(kind::EVENT + event.get() as u16);
+                    events.push(event);
+                }
+            } else {
+                recorder.define(&log::Definition::Pair { begin: first, end: second });
+                kinds[end.get()] = Kind::Pair(first, second);
+                events.push(end);
             }
         }
         let tracer = &*Box::leak(Box::new(Tracer { recorder, kinds, objects: Objects::default() }));
@@ -109,7 +116,7 @@ impl Observer for Tracer {
     }
 
     fn receive_posted(&self, request: u64) {
-        self.request(kind::MPI_IRECV_REQUEST, request);
+        self.recorder.posted(request as u32);
     }
 
     fn received(&self, message: &Message) {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU16, AtomicU32, Ordering};
 use mpit_events::{Clock, Core, Record, SourceIndex, Ticks};
 
 use crate::log::format::NO_OBJECT;
-use crate::log::{Appender, Definition, LogFile, State, StreamKind, kind};
+use crate::log::{Appender, Completion, Definition, LogFile, Pair, State, StreamKind, kind};
 use crate::preload::tell;
 
 /// Records into the event log of this process. Lives as long as the process.
@@ -19,6 +19,17 @@ pub struct Recorder {
     threads: AtomicU32,
     /// The streams of the only thread that calls MPI, if there is only one.
     home: AtomicPtr<Thread>,
+}
+
+/// How the events of a type are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Not here.
+    None,
+    /// As a record of this kind.
+    Event(u16),
+    /// Together with the event that it ends: the numbers of both types.
+    Pair(u16, u16),
 }
 
 /// A thread's streams.
@@ -54,7 +65,10 @@ impl Recorder {
         self.with(|thread| {
             thread.entered = self.clock.now();
             thread.left = None;
-            self.call(thread, thread.entered, kind::ENTER, NO_OBJECT, &function.to_le_bytes());
+            let time = thread.entered.0;
+            if !self.calls_of(thread).enter(time, function, NO_OBJECT) {
+                self.tell_failure();
+            }
         });
     }
 
@@ -63,7 +77,10 @@ impl Recorder {
     pub(super) fn leave(&self, function: u16) {
         self.with(|thread| {
             let left = thread.left.take().unwrap_or_else(|| self.clock.now());
-            self.call(thread, left, kind::LEAVE, NO_OBJECT, &function.to_le_bytes());
+            let duration = left.since(thread.entered);
+            if !self.calls_of(thread).leave(duration) {
+                self.call(thread, left, kind::LEAVE, NO_OBJECT, &function.to_le_bytes());
+            }
         });
     }
 
@@ -90,11 +107,32 @@ impl Recorder {
         });
     }
 
+    /// The current call has posted a receive.
+    #[inline]
+    pub(super) fn posted(&self, request: u32) {
+        self.with(|thread| {
+            if !self.calls_of(thread).post(request) {
+                let left = *thread.left.get_or_insert_with(|| self.clock.now());
+                self.call(
+                    thread,
+                    left,
+                    kind::MPI_IRECV_REQUEST,
+                    NO_OBJECT,
+                    &Completion { request }.to_payload(),
+                );
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn calls_of<'a>(&self, thread: &'a mut Thread) -> &'a mut Appender {
+        let (log, number) = (&self.log, thread.number);
+        thread.calls.get_or_insert_with(|| log.stream(StreamKind::Calls, number, None))
+    }
+
     #[inline(always)]
     fn call(&self, thread: &mut Thread, time: Ticks, kind: u16, object: u16, payload: &[u8]) {
-        let (log, number) = (&self.log, thread.number);
-        let stream = thread.calls.get_or_insert_with(|| log.stream(StreamKind::Calls, number, None));
-        self.append(stream, time, kind, object, payload);
+        self.append(self.calls_of(thread), time, kind, object, payload);
     }
 
     /// Appends a record of an event of a source, raised on this thread.
@@ -107,13 +145,27 @@ impl Recorder {
     }
 
     /// Appends those of the collected events that have a kind and whose communicator has a number.
-    pub(super) fn events(&self, source: SourceIndex, records: &[Record], kinds: &[u16], objects: &Objects) {
+    pub(super) fn events(&self, source: SourceIndex, records: &[Record], kinds: &[Kind], objects: &Objects) {
         self.with(|thread| {
             let stream = self.events_of(thread, source);
             for record in records.iter().filter(|record| !record.late) {
-                let kind = kinds[record.event.get()];
-                if kind != kind::NONE {
-                    self.append(stream, record.ticks, kind, objects.number(record.object), record.payload());
+                let object = objects.number(record.object);
+                match kinds[record.event.get()] {
+                    Kind::None => {}
+                    Kind::Event(kind) => self.append(stream, record.ticks, kind, object, record.payload()),
+                    Kind::Pair(begin, end) => {
+                        let duration = record.ticks.since(record.since);
+                        match Pair::to_payload(record.payload(), duration) {
+                            Some(payload) => {
+                                self.append(stream, record.since, kind::PAIR + begin, object, &payload);
+                            }
+                            None => {
+                                let payload = record.payload();
+                                self.append(stream, record.since, kind::EVENT + begin, object, payload);
+                                self.append(stream, record.ticks, kind::EVENT + end, object, payload);
+                            }
+                        }
+                    }
                 }
             }
         });

@@ -4,6 +4,7 @@ mod full_disk;
 mod killed;
 mod mutilated;
 mod round_trip;
+mod taken_apart;
 
 use std::path::Path;
 use std::process::Command;

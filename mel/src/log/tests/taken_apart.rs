@@ -1,0 +1,110 @@
+//! Records that hold several things: calls, and pairs of events.
+
+use super::super::format::{CHUNK_BYTES, HEADER_BYTES, NO_OBJECT, Pair, RECORDS_PER_CHUNK, chunk, u16_at};
+use super::super::*;
+use super::{EVENT, create, numbered};
+
+const FUNCTION: u16 = 0x1234;
+
+fn kinds(log: &RankLog) -> Vec<(u64, u16)> {
+    log.records(0).map(|record| (record.time, record.kind)).collect()
+}
+
+#[test]
+fn a_call_is_entered_and_left_around_what_happens_in_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log");
+    let log = create(&path);
+    let mut calls = log.stream(StreamKind::Calls, 0, None);
+    assert!(calls.enter(10, FUNCTION, NO_OBJECT));
+    assert!(calls.append(10, kind::MPI_SEND, 0, &Message::default().to_payload()));
+    assert!(calls.post(7));
+    // Only one fits.
+    assert!(!calls.post(8));
+    assert!(calls.append(30, kind::MPI_IRECV_REQUEST, NO_OBJECT, &Completion { request: 8 }.to_payload()));
+    assert!(calls.leave(20));
+    assert!(!calls.leave(20));
+    assert!(!calls.post(9));
+    assert!(calls.enter(40, FUNCTION + 1, NO_OBJECT));
+    let read = RankLog::open(&path).unwrap();
+    assert_eq!(
+        kinds(&read),
+        [
+            (10, kind::ENTER),
+            (10, kind::MPI_SEND),
+            (30, kind::MPI_IRECV_REQUEST),
+            (30, kind::MPI_IRECV_REQUEST),
+            (30, kind::LEAVE),
+            // The process ended in this one.
+            (40, kind::ENTER),
+        ]
+    );
+    let requests = read.records(0).filter(|record| record.kind == kind::MPI_IRECV_REQUEST);
+    let requests: Vec<u32> = requests.map(|r| Completion::from_payload(&r.payload).request).collect();
+    assert_eq!(requests, [8, 7]);
+    let functions = read.records(0).filter(|record| matches!(record.kind, kind::ENTER | kind::LEAVE));
+    let functions: Vec<u16> = functions.map(|record| u16_at(&record.payload, 0)).collect();
+    assert_eq!(functions, [FUNCTION, FUNCTION, FUNCTION + 1]);
+}
+
+#[test]
+fn a_call_in_which_a_chunk_ends_is_left_by_a_record_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log");
+    let log = create(&path);
+    let mut calls = log.stream(StreamKind::Calls, 0, None);
+    assert!(calls.enter(1, FUNCTION, NO_OBJECT));
+    for number in 0..RECORDS_PER_CHUNK as u64 {
+        assert!(calls.append(2, EVENT, 0, &numbered(number)));
+    }
+    assert!(!calls.leave(5));
+    assert!(calls.append(6, kind::LEAVE, NO_OBJECT, &FUNCTION.to_le_bytes()));
+    let kinds = kinds(&RankLog::open(&path).unwrap());
+    assert_eq!(kinds.len(), RECORDS_PER_CHUNK + 2);
+    assert_eq!((kinds[0], *kinds.last().unwrap()), ((1, kind::ENTER), (6, kind::LEAVE)));
+}
+
+#[test]
+fn a_pair_is_two_events() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log");
+    let log = create(&path);
+    log.define(&Definition::Pair { begin: 3, end: 5 }).unwrap();
+    let mut events = log.stream(StreamKind::Events, 0, Some(0));
+    let elements: Vec<u8> = (1..=16).collect();
+    events.append(100, kind::PAIR + 3, 2, &Pair::to_payload(&elements, 9).unwrap());
+    // Of an unknown pair the first is known.
+    events.append(200, kind::PAIR + 4, 2, &Pair::to_payload(&elements[..3], 9).unwrap());
+    assert!(Pair::to_payload(&elements, 1 << 32).is_none());
+    assert!(Pair::to_payload(&[0; 17], 1).is_none());
+    let read = RankLog::open(&path).unwrap();
+    assert_eq!(kinds(&read), [(100, kind::EVENT + 3), (109, kind::EVENT + 5), (200, kind::EVENT + 4)]);
+    for record in read.records(0).take(2) {
+        assert_eq!((record.object, &record.payload[..]), (2, &elements[..]));
+    }
+}
+
+/// A process that is killed while it copies a full chunk leaves two with one number.
+#[test]
+fn a_copy_that_is_not_whole_does_not_count() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log");
+    let log = create(&path);
+    let mut events = log.stream(StreamKind::Events, 0, Some(0));
+    for number in 0..100 {
+        events.append(number, EVENT, 0, &numbered(number));
+    }
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes.resize(bytes.len().next_multiple_of(CHUNK_BYTES) + HEADER_BYTES, 0);
+    let window = (HEADER_BYTES..bytes.len())
+        .step_by(CHUNK_BYTES)
+        .find(|at| {
+            bytes.get(at + chunk::KIND..).is_some_and(|rest| rest.first() == Some(&(chunk::EVENTS as u8)))
+        })
+        .unwrap();
+    // The copy has the header and the first thirty records.
+    let copy: Vec<u8> = bytes[window..window + 64 + 30 * 32].to_vec();
+    bytes.extend_from_slice(&copy);
+    let read = RankLog::from_bytes(bytes).unwrap();
+    assert_eq!(read.records(0).count(), 100);
+}
