@@ -49,6 +49,11 @@ fn queries_answer_by_the_rules() {
 }
 
 #[test]
+fn what_a_full_ring_loses_is_told() {
+    rules_hold("overflow", &[("losses_are_told_before_the_next_event", 1)]);
+}
+
+#[test]
 fn events_are_delivered_by_the_rules() {
     rules_hold(
         "delivery",

@@ -110,18 +110,30 @@ impl Frame {
         if sink.records.is_empty() && sink.losses.is_empty() {
             return;
         }
-        core.raise_section(self.source, level).records(&sink.records, false, &self.objects);
         if sink.any_late || !sink.losses.is_empty() {
-            self.raise_rest(core, level);
+            self.raise_in_parts(core, level);
+        } else {
+            core.raise_section(self.source, level).records(&sink.records, false, &self.objects);
         }
         self.sink.records.clear();
     }
 
-    /// What is rare: events that come late, and losses.
+    /// With what is rare: losses, told between the events around them, and events that come late.
     #[cold]
     #[inline(never)]
-    fn raise_rest(&mut self, core: &Core, level: Safety) {
+    fn raise_in_parts(&mut self, core: &Core, level: Safety) {
         let Frame { sink, objects, source, late, .. } = self;
+        let mut raised = 0;
+        for Loss { before, comm, count } in sink.losses.drain(..) {
+            let section = core.raise_section(*source, level);
+            section.records(&sink.records[raised..before], false, objects);
+            raised = before;
+            let Some(object) = objects.get(comm.0 as usize) else { continue };
+            for event in [Event::MessageArrived, Event::SearchPostedBegin, Event::SearchPostedEnd] {
+                section.lost(sink.events.index(event), object, count);
+            }
+        }
+        core.raise_section(*source, level).records(&sink.records[raised..], false, objects);
         if std::mem::take(&mut sink.any_late) {
             let late = *late.get_or_insert_with(|| {
                 let description = "the ob1 twin, for messages whose envelope came after their completion";
@@ -129,14 +141,15 @@ impl Frame {
             });
             core.raise_section(late, level).records(&sink.records, true, objects);
         }
-        for (comm, count) in sink.losses.drain(..) {
-            let Some(object) = objects.get(comm.0 as usize) else { continue };
-            let section = core.raise_section(*source, level);
-            for event in [Event::MessageArrived, Event::SearchPostedBegin, Event::SearchPostedEnd] {
-                section.lost(sink.events.index(event), object, count);
-            }
-        }
     }
+}
+
+/// Envelopes lost on a communicator.
+pub(super) struct Loss {
+    /// The place of the first record that comes after them.
+    before: usize,
+    comm: CommIndex,
+    count: u64,
 }
 
 /// The sink of a thread: keeps what somebody wants until no lock is held.
@@ -153,8 +166,8 @@ pub(super) struct Buffer {
     pub(super) records: Vec<Record>,
     /// Set when one of them is late.
     pub(super) any_late: bool,
-    /// Envelopes lost on a communicator, to be told to those who listen.
-    pub(super) losses: Vec<(CommIndex, u64)>,
+    /// Envelopes lost, to be told to those who listen.
+    pub(super) losses: Vec<Loss>,
 }
 
 impl Buffer {
@@ -215,6 +228,6 @@ impl Sink for Buffer {
 
     #[cold]
     fn lost(&mut self, comm: CommIndex, count: u64) {
-        self.losses.push((comm, count));
+        self.losses.push(Loss { before: self.records.len(), comm, count });
     }
 }

@@ -1,6 +1,6 @@
 //! The ways that envelopes take from the sender's process to the receiver's.
 //!
-//! Between processes of one node: a [`Ring`] in shared memory. Otherwise: batches of envelopes in
+//! Between processes of one node: a [`ring`] in shared memory. Otherwise: batches of envelopes in
 //! messages of a private communicator ([`batch`]). This room knows no matching, and of MPI only
 //! what the batches need.
 
