@@ -13,6 +13,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::observer::Communicator;
 use crate::shadow::CommIndex;
+use crate::transport::ring::CONTEXT_BITS;
 
 /// The identity of `MPI_COMM_WORLD`.
 pub(super) const WORLD: u64 = 0;
@@ -122,8 +123,8 @@ impl Comms {
 
 /// An identity, told apart from those that other processes get from the same call.
 pub(super) fn with_member(identity: u64, world_rank: i32) -> u64 {
-    // Never one of the two predefined identities.
-    mix(identity, world_rank as u64).max(2)
+    // Never one of the two predefined identities, and no longer than an envelope has room for.
+    (mix(identity, world_rank as u64) & ((1 << CONTEXT_BITS) - 1)).max(2)
 }
 
 /// A hash of two numbers that is the same in all processes (the finaliser of MurmurHash3).

@@ -71,6 +71,10 @@ struct Comm {
     live: bool,
 }
 
+/// The most events of one envelope that [`Engine::has_room_for`] allows: arrival, both ends of the search,
+/// removal from the queue, three of the transfer, completion.
+pub const MAX_EMITTED: usize = 8;
+
 /// Envelopes kept for communicators that this process has not made yet.
 const MAX_EARLY: usize = 1 << 16;
 
@@ -319,9 +323,25 @@ impl Engine {
         }
     }
 
+    /// Whether [`arrive`](Engine::arrive) can take this envelope in without asking for memory, and emits
+    /// no more than [`MAX_EMITTED`] events, all in order: for a signal handler. What it cannot take must
+    /// wait: the first message of a sender, one that others are missing before, and all of a communicator
+    /// where a completed receive waits for its envelope.
+    pub fn has_room_for(&self, envelope: &Envelope) -> bool {
+        let Some(&index) = self.contexts.get(&envelope.context) else { return false };
+        let comm = &self.comms[index.0 as usize];
+        let next = comm.peers.get(envelope.source).is_some_and(|peer| peer.expected == envelope.sequence);
+        next && comm.awaited.is_empty() && self.messages.has_room()
+    }
+
+    /// Makes room for as many more unexpected messages.
+    pub fn reserve(&mut self, messages: usize) {
+        self.messages.reserve(messages);
+    }
+
     /// The real library completed a receive: compare, and follow it. Gives the envelope of the
     /// message where the twin knows it. The receive is over.
-    #[inline]
+    #[inline(always)]
     pub fn complete(
         &mut self,
         sink: &mut impl Sink,
@@ -338,8 +358,7 @@ impl Engine {
             self.finish(sink, index, envelope.bytes);
             return Some(envelope);
         }
-        let receive = *receive;
-        self.complete_otherwise(sink, index, receive, real)
+        self.complete_otherwise(sink, index, real)
     }
 
     /// The application cancelled a receive; it ends with its completion.

@@ -65,6 +65,16 @@ impl<T: Default> Slab<T> {
         (index, &mut node.value)
     }
 
+    /// Whether an entry can be taken without asking for memory.
+    pub(super) fn has_room(&self) -> bool {
+        self.vacant != NONE || self.nodes.len() < self.nodes.capacity()
+    }
+
+    /// Makes room for as many more entries.
+    pub(super) fn reserve(&mut self, entries: usize) {
+        self.nodes.reserve(entries);
+    }
+
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {

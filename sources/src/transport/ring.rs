@@ -1,10 +1,11 @@
 //! A bounded ring of envelopes: many processes write, its owner reads, nobody ever waits.
 //!
 //! Layout: a header (the positions of both ends, each on its own cache lines), then a power of two
-//! of slots of one cache line each. A writer claims the next position with a compare-and-swap,
-//! fills the slot and publishes it by storing *position + 1* into the slot's turn. The owner reads
-//! slots in order for as long as their turn has come, and publishes how far it has read; a writer
-//! looks at that only when the ring seems full. Where it is full the envelope is counted as lost:
+//! of slots of half a cache line each: what a message costs is mostly the lines that travel between
+//! processors. A writer claims the next position with a compare-and-swap, fills the slot and publishes
+//! it with the number of the lap, which is stored last. The owner reads slots in order for as long as
+//! their lap has come, and publishes how far it has read; a writer looks at that only when the ring
+//! seems full. Where it is full the envelope is counted as lost:
 //! the receiver learns of it by the gap in the sequence numbers.
 //!
 //! Everything in the shared memory is a number whose every value is valid, so that a writer that
@@ -13,7 +14,7 @@
 
 use std::cell::Cell;
 use std::io;
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use mpit_events::Ticks;
 
@@ -37,15 +38,69 @@ struct Header {
     lost: Line<AtomicU64>,
 }
 
-#[repr(C, align(64))]
-struct Slot {
-    turn: AtomicU64,
-    context: AtomicU64,
-    sent: AtomicU64,
-    bytes: AtomicU64,
-    source: AtomicI32,
-    tag: AtomicI32,
-    sequence: AtomicU32,
+/// An envelope in four words.
+///
+/// | word | bits, from the highest |
+/// |---|---|
+/// | 0 | lap 16, source 24, communicator (high) 24 |
+/// | 1 | tag 32, sequence number 32 |
+/// | 2 | time of sending 64 |
+/// | 3 | communicator (low) 24, bytes 40 |
+///
+/// A source has at most 24 bits, as no job is larger; a message of more than a tebibyte counts as one.
+#[repr(C, align(32))]
+struct Slot([AtomicU64; 4]);
+
+/// Bits of each half of a communicator's identity.
+const HALF: u32 = 24;
+const HALF_MASK: u64 = (1 << HALF) - 1;
+const BYTES_MASK: u64 = (1 << 40) - 1;
+
+/// Bits of a communicator's identity that a slot keeps.
+pub const CONTEXT_BITS: u32 = 2 * HALF;
+
+impl Slot {
+    /// Whether the envelope of this position is there.
+    #[inline(always)]
+    fn holds(&self, position: u64) -> bool {
+        self.0[0].load(Ordering::Acquire) >> 48 == lap(position)
+    }
+
+    #[inline(always)]
+    fn sent(&self) -> Ticks {
+        Ticks(self.0[2].load(Ordering::Relaxed))
+    }
+
+    #[inline(always)]
+    fn envelope(&self) -> Envelope {
+        let [first, second, sent, last] =
+            [0, 1, 2, 3].map(|word: usize| self.0[word].load(Ordering::Relaxed));
+        Envelope {
+            context: (first & HALF_MASK) << HALF | last >> 40,
+            source: (first >> HALF & HALF_MASK) as i32,
+            tag: (second >> 32) as i32,
+            sequence: second as u32,
+            bytes: last & BYTES_MASK,
+            sent: Ticks(sent),
+        }
+    }
+
+    #[inline(always)]
+    fn publish(&self, position: u64, envelope: &Envelope) {
+        let Envelope { context, source, tag, sequence, bytes, sent } = *envelope;
+        self.0[1].store(u64::from(tag as u32) << 32 | u64::from(sequence), Ordering::Relaxed);
+        self.0[2].store(sent.0, Ordering::Relaxed);
+        self.0[3].store((context & HALF_MASK) << 40 | bytes.min(BYTES_MASK), Ordering::Relaxed);
+        let source = (source as u64 & HALF_MASK) << HALF;
+        self.0[0].store(lap(position) << 48 | source | context >> HALF & HALF_MASK, Ordering::Release);
+    }
+}
+
+/// The lap of a position, from 1 on, in 16 bits: a slot that was not written in this lap has the number
+/// of the lap before, or zero.
+#[inline(always)]
+fn lap(position: u64) -> u64 {
+    (position / CAPACITY + 1) & 0xffff
 }
 
 /// The mapped ring, for its owner or a writer.
@@ -61,7 +116,10 @@ impl Shared {
 
     #[inline(always)]
     fn slot(&self, position: u64) -> &Slot {
-        let index = (position & (CAPACITY - 1)) as usize;
+        // Neighbours in a line are eight positions apart: one envelope alone does not share its line with
+        // the next one, which is perhaps being written while this one is read.
+        let place = (position & !15) | (position & 7) << 1 | (position >> 3 & 1);
+        let index = (place & (CAPACITY - 1)) as usize;
         // SAFETY: the index is below CAPACITY, so the slot lies within `BYTES`; otherwise as above.
         unsafe { &*self.0.start().add(size_of::<Header>()).cast::<Slot>().add(index) }
     }
@@ -75,7 +133,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A new, empty ring: 1 MiB of shared memory, of which only what is used takes space.
+    /// A new, empty ring: half a MiB of shared memory, of which only what is used takes space.
     ///
     /// # Errors
     /// Those of [`Segment::create`].
@@ -98,22 +156,19 @@ impl Ring {
     #[inline(always)]
     pub fn pop_until(&mut self, until: Ticks) -> Option<Envelope> {
         let slot = self.shared.slot(self.position);
-        if slot.turn.load(Ordering::Acquire) != self.position + 1
-            || slot.sent.load(Ordering::Relaxed) > until.0
-        {
+        if !slot.holds(self.position) || slot.sent() > until {
             return None;
         }
-        let envelope = Envelope {
-            context: slot.context.load(Ordering::Relaxed),
-            source: slot.source.load(Ordering::Relaxed),
-            tag: slot.tag.load(Ordering::Relaxed),
-            sequence: slot.sequence.load(Ordering::Relaxed),
-            bytes: slot.bytes.load(Ordering::Relaxed),
-            sent: Ticks(slot.sent.load(Ordering::Relaxed)),
-        };
+        let envelope = slot.envelope();
         self.position += 1;
         self.shared.header().head.0.store(self.position, Ordering::Release);
         Some(envelope)
+    }
+
+    /// The next envelope, if one has come; it stays in the ring.
+    pub fn peek(&self) -> Option<Envelope> {
+        let slot = self.shared.slot(self.position);
+        slot.holds(self.position).then(|| slot.envelope())
     }
 
     /// Brings what is probably there from the caches of the writers. Only where several envelopes are
@@ -206,15 +261,9 @@ impl RingWriter {
             }
         }
         let slot = self.shared.slot(position);
-        slot.context.store(envelope.context, Ordering::Relaxed);
-        slot.sent.store(envelope.sent.0, Ordering::Relaxed);
-        slot.bytes.store(envelope.bytes, Ordering::Relaxed);
-        slot.source.store(envelope.source, Ordering::Relaxed);
-        slot.tag.store(envelope.tag, Ordering::Relaxed);
-        slot.sequence.store(envelope.sequence, Ordering::Relaxed);
-        slot.turn.store(position + 1, Ordering::Release);
+        slot.publish(position, envelope);
         self.next.set(position + 1);
-        prefetch_for_writing(self.shared.slot(position + 12));
+        prefetch_for_writing(self.shared.slot(position + 4));
         true
     }
 
@@ -249,9 +298,40 @@ mod tests {
         assert_eq!(ring.pop(), None);
         for sequence in 0..40_000 {
             assert!(writer.push(&envelope(2, sequence)));
+            assert_eq!(ring.peek(), Some(envelope(2, sequence)));
             assert_eq!(ring.pop(), Some(envelope(2, sequence)));
             assert_eq!(ring.pop(), None);
         }
+    }
+
+    #[test]
+    fn extreme_envelopes_fit() {
+        let mut ring = Ring::create().unwrap();
+        let writer = RingWriter::open(ring.address().unwrap()).unwrap();
+        let largest = Envelope {
+            context: (1 << CONTEXT_BITS) - 1,
+            source: (1 << 24) - 1,
+            tag: i32::MAX,
+            sequence: u32::MAX,
+            bytes: (1 << 40) - 1,
+            sent: Ticks(u64::MAX - 1),
+        };
+        let context = 0x1234_5678_9abc;
+        for envelope in [largest, Envelope { context, tag: 0, ..Envelope::default() }] {
+            assert!(writer.push(&envelope));
+            assert_eq!(ring.pop(), Some(envelope));
+        }
+        assert!(writer.push(&Envelope { bytes: 1 << 50, ..largest }));
+        assert_eq!(ring.pop(), Some(largest));
+    }
+
+    #[test]
+    fn every_position_of_a_lap_has_a_slot_of_its_own() {
+        let ring = Ring::create().unwrap();
+        let mut places: Vec<_> = (0..CAPACITY).map(|p| std::ptr::from_ref(ring.shared.slot(p))).collect();
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len() as u64, CAPACITY);
     }
 
     #[test]

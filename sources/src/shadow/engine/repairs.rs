@@ -18,9 +18,9 @@ impl Engine {
         &mut self,
         sink: &mut impl Sink,
         index: ReceiveIndex,
-        receive: Receive,
         real: Completion,
     ) -> Option<Envelope> {
+        let receive = *self.receives.get(index.0)?;
         let now = self.advance(sink.now());
         match (receive.state, real) {
             (State::Posted, Completion::Message { .. }) => self.unlink_receive(index),

@@ -8,7 +8,7 @@ use crate::shadow::sink::Sink;
 use crate::shadow::{ANY_SOURCE, ANY_TAG};
 
 impl Engine {
-    #[inline]
+    #[inline(always)]
     pub(super) fn search_unexpected(
         &mut self,
         sink: &impl Sink,
@@ -19,6 +19,17 @@ impl Engine {
         if self.messages.len() == 0 {
             return (None, self.floor);
         }
+        self.search_messages(sink, comm, source, tag)
+    }
+
+    #[inline(never)]
+    fn search_messages(
+        &mut self,
+        sink: &impl Sink,
+        comm: CommIndex,
+        source: i32,
+        tag: i32,
+    ) -> (Option<u32>, u64) {
         let known = &mut self.comms[comm.0 as usize];
         if source == ANY_SOURCE {
             return self.search_all_senders(sink, comm, tag);
@@ -58,7 +69,7 @@ impl Engine {
         (found.map(|(_, place)| place), sink.now().since(begin))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn search_posted(
         &mut self,
         sink: &impl Sink,
@@ -83,6 +94,18 @@ impl Engine {
         if self.receives.get(first).is_some_and(|receive| receive.accepts_tag(tag)) {
             return (Some(ReceiveIndex(first)), self.floor);
         }
+        self.search_posted_on(sink, specific, wild, tag)
+    }
+
+    /// The search goes on behind the first entry.
+    #[inline(never)]
+    fn search_posted_on(
+        &self,
+        sink: &impl Sink,
+        specific: Option<u32>,
+        wild: Option<u32>,
+        tag: i32,
+    ) -> (Option<ReceiveIndex>, u64) {
         let begin = sink.now();
         let found = self.search_posted_from(specific, wild, tag);
         (found, self.floor + sink.now().since(begin))
