@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpi_abi::{Abi, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook};
-use mpit_sources::p2p::{Path, Shadow};
+use mpit_sources::p2p::{Path, Progress, Shadow};
 
 struct Session {
     abi: &'static Abi,
@@ -47,6 +47,13 @@ impl Session {
         }
         self.shadow.set_observers(Vec::new());
         if let Some(line) = self.shadow.start(Path::Best)? {
+            tell(&line);
+        }
+        let line = match Progress::from_environment() {
+            Ok(progress) => self.shadow.start_progress(progress),
+            Err(line) => (pmpi::comm_rank(self.abi.constants.comm_world)? == 0).then_some(line),
+        };
+        if let Some(line) = line {
             tell(&line);
         }
         Ok(())

@@ -24,6 +24,8 @@ pub struct Record {
     pub event: EventIndex,
     /// Whether it comes out of order, so that it belongs to an unordered source.
     pub late: bool,
+    /// Whether registrations have heard of it already, so that only bulk listeners get it.
+    pub told: bool,
     length: u8,
     /// The object it happened to: its place in the producer's list of objects; `u32::MAX` where the
     /// producer has none.
@@ -38,7 +40,8 @@ impl Record {
         const { assert!(size_of::<P>() <= MAX_RECORD_PAYLOAD, "the payload fits a record") };
         let mut bytes = [0; MAX_RECORD_PAYLOAD];
         bytes[..size_of::<P>()].copy_from_slice(bytemuck::bytes_of(payload));
-        Record { ticks, since: ticks, event, late, length: size_of::<P>() as u8, object, payload: bytes }
+        let length = size_of::<P>() as u8;
+        Record { ticks, since: ticks, event, late, told: false, length, object, payload: bytes }
     }
 
     /// The same record, of an event that ends what began at `since`.
@@ -58,10 +61,17 @@ impl Record {
             since: ticks,
             event,
             late: false,
+            told: false,
             length: length as u8,
             object: u32::MAX,
             payload: bytes,
         }
+    }
+
+    /// The same record, of which registrations have heard already.
+    #[must_use]
+    pub fn told(self) -> Self {
+        Record { told: true, ..self }
     }
 
     /// The payload, laid out as the event's type says.
@@ -73,7 +83,8 @@ impl Record {
 
 /// Takes events in bulk. Called on the raising thread, at
 /// [`MpiRestricted`](crate::Safety::MpiRestricted) or, where several threads call MPI,
-/// [`ThreadSafe`](crate::Safety::ThreadSafe): it must not block.
+/// [`ThreadSafe`](crate::Safety::ThreadSafe): it must not block. Never called in a signal handler: a
+/// producer that raises there keeps its records for a later section ([`Record::told`]).
 pub trait BulkListener: Sync {
     /// Events of `source`, in order of their delivery. There may be types among them that were not
     /// asked for.

@@ -391,6 +391,11 @@ impl Core {
         self.active.iter().any(|word| word.load(Ordering::Relaxed) != 0)
     }
 
+    /// Whether there is any bulk listener. Thread-safe and signal-safe.
+    pub fn has_bulk_listeners(&self) -> bool {
+        self.bulk.len() != 0
+    }
+
     #[inline(always)]
     pub(crate) fn is_in_bulk(&self, event: EventIndex) -> bool {
         self.in_bulk[event.get() / 64].load(Ordering::Relaxed) & (1 << (event.get() % 64)) != 0

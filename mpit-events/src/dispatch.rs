@@ -61,10 +61,16 @@ impl<'a> Raise<'a> {
     /// is cut off.
     #[cold]
     fn in_bulk(&self, event: EventIndex, observed: Ticks, payload: &[u8]) {
-        if self.section.depth() <= MAX_DEPTH {
+        if self.may_tell_in_bulk() {
             let record = Record::cut(event, observed, payload);
             self.core.bulk().for_each(|bulk| bulk.listener.events(self.source_index, &[record]));
         }
+    }
+
+    /// Bulk listeners have not promised to be safe in a signal handler.
+    #[inline]
+    fn may_tell_in_bulk(&self) -> bool {
+        self.safety < Safety::AsyncSignalSafe && self.section.depth() <= MAX_DEPTH
     }
 
     #[inline]
@@ -102,13 +108,20 @@ impl<'a> Raise<'a> {
     #[inline]
     pub fn records(&self, records: &[Record], late: bool, objects: &[Arc<Object>]) {
         // Bulk listeners get all at once, in the ordered pass.
-        if !late && self.section.depth() <= MAX_DEPTH {
+        if !late && self.may_tell_in_bulk() {
             self.core.bulk().for_each(|bulk| bulk.listener.events(self.source_index, records));
         }
+        self.records_to_registrations(records, late, objects);
+    }
+
+    /// [`records`](Raise::records) without bulk listeners: the producer hands the same records to them
+    /// in a later section, as [`told`](Record::told).
+    #[inline]
+    pub fn records_to_registrations(&self, records: &[Record], late: bool, objects: &[Arc<Object>]) {
         if !self.core.has_registrations() {
             return;
         }
-        for record in records.iter().filter(|record| record.late == late) {
+        for record in records.iter().filter(|record| record.late == late && !record.told) {
             if let Some(object) = objects.get(record.object as usize) {
                 self.to_registrations(record.event, object, record.ticks, record.payload());
             }

@@ -1,24 +1,25 @@
 //! State that one MPI call at a time works on.
 //!
 //! Below `MPI_THREAD_MULTIPLE`, MPI itself forbids calls at the same time (MPI-5.0, section 11.6),
-//! so that no lock is needed; with it, a mutex is taken. Either way a second use inside the first
-//! (a callback that comes back, a signal) is noticed and refused, never undefined.
+//! so that no lock is needed; with it, or with a thread of our own, a mutex is taken. Either way a second
+//! use inside the first (a callback that comes back, a signal) is noticed and refused, never undefined.
 
 use std::cell::{Cell, UnsafeCell};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 use std::sync::{Mutex, PoisonError};
 
 /// A value for one MPI call at a time.
 #[derive(Debug, Default)]
 pub struct Serial<T> {
     value: UnsafeCell<T>,
-    busy: Cell<bool>,
+    busy: AtomicBool,
     threads: AtomicBool,
     lock: Mutex<()>,
 }
 
 // SAFETY: `with` gives access to one user at a time: by the mutex where threads call MPI at the same
-// time, else because MPI forbids it; `busy` is only touched under the same protection.
+// time, else because MPI forbids it; `busy` is only touched under the same protection,
+// and in signal handlers of the thread that has it.
 unsafe impl<T: Send> Sync for Serial<T> {}
 
 impl<T> Serial<T> {
@@ -26,13 +27,13 @@ impl<T> Serial<T> {
     pub const fn new(value: T) -> Self {
         Serial {
             value: UnsafeCell::new(value),
-            busy: Cell::new(false),
+            busy: AtomicBool::new(false),
             threads: AtomicBool::new(false),
             lock: Mutex::new(()),
         }
     }
 
-    /// From now on several threads may call MPI at the same time. To be called in `MPI_Init*`,
+    /// From now on several threads may use the value at the same time. To be called in `MPI_Init*`,
     /// before they can.
     pub fn set_threads(&self) {
         self.threads.store(true, Ordering::Release);
@@ -62,18 +63,24 @@ impl<T> Serial<T> {
 
     #[inline(always)]
     fn enter<R>(&self, user: impl FnOnce(&mut T) -> R) -> Option<R> {
-        struct Busy<'a>(&'a Cell<bool>);
+        struct Busy<'a>(&'a AtomicBool);
         impl Drop for Busy<'_> {
+            #[inline(always)]
             fn drop(&mut self) {
-                self.0.set(false);
+                compiler_fence(Ordering::SeqCst);
+                self.0.store(false, Ordering::Relaxed);
             }
         }
-        if self.busy.replace(true) {
+        // A signal handler of this thread comes before, between or after these two, and is over then.
+        if self.busy.load(Ordering::Relaxed) {
             return None;
         }
+        self.busy.store(true, Ordering::Relaxed);
+        // What is done with the value stays between the two stores, for a signal handler, too.
+        compiler_fence(Ordering::SeqCst);
         let _busy = Busy(&self.busy);
-        // SAFETY: `busy` was false, so nobody uses the value on this thread; the type's Sync
-        // argument excludes other threads.
+        // SAFETY: `busy` was false, so nobody uses the value on this thread, and a signal handler that
+        // interrupts this use finds it true; the type's Sync argument excludes other threads.
         Some(user(unsafe { &mut *self.value.get() }))
     }
 }

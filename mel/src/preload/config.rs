@@ -3,7 +3,7 @@
 use std::env;
 use std::path::PathBuf;
 
-use mpit_sources::p2p::Path;
+use mpit_sources::p2p::{Path, Progress};
 
 use crate::names::parse_list;
 
@@ -26,6 +26,8 @@ pub struct Config {
     pub program: String,
     /// How envelopes travel (`MPIT_ENVELOPES=messages` for messages between all processes).
     pub path: Path,
+    /// Who takes in envelopes between MPI calls (`MPIT_PROGRESS`).
+    pub progress: Progress,
     /// Values that are not understood, each in a line for the user.
     pub complaints: Vec<String>,
 }
@@ -59,6 +61,10 @@ impl Config {
             Some("messages") => config.path = Path::Messages,
             None | Some("auto") => {}
             Some(other) => config.complaints.push(format!("MPIT_ENVELOPES={other}: give auto or messages")),
+        }
+        match set(Progress::VARIABLE).as_deref().unwrap_or_default().parse() {
+            Ok(progress) => config.progress = progress,
+            Err(complaint) => config.complaints.push(complaint),
         }
         config
     }
@@ -112,5 +118,7 @@ mod tests {
     #[test]
     fn a_wrong_value_is_told_with_the_remedy() {
         assert_eq!(read(&[("MEL_PROFILE", "yes")]).complaints, ["MEL_PROFILE=yes: give queues or none"]);
+        let config = read(&[("MPIT_PROGRESS", "yes")]);
+        assert_eq!(config.complaints, ["MPIT_PROGRESS=yes: give none, thread or signal"]);
     }
 }

@@ -10,7 +10,7 @@ use mpi_abi::{Abi, Comm, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_events::{BindKind, Core, EventIndex, Ticks, Token};
 use mpit_sources::native::NativeEvents;
-use mpit_sources::p2p::{Communicator, Observer, Shadow};
+use mpit_sources::p2p::{Communicator, Observer, Progress, Shadow};
 
 use super::config::Config;
 use super::{directory, finish, tell, tools};
@@ -148,7 +148,8 @@ impl Session {
             }
         });
         if let Some(recorder) = recorder {
-            if level == threads.single || level == threads.funneled {
+            let one = level == threads.single || level == threads.funneled;
+            if one && self.config.progress != Progress::Thread {
                 recorder.set_home();
             }
             self.define_types(recorder);
@@ -179,6 +180,9 @@ impl Session {
         }
         self.shadow.set_observers(observers);
         if let Some(line) = self.shadow.start(self.config.path)? {
+            tell(&line);
+        }
+        if let Some(line) = self.shadow.start_progress(self.config.progress) {
             tell(&line);
         }
         if let Some(recorder) = recorder.filter(|_| self.config.trace) {

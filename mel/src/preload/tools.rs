@@ -39,6 +39,9 @@ fn try_begin(session: &'static Session) -> mpi_abi::Result<bool> {
     if let Some(line) = session.shadow.start(session.config.path)? {
         tell(&line);
     }
+    if let Some(line) = session.shadow.start_progress(session.config.progress) {
+        tell(&line);
+    }
     RUNS.store(true, Ordering::Release);
     Ok(true)
 }

@@ -6,7 +6,9 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use mpit_events::{Clock, Core, EventIndex, Object, Ordering, Record, Safety, Source, SourceIndex, Ticks};
+use mpit_events::{
+    Clock, Core, EventIndex, Object, Ordering, Raise, Record, Safety, Source, SourceIndex, Ticks,
+};
 
 use super::requests::Tracked;
 use crate::shadow::{CommIndex, Event, Ob1Events, ReceiveIndex, Sink};
@@ -31,8 +33,15 @@ pub(super) struct Frame {
     pub(super) call: Current,
     pub(super) objects: Objects,
     pub(super) objects_version: u64,
+    outlet: Outlet,
+}
+
+/// The sources that a control flow of the twin raises events from.
+pub(super) struct Outlet {
     source: SourceIndex,
     late: Option<SourceIndex>,
+    /// Whether bulk listeners hear of the events here, and not in a later call.
+    in_bulk: bool,
 }
 
 /// What the entry of an MPI call leaves for its exit.
@@ -50,6 +59,9 @@ pub(super) struct Current {
     /// Room for statuses that the application does not want.
     pub(super) statuses: Vec<u64>,
 }
+
+/// Events that a buffer has room for from the start.
+pub(super) const ROOM: usize = 1024;
 
 thread_local! {
     static FRAME: Cell<*mut Frame> = const { Cell::new(std::ptr::null_mut()) };
@@ -69,22 +81,10 @@ fn make(events: Ob1Events) -> *mut Frame {
     use std::sync::atomic::{AtomicUsize, Ordering as Memory};
     static THREADS: AtomicUsize = AtomicUsize::new(0);
     let number = THREADS.fetch_add(1, Memory::Relaxed);
-    let source = Source::new(
-        format!("ob1 thread {number}"),
-        format!("the ob1 twin, as it runs in MPI calls of application thread {number}"),
-        Ordering::Ordered,
-        Clock::best(),
-    );
+    let description = format!("the ob1 twin, as it runs in MPI calls of application thread {number}");
+    let outlet = Outlet::new(mpit_events::core(), format!("ob1 thread {number}"), description);
     let frame = Box::into_raw(Box::new(Frame {
-        sink: Buffer {
-            wanted: 0,
-            version: None,
-            clock: Clock::best(),
-            events,
-            records: Vec::with_capacity(1024),
-            any_late: false,
-            losses: Vec::new(),
-        },
+        sink: Buffer::new(Clock::best(), events),
         call: Current {
             entered: Ticks(0),
             receive: None,
@@ -95,8 +95,7 @@ fn make(events: Ob1Events) -> *mut Frame {
         },
         objects: Objects::default(),
         objects_version: 0,
-        source: mpit_events::core().add_source(source),
-        late: None,
+        outlet,
     }));
     FRAME.set(frame);
     frame
@@ -111,35 +110,67 @@ impl Frame {
             return;
         }
         if sink.any_late || !sink.losses.is_empty() {
-            self.raise_in_parts(core, level);
+            self.outlet.raise_in_parts(sink, &self.objects, core, level);
         } else {
-            core.raise_section(self.source, level).records(&sink.records, false, &self.objects);
+            core.raise_section(self.outlet.source, level).records(&sink.records, false, &self.objects);
         }
         self.sink.records.clear();
+    }
+}
+
+impl Outlet {
+    /// An ordered source of this name.
+    pub(super) fn new(core: &Core, name: impl Into<String>, description: impl Into<String>) -> Self {
+        let source = Source::new(name, description, Ordering::Ordered, Clock::best());
+        Outlet { source: core.add_source(source), late: None, in_bulk: true }
+    }
+
+    /// The same for events that bulk listeners are given in the next MPI call.
+    #[must_use]
+    pub(super) fn between_calls(self) -> Self {
+        Outlet { in_bulk: false, ..self }
+    }
+
+    /// Raises what the twin has emitted between MPI calls. Signal-safe at [`Safety::AsyncSignalSafe`]
+    /// where nothing is late or lost.
+    pub(super) fn raise(&mut self, sink: &mut Buffer, objects: &Objects, core: &Core, level: Safety) {
+        if sink.any_late || !sink.losses.is_empty() {
+            self.raise_in_parts(sink, objects, core, level);
+        } else {
+            self.records(&core.raise_section(self.source, level), &sink.records, objects);
+        }
+        sink.records.clear();
+    }
+
+    fn records(&self, section: &Raise<'_>, records: &[Record], objects: &Objects) {
+        if self.in_bulk {
+            section.records(records, false, objects);
+        } else {
+            section.records_to_registrations(records, false, objects);
+        }
     }
 
     /// With what is rare: losses, told between the events around them, and events that come late.
     #[cold]
     #[inline(never)]
-    fn raise_in_parts(&mut self, core: &Core, level: Safety) {
-        let Frame { sink, objects, source, late, .. } = self;
+    fn raise_in_parts(&mut self, sink: &mut Buffer, objects: &Objects, core: &Core, level: Safety) {
         let mut raised = 0;
         for Loss { before, comm, count } in sink.losses.drain(..) {
-            let section = core.raise_section(*source, level);
-            section.records(&sink.records[raised..before], false, objects);
+            let section = core.raise_section(self.source, level);
+            self.records(&section, &sink.records[raised..before], objects);
             raised = before;
             let Some(object) = objects.get(comm.0 as usize) else { continue };
             for event in [Event::MessageArrived, Event::SearchPostedBegin, Event::SearchPostedEnd] {
                 section.lost(sink.events.index(event), object, count);
             }
         }
-        core.raise_section(*source, level).records(&sink.records[raised..], false, objects);
+        self.records(&core.raise_section(self.source, level), &sink.records[raised..], objects);
         if std::mem::take(&mut sink.any_late) {
-            let late = *late.get_or_insert_with(|| {
+            let late = *self.late.get_or_insert_with(|| {
                 let description = "the ob1 twin, for messages whose envelope came after their completion";
                 core.add_source(Source::new("ob1 late", description, Ordering::Unordered, Clock::best()))
             });
-            core.raise_section(late, level).records(&sink.records, true, objects);
+            core.raise_section(late, level).records_to_registrations(&sink.records, true, objects);
         }
     }
 }
@@ -171,6 +202,11 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
+    /// A sink with room for many events.
+    pub(super) fn new(clock: Clock, events: Ob1Events) -> Self {
+        Buffer { records: Vec::with_capacity(ROOM), ..Buffer::deaf(clock, events) }
+    }
+
     /// A sink of its own, which nobody listens to.
     pub(super) fn deaf(clock: Clock, events: Ob1Events) -> Self {
         let (records, losses) = (Vec::new(), Vec::new());
@@ -180,7 +216,14 @@ impl Buffer {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        self.records.reserve(self.records.capacity().max(1024));
+        self.records.reserve(self.records.capacity().max(ROOM));
+    }
+
+    /// Takes over events, and leaves their room.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn take(&mut self, told: &mut Vec<Record>) {
+        self.records.append(told);
     }
 
     /// Learns what is wanted, where that has changed.

@@ -10,6 +10,7 @@ mod comms;
 mod frame;
 mod observer;
 mod progress;
+mod progress_engine;
 mod requests;
 mod routes;
 mod session;
@@ -17,4 +18,5 @@ mod tracker;
 mod types;
 
 pub use observer::{Communicator, Message, Observer};
+pub use progress_engine::Progress;
 pub use session::{Path, Shadow};

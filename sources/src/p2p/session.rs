@@ -10,6 +10,7 @@ use super::calls::Calls;
 use super::comms;
 use super::observer::Observer;
 use super::progress::{self, follow_as};
+use super::progress_engine::{self, Progress};
 use super::tracker::Tracker;
 use crate::shadow::{Ob1Events, Truth};
 use crate::transport::node::node_identity;
@@ -64,7 +65,7 @@ impl Shadow {
 
     /// Several threads may call MPI at the same time.
     pub fn set_threads(self) {
-        self.0.set_threads();
+        self.0.set_multiple();
     }
 
     /// The ranks in `MPI_COMM_WORLD` of a communicator's members (or of its remote group); −1 for
@@ -156,9 +157,19 @@ impl Shadow {
         }))
     }
 
+    /// Begins to take in envelopes between MPI calls, if that is wanted; at the end of `MPI_Init*`, after
+    /// [`start`](Shadow::start). Gives a line for the user where it cannot be done.
+    pub fn start_progress(self, progress: Progress) -> Option<String> {
+        let told = progress_engine::start(self.0, progress).err();
+        // SAFETY: as in `start`.
+        let frame = unsafe { &mut *self.0.frame() };
+        told.filter(|_| self.0.work(frame, |work, _| work.state.routes.world_rank) == Some(0))
+    }
+
     /// Ends, at the beginning of `MPI_Finalize`, all processes together: takes in what is still on
     /// its way, and counts what nobody received.
     pub fn finish(self) -> Truth {
+        progress_engine::stop();
         let tracker = self.0;
         // SAFETY: as in `start`.
         let frame = unsafe { &mut *self.0.frame() };
@@ -179,6 +190,7 @@ impl Shadow {
 
     /// Ends without the other processes: the program exits without `MPI_Finalize`.
     pub fn finish_alone(self) -> Truth {
+        progress_engine::stop();
         // SAFETY: as in `start`.
         let frame = unsafe { &mut *self.0.frame() };
         self.0.settle(frame);

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use mpi_abi::{Abi, Datatype, Handle, StatusPtr, pmpi};
-use mpit_events::{Clock, Core, Safety, Ticks, Token};
+use mpit_events::{Clock, Core, Record, Safety, Ticks, Token};
 
 use super::comms::{Comm, Comms, Destination, Route};
 use super::frame::{self, Buffer, Current, Frame, Objects};
@@ -37,9 +37,12 @@ const DRAIN: usize = 64;
 pub(super) struct Tracker {
     pub(super) abi: &'static Abi,
     pub(super) core: &'static Core,
-    events: Ob1Events,
+    pub(super) events: Ob1Events,
     clock: Clock,
+    /// Whether several threads use the state.
     threads: AtomicBool,
+    /// Whether several threads of the application call MPI at the same time.
+    multiple: AtomicBool,
     defer: AtomicBool,
     /// Whether progress is deferred.
     unsettled: AtomicBool,
@@ -47,7 +50,7 @@ pub(super) struct Tracker {
     follows_sends: AtomicBool,
     /// The frame of the only thread that calls MPI, if there is only one.
     home: AtomicPtr<Frame>,
-    state: Serial<State>,
+    pub(super) state: Serial<State>,
     pub(super) mail: Mail,
     observers: OnceLock<Vec<&'static dyn Observer>>,
     wants_messages: AtomicBool,
@@ -65,7 +68,10 @@ pub(super) struct State {
     pub(super) sizes: TypeSizes,
     /// Progress that the real library has made and the twin has not yet.
     deferred: Deferred,
-    objects: Objects,
+    /// Events of envelopes that were taken in between MPI calls: registrations have heard of them, bulk
+    /// listeners hear in the next call.
+    pub(super) told: Vec<Record>,
+    pub(super) objects: Objects,
     objects_version: u64,
 }
 
@@ -98,6 +104,7 @@ impl Tracker {
             events,
             clock: Clock::best(),
             threads: AtomicBool::new(false),
+            multiple: AtomicBool::new(false),
             defer: AtomicBool::new(false),
             unsettled: AtomicBool::new(false),
             follows_sends: AtomicBool::new(true),
@@ -117,6 +124,12 @@ impl Tracker {
     }
 
     /// Several threads may call MPI at the same time from now on.
+    pub(super) fn set_multiple(&self) {
+        self.multiple.store(true, Ordering::Relaxed);
+        self.set_threads();
+    }
+
+    /// Several threads use the state from now on.
     pub(super) fn set_threads(&self) {
         self.threads.store(true, Ordering::Relaxed);
         self.state.set_threads();
@@ -161,7 +174,7 @@ impl Tracker {
 
     #[inline]
     fn level(&self) -> Safety {
-        if self.threads.load(Ordering::Relaxed) { Safety::ThreadSafe } else { Safety::MpiRestricted }
+        if self.multiple.load(Ordering::Relaxed) { Safety::ThreadSafe } else { Safety::MpiRestricted }
     }
 
     /// Works on the state where the twin emits nothing that could not wait.
@@ -172,7 +185,10 @@ impl Tracker {
         user: impl FnOnce(&mut Work<'_>, &mut Current) -> R,
     ) -> Option<R> {
         let Frame { sink, call, .. } = frame;
-        self.state.with(|state| user(&mut Work { tracker: self, state, sink }, call))
+        self.state.with(|state| {
+            state.hand_over(sink);
+            user(&mut Work { tracker: self, state, sink }, call)
+        })
     }
 
     /// Works on the state, then raises what the twin emitted, with no lock held.
@@ -185,6 +201,7 @@ impl Tracker {
         frame.sink.update(self.core);
         let Frame { sink, call, objects, objects_version, .. } = frame;
         let result = self.state.with(|state| {
+            state.hand_over(sink);
             let mut work = Work { tracker: self, state, sink };
             let result = user(&mut work, call);
             if *objects_version != work.state.objects_version {
@@ -277,6 +294,16 @@ impl Tracker {
     /// Sets whether calls leave their progress for later.
     pub(super) fn set_deferring(&self, defer: bool) {
         self.defer.store(defer, Ordering::Relaxed);
+    }
+}
+
+impl State {
+    /// Puts what bulk listeners have not heard of yet before what the coming work emits.
+    #[inline(always)]
+    fn hand_over(&mut self, sink: &mut Buffer) {
+        if !self.told.is_empty() {
+            sink.take(&mut self.told);
+        }
     }
 }
 
