@@ -1,5 +1,5 @@
-//! Records that hold several things, taken apart: readers see calls entered and left, and pairs of
-//! events, as if each had been written by itself.
+//! Records that hold several things, taken apart: readers see calls entered and left, pairs of events,
+//! and completions as if each had been written by itself.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
@@ -50,6 +50,13 @@ impl<'a> Records<'a> {
             // A call that was never left, because its process ended in it, stays entered.
             self.open = (call.duration != 0).then(|| (call, record.time.saturating_add(call.duration)));
             self.ready.push_back(Record { kind: kind::ENTER, payload: Cow::Owned(function), ..record });
+        } else if record.kind == kind::MPI_ISEND_COMPLETE {
+            for (place, request) in record.payload.chunks_exact(4).enumerate() {
+                if place == 0 || request != [0; 4] {
+                    let payload = Cow::Owned(request.to_vec());
+                    self.ready.push_back(Record { payload, ..record });
+                }
+            }
         } else if record.kind >= kind::PAIR {
             let begin = record.kind - kind::PAIR;
             let elements = record.payload.get(..Pair::ELEMENTS).unwrap_or_default().to_vec();

@@ -96,7 +96,8 @@ pub mod kind {
     pub const MPI_SEND: u16 = 3;
     /// A nonblocking send was started: [`Message`](super::Message).
     pub const MPI_ISEND: u16 = 4;
-    /// A nonblocking send completed: [`Completion`](super::Completion).
+    /// Nonblocking sends completed: [`Completion`](super::Completion) of one to five requests, of which a
+    /// reader sees each by itself.
     pub const MPI_ISEND_COMPLETE: u16 = 5;
     /// A nonblocking receive was posted: [`Completion`](super::Completion).
     pub const MPI_IRECV_REQUEST: u16 = 6;
@@ -342,7 +343,7 @@ mod tests {
             (kind::LEAVE, "left"),
             (kind::MPI_SEND, "blocking send"),
             (kind::MPI_ISEND, "send started"),
-            (kind::MPI_ISEND_COMPLETE, "send completed"),
+            (kind::MPI_ISEND_COMPLETE, "sends completed"),
             (kind::MPI_IRECV_REQUEST, "receive posted"),
             (kind::MPI_IRECV, "receive completed"),
             (kind::MPI_RECV, "blocking receive"),

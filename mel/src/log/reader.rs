@@ -189,9 +189,9 @@ impl RankLog {
     }
 
     /// An upper bound of the number of records, from the number of chunks: to measure progress by. No
-    /// record is taken apart into more than three.
+    /// record is taken apart into more than five.
     pub fn records_at_most(&self) -> usize {
-        self.chunks.values().flatten().map(|at| 3 * (chunk_end(&self.bytes, *at) - at) / RECORD_BYTES).sum()
+        self.chunks.values().flatten().map(|at| 5 * (chunk_end(&self.bytes, *at) - at) / RECORD_BYTES).sum()
     }
 }
 

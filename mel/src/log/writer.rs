@@ -9,8 +9,7 @@
 //! first such error the log takes no further chunk; what no longer fits is counted.
 //!
 //! A stream maps one chunk, its window, and fills it again and again: a full window is copied to a
-//! chunk behind it with one system call, which costs the file system a fifth of what new pages in a
-//! mapping cost. In between, both have the same content and the same sequence number.
+//! chunk behind it with a few system calls, which costs a fifth of what new pages in a mapping cost. In between, both have the same content and the same sequence number.
 //!
 //! **After `fork`** the child shares the mapping with its parent. Whoever calls [`Appender::append`]
 //! must know that it is not in a child. Everything else here notices by itself and does nothing.
@@ -30,8 +29,8 @@ use memmap2::{Advice, MmapOptions, MmapRaw};
 
 use super::definitions::{Definition, StreamKind};
 use super::format::{
-    CHUNK_BYTES, CHUNK_HEADER_BYTES, Call, HEADER_BYTES, HeaderInfo, MAGIC, MAX_PAYLOAD_BYTES, PAYLOAD_BYTES,
-    RECORD_BYTES, State, VERSION, chunk, header, kind,
+    CHUNK_BYTES, CHUNK_HEADER_BYTES, Call, HEADER_BYTES, HeaderInfo, MAGIC, MAX_PAYLOAD_BYTES, NO_OBJECT,
+    PAYLOAD_BYTES, RECORD_BYTES, State, VERSION, chunk, header, kind,
 };
 use super::space;
 
@@ -248,6 +247,10 @@ impl Inner {
     }
 }
 
+/// Bytes that are copied by one system call. The file system takes larger pages for larger copies, and
+/// those come from memory that nobody has touched for long, which may cost ten times as much.
+const PIECE: usize = 128 << 10;
+
 impl Chunk {
     /// Copies this full chunk of events to the end of the file and empties it, to be filled again with
     /// the records that follow. A process may be killed at any point of this: a reader takes the
@@ -258,7 +261,9 @@ impl Chunk {
         // SAFETY: the mapping has `CHUNK_BYTES` bytes, and only the stream's own thread, which is
         // here, changes them.
         let whole = unsafe { std::slice::from_raw_parts(base, CHUNK_BYTES) };
-        log.file.write_all_at(whole, offset)?;
+        for (place, piece) in (offset..).step_by(PIECE).zip(whole.chunks(PIECE)) {
+            log.file.write_all_at(piece, place)?;
+        }
         // SAFETY: aligned fields in the header of the mapped chunk, of which nobody else writes any.
         let (magic, sequence) = unsafe {
             (
@@ -295,6 +300,8 @@ pub struct Appender {
     end: *mut u8,
     /// The record of the call that is under way; null where there is none in this chunk.
     open: *mut u8,
+    /// The last record of completions, which may have room for more; null where there is none.
+    completions: *mut u8,
     chunk: Option<Chunk>,
     log: Arc<Inner>,
     stream: u32,
@@ -313,6 +320,7 @@ impl Appender {
             cursor: none,
             end: none,
             open: none,
+            completions: none,
             chunk: None,
             log: Arc::clone(log),
             stream,
@@ -384,6 +392,33 @@ impl Appender {
         true
     }
 
+    /// Appends that the request of a send was completed, into the last record if that tells of such at the
+    /// same time and has room. Requests are not zero.
+    #[inline(always)]
+    pub fn complete(&mut self, time: u64, request: u32) -> bool {
+        let last = self.completions;
+        if !last.is_null() && last == self.cursor.wrapping_sub(RECORD_BYTES) {
+            // SAFETY: the last record of this appender's own chunk, which is mapped and aligned to eight
+            // bytes: `next_chunk` forgets it.
+            let stamp = unsafe { AtomicU64::from_ptr(last.cast()) };
+            if u64::from_le(stamp.load(Ordering::Relaxed)) == time {
+                for slot in 1..PAYLOAD_BYTES / 4 {
+                    // SAFETY: as above, and within the record's payload.
+                    let place = unsafe { AtomicU32::from_ptr(last.add(PAYLOAD + 4 * slot).cast()) };
+                    if place.load(Ordering::Relaxed) == 0 {
+                        place.store(request.to_le(), Ordering::Relaxed);
+                        return true;
+                    }
+                }
+            }
+        }
+        if !self.append(time, kind::MPI_ISEND_COMPLETE, NO_OBJECT, &request.to_le_bytes()) {
+            return false;
+        }
+        self.completions = self.cursor.wrapping_sub(RECORD_BYTES);
+        true
+    }
+
     /// The number of this stream in the log.
     pub fn stream(&self) -> u32 {
         self.stream
@@ -428,6 +463,7 @@ impl Appender {
         self.cursor = std::ptr::null_mut();
         self.end = std::ptr::null_mut();
         self.open = std::ptr::null_mut();
+        self.completions = std::ptr::null_mut();
         match result {
             Ok(chunk) => {
                 let base = chunk.map.as_mut_ptr();

@@ -92,12 +92,6 @@ impl Tracer {
         };
         (self.objects.number(message.comm), payload.to_payload())
     }
-
-    #[inline]
-    fn request(&self, kind: u16, request: u64) {
-        let payload = log::Completion { request: request as u32 }.to_payload();
-        self.recorder.at_exit(kind, NO_OBJECT, &payload);
-    }
 }
 
 impl Observer for Tracer {
@@ -112,7 +106,7 @@ impl Observer for Tracer {
     }
 
     fn send_completed(&self, request: u64) {
-        self.request(kind::MPI_ISEND_COMPLETE, request);
+        self.recorder.send_completed(request as u32);
     }
 
     fn receive_posted(&self, request: u64) {
@@ -126,6 +120,7 @@ impl Observer for Tracer {
     }
 
     fn cancelled(&self, request: u64) {
-        self.request(kind::REQUEST_CANCELLED, request);
+        let payload = log::Completion { request: request as u32 }.to_payload();
+        self.recorder.at_exit(kind::REQUEST_CANCELLED, NO_OBJECT, &payload);
     }
 }

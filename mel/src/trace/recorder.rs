@@ -124,6 +124,17 @@ impl Recorder {
         });
     }
 
+    /// The request of a send was completed in the current call.
+    #[inline]
+    pub(super) fn send_completed(&self, request: u32) {
+        self.with(|thread| {
+            let left = *thread.left.get_or_insert_with(|| self.clock.now());
+            if !self.calls_of(thread).complete(left.0, request) {
+                self.tell_failure();
+            }
+        });
+    }
+
     #[inline(always)]
     fn calls_of<'a>(&self, thread: &'a mut Thread) -> &'a mut Appender {
         let (log, number) = (&self.log, thread.number);

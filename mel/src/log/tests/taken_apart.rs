@@ -84,6 +84,35 @@ fn a_pair_is_two_events() {
     }
 }
 
+#[test]
+fn completions_share_a_record_and_are_read_one_by_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log");
+    let log = create(&path);
+    let mut calls = log.stream(StreamKind::Calls, 0, None);
+    for request in 1..=12 {
+        assert!(calls.complete(50, request));
+    }
+    // Not of the same time; not the last record.
+    assert!(calls.complete(51, 13));
+    assert!(calls.append(51, EVENT, 0, &[]));
+    assert!(calls.complete(51, 14));
+    let read = RankLog::open(&path).unwrap();
+    let records: Vec<(u64, u16, u32)> = read
+        .records(0)
+        .filter(|record| record.kind != EVENT)
+        .map(|record| (record.time, record.kind, Completion::from_payload(&record.payload).request))
+        .collect();
+    let completed = |time, request| (time, kind::MPI_ISEND_COMPLETE, request);
+    let mut expected: Vec<_> = (1..=12).map(|request| completed(50, request)).collect();
+    expected.extend([completed(51, 13), completed(51, 14)]);
+    assert_eq!(records, expected);
+    // Twelve took three records.
+    let stored = std::fs::read(&path).unwrap();
+    let used = stored.chunks_exact(32).filter(|r| r[8..10] == kind::MPI_ISEND_COMPLETE.to_le_bytes());
+    assert_eq!(used.filter(|r| u16_at(r, 0) == 50).count(), 3);
+}
+
 /// A process that is killed while it copies a full chunk leaves two with one number.
 #[test]
 fn a_copy_that_is_not_whole_does_not_count() {
