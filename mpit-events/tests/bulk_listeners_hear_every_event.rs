@@ -34,3 +34,30 @@ fn alone_and_collected() {
     assert_eq!(*numbers.0.lock().unwrap(), [1, 2, 3]);
     assert_eq!(consumer.told().len(), 3);
 }
+
+/// A producer that raises in a signal handler keeps its records for bulk listeners.
+#[test]
+fn never_in_a_signal_handler_but_later() {
+    let (mock, consumer) = (MockSource::new(), MockConsumer::default());
+    let numbers: &'static Numbers = Box::leak(Box::default());
+    assert!(!mock.core.has_bulk_listeners());
+    mock.core.listen_in_bulk(&[mock.bound], numbers).unwrap();
+    assert!(mock.core.has_bulk_listeners());
+    let handle = mock.core.alloc(mock.bound, Some(Token(1))).unwrap();
+    consumer.listen_at(&mock, handle, Safety::AsyncSignalSafe);
+    let objects = [mock.core.bind(BindKind::Comm, Token(1))];
+    let record = |number| Record::new(mock.bound, 0, Ticks(number), false, &Number { number });
+
+    let handler = mock.core.raise_section(mock.source, Safety::AsyncSignalSafe);
+    handler.records(&[record(1)], false, &objects);
+    handler.event(mock.bound, &objects[0], Ticks(2), &Number { number: 2 });
+    drop(handler);
+    let section = mock.core.raise_section(mock.source, Safety::MpiRestricted);
+    section.records_to_registrations(&[record(3)], false, &objects);
+    assert_eq!(*numbers.0.lock().unwrap(), [0; 0]);
+    assert_eq!(consumer.told().len(), 3);
+
+    section.records(&[record(1).told(), record(3).told(), record(4)], false, &objects);
+    assert_eq!(*numbers.0.lock().unwrap(), [1, 3, 4]);
+    assert_eq!(consumer.told(), ["4 at AsyncSignalSafe raised MpiRestricted"]);
+}

@@ -23,7 +23,7 @@ pub enum Progress {
     /// Nobody: events are raised in MPI calls only, as `ob1` does it.
     #[default]
     None,
-    /// A thread of our own, which looks some ten thousand times in a second and raises events at
+    /// A thread of our own, which looks some 5000 times in a second and raises events at
     /// [`Safety::ThreadSafe`].
     Thread,
     /// A timer signal, once in a millisecond, in the thread that calls MPI; it raises events at
