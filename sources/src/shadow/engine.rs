@@ -400,15 +400,19 @@ impl Engine {
 
     /// A send, or a receive of a probed message, is active.
     pub fn activate(&mut self, sink: &mut impl Sink, comm: CommIndex, request: u64) {
-        let now = self.advance(sink.now());
-        sink.emit(Event::RequestActivate, comm, now, false, Request { request });
+        if sink.wants(Event::RequestActivate) {
+            let now = self.advance(sink.now());
+            sink.emit(Event::RequestActivate, comm, now, false, Request { request });
+        }
     }
 
     /// The data of a send, or of a probed message, has been transferred and the request is complete.
     pub fn transferred(&mut self, sink: &mut impl Sink, comm: CommIndex, request: u64, bytes: u64) {
-        let now = self.advance(sink.now());
-        self.emit_transfer_begin(sink, comm, request, bytes, now, false);
-        self.emit_transfer_end(sink, comm, request, bytes, now, false);
+        if sink.wants_any(OF_TRANSFERS) {
+            let now = self.advance(sink.now());
+            self.emit_transfer_begin(sink, comm, request, bytes, now, false);
+            self.emit_transfer_end(sink, comm, request, bytes, now, false);
+        }
     }
 
     /// A request was freed.
@@ -529,6 +533,7 @@ impl Engine {
     #[inline]
     fn finish(&mut self, sink: &mut impl Sink, index: ReceiveIndex, bytes: u64) {
         if bytes > EAGER_LIMIT
+            && sink.wants_any(OF_TRANSFERS)
             && let Some(&Receive { comm, request, .. }) = self.receives.get(index.0)
         {
             let now = self.advance(sink.now());
