@@ -18,6 +18,9 @@ use super::{Progress, Tracker, Watch, reserve};
 /// From the end of a look to the next one, in nanoseconds.
 const PERIOD: i64 = 1_000_000;
 
+/// Looks in one signal, as long as there is more: a flood of messages must not keep the program from going on.
+const LOOKS: u32 = 8;
+
 /// What the handler works with.
 struct Alarm {
     watch: Watch,
@@ -125,8 +128,8 @@ extern "C" fn on_signal(_: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
             // SAFETY: only this handler uses it, on this one thread, where it does not interrupt itself: the
             // signal is blocked while it runs.
             let watch = unsafe { &mut (*alarm).watch };
-            match catch_unwind(AssertUnwindSafe(|| while watch.look() {})) {
-                Ok(()) => wind_up(timer),
+            match catch_unwind(AssertUnwindSafe(|| (0..LOOKS).all(|_| watch.look()))) {
+                Ok(_) => wind_up(timer),
                 Err(panic) => {
                     mpi_intercept::stop();
                     // Its destructor might panic in turn.
