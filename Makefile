@@ -46,9 +46,9 @@ dispatch: build ## Measure what a registration costs, beside an MPI's own events
 	$$prefix/bin/mpiexec -n 2 target/dispatch </dev/null
 
 doc: ## Build the documentation of the crates
-	$(CARGO) doc --workspace --no-deps --document-private-items
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items
 
-lint: ## Check formatting, lints, and that the generated wrappers are current
+lint: doc ## Check formatting, lints, documentation, and that the generated wrappers are current
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) xtask wrappers --check

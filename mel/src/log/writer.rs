@@ -330,7 +330,7 @@ impl Appender {
     }
 
     /// Appends a record: its time in ticks, its [`kind`], the index of its communicator
-    /// ([`NO_OBJECT`](super::format::NO_OBJECT) if there is none) and its payload. Tells whether it
+    /// ([`NO_OBJECT`] if there is none) and its payload. Tells whether it
     /// was stored; if not, it was counted.
     ///
     /// Takes no lock, allocates nothing, formats nothing; once per 32 766 records it hands a full chunk
