@@ -7,6 +7,8 @@
 
 mod calls;
 mod comms;
+mod completion;
+mod deferral;
 mod frame;
 mod observer;
 mod progress;

@@ -100,12 +100,9 @@ impl Routes {
         }
     }
 
-    /// Prepares for the envelopes that have come, and for a further one to the same process.
+    /// Prepares for a further envelope to the same process.
     #[inline(always)]
     pub(super) fn prepare(&self) {
-        if let Some(ring) = &self.ring {
-            ring.prefetch_next();
-        }
         if let Some(Writer::Open(ring)) = self.writers.get(self.last as usize) {
             ring.prepare();
         }

@@ -7,6 +7,7 @@ use mpi_abi::{Abi, Datatype, Handle, StatusPtr, pmpi};
 use mpit_events::{Clock, Core, Record, Safety, Ticks, Token};
 
 use super::comms::{Comm, Comms, Destination, Route};
+use super::deferral::Deferred;
 use super::frame::{self, Buffer, Current, Frame, Objects};
 use super::observer::{Communicator, Message, Observer};
 use super::requests::{Active, Persistent, Requests, Tracked};
@@ -30,9 +31,6 @@ const OF_SENDS: u16 = 1 << Event::RequestActivate as u8
 /// Events that may wait to be raised together, where calls defer.
 const MAX_WAITING: usize = 64;
 
-/// Envelopes taken in before their events are raised.
-const DRAIN: usize = 64;
-
 /// Follows the application's point-to-point calls.
 pub(super) struct Tracker {
     pub(super) abi: &'static Abi,
@@ -45,7 +43,7 @@ pub(super) struct Tracker {
     multiple: AtomicBool,
     defer: AtomicBool,
     /// Whether progress is deferred.
-    unsettled: AtomicBool,
+    pub(super) unsettled: AtomicBool,
     /// Whether the requests of sends are followed.
     follows_sends: AtomicBool,
     /// The frame of the only thread that calls MPI, if there is only one.
@@ -67,26 +65,13 @@ pub(super) struct State {
     pub(super) routes: Routes,
     pub(super) sizes: TypeSizes,
     /// Progress that the real library has made and the twin has not yet.
-    deferred: Deferred,
+    pub(super) deferred: Deferred,
     /// Events of envelopes that were taken in between MPI calls: registrations have heard of them, bulk
     /// listeners hear in the next call.
     pub(super) told: Vec<Record>,
     pub(super) objects: Objects,
     objects_version: u64,
 }
-
-/// What an MPI call has left for the twin to follow: the call returns at once, and the twin catches
-/// up when the application next posts, probes or waits. Every event keeps the time it would have had.
-#[derive(Default)]
-struct Deferred {
-    /// From when to when the call made progress; none is left where `until` is zero.
-    from: Ticks,
-    until: Ticks,
-    completions: Vec<(ReceiveIndex, Completion)>,
-}
-
-/// Completions that may wait.
-const MAX_DEFERRED: usize = 256;
 
 /// The operations of one locked use of the state.
 pub(super) struct Work<'a> {
@@ -423,81 +408,6 @@ impl Work<'_> {
         Some(index)
     }
 
-    /// Takes in some of what came until `until`, seen from `entered` on; whether there may be more.
-    #[inline]
-    pub(super) fn drain_some(&mut self, entered: Ticks, until: Ticks) -> bool {
-        let State { engine, routes, .. } = &mut *self.state;
-        if let Some(ring) = &mut routes.ring {
-            for taken in 0..DRAIN {
-                if taken > 1 {
-                    ring.prefetch();
-                }
-                match ring.pop_until(until) {
-                    Some(envelope) => engine.arrive_inline(self.sink, envelope, entered),
-                    None => return self.drain_mail(),
-                }
-            }
-            return true;
-        }
-        self.drain_mail()
-    }
-
-    /// A call has made progress since `entered`: the twin will follow later.
-    #[inline]
-    pub(super) fn defer(&mut self, entered: Ticks) {
-        self.state.routes.prepare();
-        let deferred = &mut self.state.deferred;
-        if deferred.until == Ticks(0) {
-            deferred.from = entered;
-        }
-        deferred.until = self.tracker.now();
-        self.tracker.unsettled.store(true, Ordering::Relaxed);
-    }
-
-    /// Follows some of the progress that was deferred; whether there may be more.
-    #[inline]
-    fn settle_some(&mut self) -> bool {
-        let Deferred { from, until, .. } = self.state.deferred;
-        if until == Ticks(0) {
-            return false;
-        }
-        if self.drain_some(from, until) {
-            return true;
-        }
-        self.state.deferred.until = Ticks(0);
-        self.tracker.unsettled.store(false, Ordering::Relaxed);
-        let mut completions = std::mem::take(&mut self.state.deferred.completions);
-        for (receive, real) in completions.drain(..) {
-            self.state.engine.complete(self.sink, receive, real);
-        }
-        self.state.deferred.completions = completions;
-        false
-    }
-
-    /// Takes in the batches of other nodes.
-    #[inline]
-    fn drain_mail(&mut self) -> bool {
-        if self.tracker.mail.is_open() {
-            self.flush_batches();
-            let now = self.tracker.now();
-            let State { engine, .. } = &mut *self.state;
-            // The clock of another node cannot be compared: it came when it was seen.
-            self.tracker
-                .mail
-                .collect(|envelope| engine.arrive(self.sink, Envelope { sent: now, ..envelope }, now));
-        }
-        false
-    }
-
-    /// Sends the batches that are not full: the process may wait for a long time now.
-    pub(super) fn flush_batches(&mut self) {
-        for (&world_rank, batch) in &mut self.state.routes.batches {
-            if !batch.is_empty() {
-                self.tracker.mail.post(world_rank, std::mem::take(batch));
-            }
-        }
-    }
-
     /// A receive is complete, with this status (`None`: nothing is known of it).
     #[inline(always)]
     pub(super) fn received(
@@ -513,10 +423,7 @@ impl Work<'_> {
         if self.tracker.wants_messages() {
             self.tell_received(comm, (!blocking).then_some(request), real, status);
         }
-        let Deferred { until, completions, .. } = &mut self.state.deferred;
-        if *until != Ticks(0) && completions.len() < MAX_DEFERRED {
-            completions.push((receive, real));
-        } else {
+        if !self.state.deferred.keep(receive, real) {
             self.state.engine.complete(self.sink, receive, real);
         }
     }

@@ -1,0 +1,114 @@
+//! Progress: what has come is taken in, now or, where calls leave it for later, at the next call that needs
+//! to know.
+
+use std::sync::atomic::Ordering;
+
+use mpit_events::Ticks;
+
+use super::tracker::{State, Work};
+use crate::shadow::{Completion, Envelope, ReceiveIndex};
+
+/// Envelopes taken in before their events are raised.
+const DRAIN: usize = 64;
+
+/// What an MPI call has left for the twin to follow: the call returns at once, and the twin catches
+/// up when the application next posts, probes or waits. Every event keeps the time it would have had.
+#[derive(Default)]
+pub(super) struct Deferred {
+    /// From when to when the call made progress; none is left where `until` is zero.
+    from: Ticks,
+    until: Ticks,
+    completions: Vec<(ReceiveIndex, Completion)>,
+}
+
+/// Completions that may wait.
+const MAX_DEFERRED: usize = 256;
+
+impl Deferred {
+    /// Keeps a completion for later; `false` where nothing is deferred, or no more can be.
+    #[inline(always)]
+    pub(super) fn keep(&mut self, receive: ReceiveIndex, real: Completion) -> bool {
+        let keeps = self.until != Ticks(0) && self.completions.len() < MAX_DEFERRED;
+        if keeps {
+            self.completions.push((receive, real));
+        }
+        keeps
+    }
+}
+
+impl Work<'_> {
+    /// Takes in some of what came until `until`, seen from `entered` on; whether there may be more.
+    #[inline]
+    pub(super) fn drain_some(&mut self, entered: Ticks, until: Ticks) -> bool {
+        let State { engine, routes, .. } = &mut *self.state;
+        if let Some(ring) = &mut routes.ring {
+            for taken in 0..DRAIN {
+                if taken > 1 {
+                    ring.prefetch();
+                }
+                match ring.pop_until(until) {
+                    Some(envelope) => engine.arrive_inline(self.sink, envelope, entered),
+                    None => return self.drain_mail(),
+                }
+            }
+            return true;
+        }
+        self.drain_mail()
+    }
+
+    /// A call has made progress since `entered`: the twin will follow later.
+    #[inline]
+    pub(super) fn defer(&mut self, entered: Ticks) {
+        self.state.routes.prepare();
+        let deferred = &mut self.state.deferred;
+        if deferred.until == Ticks(0) {
+            deferred.from = entered;
+        }
+        deferred.until = self.tracker.now();
+        self.tracker.unsettled.store(true, Ordering::Relaxed);
+    }
+
+    /// Follows some of the progress that was deferred; whether there may be more.
+    #[inline]
+    pub(super) fn settle_some(&mut self) -> bool {
+        let Deferred { from, until, .. } = self.state.deferred;
+        if until == Ticks(0) {
+            return false;
+        }
+        if self.drain_some(from, until) {
+            return true;
+        }
+        self.state.deferred.until = Ticks(0);
+        self.tracker.unsettled.store(false, Ordering::Relaxed);
+        let mut completions = std::mem::take(&mut self.state.deferred.completions);
+        for (receive, real) in completions.drain(..) {
+            self.state.engine.complete(self.sink, receive, real);
+        }
+        self.state.deferred.completions = completions;
+        false
+    }
+
+    /// Takes in the batches of other nodes.
+    #[inline]
+    fn drain_mail(&mut self) -> bool {
+        if self.tracker.mail.is_open() {
+            self.flush_batches();
+            let now = self.tracker.now();
+            let State { engine, .. } = &mut *self.state;
+            // The clock of another node cannot be compared: it came when it was seen.
+            self.tracker
+                .mail
+                .collect(|envelope| engine.arrive(self.sink, Envelope { sent: now, ..envelope }, now));
+        }
+        false
+    }
+
+    /// Sends the batches that are not full: the process may wait for a long time now.
+    pub(super) fn flush_batches(&mut self) {
+        for (&world_rank, batch) in &mut self.state.routes.batches {
+            if !batch.is_empty() {
+                self.tracker.mail.post(world_rank, std::mem::take(batch));
+            }
+        }
+    }
+}
