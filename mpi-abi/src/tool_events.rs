@@ -157,6 +157,23 @@ fn check(function: &'static str, code: c_int) -> Result<()> {
     if code == 0 { Ok(()) } else { Err(Error::Code { function, code }) }
 }
 
+/// Both texts that a function gives, one after the other: MPICH refuses null outputs, so the other one
+/// gets a place without room.
+fn name_and_description(
+    mut ask: impl FnMut(*mut c_char, *mut c_int, *mut c_char, *mut c_int) -> Result<()>,
+) -> Result<(String, String)> {
+    let (mut none, mut no_room): (c_char, c_int) = (0, 0);
+    let name = text(|name, length| {
+        no_room = 0;
+        ask(name, length, &raw mut none, &raw mut no_room)
+    })?;
+    let description = text(|desc, length| {
+        no_room = 0;
+        ask(&raw mut none, &raw mut no_room, desc, length)
+    })?;
+    Ok((name, description))
+}
+
 /// A string that an MPI writes: asked for its length first.
 fn text(mut get: impl FnMut(*mut c_char, *mut c_int) -> Result<()>) -> Result<String> {
     // Some MPIs refuse null pointers, and none writes where there is no room.
@@ -245,15 +262,7 @@ impl ToolEvents {
                 )
             })
         };
-        let (mut none, mut no_room): (c_char, c_int) = (0, 0);
-        let name = text(|name, length| {
-            no_room = 0;
-            ask(name, length, &raw mut none, &raw mut no_room)
-        })?;
-        let description = text(|desc, length| {
-            no_room = 0;
-            ask(&raw mut none, &raw mut no_room, desc, length)
-        })?;
+        let (name, description) = name_and_description(&mut ask)?;
         let array = HandlePtr::<Datatype>::new(handles.as_mut_ptr().cast());
         // SAFETY: the MPI has filled that many handles of its width.
         let datatypes = (0..handles.len()).map(|index| unsafe { array.get(index) }).collect();
@@ -287,15 +296,7 @@ impl ToolEvents {
                 )
             })
         };
-        let (mut none, mut no_room): (c_char, c_int) = (0, 0);
-        let name = text(|name, length| {
-            no_room = 0;
-            ask(name, length, &raw mut none, &raw mut no_room)
-        })?;
-        let description = text(|desc, length| {
-            no_room = 0;
-            ask(&raw mut none, &raw mut no_room, desc, length)
-        })?;
+        let (name, description) = name_and_description(&mut ask)?;
         Ok(ToolSource { name, description, ordering, ticks_per_second, max_ticks })
     }
 

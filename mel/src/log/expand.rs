@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
-use super::format::{Call, Completion, NO_OBJECT, Pair, kind};
+use super::format::{Call, Pair, kind};
 use super::reader::{Record, Stored};
 
 /// The records of a stream, in the order in which things happened.
@@ -15,8 +15,8 @@ pub struct Records<'a> {
     pairs: &'a BTreeMap<u16, u16>,
     /// What comes before the next stored record.
     ready: VecDeque<Record<'a>>,
-    /// The call that is under way, and when it was left.
-    open: Option<(Call, u64)>,
+    /// The record of the call that is under way, with the time at which it was left.
+    open: Option<Record<'a>>,
 }
 
 impl<'a> Records<'a> {
@@ -26,54 +26,57 @@ impl<'a> Records<'a> {
 
     /// Ends the call that is under way.
     fn leave(&mut self) {
-        let Some((call, left)) = self.open.take() else { return };
-        let record = |kind, payload: &[u8]| Record {
-            time: left,
-            kind,
-            object: NO_OBJECT,
-            payload: Cow::Owned(payload.to_vec()),
-        };
-        if call.request != 0 {
-            let posted = Completion { request: call.request }.to_payload();
-            self.ready.push_back(record(kind::MPI_IRECV_REQUEST, &posted));
+        let Some(call) = self.open.take() else { return };
+        if Call::from_payload(&call.payload).request != 0 {
+            let payload = part(&call.payload, Call::REQUEST, 4);
+            self.ready.push_back(Record { kind: kind::MPI_IRECV_REQUEST, payload, ..call });
         }
-        self.ready.push_back(record(kind::LEAVE, &call.function.to_le_bytes()));
+        let payload = part(&call.payload, 0, 2);
+        self.ready.push_back(Record { kind: kind::LEAVE, payload, ..call });
     }
 
     fn take_apart(&mut self, record: Record<'a>) {
-        if self.open.is_some_and(|(_, left)| record.kind == kind::CALL || record.time > left) {
+        if self.open.as_ref().is_some_and(|call| record.kind == kind::CALL || record.time > call.time) {
             self.leave();
         }
         if record.kind == kind::CALL {
-            let call = Call::from_payload(&record.payload);
-            let function = call.function.to_le_bytes().to_vec();
+            let payload = part(&record.payload, 0, 2);
+            self.ready.push_back(Record { kind: kind::ENTER, payload, ..record });
             // A call that was never left, because its process ended in it, stays entered.
-            self.open = (call.duration != 0).then(|| (call, record.time.saturating_add(call.duration)));
-            self.ready.push_back(Record { kind: kind::ENTER, payload: Cow::Owned(function), ..record });
+            let duration = Call::from_payload(&record.payload).duration;
+            let time = record.time.saturating_add(duration);
+            self.open = (duration != 0).then_some(Record { time, ..record });
         } else if record.kind == kind::MPI_ISEND_COMPLETE {
-            for (place, request) in record.payload.chunks_exact(4).enumerate() {
-                if place == 0 || request != [0; 4] {
-                    let payload = Cow::Owned(request.to_vec());
+            for place in (0..record.payload.len()).step_by(4) {
+                let payload = part(&record.payload, place, 4);
+                if place == 0 || *payload != [0; 4] {
                     self.ready.push_back(Record { payload, ..record });
                 }
             }
         } else if record.kind >= kind::PAIR {
             let begin = record.kind - kind::PAIR;
-            let elements = record.payload.get(..Pair::ELEMENTS).unwrap_or_default().to_vec();
-            let end = record.time.saturating_add(u64::from(Pair::duration(&record.payload)));
             let event = |number: u16, time| Record {
                 time,
                 kind: kind::EVENT.saturating_add(number).min(kind::PAIR - 1),
                 object: record.object,
-                payload: Cow::Owned(elements.clone()),
+                payload: part(&record.payload, 0, Pair::ELEMENTS),
             };
             self.ready.push_back(event(begin, record.time));
             if let Some(&ends) = self.pairs.get(&begin) {
+                let end = record.time.saturating_add(u64::from(Pair::duration(&record.payload)));
                 self.ready.push_back(event(ends, end));
             }
         } else {
             self.ready.push_back(record);
         }
+    }
+}
+
+/// Some bytes of a payload, as far as they are there, without copying what is in the file.
+fn part<'a>(payload: &Cow<'a, [u8]>, from: usize, length: usize) -> Cow<'a, [u8]> {
+    match payload {
+        Cow::Borrowed(bytes) => Cow::Borrowed(bytes.get(from..from + length).unwrap_or_default()),
+        Cow::Owned(bytes) => Cow::Owned(bytes.get(from..from + length).unwrap_or_default().to_vec()),
     }
 }
 

@@ -9,7 +9,8 @@
 //! first such error the log takes no further chunk; what no longer fits is counted.
 //!
 //! A stream maps one chunk, its window, and fills it again and again: a full window is copied to a
-//! chunk behind it with a few system calls, which costs a fifth of what new pages in a mapping cost. In between, both have the same content and the same sequence number.
+//! chunk behind it with a few system calls, which costs a fifth of what new pages in a mapping cost. In
+//! between, both have the same content and the same sequence number.
 //!
 //! **After `fork`** the child shares the mapping with its parent. Whoever calls [`Appender::append`]
 //! must know that it is not in a child. Everything else here notices by itself and does nothing.
@@ -211,16 +212,11 @@ impl Inner {
             // Linux before 5.14 cannot; then it is one by one.
             let _ = map.advise(Advice::PopulateWrite);
         }
-        let base = map.as_mut_ptr();
-        for (field, value) in [(chunk::KIND, kind), (chunk::STREAM, stream), (chunk::SEQUENCE, sequence)] {
-            // SAFETY: the chunk was mapped above with `CHUNK_BYTES` bytes, the fields are aligned
-            // `u32`s in its header, and nobody else writes to this chunk.
-            unsafe { AtomicU32::from_ptr(base.add(field).cast()) }.store(value.to_le(), Ordering::Relaxed);
-        }
-        // SAFETY: as above.
-        unsafe { AtomicU32::from_ptr(base.add(chunk::MAGIC).cast()) }
-            .store(chunk::CHUNK_MAGIC.to_le(), Ordering::Release);
-        Ok(Chunk { map, offset })
+        let chunk = Chunk { map, offset };
+        chunk.field(chunk::KIND).store(kind.to_le(), Ordering::Relaxed);
+        chunk.field(chunk::STREAM).store(stream.to_le(), Ordering::Relaxed);
+        chunk.begin(sequence);
+        Ok(chunk)
     }
 
     fn write_text(&self, text: &mut Text, mut line: &[u8]) -> io::Result<()> {
@@ -252,6 +248,20 @@ impl Inner {
 const PIECE: usize = 128 << 10;
 
 impl Chunk {
+    /// A field of the header.
+    fn field(&self, offset: usize) -> &AtomicU32 {
+        debug_assert!(offset + 4 <= CHUNK_HEADER_BYTES && offset.is_multiple_of(4));
+        // SAFETY: the chunk is mapped with `CHUNK_BYTES` bytes as long as `self` lives, the fields are
+        // aligned `u32`s in its header, and nobody else writes to this chunk.
+        unsafe { AtomicU32::from_ptr(self.map.as_mut_ptr().add(offset).cast()) }
+    }
+
+    /// The chunk, which is empty, is there for readers from now on.
+    fn begin(&self, sequence: u32) {
+        self.field(chunk::SEQUENCE).store(sequence.to_le(), Ordering::Relaxed);
+        self.field(chunk::MAGIC).store(chunk::CHUNK_MAGIC.to_le(), Ordering::Release);
+    }
+
     /// Copies this full chunk of events to the end of the file and empties it, to be filled again with
     /// the records that follow. A process may be killed at any point of this: a reader takes the
     /// first of two chunks with the same sequence number, and skips one without its magic.
@@ -264,20 +274,12 @@ impl Chunk {
         for (place, piece) in (offset..).step_by(PIECE).zip(whole.chunks(PIECE)) {
             log.file.write_all_at(piece, place)?;
         }
-        // SAFETY: aligned fields in the header of the mapped chunk, of which nobody else writes any.
-        let (magic, sequence) = unsafe {
-            (
-                AtomicU32::from_ptr(base.add(chunk::MAGIC).cast()),
-                AtomicU32::from_ptr(base.add(chunk::SEQUENCE).cast()),
-            )
-        };
-        magic.store(0, Ordering::Relaxed);
+        self.field(chunk::MAGIC).store(0, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         // SAFETY: the records' part of the mapping; no reference to it is left.
         unsafe { base.add(CHUNK_HEADER_BYTES).write_bytes(0, CHUNK_BYTES - CHUNK_HEADER_BYTES) };
         fence(Ordering::SeqCst);
-        sequence.store(next_sequence.to_le(), Ordering::Relaxed);
-        magic.store(chunk::CHUNK_MAGIC.to_le(), Ordering::Release);
+        self.begin(next_sequence);
         Ok(())
     }
 
@@ -330,8 +332,8 @@ impl Appender {
     }
 
     /// Appends a record: its time in ticks, its [`kind`], the index of its communicator
-    /// ([`NO_OBJECT`] if there is none) and its payload. Tells whether it
-    /// was stored; if not, it was counted.
+    /// ([`NO_OBJECT`] if there is none) and its payload. Tells whether it was stored; if not, it was
+    /// counted.
     ///
     /// Takes no lock, allocates nothing, formats nothing; once per 32 766 records it hands a full chunk
     /// to the file system. A payload of more than [`PAYLOAD_BYTES`] takes further records,

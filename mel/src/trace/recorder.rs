@@ -66,9 +66,7 @@ impl Recorder {
             thread.entered = self.clock.now();
             thread.left = None;
             let time = thread.entered.0;
-            if !self.calls_of(thread).enter(time, function, NO_OBJECT) {
-                self.tell_failure();
-            }
+            self.stored(self.calls_of(thread).enter(time, function, NO_OBJECT));
         });
     }
 
@@ -102,7 +100,7 @@ impl Recorder {
     #[inline]
     pub(super) fn at_exit(&self, kind: u16, object: u16, payload: &[u8]) {
         self.with(|thread| {
-            let left = *thread.left.get_or_insert_with(|| self.clock.now());
+            let left = self.left(thread);
             self.call(thread, left, kind, object, payload);
         });
     }
@@ -112,14 +110,8 @@ impl Recorder {
     pub(super) fn posted(&self, request: u32) {
         self.with(|thread| {
             if !self.calls_of(thread).post(request) {
-                let left = *thread.left.get_or_insert_with(|| self.clock.now());
-                self.call(
-                    thread,
-                    left,
-                    kind::MPI_IRECV_REQUEST,
-                    NO_OBJECT,
-                    &Completion { request }.to_payload(),
-                );
+                let (left, payload) = (self.left(thread), Completion { request }.to_payload());
+                self.call(thread, left, kind::MPI_IRECV_REQUEST, NO_OBJECT, &payload);
             }
         });
     }
@@ -128,11 +120,15 @@ impl Recorder {
     #[inline]
     pub(super) fn send_completed(&self, request: u32) {
         self.with(|thread| {
-            let left = *thread.left.get_or_insert_with(|| self.clock.now());
-            if !self.calls_of(thread).complete(left.0, request) {
-                self.tell_failure();
-            }
+            let left = self.left(thread);
+            self.stored(self.calls_of(thread).complete(left.0, request));
         });
+    }
+
+    /// When the current call is left: what happens at its exit has one time.
+    #[inline(always)]
+    fn left(&self, thread: &mut Thread) -> Ticks {
+        *thread.left.get_or_insert_with(|| self.clock.now())
     }
 
     #[inline(always)]
@@ -193,7 +189,13 @@ impl Recorder {
 
     #[inline(always)]
     fn append(&self, stream: &mut Appender, time: Ticks, kind: u16, object: u16, payload: &[u8]) {
-        if !stream.append(time.0, kind, object, payload) {
+        self.stored(stream.append(time.0, kind, object, payload));
+    }
+
+    /// Tells the user, once, where a record could not be stored.
+    #[inline(always)]
+    fn stored(&self, stored: bool) {
+        if !stored {
             self.tell_failure();
         }
     }
