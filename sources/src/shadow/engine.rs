@@ -246,7 +246,7 @@ impl Engine {
         if let Some(place) = found {
             let envelope = self.take_message(sink, comm, place, end);
             sink.emit_end(Event::SearchUnexpectedEnd, comm, begin, end, false, queued);
-            self.matched(sink, ReceiveIndex(index), envelope, end, false);
+            self.matched(sink, ReceiveIndex(index), envelope, end);
             return Posted { receive: ReceiveIndex(index), matched: true };
         }
         sink.emit_end(Event::SearchUnexpectedEnd, comm, begin, end, false, queued);
@@ -313,7 +313,7 @@ impl Engine {
                     let removed = Queued { request, source, tag };
                     sink.emit_end(Event::PostedRemove, comm, queued, end, false, removed);
                     sink.emit_end(Event::SearchPostedEnd, comm, begin, end, false, searched);
-                    self.emit_matched(sink, comm, request, envelope.bytes, end, false);
+                    self.emit_matched(sink, comm, request, envelope.bytes, end);
                 }
             }
             None => {
@@ -366,7 +366,7 @@ impl Engine {
         let Some(&receive) = self.receives.get(index.0) else { return };
         if receive.state == State::Posted {
             let now = self.advance(sink.now());
-            self.take_receive(sink, index, now, false);
+            self.take_receive(sink, index, now);
             self.set_state(index, State::Cancelled);
             sink.emit(Event::Cancel, receive.comm, now, false, Request { request: receive.request });
         }
@@ -475,10 +475,10 @@ impl Engine {
 
     /// Takes a receive out of the posted queue.
     #[inline]
-    fn take_receive(&mut self, sink: &mut impl Sink, index: ReceiveIndex, time: Ticks, late: bool) {
+    fn take_receive(&mut self, sink: &mut impl Sink, index: ReceiveIndex, time: Ticks) {
         self.unlink_receive(index);
         if let Some(&receive) = self.receives.get(index.0) {
-            self.emit_removed(sink, &receive, time, late);
+            self.emit_removed(sink, &receive, time, false);
         }
     }
 
@@ -495,36 +495,21 @@ impl Engine {
     }
 
     /// A receive and a message belong together.
-    fn matched(
-        &mut self,
-        sink: &mut impl Sink,
-        index: ReceiveIndex,
-        envelope: Envelope,
-        time: Ticks,
-        late: bool,
-    ) {
+    fn matched(&mut self, sink: &mut impl Sink, index: ReceiveIndex, envelope: Envelope, time: Ticks) {
         let Some(receive) = self.receives.get_mut(index.0) else { return };
         receive.state = State::Matched;
         receive.message = envelope;
         let (comm, request) = (receive.comm, receive.request);
-        self.emit_matched(sink, comm, request, envelope.bytes, time, late);
+        self.emit_matched(sink, comm, request, envelope.bytes, time);
     }
 
     /// A receive is matched: ob1 transfers an eager message here and now.
     #[inline(always)]
-    fn emit_matched(
-        &self,
-        sink: &mut impl Sink,
-        comm: CommIndex,
-        request: u64,
-        bytes: u64,
-        time: Ticks,
-        late: bool,
-    ) {
+    fn emit_matched(&self, sink: &mut impl Sink, comm: CommIndex, request: u64, bytes: u64, time: Ticks) {
         if sink.wants_any(OF_TRANSFERS) {
-            self.emit_transfer_begin(sink, comm, request, bytes, time, late);
+            self.emit_transfer_begin(sink, comm, request, bytes, time, false);
             if bytes <= EAGER_LIMIT {
-                self.emit_transfer_end(sink, comm, request, bytes, time, late);
+                self.emit_transfer_end(sink, comm, request, bytes, time, false);
             }
         }
     }

@@ -24,7 +24,7 @@ impl Engine {
         let now = self.advance(sink.now());
         match (receive.state, real) {
             (State::Posted, Completion::Message { .. }) => self.unlink_receive(index),
-            (State::Posted, _) => self.take_receive(sink, index, now, false),
+            (State::Posted, _) => self.take_receive(sink, index, now),
             _ => {}
         }
         let Completion::Message { source, tag } = real else {
@@ -129,8 +129,8 @@ impl Engine {
         now: Ticks,
     ) {
         if let (Some(receive), _) = self.search_posted(sink, comm, envelope.source, envelope.tag) {
-            self.take_receive(sink, receive, now, false);
-            return self.matched(sink, receive, envelope, now, false);
+            self.take_receive(sink, receive, now);
+            return self.matched(sink, receive, envelope, now);
         }
         let list = self.comms[comm.0 as usize].peers.meet(envelope.source).unexpected;
         let mut next = list.first();
