@@ -18,8 +18,8 @@ use crate::{Call, FunctionId, dispatch};
 ///
 /// `function` tells `MPI_X` from `MPI_X_c` where both share a variant of [`Call`], and has the name.
 pub trait Hook: Sync {
-    /// At which ends of this function's calls the hook is to run; asked once, when it is
-    /// registered. A function that no hook wants costs little more than with nobody listening.
+    /// At which ends of this function's calls the hook is to run; asked when it is registered, and
+    /// again in [`ask_again`]. A function that no hook wants costs little more than with nobody listening.
     fn wants(&self, function: FunctionId) -> Wants {
         let _ = function;
         Wants::Both
@@ -56,7 +56,7 @@ pub enum Wants {
 }
 
 /// How many hooks there may be.
-const MAX: usize = 4;
+const MAX: usize = 8;
 
 static HOOKS: [OnceLock<&'static dyn Hook>; MAX] = [const { OnceLock::new() }; MAX];
 /// For each function, the hooks that want its entry and its exit, as bits.
@@ -84,24 +84,45 @@ impl std::error::Error for Full {}
 /// are seen from `MPI_Init` on.
 ///
 /// # Errors
-/// [`Full`] when there are four already.
+/// [`Full`] when there are eight already.
 pub fn register(hook: &'static dyn Hook) -> Result<(), Full> {
     static REGISTERING: Mutex<()> = Mutex::new(());
     let _one_at_a_time = REGISTERING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let count = COUNT.load(Ordering::Relaxed);
     let slot = HOOKS.get(count).ok_or(Full)?;
     slot.set(hook).map_err(|_| Full)?;
-    for function in FunctionId::all() {
-        let [enter, leave] = &WANTED[function.index()];
-        let wants = hook.wants(function);
-        let bit = |wanted| u8::from(wanted) << count;
-        enter.fetch_or(bit(matches!(wants, Wants::Enter | Wants::Both)), Ordering::Relaxed);
-        leave.fetch_or(bit(matches!(wants, Wants::Leave | Wants::Both)), Ordering::Relaxed);
-    }
+    ask(count, hook);
     // Release: who reads this count finds the slot set.
     COUNT.store(count + 1, Ordering::Release);
     dispatch::hook_was_registered();
     Ok(())
+}
+
+/// Asks all hooks again what they want ([`Hook::wants`]). Allowed at any time, in hooks too. A call that
+/// is under way may then be seen at one of its ends only.
+pub fn ask_again() {
+    for (place, hook) in HOOKS.iter().enumerate().take(count()) {
+        if let Some(hook) = hook.get() {
+            ask(place, *hook);
+        }
+    }
+}
+
+/// Notes what the hook at this place wants.
+fn ask(place: usize, hook: &dyn Hook) {
+    let set = |bits: &AtomicU8, wanted: bool| {
+        if wanted {
+            bits.fetch_or(1 << place, Ordering::Relaxed);
+        } else {
+            bits.fetch_and(!(1 << place), Ordering::Relaxed);
+        }
+    };
+    for function in FunctionId::all() {
+        let [enter, leave] = &WANTED[function.index()];
+        let wants = hook.wants(function);
+        set(enter, matches!(wants, Wants::Enter | Wants::Both));
+        set(leave, matches!(wants, Wants::Leave | Wants::Both));
+    }
 }
 
 /// How many hooks there are now.
@@ -113,7 +134,7 @@ pub(crate) fn count() -> usize {
 /// The hooks that are there, as bits.
 #[inline]
 pub(crate) fn present() -> u8 {
-    (1 << count()) - 1
+    ((1u16 << count()) - 1) as u8
 }
 
 /// The hooks that want a function's entry and exit, as bits.

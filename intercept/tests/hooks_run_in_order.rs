@@ -46,9 +46,9 @@ leave first MPI_Finalize 0
 }
 
 #[test]
-fn four_and_no_more() {
+fn eight_and_no_more() {
     for outcome in run("full") {
-        assert_eq!(outcome.stderr, "4 hooks on 1\n", "{}", outcome.mpi);
+        assert_eq!(outcome.stderr, "8 hooks on 1\n", "{}", outcome.mpi);
     }
 }
 

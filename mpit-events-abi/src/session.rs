@@ -7,11 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpi_abi::{Abi, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook};
-use mpit_sources::p2p::{Path, Progress, Shadow};
+use mpit_sources::p2p::{Path, Progress};
+use mpit_sources::{Following, QueueEvents, Wish};
 
 struct Session {
     abi: &'static Abi,
-    shadow: Shadow,
+    queue_events: QueueEvents,
+    complaint: Option<String>,
     begun: AtomicBool,
     over: AtomicBool,
 }
@@ -19,13 +21,18 @@ struct Session {
 /// Adds the event types. Called before MPI is initialised, by the first function that starts it or
 /// its tool information interface.
 pub(crate) fn prepare(abi: &'static Abi) {
-    let Ok(shadow) = Shadow::new(abi, core_events::core()) else {
+    let (wish, complaint) = match Wish::from_environment() {
+        Ok(wish) => (wish, None),
+        Err(complaint) => (Wish::default(), Some(complaint)),
+    };
+    let Ok(queue_events) = QueueEvents::new(abi, core_events::core(), wish) else {
         return tell("there is no room for the event types: no events are raised");
     };
     let (begun, over) = (AtomicBool::new(false), AtomicBool::new(false));
-    let session: &'static Session = Box::leak(Box::new(Session { abi, shadow, begun, over }));
+    let session: &'static Session =
+        Box::leak(Box::new(Session { abi, queue_events, complaint, begun, over }));
     // Leaving runs in reverse: the twin has followed a call before the session ends or begins.
-    for hook in [session as &'static dyn Hook, shadow.hook()] {
+    for hook in [session as &'static dyn Hook].into_iter().chain(session.queue_events.hooks()) {
         if let Err(full) = mpi_intercept::register(hook) {
             tell(&format!("{full}: events are missing"));
         }
@@ -42,20 +49,18 @@ impl Session {
     }
 
     fn try_begin(&self) -> mpi_abi::Result<()> {
-        if pmpi::query_thread()? == self.abi.constants.thread.multiple {
-            self.shadow.set_threads();
+        let mut lines: Vec<String> = Vec::new();
+        let progress = Progress::from_environment().unwrap_or_else(|line| {
+            lines.push(line);
+            Progress::None
+        });
+        lines.extend(self.complaint.clone());
+        if pmpi::comm_rank(self.abi.constants.comm_world)? != 0 {
+            lines.clear();
         }
-        self.shadow.set_observers(Vec::new());
-        if let Some(line) = self.shadow.start(Path::Best)? {
-            tell(&line);
-        }
-        let line = match Progress::from_environment() {
-            Ok(progress) => self.shadow.start_progress(progress),
-            Err(line) => (pmpi::comm_rank(self.abi.constants.comm_world)? == 0).then_some(line),
-        };
-        if let Some(line) = line {
-            tell(&line);
-        }
+        let following = Following { path: Path::Best, progress, messages: false };
+        lines.extend(self.queue_events.start(Vec::new(), following)?);
+        lines.iter().for_each(|line| tell(line));
         Ok(())
     }
 
@@ -65,7 +70,7 @@ impl Session {
         if !self.begun.load(Ordering::Acquire) || self.over.swap(true, Ordering::AcqRel) {
             return;
         }
-        self.shadow.finish();
+        self.queue_events.finish();
         mpi_intercept::stop();
     }
 }

@@ -26,6 +26,8 @@ pub struct Record {
     pub late: bool,
     /// Whether registrations have heard of it already, so that only bulk listeners get it.
     pub told: bool,
+    /// Whether it is about a message of the MPI's own (a collective's, say), not of the application's.
+    pub internal: bool,
     length: u8,
     /// The object it happened to: its place in the producer's list of objects; `u32::MAX` where the
     /// producer has none.
@@ -41,7 +43,17 @@ impl Record {
         let mut bytes = [0; MAX_RECORD_PAYLOAD];
         bytes[..size_of::<P>()].copy_from_slice(bytemuck::bytes_of(payload));
         let length = size_of::<P>() as u8;
-        Record { ticks, since: ticks, event, late, told: false, length, object, payload: bytes }
+        Record {
+            ticks,
+            since: ticks,
+            event,
+            late,
+            told: false,
+            internal: false,
+            length,
+            object,
+            payload: bytes,
+        }
     }
 
     /// The same record, of an event that ends what began at `since`.
@@ -62,10 +74,18 @@ impl Record {
             event,
             late: false,
             told: false,
+            internal: false,
             length: length as u8,
             object: u32::MAX,
             payload: bytes,
         }
+    }
+
+    /// The same record, about a message of the MPI's own if `internal`.
+    #[inline(always)]
+    #[must_use]
+    pub fn internal(self, internal: bool) -> Self {
+        Record { internal, ..self }
     }
 
     /// The same record, of which registrations have heard already.

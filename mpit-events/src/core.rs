@@ -21,6 +21,13 @@ use crate::sync::{Alive, AtomicU32, AtomicU64, Mutex, MutexGuard, Ordering, shar
 
 const MAX_SOURCES: usize = if cfg!(loom) { 4 } else { 4096 };
 const MAX_BULK: usize = 4;
+const MAX_PRODUCERS: usize = 4;
+
+/// A producer that is asked for events only while somebody listens.
+pub trait Producer: Sync {
+    /// Somebody has begun or ended to listen. Called on the thread that did so, with no lock held.
+    fn listeners_changed(&self);
+}
 
 /// The events engine. A process has one ([`core()`]); tests make their own.
 ///
@@ -37,6 +44,7 @@ pub struct Core {
     /// Counts the changes of who listens.
     version: AtomicU32,
     bulk: AppendOnly<Bulk, MAX_BULK>,
+    producers: AppendOnly<&'static dyn Producer, MAX_PRODUCERS>,
     deferred: DeferredTypes,
     no_object: Arc<Object>,
     grace: Grace,
@@ -80,6 +88,7 @@ impl Core {
             in_bulk: shared_array![AtomicU64::new(0); WORDS],
             version: AtomicU32::new(0),
             bulk: AppendOnly::new(),
+            producers: AppendOnly::new(),
             deferred: DeferredTypes::new(),
             no_object: Object::new(BindKind::None, Token(0)),
             grace: Grace::new(),
@@ -233,6 +242,7 @@ impl Core {
         self.version.fetch_add(1, Ordering::Release);
         drop(tables);
         self.retire(old);
+        self.tell_producers();
         Ok(handle)
     }
 
@@ -260,6 +270,7 @@ impl Core {
         drop(tables);
         self.grace.retire(Box::new(Freed { inner, free }));
         self.retire(old);
+        self.tell_producers();
         Ok(())
     }
 
@@ -354,13 +365,24 @@ impl Core {
         events: &[EventIndex],
         listener: &'static dyn BulkListener,
     ) -> Result<(), Error> {
-        let _writer = self.tables();
+        let writer = self.tables();
         self.bulk.push(Bulk { listener }).map_err(|_| Error::OutOfHandles)?;
         for event in events {
             self.in_bulk[event.get() / 64].fetch_or(1 << (event.get() % 64), Ordering::Release);
         }
         self.version.fetch_add(1, Ordering::Release);
+        drop(writer);
+        self.tell_producers();
         Ok(())
+    }
+
+    /// Adds a producer that wants to know when somebody begins or ends to listen, for the life of the core.
+    ///
+    /// # Errors
+    /// [`Error::OutOfHandles`] when there are four already.
+    pub fn add_producer(&self, producer: &'static dyn Producer) -> Result<(), Error> {
+        let _writer = self.tables();
+        self.producers.push(producer).map(|_| ()).map_err(|_| Error::OutOfHandles)
     }
 
     // Raising.
@@ -375,6 +397,11 @@ impl Core {
     #[inline(always)]
     fn word(&self, word: usize) -> u64 {
         self.active[word].load(Ordering::Relaxed) | self.in_bulk[word].load(Ordering::Relaxed)
+    }
+
+    /// Whether there is a registration for this event, on any object. Thread-safe and signal-safe.
+    pub fn has_registration(&self, event: EventIndex) -> bool {
+        self.active[event.get() / 64].load(Ordering::Relaxed) & (1 << (event.get() % 64)) != 0
     }
 
     /// Changes whenever somebody begins or ends to listen: a producer that keeps what
@@ -396,8 +423,9 @@ impl Core {
         self.bulk.len() != 0
     }
 
+    /// Whether a bulk listener wants this event: on all objects, then. Thread-safe and signal-safe.
     #[inline(always)]
-    pub(crate) fn is_in_bulk(&self, event: EventIndex) -> bool {
+    pub fn is_in_bulk(&self, event: EventIndex) -> bool {
         self.in_bulk[event.get() / 64].load(Ordering::Relaxed) & (1 << (event.get() % 64)) != 0
     }
 
@@ -431,6 +459,10 @@ impl Core {
     }
 
     // Helpers.
+
+    fn tell_producers(&self) {
+        self.producers.iter().for_each(|producer| producer.listeners_changed());
+    }
 
     fn tables(&self) -> MutexGuard<'_, Tables> {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)

@@ -108,10 +108,19 @@ impl<'a> Raise<'a> {
     #[inline]
     pub fn records(&self, records: &[Record], late: bool, objects: &[Arc<Object>]) {
         // Bulk listeners get all at once, in the ordered pass.
-        if !late && self.may_tell_in_bulk() {
-            self.core.bulk().for_each(|bulk| bulk.listener.events(self.source_index, records));
+        if !late {
+            self.records_in_bulk(records);
         }
         self.records_to_registrations(records, late, objects);
+    }
+
+    /// [`records`](Raise::records) without registrations: for a producer that is where no callback of a
+    /// tool may run, and that has no room left.
+    #[inline]
+    pub fn records_in_bulk(&self, records: &[Record]) {
+        if self.may_tell_in_bulk() {
+            self.core.bulk().for_each(|bulk| bulk.listener.events(self.source_index, records));
+        }
     }
 
     /// [`records`](Raise::records) without bulk listeners: the producer hands the same records to them

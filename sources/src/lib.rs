@@ -3,10 +3,13 @@
 //! A source knows MPI calls (through `mpi-intercept`) and the events core; it never knows who
 //! consumes its events.
 
+mod backends;
 pub mod native;
 pub mod p2p;
+pub mod peruse;
 mod serial;
 pub mod shadow;
 pub mod transport;
 
+pub use backends::{Backend, Following, Offer, QueueEvents, Wish, choose};
 pub use serial::Serial;

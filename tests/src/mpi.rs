@@ -48,17 +48,27 @@ impl Mpi {
 
     /// The MPICH that `scripts/mpich-with-events` has built, if it has.
     pub fn with_events() -> Option<Mpi> {
-        let script = root().join("scripts/mpich-with-events");
-        let output = Command::new(script).arg("--prefix").output().ok()?;
-        let prefix = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end());
-        let command = |name: &str| prefix.join("bin").join(name);
-        prefix.join(".complete").exists().then(|| Mpi {
+        let command = |name: &str| Some(built_by("mpich-with-events")?.join("bin").join(name));
+        Some(Mpi {
             name: "mpich-events",
-            mpicc: command("mpicc"),
-            mpicxx: command("mpicxx"),
-            launcher: command("mpiexec"),
+            mpicc: command("mpicc")?,
+            mpicxx: command("mpicxx")?,
+            launcher: command("mpiexec")?,
             launcher_args: &[],
             env: &[],
+        })
+    }
+
+    /// The Open MPI with PERUSE that `scripts/openmpi-with-peruse` has built, if it has. Not among [`Mpi::all`]:
+    /// where it comes to the events it is another backend.
+    pub fn with_peruse() -> Option<Mpi> {
+        let command = |name: &str| Some(built_by("openmpi-with-peruse")?.join("bin").join(name));
+        Some(Mpi {
+            name: "openmpi-peruse",
+            mpicc: command("mpicc")?,
+            mpicxx: command("mpicxx")?,
+            launcher: command("mpirun")?,
+            ..Mpi::open_mpi("mpicc", "mpirun")
         })
     }
 
@@ -107,6 +117,13 @@ impl Mpi {
 /// The compiler wrapper for C++ that belongs to one for C.
 fn cpp_of(mpicc: &str) -> PathBuf {
     mpicc.replacen("mpicc", "mpicxx", 1).into()
+}
+
+/// Where one of our scripts has put the MPI that it builds, if it has built one.
+fn built_by(script: &str) -> Option<PathBuf> {
+    let output = Command::new(root().join("scripts").join(script)).arg("--prefix").output().ok()?;
+    let prefix = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end());
+    prefix.join(".complete").exists().then_some(prefix)
 }
 
 /// Whether a command of that name can be found in `PATH`.

@@ -24,7 +24,7 @@ static MPI_IS_NEEDED: unsafe extern "C" fn(*mut c_int) -> c_int = PMPI_Initializ
 /// is not known or the types have no room: the application then runs without events.
 pub fn prepare() -> Option<Shadow> {
     fn startup(abi: &'static Abi) {
-        let Ok(twin) = Shadow::new(abi, mpit_events::core()) else { return };
+        let Ok(twin) = Shadow::new(abi, mpit_events::core(), "") else { return };
         if mpi_intercept::register(twin.hook()).is_ok() {
             let _ = TWIN.set(twin);
         }

@@ -4,6 +4,7 @@ use std::env;
 use std::path::PathBuf;
 
 use mpit_sources::p2p::{Path, Progress};
+use mpit_sources::{Following, Wish};
 
 use crate::names::parse_list;
 
@@ -24,10 +25,11 @@ pub struct Config {
     pub force: bool,
     /// The program's name (`MEL_PROGRAM`).
     pub program: String,
-    /// How envelopes travel (`MPIT_ENVELOPES=messages` for messages between all processes).
-    pub path: Path,
-    /// Who takes in envelopes between MPI calls (`MPIT_PROGRESS`).
-    pub progress: Progress,
+    /// How envelopes travel (`MPIT_ENVELOPES=messages` for messages between all processes), and who takes
+    /// them in between MPI calls (`MPIT_PROGRESS`).
+    pub following: Following,
+    /// Who raises the events (`MPIT_SOURCES`).
+    pub sources: Wish,
     /// Values that are not understood, each in a line for the user.
     pub complaints: Vec<String>,
 }
@@ -58,12 +60,16 @@ impl Config {
             None => config.profile_unset = true,
         }
         match set("MPIT_ENVELOPES").as_deref() {
-            Some("messages") => config.path = Path::Messages,
+            Some("messages") => config.following.path = Path::Messages,
             None | Some("auto") => {}
             Some(other) => config.complaints.push(format!("MPIT_ENVELOPES={other}: give auto or messages")),
         }
         match set(Progress::VARIABLE).as_deref().unwrap_or_default().parse() {
-            Ok(progress) => config.progress = progress,
+            Ok(progress) => config.following.progress = progress,
+            Err(complaint) => config.complaints.push(complaint),
+        }
+        match Wish::parse(&set(Wish::VARIABLE).unwrap_or_default()) {
+            Ok(wish) => config.sources = wish,
             Err(complaint) => config.complaints.push(complaint),
         }
         config
@@ -118,6 +124,10 @@ mod tests {
     #[test]
     fn a_wrong_value_is_told_with_the_remedy() {
         assert_eq!(read(&[("MEL_PROFILE", "yes")]).complaints, ["MEL_PROFILE=yes: give queues or none"]);
+        assert_eq!(
+            read(&[("MPIT_SOURCES", "psm")]).complaints,
+            ["MPIT_SOURCES=psm: give auto, or some of peruse, shadow and native"]
+        );
         let config = read(&[("MPIT_PROGRESS", "yes")]);
         assert_eq!(config.complaints, ["MPIT_PROGRESS=yes: give none, thread or signal"]);
     }

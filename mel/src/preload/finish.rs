@@ -28,7 +28,7 @@ pub(super) fn at_finalize(session: &'static Session) {
     if let Some(native) = session.native.get().copied().flatten() {
         native.finish();
     }
-    let truth = session.shadow.finish();
+    let truth = session.queue_events.finish();
     if let Some(recorder) = run.recorder {
         if session.config.trace {
             // What happens in it afterwards is MEL's own work and is not shown.
@@ -112,7 +112,7 @@ fn whole_profile(session: &Session, run: &Run) -> Profile {
     Profile {
         mel_version: env!("CARGO_PKG_VERSION").into(),
         mpi: session.abi.library.clone(),
-        backend: "shadow".into(),
+        backend: session.queue_events.backends().first().map_or("none", |backend| backend.name()).into(),
         command: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
         started_unix_s: run.started_unix_s,
         duration_s: clock.now().since(run.started) as f64 / clock.ticks_per_second() as f64,
@@ -130,7 +130,17 @@ fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> Ran
         ..RankProfile::default()
     };
     if let Some(profiler) = &session.profiler {
-        profiler.fill(&mut profile, Clock::best().ticks_per_second());
+        let rate = Clock::best().ticks_per_second();
+        let profile::Queues { posted, unexpected, posted_search, unexpected_search } =
+            profiler.application(rate);
+        (profile.posted, profile.unexpected) = (posted, unexpected);
+        (profile.posted_search, profile.unexpected_search) = (posted_search, unexpected_search);
+        profile.internal = profiler.internal(rate);
+        profile.comparison = session.second.get().map(|(backend, profiler)| profile::Comparison {
+            backend: backend.name().into(),
+            queues: profiler.application(rate),
+            internal: profiler.internal(rate),
+        });
     }
     profile
 }
@@ -161,7 +171,7 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
         return false;
     }
     mpi_intercept::stop();
-    let truth = session.shadow.finish_alone();
+    let truth = session.queue_events.finish_alone();
     if let Some(recorder) = run.recorder {
         recorder.finish(state);
     }

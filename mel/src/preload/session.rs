@@ -10,7 +10,8 @@ use mpi_abi::{Abi, Comm, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_events::{BindKind, Core, EventIndex, Ticks, Token};
 use mpit_sources::native::NativeEvents;
-use mpit_sources::p2p::{Communicator, Observer, Progress, Shadow};
+use mpit_sources::p2p::{Communicator, Observer, Progress};
+use mpit_sources::{Backend, Following, QueueEvents};
 
 use super::config::Config;
 use super::{directory, finish, tell, tools};
@@ -26,8 +27,11 @@ pub struct Session {
     pub(super) abi: &'static Abi,
     pub(super) core: &'static Core,
     pub(super) config: Config,
-    pub(super) shadow: Shadow,
+    pub(super) queue_events: QueueEvents,
+    /// Counts the events of the first backend.
     pub(super) profiler: Option<QueueProfiler>,
+    /// Counts those of a second one, for comparison.
+    pub(super) second: OnceLock<(Backend, QueueProfiler)>,
     /// Events of the MPI itself, where there are any and somebody may want them.
     pub(super) native: OnceLock<Option<&'static NativeEvents>>,
     /// The event types to log, found by name.
@@ -59,18 +63,20 @@ impl Session {
     /// Switches on what was asked for, at the entry of `MPI_Init*`.
     pub(super) fn prepare(abi: &'static Abi, config: Config) {
         let core = mpit_events::core();
-        let Ok(shadow) = Shadow::new(abi, core) else { return };
+        let Ok(queue_events) = QueueEvents::new(abi, core, config.sources.clone()) else { return };
+        let shadow = queue_events.shadow();
         if config.measures() {
             shadow.set_deferring(true);
             shadow.set_following_sends(config.logs());
         }
-        let profiler = config.profile.then(|| QueueProfiler::listen(core)).and_then(Result::ok);
+        let profiler = config.profile.then(|| QueueProfiler::listen(core, "")).and_then(Result::ok);
         let session = SESSION.get_or_init(|| Session {
             abi,
             core,
             config,
-            shadow,
+            queue_events,
             profiler,
+            second: OnceLock::new(),
             native: OnceLock::new(),
             logged: OnceLock::new(),
             prepared: mpit_events::Clock::best().now(),
@@ -89,7 +95,7 @@ impl Session {
         if session.config.trace {
             register(Box::leak(Box::new(Late(session))));
         }
-        register(session.shadow.hook());
+        session.queue_events.hooks().into_iter().for_each(register);
     }
 
     /// All processes together, at the exit of `MPI_Init*`.
@@ -116,11 +122,10 @@ impl Session {
         let (rank, size) = (pmpi::comm_rank(world)?, pmpi::comm_size(world)?);
         let threads = self.abi.constants.thread;
         let level = pmpi::query_thread().unwrap_or(threads.multiple);
-        if level == threads.multiple {
-            self.shadow.set_threads();
-            if let Some(profiler) = &self.profiler {
-                profiler.set_threads();
-            }
+        if level == threads.multiple
+            && let Some(profiler) = &self.profiler
+        {
+            profiler.set_threads();
         }
         let directory = directory::agree(&self.config, rank, world);
         let host = pmpi::get_processor_name().unwrap_or_default();
@@ -149,7 +154,7 @@ impl Session {
         });
         if let Some(recorder) = recorder {
             let one = level == threads.single || level == threads.funneled;
-            if one && self.config.progress != Progress::Thread {
+            if one && self.config.following.progress != Progress::Thread {
                 recorder.set_home();
             }
             self.define_types(recorder);
@@ -178,23 +183,32 @@ impl Session {
         if let Some(tracer) = tracer {
             observers.push(tracer);
         }
-        self.shadow.set_observers(observers);
-        if let Some(line) = self.shadow.start(self.config.path)? {
-            tell(&line);
-        }
-        if let Some(line) = self.shadow.start_progress(self.config.progress) {
-            tell(&line);
-        }
+        let following = Following { messages: tracer.is_some(), ..self.config.following };
+        let lines = self.queue_events.start(observers, following)?;
+        lines.iter().for_each(|line| tell(line));
+        self.count_second(level == threads.multiple);
         if let Some(recorder) = recorder.filter(|_| self.config.trace) {
             recorder.whole_call(function as u16, started);
         }
         Ok(())
     }
 
+    /// Counts also what a second backend raises, where two were asked for.
+    fn count_second(&self, threads: bool) {
+        let (Some(_), [_, second]) = (&self.profiler, self.queue_events.backends()) else { return };
+        if let Ok(profiler) = QueueProfiler::listen(self.core, &format!("{second}_")) {
+            if threads {
+                profiler.set_threads();
+            }
+            let _ = self.second.set((*second, profiler));
+        }
+    }
+
     /// Looks for events of the MPI itself, which some MPIs have from `MPI_Init*` on only, and for the
     /// event types that were asked for.
     fn find_native(&self) {
-        let wanted = self.config.events.is_some() || self.config.lists_types();
+        let wanted =
+            self.config.sources.native && (self.config.events.is_some() || self.config.lists_types());
         self.native.get_or_init(|| wanted.then(|| NativeEvents::find(self.abi, self.core)).flatten());
         self.logged.get_or_init(|| find_types(self.core, &self.config));
     }
@@ -340,7 +354,8 @@ impl Session {
     fn define_communicator(&self, recorder: &Recorder, communicator: &Communicator, number: u16) {
         let Token(handle) = communicator.token;
         let name = pmpi::comm_get_name(Comm(handle as usize)).ok().filter(|name| !name.is_empty());
-        let members = |remote| Members::from_ranks(self.shadow.members(communicator.token, remote));
+        let members =
+            |remote| Members::from_ranks(self.queue_events.shadow().members(communicator.token, remote));
         recorder.define(&Definition::Communicator {
             index: number,
             context: communicator.context,

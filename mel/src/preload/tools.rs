@@ -32,14 +32,7 @@ fn try_begin(session: &'static Session) -> mpi_abi::Result<bool> {
     if any == [0] {
         return Ok(false);
     }
-    if pmpi::query_thread()? == constants.thread.multiple {
-        session.shadow.set_threads();
-    }
-    session.shadow.set_observers(Vec::new());
-    if let Some(line) = session.shadow.start(session.config.path)? {
-        tell(&line);
-    }
-    if let Some(line) = session.shadow.start_progress(session.config.progress) {
+    for line in session.queue_events.start(Vec::new(), session.config.following)? {
         tell(&line);
     }
     RUNS.store(true, Ordering::Release);
@@ -51,6 +44,6 @@ pub(super) fn finish(session: &'static Session) {
     if !RUNS.load(Ordering::Acquire) || session.over.swap(true, Ordering::AcqRel) {
         return;
     }
-    session.shadow.finish();
+    session.queue_events.finish();
     mpi_intercept::stop();
 }

@@ -21,4 +21,6 @@ pub mod summary;
 
 pub use histogram::Histogram;
 pub use report::report;
-pub use schema::{CommunicatorProfile, Ended, Profile, QueueStats, RankProfile, SearchStats, Truth};
+pub use schema::{
+    CommunicatorProfile, Comparison, Ended, Profile, QueueStats, Queues, RankProfile, SearchStats, Truth,
+};

@@ -14,7 +14,7 @@ pub struct Profile {
     pub mel_version: String,
     /// The MPI library, as it names itself.
     pub mpi: String,
-    /// Where the queue events came from: `shadow`, `peruse`, `native`, or several joined by `+`.
+    /// Where the queue events came from: `shadow` or `peruse`.
     pub backend: String,
     /// The program and its arguments.
     pub command: Vec<String>,
@@ -48,9 +48,44 @@ pub struct RankProfile {
     pub unexpected_search: SearchStats,
     /// How far the numbers can be trusted.
     pub truth: Truth,
+    /// Messages of the MPI's own, such as those of collectives, where the backend sees them: they are not
+    /// in the numbers above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub internal: Option<Queues>,
+    /// The same run as another backend saw it, where two were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
     /// The same numbers per communicator, if they were kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub communicators: Vec<CommunicatorProfile>,
+}
+
+/// Both queues and their searches.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Queues {
+    /// The posted receive queue.
+    pub posted: QueueStats,
+    /// The unexpected message queue.
+    pub unexpected: QueueStats,
+    /// Searches of the posted receive queue.
+    pub posted_search: SearchStats,
+    /// Searches of the unexpected message queue.
+    pub unexpected_search: SearchStats,
+}
+
+/// A run as a second backend saw it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Comparison {
+    /// Its name.
+    pub backend: String,
+    /// Messages of the application.
+    #[serde(flatten)]
+    pub queues: Queues,
+    /// Messages of the MPI's own, where this backend sees them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub internal: Option<Queues>,
 }
 
 /// How a rank ended.
@@ -198,6 +233,8 @@ mod tests {
         }
         let mut rank =
             RankProfile { communicators: vec![CommunicatorProfile::default()], ..Default::default() };
+        rank.internal = Some(Queues::default());
+        rank.comparison = Some(Comparison::default());
         rank.posted.lifetimes = Histogram(vec![(1, 1, 1)]);
         rank.posted_search.times = Histogram(vec![(1, 1, 1)]);
         let profile = Profile { ranks: vec![rank], ..Profile::default() };

@@ -6,9 +6,12 @@ use mpit_events::{BulkListener, Core, Error, EventIndex, MAX_EVENT_TYPES, Record
 use mpit_sources::Serial;
 
 use super::accumulate::{Queue, Searches};
-use crate::profile::RankProfile;
+use crate::profile;
 
-/// What is counted: both queues of this process and their searches, over all communicators.
+/// What is counted, over all communicators: messages of the application, and those of the MPI's own.
+type Counted = [Queues; 2];
+
+/// Both queues and their searches.
 #[derive(Debug, Default)]
 struct Queues {
     posted: Queue,
@@ -60,7 +63,7 @@ pub struct QueueProfiler(Arc<Listener>);
 
 #[derive(Debug)]
 struct Listener {
-    queues: Serial<Queues>,
+    queues: Serial<Counted>,
     /// What to count, by event type.
     counts: [Count; MAX_EVENT_TYPES],
 }
@@ -69,6 +72,7 @@ impl BulkListener for Listener {
     fn events(&self, _: SourceIndex, records: &[Record]) {
         self.queues.with(|queues| {
             for record in records {
+                let queues = &mut queues[usize::from(record.internal)];
                 queues.count(self.counts[record.event.get()], record.since.0, record.ticks.0);
             }
         });
@@ -76,15 +80,16 @@ impl BulkListener for Listener {
 }
 
 impl QueueProfiler {
-    /// Counts from now on, for the life of the core. Types that do not exist are left out.
+    /// Counts from now on, for the life of the core, the events whose types have `prefix` before their
+    /// names. Types that do not exist are left out.
     ///
     /// # Errors
     /// [`Error::OutOfHandles`] where the core takes no further bulk listener.
-    pub fn listen(core: &Core) -> Result<QueueProfiler, Error> {
+    pub fn listen(core: &Core, prefix: &str) -> Result<QueueProfiler, Error> {
         let mut counts = [Count::Nothing; MAX_EVENT_TYPES];
         let mut events: Vec<EventIndex> = Vec::new();
         for (name, count) in COUNTED {
-            if let Ok(event) = core.type_by_name(name) {
+            if let Ok(event) = core.type_by_name(&format!("{prefix}{name}")) {
                 counts[event.get()] = count;
                 events.push(event);
             }
@@ -101,13 +106,26 @@ impl QueueProfiler {
         self.0.queues.set_threads();
     }
 
-    /// Fills in the numbers so far.
-    pub fn fill(&self, profile: &mut RankProfile, ticks_per_second: u64) {
-        self.0.queues.with(|queues| {
-            profile.posted = queues.posted.stats(ticks_per_second);
-            profile.unexpected = queues.unexpected.stats(ticks_per_second);
-            profile.posted_search = queues.posted_search.stats(ticks_per_second);
-            profile.unexpected_search = queues.unexpected_search.stats(ticks_per_second);
-        });
+    /// The numbers of the application's messages so far.
+    pub fn application(&self, ticks_per_second: u64) -> profile::Queues {
+        self.stats(0, ticks_per_second).unwrap_or_default()
+    }
+
+    /// The numbers of the MPI's own messages so far; `None` where none were seen.
+    pub fn internal(&self, ticks_per_second: u64) -> Option<profile::Queues> {
+        let stats = self.stats(1, ticks_per_second)?;
+        (stats.posted_search.searches + stats.unexpected_search.searches != 0).then_some(stats)
+    }
+
+    fn stats(&self, whose: usize, ticks_per_second: u64) -> Option<profile::Queues> {
+        self.0.queues.with(|counted| {
+            let queues = &mut counted[whose];
+            profile::Queues {
+                posted: queues.posted.stats(ticks_per_second),
+                unexpected: queues.unexpected.stats(ticks_per_second),
+                posted_search: queues.posted_search.stats(ticks_per_second),
+                unexpected_search: queues.unexpected_search.stats(ticks_per_second),
+            }
+        })
     }
 }

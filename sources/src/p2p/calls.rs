@@ -15,6 +15,7 @@ use super::completion::{
 use super::frame::{Current, Frame, Pending};
 use super::progress;
 use super::requests::{Persistent, Tracked};
+use super::session::Part;
 use super::tracker::{Tracker, Work};
 
 /// The tracker as a hook of the interception.
@@ -24,6 +25,11 @@ impl Hook for Calls {
     #[rustfmt::skip]
     fn wants(&self, function: FunctionId) -> Wants {
         use FunctionId as F;
+        if self.0.part() == Part::Communicators
+            && !progress::changes_communicators(function, self.0.awaits_duplicates())
+        {
+            return Wants::Nothing;
+        }
         match function {
             F::Irecv | F::Irecv_c => Wants::Leave,
             F::Isend | F::Isend_c | F::Ibsend | F::Ibsend_c | F::Irsend | F::Irsend_c | F::Issend | F::Issend_c

@@ -11,6 +11,7 @@ use mpit_events::{
 };
 
 use super::requests::Tracked;
+use super::session::Part;
 use crate::shadow::{CommIndex, Event, Ob1Events, ReceiveIndex, Sink};
 
 /// The objects that the communicators' events are bound to, by [`CommIndex`].
@@ -226,12 +227,12 @@ impl Buffer {
         self.records.append(told);
     }
 
-    /// Learns what is wanted, where that has changed.
+    /// Learns what is wanted, where that has changed; nothing is where others raise the events.
     #[inline(always)]
-    pub(super) fn update(&mut self, core: &Core) {
+    pub(super) fn update(&mut self, core: &Core, part: Part) {
         let version = core.version();
         if self.version != Some(version) {
-            self.wanted = self.events.active(core);
+            self.wanted = if part == Part::Events { self.events.active(core) } else { 0 };
             self.version = Some(version);
         }
     }

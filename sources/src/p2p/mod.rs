@@ -21,4 +21,4 @@ mod types;
 
 pub use observer::{Communicator, Message, Observer};
 pub use progress_engine::Progress;
-pub use session::{Path, Shadow};
+pub use session::{Part, Path, Shadow};

@@ -42,6 +42,20 @@ pub(super) fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Cal
     }
 }
 
+/// Whether the call makes a communicator, or ends one, or completes a request by which one is made.
+#[rustfmt::skip]
+pub(super) fn changes_communicators(function: FunctionId, awaited: bool) -> bool {
+    use FunctionId as F;
+    match function {
+        F::Comm_dup | F::Comm_dup_with_info | F::Comm_idup | F::Comm_idup_with_info | F::Comm_create | F::Comm_split
+        | F::Comm_split_type | F::Cart_create | F::Cart_sub | F::Graph_create | F::Dist_graph_create
+        | F::Dist_graph_create_adjacent | F::Intercomm_merge | F::Comm_create_group | F::Intercomm_create
+        | F::Comm_free | F::Comm_disconnect => true,
+        F::Wait | F::Test | F::Waitall | F::Testall | F::Waitany | F::Testany | F::Waitsome | F::Testsome => awaited,
+        _ => false,
+    }
+}
+
 /// Which of these calls matter, and at which end.
 #[rustfmt::skip]
 pub(super) fn wants(function: FunctionId) -> Wants {
@@ -95,6 +109,7 @@ fn duplicate(
             work.state.requests.insert(request, Tracked::Duplicate { context, new });
         }
     });
+    tracker.await_duplicates();
 }
 
 /// A communicator that only its own members know of: its identity is that of its groups.
@@ -131,8 +146,17 @@ pub(super) fn follow(work: &mut Work<'_>, handle: Comm, identity: u64) {
     }
 }
 
+impl Work<'_> {
+    /// Follows the communicators that are there from the start.
+    pub(super) fn follow_predefined(&mut self) {
+        let constants = &self.tracker.abi.constants;
+        follow_as(self, constants.comm_world, comms::WORLD);
+        follow_as(self, constants.comm_self, comms::SELF);
+    }
+}
+
 /// Follows a communicator of which the whole identity is known.
-pub(super) fn follow_as(work: &mut Work<'_>, handle: Comm, context: u64) {
+fn follow_as(work: &mut Work<'_>, handle: Comm, context: u64) {
     let inter = pmpi::comm_test_inter(handle).unwrap_or(false);
     let (Ok(rank), Ok(size)) = (pmpi::comm_rank(handle), pmpi::comm_size(handle)) else { return };
     let peers = if inter { pmpi::comm_remote_size(handle).unwrap_or(0) } else { size };

@@ -113,7 +113,7 @@ impl Watch {
         let Watch { tracker, sink, outlet, level, looked } = self;
         let in_signal = *level == Safety::AsyncSignalSafe;
         let for_bulk = tracker.core.has_bulk_listeners();
-        sink.update(tracker.core);
+        sink.update(tracker.core, tracker.part());
         let now = tracker.now();
         let taken = tracker.state.with(|state| {
             let State { engine, routes, told, .. } = state;

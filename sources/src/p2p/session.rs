@@ -7,9 +7,8 @@ use mpi_intercept::Hook;
 use mpit_events::{Core, Error};
 
 use super::calls::Calls;
-use super::comms;
 use super::observer::Observer;
-use super::progress::{self, follow_as};
+use super::progress;
 use super::progress_engine::{self, Progress};
 use super::tracker::Tracker;
 use crate::shadow::{Ob1Events, Truth};
@@ -27,17 +26,31 @@ pub enum Path {
     Messages,
 }
 
+/// How much of the twin is needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Part {
+    /// All: its events are raised.
+    #[default]
+    Events,
+    /// What observers want to know of messages: others raise the events.
+    Messages,
+    /// What observers want to know of communicators. No message is followed, nothing is exchanged.
+    Communicators,
+}
+
 /// The shadow source: the ob1 twin, fed with the application's calls.
 #[derive(Clone, Copy)]
 pub struct Shadow(&'static Tracker);
 
 impl Shadow {
-    /// A twin that raises its events in `core`. It lives as long as the process.
+    /// A twin that raises its events in `core`, with `prefix` before their names. It lives as long as the
+    /// process.
     ///
     /// # Errors
     /// [`Error::OutOfHandles`] where the core has no room for its event types.
-    pub fn new(abi: &'static Abi, core: &'static Core) -> Result<Self, Error> {
-        let events = Ob1Events::register(core, "")?;
+    pub fn new(abi: &'static Abi, core: &'static Core, prefix: &str) -> Result<Self, Error> {
+        let events = Ob1Events::register(core, prefix)?;
         Ok(Shadow(Box::leak(Box::new(Tracker::new(abi, core, events)))))
     }
 
@@ -61,6 +74,12 @@ impl Shadow {
     /// events and for observers; before [`hook`](Shadow::hook) is registered.
     pub fn set_following_sends(self, follow: bool) {
         self.0.set_following_sends(follow);
+    }
+
+    /// Sets how much of the twin runs; before [`start`](Shadow::start).
+    pub fn set_part(self, part: Part) {
+        self.0.set_part(part);
+        mpi_intercept::ask_again();
     }
 
     /// Several threads may call MPI at the same time.
@@ -89,6 +108,15 @@ impl Shadow {
         let world = abi.constants.comm_world;
         let world_rank = pmpi::comm_rank(world)?;
         let world_size = pmpi::comm_size(world)?;
+        if tracker.part() == Part::Communicators {
+            // SAFETY: the frame is this thread's own, and no hook is running.
+            let frame = unsafe { &mut *tracker.frame() };
+            tracker.work(frame, |work, _| {
+                work.state.routes.world_rank = world_rank;
+                work.follow_predefined();
+            });
+            return Ok(None);
+        }
         let ring = if path == Path::Best { Ring::create() } else { Err(io::ErrorKind::Unsupported.into()) };
         // Every process tells on which node its ring is, and where; a process without one tells so.
         let address =
@@ -147,8 +175,7 @@ impl Shadow {
         let floor = tracker.shortest_search();
         tracker.work(frame, |work, _| {
             work.state.engine.set_floor(floor);
-            follow_as(work, abi.constants.comm_world, comms::WORLD);
-            follow_as(work, abi.constants.comm_self, comms::SELF);
+            work.follow_predefined();
         });
         let told = unreachable && path == Path::Best && world_rank == 0;
         Ok(told.then(|| {
@@ -171,6 +198,9 @@ impl Shadow {
     pub fn finish(self) -> Truth {
         progress_engine::stop();
         let tracker = self.0;
+        if tracker.part() == Part::Communicators {
+            return Truth::default();
+        }
         // SAFETY: as in `start`.
         let frame = unsafe { &mut *self.0.frame() };
         tracker.work(frame, |work, _| work.flush_batches());

@@ -1,7 +1,7 @@
 //! The tracker: the twin and the tables of one process, and the operations on them.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 
 use mpi_abi::{Abi, Datatype, Handle, StatusPtr, pmpi};
 use mpit_events::{Clock, Core, Record, Safety, Ticks, Token};
@@ -12,6 +12,7 @@ use super::frame::{self, Buffer, Current, Frame, Objects};
 use super::observer::{Communicator, Message, Observer};
 use super::requests::{Active, Persistent, Requests, Tracked};
 use super::routes::Routes;
+use super::session::Part;
 use super::types::TypeSizes;
 use crate::Serial;
 use crate::shadow::{
@@ -46,6 +47,10 @@ pub(super) struct Tracker {
     pub(super) unsettled: AtomicBool,
     /// Whether the requests of sends are followed.
     follows_sends: AtomicBool,
+    /// What is followed, as a number.
+    part: AtomicU8,
+    /// Whether a communicator has been made by a request.
+    duplicates: AtomicBool,
     /// The frame of the only thread that calls MPI, if there is only one.
     home: AtomicPtr<Frame>,
     pub(super) state: Serial<State>,
@@ -93,6 +98,8 @@ impl Tracker {
             defer: AtomicBool::new(false),
             unsettled: AtomicBool::new(false),
             follows_sends: AtomicBool::new(true),
+            part: AtomicU8::new(Part::Events as u8),
+            duplicates: AtomicBool::new(false),
             home: AtomicPtr::new(std::ptr::null_mut()),
             state: Serial::default(),
             mail: Mail::default(),
@@ -183,7 +190,7 @@ impl Tracker {
         frame: &mut Frame,
         user: impl FnOnce(&mut Work<'_>, &mut Current) -> R,
     ) -> Option<R> {
-        frame.sink.update(self.core);
+        frame.sink.update(self.core, self.part());
         let Frame { sink, call, objects, objects_version, .. } = frame;
         let result = self.state.with(|state| {
             state.hand_over(sink);
@@ -274,6 +281,34 @@ impl Tracker {
     #[inline(always)]
     pub(super) fn follows_sends(&self) -> bool {
         self.follows_sends.load(Ordering::Relaxed)
+    }
+
+    /// What is followed.
+    #[inline(always)]
+    pub(super) fn part(&self) -> Part {
+        match self.part.load(Ordering::Relaxed) {
+            0 => Part::Events,
+            1 => Part::Messages,
+            _ => Part::Communicators,
+        }
+    }
+
+    /// Whether a communicator has been made by a request, so that completions matter where only
+    /// communicators are followed.
+    pub(super) fn awaits_duplicates(&self) -> bool {
+        self.duplicates.load(Ordering::Relaxed)
+    }
+
+    /// A communicator is made by a request.
+    pub(super) fn await_duplicates(&self) {
+        if !self.duplicates.swap(true, Ordering::Relaxed) && self.part() == Part::Communicators {
+            mpi_intercept::ask_again();
+        }
+    }
+
+    /// Sets what is followed; before anything is.
+    pub(super) fn set_part(&self, part: Part) {
+        self.part.store(part as u8, Ordering::Relaxed);
     }
 
     /// Sets whether calls leave their progress for later.

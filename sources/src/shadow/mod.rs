@@ -20,7 +20,7 @@ mod engine;
 mod envelope;
 mod events;
 mod peers;
-mod queues;
+pub(crate) mod queues;
 mod receive;
 mod sink;
 mod truth;

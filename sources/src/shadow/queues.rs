@@ -17,7 +17,7 @@ struct Node<T> {
 
 /// Entries that may be in one [`List`] each.
 #[derive(Debug)]
-pub(super) struct Slab<T> {
+pub(crate) struct Slab<T> {
     nodes: Vec<Node<T>>,
     vacant: u32,
     len: usize,
@@ -25,33 +25,33 @@ pub(super) struct Slab<T> {
 
 /// A list of a slab's entries.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct List {
+pub(crate) struct List {
     head: u32,
     tail: u32,
 }
 
 impl List {
-    pub(super) const EMPTY: List = List { head: NONE, tail: NONE };
+    pub(crate) const EMPTY: List = List { head: NONE, tail: NONE };
 
-    pub(super) fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self.head == NONE
     }
 
     /// The first entry.
     #[inline]
-    pub(super) fn first(self) -> Option<u32> {
+    pub(crate) fn first(self) -> Option<u32> {
         (self.head != NONE).then_some(self.head)
     }
 }
 
 impl<T: Default> Slab<T> {
-    pub(super) fn with_capacity(capacity: usize) -> Self {
+    pub(crate) fn with_capacity(capacity: usize) -> Self {
         Slab { nodes: Vec::with_capacity(capacity), vacant: NONE, len: 0 }
     }
 
     /// Takes an entry into use, whose value is what it was when it was last used: fill it in.
     #[inline(always)]
-    pub(super) fn take(&mut self) -> (u32, &mut T) {
+    pub(crate) fn take(&mut self) -> (u32, &mut T) {
         self.len += 1;
         if self.vacant == NONE {
             self.grow();
@@ -66,12 +66,12 @@ impl<T: Default> Slab<T> {
     }
 
     /// Whether an entry can be taken without asking for memory.
-    pub(super) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.vacant != NONE || self.nodes.len() < self.nodes.capacity()
     }
 
     /// Makes room for as many more entries.
-    pub(super) fn reserve(&mut self, entries: usize) {
+    pub(crate) fn reserve(&mut self, entries: usize) {
         self.nodes.reserve(entries);
     }
 
@@ -84,7 +84,7 @@ impl<T: Default> Slab<T> {
 
     /// Gives an entry back that is in no list; its value stays until it is taken again.
     #[inline]
-    pub(super) fn discard(&mut self, index: u32) {
+    pub(crate) fn discard(&mut self, index: u32) {
         if let Some(node) = self.nodes.get_mut(index as usize)
             && node.live
         {
@@ -96,23 +96,23 @@ impl<T: Default> Slab<T> {
     }
 
     #[inline]
-    pub(super) fn get(&self, index: u32) -> Option<&T> {
+    pub(crate) fn get(&self, index: u32) -> Option<&T> {
         self.nodes.get(index as usize).filter(|node| node.live).map(|node| &node.value)
     }
 
     #[inline]
-    pub(super) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
         self.nodes.get_mut(index as usize).filter(|node| node.live).map(|node| &mut node.value)
     }
 
     /// The entry after `index` in its list.
     #[inline]
-    pub(super) fn next(&self, index: u32) -> Option<u32> {
+    pub(crate) fn next(&self, index: u32) -> Option<u32> {
         let next = self.nodes[index as usize].next;
         (next != NONE).then_some(next)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         self.nodes
             .iter()
             .enumerate()
@@ -120,18 +120,18 @@ impl<T: Default> Slab<T> {
             .map(|(index, node)| (index as u32, &node.value))
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     /// Appends an entry that is in no list.
     #[inline]
-    pub(super) fn append(&mut self, list: &mut List, index: u32) {
+    pub(crate) fn append(&mut self, list: &mut List, index: u32) {
         self.insert_before(list, index, None);
     }
 
     /// Puts an entry that is in no list before `next`, or at the end.
-    pub(super) fn insert_before(&mut self, list: &mut List, index: u32, next: Option<u32>) {
+    pub(crate) fn insert_before(&mut self, list: &mut List, index: u32, next: Option<u32>) {
         let prev = next.map_or(list.tail, |next| self.nodes[next as usize].prev);
         let next = next.unwrap_or(NONE);
         let node = &mut self.nodes[index as usize];
@@ -142,7 +142,7 @@ impl<T: Default> Slab<T> {
 
     /// Takes an entry out of its list; it stays in the slab.
     #[inline]
-    pub(super) fn unlink(&mut self, list: &mut List, index: u32) {
+    pub(crate) fn unlink(&mut self, list: &mut List, index: u32) {
         let (prev, next) = {
             let node = &mut self.nodes[index as usize];
             (std::mem::replace(&mut node.prev, NONE), std::mem::replace(&mut node.next, NONE))

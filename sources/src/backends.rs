@@ -1,0 +1,331 @@
+//! Who raises the queue events in this process: the best that its MPI offers, or what the user wants.
+//!
+//! Both backends describe the same sixteen types. Which of them can raise events is known only when MPI is
+//! initialised, so the types are added before and the choice is made then, the same in all processes.
+//! Where both are wanted, for comparison, the names of the second one's types begin with its own name
+//! (`shadow_pml_ob1_message_arrived`).
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use mpi_abi::{Abi, Family, pmpi};
+use mpi_intercept::Hook;
+use mpit_events::{Core, Error};
+
+use crate::p2p::{Observer, Part, Path, Progress, Shadow};
+use crate::peruse::{self, Peruse};
+use crate::shadow::Truth;
+
+/// A producer of queue events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// The twin of ob1: on every MPI.
+    Shadow,
+    /// ob1 itself, where Open MPI was built with PERUSE and uses ob1.
+    Peruse,
+}
+
+impl Backend {
+    /// Its name, as `MPIT_SOURCES` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Backend::Shadow => "shadow",
+            Backend::Peruse => "peruse",
+        }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What the user wants, from `MPIT_SOURCES`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// The backends by name, the first one's types without a prefix; none for the best there is.
+    backends: Vec<Backend>,
+    /// Whether events of the MPI's own ([`crate::native`]) are wanted.
+    pub native: bool,
+}
+
+impl Default for Wish {
+    fn default() -> Self {
+        Wish { backends: Vec::new(), native: true }
+    }
+}
+
+impl Wish {
+    /// The environment variable that says it.
+    pub const VARIABLE: &str = "MPIT_SOURCES";
+
+    /// What the environment asks for.
+    ///
+    /// # Errors
+    /// A line for the user, where the value is not understood.
+    pub fn from_environment() -> Result<Wish, String> {
+        let value = std::env::var_os(Self::VARIABLE).unwrap_or_default();
+        Wish::parse(&value.to_string_lossy())
+    }
+
+    /// Reads a list of names: `auto`, or some of `peruse`, `shadow` and `native`.
+    ///
+    /// # Errors
+    /// A line for the user, where the list is not understood.
+    pub fn parse(list: &str) -> Result<Wish, String> {
+        let mut wish = Wish { backends: Vec::new(), native: false };
+        let names = list.split([',', ' ', ':', ';']).filter(|name| !name.is_empty());
+        let mut automatic = true;
+        for name in names {
+            automatic = name == "auto";
+            match name {
+                "auto" => {}
+                "native" => wish.native = true,
+                "shadow" => wish.backends.push(Backend::Shadow),
+                "peruse" => wish.backends.push(Backend::Peruse),
+                _ => {
+                    return Err(format!(
+                        "{}={list}: give auto, or some of peruse, shadow and native",
+                        Self::VARIABLE
+                    ));
+                }
+            }
+        }
+        if automatic {
+            return Ok(Wish::default());
+        }
+        let mut known = Vec::new();
+        wish.backends.retain(|backend| {
+            !known.contains(backend) && {
+                known.push(*backend);
+                true
+            }
+        });
+        Ok(wish)
+    }
+}
+
+/// Whether PERUSE can be used here, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// It can.
+    Usable,
+    /// The MPI was built without it.
+    Absent,
+    /// Another component than ob1 moves the messages.
+    OtherPml(String),
+}
+
+impl Offer {
+    /// What the MPI of this process offers, once it is initialised.
+    pub fn find() -> Offer {
+        if !Peruse::is_there() {
+            return Offer::Absent;
+        }
+        match peruse::selected_pml() {
+            Some(name) if name == "ob1" => Offer::Usable,
+            name => Offer::OtherPml(name.unwrap_or_else(|| "which is not known".into())),
+        }
+    }
+}
+
+/// Why it can be used or not, as a part of a sentence.
+impl fmt::Display for Offer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Offer::Usable => f.write_str("this MPI has PERUSE, and its pml is ob1"),
+            Offer::Absent => f.write_str("this MPI has no PERUSE"),
+            Offer::OtherPml(name) => write!(f, "this MPI has PERUSE, but its pml is {name} and not ob1"),
+        }
+    }
+}
+
+/// Which backends run, the first one's types without a prefix.
+pub fn choose(wish: &Wish, offer: &Offer) -> Vec<Backend> {
+    let usable = |backend: &Backend| *backend == Backend::Shadow || *offer == Offer::Usable;
+    let chosen: Vec<Backend> = wish.backends.iter().copied().filter(usable).collect();
+    match (chosen.is_empty(), offer) {
+        (false, _) => chosen,
+        (true, Offer::Usable) => vec![Backend::Peruse],
+        (true, _) => vec![Backend::Shadow],
+    }
+}
+
+/// The queue events of this process. Lives as long as the process.
+pub struct QueueEvents {
+    abi: &'static Abi,
+    wish: Wish,
+    shadow: Shadow,
+    peruse: Option<&'static Peruse>,
+    chosen: OnceLock<(Vec<Backend>, Offer)>,
+}
+
+/// How the events are to be followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Following {
+    /// How envelopes travel.
+    pub path: Path,
+    /// Who takes in envelopes between MPI calls.
+    pub progress: Progress,
+    /// Whether observers want to know of messages.
+    pub messages: bool,
+}
+
+impl QueueEvents {
+    /// Adds the event types to `core`, before MPI is initialised.
+    ///
+    /// # Errors
+    /// [`Error::OutOfHandles`] where the core has no room for them.
+    pub fn new(abi: &'static Abi, core: &'static Core, wish: Wish) -> Result<Self, Error> {
+        let prefix = |backend: Backend| match wish.backends.iter().position(|wanted| *wanted == backend) {
+            Some(1) if Peruse::is_there() => format!("{backend}_"),
+            _ => String::new(),
+        };
+        let wanted = |backend| wish.backends.is_empty() || wish.backends.contains(&backend);
+        let peruse =
+            if wanted(Backend::Peruse) { Peruse::find(abi, core, &prefix(Backend::Peruse))? } else { None };
+        let shadow = Shadow::new(abi, core, &prefix(Backend::Shadow))?;
+        Ok(QueueEvents { abi, wish, shadow, peruse, chosen: OnceLock::new() })
+    }
+
+    /// The hooks that follow the application's calls, in the order of registration.
+    pub fn hooks(&self) -> Vec<&'static dyn Hook> {
+        let peruse = self.peruse.map(|peruse| &*Box::leak(Box::new(peruse)) as &'static dyn Hook);
+        peruse.into_iter().chain([self.shadow.hook()]).collect()
+    }
+
+    /// The twin, which also tells of communicators and messages where others raise the events.
+    pub fn shadow(&self) -> Shadow {
+        self.shadow
+    }
+
+    /// The backends that raise events; empty before [`start`](QueueEvents::start).
+    pub fn backends(&self) -> &[Backend] {
+        self.chosen.get().map_or(&[], |(backends, _)| backends)
+    }
+
+    /// Begins, at the end of `MPI_Init*`, all processes together. Gives lines for the user.
+    ///
+    /// # Errors
+    /// Those of MPI; nothing is followed then.
+    pub fn start(
+        &self,
+        mut observers: Vec<&'static dyn Observer>,
+        following: Following,
+    ) -> mpi_abi::Result<Vec<String>> {
+        let mut lines = Vec::new();
+        let constants = &self.abi.constants;
+        let threads = pmpi::query_thread()? == constants.thread.multiple;
+        let (mut backends, offer) = self.agree()?;
+        if let (Some(peruse), true) = (self.peruse, backends.contains(&Backend::Peruse)) {
+            match peruse.start(threads) {
+                Ok(line) => lines.extend(line),
+                Err(line) => {
+                    backends = vec![Backend::Shadow];
+                    lines.push(line);
+                }
+            }
+        }
+        if let (true, Some(peruse)) = (backends.contains(&Backend::Peruse), self.peruse) {
+            // Last: others register on communicators as they hear of them.
+            observers.push(Box::leak(Box::new(peruse)));
+        }
+        if self.wish.backends.contains(&Backend::Peruse) && !backends.contains(&Backend::Peruse) {
+            lines.push(format!("{offer}: the events come from the shadow"));
+        }
+        if threads {
+            self.shadow.set_threads();
+        }
+        self.shadow.set_observers(observers);
+        let raises = backends.contains(&Backend::Shadow);
+        let part = match (raises, following.messages) {
+            (true, _) => Part::Events,
+            (false, true) => Part::Messages,
+            (false, false) => Part::Communicators,
+        };
+        self.shadow.set_part(part);
+        let _ = self.chosen.set((backends, offer));
+        lines.extend(self.shadow.start(following.path)?);
+        if raises {
+            lines.extend(self.shadow.start_progress(following.progress));
+        } else if following.progress != Progress::None {
+            lines.push(format!("{} is ignored: PERUSE tells of ob1's own progress", Progress::VARIABLE));
+        }
+        // One process tells it for all.
+        if pmpi::comm_rank(constants.comm_world)? != 0 {
+            lines.clear();
+        }
+        Ok(lines)
+    }
+
+    /// The same choice in all processes.
+    fn agree(&self) -> mpi_abi::Result<(Vec<Backend>, Offer)> {
+        let mut offer = if self.peruse.is_some() { Offer::find() } else { Offer::Absent };
+        // Only Open MPI may have PERUSE: elsewhere there is nothing to agree on.
+        if self.abi.family == Family::OpenMpi {
+            let mine = [i32::from(offer != Offer::Usable)];
+            let mut any = [0];
+            pmpi::allreduce(&mine, &mut any, self.abi.constants.max, self.abi.constants.comm_world)?;
+            if any != [0] && offer == Offer::Usable {
+                offer = Offer::Absent;
+            }
+        }
+        Ok((choose(&self.wish, &offer), offer))
+    }
+
+    /// Ends, at the beginning of `MPI_Finalize`, all processes together. Gives what the truth check has
+    /// found, where the twin raises events.
+    pub fn finish(&self) -> Truth {
+        if let Some(peruse) = self.peruse {
+            peruse.finish(true);
+        }
+        self.truth(self.shadow.finish())
+    }
+
+    /// Ends without the other processes and without MPI.
+    pub fn finish_alone(&self) -> Truth {
+        if let Some(peruse) = self.peruse {
+            peruse.finish(false);
+        }
+        self.truth(self.shadow.finish_alone())
+    }
+
+    fn truth(&self, found: Truth) -> Truth {
+        if self.backends().contains(&Backend::Shadow) { found } else { Truth::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wish(list: &str) -> Wish {
+        Wish::parse(list).unwrap()
+    }
+
+    #[test]
+    fn a_list_names_backends_in_order() {
+        assert_eq!(wish(""), Wish::default());
+        assert_eq!(wish("auto"), Wish::default());
+        assert_eq!(wish("shadow,peruse").backends, [Backend::Shadow, Backend::Peruse]);
+        assert_eq!(wish("peruse, peruse").backends, [Backend::Peruse]);
+        assert!(!wish("shadow").native && wish("shadow,native").native && wish("").native);
+        let complaint = Wish::parse("perusal").unwrap_err();
+        assert_eq!(complaint, "MPIT_SOURCES=perusal: give auto, or some of peruse, shadow and native");
+    }
+
+    #[test]
+    fn the_best_is_taken_unless_the_user_says_otherwise() {
+        use Backend::{Peruse, Shadow};
+        let ucx = Offer::OtherPml("ucx".into());
+        assert_eq!(choose(&wish(""), &Offer::Usable), [Peruse]);
+        assert_eq!(choose(&wish(""), &Offer::Absent), [Shadow]);
+        assert_eq!(choose(&wish(""), &ucx), [Shadow]);
+        assert_eq!(choose(&wish("shadow"), &Offer::Usable), [Shadow]);
+        assert_eq!(choose(&wish("peruse"), &ucx), [Shadow]);
+        assert_eq!(choose(&wish("peruse,shadow"), &Offer::Usable), [Peruse, Shadow]);
+        assert_eq!(choose(&wish("shadow,peruse"), &Offer::Absent), [Shadow]);
+        assert_eq!(ucx.to_string(), "this MPI has PERUSE, but its pml is ucx and not ob1");
+    }
+}

@@ -1,0 +1,417 @@
+//! Queue events from inside Open MPI's ob1, where it was built with PERUSE (`--enable-peruse`).
+//!
+//! PERUSE tells what ob1's queues do as it happens, per communicator. This room registers with it for the
+//! events that somebody listens to, on the communicators that they listen to, and only for as long; what
+//! it tells becomes the prototype's events ([`pairing`]), which are raised when the MPI call returns
+//! ([`outbox`]). Messages of collectives are seen too: their events are
+//! [internal](mpit_events::Record::internal) and come from a source of their own.
+//!
+//! With `MPI_THREAD_MULTIPLE`, PERUSE calls back under ob1's matching lock. Nothing here calls MPI there,
+//! nor takes a lock that is held while MPI is called.
+//!
+//! What this room must not know: who listens, and what else raises the same events.
+
+mod library;
+mod outbox;
+mod pairing;
+
+use std::ffi::{c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use mpi_abi::{Abi, Handle as _, StatusPtr};
+use mpi_intercept::{Call, FunctionId, Hook, Wants};
+use mpit_events::{BindKind, Clock, Core, Error, Object, Producer, Safety};
+
+pub use library::selected_pml;
+use library::{Handle, Library, Spec};
+use outbox::{Objects, Outbox};
+use pairing::{Kind, Queues, Told, Where, needs};
+
+use crate::Serial;
+use crate::p2p::{Communicator, Observer};
+use crate::shadow::{CommIndex, Event, Ob1Events};
+
+/// PERUSE in this process. Lives as long as the process.
+pub struct Peruse {
+    abi: &'static Abi,
+    core: &'static Core,
+    events: Ob1Events,
+    library: Library,
+    /// PERUSE's numbers of its events, by [`Kind`], for those that it has.
+    numbers: OnceLock<[Option<c_int>; Kind::COUNT]>,
+    /// Several threads may call MPI at the same time.
+    threads: AtomicBool,
+    /// Whether it listens: from `MPI_Init*` to `MPI_Finalize`.
+    listens: AtomicBool,
+    /// Whether callbacks wait for the end of MPI calls.
+    calls_back: AtomicBool,
+    comms: Mutex<Comms>,
+}
+
+/// The communicators that are there, and the objects that their events are bound to.
+#[derive(Default)]
+struct Comms {
+    all: Vec<&'static Bound>,
+    objects: Objects,
+    /// Communicators on which PERUSE refused a registration: told once.
+    refused: bool,
+}
+
+/// A communicator with its registrations. PERUSE may come back to it after it was freed, so it stays.
+struct Bound {
+    owner: &'static Peruse,
+    handle: usize,
+    object: Arc<Object>,
+    context: u32,
+    /// Its place among the objects; none once it was freed.
+    place: AtomicU32,
+    queues: Serial<Queues>,
+    registrations: [Registration; Kind::COUNT],
+}
+
+impl Bound {
+    fn at(&self) -> Where {
+        Where { comm: CommIndex(self.place.load(Ordering::Relaxed)), context: self.context }
+    }
+}
+
+/// One PERUSE event on one communicator: what its callback is given.
+struct Registration {
+    kind: Kind,
+    bound: AtomicPtr<Bound>,
+    handle: OnceLock<Handle>,
+    active: AtomicBool,
+}
+
+/// No place among the objects.
+const NOWHERE: u32 = u32::MAX;
+
+impl Peruse {
+    /// The PERUSE of this process's MPI, which will raise its events in `core`; `None` where the MPI was
+    /// built without it. The types get `prefix` before their names.
+    ///
+    /// # Errors
+    /// [`Error::OutOfHandles`] where the core has no room for the event types.
+    pub fn find(
+        abi: &'static Abi,
+        core: &'static Core,
+        prefix: &str,
+    ) -> Result<Option<&'static Self>, Error> {
+        Library::find().map(|library| Peruse::with(library, abi, core, prefix)).transpose()
+    }
+
+    fn with(
+        library: Library,
+        abi: &'static Abi,
+        core: &'static Core,
+        prefix: &str,
+    ) -> Result<&'static Self, Error> {
+        let peruse: &'static Peruse = Box::leak(Box::new(Peruse {
+            abi,
+            core,
+            events: Ob1Events::register(core, prefix)?,
+            library,
+            numbers: OnceLock::new(),
+            threads: AtomicBool::new(false),
+            listens: AtomicBool::new(false),
+            calls_back: AtomicBool::new(false),
+            comms: Mutex::default(),
+        }));
+        core.add_producer(peruse)?;
+        Ok(peruse)
+    }
+
+    /// Whether the MPI of this process has PERUSE.
+    pub fn is_there() -> bool {
+        Library::find().is_some()
+    }
+
+    /// Begins to listen, at the end of `MPI_Init*`, before communicators are told. Gives a line for the user
+    /// where PERUSE lacks something.
+    ///
+    /// # Errors
+    /// A line for the user, where PERUSE does not start.
+    pub fn start(&'static self, threads: bool) -> Result<Option<String>, String> {
+        self.library.initialise().map_err(|code| format!("PERUSE does not start (error {code})"))?;
+        self.threads.store(threads, Ordering::Relaxed);
+        let numbers = self.numbers.get_or_init(|| Kind::ALL.map(|(_, name)| self.library.event(name)));
+        self.listens.store(true, Ordering::Release);
+        let absent: Vec<_> = Kind::ALL
+            .iter()
+            .zip(numbers)
+            .filter(|(_, number)| number.is_none())
+            .map(|((_, name), _)| name.to_string_lossy())
+            .collect();
+        Ok((!absent.is_empty())
+            .then(|| format!("this PERUSE has no {}: events that need it are not raised", absent.join(", "))))
+    }
+
+    /// Ends, at the entry of `MPI_Finalize` or of the process: what waits is raised, nothing more is heard.
+    /// `mpi` says whether MPI may still be called.
+    pub fn finish(&self, mpi: bool) {
+        if !self.listens.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        if mpi {
+            self.comms().all.iter().for_each(|bound| self.activate(bound, 0));
+        }
+        let objects = self.comms().objects.clone();
+        for outbox in outbox::all() {
+            self.raise(outbox, &objects);
+        }
+    }
+
+    /// The events' indices in the core.
+    pub fn events(&self) -> Ob1Events {
+        self.events
+    }
+
+    fn comms(&self) -> std::sync::MutexGuard<'_, Comms> {
+        self.comms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn level(&self) -> Safety {
+        if self.threads.load(Ordering::Relaxed) { Safety::ThreadSafe } else { Safety::MpiRestricted }
+    }
+
+    /// What PERUSE must tell of a communicator, as bits of [`Kind`].
+    fn wanted(&self, object: &Object) -> u16 {
+        let listens = |event: Event| {
+            let index = self.events.index(event);
+            self.core.is_in_bulk(index) || object.is_active(index)
+        };
+        Event::ALL.into_iter().filter(|&event| listens(event)).fold(0, |bits, event| bits | needs(event))
+    }
+
+    /// Registers for what somebody listens to, and silences the rest. PERUSE says no: the user is told once.
+    fn follow(&self, comms: &mut Comms) {
+        for place in 0..comms.all.len() {
+            let bound = comms.all[place];
+            if let Err(line) = self.register(bound, self.wanted(&bound.object))
+                && !std::mem::replace(&mut comms.refused, true)
+            {
+                tell(&line);
+            }
+        }
+    }
+
+    fn register(&self, bound: &'static Bound, wanted: u16) -> Result<(), String> {
+        let Some(numbers) = self.numbers.get() else { return Ok(()) };
+        let mut outcome = Ok(());
+        for registration in &bound.registrations {
+            let Some(number) = numbers[registration.kind as usize] else { continue };
+            if wanted & registration.kind.bit() == 0 || registration.handle.get().is_some() {
+                continue;
+            }
+            let data = std::ptr::from_ref(registration).cast_mut().cast();
+            // SAFETY: a communicator of the application that is alive, as its creation was seen and its end
+            // was not; the registration lives for ever.
+            match unsafe { self.library.register(number, bound.handle, on_event, data) } {
+                Ok(handle) => _ = registration.handle.set(handle),
+                Err(code) => {
+                    outcome = Err(format!(
+                        "PERUSE refuses an event on a communicator (error {code}): its queues are not seen"
+                    ));
+                }
+            }
+        }
+        self.activate(bound, wanted);
+        outcome
+    }
+
+    /// Switches on what is wanted and off what is not.
+    fn activate(&self, bound: &Bound, wanted: u16) {
+        for registration in &bound.registrations {
+            let active = wanted & registration.kind.bit() != 0;
+            if let Some(&handle) = registration.handle.get()
+                && registration.active.swap(active, Ordering::Relaxed) != active
+            {
+                // SAFETY: PERUSE gave the handle, and nobody calls this after `MPI_Finalize` has begun.
+                let _ = unsafe { self.library.set_active(handle, active) };
+            }
+        }
+        if wanted == 0 {
+            bound.queues.with(Queues::forget);
+        }
+    }
+
+    /// Raises what waits in an outbox.
+    fn raise(&self, outbox: &Serial<Outbox>, objects: &Objects) {
+        let Some(Some(waiting)) = outbox.with(Outbox::take) else { return };
+        waiting.raise(self.core, self.level(), objects);
+        outbox.with(|outbox| outbox.give_back(waiting));
+    }
+}
+
+/// Everything that runs per event, with [`Queues::told`] and [`Outbox::make_room`]. Inside ob1.
+unsafe extern "C" fn on_event(_: Handle, request: isize, spec: *mut Spec, data: *mut c_void) -> c_int {
+    // SAFETY: the data is what was registered with this function: a registration that lives for ever.
+    let registration = unsafe { &*data.cast::<Registration>() };
+    // SAFETY: set when the registration was made, to a communicator that is never dropped.
+    let Some(bound) = (unsafe { registration.bound.load(Ordering::Relaxed).as_ref() }) else { return 0 };
+    // SAFETY: PERUSE gives a description that is valid during the call.
+    let spec = unsafe { &*spec };
+    // A panic, which would be a mistake of ours, must not go through ob1.
+    let _ = catch_unwind(AssertUnwindSafe(|| bound.owner.told(bound, registration.kind, request, spec)));
+    0
+}
+
+impl Peruse {
+    #[inline(always)]
+    fn told(&self, bound: &Bound, kind: Kind, request: isize, spec: &Spec) {
+        if !self.listens.load(Ordering::Relaxed) {
+            return;
+        }
+        let outbox = outbox::current()
+            .unwrap_or_else(|| outbox::make(self.core, self.events, self.threads.load(Ordering::Relaxed)));
+        let told = Told { kind, request: request as u64, peer: spec.peer, tag: spec.tag, count: spec.count };
+        let at = bound.at();
+        let threads = self.threads.load(Ordering::Relaxed);
+        outbox.with(|outbox| {
+            outbox.sink.update(self.core);
+            outbox.sink.internal = told.is_internal();
+            bound.queues.with(|queues| queues.told(told, at, &mut outbox.searching, &mut outbox.sink));
+            // Where threads race, the order between them is best kept by telling at once.
+            outbox.make_room(self.core, self.level(), self.calls_back.load(Ordering::Relaxed), threads);
+        });
+    }
+}
+
+impl Producer for Peruse {
+    fn listeners_changed(&self) {
+        let calls_back =
+            Event::ALL.into_iter().any(|event| self.core.has_registration(self.events.index(event)));
+        let called_back = self.calls_back.swap(calls_back, Ordering::Relaxed);
+        if !self.listens.load(Ordering::Acquire) {
+            return;
+        }
+        self.follow(&mut self.comms());
+        if calls_back != called_back {
+            mpi_intercept::ask_again();
+        }
+    }
+}
+
+impl Observer for &'static Peruse {
+    fn communicator_created(&self, communicator: &Communicator) {
+        if !self.listens.load(Ordering::Acquire) {
+            return;
+        }
+        let object = self.core.bind(BindKind::Comm, communicator.token);
+        let bound: &'static Bound = Box::leak(Box::new(Bound {
+            owner: self,
+            handle: communicator.token.0 as usize,
+            object: object.clone(),
+            context: communicator.context as u32,
+            place: AtomicU32::new(communicator.index),
+            queues: Serial::new(Queues::new((self.wanted(&object) != 0).then(|| Clock::best().now()))),
+            registrations: Kind::ALL.map(|(kind, _)| Registration {
+                kind,
+                bound: AtomicPtr::default(),
+                handle: OnceLock::new(),
+                active: AtomicBool::new(false),
+            }),
+        }));
+        if self.threads.load(Ordering::Relaxed) {
+            bound.queues.set_threads();
+        }
+        for registration in &bound.registrations {
+            registration.bound.store(std::ptr::from_ref(bound).cast_mut(), Ordering::Relaxed);
+        }
+        let mut comms = self.comms();
+        let place = communicator.index as usize;
+        let mut objects = Vec::clone(&comms.objects);
+        objects.resize(objects.len().max(place + 1), self.core.no_object());
+        objects[place] = object;
+        comms.objects = Arc::new(objects);
+        comms.all.push(bound);
+        self.follow(&mut comms);
+    }
+
+    fn communicator_freed(&self, communicator: &Communicator) {
+        // What is under way goes on, and statistics see its end; registrations on it are silent.
+        let mut comms = self.comms();
+        comms.all.retain(|bound| {
+            let freed = bound.handle == communicator.token.0 as usize;
+            if freed {
+                bound.place.store(NOWHERE, Ordering::Relaxed);
+            }
+            !freed
+        });
+    }
+}
+
+/// The end of MPI calls: events are raised there, where somebody wants callbacks.
+impl Hook for &'static Peruse {
+    fn wants(&self, function: FunctionId) -> Wants {
+        use FunctionId as F;
+        if !self.listens.load(Ordering::Relaxed) {
+            return Wants::Nothing;
+        }
+        match function {
+            F::Mprobe | F::Improbe => Wants::Both,
+            _ if self.calls_back.load(Ordering::Relaxed) => Wants::Leave,
+            _ => Wants::Nothing,
+        }
+    }
+
+    fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
+        let status = match call {
+            Call::Mprobe(a) => &mut a.status,
+            Call::Improbe(a) => &mut a.status,
+            _ => return,
+        };
+        let Some(outbox) = outbox::current() else { return };
+        outbox.with(|outbox| {
+            outbox.searching.take_probe_found();
+            if status.is_ignore(self.abi) {
+                *status = StatusPtr(outbox.status.as_mut_ptr().cast());
+            }
+        });
+    }
+
+    #[inline]
+    fn leave(&self, _: FunctionId, call: &mut Call<'_>, code: c_int) {
+        let Some(outbox) = outbox::current() else { return };
+        let probed = match call {
+            Call::Mprobe(a) => Some((a.comm.word(), a.status)),
+            Call::Improbe(a) => Some((a.comm.word(), a.status)),
+            _ => None,
+        };
+        if let Some((comm, status)) = probed.filter(|_| code == self.abi.constants.success) {
+            self.taken(outbox, comm, status);
+        }
+        if outbox.with(|outbox| outbox.is_empty()) == Some(false) && self.calls_back.load(Ordering::Relaxed) {
+            let objects = self.comms().objects.clone();
+            self.raise(outbox, &objects);
+        }
+    }
+}
+
+impl Peruse {
+    /// A matched probe has found a message in the unexpected queue, or it has not.
+    #[cold]
+    fn taken(&self, outbox: &Serial<Outbox>, comm: usize, status: StatusPtr) {
+        let found = outbox.with(|outbox| outbox.searching.take_probe_found()) == Some(true);
+        if !found || status.is_ignore(self.abi) {
+            return;
+        }
+        let Some(bound) = self.comms().all.iter().copied().find(|bound| bound.handle == comm) else { return };
+        // SAFETY: the call has found a message, and so filled its status, in this MPI's layout.
+        let (source, tag) = unsafe { (status.source(self.abi), status.tag(self.abi)) };
+        let at = bound.at();
+        outbox.with(|outbox| {
+            outbox.sink.update(self.core);
+            outbox.sink.internal = false;
+            bound.queues.with(|queues| queues.taken(source, tag, at, &mut outbox.sink));
+        });
+    }
+}
+
+/// Tells the user something, in one line on standard error; a closed stream is no error.
+fn tell(line: &str) {
+    use std::io::Write;
+    let _ = std::io::stderr().write_all(format!("mpit_events: {line}\n").as_bytes());
+}

@@ -1,0 +1,250 @@
+//! What a thread has heard from PERUSE and not yet raised.
+//!
+//! PERUSE tells from inside ob1, often under its matching lock: no callback of a tool may run there, as it
+//! may call MPI. So events wait here until the MPI call returns. Bulk listeners neither call MPI nor take
+//! a lock that is held while MPI is called: they may hear at once, and do so when a batch is full.
+
+use std::cell::Cell;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mpit_events::{Clock, Core, EventIndex, Object, Ordering, Record, Safety, Source, SourceIndex, Ticks};
+
+use super::pairing::Searching;
+use crate::Serial;
+use crate::shadow::{CommIndex, Event, Ob1Events, Sink};
+
+/// The objects that the communicators' events are bound to, by their place.
+pub(super) type Objects = Arc<Vec<Arc<Object>>>;
+
+/// Events that may wait for the end of the MPI call.
+const ROOM: usize = 4096;
+/// Events that bulk listeners are given at once.
+const BATCH: usize = 64;
+
+/// A thread's part.
+pub(super) struct Outbox {
+    pub(super) searching: Searching,
+    pub(super) sink: Buffer,
+    /// The room of the events that are being raised.
+    spare: Vec<Record>,
+    /// Events that there was no room for.
+    lost: Vec<Lost>,
+    /// Where events of the application's messages come from, and where those of the MPI's own.
+    sources: [SourceIndex; 2],
+    /// Room for a status that the application does not want, in words.
+    pub(super) status: [u64; 8],
+}
+
+/// Events of a type on a communicator that registrations will not hear of.
+#[derive(Clone, Copy, Debug)]
+struct Lost {
+    event: EventIndex,
+    object: u32,
+    count: u64,
+}
+
+/// What is to be raised at the end of an MPI call.
+pub(super) struct Waiting {
+    records: Vec<Record>,
+    lost: Vec<Lost>,
+    sources: [SourceIndex; 2],
+}
+
+/// Where events wait.
+pub(super) struct Buffer {
+    clock: Clock,
+    events: Ob1Events,
+    /// The wanted events, as bits, and what the core's listeners were then.
+    wanted: u16,
+    version: Option<u32>,
+    /// Whether the event at hand is about a message of the MPI's own.
+    pub(super) internal: bool,
+    records: Vec<Record>,
+}
+
+thread_local! {
+    // Constant and without destructor: usable at any time in the life of a thread.
+    static OUTBOX: Cell<Option<&'static Serial<Outbox>>> = const { Cell::new(None) };
+}
+
+/// All threads' outboxes: what waits in them at the end is raised by whoever ends.
+static ALL: Mutex<Vec<&'static Serial<Outbox>>> = Mutex::new(Vec::new());
+
+/// The outbox of this thread, if it has heard of anything.
+#[inline(always)]
+pub(super) fn current() -> Option<&'static Serial<Outbox>> {
+    OUTBOX.get()
+}
+
+/// All outboxes.
+pub(super) fn all() -> Vec<&'static Serial<Outbox>> {
+    ALL.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Makes the outbox of this thread. It stays when the thread ends: others may raise what is in it.
+#[cold]
+pub(super) fn make(core: &Core, events: Ob1Events, threads: bool) -> &'static Serial<Outbox> {
+    let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+    let number = all.len();
+    let source = |name: String, description: String| {
+        core.add_source(Source::new(name, description, Ordering::Ordered, Clock::best()))
+    };
+    let sources = [
+        source(
+            format!("ob1 (PERUSE) thread {number}"),
+            format!("ob1, as PERUSE tells of it, in MPI calls of application thread {number}"),
+        ),
+        source(
+            format!("ob1 (PERUSE) thread {number}, internal"),
+            format!(
+                "the same, for messages of the MPI's own, such as those of collectives, in thread {number}"
+            ),
+        ),
+    ];
+    let sink = Buffer {
+        clock: Clock::best(),
+        events,
+        wanted: 0,
+        version: None,
+        internal: false,
+        records: Vec::with_capacity(ROOM),
+    };
+    let outbox: &'static Serial<Outbox> = Box::leak(Box::new(Serial::new(Outbox {
+        searching: Searching::default(),
+        sink,
+        spare: Vec::with_capacity(ROOM),
+        lost: Vec::new(),
+        sources,
+        status: [0; 8],
+    })));
+    if threads {
+        outbox.set_threads();
+    }
+    all.push(outbox);
+    OUTBOX.set(Some(outbox));
+    outbox
+}
+
+impl Outbox {
+    /// After each event, inside ob1: tells bulk listeners where a batch is full, or `immediately`. Events
+    /// that callbacks wait for stay until the end of the MPI call, as long as there is room.
+    #[inline(always)]
+    pub(super) fn make_room(&mut self, core: &Core, level: Safety, callbacks: bool, immediately: bool) {
+        let waiting = self.sink.records.len();
+        let most = if callbacks {
+            ROOM
+        } else if immediately {
+            1
+        } else {
+            BATCH
+        };
+        if waiting >= most {
+            self.deliver(core, level, callbacks);
+        }
+    }
+
+    #[inline(never)]
+    fn deliver(&mut self, core: &Core, level: Safety, callbacks: bool) {
+        for run in runs(&self.sink.records) {
+            core.raise_section(self.sources[usize::from(run[0].internal)], level).records_in_bulk(run);
+        }
+        if callbacks {
+            self.lose();
+        }
+        self.sink.records.clear();
+    }
+
+    /// A single MPI call has brought more than there is room for.
+    #[cold]
+    fn lose(&mut self) {
+        for &Record { event, object, .. } in &self.sink.records {
+            match self.lost.iter_mut().find(|lost| lost.event == event && lost.object == object) {
+                Some(lost) => lost.count += 1,
+                None => self.lost.push(Lost { event, object, count: 1 }),
+            }
+        }
+    }
+
+    /// Whether nothing waits.
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.sink.records.is_empty() && self.lost.is_empty()
+    }
+
+    /// Takes out what waits; `None` where nothing does.
+    #[inline(always)]
+    pub(super) fn take(&mut self) -> Option<Waiting> {
+        if self.is_empty() {
+            return None;
+        }
+        let records = std::mem::replace(&mut self.sink.records, std::mem::take(&mut self.spare));
+        Some(Waiting { records, lost: std::mem::take(&mut self.lost), sources: self.sources })
+    }
+
+    /// Gives the room back.
+    pub(super) fn give_back(&mut self, waiting: Waiting) {
+        self.spare = waiting.records;
+        self.spare.clear();
+    }
+}
+
+/// Events that follow each other, by whose messages they are about.
+fn runs(records: &[Record]) -> impl Iterator<Item = &[Record]> {
+    records.chunk_by(|a, b| a.internal == b.internal)
+}
+
+impl Waiting {
+    /// Raises the events, outside of ob1 and with nothing locked: callbacks may call MPI.
+    pub(super) fn raise(&self, core: &Core, level: Safety, objects: &Objects) {
+        for &Lost { event, object, count } in &self.lost {
+            if let Some(object) = objects.get(object as usize) {
+                core.raise_section(self.sources[0], level).lost(event, object, count);
+            }
+        }
+        for run in runs(&self.records) {
+            let source = self.sources[usize::from(run[0].internal)];
+            core.raise_section(source, level).records(run, false, objects);
+        }
+    }
+}
+
+impl Buffer {
+    /// Learns what is wanted, where that has changed.
+    #[inline(always)]
+    pub(super) fn update(&mut self, core: &Core) {
+        let version = core.version();
+        if self.version != Some(version) {
+            self.wanted = self.events.active(core);
+            self.version = Some(version);
+        }
+    }
+}
+
+impl Sink for Buffer {
+    #[inline(always)]
+    fn index(&self, event: Event) -> EventIndex {
+        self.events.index(event)
+    }
+
+    #[inline(always)]
+    fn wants(&self, event: Event) -> bool {
+        self.wanted & (1 << event as u8) != 0
+    }
+
+    #[inline(always)]
+    fn wants_any(&self, mask: u16) -> bool {
+        self.wanted & mask != 0
+    }
+
+    #[inline(always)]
+    fn now(&self) -> Ticks {
+        self.clock.now()
+    }
+
+    #[inline(always)]
+    fn push(&mut self, record: Record) {
+        self.records.push(record.internal(self.internal));
+    }
+
+    fn lost(&mut self, _: CommIndex, _: u64) {}
+}
