@@ -252,6 +252,11 @@ impl QueueEvents {
         } else if following.progress != Progress::None {
             lines.push(format!("{} is ignored: PERUSE tells of ob1's own progress", Progress::VARIABLE));
         }
+        let listens = self.backends().contains(&Backend::Peruse);
+        if listens {
+            // Nobody sends before all listen.
+            pmpi::barrier(constants.comm_world)?;
+        }
         // One process tells it for all.
         if pmpi::comm_rank(constants.comm_world)? != 0 {
             lines.clear();
