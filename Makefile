@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 HAS_NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test fuzz loom bench dispatch doc lint clean deps native-mpi
+.PHONY: help demo build test fuzz loom bench dispatch fidelity doc lint clean deps own-mpis
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -20,7 +20,7 @@ demo: ## Run a small MPI program under MEL and explain what it shows
 build: ## Build target/release/mel, libmel.so and libmpit_events.so
 	$(CARGO) build --release -p mel -p mpit-events-abi
 
-test: deps native-mpi build ## Run all tests, on every MPI that is installed
+test: deps own-mpis build ## Run all tests, on every MPI that is installed
 ifeq ($(HAS_NEXTEST),yes)
 	$(CARGO) test --workspace --doc
 	$(CARGO) nextest run --workspace --no-fail-fast
@@ -45,6 +45,10 @@ dispatch: build ## Measure what a registration costs, beside an MPI's own events
 		-Ltarget/release -lmpit_events -Wl,-rpath,$(CURDIR)/target/release -Wl,-rpath,$$prefix/lib && \
 	$$prefix/bin/mpiexec -n 2 target/dispatch </dev/null
 
+fidelity: build ## Compare the twin with ob1 itself and write docs/fidelity.md
+	scripts/openmpi-with-peruse
+	python3 fidelity/compare.py
+
 doc: ## Build the documentation of the crates
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items
 
@@ -56,9 +60,10 @@ lint: doc ## Check formatting, lints, documentation, and that the generated wrap
 clean: ## Remove everything that was built
 	$(CARGO) clean
 
-# Does nothing the second time.
-native-mpi:
+# The MPIs that the tests need and Debian does not have. Does nothing the second time.
+own-mpis:
 	scripts/mpich-with-events || echo "make: there is no MPICH with events: what needs one is not tested"
+	scripts/openmpi-with-peruse || echo "make: there is no Open MPI with PERUSE: what needs one is not tested"
 
 deps: ## Install the system packages that are missing
 	scripts/install-deps

@@ -22,4 +22,6 @@ pub mod trace;
 
 pub use job::{Finished, Job};
 pub use mpi::Mpi;
-pub use program::{Exit, Expectation, Program, compile_source, compile_special};
+pub use program::{
+    Exit, Expectation, Program, compile_preloadable, compile_source, compile_special, compile_with_events,
+};

@@ -1,13 +1,14 @@
 //! A test program in C or C++: what its head comment promises, and its executables. `programs/README.md` describes the comment.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::SystemTime;
 
 use crate::Mpi;
-use crate::artifacts::{root, target_dir};
+use crate::artifacts::{release, root, target_dir};
 
 const C: &[&str] = &["-std=c99"];
 
@@ -108,7 +109,7 @@ impl Program {
     ///
     /// If the program does not compile.
     pub fn compile(&self, mpi: &Mpi) -> PathBuf {
-        compile(mpi, &self.source, &[&self.source, &self.source.with_file_name("check.h")])
+        compile(mpi, &self.source, &[&self.source, &self.source.with_file_name("check.h")], &[])
     }
 }
 
@@ -121,7 +122,37 @@ impl Program {
 pub fn compile_special(mpi: &Mpi, name: &str) -> PathBuf {
     let programs = root().join("tests/programs");
     let source = programs.join("special").join(format!("{name}.c"));
-    compile(mpi, &source, &[&source, &programs.join("check.h")])
+    compile(mpi, &source, &[&source, &programs.join("check.h")], &[])
+}
+
+/// Compiles `programs/special/NAME.c` to a library that can be preloaded.
+///
+/// # Panics
+///
+/// If it does not compile.
+pub fn compile_preloadable(mpi: &Mpi, name: &str) -> PathBuf {
+    let source = root().join("tests/programs/special").join(format!("{name}.c"));
+    compile(mpi, &source, &[&source], &["-shared".into(), "-fPIC".into()])
+}
+
+/// Compiles `programs/special/NAME.c`: a program that uses the events interface, from `libmpit_events.so`.
+///
+/// # Panics
+///
+/// If it does not compile.
+pub fn compile_with_events(mpi: &Mpi, name: &str) -> PathBuf {
+    let programs = root().join("tests/programs");
+    let source = programs.join("special").join(format!("{name}.c"));
+    let library = release("libmpit_events.so");
+    let place = library.parent().expect("a file has a directory");
+    let mut include = OsString::from("-I");
+    include.push(root().join("include"));
+    let mut path = OsString::from("-Wl,-rpath,");
+    path.push(place);
+    let mut directory = OsString::from("-L");
+    directory.push(place);
+    let flags = [include, "-Wl,--no-as-needed".into(), directory, "-lmpit_events".into(), path];
+    compile(mpi, &source, &[&source, &programs.join("check.h")], &flags)
 }
 
 /// Compiles one C file that is no test program, such as an example, for `mpi`.
@@ -130,10 +161,10 @@ pub fn compile_special(mpi: &Mpi, name: &str) -> PathBuf {
 ///
 /// If it does not compile.
 pub fn compile_source(mpi: &Mpi, source: &Path) -> PathBuf {
-    compile(mpi, source, &[source])
+    compile(mpi, source, &[source], &[])
 }
 
-fn compile(mpi: &Mpi, source: &Path, inputs: &[&Path]) -> PathBuf {
+fn compile(mpi: &Mpi, source: &Path, inputs: &[&Path], flags: &[OsString]) -> PathBuf {
     let directory = target_dir().join("test-programs").join(mpi.name);
     fs::create_dir_all(&directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
     let executable = directory.join(source.file_stem().unwrap_or_default());
@@ -151,6 +182,7 @@ fn compile(mpi: &Mpi, source: &Path, inputs: &[&Path]) -> PathBuf {
         .args(FLAGS)
         .arg("-o")
         .args([draft_file.as_path(), source])
+        .args(flags)
         .output()
         .unwrap_or_else(|e| panic!("{}'s compiler: {e}", mpi.name));
     assert!(

@@ -7,6 +7,7 @@ use anyhow::anyhow;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 use mpit_events::{Clock, Core, EventType};
 use mpit_sources::shadow::Ob1Events;
+use mpit_sources::{Backend, Wish, choose};
 
 use super::of_mpi::{self, Offer};
 use super::output::to_stdout;
@@ -60,14 +61,22 @@ pub fn table(rows: &[Row], width: u16) -> String {
     table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// The event types that this library offers on every MPI.
+/// The queue events, which this library offers on every MPI, and which backend raises them.
 ///
 /// # Errors
 /// The events core cannot hold them.
-fn offered() -> Result<Vec<Row>, mpit_events::Error> {
+fn offered(source: &str) -> Result<Vec<Row>, mpit_events::Error> {
     let core = Core::new();
     Ob1Events::register(&core, "")?;
-    Ok(core.event_types().map(|(_, event_type)| row(event_type, "shadow")).collect())
+    Ok(core.event_types().map(|(_, event_type)| row(event_type, source)).collect())
+}
+
+/// What a backend is, in a few words.
+fn describe(backend: Backend) -> &'static str {
+    match backend {
+        Backend::Shadow => "a twin of the message queues; on every MPI, whatever that offers itself",
+        Backend::Peruse => "Open MPI's ob1 itself tells what its queues do",
+    }
 }
 
 fn row(event_type: &EventType, source: &str) -> Row {
@@ -86,7 +95,12 @@ fn row(event_type: &EventType, source: &str) -> Row {
 /// Those of standard output, and of asking the program's MPI.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let of_mpi = args.program.as_deref().map(of_mpi::ask).transpose()?;
-    let mut rows = offered().map_err(|error| anyhow!("cannot list the event types: {error:?}"))?;
+    let wish = Wish::from_environment().map_err(|line| anyhow!("{line}"))?;
+    let peruse = of_mpi.as_ref().map_or(mpit_sources::Offer::Absent, |offer| offer.peruse.clone());
+    let backends = choose(&wish, &peruse);
+    let names: Vec<&str> = backends.iter().map(|backend| backend.name()).collect();
+    let mut rows =
+        offered(&names.join(", ")).map_err(|error| anyhow!("cannot list the event types: {error:?}"))?;
     let clock = match Clock::best() {
         Clock::Tsc => "the processor's time stamp counter",
         Clock::Monotonic => "CLOCK_MONOTONIC",
@@ -97,11 +111,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     to_stdout(|out| {
         out.write_all(table(&rows, 100).as_bytes())?;
         writeln!(out)?;
-        writeln!(
-            out,
-            "backend: shadow (a twin of the message queues; on every MPI, whatever that offers itself)"
-        )?;
-        if let Some(Offer { library, types }) = &of_mpi {
+        for &backend in &backends {
+            writeln!(out, "backend: {backend} ({})", describe(backend))?;
+        }
+        if let Some(Offer { library, types, peruse }) = &of_mpi {
+            writeln!(out, "why: {peruse}")?;
             let types = types.len();
             writeln!(out, "backend: native ({types} event types of {library} itself)")?;
         }
@@ -116,7 +130,7 @@ mod tests {
 
     #[test]
     fn all_queue_events_are_offered() {
-        let rows = offered().unwrap();
+        let rows = offered("shadow").unwrap();
         assert_eq!(rows.len(), 16);
         assert!(rows.iter().all(|row| row.name.starts_with("pml_ob1_") && row.bind == "MPI_COMM"));
         let arrived = rows.iter().find(|row| row.name == "pml_ob1_message_arrived").unwrap();

@@ -1,7 +1,8 @@
 //! The event types of an MPI library itself, found by asking that library.
 //!
 //! Some MPIs have them from `MPI_Init` on only. So the library is opened in this process, which becomes an
-//! MPI program of one process for a moment: only where the library has the events interface at all.
+//! MPI program of one process for a moment: only where the library has the events interface, or PERUSE, at
+//! all.
 
 use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -12,6 +13,7 @@ use anyhow::{Context, anyhow, bail};
 use mpi_abi::{Abi, ToolEvents, next};
 use mpit_events::{Core, EventType};
 use mpit_sources::native::NativeEvents;
+use mpit_sources::peruse::Peruse;
 
 /// What an MPI library offers.
 #[derive(Debug)]
@@ -20,6 +22,8 @@ pub struct Offer {
     pub library: String,
     /// Its own event types.
     pub types: Vec<EventType>,
+    /// Whether ob1 itself can tell of its queues.
+    pub peruse: mpit_sources::Offer,
 }
 
 /// Asks the MPI that a program is linked with. Once in a process.
@@ -36,16 +40,17 @@ pub fn ask(program: &Path) -> anyhow::Result<Offer> {
     }
     let abi = Abi::detect().map_err(|unknown| anyhow!("{unknown}"))?;
     let library = short(&abi.library);
-    if ToolEvents::get(true).is_none() {
-        return Ok(Offer { library, types: Vec::new() });
+    if ToolEvents::get(true).is_none() && !Peruse::is_there() {
+        return Ok(Offer { library, types: Vec::new(), peruse: mpit_sources::Offer::Absent });
     }
     let core: &'static Core = Box::leak(Box::default());
     initialise()?;
+    let peruse = mpit_sources::Offer::find();
     let types = NativeEvents::find(abi, core).map_or_else(Vec::new, |native| {
         native.events().filter_map(|event| core.event_type(event).cloned()).collect()
     });
     finalise();
-    Ok(Offer { library, types })
+    Ok(Offer { library, types, peruse })
 }
 
 /// The name and version in what a library says of itself.

@@ -143,7 +143,7 @@ fn component(description: &[u8]) -> Option<String> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
 
     #[test]
@@ -155,35 +155,5 @@ pub(super) mod tests {
         description[40..43].copy_from_slice(b"btl");
         assert_eq!(component(&description), None);
         assert_eq!(component(&description[..20]), None);
-    }
-
-    /// A PERUSE without MPI: knows all events but one, and refuses communicator 666.
-    pub(crate) fn mock() -> Library {
-        unsafe extern "C" fn succeed() -> c_int {
-            0
-        }
-        unsafe extern "C" fn query(name: *const c_char, number: *mut c_int) -> c_int {
-            // SAFETY: given by `Library::event`: a C string and an output.
-            unsafe {
-                let name = CStr::from_ptr(name);
-                number.write(i32::from(name.to_bytes().len() as u16));
-                i32::from(name == c"PERUSE_COMM_MSG_ARRIVED")
-            }
-        }
-        unsafe extern "C" fn register(
-            _: c_int,
-            comm: usize,
-            _: Callback,
-            _: *mut c_void,
-            handle: *mut Handle,
-        ) -> c_int {
-            // SAFETY: an output given by `Library::register`.
-            unsafe { handle.write(1) };
-            if comm == 666 { 8 } else { 0 }
-        }
-        unsafe extern "C" fn change(_: Handle) -> c_int {
-            0
-        }
-        Library { init: succeed, query_event: query, register, activate: change, deactivate: change }
     }
 }

@@ -54,6 +54,8 @@ pub struct Peruse {
 #[derive(Default)]
 struct Comms {
     all: Vec<&'static Bound>,
+    /// Those that were freed while somebody had registered on them.
+    freed: Vec<&'static Bound>,
     objects: Objects,
     /// Communicators on which PERUSE refused a registration: told once.
     refused: bool,
@@ -187,6 +189,11 @@ impl Peruse {
 
     /// Registers for what somebody listens to, and silences the rest. PERUSE says no: the user is told once.
     fn follow(&self, comms: &mut Comms) {
+        comms.freed.retain(|bound| {
+            let wanted = self.wanted(&bound.object);
+            self.activate(bound, wanted);
+            wanted != 0
+        });
         for place in 0..comms.all.len() {
             let bound = comms.all[place];
             if let Err(line) = self.register(bound, self.wanted(&bound.object))
@@ -333,13 +340,14 @@ impl Observer for &'static Peruse {
     fn communicator_freed(&self, communicator: &Communicator) {
         // What is under way goes on, and statistics see its end; registrations on it are silent.
         let mut comms = self.comms();
-        comms.all.retain(|bound| {
-            let freed = bound.handle == communicator.token.0 as usize;
-            if freed {
-                bound.place.store(NOWHERE, Ordering::Relaxed);
-            }
-            !freed
-        });
+        let of_handle = |bound: &&'static Bound| bound.handle == communicator.token.0 as usize;
+        let Some(place) = comms.all.iter().position(of_handle) else { return };
+        let bound = comms.all.swap_remove(place);
+        bound.place.store(NOWHERE, Ordering::Relaxed);
+        let registered = |event| bound.object.is_active(self.events.index(event));
+        if Event::ALL.into_iter().any(registered) {
+            comms.freed.push(bound);
+        }
     }
 }
 

@@ -253,6 +253,7 @@ impl Engine {
         receive.source = source;
         receive.tag = tag;
         receive.state = State::Posted;
+        receive.foretold = false;
         if let Some(place) = found {
             let envelope = self.take_message(sink, comm, place, end);
             sink.emit_end(Event::SearchUnexpectedEnd, comm, begin, end, false, queued);
@@ -317,6 +318,7 @@ impl Engine {
             Some(index) => {
                 if let Some(receive) = self.receives.get_mut(index.0) {
                     receive.state = State::Matched;
+                    receive.foretold = false;
                     receive.message = envelope;
                     let Receive { request, queued, source, tag, .. } = *receive;
                     self.receives.unlink(posted_list(&mut self.comms, comm, source), index.0);
@@ -347,6 +349,20 @@ impl Engine {
     /// Makes room for as many more unexpected messages.
     pub fn reserve(&mut self, messages: usize) {
         self.messages.reserve(messages);
+    }
+
+    /// The real library is known to have completed a receive, which [`complete`](Engine::complete) will tell
+    /// when the twin has followed what came until then. A receive that still waits here is from now on kept
+    /// for its message. Whether it waits.
+    pub fn foretell(&mut self, index: ReceiveIndex, real: Completion) -> bool {
+        let Some(receive) = self.receives.get_mut(index.0) else { return false };
+        let Completion::Message { source, tag } = real else { return false };
+        if receive.state != State::Posted {
+            return false;
+        }
+        receive.foretold = true;
+        receive.message = Envelope { source, tag, ..Envelope::default() };
+        true
     }
 
     /// The real library completed a receive: compare, and follow it. Gives the envelope of the
@@ -402,6 +418,7 @@ impl Engine {
             source,
             tag,
             state: State::Awaited,
+            foretold: false,
             message,
         };
         self.comms[comm.0 as usize].awaited.push(ReceiveIndex(index));
@@ -508,6 +525,7 @@ impl Engine {
     fn matched(&mut self, sink: &mut impl Sink, index: ReceiveIndex, envelope: Envelope, time: Ticks) {
         let Some(receive) = self.receives.get_mut(index.0) else { return };
         receive.state = State::Matched;
+        receive.foretold = false;
         receive.message = envelope;
         let (comm, request) = (receive.comm, receive.request);
         self.emit_matched(sink, comm, request, envelope.bytes, time);

@@ -37,14 +37,19 @@ pub(super) struct Receive {
     pub(super) source: i32,
     pub(super) tag: i32,
     pub(super) state: State,
+    /// Whether the real library is known to have given it the message whose source and tag
+    /// [`message`](Receive::message) has, while it still waits here for that message.
+    pub(super) foretold: bool,
     pub(super) message: Envelope,
 }
 
 impl Receive {
-    /// Whether this receive accepts a message with this tag from its source.
+    /// Whether this receive, which waits in a list for messages from this source, accepts one with this
+    /// tag, and is not known to get another.
     #[inline]
-    pub(super) fn accepts_tag(&self, tag: i32) -> bool {
-        self.tag == tag || self.tag == ANY_TAG
+    pub(super) fn accepts(&self, source: i32, tag: i32) -> bool {
+        (self.tag == tag || self.tag == ANY_TAG)
+            && (!self.foretold || self.message.source == source && self.message.tag == tag)
     }
 
     /// The message that it is matched with.

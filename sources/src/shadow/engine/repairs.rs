@@ -9,6 +9,7 @@ use crate::shadow::envelope::Envelope;
 use crate::shadow::events::{Arrived, Event, Queued, Request, Searched};
 use crate::shadow::receive::{Receive, ReceiveIndex, State};
 use crate::shadow::sink::Sink;
+use crate::shadow::{ANY_SOURCE, ANY_TAG};
 
 impl Engine {
     /// The receive was not matched with the message that it completed with.
@@ -20,7 +21,9 @@ impl Engine {
         index: ReceiveIndex,
         real: Completion,
     ) -> Option<Envelope> {
-        let receive = *self.receives.get(index.0)?;
+        let known = self.receives.get_mut(index.0)?;
+        known.foretold = false;
+        let receive = *known;
         let now = self.advance(sink.now());
         match (receive.state, real) {
             (State::Posted, Completion::Message { .. }) => self.unlink_receive(index),
@@ -46,6 +49,13 @@ impl Engine {
             self.finish(sink, index, 0);
             return None;
         };
+        if let Some(&wrong) = receive.matched()
+            && let Some(envelope) = self.exchange(sink, receive.comm, source, tag, index, wrong)
+        {
+            self.truth.rebound += 1;
+            self.finish(sink, index, envelope.bytes);
+            return Some(envelope);
+        }
         let claimed = self.claim(sink, receive.comm, source, tag, index, now);
         if receive.state == State::Posted && claimed.is_some() {
             self.emit_removed(sink, &receive, now, false);
@@ -77,6 +87,72 @@ impl Engine {
         None
     }
 
+    /// The receive has the `wrong` message: exchanges it for that which the real library gave it, where
+    /// whoever has that can have the wrong one instead. Then the queues have changed as they have, only
+    /// with other messages, and nothing is told.
+    fn exchange(
+        &mut self,
+        sink: &mut impl Sink,
+        comm: CommIndex,
+        source: i32,
+        tag: i32,
+        claimant: ReceiveIndex,
+        wrong: Envelope,
+    ) -> Option<Envelope> {
+        let queued = self.comms[comm.0 as usize].peers.get(source).map(|peer| peer.unexpected);
+        if let Some(place) = queued.and_then(|list| first_with_tag(&self.messages, list, tag)) {
+            if self.search_posted(sink, comm, wrong.source, wrong.tag).0.is_some() {
+                // Another receive waits for the wrong one: it would not have become unexpected.
+                return None;
+            }
+            let envelope = self.messages.get(place)?.envelope;
+            let list = &mut self.comms[comm.0 as usize].peers.meet(source).unexpected;
+            self.messages.unlink(list, place);
+            self.messages.get_mut(place)?.envelope = wrong;
+            let next = self.place_of(comm, &wrong);
+            let list = &mut self.comms[comm.0 as usize].peers.meet(wrong.source).unexpected;
+            self.messages.insert_before(list, place, next);
+            return Some(envelope);
+        }
+        let (holder, envelope) = self.holder_of(comm, source, tag, claimant)?;
+        let receive = self.receives.get_mut(holder.0)?;
+        let takes = (receive.source == wrong.source || receive.source == ANY_SOURCE)
+            && (receive.tag == wrong.tag || receive.tag == ANY_TAG);
+        takes.then(|| {
+            receive.message = wrong;
+            envelope
+        })
+    }
+
+    /// The receive that is matched with the first such message, and the message.
+    fn holder_of(
+        &self,
+        comm: CommIndex,
+        source: i32,
+        tag: i32,
+        claimant: ReceiveIndex,
+    ) -> Option<(ReceiveIndex, Envelope)> {
+        let holds = |(index, receive): (u32, &Receive)| {
+            let envelope = *receive.matched()?;
+            let same = receive.comm == comm && envelope.source == source && envelope.tag == tag;
+            (same && index != claimant.0).then_some((envelope.sequence, ReceiveIndex(index), envelope))
+        };
+        let first = self.receives.iter().filter_map(holds).min_by_key(|(order, ..)| *order);
+        first.map(|(_, holder, envelope)| (holder, envelope))
+    }
+
+    /// The unexpected message that comes next after this one, in the order of sending.
+    fn place_of(&self, comm: CommIndex, envelope: &Envelope) -> Option<u32> {
+        let list = self.comms[comm.0 as usize].peers.get(envelope.source)?.unexpected;
+        let mut next = list.first();
+        while let Some(place) = next
+            && self.messages.get(place).is_some_and(|m| is_before(m.envelope.sequence, envelope.sequence))
+        {
+            next = self.messages.next(place);
+        }
+        next
+    }
+
     /// Finds the message that the real library has given away, and takes it from whoever has it.
     pub(super) fn claim(
         &mut self,
@@ -91,13 +167,7 @@ impl Engine {
         if let Some(place) = queued.and_then(|list| first_with_tag(&self.messages, list, tag)) {
             return Some(self.take_message(sink, comm, place, now));
         }
-        let holds = |(index, receive): (u32, &Receive)| {
-            let envelope = *receive.matched()?;
-            let same = receive.comm == comm && envelope.source == source && envelope.tag == tag;
-            (same && index != claimant.0).then_some((envelope.sequence, ReceiveIndex(index), envelope))
-        };
-        let (_, holder, envelope) =
-            self.receives.iter().filter_map(holds).min_by_key(|(order, ..)| *order)?;
+        let (holder, envelope) = self.holder_of(comm, source, tag, claimant)?;
         self.repost(sink, holder, now);
         Some(envelope)
     }
@@ -132,13 +202,7 @@ impl Engine {
             self.take_receive(sink, receive, now);
             return self.matched(sink, receive, envelope, now);
         }
-        let list = self.comms[comm.0 as usize].peers.meet(envelope.source).unexpected;
-        let mut next = list.first();
-        while let Some(place) = next
-            && self.messages.get(place).is_some_and(|m| is_before(m.envelope.sequence, envelope.sequence))
-        {
-            next = self.messages.next(place);
-        }
+        let next = self.place_of(comm, &envelope);
         self.queue_message(sink, comm, envelope, now, next);
     }
 

@@ -91,10 +91,10 @@ impl Engine {
                 }
             }
         };
-        if self.receives.get(first).is_some_and(|receive| receive.accepts_tag(tag)) {
+        if self.receives.get(first).is_some_and(|receive| receive.accepts(source, tag)) {
             return (Some(ReceiveIndex(first)), self.floor);
         }
-        self.search_posted_on(sink, specific, wild, tag)
+        self.search_posted_on(sink, specific, wild, (source, tag))
     }
 
     /// The search goes on behind the first entry.
@@ -104,25 +104,25 @@ impl Engine {
         sink: &impl Sink,
         specific: Option<u32>,
         wild: Option<u32>,
-        tag: i32,
+        message: (i32, i32),
     ) -> (Option<ReceiveIndex>, u64) {
         let begin = sink.now();
-        let found = self.search_posted_from(specific, wild, tag);
+        let found = self.search_posted_from(specific, wild, message);
         (found, self.floor + sink.now().since(begin))
     }
 
     /// Goes through both lists in the order of posting.
-    pub(super) fn search_posted_from(
+    fn search_posted_from(
         &self,
         mut specific: Option<u32>,
         mut wild: Option<u32>,
-        tag: i32,
+        (source, tag): (i32, i32),
     ) -> Option<ReceiveIndex> {
         loop {
             let order = |index: Option<u32>| index.map_or(u64::MAX, |index| self.order_of(index));
             let first = if order(specific) <= order(wild) { &mut specific } else { &mut wild };
             let index = (*first)?;
-            if self.receives.get(index)?.accepts_tag(tag) {
+            if self.receives.get(index)?.accepts(source, tag) {
                 return Some(ReceiveIndex(index));
             }
             *first = self.receives.next(index);
