@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 HAS_NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test fuzz loom bench dispatch doc lint clean deps native-mpi
+.PHONY: help demo build test fuzz loom bench dispatch doc lint clean deps native-mpi pypi-mpis
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -20,7 +20,7 @@ demo: ## Run a small MPI program under MEL and explain what it shows
 build: ## Build target/release/mel, libmel.so and libmpit_events.so
 	$(CARGO) build --release -p mel -p mpit-events-abi
 
-test: deps native-mpi build ## Run all tests, on every MPI that is installed
+test: deps native-mpi pypi-mpis build ## Run all tests, on every MPI that is installed
 ifeq ($(HAS_NEXTEST),yes)
 	$(CARGO) test --workspace --doc
 	$(CARGO) nextest run --workspace --no-fail-fast
@@ -59,6 +59,10 @@ clean: ## Remove everything that was built
 # Does nothing the second time.
 native-mpi:
 	scripts/mpich-with-events || echo "make: there is no MPICH with events: what needs one is not tested"
+
+# Does nothing the second time.
+pypi-mpis:
+	scripts/pypi-mpis || echo "make: not all MPIs of the Python package index are there: what is missing is not tested"
 
 deps: ## Install the system packages that are missing
 	scripts/install-deps

@@ -24,6 +24,18 @@ pub enum Family {
     Standard,
 }
 
+impl Family {
+    /// Whose binary interface it is, in words: `the ABI of MPICH`.
+    #[must_use]
+    pub const fn abi_name(self) -> &'static str {
+        match self {
+            Self::OpenMpi => "the ABI of Open MPI",
+            Self::Mpich => "the ABI of MPICH",
+            Self::Standard => "the standard ABI of MPI-5",
+        }
+    }
+}
+
 /// Everything that depends on the MPI of this process.
 #[derive(Debug)]
 pub struct Abi {

@@ -35,10 +35,15 @@ impl std::fmt::Display for Case<'_> {
     }
 }
 
-/// Calls `check` for each case of the program `name`.
-pub fn for_each_case(name: &str, mut check: impl FnMut(&Case<'_>)) {
+/// Calls `check` for each case of the program `name` on the MPIs of [`Mpi::all`].
+pub fn for_each_case(name: &str, check: impl FnMut(&Case<'_>)) {
+    for_each_case_on(&Mpi::all(), name, check);
+}
+
+/// Calls `check` for each case of the program `name` on these MPIs.
+pub fn for_each_case_on(mpis: &[Mpi], name: &str, mut check: impl FnMut(&Case<'_>)) {
     let program = Program::named(name);
-    for mpi in &Mpi::all() {
+    for mpi in mpis {
         for &ranks in &program.ranks {
             for args in &program.args {
                 check(&Case { mpi, program: &program, ranks, args });

@@ -97,11 +97,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     to_stdout(|out| {
         out.write_all(table(&rows, 100).as_bytes())?;
         writeln!(out)?;
+        if let Some(Offer { library, interface, .. }) = &of_mpi {
+            writeln!(out, "MPI: {library} ({interface})")?;
+        }
         writeln!(
             out,
             "backend: shadow (a twin of the message queues; on every MPI, whatever that offers itself)"
         )?;
-        if let Some(Offer { library, types }) = &of_mpi {
+        if let Some(Offer { library, types, .. }) = &of_mpi {
             let types = types.len();
             writeln!(out, "backend: native ({types} event types of {library} itself)")?;
         }

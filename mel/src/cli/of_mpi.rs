@@ -18,6 +18,8 @@ use mpit_sources::native::NativeEvents;
 pub struct Offer {
     /// What the library calls itself, in a few words.
     pub library: String,
+    /// Which MPI standard it follows, and whose binary interface it has, in a few words.
+    pub interface: String,
     /// Its own event types.
     pub types: Vec<EventType>,
 }
@@ -36,8 +38,10 @@ pub fn ask(program: &Path) -> anyhow::Result<Offer> {
     }
     let abi = Abi::detect().map_err(|unknown| anyhow!("{unknown}"))?;
     let library = short(&abi.library);
+    let (version, subversion) = abi.standard;
+    let interface = format!("MPI-{version}.{subversion}, {}", abi.family.abi_name());
     if ToolEvents::get(true).is_none() {
-        return Ok(Offer { library, types: Vec::new() });
+        return Ok(Offer { library, interface, types: Vec::new() });
     }
     let core: &'static Core = Box::leak(Box::default());
     initialise()?;
@@ -45,7 +49,7 @@ pub fn ask(program: &Path) -> anyhow::Result<Offer> {
         native.events().filter_map(|event| core.event_type(event).cloned()).collect()
     });
     finalise();
-    Ok(Offer { library, types })
+    Ok(Offer { library, interface, types })
 }
 
 /// The name and version in what a library says of itself.
