@@ -104,26 +104,3 @@ fn when_two_copies_of_the_tool_are_loaded() {
         assert_eq!(counts(&outcome.stderr), expected(mpi.has_large_counts()), "{}", mpi.name);
     }
 }
-
-#[test]
-fn when_mpi_is_loaded_privately() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let library = common::preloadable("count_calls");
-    let library = library.to_str().expect("a path in UTF-8");
-    for mpi in common::installed() {
-        let host = directory.path().join("host");
-        common::compile("cc", &common::source("host.c"), &host, &["-ldl"]);
-        let part = mpi.compile(directory.path(), "part.c", &["-shared", "-fPIC"]);
-        let part = part.to_str().expect("a path in UTF-8");
-        let with = mpi.run_with(1, &host, &[("LD_PRELOAD", library)], &[part]);
-        let without = mpi.run_with(1, &host, &[], &[part]);
-        assert_eq!(with.code, without.code, "{with:#?}");
-        if without.code == Some(0) {
-            assert_eq!(with.stdout, "5\n", "{with:#?}");
-            assert_eq!(counts(&with.stderr).get("MPI_Sendrecv"), Some(&(1, 1)), "{with:#?}");
-        } else {
-            // Some builds do not find their own plug-ins then: not our matter.
-            eprintln!("skipped: {} does not run when loaded privately", mpi.name);
-        }
-    }
-}

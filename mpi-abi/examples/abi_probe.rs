@@ -4,7 +4,8 @@
 use std::ffi::{c_int, c_void};
 
 use mpi_abi::{
-    Abi, Comm, Datatype, Errhandler, File, Group, Handle, HandlePtr, Info, Message, Op, Request, StatusPtr, Win, pmpi,
+    Abi, Comm, Datatype, Errhandler, File, Group, Handle, HandlePtr, Info, Message, Op, Request, StatusPtr,
+    Win, pmpi,
 };
 
 /// Prints what is known of this MPI, one `NAME VALUE` a line.

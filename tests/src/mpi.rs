@@ -71,8 +71,11 @@ impl Mpi {
             let prefix = Mpi::package(package)?;
             let command = |name: &str| prefix.join("bin").join(name).display().to_string();
             let (mpicc, launcher) = (command(&format!("mpicc{ending}")), command("mpiexec"));
-            let mpi =
-                if package == "openmpi" { Mpi::open_mpi(&mpicc, &launcher) } else { Mpi::mpich(&mpicc, &launcher) };
+            let mpi = if package == "openmpi" {
+                Mpi::open_mpi(&mpicc, &launcher)
+            } else {
+                Mpi::mpich(&mpicc, &launcher)
+            };
             Some(Mpi { name, mpicxx: command(&format!("mpicxx{ending}")).into(), ..mpi })
         });
         if found.iter().any(Option::is_none) {

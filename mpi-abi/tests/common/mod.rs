@@ -57,6 +57,23 @@ fn of_package(
     Some(Mpi { name, cc: command(cc), cxx: command(cxx), launcher })
 }
 
+/// The MPI libraries that a program brings with it.
+pub(crate) fn mpi_libraries(program: &Path) -> Vec<String> {
+    let listed = Command::new("ldd").arg(program).output().expect("ldd").stdout;
+    let listed = String::from_utf8_lossy(&listed);
+    let is_mpi =
+        |name: &str| ["libmpi.so", "libmpich.so", "libmpi_abi.so"].iter().any(|mpi| name.starts_with(mpi));
+    let of_mpi = listed.lines().map(str::trim).filter(|line| is_mpi(line));
+    of_mpi.map(|line| line.split(' ').nth(2).expect("a path").to_owned()).collect()
+}
+
+/// Each MPI with another one.
+pub(crate) fn pairs() -> Vec<(Mpi, Mpi)> {
+    let all = installed();
+    let next = all.iter().cycle().skip(1);
+    all.iter().zip(next).map(|(&one, &other)| (one, other)).filter(|(one, other)| one != other).collect()
+}
+
 /// Whether a program can be started.
 pub(crate) fn present(program: &str) -> bool {
     Command::new(program).arg("-show").output().is_ok()
