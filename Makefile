@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 HAS_NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test fuzz loom bench dispatch fidelity doc lint clean deps own-mpis
+.PHONY: help demo build test fuzz loom bench dispatch fidelity doc lint clean deps own-mpis pypi-mpis
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -20,7 +20,7 @@ demo: ## Run a small MPI program under MEL and explain what it shows
 build: ## Build target/release/mel, libmel.so and libmpit_events.so
 	$(CARGO) build --release -p mel -p mpit-events-abi
 
-test: deps own-mpis build ## Run all tests, on every MPI that is installed
+test: deps own-mpis pypi-mpis build ## Run all tests, on every MPI that is installed
 ifeq ($(HAS_NEXTEST),yes)
 	$(CARGO) test --workspace --doc
 	$(CARGO) nextest run --workspace --no-fail-fast
@@ -64,6 +64,10 @@ clean: ## Remove everything that was built
 own-mpis:
 	scripts/mpich-with-events || echo "make: there is no MPICH with events: what needs one is not tested"
 	scripts/openmpi-with-peruse || echo "make: there is no Open MPI with PERUSE: what needs one is not tested"
+
+# Does nothing the second time.
+pypi-mpis:
+	scripts/pypi-mpis || echo "make: not all MPIs of the Python package index are there: what is missing is not tested"
 
 deps: ## Install the system packages that are missing
 	scripts/install-deps

@@ -23,6 +23,7 @@
 //! handler functions) are not seen. `MPI_Wtime`, `MPI_Wtick`, `MPI_Aint_add`, `MPI_Aint_diff`, the
 //! conversions between C and Fortran handles and statuses, and the variadic `MPI_Pcontrol` are not
 //! interposed. Calls that another tool redirects to `PMPI_*` before they reach us are not seen.
+//! Functions that the program looks up in an MPI library that it has opened itself are seen, on x86-64.
 //! A thread that leaves an MPI call by `longjmp` is not seen from then on; C++ exceptions are fine.
 //!
 //! # Cost
@@ -34,6 +35,9 @@
 
 mod depth;
 mod dispatch;
+// Its entry is written for one processor.
+#[cfg(target_arch = "x86_64")]
+mod dlsym;
 mod hook;
 mod lifecycle;
 mod missing;

@@ -3,7 +3,10 @@
 
 use std::ffi::{c_int, c_void};
 
-use mpi_abi::{Abi, Comm, Handle, HandlePtr, Request, StatusPtr, pmpi};
+use mpi_abi::{
+    Abi, Comm, Datatype, Errhandler, File, Group, Handle, HandlePtr, Info, Message, Op, Request, StatusPtr,
+    Win, pmpi,
+};
 
 /// Prints what is known of this MPI, one `NAME VALUE` a line.
 #[unsafe(no_mangle)]
@@ -20,8 +23,11 @@ pub extern "C" fn abi_probe_constants() {
     println!("offsetof(MPI_SOURCE) {}", abi.status.source);
     println!("offsetof(MPI_TAG) {}", abi.status.tag);
     println!("offsetof(MPI_ERROR) {}", abi.status.error);
-    println!("sizeof(MPI_Comm) {}", abi.handle_width);
-    println!("sizeof(MPI_Request) {}", abi.handle_width);
+    assert_eq!(Comm::width(), abi.handle_width);
+    macro_rules! widths {
+        ($($handle:ident)*) => { $(println!("sizeof(MPI_{}) {}", stringify!($handle), $handle::width());)* };
+    }
+    widths!(Comm Group Datatype Request Op Info Win File Errhandler Message);
     println!("MPI_VERSION {}", abi.standard.0);
     println!("MPI_SUBVERSION {}", abi.standard.1);
 }

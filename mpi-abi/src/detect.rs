@@ -1,9 +1,10 @@
 //! Which MPI is this?
 //!
 //! Decided once, from what the dynamic linker knows and from `MPI_Get_library_version`, which MPI
-//! allows before `MPI_Init`. The name of the library decides for the standard ABI (its symbols
-//! are no proof: other libraries export the same functions), an object that only Open MPI has for
-//! Open MPI, and the version string for MPICH and its relatives.
+//! allows before `MPI_Init`. The library says itself whether it is one of the standard ABI
+//! (`MPI_Abi_get_version`, or its name), an object that only Open MPI has decides for Open MPI, and the
+//! version string for MPICH and its relatives. All of these are asked of the library that the program's calls
+//! reach: another MPI may be mapped too, because something else in the process is linked with it.
 
 use std::{ffi::c_int, sync::OnceLock};
 
@@ -22,6 +23,18 @@ pub enum Family {
     Mpich,
     /// A library of the standard ABI of MPI-5 (`libmpi_abi`), whoever made it.
     Standard,
+}
+
+impl Family {
+    /// Whose binary interface it is, in words: `the ABI of MPICH`.
+    #[must_use]
+    pub const fn abi_name(self) -> &'static str {
+        match self {
+            Self::OpenMpi => "the ABI of Open MPI",
+            Self::Mpich => "the ABI of MPICH",
+            Self::Standard => "the standard ABI of MPI-5",
+        }
+    }
 }
 
 /// Everything that depends on the MPI of this process.
@@ -126,10 +139,13 @@ fn look() -> Result<Abi, Unknown> {
     let library = library.lines().next().unwrap_or_default().trim().to_owned();
     let mpich = MPICH_WORDS.iter().any(|word| library.contains(word));
 
-    let (family, constants, status, handle_width, shared_request) = if file.starts_with("libmpi_abi") {
+    let standard_abi = file.starts_with("libmpi_abi") || pmpi::abi_version_beside(init as usize).is_some();
+    let is_open_mpi = !next::in_same_object(init as usize, c"ompi_mpi_comm_world").is_null();
+
+    let (family, constants, status, handle_width, shared_request) = if standard_abi {
         let behind = if mpich { SharedRequest::MpichBuiltinBehind } else { SharedRequest::Unknown };
         (Family::Standard, constants::STANDARD, StatusLayout::STANDARD, 8, behind)
-    } else if let Some(constants) = constants::open_mpi() {
+    } else if let Some(constants) = is_open_mpi.then(constants::open_mpi).flatten() {
         let empty = next::symbol(c"ompi_request_empty") as usize;
         let shared = match empty {
             0 => SharedRequest::Unknown,

@@ -20,6 +20,14 @@ pub fn next(name: &CStr) -> *mut c_void {
     first(&[name, &profiling])
 }
 
+/// As [`next`], for a program that has looked up `found` itself: the library that holds it is the private one, if
+/// that has not been decided.
+#[must_use]
+pub fn next_for(name: &CStr, found: *mut c_void) -> *mut c_void {
+    let _ = private_library(|| Library::of(found as usize).filter(|library| library.init() != 0));
+    next(name)
+}
+
 /// The function to call MPI with unseen by other tools, or null: `PMPI_X` before `MPI_X`.
 #[must_use]
 pub fn unseen(name: &CStr) -> *mut c_void {
@@ -36,6 +44,19 @@ pub fn symbol(name: &CStr) -> *mut c_void {
     // SAFETY: dlsym with a valid C string.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     if found.is_null() { in_private_library(name) } else { found }
+}
+
+/// A function by its exact name from the very object that holds the function or datum at `address`, or null: for
+/// what one MPI library has and another one, mapped too, must not answer for.
+#[must_use]
+pub fn in_same_object(address: usize, name: &CStr) -> *mut c_void {
+    let found = match Library::of(address) {
+        // SAFETY: an open handle and a valid C string.
+        Some(library) => unsafe { libc::dlsym(library.0, name.as_ptr()) },
+        None => ptr::null_mut(),
+    };
+    // The linker looks in the dependencies of the object too.
+    if base_of(found as usize) == base_of(address) { found } else { ptr::null_mut() }
 }
 
 /// What the dynamic linker knows of the object that holds `address`. The address is a number here:
@@ -93,24 +114,80 @@ fn first(names: &[&CStr]) -> *mut c_void {
         .unwrap_or(ptr::null_mut())
 }
 
-/// A handle of the dynamic linker; it stays open for the life of the process.
+/// An object that is loaded, kept so by this.
 struct Library(*mut c_void);
-// SAFETY: the handle is only passed to dlsym, which any thread may call.
+// SAFETY: the handle is only passed to dlsym and dlclose, which any thread may call.
 unsafe impl Send for Library {}
 // SAFETY: as above.
 unsafe impl Sync for Library {}
 
-fn in_private_library(name: &CStr) -> *mut c_void {
+impl Library {
+    /// The object of this file name, if it is loaded. Loads nothing and runs no code of it.
+    fn loaded(name: &CStr) -> Option<Self> {
+        // SAFETY: a valid C string.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+        (!handle.is_null()).then(|| Self(handle))
+    }
+
+    /// The object that holds an address.
+    fn of(address: usize) -> Option<Self> {
+        Self::loaded(&CString::new(file_of(address)?).ok()?)
+    }
+
+    /// `PMPI_Init` of the MPI library that this is, or is linked with; 0 where there is none.
+    fn init(&self) -> usize {
+        // SAFETY: an open handle and a valid C string.
+        unsafe { libc::dlsym(self.0, c"PMPI_Init".as_ptr()) as usize }
+    }
+}
+
+impl Drop for Library {
+    fn drop(&mut self) {
+        // SAFETY: opened by `loaded`, and used by nobody any more.
+        unsafe { libc::dlclose(self.0) };
+    }
+}
+
+/// The MPI library that the program has opened privately, if it has. Which one that is, is decided at the first
+/// need, and kept for the life of the process.
+fn private_library(likely: impl FnOnce() -> Option<Library>) -> Option<&'static Library> {
     static PRIVATE: OnceLock<Option<Library>> = OnceLock::new();
-    match PRIVATE.get_or_init(find_private_library) {
+    let find = || {
+        // SAFETY: dlsym with a valid C string.
+        let reachable = unsafe { libc::dlsym(libc::RTLD_NEXT, c"PMPI_Init".as_ptr()) };
+        // What the MPI lacks that is there for all to see, another one must not have.
+        if reachable.is_null() { likely().or_else(any_private_library) } else { None }
+    };
+    PRIVATE.get_or_init(find).as_ref()
+}
+
+fn in_private_library(name: &CStr) -> *mut c_void {
+    match private_library(library_of_the_caller) {
         // SAFETY: an open handle and a valid C string.
         Some(library) => unsafe { libc::dlsym(library.0, name.as_ptr()) },
         None => ptr::null_mut(),
     }
 }
 
-/// Opens again, without loading, the first object of the process that defines `PMPI_Init` itself.
-fn find_private_library() -> Option<Library> {
+/// The MPI library that the code is linked with which has called us: where several are open, each extension module
+/// means its own.
+fn library_of_the_caller() -> Option<Library> {
+    let mut callers = [ptr::null_mut(); 64];
+    // SAFETY: the array has as many places as are told.
+    let depth = unsafe { libc::backtrace(callers.as_mut_ptr(), callers.len() as c_int) };
+    let mut last = base_of(library_of_the_caller as *const () as usize);
+    callers.iter().take(usize::try_from(depth).unwrap_or(0)).find_map(|&caller| {
+        let base = base_of(caller as usize);
+        if base == last {
+            return None;
+        }
+        last = base;
+        Library::of(caller as usize).and_then(|object| Library::of(object.init()))
+    })
+}
+
+/// The first object of the process that defines `PMPI_Init` itself.
+fn any_private_library() -> Option<Library> {
     unsafe extern "C" fn collect(info: *mut libc::dl_phdr_info, _: usize, into: *mut c_void) -> c_int {
         // SAFETY: `into` is the vector given to dl_iterate_phdr below, used by this thread only;
         // the entry of the dynamic linker is valid during the call.
@@ -125,22 +202,10 @@ fn find_private_library() -> Option<Library> {
     // SAFETY: the callback matches the type and gets the vector it expects.
     unsafe { libc::dl_iterate_phdr(Some(collect), ptr::from_mut(&mut names).cast()) };
     names.iter().filter(|name| !name.is_empty()).find_map(|name| {
-        // SAFETY: a valid C string; NOLOAD runs no code of the library.
-        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
-        if handle.is_null() {
-            return None;
-        }
-        // SAFETY: an open handle and a valid C string.
-        let init = unsafe { libc::dlsym(handle, c"PMPI_Init".as_ptr()) };
-        // dlsym looks in the dependencies too: keep only the object that holds the function.
-        let own =
-            !init.is_null() && file_of(init as usize).is_some_and(|file| file.as_bytes() == name.to_bytes());
-        if own {
-            return Some(Library(handle));
-        }
-        // SAFETY: the handle was opened above and is used no more.
-        unsafe { libc::dlclose(handle) };
-        None
+        let library = Library::loaded(name)?;
+        // The linker looks in the dependencies too: keep only the object that holds the function.
+        let own = file_of(library.init()).is_some_and(|file| file.as_bytes() == name.to_bytes());
+        own.then_some(library)
     })
 }
 

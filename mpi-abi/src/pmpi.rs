@@ -29,7 +29,7 @@ pub use p2p::{
     Probed, cancel, get_count, iprobe, irecv, isend, issend, recv, request_free, send, test, test_cancelled,
     type_size, wait,
 };
-pub(crate) use process::library_version_of_any_mpi;
+pub(crate) use process::{abi_version_beside, library_version_of_any_mpi};
 pub use process::{
     abort, error_string, finalized, get_library_version, get_processor_name, get_version, initialized,
     query_thread, wtime,

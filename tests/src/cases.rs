@@ -35,7 +35,7 @@ impl std::fmt::Display for Case<'_> {
     }
 }
 
-/// Calls `check` for each case of the program `name` on every MPI.
+/// Calls `check` for each case of the program `name` on the MPIs of [`Mpi::all`].
 pub fn for_each_case(name: &str, check: impl FnMut(&Case<'_>)) {
     for_each_case_on(&Mpi::all(), name, check);
 }

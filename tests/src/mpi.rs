@@ -9,7 +9,8 @@ use crate::artifacts::root;
 /// One installed MPI.
 #[derive(Clone, Debug)]
 pub struct Mpi {
-    /// `openmpi` or `mpich`, or `mpich-events`: the MPICH that has events of its own.
+    /// `openmpi` or `mpich`; `mpich-events`: the MPICH that has events of its own; `openmpi-5`, `mpich-5` and
+    /// `standard` (MPICH 5 by the ABI of MPI-5): those of the Python package index.
     pub name: &'static str,
     mpicc: PathBuf,
     mpicxx: PathBuf,
@@ -70,6 +71,46 @@ impl Mpi {
             launcher: command("mpirun")?,
             ..Mpi::open_mpi("mpicc", "mpirun")
         })
+    }
+
+    /// The newer MPIs of the Python package index, those that `scripts/pypi-mpis` has installed: Open MPI 5, MPICH 5, and
+    /// MPICH 5 by the standard ABI. Says which are not there.
+    pub fn newer() -> Vec<Mpi> {
+        let wanted = [("openmpi", "openmpi-5", ""), ("mpich", "mpich-5", ""), ("mpich", "standard", "_abi")];
+        let found = wanted.map(|(package, name, ending)| {
+            let prefix = Mpi::package(package)?;
+            let command = |name: &str| prefix.join("bin").join(name).display().to_string();
+            let (mpicc, launcher) = (command(&format!("mpicc{ending}")), command("mpiexec"));
+            let mpi = if package == "openmpi" {
+                Mpi::open_mpi(&mpicc, &launcher)
+            } else {
+                Mpi::mpich(&mpicc, &launcher)
+            };
+            Some(Mpi { name, mpicxx: command(&format!("mpicxx{ending}")).into(), ..mpi })
+        });
+        if found.iter().any(Option::is_none) {
+            eprintln!("skipped: not all newer MPIs are there; scripts/pypi-mpis installs them");
+        }
+        found.into_iter().flatten().collect()
+    }
+
+    /// Those of [`Mpi::all`] and of [`Mpi::newer`].
+    ///
+    /// # Panics
+    ///
+    /// As [`Mpi::all`].
+    pub fn all_and_newer() -> Vec<Mpi> {
+        let mut all = Mpi::all();
+        all.extend(Mpi::newer());
+        all
+    }
+
+    /// Where `scripts/pypi-mpis` has put a package, if it has.
+    fn package(name: &str) -> Option<PathBuf> {
+        let script = root().join("scripts/pypi-mpis");
+        let output = Command::new(script).args(["--prefix", name]).output().ok()?;
+        let prefix = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end());
+        prefix.join(".complete").exists().then_some(prefix)
     }
 
     fn open_mpi(mpicc: &str, launcher: &str) -> Mpi {

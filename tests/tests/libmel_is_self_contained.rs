@@ -1,4 +1,4 @@
-//! `libmel.so` shows the program nothing but MPI's own names, and needs nothing that a system without it may lack.
+//! `libmel.so` shows the program nothing but MPI's own names, and `dlsym` for those who look them up, and needs nothing that a system without it may lack.
 
 use std::process::Command;
 
@@ -30,7 +30,7 @@ fn it_exports_mpi_and_a_marker() {
         .iter()
         .filter(|name| {
             let is_mpi = ["MPI_", "PMPI_T_", "MPIX_T_"].iter().any(|prefix| name.starts_with(prefix));
-            !is_mpi && *name != "mpi_intercept_marker"
+            !is_mpi && !["mpi_intercept_marker", "dlsym"].contains(&name.as_str())
         })
         .collect();
     assert!(others.is_empty(), "{others:?}");

@@ -79,7 +79,7 @@ fn profiles_and_traces_do_without_them() {
 #[test]
 fn the_command_lists_those_of_a_programs_mpi() {
     let native = Mpi::with_events();
-    for mpi in Mpi::all() {
+    for mpi in Mpi::all_and_newer() {
         let program = Program::named("unexpected").compile(&mpi);
         let output = Command::new(mel()).arg("events").arg(&program).stdin(Stdio::null()).output();
         let output = output.expect("mel can be started");
@@ -87,6 +87,16 @@ fn the_command_lists_those_of_a_programs_mpi() {
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{}: {errors}", mpi.name);
         assert!(text.contains("pml_ob1_message_arrived"), "{}: {text}", mpi.name);
+        let (library, interface) = match mpi.name {
+            "openmpi" => ("Open MPI v4.", "(MPI-3.1, the ABI of Open MPI)"),
+            "openmpi-5" => ("Open MPI v5.", "(MPI-3.1, the ABI of Open MPI)"),
+            "mpich" | "mpich-events" => ("MPICH Version: 4.", "(MPI-4.0, the ABI of MPICH)"),
+            "mpich-5" => ("MPICH Version: 5.", "(MPI-5.0, the ABI of MPICH)"),
+            _ => ("MPICH Version: 5.", "(MPI-5.0, the standard ABI of MPI-5)"),
+        };
+        let named = text.lines().find_map(|line| line.strip_prefix("MPI: "));
+        let is_named = named.is_some_and(|line| line.starts_with(library) && line.ends_with(interface));
+        assert!(is_named, "{}: {text}", mpi.name);
         let has_own = native.as_ref().is_some_and(|native| native.name == mpi.name);
         for name in NATIVE {
             let line = text.lines().find(|line| line.trim_start().starts_with(name));

@@ -1,7 +1,7 @@
 //! The queue profile's numbers do not contradict each other, and are those that the program promises.
 
 use mel_tests::artifacts::fresh_dir;
-use mel_tests::cases::{Case, for_each_case};
+use mel_tests::cases::{Case, for_each_case_on};
 use mel_tests::profile::Profile;
 use mel_tests::{Exit, Mpi, Program, test_every_program};
 
@@ -9,7 +9,7 @@ fn profile_of(case: &Case<'_>) -> Profile {
     let directory = fresh_dir();
     let output = directory.path().join("run");
     let run = case.job().under_mel(["-o".as_ref(), output.as_os_str()]).run();
-    run.expect(run.code == Some(0), &case.to_string());
+    run.expect(run.code == Some(0) && run.stdout.ends_with("\nOK\n"), &case.to_string());
     for rank in 0..case.ranks {
         let line = format!("queue statistics rank: {rank} Num Messages: ");
         run.expect(run.stderr.contains(&line), &format!("{case}: no statistics of rank {rank}"));
@@ -21,7 +21,7 @@ fn agrees(name: &str) {
     if Program::named(name).exit != Exit::Code(0) {
         return; // such runs leave no profile by rank 0
     }
-    for_each_case(name, |case| {
+    for_each_case_on(&Mpi::all_and_newer(), name, |case| {
         let profile = profile_of(case);
         assert_eq!(profile.contradictions(case.ranks), [""; 0], "{case}: {}", profile.json());
         for (&rank, promised) in case.program.events.iter().filter(|(rank, _)| **rank < case.ranks) {

@@ -1,16 +1,23 @@
 //! OTF2's own reader takes the trace without a complaint, and finds in it what the profile counts.
 
 use mel_tests::artifacts::fresh_dir;
-use mel_tests::cases::for_each_case;
+use mel_tests::cases::for_each_case_on;
 use mel_tests::profile::Profile;
 use mel_tests::trace::Trace;
-use mel_tests::{Exit, Program, test_every_program};
+use mel_tests::{Exit, Mpi, Program, test_every_program};
+
+/// The programs that newer MPIs run too.
+const ON_NEWER: [&str; 4] = ["completion", "random", "threads", "wildcards"];
 
 fn readable(name: &str) {
     if Program::named(name).exit != Exit::Code(0) {
         return; // such runs are converted afterwards
     }
-    for_each_case(name, |case| {
+    let mut mpis = Mpi::all();
+    if ON_NEWER.contains(&name) {
+        mpis.extend(Mpi::newer());
+    }
+    for_each_case_on(&mpis, name, |case| {
         let directory = fresh_dir();
         let output = directory.path().join("run");
         let run = case.job().under_mel(["--trace".as_ref(), "-o".as_ref(), output.as_os_str()]).run();

@@ -111,10 +111,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     to_stdout(|out| {
         out.write_all(table(&rows, 100).as_bytes())?;
         writeln!(out)?;
+        if let Some(Offer { library, interface, .. }) = &of_mpi {
+            writeln!(out, "MPI: {library} ({interface})")?;
+        }
         for &backend in &backends {
             writeln!(out, "backend: {backend} ({})", describe(backend))?;
         }
-        if let Some(Offer { library, types, peruse }) = &of_mpi {
+        if let Some(Offer { library, types, peruse, .. }) = &of_mpi {
             writeln!(out, "why: {peruse}")?;
             let types = types.len();
             writeln!(out, "backend: native ({types} event types of {library} itself)")?;

@@ -20,6 +20,8 @@ use mpit_sources::peruse::Peruse;
 pub struct Offer {
     /// What the library calls itself, in a few words.
     pub library: String,
+    /// Which MPI standard it follows, and whose binary interface it has, in a few words.
+    pub interface: String,
     /// Its own event types.
     pub types: Vec<EventType>,
     /// Whether ob1 itself can tell of its queues.
@@ -40,8 +42,10 @@ pub fn ask(program: &Path) -> anyhow::Result<Offer> {
     }
     let abi = Abi::detect().map_err(|unknown| anyhow!("{unknown}"))?;
     let library = short(&abi.library);
+    let (version, subversion) = abi.standard;
+    let interface = format!("MPI-{version}.{subversion}, {}", abi.family.abi_name());
     if ToolEvents::get(true).is_none() && !Peruse::is_there() {
-        return Ok(Offer { library, types: Vec::new(), peruse: mpit_sources::Offer::Absent });
+        return Ok(Offer { library, interface, types: Vec::new(), peruse: mpit_sources::Offer::Absent });
     }
     let core: &'static Core = Box::leak(Box::default());
     initialise()?;
@@ -50,7 +54,7 @@ pub fn ask(program: &Path) -> anyhow::Result<Offer> {
         native.events().filter_map(|event| core.event_type(event).cloned()).collect()
     });
     finalise();
-    Ok(Offer { library, types, peruse })
+    Ok(Offer { library, interface, types, peruse })
 }
 
 /// The name and version in what a library says of itself.

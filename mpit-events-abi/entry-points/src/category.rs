@@ -46,7 +46,7 @@ entry_points! {
         num_categories: Out<c_int>,
     ) {
         ready()?;
-        match told(place(), cat_index) {
+        match existing(cat_index)? {
             Category::Ours => {
                 name.set(name_len, NAME);
                 desc.set(desc_len, DESCRIPTION);
@@ -89,7 +89,7 @@ entry_points! {
         indices: OutArray<c_int>,
     ) {
         ready()?;
-        let Category::Mpi(index) = told(place(), cat_index) else { return Ok(()) };
+        let Category::Mpi(index) = existing(cat_index)? else { return Ok(()) };
         let indices = indices.required_for(len)?;
         answer(forward!(c"MPI_T_category_get_cvars", profiling,
             (index => c_int, len => c_int, indices => OutArray<c_int>)))
@@ -102,7 +102,7 @@ entry_points! {
         indices: OutArray<c_int>,
     ) {
         ready()?;
-        let Category::Mpi(index) = told(place(), cat_index) else { return Ok(()) };
+        let Category::Mpi(index) = existing(cat_index)? else { return Ok(()) };
         let indices = indices.required_for(len)?;
         answer(forward!(c"MPI_T_category_get_pvars", profiling,
             (index => c_int, len => c_int, indices => OutArray<c_int>)))
@@ -115,7 +115,7 @@ entry_points! {
         indices: OutArray<c_int>,
     ) {
         ready()?;
-        let Category::Mpi(index) = told(place(), cat_index) else { return Ok(()) };
+        let Category::Mpi(index) = existing(cat_index)? else { return Ok(()) };
         let indices = indices.required_for(len)?;
         let mut inner = vec![0; room(len).min(num_inside(index, profiling)?)];
         answer(forward!(c"MPI_T_category_get_categories", profiling,
@@ -274,7 +274,7 @@ fn counted(place: Option<c_int>, index_of_mpi: c_int) -> c_int {
     }
 }
 
-/// The category that a tool means, which must exist.
+/// The category that a tool means, which must exist: MPICH 5 does not check negative indices itself.
 fn existing(index: c_int) -> Result<Category, Failure> {
     let category = told(place(), index);
     match category {

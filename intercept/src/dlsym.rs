@@ -1,0 +1,91 @@
+//! `dlsym`, for programs that open the MPI library themselves and look its functions up there, as Julia and Python's
+//! ctypes do: such calls would go past the wrappers.
+//!
+//! Nothing changes for anybody who asks for a symbol of another name, or by `RTLD_NEXT` or `RTLD_DEFAULT`: those go on
+//! to the real `dlsym` with registers and stack as they came, so that it sees the caller itself. A wrapper is given in
+//! place of a function only where it continues with that very function.
+//!
+//! What this must not know: MPI's functions; any symbol of this object counts whose name begins with `MPI_`.
+
+use std::{
+    ffi::{CStr, c_char, c_void},
+    mem, ptr,
+    sync::atomic::{AtomicPtr, Ordering},
+};
+
+use mpi_abi::next;
+
+type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+
+/// The real one, once it has been looked for; it may be missing.
+static REAL: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+
+/// The real `dlsym`; null where there is none. By its version, because by name it would be ours.
+fn real() -> *mut c_void {
+    let known = REAL.load(Ordering::Relaxed);
+    if !known.is_null() {
+        return known;
+    }
+    let versions = [c"GLIBC_2.34", c"GLIBC_2.2.5"];
+    let found = versions.iter().map(|version| {
+        // SAFETY: valid C strings.
+        unsafe { libc::dlvsym(libc::RTLD_NEXT, c"dlsym".as_ptr(), version.as_ptr()) }
+    });
+    let found = found.into_iter().find(|found| !found.is_null()).unwrap_or(ptr::null_mut());
+    REAL.store(found, Ordering::Relaxed);
+    found
+}
+
+/// What `dlsym` is to give instead of what the linker would: a wrapper, or null for nothing. `caller` is an address in
+/// the code that asks.
+///
+/// # Safety
+/// As for `dlsym`: a valid handle and a C string, or what the real one refuses itself.
+unsafe extern "C" fn instead(handle: *mut c_void, name: *const c_char, caller: usize) -> *mut c_void {
+    let real = real();
+    if real.is_null() || name.is_null() || handle == libc::RTLD_NEXT || handle == libc::RTLD_DEFAULT {
+        return ptr::null_mut();
+    }
+    // SAFETY: a C string, as the caller promises.
+    let name = unsafe { CStr::from_ptr(name) };
+    let here = instead as *const () as usize;
+    // Our own search for the next functions comes this way too.
+    if !name.to_bytes().starts_with(b"MPI_") || next::base_of(caller) == next::base_of(here) {
+        return ptr::null_mut();
+    }
+    // SAFETY: `real` is the C library's function of this type.
+    let dlsym = unsafe { mem::transmute::<*mut c_void, Dlsym>(real) };
+    // SAFETY: the arguments of our caller, for whom the real function would be called with them.
+    let found = unsafe { dlsym(handle, name.as_ptr()) };
+    let ours = next::in_same_object(here, name);
+    let is_next = !found.is_null() && !ours.is_null() && next::next_for(name, found) == found;
+    // SAFETY: forgets the errors of the searches above, which are not the caller's.
+    unsafe { libc::dlerror() };
+    if is_next { ours } else { ptr::null_mut() }
+}
+
+// Two registers hold the arguments, and the stack begins with the caller's address, at an odd multiple of eight.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
+    std::arch::naked_asm!(
+        "push rdi",
+        "push rsi",
+        "sub rsp, 8",
+        "mov rdx, qword ptr [rsp + 24]",
+        "call {instead}",
+        "add rsp, 8",
+        "pop rsi",
+        "pop rdi",
+        "test rax, rax",
+        "jne 2f",
+        "mov rax, qword ptr [rip + {real}]",
+        "test rax, rax",
+        "je 2f",
+        "jmp rax",
+        "2:",
+        "ret",
+        instead = sym instead,
+        real = sym REAL,
+    )
+}
