@@ -34,6 +34,7 @@
 
 mod depth;
 mod dispatch;
+mod fortran;
 mod hook;
 mod lifecycle;
 mod missing;

@@ -20,6 +20,32 @@ pub fn next(name: &CStr) -> *mut c_void {
     first(&[name, &profiling])
 }
 
+/// The symbol that an interposed subroutine of Fortran continues with, by its exact name, or null where
+/// there is none.
+///
+/// Looked for behind our own object, then in a Fortran library of MPI that the program opened
+/// privately.
+#[must_use]
+pub fn next_fortran(name: &CStr) -> *mut c_void {
+    static PRIVATE: [OnceLock<Option<Library>>; 2] = [const { OnceLock::new() }; 2];
+    // SAFETY: dlsym with a valid C string.
+    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    if !found.is_null() {
+        return found;
+    }
+    // One library for `mpif.h`, one for `mpi_f08`, or the same for both. Each is known by a name that
+    // nobody interposes.
+    let markers = [c"pmpi_init_", c"pmpi_init_f08_"];
+    let mut found = PRIVATE.iter().zip(markers).map(|(library, marker)| {
+        let library = library.get_or_init(|| find_private_library(marker));
+        // SAFETY: an open handle and a valid C string.
+        library.as_ref().map_or(ptr::null_mut(), |library| unsafe { libc::dlsym(library.0, name.as_ptr()) })
+    });
+    // Looking in a library means to look in those that it needs too, ours among them if it is linked.
+    let ours = base_of(next_fortran as *const () as usize);
+    found.find(|address| !address.is_null() && base_of(*address as usize) != ours).unwrap_or(ptr::null_mut())
+}
+
 /// The function to call MPI with unseen by other tools, or null: `PMPI_X` before `MPI_X`.
 #[must_use]
 pub fn unseen(name: &CStr) -> *mut c_void {
@@ -102,15 +128,15 @@ unsafe impl Sync for Library {}
 
 fn in_private_library(name: &CStr) -> *mut c_void {
     static PRIVATE: OnceLock<Option<Library>> = OnceLock::new();
-    match PRIVATE.get_or_init(find_private_library) {
+    match PRIVATE.get_or_init(|| find_private_library(c"PMPI_Init")) {
         // SAFETY: an open handle and a valid C string.
         Some(library) => unsafe { libc::dlsym(library.0, name.as_ptr()) },
         None => ptr::null_mut(),
     }
 }
 
-/// Opens again, without loading, the first object of the process that defines `PMPI_Init` itself.
-fn find_private_library() -> Option<Library> {
+/// Opens again, without loading, the first object of the process that defines `marker` itself.
+fn find_private_library(marker: &CStr) -> Option<Library> {
     unsafe extern "C" fn collect(info: *mut libc::dl_phdr_info, _: usize, into: *mut c_void) -> c_int {
         // SAFETY: `into` is the vector given to dl_iterate_phdr below, used by this thread only;
         // the entry of the dynamic linker is valid during the call.
@@ -131,7 +157,7 @@ fn find_private_library() -> Option<Library> {
             return None;
         }
         // SAFETY: an open handle and a valid C string.
-        let init = unsafe { libc::dlsym(handle, c"PMPI_Init".as_ptr()) };
+        let init = unsafe { libc::dlsym(handle, marker.as_ptr()) };
         // dlsym looks in the dependencies too: keep only the object that holds the function.
         let own =
             !init.is_null() && file_of(init as usize).is_some_and(|file| file.as_bytes() == name.to_bytes());
