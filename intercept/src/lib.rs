@@ -18,7 +18,7 @@
 //!
 //! # What is seen
 //!
-//! Calls by the application, once each: an MPI function that MPI implements through another one, a
+//! Calls by the application, in C or in Fortran, once each: an MPI function that MPI implements through another one, a
 //! call made by a hook, and a call made inside a callback that MPI runs (attribute and error
 //! handler functions) are not seen. `MPI_Wtime`, `MPI_Wtick`, `MPI_Aint_add`, `MPI_Aint_diff`, the
 //! conversions between C and Fortran handles and statuses, and the variadic `MPI_Pcontrol` are not
