@@ -28,7 +28,8 @@
 //! # Cost
 //!
 //! With no hook registered a wrapper is one relaxed load, one predicted branch, and a jump through
-//! the table of next functions. With hooks: no allocation, no lock, no formatting of our own.
+//! the table of next functions. With hooks: no allocation, no lock, no formatting of our own; in calls
+//! from Fortran, arrays of handles take memory that the thread keeps.
 //!
 //! What this crate must not know: events, queues, files, and what a hook does.
 

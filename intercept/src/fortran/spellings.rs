@@ -6,6 +6,8 @@
 //! that name is: where the library that has it has `mpi_send_` too, the jump goes to our wrapper of
 //! that; else to the symbol, with all registers and the stack as they came.
 
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+
 use std::{
     ffi::{CString, c_void},
     ptr,
