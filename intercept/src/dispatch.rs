@@ -14,7 +14,7 @@ use std::{
 use crate::{
     Call, FunctionId,
     depth::{self, Depth},
-    hook,
+    fortran, hook,
 };
 
 /// The next functions have not been looked up.
@@ -37,6 +37,7 @@ static STOPPED: AtomicBool = AtomicBool::new(false);
 /// Callable from anywhere, signal handlers and hooks included.
 pub fn stop() {
     STOPPED.store(true, Ordering::SeqCst);
+    fortran::ignore();
     // Where the next functions are not known yet the state stays, so that they will be.
     let _ = STATE.compare_exchange(ACTIVE, IDLE, Ordering::SeqCst, Ordering::SeqCst);
 }
@@ -57,6 +58,7 @@ pub(crate) fn hook_was_registered() {
 }
 
 fn activate() {
+    fortran::attend();
     let _ = STATE.compare_exchange(IDLE, ACTIVE, Ordering::SeqCst, Ordering::SeqCst);
     // Somebody may have stopped in between.
     if STOPPED.load(Ordering::SeqCst) {

@@ -16,6 +16,9 @@ use crate::{Call, FunctionId, dispatch};
 /// should not allocate, and may call MPI, which no hook then sees. A panic does not reach the
 /// application: it ends measurement.
 ///
+/// A call from Fortran looks like one from C, but that strings and arrays of handles of unknown length
+/// are null.
+///
 /// `function` tells `MPI_X` from `MPI_X_c` where both share a variant of [`Call`], and has the name.
 pub trait Hook: Sync {
     /// At which ends of this function's calls the hook is to run; asked when it is registered, and
@@ -26,7 +29,7 @@ pub trait Hook: Sync {
     }
 
     /// Before the real function. Arguments may be changed: the real function is called with what
-    /// the last hook leaves in `call`. What a changed argument points to must stay valid until
+    /// the last hook leaves in `call`. In a call from Fortran only statuses may be. What a changed argument points to must stay valid until
     /// [`Hook::leave`] of the same thread, or, where MPI keeps the address, as long as MPI does.
     fn enter(&self, function: FunctionId, call: &mut Call<'_>) {
         let _ = (function, call);

@@ -18,7 +18,7 @@
 //!
 //! # What is seen
 //!
-//! Calls by the application, once each: an MPI function that MPI implements through another one, a
+//! Calls by the application, in C or in Fortran, once each: an MPI function that MPI implements through another one, a
 //! call made by a hook, and a call made inside a callback that MPI runs (attribute and error
 //! handler functions) are not seen. `MPI_Wtime`, `MPI_Wtick`, `MPI_Aint_add`, `MPI_Aint_diff`, the
 //! conversions between C and Fortran handles and statuses, and the variadic `MPI_Pcontrol` are not
@@ -29,7 +29,8 @@
 //! # Cost
 //!
 //! With no hook registered a wrapper is one relaxed load, one predicted branch, and a jump through
-//! the table of next functions. With hooks: no allocation, no lock, no formatting of our own.
+//! the table of next functions. With hooks: no allocation, no lock, no formatting of our own; in calls
+//! from Fortran, arrays of handles take memory that the thread keeps.
 //!
 //! What this crate must not know: events, queues, files, and what a hook does.
 
@@ -38,6 +39,7 @@ mod dispatch;
 // Its entry is written for one processor.
 #[cfg(target_arch = "x86_64")]
 mod dlsym;
+mod fortran;
 mod hook;
 mod lifecycle;
 mod missing;

@@ -5,14 +5,12 @@
 
 use std::io::Write;
 
-use crate::FunctionId;
-
 /// Ends the process as the dynamic linker ends one that lacks a symbol: its message, status 127.
 #[cold]
-pub(crate) fn end_process(function: FunctionId) -> ! {
+pub(crate) fn end_process(function: &str) -> ! {
     let program = std::env::args_os().next().unwrap_or_default();
     let program = program.to_string_lossy();
-    let line = format!("{program}: symbol lookup error: {program}: undefined symbol: {}\n", function.name());
+    let line = format!("{program}: symbol lookup error: {program}: undefined symbol: {function}\n");
     let _ = std::io::stderr().write_all(line.as_bytes());
     // SAFETY: ends the process at once, without running anything of the application.
     unsafe { libc::_exit(127) }

@@ -160,7 +160,7 @@ macro_rules! wrappers {
         pub(crate) static MISSING: [unsafe extern "C-unwind" fn() -> !; COUNT] = [
             $({
                 unsafe extern "C-unwind" fn missing() -> ! {
-                    crate::missing::end_process(FunctionId::$id)
+                    crate::missing::end_process(FunctionId::$id.name())
                 }
                 missing
             },)*

@@ -28,6 +28,32 @@ pub fn next_for(name: &CStr, found: *mut c_void) -> *mut c_void {
     next(name)
 }
 
+/// The symbol that an interposed subroutine of Fortran continues with, by its exact name, or null where
+/// there is none.
+///
+/// Looked for behind our own object, then in a Fortran library of MPI that the program opened
+/// privately.
+#[must_use]
+pub fn next_fortran(name: &CStr) -> *mut c_void {
+    static PRIVATE: [OnceLock<Option<Library>>; 2] = [const { OnceLock::new() }; 2];
+    // SAFETY: dlsym with a valid C string.
+    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    if !found.is_null() {
+        return found;
+    }
+    // One library for `mpif.h`, one for `mpi_f08`, or the same for both. Each is known by a name that
+    // nobody interposes.
+    let markers = [c"pmpi_init_", c"pmpi_init_f08_"];
+    let mut found = PRIVATE.iter().zip(markers).map(|(library, marker)| {
+        let library = library.get_or_init(|| any_library_with(marker));
+        // SAFETY: an open handle and a valid C string.
+        library.as_ref().map_or(ptr::null_mut(), |library| unsafe { libc::dlsym(library.0, name.as_ptr()) })
+    });
+    // Looking in a library means to look in those that it needs too, ours among them if it is linked.
+    let ours = base_of(next_fortran as *const () as usize);
+    found.find(|address| !address.is_null() && base_of(*address as usize) != ours).unwrap_or(ptr::null_mut())
+}
+
 /// The function to call MPI with unseen by other tools, or null: `PMPI_X` before `MPI_X`.
 #[must_use]
 pub fn unseen(name: &CStr) -> *mut c_void {
@@ -136,8 +162,13 @@ impl Library {
 
     /// `PMPI_Init` of the MPI library that this is, or is linked with; 0 where there is none.
     fn init(&self) -> usize {
+        self.symbol(c"PMPI_Init")
+    }
+
+    /// The symbol of this name in it, or in what it is linked with; 0 where there is none.
+    fn symbol(&self, name: &CStr) -> usize {
         // SAFETY: an open handle and a valid C string.
-        unsafe { libc::dlsym(self.0, c"PMPI_Init".as_ptr()) as usize }
+        unsafe { libc::dlsym(self.0, name.as_ptr()) as usize }
     }
 }
 
@@ -156,7 +187,7 @@ fn private_library(likely: impl FnOnce() -> Option<Library>) -> Option<&'static 
         // SAFETY: dlsym with a valid C string.
         let reachable = unsafe { libc::dlsym(libc::RTLD_NEXT, c"PMPI_Init".as_ptr()) };
         // What the MPI lacks that is there for all to see, another one must not have.
-        if reachable.is_null() { likely().or_else(any_private_library) } else { None }
+        if reachable.is_null() { likely().or_else(|| any_library_with(c"PMPI_Init")) } else { None }
     };
     PRIVATE.get_or_init(find).as_ref()
 }
@@ -186,8 +217,8 @@ fn library_of_the_caller() -> Option<Library> {
     })
 }
 
-/// The first object of the process that defines `PMPI_Init` itself.
-fn any_private_library() -> Option<Library> {
+/// The first object of the process that defines `marker` itself.
+fn any_library_with(marker: &CStr) -> Option<Library> {
     unsafe extern "C" fn collect(info: *mut libc::dl_phdr_info, _: usize, into: *mut c_void) -> c_int {
         // SAFETY: `into` is the vector given to dl_iterate_phdr below, used by this thread only;
         // the entry of the dynamic linker is valid during the call.
@@ -204,7 +235,7 @@ fn any_private_library() -> Option<Library> {
     names.iter().filter(|name| !name.is_empty()).find_map(|name| {
         let library = Library::loaded(name)?;
         // The linker looks in the dependencies too: keep only the object that holds the function.
-        let own = file_of(library.init()).is_some_and(|file| file.as_bytes() == name.to_bytes());
+        let own = file_of(library.symbol(marker)).is_some_and(|file| file.as_bytes() == name.to_bytes());
         own.then_some(library)
     })
 }

@@ -14,6 +14,7 @@
 pub mod artifacts;
 pub mod cases;
 pub mod events;
+pub mod fortran;
 mod job;
 mod mpi;
 pub mod profile;

@@ -1,17 +1,22 @@
 //! The description of MPI as it comes, reduced to the functions that are interposed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use crate::types::{self, Type};
+use crate::{
+    fortran::{self, Fortran},
+    types::{self, Type},
+};
 
 /// One C function to interpose.
 pub(crate) struct Function {
     /// Its name, such as `MPI_Send_c`.
     pub(crate) name: String,
     pub(crate) parameters: Vec<Parameter>,
+    /// How Fortran calls it; a large-count function has no name of its own there.
+    pub(crate) fortran: Option<Fortran>,
 }
 
 /// One parameter of it.
@@ -48,11 +53,12 @@ struct Attributes {
     callback: bool,
     predefined_function: Option<String>,
     c_expressible: bool,
+    f08_expressible: bool,
 }
 
 impl Default for Attributes {
     fn default() -> Self {
-        Self { callback: false, predefined_function: None, c_expressible: true }
+        Self { callback: false, predefined_function: None, c_expressible: true, f08_expressible: true }
     }
 }
 
@@ -72,7 +78,10 @@ const LEFT_OUT: [(&str, &str); 3] = [
 pub(crate) fn functions(description: &str, removed: &str) -> Result<Vec<Function>> {
     let mut entries: BTreeMap<String, Entry> =
         serde_json::from_str(description).context("reading the description of MPI")?;
-    let removed: Vec<Entry> = serde_json::from_str(removed).context("reading data/removed.json")?;
+    let mut removed: Vec<Entry> = serde_json::from_str(removed).context("reading data/removed.json")?;
+    // Gone before there was a module `mpi_f08`.
+    removed.iter_mut().for_each(|entry| entry.attributes.f08_expressible = false);
+    let is_removed: BTreeSet<String> = removed.iter().map(|entry| entry.name.clone()).collect();
     entries.extend(removed.into_iter().map(|entry| (entry.name.to_lowercase(), entry)));
 
     let mut functions = Vec::new();
@@ -89,9 +98,12 @@ pub(crate) fn functions(description: &str, removed: &str) -> Result<Vec<Function
                 })
                 .collect::<Result<_>>()?;
             let suffix = if large { "_c" } else { "" };
-            Ok(Function { name: format!("{}{suffix}", entry.name), parameters })
+            Ok(Function { name: format!("{}{suffix}", entry.name), parameters, fortran: None })
         };
-        functions.push(build(false)?);
+        let removed = is_removed.contains(&entry.name);
+        let f08 = entry.attributes.f08_expressible;
+        let fortran = fortran::of(&entry.name, &entry.parameters, f08, removed)?;
+        functions.push(Function { fortran: Some(fortran), ..build(false)? });
         if parameters.iter().any(|described| described.is_poly()) {
             functions.push(build(true)?);
         }

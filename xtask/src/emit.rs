@@ -2,12 +2,6 @@
 //!
 //! The code that does something is written by hand, once, in `intercept/src/wrapper.rs`; what is
 //! generated are the lists that it is applied to.
-//!
-//! Fortran wrappers belong here too, as a third list after the C wrappers: for each function that
-//! Fortran can call, the names that compilers give it (`mpi_x_`, `mpi_x__`, `MPI_X`, `mpi_x`, and
-//! Open MPI's `ompi_x_f` for `use mpi_f08`), all leading to one active path. They are needed for
-//! Open MPI, whose Fortran functions do not call the C ones; for MPICH, whose Fortran functions do,
-//! the depth counter keeps a call from being seen twice.
 
 use std::{collections::HashMap, fmt::Write};
 
@@ -16,7 +10,7 @@ use anyhow::Result;
 use crate::api::Function;
 
 /// Functions at whose entry measurement starts, if it has not.
-const STARTS: [&str; 3] = ["MPI_Init", "MPI_Init_thread", "MPI_Session_init"];
+pub(crate) const STARTS: [&str; 3] = ["MPI_Init", "MPI_Init_thread", "MPI_Session_init"];
 
 /// The text of `intercept/src/generated.rs`.
 pub(crate) fn file(functions: &[Function]) -> Result<String> {

@@ -2,7 +2,9 @@
 
 mod api;
 mod emit;
+mod emit_fortran;
 mod fetch;
+mod fortran;
 mod types;
 
 use std::{fs, path::PathBuf};
@@ -20,9 +22,9 @@ struct Options {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Write intercept/src/generated.rs from the machine-readable description of MPI
+    /// Write intercept/src/generated.rs and intercept/src/fortran/generated.rs from the machine-readable description of MPI
     Wrappers {
-        /// Change nothing; fail when the committed file is not what would be written
+        /// Change nothing; fail when a committed file is not what would be written
         #[arg(long)]
         check: bool,
         /// Read this description instead of fetching the pinned one
@@ -44,17 +46,22 @@ fn wrappers(check: bool, apis: Option<PathBuf>) -> Result<()> {
         None => fetch::description(&root)?,
     };
     let functions = api::functions(&text, include_str!("../data/removed.json"))?;
-    let wanted = emit::file(&functions)?;
-    let path = root.join("intercept/src/generated.rs");
-    if check {
-        let found = fs::read_to_string(&path).unwrap_or_default();
-        if found != wanted {
-            bail!("intercept/src/generated.rs is not current: run `cargo xtask wrappers` and commit it");
+    let files = [
+        ("intercept/src/generated.rs", emit::file(&functions)?),
+        ("intercept/src/fortran/generated.rs", emit_fortran::file(&functions)?),
+    ];
+    for (name, wanted) in files {
+        let path = root.join(name);
+        if check {
+            if fs::read_to_string(&path).unwrap_or_default() != wanted {
+                bail!("{name} is not current: run `cargo xtask wrappers` and commit it");
+            }
+            println!("{name} is current");
+        } else {
+            fs::write(&path, wanted).with_context(|| format!("writing {}", path.display()))?;
+            println!("{name} is written");
         }
-        println!("intercept/src/generated.rs is current: {} functions", functions.len());
-    } else {
-        fs::write(&path, wanted).with_context(|| format!("writing {}", path.display()))?;
-        println!("intercept/src/generated.rs: {} functions", functions.len());
     }
+    println!("{} functions", functions.len());
     Ok(())
 }

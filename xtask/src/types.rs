@@ -10,14 +10,14 @@ use serde::Deserialize;
 #[derive(Deserialize)]
 pub(crate) struct Described {
     pub(crate) name: String,
-    kind: String,
+    pub(crate) kind: String,
     /// Mostly a boolean, in places the word "true".
     #[serde(default)]
     constant: serde_json::Value,
     #[serde(default)]
-    length: Option<serde_json::Value>,
+    pub(crate) length: Option<serde_json::Value>,
     #[serde(default)]
-    param_direction: String,
+    pub(crate) param_direction: String,
     #[serde(default)]
     pointer: Option<bool>,
     #[serde(default)]
@@ -32,6 +32,11 @@ impl Described {
         !self.suppress.split(' ').any(|word| word == "c_parameter")
     }
 
+    /// Whether the Fortran subroutine has this parameter.
+    pub(crate) fn in_fortran(&self) -> bool {
+        !self.suppress.split(' ').any(|word| word == "f90_parameter")
+    }
+
     /// Whether its type differs in the large-count function.
     pub(crate) fn is_poly(&self) -> bool {
         self.kind.starts_with("POLY")
@@ -42,7 +47,7 @@ impl Described {
     }
 
     /// Whether C passes an address: an output, an in-out parameter, or an array.
-    fn by_address(&self) -> bool {
+    pub(crate) fn by_address(&self) -> bool {
         let array = self.length.is_some();
         match self.pointer {
             Some(false) => array,
@@ -62,7 +67,7 @@ pub(crate) struct Type {
 }
 
 /// What stands in memory or in a register, before it is known whether an address is passed.
-enum Base {
+pub(crate) enum Base {
     /// A number: its C type, and the type of its field when passed by value.
     Number(&'static str, &'static str),
     Handle(&'static str),
@@ -94,7 +99,7 @@ impl Type {
     }
 }
 
-fn base(described: &Described, large: bool) -> Result<Base> {
+pub(crate) fn base(described: &Described, large: bool) -> Result<Base> {
     Ok(match described.kind.as_str() {
         "COMMUNICATOR" => Base::Handle("Comm"),
         "DATATYPE" => Base::Handle("Datatype"),
