@@ -57,38 +57,41 @@ impl Clock {
             Clock::Tsc => {
                 static RATE: OnceLock<u64> = OnceLock::new();
                 *RATE.get_or_init(|| {
-                    let start = Reading::take(self);
+                    let start = self.reading();
                     while monotonic_nanos() - start.nanos < 2_000_000 {
                         std::hint::spin_loop();
                     }
-                    start.rate_until(Reading::take(self))
+                    start.rate_until(self.reading())
                 })
             }
         }
     }
-}
 
-/// One simultaneous reading of a [`Clock`] and of `CLOCK_MONOTONIC`, to measure a rate with.
-#[derive(Clone, Copy, Debug)]
-struct Reading {
-    ticks: Ticks,
-    nanos: u64,
-}
-
-impl Reading {
-    /// Reads both clocks, keeping of several attempts the one that took the least time.
-    fn take(clock: Clock) -> Reading {
+    /// Reads this clock and `CLOCK_MONOTONIC` at the same time, keeping of several attempts the one that
+    /// took the least time: together under a microsecond. Thread-safe and signal-safe.
+    pub fn reading(self) -> Reading {
         (0..8)
             .map(|_| {
-                let before = clock.now();
+                let before = self.now();
                 let nanos = monotonic_nanos();
-                let width = clock.now().since(before);
+                let width = self.now().since(before);
                 (width, Reading { ticks: before.plus(width / 2), nanos })
             })
             .min_by_key(|(width, _)| *width)
             .map_or(Reading { ticks: Ticks(0), nanos: 0 }, |(_, reading)| reading)
     }
+}
 
+/// One simultaneous reading of a [`Clock`] and of `CLOCK_MONOTONIC`, whose rate the system keeps right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// What the clock says.
+    pub ticks: Ticks,
+    /// What `CLOCK_MONOTONIC` says, in nanoseconds.
+    pub nanos: u64,
+}
+
+impl Reading {
     fn rate_until(self, later: Reading) -> u64 {
         let ticks = u128::from(later.ticks.since(self.ticks));
         let nanos = u128::from(later.nanos.saturating_sub(self.nanos).max(1));

@@ -78,7 +78,7 @@ mod sync;
 
 pub use crate::bulk::{BulkListener, MAX_RECORD_PAYLOAD, Record};
 pub use crate::callback::{DroppedFn, EventFn, FreeFn, UserData};
-pub use crate::clock::{Clock, Ticks};
+pub use crate::clock::{Clock, Reading, Ticks};
 pub use crate::core::{Core, Producer, core};
 pub use crate::deferred::{Deferred, Occurrences};
 pub use crate::dispatch::{MAX_DEPTH, Raise};

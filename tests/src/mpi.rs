@@ -10,7 +10,7 @@ use crate::artifacts::root;
 #[derive(Clone, Debug)]
 pub struct Mpi {
     /// `openmpi` or `mpich`; `mpich-events`: the MPICH that has events of its own; `openmpi-5`, `mpich-5` and
-    /// `standard` (MPICH 5 by the ABI of MPI-5): those of the Python package index.
+    /// `standard` (MPICH 5 by the ABI of MPI-5): those of the Python package index; `openmpi-two-nodes`.
     pub name: &'static str,
     mpicc: PathBuf,
     mpicxx: PathBuf,
@@ -111,6 +111,23 @@ impl Mpi {
         let output = Command::new(script).args(["--prefix", name]).output().ok()?;
         let prefix = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end());
         prefix.join(".complete").exists().then_some(prefix)
+    }
+
+    /// Open MPI over two nodes that `scripts/two-nodes` makes on this machine. Says why where it cannot.
+    pub fn on_two_nodes() -> Option<Mpi> {
+        let script = root().join("scripts/two-nodes");
+        let (mpicc, mpirun) = ("mpicc.openmpi", "mpirun.openmpi");
+        if !on_path(mpicc.as_ref()) || !on_path(mpirun.as_ref()) {
+            eprintln!("skipped: no Open MPI by the names that Debian gives to its commands");
+            return None;
+        }
+        let check = Command::new(&script).arg("--check").output().expect("a script of ours can be run");
+        if !check.status.success() {
+            eprintln!("skipped: {}", String::from_utf8_lossy(&check.stdout).trim_end());
+            return None;
+        }
+        let two_nodes = Mpi::open_mpi(mpicc, mpirun);
+        Some(Mpi { name: "openmpi-two-nodes", launcher: script, launcher_args: &[], ..two_nodes })
     }
 
     fn open_mpi(mpicc: &str, launcher: &str) -> Mpi {

@@ -69,6 +69,22 @@ impl Trace {
         let (location, (_, stack)) = locations.into_iter().find(|(_, (_, stack))| !stack.is_empty())?;
         Some(format!("never left on location {location}: {stack:?}"))
     }
+
+    /// The first message, if any, that is received before it is sent: for each pair of locations there must have been at
+    /// least as many sends as there are receives, at any time.
+    pub fn received_before_sent(&self) -> Option<&Record> {
+        let mut on_their_way: BTreeMap<(u64, u64), i64> = BTreeMap::new();
+        self.records.iter().find(|record| {
+            let (pair, change) = match record.kind.as_str() {
+                "MPI_SEND" | "MPI_ISEND" => ((record.location, peer(&record.details)), 1),
+                "MPI_RECV" | "MPI_IRECV" => ((peer(&record.details), record.location), -1),
+                _ => return false,
+            };
+            let count = on_their_way.entry(pair).or_default();
+            *count += change;
+            *count < 0
+        })
+    }
 }
 
 fn anchor(directory: &Path) -> PathBuf {
@@ -101,6 +117,12 @@ fn record(line: &str) -> Option<Record> {
     Some(Record { kind: kind.to_owned(), location, timestamp, details })
 }
 
+/// The location in `Receiver: 3 ("rank 0" <0>), ...`.
+fn peer(details: &str) -> u64 {
+    let number = details.split_once('<').and_then(|(_, rest)| rest.split_once('>')).map(|(number, _)| number);
+    number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no peer in {details}"))
+}
+
 /// The name in `Region: "NAME" <3>`.
 fn region(details: &str) -> &str {
     details.split('"').nth(1).unwrap_or(details)
@@ -125,6 +147,15 @@ mod tests {
         assert_eq!(trace.records.len(), 2);
         assert_eq!(trace.enters(), BTreeMap::from([("MPI_Send", 1)]));
         assert_eq!(trace.disorder(), None);
+    }
+
+    #[test]
+    fn messages_from_the_future_are_found() {
+        let send = "MPI_ISEND 0 10 Receiver: 1 (\"rank 1\" <1>), Communicator: \"x\" <0>, Tag: 0, Length: 8";
+        let receive = "MPI_RECV 1 11 Sender: 0 (\"rank 0\" <0>), Communicator: \"x\" <0>, Tag: 0, Length: 8";
+        assert_eq!(trace(&[send, receive]).received_before_sent(), None);
+        assert!(trace(&[send, receive, receive]).received_before_sent().is_some());
+        assert!(trace(&[receive, send]).received_before_sent().is_some());
     }
 
     #[test]

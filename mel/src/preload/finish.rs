@@ -11,12 +11,14 @@ use std::sync::atomic::Ordering;
 use mpi_abi::pmpi;
 use mpit_events::{Clock, core};
 use mpit_sources::shadow::Truth;
+use mpit_sources::transport::clocks::NodeClock;
 
 use super::session::{Run, Session};
 use super::tell;
 use crate::convert;
-use crate::log::State;
+use crate::log::{Definition, State};
 use crate::profile::{self, Ended, Profile, RankProfile};
+use crate::trace::Recorder;
 
 /// All processes together, at the entry of `MPI_Finalize`.
 pub(super) fn at_finalize(session: &'static Session) {
@@ -34,6 +36,7 @@ pub(super) fn at_finalize(session: &'static Session) {
             // What happens in it afterwards is MEL's own work and is not shown.
             recorder.whole_call(mpi_intercept::FunctionId::Finalize as u16, entered);
         }
+        define_clock(recorder, session.queue_events.shadow().clocks().get(1));
         recorder.finish(State::Finalised);
     }
     if session.profiler.is_some() {
@@ -52,6 +55,16 @@ pub(super) fn at_finalize(session: &'static Session) {
     }
     write_files(session, run);
     mpi_intercept::stop();
+}
+
+/// Tells a log how this node's clock stands beside that of rank 0, where there are several nodes.
+pub(super) fn define_clock(recorder: &Recorder, compared: Option<&NodeClock>) {
+    if let Some(NodeClock { offset, compared, .. }) = compared {
+        recorder.define(&Definition::ClockReading {
+            local_ticks: compared.ticks.0,
+            reference_nanos: (compared.nanos as i64).saturating_add(offset.nanos),
+        });
+    }
 }
 
 /// What is made of the event logs, once all are complete.
@@ -129,6 +142,10 @@ fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> Ran
         truth: convert_truth(truth),
         ..RankProfile::default()
     };
+    if let Some(NodeClock { offset, .. }) = session.queue_events.shadow().clocks().first() {
+        profile.clock_offset_s = Some(offset.nanos as f64 / 1e9);
+        profile.clock_offset_error_s = Some(offset.error as f64 / 1e9);
+    }
     if let Some(profiler) = &session.profiler {
         let rate = Clock::best().ticks_per_second();
         let profile::Queues { posted, unexpected, posted_search, unexpected_search } =

@@ -186,6 +186,9 @@ impl Session {
         let following = Following { messages: tracer.is_some(), ..self.config.following };
         let lines = self.queue_events.start(observers, following)?;
         lines.iter().for_each(|line| tell(line));
+        if let Some(recorder) = recorder {
+            finish::define_clock(recorder, self.queue_events.shadow().clocks().first());
+        }
         self.count_second(level == threads.multiple);
         if let Some(recorder) = recorder.filter(|_| self.config.trace) {
             recorder.whole_call(function as u16, started);

@@ -48,6 +48,12 @@ pub struct RankProfile {
     pub unexpected_search: SearchStats,
     /// How far the numbers can be trusted.
     pub truth: Truth,
+    /// What the clock of rank 0's node was ahead of this node's at the start, where there are several nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_offset_s: Option<f64>,
+    /// How far that may be from the truth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_offset_error_s: Option<f64>,
     /// Messages of the MPI's own, such as those of collectives, where the backend sees them: they are not
     /// in the numbers above.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -234,6 +240,7 @@ mod tests {
         let mut rank =
             RankProfile { communicators: vec![CommunicatorProfile::default()], ..Default::default() };
         rank.internal = Some(Queues::default());
+        (rank.clock_offset_s, rank.clock_offset_error_s) = (Some(0.0), Some(0.0));
         rank.comparison = Some(Comparison::default());
         rank.posted.lifetimes = Histogram(vec![(1, 1, 1)]);
         rank.posted_search.times = Histogram(vec![(1, 1, 1)]);

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use mpit_events::Ticks;
 
 use super::tracker::{State, Work};
-use crate::shadow::{Completion, Envelope, ReceiveIndex};
+use crate::shadow::{Completion, ReceiveIndex};
 
 /// Envelopes taken in before their events are raised.
 const DRAIN: usize = 64;
@@ -48,12 +48,12 @@ impl Work<'_> {
                 }
                 match ring.pop_until(until) {
                     Some(envelope) => engine.arrive_inline(self.sink, envelope, entered),
-                    None => return self.drain_mail(),
+                    None => return self.drain_mail(entered),
                 }
             }
             return true;
         }
-        self.drain_mail()
+        self.drain_mail(entered)
     }
 
     /// A call has made progress since `entered`: the twin will follow later.
@@ -88,17 +88,13 @@ impl Work<'_> {
         false
     }
 
-    /// Takes in the batches of other nodes.
+    /// Takes in the batches of other nodes, seen from `entered` on.
     #[inline]
-    fn drain_mail(&mut self) -> bool {
+    fn drain_mail(&mut self, entered: Ticks) -> bool {
         if self.tracker.mail.is_open() {
             self.flush_batches();
-            let now = self.tracker.now();
             let State { engine, .. } = &mut *self.state;
-            // The clock of another node cannot be compared: it came when it was seen.
-            self.tracker
-                .mail
-                .collect(|envelope| engine.arrive(self.sink, Envelope { sent: now, ..envelope }, now));
+            self.tracker.mail.collect(|envelope| engine.arrive(self.sink, envelope, entered));
         }
         false
     }

@@ -12,6 +12,7 @@ use super::progress;
 use super::progress_engine::{self, Progress};
 use super::tracker::Tracker;
 use crate::shadow::{Ob1Events, Truth};
+use crate::transport::clocks::{NodeClock, Nodes};
 use crate::transport::node::node_identity;
 use crate::transport::ring::Ring;
 use crate::transport::segment::Address;
@@ -121,7 +122,7 @@ impl Shadow {
         // Every process tells on which node its ring is, and where; a process without one tells so.
         let address =
             ring.as_ref().ok().and_then(Ring::address).unwrap_or(Address { pid: 0, descriptor: -1 });
-        let [low, high] = node_identity();
+        let [low, high] = node_identity(tracker.clock());
         let mine = [low, high, address.pid, address.descriptor];
         let mut all = vec![0; mine.len() * world_size as usize];
         pmpi::allgather(&mine, &mut all, world)?;
@@ -161,8 +162,8 @@ impl Shadow {
 
         // All processes use the same way, so that none waits for envelopes that go the other.
         let mut verdict = [0i32; 2];
-        let mine = [i32::from(reachable.is_err()), i32::from(!alone)];
-        pmpi::allreduce(&mine, &mut verdict, abi.constants.max, world)?;
+        let found = [i32::from(reachable.is_err()), i32::from(!alone)];
+        pmpi::allreduce(&found, &mut verdict, abi.constants.max, world)?;
         let [unreachable, several_nodes] = verdict.map(|any| any != 0);
         if unreachable {
             tracker.work(frame, |work, _| work.state.routes.forget_node());
@@ -170,7 +171,16 @@ impl Shadow {
         if unreachable || several_nodes {
             let private = pmpi::comm_dup(world)?;
             pmpi::comm_return_errors(private)?;
-            tracker.mail.open(abi, private);
+            let clock = if several_nodes {
+                let nodes =
+                    Nodes::new(all.chunks_exact(mine.len()).map(|told| [told[0], told[1]]), world_rank);
+                let compared = NodeClock::compare(tracker.clock(), &nodes, private)?;
+                tracker.set_compared(compared, nodes);
+                compared
+            } else {
+                NodeClock::of_reference(tracker.clock())
+            };
+            tracker.mail.open(abi, private, clock);
         }
         let floor = tracker.shortest_search();
         tracker.work(frame, |work, _| {
@@ -182,6 +192,12 @@ impl Shadow {
             let why = reachable.err().unwrap_or_else(|| "on another rank".into());
             format!("cannot share memory between processes ({why}); envelopes go in messages instead")
         }))
+    }
+
+    /// This node's clock beside that of rank 0, as it was compared at the start and, after [`finish`](Shadow::finish),
+    /// at the end. Nothing where all processes of the job have one clock.
+    pub fn clocks(self) -> Vec<NodeClock> {
+        self.0.compared()
     }
 
     /// Begins to take in envelopes between MPI calls, if that is wanted; at the end of `MPI_Init*`, after
@@ -206,14 +222,13 @@ impl Shadow {
         tracker.work(frame, |work, _| work.flush_batches());
         // Whatever was sent is in its ring after this.
         let _ = pmpi::barrier(tracker.abi.constants.comm_world);
-        frame.call.entered = tracker.now();
         let now = tracker.now();
+        frame.call.entered = now;
         tracker.drain(frame);
+        tracker.compare_clocks_again();
         tracker.work(frame, |work, _| {
             let engine = &mut work.state.engine;
-            tracker.mail.close(|envelope| {
-                engine.arrive(work.sink, crate::shadow::Envelope { sent: now, ..envelope }, now)
-            });
+            tracker.mail.close(|envelope| engine.arrive(work.sink, envelope, now));
         });
         self.finish_alone()
     }

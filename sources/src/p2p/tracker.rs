@@ -20,6 +20,7 @@ use crate::shadow::{
     ReceiveIndex,
 };
 use crate::transport::batch::Mail;
+use crate::transport::clocks::{NodeClock, Nodes};
 
 /// Events of a send's request.
 const OF_SENDS: u16 = 1 << Event::RequestActivate as u8
@@ -55,6 +56,10 @@ pub(super) struct Tracker {
     home: AtomicPtr<Frame>,
     pub(super) state: Serial<State>,
     pub(super) mail: Mail,
+    /// The clocks of several nodes: at the start, and at the end.
+    compared: [OnceLock<NodeClock>; 2],
+    /// Which processes share a clock, where not all do.
+    nodes: OnceLock<Nodes>,
     observers: OnceLock<Vec<&'static dyn Observer>>,
     wants_messages: AtomicBool,
 }
@@ -103,6 +108,8 @@ impl Tracker {
             home: AtomicPtr::new(std::ptr::null_mut()),
             state: Serial::default(),
             mail: Mail::default(),
+            compared: [const { OnceLock::new() }; 2],
+            nodes: OnceLock::new(),
             observers: OnceLock::new(),
             wants_messages: AtomicBool::new(false),
         }
@@ -125,6 +132,32 @@ impl Tracker {
     pub(super) fn set_threads(&self) {
         self.threads.store(true, Ordering::Relaxed);
         self.state.set_threads();
+    }
+
+    /// The clock of all times here.
+    pub(super) fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// The clocks of the nodes have been compared, at the start.
+    pub(super) fn set_compared(&self, compared: NodeClock, nodes: Nodes) {
+        let _ = self.compared[0].set(compared);
+        let _ = self.nodes.set(nodes);
+    }
+
+    /// Compares the clocks of the nodes at the end, all processes together; where they cannot be, the comparison
+    /// of the start has to do.
+    pub(super) fn compare_clocks_again(&self) {
+        if let (Some(nodes), Some(comm)) = (self.nodes.get(), self.mail.comm())
+            && let Ok(compared) = NodeClock::compare(self.clock, nodes, comm)
+        {
+            let _ = self.compared[1].set(compared);
+        }
+    }
+
+    /// The comparisons so far.
+    pub(super) fn compared(&self) -> Vec<NodeClock> {
+        self.compared.iter().filter_map(|compared| compared.get().copied()).collect()
     }
 
     /// The time now.

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use mpi_abi::{Abi, Comm, Request, pmpi};
+use mpit_events::Ticks;
 
+use super::clocks::NodeClock;
 use super::wire::Wire;
 use crate::shadow::Envelope;
 
@@ -28,15 +30,16 @@ pub struct Mail {
 struct Inner {
     abi: &'static Abi,
     comm: Comm,
+    clock: NodeClock,
     outgoing: Vec<(Request, Vec<Wire>)>,
     incoming: Vec<Wire>,
 }
 
 impl Mail {
     /// From now on batches are sent and received on `comm`, a duplicate of `MPI_COMM_WORLD` that
-    /// nobody else uses.
-    pub fn open(&self, abi: &'static Abi, comm: Comm) {
-        *self.lock() = Some(Inner { abi, comm, outgoing: Vec::new(), incoming: Vec::new() });
+    /// nobody else uses. Times are converted by `clock`.
+    pub fn open(&self, abi: &'static Abi, comm: Comm, clock: NodeClock) {
+        *self.lock() = Some(Inner { abi, comm, clock, outgoing: Vec::new(), incoming: Vec::new() });
         self.open.store(true, Ordering::Release);
     }
 
@@ -44,6 +47,11 @@ impl Mail {
     #[inline]
     pub fn is_open(&self) -> bool {
         self.open.load(Ordering::Relaxed)
+    }
+
+    /// The communicator of the batches, for what processes have to tell each other while nobody else uses it.
+    pub fn comm(&self) -> Option<Comm> {
+        self.lock().as_ref().map(|inner| inner.comm)
     }
 
     /// Sends a batch to a rank of `MPI_COMM_WORLD`.
@@ -92,9 +100,13 @@ impl Mail {
 }
 
 impl Inner {
-    fn post(&mut self, world_rank: i32, batch: Vec<Wire>) {
+    fn post(&mut self, world_rank: i32, mut batch: Vec<Wire>) {
         if self.outgoing.len() >= MAX_OUTSTANDING {
             return;
+        }
+        let now = self.clock.now();
+        for wire in &mut batch {
+            wire.convert_time(|sent| self.clock.to_reference(now, Ticks(sent)) as u64);
         }
         let bytes: &[u8] = bytemuck::cast_slice(&batch);
         // SAFETY: the batch is kept, unchanged and at the same place on the heap, in `outgoing`
@@ -118,7 +130,11 @@ impl Inner {
             if pmpi::recv(buffer, found.source, TAG, self.comm).is_err() {
                 return;
             }
-            self.incoming.iter().for_each(|wire| take(Envelope::from(*wire)));
+            let now = self.clock.now();
+            for wire in &mut self.incoming {
+                wire.convert_time(|sent| self.clock.to_local(now, sent as i64).0);
+                take(Envelope::from(*wire));
+            }
         }
     }
 }

@@ -19,6 +19,13 @@ pub struct Wire {
     reserved: u32,
 }
 
+impl Wire {
+    /// Replaces the time of sending: on its way it is told in nanoseconds of the reference's clock.
+    pub fn convert_time(&mut self, convert: impl FnOnce(u64) -> u64) {
+        self.sent = convert(self.sent);
+    }
+}
+
 impl From<Envelope> for Wire {
     fn from(envelope: Envelope) -> Wire {
         let Envelope { context, source, tag, sequence, bytes, sent } = envelope;

@@ -62,13 +62,12 @@ impl Line {
 
 impl Timeline {
     /// By the readings of the reference clock if all ranks have some, else by the wall clocks. The
-    /// ranks of one host have one clock: they share the line of the first of them, so that neither
-    /// their measured rates nor their readings of the wall clock tear them apart.
+    /// ranks of one host have one clock: they share one line, so that neither their measured rates nor
+    /// their readings of the wall clock tear them apart.
     pub(super) fn new(logs: &[RankLog]) -> Timeline {
-        let readings: Option<Vec<Line>> =
-            logs.iter().map(|log| Line::of_readings(&log.definitions.clock_readings, &log.info)).collect();
+        let readings: Vec<_> = logs.iter().map(|log| (&*log.definitions.clock_readings, &log.info)).collect();
         let infos: Vec<&HeaderInfo> = logs.iter().map(|log| &log.info).collect();
-        let lines = readings.unwrap_or_else(|| by_wall_clocks(&infos));
+        let lines = by_readings(&readings).unwrap_or_else(|| by_wall_clocks(&infos));
         let first_of = |(log, line): (&RankLog, &Line)| {
             let records =
                 log.streams().into_iter().filter_map(|stream| Some(log.records(stream).next()?.time));
@@ -88,6 +87,20 @@ impl Timeline {
         // Beyond the other end: a tick that no real clock has.
         u64::try_from(nanos.max(0)).unwrap_or(u64::MAX / 2)
     }
+}
+
+/// The ranks of a host have the same first reading. One that has ended early has no other, and so no rate as good
+/// as that of the others: they share the line of the one with the most readings.
+fn by_readings(ranks: &[(&[(u64, i64)], &HeaderInfo)]) -> Option<Vec<Line>> {
+    let mut best: BTreeMap<(u64, i64), (usize, Line)> = BTreeMap::new();
+    for (readings, info) in ranks {
+        let line = Line::of_readings(readings, info)?;
+        let known = best.entry(*readings.first()?).or_insert((readings.len(), line));
+        if readings.len() > known.0 {
+            *known = (readings.len(), line);
+        }
+    }
+    ranks.iter().map(|(readings, _)| Some(best.get(readings.first()?)?.1)).collect()
 }
 
 fn by_wall_clocks(infos: &[&HeaderInfo]) -> Vec<Line> {
@@ -136,6 +149,18 @@ mod tests {
         let second = info(1, "localhost", 1_000_000_000, 9_000_000_000_000, 5_000);
         let lines = by_wall_clocks(&[&first, &second]);
         assert_eq!(lines[1].at(9_000_000_000_001), 5_001);
+    }
+
+    #[test]
+    fn ranks_with_the_same_reading_share_the_best_line() {
+        let own = info(0, "a", 1_000_000_000, 0, 0);
+        // Its rate is measured wrong, and it was killed before the second reading.
+        let wrong = info(1, "a", 1_001_000_000, 0, 0);
+        let (killed, finished, other) = ([(100, 0)], [(100, 0), (1_100, 1_000)], [(5, 70)]);
+        let lines = by_readings(&[(&killed, &wrong), (&finished, &own), (&other, &own)]).unwrap();
+        assert_eq!(lines[0], lines[1]);
+        assert_eq!((lines[0].at(2_100), lines[2].at(6)), (2_000, 71));
+        assert_eq!(by_readings(&[(&finished, &own), (&[], &own)]), None);
     }
 
     #[test]

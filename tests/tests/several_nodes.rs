@@ -1,0 +1,100 @@
+//! A job over two nodes, made of namespaces on this machine: envelopes between them go in messages, those within a
+//! node through shared memory; the numbers are those of one node, the clocks are compared, the trace has all ranks.
+
+use mel_tests::artifacts::fresh_dir;
+use mel_tests::cases::{Case, for_each_case_on};
+use mel_tests::profile::Profile;
+use mel_tests::trace::Trace;
+use mel_tests::{Job, Mpi, Program};
+
+/// The profile of a run, and its trace if there is one.
+fn profile_of(job: Job<'_>, what: &str) -> Profile {
+    let directory = fresh_dir();
+    let output = directory.path().join("run");
+    let run = job.under_mel(["-o".as_ref(), output.as_os_str()]).run();
+    run.expect(run.code == Some(0), what);
+    run.expect(!run.stderr.contains("cannot"), what);
+    Profile::read(&output)
+}
+
+/// The same program on one node and on two.
+fn agrees(name: &str) {
+    let Some(nodes) = Mpi::on_two_nodes() else { return };
+    for_each_case_on(&[nodes], name, |case| {
+        let here = Mpi::all().into_iter().find(|mpi| mpi.name == "openmpi").expect("two nodes need it");
+        let on_one = profile_of(Case { mpi: &here, ..*case }.job(), &format!("{case}, on one node"));
+        let on_two = profile_of(case.job(), &case.to_string());
+        assert_eq!(on_two.contradictions(case.ranks), [""; 0], "{case}: {}", on_two.json());
+        for rank in 0..case.ranks {
+            let matched = |profile: &Profile| {
+                profile.count(rank, "truth.matched") + profile.count(rank, "truth.rebound")
+            };
+            assert_eq!(matched(&on_two), matched(&on_one), "{case}: rank {rank}: received messages");
+            if name == "communicators" {
+                continue; // what comes before its communicator is made is not searched for, there or here
+            }
+            let arrived = |profile: &Profile| profile.count(rank, "posted_search.searches");
+            assert_eq!(arrived(&on_two), arrived(&on_one), "{case}: rank {rank}: arrived messages");
+        }
+        // Where the order is fixed, so are the queues.
+        for &rank in case.program.events.keys().filter(|rank| **rank < case.ranks) {
+            for queue in ["posted.messages", "unexpected.messages", "unexpected_search.searches"] {
+                assert_eq!(
+                    on_two.count(rank, queue),
+                    on_one.count(rank, queue),
+                    "{case}: rank {rank}: {queue}"
+                );
+            }
+        }
+    });
+}
+
+macro_rules! test_programs {
+    ($($name:ident)*) => {
+        $(
+            #[test]
+            fn $name() {
+                agrees(stringify!($name));
+            }
+        )*
+    };
+}
+
+test_programs! {
+    communicators expected large many_to_one modes probes sendrecv
+}
+
+#[test]
+fn clocks_are_compared() {
+    let Some(nodes) = Mpi::on_two_nodes() else { return };
+    let program = Program::named("sendrecv").compile(&nodes);
+    let profile = profile_of(Job::new(&nodes, 4, program), "sendrecv");
+    for rank in 0..4 {
+        let host = ["node-a", "node-b"][rank as usize % 2];
+        assert_eq!(profile.json()["ranks"][rank as usize]["host"], host);
+        // Both nodes are this machine, and so are their clocks.
+        let (offset, error) =
+            (profile.seconds(rank, "clock_offset_s"), profile.seconds(rank, "clock_offset_error_s"));
+        assert!(offset.abs() <= error, "rank {rank}: {offset} s, give or take {error} s");
+        assert_eq!(error == 0.0, host == "node-a", "rank {rank}: {error} s");
+    }
+}
+
+#[test]
+fn the_trace_has_all_ranks_in_one_time() {
+    let Some(nodes) = Mpi::on_two_nodes() else { return };
+    let directory = fresh_dir();
+    let output = directory.path().join("run");
+    let run = Job::new(&nodes, 4, Program::named("random").compile(&nodes))
+        .args(["1", "5"])
+        .under_mel(["--trace".as_ref(), "-o".as_ref(), output.as_os_str()])
+        .run();
+    run.expect(run.code == Some(0), "random");
+    let trace = Trace::read(&output);
+    assert_eq!(trace.disorder(), None);
+    assert_eq!(trace.received_before_sent(), None);
+    let defined = |name: &str| trace.definitions.iter().any(|line| line.contains(&format!("\"{name}\"")));
+    for name in ["node-a", "node-b", "rank 0", "rank 1", "rank 2", "rank 3"] {
+        assert!(defined(name), "{name}: {:?}", trace.definitions);
+    }
+}
