@@ -7,7 +7,7 @@ use mel_tests::artifacts::fresh_dir;
 use mel_tests::cases::{Case, for_each_case_on};
 use mel_tests::events::{self, Event, Log};
 use mel_tests::profile::Profile;
-use mel_tests::{Job, Mpi, Program, test_every_program};
+use mel_tests::{Mpi, test_every_program};
 use serde_json::json;
 
 fn peruse() -> Vec<Mpi> {
