@@ -1,7 +1,7 @@
 //! What each intercepted MPI call means for the tracker: the one table of calls.
 //!
-//! Sending and posting happen at the entry of a call, so that the envelope is always there before
-//! the message; completion and progress happen at its exit. Statuses that the application does not
+//! Sending and posting happen at the entry of a call, so that the envelope is there before the message
+//! (where it may be otherwise, see [`sends`](super::sends)); completion and progress happen at its exit. Statuses that the application does not
 //! want are replaced by our own, because the truth check reads them.
 
 use std::ffi::c_int;
@@ -12,9 +12,10 @@ use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use super::completion::{
     Ends, await_requests, complete_all, complete_failed, complete_one, complete_some, own_status,
 };
-use super::frame::{Current, Frame, Pending};
+use super::frame::{Frame, Pending};
 use super::progress;
 use super::requests::{Persistent, Tracked};
+use super::sends::{Sending, blocking_send, keep_send, nonblocking_send, sent, waiting_send};
 use super::session::Part;
 use super::tracker::{Tracker, Work};
 
@@ -33,7 +34,7 @@ impl Hook for Calls {
         match function {
             F::Irecv | F::Irecv_c => Wants::Leave,
             F::Isend | F::Isend_c | F::Ibsend | F::Ibsend_c | F::Irsend | F::Irsend_c | F::Issend | F::Issend_c
-                if !self.0.follows_sends() => Wants::Enter,
+                if !self.0.follows_sends() => if self.0.tells_after() { Wants::Leave } else { Wants::Enter },
             F::Start | F::Startall | F::Type_free => Wants::Enter,
             F::Send | F::Send_c | F::Bsend | F::Bsend_c | F::Rsend | F::Rsend_c | F::Ssend | F::Ssend_c
             | F::Isend | F::Isend_c | F::Ibsend | F::Ibsend_c | F::Irsend | F::Irsend_c | F::Issend | F::Issend_c
@@ -64,16 +65,10 @@ impl Hook for Calls {
     }
 }
 
-/// The arguments of a send, in whichever call.
-macro_rules! send {
-    ($work:ident, $a:ident, blocking) => {{
-        let bytes = $work.bytes($a.count, $a.datatype);
-        (bytes.and_then(|bytes| $work.send($a.comm.word(), $a.dest, $a.tag, bytes, true)), bytes.unwrap_or(0))
-    }};
-    ($work:ident, $a:ident) => {{
-        let bytes = $work.bytes($a.count, $a.datatype);
-        bytes.and_then(|bytes| $work.send($a.comm.word(), $a.dest, $a.tag, bytes, false))
-    }};
+macro_rules! sending {
+    ($a:ident) => {
+        Sending { comm: $a.comm.word(), peer: $a.dest, tag: $a.tag, count: $a.count, datatype: $a.datatype }
+    };
 }
 
 /// What a persistent send does each time it is started, in whichever mode.
@@ -87,19 +82,19 @@ macro_rules! persistent_send {
 fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
     match call {
         // Blocking sends. Those that ob1 waits in make progress, from here on.
-        Call::Send(a) => blocking_send(tracker, frame, |w| send!(w, a, blocking)),
-        Call::Bsend(a) => blocking_send(tracker, frame, |w| send!(w, a, blocking)),
-        Call::Rsend(a) => blocking_send(tracker, frame, |w| send!(w, a, blocking)),
+        Call::Send(a) => blocking_send(tracker, frame, sending!(a)),
+        Call::Bsend(a) => blocking_send(tracker, frame, sending!(a)),
+        Call::Rsend(a) => blocking_send(tracker, frame, sending!(a)),
         Call::Ssend(a) => {
-            blocking_send(tracker, frame, |w| send!(w, a, blocking));
+            waiting_send(tracker, frame, sending!(a));
             // It waits for the receiver, however short the message is.
             frame.call.entered = tracker.now();
         }
         // Nonblocking sends.
-        Call::Isend(a) => nonblocking_send(tracker, frame, |w| send!(w, a)),
-        Call::Ibsend(a) => nonblocking_send(tracker, frame, |w| send!(w, a)),
-        Call::Irsend(a) => nonblocking_send(tracker, frame, |w| send!(w, a)),
-        Call::Issend(a) => nonblocking_send(tracker, frame, |w| send!(w, a)),
+        Call::Isend(a) => nonblocking_send(tracker, frame, sending!(a)),
+        Call::Ibsend(a) => nonblocking_send(tracker, frame, sending!(a)),
+        Call::Irsend(a) => nonblocking_send(tracker, frame, sending!(a)),
+        Call::Issend(a) => nonblocking_send(tracker, frame, sending!(a)),
         // Receives.
         Call::Recv(a) => {
             frame.call.entered = tracker.now();
@@ -233,18 +228,14 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
 
 fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, success: bool) {
     match call {
-        Call::Send(_) | Call::Bsend(_) | Call::Rsend(_) | Call::Ssend(_) => {
-            if let Some((comm, request, bytes)) = frame.call.send.take() {
-                tracker.work(frame, |work, _| work.state.engine.transferred(work.sink, comm, request, bytes));
-            }
-            if frame.call.entered.0 != 0 {
-                drained(tracker, frame);
-            }
-        }
-        Call::Isend(a) => keep_send(tracker, frame, a.request, success),
-        Call::Ibsend(a) => keep_send(tracker, frame, a.request, success),
-        Call::Irsend(a) => keep_send(tracker, frame, a.request, success),
-        Call::Issend(a) => keep_send(tracker, frame, a.request, success),
+        Call::Send(a) => sent(tracker, frame, sending!(a), success),
+        Call::Bsend(a) => sent(tracker, frame, sending!(a), success),
+        Call::Rsend(a) => sent(tracker, frame, sending!(a), success),
+        Call::Ssend(a) => sent(tracker, frame, sending!(a), success),
+        Call::Isend(a) => keep_send(tracker, frame, a.request, sending!(a), success),
+        Call::Ibsend(a) => keep_send(tracker, frame, a.request, sending!(a), success),
+        Call::Irsend(a) => keep_send(tracker, frame, a.request, sending!(a), success),
+        Call::Issend(a) => keep_send(tracker, frame, a.request, sending!(a), success),
         // Posted here, where the request is known: nothing can come in between.
         Call::Irecv(a) => {
             if success {
@@ -364,39 +355,6 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
 
 // Entries.
 
-#[inline]
-fn blocking_send(
-    tracker: &'static Tracker,
-    frame: &mut Frame,
-    send: impl FnOnce(&mut Work<'_>) -> (Option<(crate::shadow::CommIndex, u64, u64)>, u64),
-) {
-    let follow = |work: &mut Work<'_>, local: &mut Current| {
-        let (sent, bytes) = send(work);
-        local.send = sent;
-        Work::waits(bytes)
-    };
-    // Nothing is emitted where sends are not followed, or it may wait.
-    let waits =
-        if tracker.follows_sends() { tracker.work(frame, follow) } else { tracker.quietly(frame, follow) };
-    if waits == Some(true) {
-        frame.call.entered = tracker.now();
-    }
-}
-
-#[inline]
-fn nonblocking_send(
-    tracker: &'static Tracker,
-    frame: &mut Frame,
-    send: impl FnOnce(&mut Work<'_>) -> Option<(crate::shadow::CommIndex, u64, u64)>,
-) {
-    let follow = |work: &mut Work<'_>, local: &mut Current| local.send = send(work);
-    if tracker.follows_sends() {
-        tracker.work(frame, follow)
-    } else {
-        tracker.quietly(frame, follow)
-    };
-}
-
 fn probe(
     tracker: &'static Tracker,
     frame: &mut Frame,
@@ -444,21 +402,6 @@ pub(super) fn drained(tracker: &'static Tracker, frame: &mut Frame) {
         tracker.drain(frame);
     }
     frame.call.entered.0 = 0;
-}
-
-#[inline]
-fn keep_send(tracker: &'static Tracker, frame: &mut Frame, request: HandlePtr<Request>, success: bool) {
-    let Some((comm, id, bytes)) = frame.call.send.take().filter(|_| success) else { return };
-    // SAFETY: MPI has filled the request, because the call succeeded.
-    let handle = unsafe { request.read() };
-    tracker.work(frame, |work, _| {
-        if work.tracker.abi.is_shared_request(handle) {
-            // Complete already; many sends share this handle.
-            work.sent(comm, id, bytes);
-        } else {
-            work.state.requests.insert(handle.word(), Tracked::Send { comm, request: id, bytes });
-        }
-    });
 }
 
 #[inline]

@@ -39,6 +39,9 @@ pub(super) fn await_requests(
     }
     let count = usize::try_from(count).unwrap_or(0);
     tracker.settled(frame, |work, local| {
+        if work.state.requests.is_empty() {
+            return;
+        }
         for place in 0..count {
             // SAFETY: the application's array of `count` handles.
             let handle = unsafe { requests.get(place) }.word();

@@ -21,6 +21,9 @@ pub(super) struct Deferred {
     completions: Vec<(ReceiveIndex, Completion)>,
 }
 
+/// How often the ring is looked into for an envelope that is being written: about a microsecond.
+const PATIENCE: u32 = 64;
+
 /// Completions that may wait.
 const MAX_DEFERRED: usize = 256;
 
@@ -68,6 +71,16 @@ impl Work<'_> {
         self.tracker.unsettled.store(true, Ordering::Relaxed);
     }
 
+    /// The twin will soon catch up: the envelope that it looks for first comes nearer.
+    #[inline(always)]
+    pub(super) fn expect_envelope(&self) {
+        if self.state.deferred.until != Ticks(0)
+            && let Some(ring) = &self.state.routes.ring
+        {
+            ring.prefetch_next();
+        }
+    }
+
     /// Follows some of the progress that was deferred; whether there may be more.
     #[inline]
     pub(super) fn settle_some(&mut self) -> bool {
@@ -82,10 +95,38 @@ impl Work<'_> {
         self.tracker.unsettled.store(false, Ordering::Relaxed);
         let mut completions = std::mem::take(&mut self.state.deferred.completions);
         for (receive, real) in completions.drain(..) {
-            self.state.engine.complete(self.sink, receive, real);
+            if self.state.engine.complete_matched(self.sink, receive, real).is_none() {
+                self.catch_up(receive, real, from, until);
+            }
         }
         self.state.deferred.completions = completions;
         false
+    }
+
+    /// Follows a completion whose envelope has perhaps yet to come: its sender is about to write it.
+    #[cold]
+    #[inline(never)]
+    fn catch_up(&mut self, receive: ReceiveIndex, real: Completion, from: Ticks, until: Ticks) {
+        let State { engine, routes, .. } = &mut *self.state;
+        if let Some(ring) = &mut routes.ring
+            && !self.tracker.mail.is_open()
+        {
+            let mut patience = PATIENCE;
+            while patience > 0 && engine.lacks_envelope(receive, real) {
+                match ring.pop() {
+                    // It came before the call returned.
+                    Some(envelope) => {
+                        let sent = envelope.sent.min(until);
+                        engine.arrive(self.sink, Envelope { sent, ..envelope }, from);
+                    }
+                    None => {
+                        patience -= 1;
+                        std::hint::spin_loop();
+                    }
+                }
+            }
+        }
+        engine.complete(self.sink, receive, real);
     }
 
     /// Takes in the batches of other nodes, seen from `entered` on.

@@ -53,6 +53,8 @@ pub(super) struct Current {
     pub(super) receive: Option<(ReceiveIndex, CommIndex, u64)>,
     /// The send that the call started.
     pub(super) send: Option<(CommIndex, u64, u64)>,
+    /// Whether the receiver of the call's message has yet to be told.
+    pub(super) untold: bool,
     /// The requests that the call may complete.
     pub(super) pending: Vec<Pending>,
     /// A handle that the call frees or uses up.
@@ -90,6 +92,7 @@ fn make(events: Ob1Events) -> *mut Frame {
             entered: Ticks(0),
             receive: None,
             send: None,
+            untold: false,
             pending: Vec::with_capacity(256),
             handle: 0,
             statuses: Vec::with_capacity(512),

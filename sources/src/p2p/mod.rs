@@ -15,6 +15,7 @@ mod progress;
 mod progress_engine;
 mod requests;
 mod routes;
+mod sends;
 mod session;
 mod tracker;
 mod types;

@@ -70,6 +70,8 @@ const SLOTS: usize = 512;
 pub(super) struct Requests {
     direct: Box<[(usize, Tracked)]>,
     others: HashMap<usize, Tracked, FxBuildHasher>,
+    /// Taken places of the direct part.
+    taken: usize,
     persistent: Vec<Persistent>,
     /// Places of persistent requests that were freed.
     vacant: Vec<u32>,
@@ -84,6 +86,7 @@ impl Default for Requests {
         Requests {
             direct: vec![vacant; SLOTS].into(),
             others: HashMap::default(),
+            taken: 0,
             persistent: Vec::new(),
             vacant: Vec::new(),
         }
@@ -97,19 +100,40 @@ fn slot(handle: usize) -> usize {
 }
 
 impl Requests {
-    /// Remembers a request.
+    /// Remembers a request. What is rare is out of the way, so that the entry is filled in place: a copy that
+    /// is put together elsewhere is loaded before its stores have left the processor.
     #[inline(always)]
     pub(super) fn insert(&mut self, handle: usize, tracked: Tracked) {
         let place = &mut self.direct[slot(handle)];
-        if place.0 == VACANT || place.0 == handle {
-            *place = (handle, tracked);
-            // It may have been there when the slot was another's.
-            if !self.others.is_empty() {
-                self.others.remove(&handle);
-            }
-        } else {
-            self.others.insert(handle, tracked);
+        if place.0 == VACANT {
+            self.taken += 1;
+        } else if place.0 != handle {
+            return self.insert_other(handle, tracked);
         }
+        place.0 = handle;
+        place.1 = tracked;
+        // It may have been there when the slot was another's.
+        if !self.others.is_empty() {
+            self.forget_other(handle);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn insert_other(&mut self, handle: usize, tracked: Tracked) {
+        self.others.insert(handle, tracked);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn forget_other(&mut self, handle: usize) {
+        self.others.remove(&handle);
+    }
+
+    /// Whether nothing is known of any request.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.taken == 0 && self.others.is_empty()
     }
 
     /// What is known of a request.
@@ -132,6 +156,7 @@ impl Requests {
         }
         if place.1.identity().is_some() {
             place.0 = VACANT;
+            self.taken -= 1;
         }
         Some(place.1)
     }
@@ -179,6 +204,7 @@ impl Requests {
         if place.0 == handle {
             if place.1.identity() == Some(identity) {
                 place.0 = VACANT;
+                self.taken -= 1;
             }
         } else if self.others.get(&handle).is_some_and(|other| other.identity() == Some(identity)) {
             self.others.remove(&handle);
@@ -191,6 +217,7 @@ impl Requests {
         let place = &mut self.direct[slot(handle)];
         if place.0 == handle {
             place.0 = VACANT;
+            self.taken -= 1;
             return Some(place.1);
         }
         self.others.remove(&handle)
@@ -246,8 +273,10 @@ mod tests {
                 panic!("{handle} is lost")
             };
             assert_eq!(context, handle as u64);
+            assert!(!requests.is_empty());
             assert!(requests.remove(handle).is_some());
             assert!(requests.get(handle).is_none());
         }
+        assert!(requests.is_empty());
     }
 }

@@ -204,6 +204,8 @@ impl Shadow {
     /// [`start`](Shadow::start). Gives a line for the user where it cannot be done.
     pub fn start_progress(self, progress: Progress) -> Option<String> {
         let told = progress_engine::start(self.0, progress).err();
+        // Which ends of a call matter depends on which threads there are.
+        mpi_intercept::ask_again();
         // SAFETY: as in `start`.
         let frame = unsafe { &mut *self.0.frame() };
         told.filter(|_| self.0.work(frame, |work, _| work.state.routes.world_rank) == Some(0))

@@ -306,6 +306,12 @@ impl Tracker {
         self.defer.load(Ordering::Relaxed) && !self.threads.load(Ordering::Relaxed)
     }
 
+    /// Whether the receiver of a message is told of it after the send has returned.
+    #[inline(always)]
+    pub(super) fn tells_after(&self) -> bool {
+        self.defers() && !self.follows_sends()
+    }
+
     /// Sets whether the requests of sends are followed; before the hook is registered.
     pub(super) fn set_following_sends(&self, follow: bool) {
         self.follows_sends.store(follow, Ordering::Relaxed);
@@ -374,35 +380,68 @@ impl Work<'_> {
         bytes: u64,
         blocking: bool,
     ) -> Option<(CommIndex, u64, u64)> {
-        let known = self.state.comms.get(comm)?;
-        let destination = known.destinations.get_mut(usize::try_from(peer).ok()?)?;
-        if tag < 0 {
-            return None;
-        }
-        if destination.route == Route::Unknown {
-            return self.find_route(comm, peer).and_then(|()| self.send(comm, peer, tag, bytes, blocking));
-        }
-        let Destination { route, sequence } = *destination;
-        destination.sequence = sequence.wrapping_add(1);
-        let (context, source, index) = (known.public.context, known.rank, known.index);
-        let envelope = Envelope { context, source, tag, sequence, bytes, sent: self.tracker.now() };
+        let (index, route, envelope) = self.address(comm, peer, tag, bytes)?;
         let told = self.tracker.follows_sends()
             && (self.sink.wanted & OF_SENDS != 0 || self.tracker.wants_messages());
         let send = told.then(|| self.begin_send(index, peer, tag, bytes, blocking));
+        self.deliver(route, &envelope);
+        send
+    }
+
+    /// [`send`](Work::send), where nobody wants to know of sends.
+    #[inline(always)]
+    pub(super) fn tell_receiver(&mut self, comm: usize, peer: i32, tag: i32, bytes: u64) {
+        if let Some((_, route, envelope)) = self.address(comm, peer, tag, bytes) {
+            self.deliver(route, &envelope);
+        }
+    }
+
+    /// The envelope of a message that is sent now, and its way.
+    #[inline(always)]
+    fn address(
+        &mut self,
+        comm: usize,
+        peer: i32,
+        tag: i32,
+        bytes: u64,
+    ) -> Option<(CommIndex, Route, Envelope)> {
+        let place = usize::try_from(peer).ok()?;
+        if tag < 0 {
+            return None;
+        }
+        if self.state.comms.get(comm)?.destinations.get(place)?.route == Route::Unknown {
+            self.find_route(comm, peer)?;
+        }
+        let known = self.state.comms.get(comm)?;
+        let destination = known.destinations.get_mut(place)?;
+        let Destination { route, sequence } = *destination;
+        destination.sequence = sequence.wrapping_add(1);
+        let (context, source) = (known.public.context, known.rank);
+        let envelope = Envelope { context, source, tag, sequence, bytes, sent: self.tracker.now() };
+        Some((known.index, route, envelope))
+    }
+
+    #[inline(always)]
+    fn deliver(&mut self, route: Route, envelope: &Envelope) {
         match route {
-            Route::Ring(member) => self.state.routes.push(member, &envelope),
-            Route::Own => {
-                while self.settle_some() {}
-                self.state.engine.arrive(self.sink, envelope, envelope.sent);
-            }
-            Route::Batch(world_rank) => {
-                if let Some(batch) = self.state.routes.put(world_rank, envelope) {
-                    self.tracker.mail.post(world_rank, batch);
-                }
-            }
+            Route::Ring(member) => self.state.routes.push(member, envelope),
+            Route::Own => self.deliver_to_self(*envelope),
+            Route::Batch(world_rank) => self.deliver_in_batch(world_rank, *envelope),
             Route::Unknown | Route::None => {}
         }
-        send
+    }
+
+    #[inline(never)]
+    fn deliver_to_self(&mut self, envelope: Envelope) {
+        while self.settle_some() {}
+        self.state.engine.arrive(self.sink, envelope, envelope.sent);
+    }
+
+    #[inline(never)]
+    fn deliver_in_batch(&mut self, world_rank: i32, envelope: Envelope) {
+        if let Some(batch) = self.state.routes.put(world_rank, envelope) {
+            self.tracker.mail.post(world_rank, batch);
+        }
     }
 
     /// The parts of a send that only listeners to requests, and observers, see.
@@ -431,7 +470,7 @@ impl Work<'_> {
     }
 
     /// The application posts a receive.
-    #[inline]
+    #[inline(always)]
     pub(super) fn post(
         &mut self,
         comm: usize,

@@ -374,6 +374,18 @@ impl Engine {
         index: ReceiveIndex,
         real: Completion,
     ) -> Option<Envelope> {
+        self.complete_matched(sink, index, real).or_else(|| self.complete_otherwise(sink, index, real))
+    }
+
+    /// [`complete`](Engine::complete), where the twin has matched the receive with the same message; else
+    /// nothing happens, and it gives `None`.
+    #[inline(always)]
+    pub fn complete_matched(
+        &mut self,
+        sink: &mut impl Sink,
+        index: ReceiveIndex,
+        real: Completion,
+    ) -> Option<Envelope> {
         let receive = self.receives.get(index.0)?;
         if let (Some(envelope), Completion::Message { source, tag }) = (receive.matched(), real)
             && envelope.source == source
@@ -384,7 +396,17 @@ impl Engine {
             self.finish(sink, index, envelope.bytes);
             return Some(envelope);
         }
-        self.complete_otherwise(sink, index, real)
+        None
+    }
+
+    /// Whether this receive, which the real library has completed, is without a message: its envelope has
+    /// not come, and is not known to be lost.
+    pub fn lacks_envelope(&self, index: ReceiveIndex, real: Completion) -> bool {
+        let Completion::Message { source, .. } = real else { return false };
+        self.receives.get(index.0).is_some_and(|receive| {
+            let peer = self.comms[receive.comm.0 as usize].peers.get(source);
+            receive.state == State::Posted && peer.is_none_or(|peer| peer.lost == 0)
+        })
     }
 
     /// The application cancelled a receive; it ends with its completion.

@@ -178,6 +178,12 @@ impl Ring {
         prefetch_for_reading(self.shared.slot(self.position + 10));
     }
 
+    /// Brings the next envelope, which should have been written by now.
+    #[inline(always)]
+    pub fn prefetch_next(&self) {
+        prefetch_for_reading(self.shared.slot(self.position));
+    }
+
     /// Envelopes that found no room, over the whole run.
     pub fn lost(&self) -> u64 {
         self.shared.header().lost.0.load(Ordering::Relaxed)

@@ -1,0 +1,149 @@
+//! Sends: when the receiver's twin is told of a message.
+//!
+//! Where every event of a send may be wanted, its envelope is written before the message is sent. Where
+//! nobody wants to know of sends (the queue profile alone), the envelope of a send that returns without
+//! waiting for its receiver is written afterwards, while the message is on its way and this process would
+//! wait: the message itself is not held up. Then
+//!
+//! - a message was `sent` when its send returned, which is later by no more than that send took;
+//! - its receive may be complete before its envelope is there; the receiver's twin waits a moment for it
+//!   ([`deferral`](super::deferral));
+//! - the envelopes of one process still come in the order of its sends, and each before the next MPI call:
+//!   what a message causes is never known before the message;
+//! - of a send that fails nobody is told.
+
+use mpi_abi::{Datatype, Handle, HandlePtr, Request};
+
+use super::calls::drained;
+use super::frame::Frame;
+use super::requests::Tracked;
+use super::tracker::{Tracker, Work};
+use crate::shadow::CommIndex;
+
+/// The size in bytes up to which every MPI sends a message without waiting for its receiver.
+const PROMPT: u64 = 1024;
+
+/// The arguments of a send, in whichever call.
+///
+/// What takes it is inlined: a copy through memory would be loaded in other pieces than it was stored in, and
+/// so wait for all stores before it, those of the message among them.
+#[derive(Clone, Copy)]
+pub(super) struct Sending {
+    pub(super) comm: usize,
+    pub(super) peer: i32,
+    pub(super) tag: i32,
+    pub(super) count: i64,
+    pub(super) datatype: Datatype,
+}
+
+impl Work<'_> {
+    /// [`send`](Work::send), of so many elements of a datatype.
+    #[inline(always)]
+    fn send_counted(&mut self, sending: Sending, blocking: bool) -> Option<(CommIndex, u64, u64)> {
+        let Sending { comm, peer, tag, count, datatype } = sending;
+        let bytes = self.bytes(count, datatype)?;
+        self.send(comm, peer, tag, bytes, blocking)
+    }
+}
+
+// Entries.
+
+/// A blocking send: of a short message the receiver is perhaps told later.
+#[inline(always)]
+pub(super) fn blocking_send(tracker: &'static Tracker, frame: &mut Frame, sending: Sending) {
+    if tracker.tells_after() {
+        let prompt = tracker.quietly(frame, |work, _| {
+            work.bytes(sending.count, sending.datatype).is_some_and(|bytes| bytes <= PROMPT)
+        });
+        if prompt == Some(true) {
+            frame.call.untold = true;
+            return;
+        }
+    }
+    waiting_send(tracker, frame, sending);
+}
+
+/// A blocking send that may wait for the receiver, which is told first.
+#[inline(never)]
+pub(super) fn waiting_send(tracker: &'static Tracker, frame: &mut Frame, sending: Sending) {
+    let waits = tracker.work(frame, |work, local| {
+        let Some(bytes) = work.bytes(sending.count, sending.datatype) else { return false };
+        local.send = work.send(sending.comm, sending.peer, sending.tag, bytes, true);
+        Work::waits(bytes)
+    });
+    if waits == Some(true) {
+        frame.call.entered = tracker.now();
+    }
+}
+
+/// A nonblocking send, which never waits.
+#[inline(always)]
+pub(super) fn nonblocking_send(tracker: &'static Tracker, frame: &mut Frame, sending: Sending) {
+    if !tracker.tells_after() {
+        tracker.work(frame, |work, local| local.send = work.send_counted(sending, false));
+    }
+}
+
+// Exits.
+
+/// Tells the receiver of a message that has been sent.
+#[inline(always)]
+fn tell(tracker: &'static Tracker, frame: &mut Frame, sending: Sending) {
+    tracker.quietly(frame, |work, _| {
+        work.expect_envelope();
+        if let Some(bytes) = work.bytes(sending.count, sending.datatype) {
+            work.tell_receiver(sending.comm, sending.peer, sending.tag, bytes);
+        }
+    });
+}
+
+/// A blocking send has returned.
+#[inline(always)]
+pub(super) fn sent(tracker: &'static Tracker, frame: &mut Frame, sending: Sending, success: bool) {
+    if std::mem::take(&mut frame.call.untold) {
+        if success {
+            tell(tracker, frame, sending);
+        }
+        return;
+    }
+    if let Some((comm, request, bytes)) = frame.call.send.take() {
+        tracker.work(frame, |work, _| work.state.engine.transferred(work.sink, comm, request, bytes));
+    }
+    if frame.call.entered.0 != 0 {
+        drained(tracker, frame);
+    }
+}
+
+/// A nonblocking send has returned its request.
+#[inline(always)]
+pub(super) fn keep_send(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    request: HandlePtr<Request>,
+    sending: Sending,
+    success: bool,
+) {
+    if tracker.tells_after() {
+        if success {
+            tell(tracker, frame, sending);
+        }
+    } else {
+        remember(tracker, frame, request, success);
+    }
+}
+
+/// Remembers the request of a send that is followed.
+#[inline(never)]
+fn remember(tracker: &'static Tracker, frame: &mut Frame, request: HandlePtr<Request>, success: bool) {
+    let Some((comm, id, bytes)) = frame.call.send.take().filter(|_| success) else { return };
+    // SAFETY: MPI has filled the request, because the call succeeded.
+    let handle = unsafe { request.read() };
+    tracker.work(frame, |work, _| {
+        if work.tracker.abi.is_shared_request(handle) {
+            // Complete already; many sends share this handle.
+            work.sent(comm, id, bytes);
+        } else {
+            work.state.requests.insert(handle.word(), Tracked::Send { comm, request: id, bytes });
+        }
+    });
+}
