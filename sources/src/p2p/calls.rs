@@ -98,6 +98,7 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         // Receives.
         Call::Recv(a) => {
             frame.call.entered = tracker.now();
+            frame.call.open = false;
             tracker.settled(frame, |work, local| {
                 local.receive = work.post(a.comm.word(), a.source, a.tag, true, local.entered);
                 if local.receive.is_some() {
@@ -110,6 +111,7 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
             tracker.settled(frame, |work, local| {
                 local.receive = work.post(a.comm.word(), a.source, a.recvtag, true, local.entered);
                 let bytes = work.bytes(a.sendcount, a.sendtype);
+                local.open = bytes.is_some_and(Work::waits);
                 local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
                 own_status(work, local, &mut a.status);
             });
@@ -119,6 +121,7 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
             tracker.settled(frame, |work, local| {
                 local.receive = work.post(a.comm.word(), a.source, a.recvtag, true, local.entered);
                 let bytes = work.bytes(a.count, a.datatype);
+                local.open = bytes.is_some_and(Work::waits);
                 local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
                 own_status(work, local, &mut a.status);
             });
@@ -235,7 +238,11 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
         Call::Isend(a) => keep_send(tracker, frame, a.request, sending!(a), success),
         Call::Ibsend(a) => keep_send(tracker, frame, a.request, sending!(a), success),
         Call::Irsend(a) => keep_send(tracker, frame, a.request, sending!(a), success),
-        Call::Issend(a) => keep_send(tracker, frame, a.request, sending!(a), success),
+        Call::Issend(a) => {
+            // It waits for its receiver, however short the message is.
+            tracker.quietly(frame, |work, _| work.state.long_sends = true);
+            keep_send(tracker, frame, a.request, sending!(a), success);
+        }
         // Posted here, where the request is known: nothing can come in between.
         Call::Irecv(a) => {
             if success {
@@ -256,7 +263,17 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
         Call::Recv(a) => finish_receive(tracker, frame, a.status, success),
         Call::Sendrecv(a) => finish_receive(tracker, frame, a.status, success),
         Call::Sendrecv_replace(a) => finish_receive(tracker, frame, a.status, success),
-        Call::Probe(_) | Call::Iprobe(_) | Call::Request_get_status(_) => drained(tracker, frame),
+        Call::Iprobe(a) => {
+            // SAFETY: MPI has filled the flag where it succeeded.
+            let found = success && unsafe { a.flag.read() } != 0;
+            if found && frame.call.found {
+                // ob1 makes progress only where the search has found nothing.
+                frame.call.entered.0 = 0;
+            } else {
+                drained(tracker, frame);
+            }
+        }
+        Call::Probe(_) | Call::Request_get_status(_) => drained(tracker, frame),
         Call::Mprobe(a) => keep_message(tracker, frame, a.message, a.status, success),
         Call::Improbe(a) => {
             // SAFETY: MPI has filled the flag where it succeeded.
@@ -316,23 +333,19 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
             }
         }
         Call::Waitany(a) => {
-            drained(tracker, frame);
             // SAFETY: MPI has filled the index where it succeeded.
             let which = if success { unsafe { a.index.read() } } else { -1 };
             complete_one(tracker, frame, which, a.status);
         }
         Call::Testany(a) => {
-            drained(tracker, frame);
             // SAFETY: MPI has filled flag and index where it succeeded.
             let which = if success && unsafe { a.flag.read() } != 0 { unsafe { a.index.read() } } else { -1 };
             complete_one(tracker, frame, which, a.status);
         }
         Call::Waitsome(a) => {
-            drained(tracker, frame);
             complete_some(tracker, frame, a.outcount, a.array_of_indices, a.array_of_statuses);
         }
         Call::Testsome(a) => {
-            drained(tracker, frame);
             complete_some(tracker, frame, a.outcount, a.array_of_indices, a.array_of_statuses);
         }
         Call::Request_free(_) if success => {
@@ -367,7 +380,9 @@ fn probe(
     frame.call.entered = tracker.now();
     frame.call.handle = comm;
     tracker.work(frame, |work, local| {
-        if work.probe(comm, source, tag).is_some()
+        let searched = work.probe(comm, source, tag);
+        local.found = searched == Some(true);
+        if searched.is_some()
             && let Some(status) = status
         {
             own_status(work, local, status);
@@ -393,15 +408,13 @@ fn use_message(tracker: &'static Tracker, frame: &mut Frame, handle: usize) {
 
 // Exits.
 
-/// The call has made progress: the twin follows, now or at the next call that needs it.
+/// The call has made progress and completed nothing that is followed: the twin follows, now or at the next
+/// call that needs it.
 #[inline]
 pub(super) fn drained(tracker: &'static Tracker, frame: &mut Frame) {
-    if tracker.defers() {
-        tracker.work(frame, |work, local| work.defer(local.entered));
-    } else {
-        tracker.drain(frame);
-    }
+    tracker.quietly(frame, |work, local| work.defer(local.entered, true));
     frame.call.entered.0 = 0;
+    tracker.settle_if_due(frame);
 }
 
 #[inline]
@@ -424,20 +437,15 @@ fn keep_receive(tracker: &'static Tracker, frame: &mut Frame, request: HandlePtr
 fn finish_receive(tracker: &'static Tracker, frame: &mut Frame, status: StatusPtr, success: bool) {
     // A failed call need not have filled its status.
     let status = (success && !status.is_ignore(tracker.abi)).then_some(status);
-    if tracker.defers() {
-        tracker.quietly(frame, |work, local| {
-            work.defer(local.entered);
-            if let Some(receive) = local.receive.take() {
-                work.received(receive, status, true);
-            }
-        });
-    } else {
-        tracker.drain(frame);
-        if let Some(receive) = frame.call.receive.take() {
-            tracker.work(frame, |work, _| work.received(receive, status, true));
+    tracker.quietly(frame, |work, local| {
+        // The send of `MPI_Sendrecv` may have been waited for too.
+        work.defer(local.entered, local.open);
+        if let Some(receive) = local.receive.take() {
+            work.received(receive, status, true);
         }
-    }
+    });
     frame.call.entered.0 = 0;
+    tracker.settle_if_due(frame);
     if let Some((comm, request, bytes)) = frame.call.send.take() {
         tracker.work(frame, |work, _| work.state.engine.transferred(work.sink, comm, request, bytes));
     }

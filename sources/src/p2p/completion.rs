@@ -33,12 +33,15 @@ pub(super) fn await_requests(
     ends: Ends,
 ) {
     frame.call.entered = tracker.now();
+    frame.call.open = false;
     frame.call.pending.clear();
     if requests.is_null() {
         return;
     }
     let count = usize::try_from(count).unwrap_or(0);
     tracker.settled(frame, |work, local| {
+        // Sends that are not followed may be among them.
+        local.open = work.state.long_sends && !work.tracker.follows_sends();
         if work.state.requests.is_empty() {
             return;
         }
@@ -50,6 +53,7 @@ pub(super) fn await_requests(
                 Ends::Some => work.state.requests.get(handle),
             };
             if let Some(tracked) = tracked {
+                local.open |= work.waits_for_others(tracked);
                 local.pending.push(Pending { place: place as u32, handle, tracked });
             }
         }
@@ -76,27 +80,49 @@ fn own_statuses(work: &Work<'_>, local: &mut Current, statuses: &mut StatusPtr, 
     *statuses = StatusPtr(local.statuses.as_mut_ptr().cast());
 }
 
-/// Every request of the call is complete.
+/// The call has made progress, and completed these of its requests. The receives among them are known before
+/// the twin follows what came; all else that is complete is told after that, where somebody wants to know.
 #[inline]
-pub(super) fn complete_all(tracker: &'static Tracker, frame: &mut Frame, statuses: StatusPtr, ends: Ends) {
-    let defers = tracker.defers();
-    if !defers {
-        tracker.drain(frame);
-    }
+fn complete(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    which: impl Fn(&Pending) -> Option<Option<StatusPtr>>,
+    ends: Ends,
+) {
+    let at_once = tracker.tells_of_sends(frame);
     tracker.work(frame, |work, local| {
-        if defers {
-            work.defer(local.entered);
-        }
+        work.defer(local.entered, local.open);
         local.entered = mpit_events::Ticks(0);
-        for pending in local.pending.iter() {
-            let status = status_at(work, statuses, pending.place as usize);
-            match ends {
-                Ends::All => work.ended(pending, status),
-                Ends::Some => work.completed(pending, status),
+        for pending in &local.pending {
+            if (!at_once || work.is_receive(pending))
+                && let Some(status) = which(pending)
+            {
+                end(work, pending, status, ends);
             }
         }
-        local.pending.clear();
     });
+    tracker.settle_if_due(frame);
+    if at_once {
+        tracker.settle(frame);
+        tracker.work(frame, |work, local| {
+            for pending in &local.pending {
+                if !work.is_receive(pending)
+                    && let Some(status) = which(pending)
+                {
+                    end(work, pending, status, ends);
+                }
+            }
+        });
+    }
+    frame.call.pending.clear();
+}
+
+#[inline(always)]
+fn end(work: &mut Work<'_>, pending: &Pending, status: Option<StatusPtr>, ends: Ends) {
+    match ends {
+        Ends::All => work.ended(pending, status),
+        Ends::Some => work.completed(pending, status),
+    }
 }
 
 /// A call that waits for all has failed: some requests may be complete, others are as they were.
@@ -114,7 +140,7 @@ pub(super) fn complete_failed(
         for pending in local.pending.iter() {
             // SAFETY: the application's array, in which this place was read at the entry.
             let now = unsafe { requests.get(pending.place as usize) }.word();
-            let status = status_at(work, statuses, pending.place as usize);
+            let status = status_at(work.tracker, statuses, pending.place as usize);
             // MPI takes a complete request's handle back; a persistent one keeps it, and only the
             // status tells. A status that MPI has not filled is not taken for a message.
             let complete = match pending.tracked {
@@ -138,13 +164,8 @@ pub(super) fn complete_failed(
 
 /// The request at this place of the array is complete; a place of none is negative.
 pub(super) fn complete_one(tracker: &'static Tracker, frame: &mut Frame, which: c_int, status: StatusPtr) {
-    let Ok(which) = usize::try_from(which) else { return };
-    tracker.work(frame, |work, local| {
-        if let Some(pending) = local.pending.iter().find(|pending| pending.place as usize == which) {
-            let status = status_at(work, status, 0);
-            work.completed(pending, status);
-        }
-    });
+    let is_it = move |pending: &Pending| Ok(pending.place) == u32::try_from(which);
+    complete(tracker, frame, |pending| is_it(pending).then(|| status_at(tracker, status, 0)), Ends::Some);
 }
 
 /// Some requests are complete: their places and statuses are in arrays of `outcount`.
@@ -155,28 +176,27 @@ pub(super) fn complete_some(
     places: *mut c_int,
     statuses: StatusPtr,
 ) {
-    if frame.call.pending.is_empty() {
-        return;
-    }
-    // SAFETY: MPI has filled the count, also where it failed with errors in the statuses.
+    // SAFETY: MPI has filled the count, also where it failed with errors in the statuses. A count of
+    // `MPI_UNDEFINED` is negative, and so none.
     let count = usize::try_from(unsafe { outcount.read() }).unwrap_or(0);
-    tracker.work(frame, |work, local| {
-        // A count of `MPI_UNDEFINED` is negative, and so none.
-        for done in 0..count {
-            // SAFETY: MPI has filled `outcount` places.
-            let which = unsafe { places.add(done).read() };
-            let found = local.pending.iter().find(|pending| u32::try_from(which) == Ok(pending.place));
-            if let Some(pending) = found {
-                let status = status_at(work, statuses, done);
-                work.completed(pending, status);
-            }
-        }
-    });
+    let done = |pending: &Pending| {
+        // SAFETY: MPI has filled `outcount` places.
+        (0..count).find(|&done| Ok(pending.place) == u32::try_from(unsafe { places.add(done).read() }))
+    };
+    let which = |pending: &Pending| done(pending).map(|done| status_at(tracker, statuses, done));
+    complete(tracker, frame, which, Ends::Some);
+}
+
+/// Every request of the call is complete.
+#[inline]
+pub(super) fn complete_all(tracker: &'static Tracker, frame: &mut Frame, statuses: StatusPtr, ends: Ends) {
+    let which = |pending: &Pending| Some(status_at(tracker, statuses, pending.place as usize));
+    complete(tracker, frame, which, ends);
 }
 
 #[inline]
-fn status_at(work: &Work<'_>, statuses: StatusPtr, place: usize) -> Option<StatusPtr> {
-    let abi = work.tracker.abi;
+fn status_at(tracker: &Tracker, statuses: StatusPtr, place: usize) -> Option<StatusPtr> {
+    let abi = tracker.abi;
     // SAFETY: the array given to the completion call has a status for each request; it is the
     // application's, or ours of that length.
     (!statuses.is_ignore(abi)).then(|| unsafe { statuses.at(abi, place) })

@@ -6,75 +6,153 @@ use std::sync::atomic::Ordering;
 use mpit_events::Ticks;
 
 use super::tracker::{State, Work};
-use crate::shadow::{Completion, ReceiveIndex};
+use crate::shadow::{Completion, Envelope, ReceiveIndex, Window};
 
 /// Envelopes taken in before their events are raised.
 const DRAIN: usize = 64;
 
-/// What an MPI call has left for the twin to follow: the call returns at once, and the twin catches
+/// What MPI calls have left for the twin to follow: a call returns at once, and the twin catches
 /// up when the application next posts, probes or waits. Every event keeps the time it would have had.
 #[derive(Default)]
 pub(super) struct Deferred {
-    /// From when to when the call made progress; none is left where `until` is zero.
+    calls: Vec<Progress>,
+    completions: Vec<(ReceiveIndex, Completion)>,
+    /// The call that is being followed, once it has begun.
+    window: Option<Window>,
+    /// Calls that were followed already.
+    followed: usize,
+    taken: Taken,
+}
+
+/// The progress that one MPI call has made.
+#[derive(Clone, Copy)]
+struct Progress {
     from: Ticks,
     until: Ticks,
-    completions: Vec<(ReceiveIndex, Completion)>,
+    /// Where its completions begin and end.
+    first: usize,
+    end: usize,
+    /// Whether it may have waited for more than the receives that it has completed.
+    open: bool,
 }
 
 /// How often the ring is looked into for an envelope that is being written: about a microsecond.
 const PATIENCE: u32 = 64;
 
-/// Completions that may wait.
+/// Calls, and completions, above which the twin does not wait to catch up.
 const MAX_DEFERRED: usize = 256;
 
+/// The most messages of one sender that ob1 takes in at one look, over shared memory
+/// (`mca_btl_vader_check_fboxes`, Open MPI 4.1).
+const AT_ONE_LOOK: u8 = 32;
+
+/// Messages taken in after those that a call waited for, in the same look: by sender, of whom several may
+/// share a place.
+struct Taken {
+    counts: [u8; 64],
+    /// Whether the counts are of this call.
+    counts_this: bool,
+}
+
+impl Default for Taken {
+    fn default() -> Self {
+        Taken { counts: [0; 64], counts_this: false }
+    }
+}
+
+impl Taken {
+    /// Whether this message was taken in at the same look as the last one that the call waited for.
+    #[cold]
+    fn take(&mut self, envelope: &Envelope) -> bool {
+        if !self.counts_this {
+            *self = Taken { counts: [0; 64], counts_this: true };
+        }
+        let count = &mut self.counts[(envelope.context as usize ^ envelope.source as usize) % 64];
+        *count += 1;
+        *count <= AT_ONE_LOOK
+    }
+}
+
 impl Deferred {
-    /// Keeps a completion for later; `false` where nothing is deferred, or no more can be.
+    /// Whether there is anything to follow.
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Whether it is time to catch up.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.calls.len() > MAX_DEFERRED || self.completions.len() > MAX_DEFERRED
+    }
+
+    /// Adds a completion to the call that was deferred last; `false` where none was.
     #[inline(always)]
     pub(super) fn keep(&mut self, receive: ReceiveIndex, real: Completion) -> bool {
-        let keeps = self.until != Ticks(0) && self.completions.len() < MAX_DEFERRED;
-        if keeps {
-            self.completions.push((receive, real));
+        let Some(call) = self.calls.last_mut() else { return false };
+        self.completions.push((receive, real));
+        call.end = self.completions.len();
+        true
+    }
+
+    /// Adds a call. Calls that have completed nothing are one with such calls before them.
+    #[inline(always)]
+    fn add(&mut self, from: Ticks, until: Ticks, open: bool) {
+        let end = self.completions.len();
+        match self.calls.last_mut() {
+            Some(last) if open && last.open && last.first == last.end && self.window.is_none() => {
+                last.until = until;
+            }
+            _ => self.calls.push(Progress { from, until, first: end, end, open }),
         }
-        keeps
     }
 }
 
 impl Work<'_> {
-    /// Takes in some of what came until `until`, seen from `entered` on; whether there may be more.
+    /// Takes in some of what came until the window's end; whether there may be more.
     #[inline]
-    pub(super) fn drain_some(&mut self, entered: Ticks, until: Ticks) -> bool {
-        let State { engine, routes, .. } = &mut *self.state;
+    fn drain_some(&mut self, window: &mut Window) -> bool {
+        let State { engine, routes, deferred, .. } = &mut *self.state;
         if let Some(ring) = &mut routes.ring {
             for taken in 0..DRAIN {
                 if taken > 1 {
                     ring.prefetch();
                 }
-                match ring.pop_until(until) {
-                    Some(envelope) => engine.arrive_inline(self.sink, envelope, entered),
-                    None => return self.drain_mail(entered),
+                if window.is_over()
+                    && let Some(next) = ring.peek().filter(|next| next.sent <= window.until)
+                    && !deferred.taken.take(&next)
+                {
+                    return self.drain_mail(window.from);
+                }
+                match ring.pop_until(window.until) {
+                    Some(envelope) => engine.arrive_within(self.sink, envelope, window),
+                    None => return self.drain_mail(window.from),
                 }
             }
             return true;
         }
-        self.drain_mail(entered)
+        self.drain_mail(window.from)
     }
 
-    /// A call has made progress since `entered`: the twin will follow later.
+    /// Takes in some of what has come until now, seen from `entered` on; whether there may be more.
+    pub(super) fn drain_all(&mut self, entered: Ticks) -> bool {
+        self.drain_some(&mut Window::open(entered, Ticks(u64::MAX)))
+    }
+
+    /// A call has made progress since `entered`: the twin will follow later. `open` says that it may have
+    /// waited for more than the receives that it has completed, which are added by [`Deferred::keep`].
     #[inline]
-    pub(super) fn defer(&mut self, entered: Ticks) {
+    pub(super) fn defer(&mut self, entered: Ticks, open: bool) {
         self.state.routes.prepare();
-        let deferred = &mut self.state.deferred;
-        if deferred.until == Ticks(0) {
-            deferred.from = entered;
-        }
-        deferred.until = self.tracker.now();
+        let now = self.tracker.now();
+        self.state.deferred.add(entered, now, open);
         self.tracker.unsettled.store(true, Ordering::Relaxed);
     }
 
     /// The twin will soon catch up: the envelope that it looks for first comes nearer.
     #[inline(always)]
     pub(super) fn expect_envelope(&self) {
-        if self.state.deferred.until != Ticks(0)
+        if !self.state.deferred.is_empty()
             && let Some(ring) = &self.state.routes.ring
         {
             ring.prefetch_next();
@@ -84,23 +162,48 @@ impl Work<'_> {
     /// Follows some of the progress that was deferred; whether there may be more.
     #[inline]
     pub(super) fn settle_some(&mut self) -> bool {
-        let Deferred { from, until, .. } = self.state.deferred;
-        if until == Ticks(0) {
-            return false;
-        }
-        if self.drain_some(from, until) {
+        let Deferred { followed, window, .. } = self.state.deferred;
+        let Some(&call) = self.state.deferred.calls.get(followed) else { return false };
+        let begun = window.is_some();
+        let mut window = window.unwrap_or_else(|| self.begin(&call));
+        // A call for which all was there when it began has not looked for more.
+        if (begun || !window.is_over()) && self.drain_some(&mut window) {
+            self.state.deferred.window = Some(window);
             return true;
         }
-        self.state.deferred.until = Ticks(0);
-        self.tracker.unsettled.store(false, Ordering::Relaxed);
-        let mut completions = std::mem::take(&mut self.state.deferred.completions);
-        for (receive, real) in completions.drain(..) {
+        for place in call.first..call.end {
+            let (receive, real) = self.state.deferred.completions[place];
             if self.state.engine.complete_matched(self.sink, receive, real).is_none() {
-                self.catch_up(receive, real, from, until);
+                self.catch_up(receive, real, call.from, call.until);
             }
         }
-        self.state.deferred.completions = completions;
+        let deferred = &mut self.state.deferred;
+        deferred.window = None;
+        deferred.followed = followed + 1;
+        if deferred.followed < deferred.calls.len() {
+            return true;
+        }
+        deferred.calls.clear();
+        deferred.completions.clear();
+        deferred.followed = 0;
+        self.tracker.unsettled.store(false, Ordering::Relaxed);
         false
+    }
+
+    /// Begins to follow a call.
+    #[inline(always)]
+    fn begin(&mut self, call: &Progress) -> Window {
+        let State { engine, deferred, .. } = &mut *self.state;
+        deferred.taken.counts_this = false;
+        let mut window = if call.open || call.first == call.end {
+            Window::open(call.from, call.until)
+        } else {
+            Window::waited(call.from, call.until)
+        };
+        for &(receive, real) in &deferred.completions[call.first..call.end] {
+            window.completes(engine.foretell(receive, real));
+        }
+        window
     }
 
     /// Follows a completion whose envelope has perhaps yet to come: its sender is about to write it.

@@ -55,6 +55,10 @@ pub(super) struct Current {
     pub(super) send: Option<(CommIndex, u64, u64)>,
     /// Whether the receiver of the call's message has yet to be told.
     pub(super) untold: bool,
+    /// Whether the call may wait for more than receives.
+    pub(super) open: bool,
+    /// Whether the call's probe has found a message in the twin.
+    pub(super) found: bool,
     /// The requests that the call may complete.
     pub(super) pending: Vec<Pending>,
     /// A handle that the call frees or uses up.
@@ -93,6 +97,8 @@ fn make(events: Ob1Events) -> *mut Frame {
             receive: None,
             send: None,
             untold: false,
+            open: false,
+            found: false,
             pending: Vec::with_capacity(256),
             handle: 0,
             statuses: Vec::with_capacity(512),

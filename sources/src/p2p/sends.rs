@@ -126,6 +126,10 @@ pub(super) fn keep_send(
     if tracker.tells_after() {
         if success {
             tell(tracker, frame, sending);
+            tracker.quietly(frame, |work, _| {
+                let bytes = work.bytes(sending.count, sending.datatype).unwrap_or(0);
+                work.state.long_sends |= Work::waits(bytes);
+            });
         }
     } else {
         remember(tracker, frame, request, success);

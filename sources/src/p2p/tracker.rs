@@ -74,6 +74,8 @@ pub(super) struct State {
     pub(super) messages: hashbrown::HashMap<usize, (CommIndex, u64), rustc_hash::FxBuildHasher>,
     pub(super) routes: Routes,
     pub(super) sizes: TypeSizes,
+    /// Whether a nonblocking send has been started that may wait for its receiver.
+    pub(super) long_sends: bool,
     /// Progress that the real library has made and the twin has not yet.
     pub(super) deferred: Deferred,
     /// Events of envelopes that were taken in between MPI calls: registrations have heard of them, bulk
@@ -268,7 +270,7 @@ impl Tracker {
     #[inline]
     pub(super) fn drain(&'static self, frame: &mut Frame) {
         self.settle(frame);
-        while self.work(frame, |work, local| work.drain_some(local.entered, Ticks(u64::MAX))) == Some(true) {}
+        while self.work(frame, |work, local| work.drain_all(local.entered)) == Some(true) {}
     }
 
     /// Lets the twin catch up with what calls have deferred.
@@ -278,6 +280,21 @@ impl Tracker {
             return;
         }
         while self.work(frame, |work, _| work.settle_some()) == Some(true) {}
+    }
+
+    /// Whether somebody wants to know of requests that are not receives.
+    #[inline]
+    pub(super) fn tells_of_sends(&self, frame: &mut Frame) -> bool {
+        frame.sink.update(self.core, self.part());
+        frame.sink.wanted & OF_SENDS != 0
+    }
+
+    /// Lets the twin catch up where calls do not leave that for later, or have left much.
+    #[inline]
+    pub(super) fn settle_if_due(&'static self, frame: &mut Frame) {
+        if !self.defers() || self.quietly(frame, |work, _| work.state.deferred.is_full()) == Some(true) {
+            self.settle(frame);
+        }
     }
 
     /// Lets the twin catch up, then works on the state: in one go where there is little to catch up.
@@ -501,8 +518,8 @@ impl Work<'_> {
         Some((receive, index, request))
     }
 
-    /// A probe searches; returns the communicator.
-    pub(super) fn probe(&mut self, comm: usize, source: i32, tag: i32) -> Option<CommIndex> {
+    /// A probe searches: whether it finds a message; `None` where nothing is searched.
+    pub(super) fn probe(&mut self, comm: usize, source: i32, tag: i32) -> Option<bool> {
         let constants = &self.tracker.abi.constants;
         if source == constants.proc_null {
             return None;
@@ -511,8 +528,7 @@ impl Work<'_> {
         let source = if source == constants.any_source { ANY_SOURCE } else { source };
         let tag = if tag == constants.any_tag { ANY_TAG } else { tag };
         let request = self.state.engine.identity();
-        self.state.engine.probe(self.sink, index, request, source, tag);
-        Some(index)
+        Some(self.state.engine.probe(self.sink, index, request, source, tag).0.is_some())
     }
 
     /// A receive is complete, with this status (`None`: nothing is known of it).
@@ -587,6 +603,29 @@ impl Work<'_> {
             posted.map(|(receive, comm, request)| Active::Receive { receive, comm, request })
         };
         self.state.requests.persistent(place).active = active;
+    }
+
+    /// Whether the call that waits for this request may wait for another process, though not for an envelope.
+    #[inline]
+    pub(super) fn waits_for_others(&mut self, tracked: Tracked) -> bool {
+        match tracked {
+            Tracked::Send { bytes, .. } => Self::waits(bytes),
+            Tracked::Persistent(place) => {
+                let persistent = self.state.requests.persistent(place);
+                persistent.sends && Self::waits(persistent.bytes)
+            }
+            Tracked::Probed { .. } | Tracked::Duplicate { .. } => true,
+            Tracked::Receive { .. } => false,
+        }
+    }
+
+    /// Whether this request is of a receive.
+    pub(super) fn is_receive(&mut self, pending: &frame::Pending) -> bool {
+        match pending.tracked {
+            Tracked::Receive { .. } => true,
+            Tracked::Persistent(place) => !self.state.requests.persistent(place).sends,
+            _ => false,
+        }
     }
 
     /// The application's completion call says that this request, of which the table still knows, is

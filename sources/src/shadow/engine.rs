@@ -2,6 +2,7 @@
 
 mod repairs;
 mod searches;
+mod window;
 
 use mpit_events::Ticks;
 use rustc_hash::FxHashMap;
@@ -14,6 +15,8 @@ use super::receive::{Receive, ReceiveIndex, State};
 use super::sink::Sink;
 use super::truth::Truth;
 use super::{ANY_SOURCE, EAGER_LIMIT};
+
+pub use window::{Foretold, Window};
 
 /// A communicator of the twin; reused after [`Engine::remove_comm`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -288,12 +291,12 @@ impl Engine {
     /// call that made progress. The event's time is that, or the time of sending if it is later.
     #[inline(never)]
     pub fn arrive(&mut self, sink: &mut impl Sink, envelope: Envelope, seen: Ticks) {
-        self.arrive_inline(sink, envelope, seen);
+        self.arrive_within(sink, envelope, &mut Window::open(seen, Ticks(u64::MAX)));
     }
 
-    /// [`arrive`](Engine::arrive), for the place where most envelopes come in.
+    /// [`arrive`](Engine::arrive), while a call has looked for messages.
     #[inline(always)]
-    pub fn arrive_inline(&mut self, sink: &mut impl Sink, envelope: Envelope, seen: Ticks) {
+    pub fn arrive_within(&mut self, sink: &mut impl Sink, envelope: Envelope, window: &mut Window) {
         let Some(comm) = self.comm_of(&envelope) else {
             if self.early.len() < MAX_EARLY {
                 self.early.push(envelope);
@@ -306,13 +309,19 @@ impl Engine {
         if !self.comms[comm.0 as usize].awaited.is_empty() && self.meet_awaited(sink, comm, envelope) {
             return;
         }
-        let begin = self.advance(envelope.sent.max(seen));
         let Envelope { source, tag, sequence, .. } = envelope;
+        let (found, took) = self.search_posted(sink, comm, source, tag);
+        let mut begin = envelope.sent.max(window.from);
+        if let Some(index) = found
+            && self.receives.get(index.0).is_some_and(|receive| receive.foretold)
+        {
+            begin = meet_foretold(&envelope, begin, window);
+        }
+        let begin = self.advance(begin);
         let context = self.comms[comm.0 as usize].context as u32;
         sink.emit(Event::MessageArrived, comm, begin, false, Arrived { context, source, tag, sequence });
         let searched = Searched { source, tag, sequence };
         sink.emit(Event::SearchPostedBegin, comm, begin, false, searched);
-        let (found, took) = self.search_posted(sink, comm, source, tag);
         let end = self.advance(begin.plus(took));
         match found {
             Some(index) => {
@@ -353,16 +362,21 @@ impl Engine {
 
     /// The real library is known to have completed a receive, which [`complete`](Engine::complete) will tell
     /// when the twin has followed what came until then. A receive that still waits here is from now on kept
-    /// for its message. Whether it waits.
-    pub fn foretell(&mut self, index: ReceiveIndex, real: Completion) -> bool {
-        let Some(receive) = self.receives.get_mut(index.0) else { return false };
-        let Completion::Message { source, tag } = real else { return false };
-        if receive.state != State::Posted {
-            return false;
+    /// for its message.
+    #[inline(always)]
+    pub fn foretell(&mut self, index: ReceiveIndex, real: Completion) -> Foretold {
+        let Completion::Message { source, tag } = real else { return Foretold::Nothing };
+        let Some(receive) = self.receives.get_mut(index.0) else { return Foretold::Nothing };
+        match receive.state {
+            State::Posted => {
+                receive.foretold = true;
+                receive.message.source = source;
+                receive.message.tag = tag;
+                Foretold::Waits
+            }
+            State::Matched if receive.message.bytes > EAGER_LIMIT => Foretold::Long,
+            _ => Foretold::Nothing,
         }
-        receive.foretold = true;
-        receive.message = Envelope { source, tag, ..Envelope::default() };
-        true
     }
 
     /// The real library completed a receive: compare, and follow it. Gives the envelope of the
@@ -640,6 +654,27 @@ impl Engine {
             receive.state = state;
         }
     }
+}
+
+/// When a message came that the call is known to have completed a receive with; it came at `begin` at the
+/// earliest.
+#[inline(always)]
+fn meet_foretold(envelope: &Envelope, begin: Ticks, window: &mut Window) -> Ticks {
+    window.unmet = window.unmet.saturating_sub(1);
+    if window.unmet != 0 || !window.waited {
+        return begin;
+    }
+    if envelope.bytes > EAGER_LIMIT {
+        // The call has waited for the data too.
+        window.waited = false;
+        return begin;
+    }
+    // With this message the call returned. What was there when it began it has seen at once.
+    if envelope.sent > window.from && window.until != Ticks(u64::MAX) {
+        return begin.max(window.until);
+    }
+    window.until = begin;
+    begin
 }
 
 /// The list in which a receive for this source waits.

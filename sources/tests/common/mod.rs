@@ -71,8 +71,12 @@ impl Notes {
         self.told().into_iter().filter(|line| names.iter().any(|name| line.starts_with(name))).collect()
     }
 
+    pub fn is(&self, record: &Record, event: Event) -> bool {
+        record.event == self.events.index(event)
+    }
+
     pub fn count(&self, event: Event) -> usize {
-        self.records.iter().filter(|record| record.event == self.events.index(event)).count()
+        self.records.iter().filter(|record| self.is(record, event)).count()
     }
 }
 

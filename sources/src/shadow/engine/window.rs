@@ -1,0 +1,61 @@
+//! The time in which one MPI call has made progress, and what is known of it afterwards.
+//!
+//! When the twin follows a call, the call has returned: which receives it has completed is known. That
+//! tells more than the envelopes do. A receive gets no other message than the one that it has completed
+//! with ([`Engine::foretell`](super::Engine::foretell)). A call that waited for receives returned as soon
+//! as the last of them had its message: it came then, however long before it was sent (the process may
+//! have been off the processor), and nothing that came later was looked at.
+
+use mpit_events::Ticks;
+
+/// From when to when a call has looked for messages.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// When it began.
+    pub from: Ticks,
+    /// When it returned; once the last of its messages has come, that moment.
+    pub until: Ticks,
+    /// Receives that it has completed and whose messages have not come.
+    pub(super) unmet: u32,
+    /// Whether it waited for receives and for nothing else.
+    pub(super) waited: bool,
+}
+
+impl Window {
+    /// A call of which nothing is known but its time.
+    pub fn open(from: Ticks, until: Ticks) -> Self {
+        Window { from, until, unmet: 0, waited: false }
+    }
+
+    /// A call that has waited for receives only.
+    pub fn waited(from: Ticks, until: Ticks) -> Self {
+        Window { waited: true, ..Window::open(from, until) }
+    }
+
+    /// Adds a receive that the call has completed.
+    #[inline]
+    pub fn completes(&mut self, foretold: Foretold) {
+        match foretold {
+            Foretold::Waits => self.unmet += 1,
+            Foretold::Long => self.waited = false,
+            Foretold::Nothing => {}
+        }
+    }
+
+    /// Whether the call has looked for no more messages: all that it waited for are there.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.waited && self.unmet == 0
+    }
+}
+
+/// What the twin knows of a receive that the real library has completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foretold {
+    /// It waits here for its message.
+    Waits,
+    /// It has a message that is not complete when it is matched: the call has waited for its data.
+    Long,
+    /// It was complete when the call began, or nothing can be said of it.
+    Nothing,
+}

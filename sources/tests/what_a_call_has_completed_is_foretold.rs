@@ -1,0 +1,110 @@
+//! When the twin follows a call it is known what the call has completed: receives get their own messages, the last
+//! message came when the call returned, and nothing after it was looked at.
+#![allow(missing_docs)]
+mod common;
+
+use common::{Notes, QUEUE, Senders, twin};
+use mpit_events::Ticks;
+use mpit_sources::shadow::{ANY_SOURCE, Completion, EAGER_LIMIT, Envelope, Event, Foretold, Window};
+
+fn from(source: i32) -> Completion {
+    Completion::Message { source, tag: 5 }
+}
+
+#[test]
+fn wildcards_get_the_messages_that_they_have_completed_with() {
+    let (mut notes, mut senders) = (Notes::default(), Senders::default());
+    let (mut engine, comm) = twin(&mut notes);
+    let receives = [1, 2].map(|request| engine.post(&mut notes, comm, request, ANY_SOURCE, 5).receive);
+    let mut window = Window::waited(Ticks(0), Ticks(1000));
+    // The library gave them the other way round than the messages come here.
+    window.completes(engine.foretell(receives[0], from(2)));
+    window.completes(engine.foretell(receives[1], from(1)));
+    for source in [1, 2] {
+        assert!(!window.is_over());
+        engine.arrive_within(&mut notes, senders.envelope(source, 5, 500), &mut window);
+    }
+    assert!(window.is_over());
+    assert!(engine.complete_matched(&mut notes, receives[0], from(2)).is_some());
+    assert!(engine.complete_matched(&mut notes, receives[1], from(1)).is_some());
+    assert_eq!(notes.told_of(QUEUE)[2..], ["posted_remove 2 -1 5", "posted_remove 1 -1 5"]);
+    assert_eq!(engine.truth().rebound, 0);
+}
+
+#[test]
+fn the_last_message_came_when_the_call_returned() {
+    let (mut notes, mut senders) = (Notes::default(), Senders::default());
+    let (mut engine, comm) = twin(&mut notes);
+    let receives = [1, 2].map(|source| engine.post(&mut notes, comm, 1, source, 5).receive);
+    let mut window = Window::waited(Ticks(100), Ticks(1000));
+    for (receive, source) in receives.into_iter().zip([1, 2]) {
+        window.completes(engine.foretell(receive, from(source)));
+    }
+    notes.records.clear();
+    engine.arrive_within(&mut notes, senders.envelope(1, 5, 300), &mut window);
+    engine.arrive_within(&mut notes, senders.envelope(2, 5, 400), &mut window);
+    let times: Vec<u64> = notes
+        .records
+        .iter()
+        .filter(|record| notes.is(record, Event::MessageArrived))
+        .map(|record| record.ticks.0)
+        .collect();
+    assert_eq!(times, [300, 1000]);
+    assert_eq!(window.until, Ticks(1000));
+}
+
+#[test]
+fn what_was_there_at_the_beginning_was_seen_at_once_and_nothing_after_it() {
+    let (mut notes, mut senders) = (Notes::default(), Senders::default());
+    let (mut engine, comm) = twin(&mut notes);
+    let receive = engine.post(&mut notes, comm, 1, 1, 5).receive;
+    let mut window = Window::waited(Ticks(100), Ticks(1000));
+    window.completes(engine.foretell(receive, from(1)));
+    engine.arrive_within(&mut notes, senders.envelope(1, 5, 50), &mut window);
+    assert!(window.is_over());
+    assert_eq!(window.until, Ticks(100), "what was sent later was not looked at");
+}
+
+#[test]
+fn a_call_for_which_all_was_there_has_not_looked() {
+    let (mut notes, mut senders) = (Notes::default(), Senders::default());
+    let (mut engine, comm) = twin(&mut notes);
+    engine.arrive(&mut notes, senders.envelope(1, 5, 0), Ticks(0));
+    let receive = engine.post(&mut notes, comm, 1, 1, 5).receive;
+    let mut window = Window::waited(Ticks(100), Ticks(1000));
+    assert_eq!(engine.foretell(receive, from(1)), Foretold::Nothing);
+    window.completes(Foretold::Nothing);
+    assert!(window.is_over());
+}
+
+#[test]
+fn a_long_message_is_complete_later_than_it_comes() {
+    let (mut notes, mut senders) = (Notes::default(), Senders::default());
+    let (mut engine, comm) = twin(&mut notes);
+    let receive = engine.post(&mut notes, comm, 1, 1, 5).receive;
+    let mut window = Window::waited(Ticks(100), Ticks(1000));
+    window.completes(engine.foretell(receive, from(1)));
+    let envelope = Envelope { bytes: EAGER_LIMIT + 1, ..senders.envelope(1, 5, 300) };
+    engine.arrive_within(&mut notes, envelope, &mut window);
+    assert!(!window.is_over(), "the call went on for its data");
+    assert_eq!(window.until, Ticks(1000));
+    assert_eq!(engine.foretell(receive, from(1)), Foretold::Long);
+}
+
+#[test]
+fn a_message_that_was_exchanged_is_inserted_once() {
+    let (mut notes, mut senders) = (Notes::default(), Senders::default());
+    let (mut engine, comm) = twin(&mut notes);
+    for source in [1, 2] {
+        engine.arrive(&mut notes, senders.envelope(source, 5, 0), Ticks(0));
+    }
+    let receive = engine.post(&mut notes, comm, 1, ANY_SOURCE, 5).receive;
+    // The twin gave it the message of 1.
+    assert!(engine.complete(&mut notes, receive, from(2)).is_some());
+    let other = engine.post(&mut notes, comm, 2, 1, 5).receive;
+    assert!(engine.complete(&mut notes, other, from(1)).is_some());
+    assert_eq!(notes.count(Event::UnexInsert), 2);
+    assert_eq!(notes.count(Event::UnexRemove), 2);
+    let truth = engine.close(&mut notes);
+    assert_eq!((truth.matched, truth.rebound, truth.unclaimed), (1, 1, 0));
+}
