@@ -58,6 +58,13 @@ program calls
     logical :: periods(1)
     integer :: dims(1)
 
+    interface
+        subroutine pause_a_while(microseconds) bind(c, name='usleep')
+            use iso_c_binding, only: c_int
+            integer(c_int), value :: microseconds
+        end subroutine pause_a_while
+    end interface
+
     tests = 0
     call MPI_Init(ierr)
     call check(ierr == MPI_SUCCESS, 'init')
@@ -134,6 +141,7 @@ program calls
     do while (.not. flag)
         tests = tests + 1
         call MPI_Testall(3, requests, flag, MPI_STATUSES_IGNORE, ierr)
+        if (.not. flag) call pause_a_while(100)
     end do
     call received('testall')
     call post(60)
@@ -141,6 +149,7 @@ program calls
     do while (total < 3)
         tests = tests + 1
         call MPI_Testsome(3, requests, done, places, MPI_STATUSES_IGNORE LAST)
+        if (done == 0) call pause_a_while(100)
         total = total + done
     end do
     call received('testsome')
@@ -151,6 +160,7 @@ program calls
         call MPI_Testany(3, requests, done, flag, told, ierr)
         if (flag) call check(tells(TAG_OF(told) - 70, done), 'testany tells')
         if (flag) total = total + 1
+        if (.not. flag) call pause_a_while(100)
     end do
     call received('testany')
     call post(80)
@@ -159,6 +169,7 @@ program calls
         do while (.not. flag)
             tests = tests + 1
             call MPI_Test(requests(i), flag, MPI_STATUS_IGNORE, ierr)
+            if (.not. flag) call pause_a_while(100)
         end do
     end do
     call received('test')
