@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use mpit_events::Ticks;
 
 use super::tracker::{State, Work};
-use crate::shadow::{Completion, ReceiveIndex};
+use crate::shadow::{Completion, Envelope, ReceiveIndex};
 
 /// Envelopes taken in before their events are raised.
 const DRAIN: usize = 64;
