@@ -91,7 +91,9 @@ impl Hook for Session {
                 }
             }
             // In how many threads MPI is called then, only the session knows.
-            Call::Session_init(_) if !self.begun.load(Ordering::Acquire) => self.shadow.set_threads(),
+            Call::Session_init(_) if !self.begun.load(Ordering::Acquire) => {
+                self.queue_events.shadow().set_threads()
+            }
             _ => {}
         }
     }
