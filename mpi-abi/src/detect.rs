@@ -52,6 +52,8 @@ pub struct Abi {
     pub library: String,
     /// The MPI standard that it follows: version and subversion.
     pub standard: (c_int, c_int),
+    /// It is MPICH or one of its relatives, whichever binary interface it has.
+    mpich: bool,
     /// Requests that stand for "already complete" and are given out more than once.
     shared_request: SharedRequest,
 }
@@ -101,6 +103,13 @@ impl Abi {
             Some(Ok(abi)) => Some(abi),
             _ => None,
         }
+    }
+
+    /// Whether the status of `MPI_Isendrecv` and `MPI_Isendrecv_replace` tells what was received, as MPI-5.0 (section
+    /// 3.11) says. MPICH, until version 5 at least, leaves it as it is.
+    #[must_use]
+    pub fn isendrecv_fills_status(&self) -> bool {
+        !self.mpich
     }
 
     /// Whether `request` is one that MPI gives out many times, for operations complete at once:
@@ -162,5 +171,5 @@ fn look() -> Result<Abi, Unknown> {
         )));
     };
     let standard = pmpi::get_version().unwrap_or((0, 0));
-    Ok(Abi { family, constants, status, handle_width, library, standard, shared_request })
+    Ok(Abi { family, constants, status, handle_width, library, standard, mpich, shared_request })
 }

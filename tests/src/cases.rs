@@ -60,7 +60,7 @@ macro_rules! test_every_program {
         $crate::test_every_program! {
             $check:
             abort cancel communicators completion error_handler exceptions exit_without_finalize expected flood
-            fork_child kill_me large many_to_one modes never_init out_of_order_tags persistent probes proc_null random
+            fork_child generalized kill_me large many_to_one modes mpi4 never_init out_of_order_tags persistent probes proc_null random
             selfsend sendrecv status_ignore threads unexpected wildcards
         }
     };

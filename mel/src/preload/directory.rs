@@ -1,5 +1,6 @@
 //! The run's directory: chosen by rank 0, agreed by all.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,28 +21,38 @@ fn is_ours(name: &str) -> bool {
 }
 
 /// Makes the directory of a run. A given one may exist: empty, with other files, or with an earlier
-/// run if `force`, which is then removed. Without one, the first free `mel-PROGRAM-N` is made.
+/// run if `force`, which is then removed. Without one, the first free `mel-PROGRAM-N` is made. A job that another one
+/// has started gets the first free `GIVEN-spawned-N`.
 ///
 /// # Errors
 /// A line for the user that says what to do.
-pub fn make(config: &Config) -> Result<PathBuf, String> {
+pub fn make(config: &Config, spawned: bool) -> Result<PathBuf, String> {
     let advice = |path: &Path, error: io::Error| {
         format!(
             "cannot write into {}: {error}; give another directory with -o (no files are written)",
             path.display()
         )
     };
-    let Some(given) = &config.output else {
-        for number in 1.. {
-            let path = PathBuf::from(format!("mel-{}-{number}", config.program));
+    let first_free = |stem: &OsStr| {
+        let mut numbers = 1u64..;
+        loop {
+            let mut path = stem.to_owned();
+            path.push(format!("-{}", numbers.next().unwrap_or_default()));
             match fs::create_dir(&path) {
-                Ok(()) => return absolute(&path).map_err(|error| advice(&path, error)),
+                Ok(()) => return absolute(path.as_ref()).map_err(|error| advice(path.as_ref(), error)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(advice(&path, error)),
+                Err(error) => return Err(advice(path.as_ref(), error)),
             }
         }
-        unreachable!("there are more numbers than directories");
     };
+    let Some(given) = &config.output else {
+        return first_free(format!("mel-{}", config.program).as_ref());
+    };
+    if spawned {
+        let mut stem = given.clone().into_os_string();
+        stem.push("-spawned");
+        return first_free(&stem);
+    }
     fs::create_dir_all(given).map_err(|error| advice(given, error))?;
     let entries = fs::read_dir(given).map_err(|error| advice(given, error))?;
     let earlier: Vec<PathBuf> = entries
@@ -75,7 +86,8 @@ pub fn agree(config: &Config, rank: i32, world: Comm) -> Option<PathBuf> {
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     let mut path = Vec::new();
     if rank == 0 {
-        match make(config) {
+        // Both jobs have inherited the same wishes, and must not write into each other's files.
+        match make(config, pmpi::has_parent()) {
             Ok(made) => path = made.as_os_str().as_bytes().to_vec(),
             Err(line) => super::tell(&line),
         }
@@ -102,20 +114,30 @@ mod tests {
     fn an_earlier_run_is_never_overwritten_without_force() {
         let room = tempfile::tempdir().unwrap();
         let path = room.path().join("run");
-        make(&config(&path, false)).unwrap();
+        make(&config(&path, false), false).unwrap();
         fs::write(path.join("profile.json"), "{}").unwrap();
         fs::write(path.join("notes"), "mine").unwrap();
-        let error = make(&config(&path, false)).unwrap_err();
+        let error = make(&config(&path, false), false).unwrap_err();
         assert!(error.contains("--force"), "{error}");
         assert!(path.join("profile.json").exists());
-        make(&config(&path, true)).unwrap();
+        make(&config(&path, true), false).unwrap();
         assert!(!path.join("profile.json").exists());
         assert!(path.join("notes").exists(), "only what is ours is removed");
     }
 
     #[test]
+    fn a_job_that_another_one_has_started_has_a_place_of_its_own() {
+        let room = tempfile::tempdir().unwrap();
+        let room = room.path().canonicalize().unwrap();
+        let config = config(&room.join("run"), true);
+        assert_eq!(make(&config, false).unwrap(), room.join("run"));
+        assert_eq!(make(&config, true).unwrap(), room.join("run-spawned-1"));
+        assert_eq!(make(&config, true).unwrap(), room.join("run-spawned-2"));
+    }
+
+    #[test]
     fn an_unwritable_place_is_told_with_the_remedy() {
-        let error = make(&config(Path::new("/proc/none/run"), false)).unwrap_err();
+        let error = make(&config(Path::new("/proc/none/run"), false), false).unwrap_err();
         assert!(error.contains("-o") && error.contains("/proc/none/run"), "{error}");
     }
 }

@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 
 use mpi_abi::pmpi;
 use mpit_events::{Clock, core};
+use mpit_sources::p2p::NotFollowed;
 use mpit_sources::shadow::Truth;
 use mpit_sources::transport::clocks::NodeClock;
 
@@ -48,10 +49,12 @@ pub(super) fn at_finalize(session: &'static Session) {
             let ranks = all.iter().filter_map(|bytes| serde_json::from_slice(bytes).ok()).collect();
             tell_profile(session, run, ranks);
         }
-    } else if run.rank == 0
-        && let Some(line) = profile::findings::truth(convert_truth(truth))
-    {
-        tell(&line);
+    } else if run.rank == 0 {
+        let lines = [
+            profile::findings::truth(convert_truth(truth)),
+            profile::findings::not_followed(not_followed(session)),
+        ];
+        lines.iter().flatten().for_each(|line| tell(line));
     }
     write_files(session, run);
     mpi_intercept::stop();
@@ -140,6 +143,7 @@ fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> Ran
         host: run.host.clone(),
         ended,
         truth: convert_truth(truth),
+        not_followed: not_followed(session),
         ..RankProfile::default()
     };
     if let Some(NodeClock { offset, .. }) = session.queue_events.shadow().clocks().first() {
@@ -165,6 +169,11 @@ fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> Ran
 fn convert_truth(truth: Truth) -> profile::Truth {
     let Truth { matched, rebound, synthesised, unclaimed, dropped } = truth;
     profile::Truth { matched, rebound, synthesised, unclaimed, dropped }
+}
+
+fn not_followed(session: &Session) -> profile::NotFollowed {
+    let NotFollowed { communicators, calls, partitioned } = session.queue_events.shadow().not_followed();
+    profile::NotFollowed { communicators, calls, partitioned }
 }
 
 /// The program aborts: this process leaves what it has.
@@ -229,6 +238,24 @@ pub(super) fn arm() {
         libc::atexit(at_exit);
         libc::pthread_atfork(None, None, Some(in_child));
     }
+}
+
+/// A program that has only sessions gets a line at its end.
+pub(super) fn expect_no_world() {
+    extern "C" fn at_exit() {
+        let _ = std::panic::catch_unwind(|| {
+            if Session::get().is_some_and(|session| session.run.get().is_none())
+                && crate::cli::run::is_first_rank()
+            {
+                tell(
+                    "the program used MPI sessions and never called MPI_Init, so nothing was measured; \
+                     what is followed begins with MPI_Init",
+                );
+            }
+        });
+    }
+    // SAFETY: as in `arm`.
+    unsafe { libc::atexit(at_exit) };
 }
 
 /// What MEL does when it was asked nothing: at the end, all event types (the paper's default).

@@ -40,6 +40,8 @@ pub struct Session {
     prepared: Ticks,
     pub(super) run: OnceLock<Run>,
     pub(super) over: AtomicBool,
+    /// Whether the program has made a session of MPI.
+    sessions: AtomicBool,
     /// Numbers of communicators in the log; never reused, because the log keeps them all.
     numbers: AtomicU32,
 }
@@ -82,6 +84,7 @@ impl Session {
             prepared: mpit_events::Clock::best().now(),
             run: OnceLock::new(),
             over: AtomicBool::new(false),
+            sessions: AtomicBool::new(false),
             numbers: AtomicU32::new(0),
         });
         // Leaving runs in reverse: first the twin, then the calls' records, last of all ourselves,
@@ -96,6 +99,23 @@ impl Session {
             register(Box::leak(Box::new(Late(session))));
         }
         session.queue_events.hooks().into_iter().for_each(register);
+    }
+
+    /// There is a session, and no `MPI_COMM_WORLD` yet. Nothing is followed before there is one, but calls are
+    /// seen and counted: in how many threads, only the session knows.
+    fn without_world(&self) {
+        if self.sessions.swap(true, Ordering::AcqRel) || !self.config.measures() {
+            return;
+        }
+        self.set_threads();
+        finish::expect_no_world();
+    }
+
+    fn set_threads(&self) {
+        self.queue_events.shadow().set_threads();
+        if let Some(profiler) = &self.profiler {
+            profiler.set_threads();
+        }
     }
 
     /// All processes together, at the exit of `MPI_Init*`.
@@ -122,10 +142,8 @@ impl Session {
         let (rank, size) = (pmpi::comm_rank(world)?, pmpi::comm_size(world)?);
         let threads = self.abi.constants.thread;
         let level = pmpi::query_thread().unwrap_or(threads.multiple);
-        if level == threads.multiple
-            && let Some(profiler) = &self.profiler
-        {
-            profiler.set_threads();
+        if level == threads.multiple {
+            self.set_threads();
         }
         let directory = directory::agree(&self.config, rank, world);
         let host = pmpi::get_processor_name().unwrap_or_default();
@@ -287,7 +305,7 @@ fn find_types(core: &Core, config: &Config) -> Vec<EventIndex> {
 impl Hook for Session {
     fn wants(&self, function: FunctionId) -> Wants {
         match function {
-            FunctionId::Init | FunctionId::Init_thread => Wants::Leave,
+            FunctionId::Init | FunctionId::Init_thread | FunctionId::Session_init => Wants::Leave,
             FunctionId::Finalize | FunctionId::Abort => Wants::Enter,
             _ => Wants::Nothing,
         }
@@ -306,12 +324,12 @@ impl Hook for Session {
     }
 
     fn leave(&self, function: FunctionId, call: &mut Call<'_>, code: c_int) {
-        if code == self.abi.constants.success
-            && let Call::Init(_) | Call::Init_thread(_) = call
-            && let Some(session) = Session::get()
-            && session.run.get().is_none()
-        {
-            session.begin(function);
+        let Some(session) = Session::get().filter(|session| session.run.get().is_none()) else { return };
+        match call {
+            _ if code != self.abi.constants.success => {}
+            Call::Init(_) | Call::Init_thread(_) => session.begin(function),
+            Call::Session_init(_) => session.without_world(),
+            _ => {}
         }
     }
 }

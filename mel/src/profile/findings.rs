@@ -3,7 +3,7 @@
 //! Each rule is one function that returns a sentence or nothing; its thresholds stand beside it.
 
 use super::number::duration;
-use super::schema::{Ended, Profile, RankProfile, Truth};
+use super::schema::{Ended, NotFollowed, Profile, RankProfile, Truth};
 use super::summary::spread;
 
 /// The most sentences about the queues of a run.
@@ -18,6 +18,9 @@ pub fn findings(profile: &Profile) -> Vec<String> {
     }
     sentences.extend(ends(profile));
     sentences.extend(truth(profile.ranks.iter().fold(Truth::default(), |sum, rank| sum.plus(rank.truth))));
+    sentences.extend(not_followed(
+        profile.ranks.iter().fold(NotFollowed::default(), |sum, rank| sum.plus(rank.not_followed)),
+    ));
     sentences
 }
 
@@ -118,7 +121,10 @@ fn long_queue(profile: &Profile) -> Option<String> {
 fn quiet(profile: &Profile) -> String {
     let messages = |rank: &RankProfile| rank.posted.messages.saturating_add(rank.unexpected.messages);
     match profile.ranks.iter().map(messages).fold(0, u64::saturating_add) {
-        0 => "no message passed through a queue: the program sent none point-to-point".into(),
+        0 if profile.ranks.iter().all(|rank| rank.not_followed == NotFollowed::default()) => {
+            "no message passed through a queue: the program sent none point-to-point".into()
+        }
+        0 => "no message passed through a queue that is followed".into(),
         _ => "nothing stands out: no rank posts its receives much later than the others, waits much longer, \
               or has long queues"
             .into(),
@@ -172,6 +178,19 @@ pub fn truth(truth: Truth) -> Option<String> {
     let told: Vec<String> =
         parts.iter().filter(|p| p.0 > 0).map(|(count, what)| format!("{count} {what}")).collect();
     Some(format!("truth: {} matched, {}", truth.matched, told.join(", ")))
+}
+
+/// What the numbers leave out; nothing if they leave out nothing.
+pub fn not_followed(counts: NotFollowed) -> Option<String> {
+    let NotFollowed { communicators, calls, partitioned } = counts;
+    let parts = [
+        (communicators, "communicators of other jobs or of sessions"),
+        (calls, "calls on these"),
+        (partitioned, "partitioned sends and receives"),
+    ];
+    let told: Vec<String> =
+        parts.iter().filter(|p| p.0 > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    (!told.is_empty()).then(|| format!("not followed, and in no number above: {}", told.join(", ")))
 }
 
 #[cfg(test)]
@@ -264,6 +283,16 @@ mod tests {
                 "ranks 1, 2, 4 and 15 more left no profile: killed, or never came to its end"
             ]
         );
+    }
+
+    #[test]
+    fn what_is_not_followed_is_told_last() {
+        assert_eq!(not_followed(NotFollowed::default()), None);
+        let mut profile = run(vec![rank(0, 100, 0), rank(1, 100, 0)]);
+        profile.ranks[0].not_followed = NotFollowed { communicators: 1, calls: 7, partitioned: 0 };
+        profile.ranks[1].not_followed = NotFollowed { communicators: 1, calls: 6, partitioned: 0 };
+        let told = "not followed, and in no number above: 2 communicators of other jobs or of sessions, 13 calls on these";
+        assert_eq!(findings(&profile).last().map(String::as_str), Some(told));
     }
 
     #[test]

@@ -22,5 +22,6 @@ pub mod summary;
 pub use histogram::Histogram;
 pub use report::report;
 pub use schema::{
-    CommunicatorProfile, Comparison, Ended, Profile, QueueStats, Queues, RankProfile, SearchStats, Truth,
+    CommunicatorProfile, Comparison, Ended, NotFollowed, Profile, QueueStats, Queues, RankProfile,
+    SearchStats, Truth,
 };

@@ -61,6 +61,8 @@ pub struct RankProfile {
     /// The same run as another backend saw it, where two were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Comparison>,
+    /// What is missing in them.
+    pub not_followed: NotFollowed,
     /// The same numbers per communicator, if they were kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub communicators: Vec<CommunicatorProfile>,
@@ -189,6 +191,30 @@ impl Truth {
     }
 }
 
+/// What the rank has done that the shadow engine does not follow, so that it is in no other number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NotFollowed {
+    /// Communicators with processes of other jobs, of sessions, and those made from such.
+    pub communicators: u64,
+    /// Sends, receives and probes on these.
+    pub calls: u64,
+    /// Partitioned sends and receives.
+    pub partitioned: u64,
+}
+
+impl NotFollowed {
+    /// The sum of both.
+    #[must_use]
+    pub fn plus(self, other: NotFollowed) -> NotFollowed {
+        NotFollowed {
+            communicators: self.communicators.saturating_add(other.communicators),
+            calls: self.calls.saturating_add(other.calls),
+            partitioned: self.partitioned.saturating_add(other.partitioned),
+        }
+    }
+}
+
 /// The queues of one communicator on one rank.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -265,10 +291,14 @@ mod tests {
         };
         assert_eq!(keys(&json), "backend command duration_s mel_version mpi ranks started_unix_s world_size");
         let rank = &json["ranks"][0];
-        assert_eq!(keys(rank), "ended host posted posted_search rank truth unexpected unexpected_search");
+        assert_eq!(
+            keys(rank),
+            "ended host not_followed posted posted_search rank truth unexpected unexpected_search"
+        );
         assert_eq!(rank["ended"], "finalised");
         assert_eq!(keys(&rank["posted"]), "left max_length max_s mean_s messages min_s populated_s total_s");
         assert_eq!(keys(&rank["unexpected_search"]), "max_s mean_s min_s searches total_s");
         assert_eq!(keys(&rank["truth"]), "dropped matched rebound synthesised unclaimed");
+        assert_eq!(keys(&rank["not_followed"]), "calls communicators partitioned");
     }
 }

@@ -41,6 +41,16 @@ pub fn comm_size(comm: Comm) -> Result<c_int> {
     Ok(size)
 }
 
+/// Whether this process belongs to a job that another one has started with `MPI_Comm_spawn`.
+#[must_use]
+pub fn has_parent() -> bool {
+    let mut parent = Out(0);
+    let output = parent.pointer();
+    // SAFETY: the output has room for one handle.
+    let result = unsafe { mpi!(MPI_Comm_get_parent(output => *mut c_void)) };
+    result.is_ok() && abi().is_ok_and(|abi| parent.handle::<Comm>() != abi.constants.comm_null)
+}
+
 /// The number of processes in the remote group of an intercommunicator.
 ///
 /// # Errors

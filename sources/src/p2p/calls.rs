@@ -258,8 +258,8 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
                 });
             }
         }
-        Call::Isendrecv(a) => keep_receive(tracker, frame, a.request, success),
-        Call::Isendrecv_replace(a) => keep_receive(tracker, frame, a.request, success),
+        Call::Isendrecv(a) => keep_receive(tracker, frame, a.request, (a.source, a.recvtag), success),
+        Call::Isendrecv_replace(a) => keep_receive(tracker, frame, a.request, (a.source, a.recvtag), success),
         Call::Recv(a) => finish_receive(tracker, frame, a.status, success),
         Call::Sendrecv(a) => finish_receive(tracker, frame, a.status, success),
         Call::Sendrecv_replace(a) => finish_receive(tracker, frame, a.status, success),
@@ -417,8 +417,15 @@ pub(super) fn drained(tracker: &'static Tracker, frame: &mut Frame) {
     tracker.settle_if_due(frame);
 }
 
+/// Of a combined send and receive.
 #[inline]
-fn keep_receive(tracker: &'static Tracker, frame: &mut Frame, request: HandlePtr<Request>, success: bool) {
+fn keep_receive(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    request: HandlePtr<Request>,
+    (source, tag): (i32, i32),
+    success: bool,
+) {
     frame.call.send = None;
     let Some((receive, comm, id)) = frame.call.receive.take() else { return };
     if !success {
@@ -429,7 +436,12 @@ fn keep_receive(tracker: &'static Tracker, frame: &mut Frame, request: HandlePtr
     let handle = unsafe { request.read() }.word();
     // Nothing is raised here: only the table changes.
     tracker.work(frame, |work, _| {
-        work.state.requests.insert(handle, Tracked::Receive { receive, comm, request: id });
+        let tracked = if tracker.abi.isendrecv_fills_status() {
+            Tracked::Receive { receive, comm, request: id }
+        } else {
+            Tracked::Silent { receive, comm, request: id, source, tag }
+        };
+        work.state.requests.insert(handle, tracked);
     });
 }
 
@@ -496,7 +508,11 @@ fn persist(
 /// The application will not ask for this request any more.
 fn free_request(work: &mut Work<'_>, handle: usize) {
     let (comm, request) = match work.state.requests.remove(handle) {
-        Some(Tracked::Receive { comm, request, .. } | Tracked::Send { comm, request, .. }) => (comm, request),
+        Some(
+            Tracked::Receive { comm, request, .. }
+            | Tracked::Silent { comm, request, .. }
+            | Tracked::Send { comm, request, .. },
+        ) => (comm, request),
         Some(Tracked::Persistent(place)) => {
             let comm = work.state.requests.persistent(place).comm;
             work.state.requests.discard_persistent(place);
@@ -511,7 +527,7 @@ fn free_request(work: &mut Work<'_>, handle: usize) {
 fn cancel(work: &mut Work<'_>, handle: usize) {
     use super::requests::Active;
     let receive = match work.state.requests.get(handle) {
-        Some(Tracked::Receive { receive, .. }) => receive,
+        Some(Tracked::Receive { receive, .. } | Tracked::Silent { receive, .. }) => receive,
         Some(Tracked::Persistent(place)) => match work.state.requests.persistent(place).active {
             Some(Active::Receive { receive, .. }) => receive,
             _ => return,

@@ -10,6 +10,7 @@ mod comms;
 mod completion;
 mod deferral;
 mod frame;
+mod not_followed;
 mod observer;
 mod progress;
 mod progress_engine;
@@ -20,6 +21,7 @@ mod session;
 mod tracker;
 mod types;
 
+pub use not_followed::NotFollowed;
 pub use observer::{Communicator, Message, Observer};
 pub use progress_engine::Progress;
 pub use session::{Part, Path, Shadow};

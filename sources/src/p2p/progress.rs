@@ -36,8 +36,19 @@ pub(super) fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Cal
         Call::Dist_graph_create(a) => child(tracker, frame, a.comm_old, a.comm_dist_graph),
         Call::Dist_graph_create_adjacent(a) => child(tracker, frame, a.comm_old, a.comm_dist_graph),
         Call::Intercomm_merge(a) => child(tracker, frame, a.intercomm, a.newintracomm),
-        Call::Comm_create_group(a) => by_group(tracker, frame, a.newcomm, a.tag),
-        Call::Intercomm_create(a) => by_group(tracker, frame, a.newintercomm, a.tag),
+        Call::Comm_create_group(a) => by_group(tracker, frame, a.comm, a.newcomm, a.tag),
+        Call::Intercomm_create(a) => by_group(tracker, frame, a.local_comm, a.newintercomm, a.tag),
+        // Processes of other jobs, and such as have no rank in MPI_COMM_WORLD.
+        Call::Comm_spawn(a) => leave_alone(tracker, frame, a.intercomm),
+        Call::Comm_spawn_multiple(a) => leave_alone(tracker, frame, a.intercomm),
+        Call::Comm_accept(a) => leave_alone(tracker, frame, a.newcomm),
+        Call::Comm_connect(a) => leave_alone(tracker, frame, a.newcomm),
+        Call::Comm_join(a) => leave_alone(tracker, frame, a.intercomm),
+        Call::Comm_create_from_group(a) => leave_alone(tracker, frame, a.newcomm),
+        Call::Intercomm_create_from_groups(a) => leave_alone(tracker, frame, a.newintercomm),
+        Call::Psend_init(_) | Call::Precv_init(_) => {
+            tracker.work(frame, |work, _| work.state.not_followed.partitioned += 1);
+        }
         _ => {}
     }
 }
@@ -76,7 +87,9 @@ pub(super) fn wants(function: FunctionId) -> Wants {
         | F::Win_create | F::Win_create_c | F::Win_allocate | F::Win_allocate_c | F::Win_allocate_shared
         | F::Win_allocate_shared_c | F::Win_free | F::Win_fence | F::Win_wait | F::Win_flush | F::Win_flush_all
         | F::Win_unlock | F::Win_unlock_all | F::Win_complete => Wants::Both,
-        F::Comm_idup | F::Comm_idup_with_info => Wants::Leave,
+        F::Comm_spawn | F::Comm_spawn_multiple | F::Comm_accept | F::Comm_connect | F::Comm_join => Wants::Both,
+        F::Comm_idup | F::Comm_idup_with_info | F::Comm_create_from_group | F::Intercomm_create_from_groups
+        | F::Psend_init | F::Precv_init => Wants::Leave,
         _ => Wants::Nothing,
     }
 }
@@ -87,10 +100,24 @@ fn child(tracker: &'static Tracker, frame: &mut Frame, parent: Comm, new: Handle
     let handle = unsafe { new.read() };
     tracker.work(frame, |work, _| {
         // Counted also where this process is not a member: the others count it.
-        if let Some(identity) = work.state.comms.next_child(parent.word()) {
-            follow(work, handle, identity);
+        match work.state.comms.next_child(parent.word()) {
+            Some(identity) => follow(work, handle, identity),
+            None => count_left_alone(work, handle),
         }
     });
+}
+
+/// A communicator that is not followed.
+fn leave_alone(tracker: &'static Tracker, frame: &mut Frame, new: HandlePtr<Comm>) {
+    // SAFETY: MPI has filled the new handle, because the call succeeded.
+    let handle = unsafe { new.read() };
+    tracker.work(frame, |work, _| count_left_alone(work, handle));
+}
+
+fn count_left_alone(work: &mut Work<'_>, handle: Comm) {
+    if handle != work.tracker.abi.constants.comm_null {
+        work.state.not_followed.communicators += 1;
+    }
 }
 
 /// A duplicate that is complete only with its request.
@@ -104,25 +131,29 @@ fn duplicate(
     // SAFETY: MPI has filled the request, because the call succeeded.
     let request = unsafe { request.read() }.word();
     let new = new.as_ptr() as usize;
-    tracker.work(frame, |work, _| {
-        if let Some(context) = work.state.comms.next_child(parent.word()) {
-            work.state.requests.insert(request, Tracked::Duplicate { context, new });
-        }
+    tracker.work(frame, |work, _| match work.state.comms.next_child(parent.word()) {
+        Some(context) => work.state.requests.insert(request, Tracked::Duplicate { context, new }),
+        None => work.state.not_followed.communicators += 1,
     });
     tracker.await_duplicates();
 }
 
 /// A communicator that only its own members know of: its identity is that of its groups.
-fn by_group(tracker: &'static Tracker, frame: &mut Frame, new: HandlePtr<Comm>, tag: i32) {
+fn by_group(tracker: &'static Tracker, frame: &mut Frame, parent: Comm, new: HandlePtr<Comm>, tag: i32) {
     // SAFETY: MPI has filled the new handle, because the call succeeded.
     let handle = unsafe { new.read() };
     if handle == tracker.abi.constants.comm_null {
         return;
     }
+    // A parent that is not followed may be a session's: there need not be an MPI_COMM_WORLD then.
+    let is_followed = |work: &mut Work<'_>, _: &mut _| work.state.comms.get(parent.word()).is_some();
+    if tracker.work(frame, is_followed) != Some(true) {
+        return leave_alone(tracker, frame, new);
+    }
     let local = group_key(tracker.abi, handle, false);
     let inter = pmpi::comm_test_inter(handle).unwrap_or(false);
     let remote = if inter { group_key(tracker.abi, handle, true) } else { Some(0) };
-    let (Some(local), Some(remote)) = (local, remote) else { return };
+    let (Some(local), Some(remote)) = (local, remote) else { return leave_alone(tracker, frame, new) };
     // Both sides of an intercommunicator compute the same.
     let key = mix(mix(local.min(remote), local.max(remote)), tag as u64);
     tracker.work(frame, |work, _| {
@@ -189,10 +220,11 @@ pub(super) fn world_ranks(abi: &Abi, comm: usize, remote: bool) -> Vec<i32> {
     ranks.unwrap_or_default()
 }
 
-/// A hash of the members of a group.
+/// A hash of the members of a group; `None` where some are of another job.
 fn group_key(abi: &Abi, comm: Comm, remote: bool) -> Option<u64> {
     let ranks = world_ranks(abi, comm.word(), remote);
-    (!ranks.is_empty()).then(|| ranks.iter().fold(comms::WORLD, |key, &rank| mix(key, rank as u64 + 1)))
+    (!ranks.is_empty() && !ranks.contains(&-1))
+        .then(|| ranks.iter().fold(comms::WORLD, |key, &rank| mix(key, rank as u64 + 1)))
 }
 
 fn with_group<R>(

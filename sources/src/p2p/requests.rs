@@ -30,6 +30,8 @@ pub(super) struct Persistent {
 pub(super) enum Tracked {
     /// A receive under way.
     Receive { receive: ReceiveIndex, comm: CommIndex, request: u64 },
+    /// A receive under way, of which the status will tell nothing: it asked for these, one of which may be a wildcard.
+    Silent { receive: ReceiveIndex, comm: CommIndex, request: u64, source: i32, tag: i32 },
     /// A receive of a message that a matched probe took, under way.
     Probed { comm: CommIndex, request: u64, bytes: u64 },
     /// A send under way.
@@ -46,6 +48,7 @@ impl Tracked {
     pub(super) fn identity(&self) -> Option<u64> {
         match *self {
             Tracked::Receive { request, .. }
+            | Tracked::Silent { request, .. }
             | Tracked::Probed { request, .. }
             | Tracked::Send { request, .. } => Some(request),
             Tracked::Persistent(_) | Tracked::Duplicate { .. } => None,

@@ -7,6 +7,7 @@ use mpi_intercept::Hook;
 use mpit_events::{Core, Error};
 
 use super::calls::Calls;
+use super::not_followed::NotFollowed;
 use super::observer::Observer;
 use super::progress;
 use super::progress_engine::{self, Progress};
@@ -209,6 +210,13 @@ impl Shadow {
         // SAFETY: as in `start`.
         let frame = unsafe { &mut *self.0.frame() };
         told.filter(|_| self.0.work(frame, |work, _| work.state.routes.world_rank) == Some(0))
+    }
+
+    /// What this process has done until now that is not followed.
+    pub fn not_followed(self) -> NotFollowed {
+        // SAFETY: as in `start`.
+        let frame = unsafe { &mut *self.0.frame() };
+        self.0.quietly(frame, |work, _| work.state.not_followed).unwrap_or_default()
     }
 
     /// Ends, at the beginning of `MPI_Finalize`, all processes together: takes in what is still on

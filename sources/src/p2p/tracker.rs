@@ -9,6 +9,7 @@ use mpit_events::{Clock, Core, Record, Safety, Ticks, Token};
 use super::comms::{Comm, Comms, Destination, Route};
 use super::deferral::Deferred;
 use super::frame::{self, Buffer, Current, Frame, Objects};
+use super::not_followed::NotFollowed;
 use super::observer::{Communicator, Message, Observer};
 use super::requests::{Active, Persistent, Requests, Tracked};
 use super::routes::Routes;
@@ -76,6 +77,7 @@ pub(super) struct State {
     pub(super) sizes: TypeSizes,
     /// Whether a nonblocking send has been started that may wait for its receiver.
     pub(super) long_sends: bool,
+    pub(super) not_followed: NotFollowed,
     /// Progress that the real library has made and the twin has not yet.
     pub(super) deferred: Deferred,
     /// Events of envelopes that were taken in between MPI calls: registrations have heard of them, bulk
@@ -426,7 +428,8 @@ impl Work<'_> {
         if tag < 0 {
             return None;
         }
-        if self.state.comms.get(comm)?.destinations.get(place)?.route == Route::Unknown {
+        let Some(known) = self.state.comms.get(comm) else { return self.on_unknown_comm() };
+        if known.destinations.get(place)?.route == Route::Unknown {
             self.find_route(comm, peer)?;
         }
         let known = self.state.comms.get(comm)?;
@@ -486,6 +489,13 @@ impl Work<'_> {
         Some(())
     }
 
+    /// A call on a communicator that is not followed.
+    #[cold]
+    fn on_unknown_comm<T>(&mut self) -> Option<T> {
+        self.state.not_followed.calls += 1;
+        None
+    }
+
     /// The application posts a receive.
     #[inline(always)]
     pub(super) fn post(
@@ -500,7 +510,7 @@ impl Work<'_> {
         if source == constants.proc_null {
             return None;
         }
-        let known = self.state.comms.get(comm)?;
+        let Some(known) = self.state.comms.get(comm) else { return self.on_unknown_comm() };
         let index = known.index;
         let source = if source == constants.any_source { ANY_SOURCE } else { source };
         // What MPI will refuse is not posted.
@@ -524,7 +534,8 @@ impl Work<'_> {
         if source == constants.proc_null {
             return None;
         }
-        let index = self.state.comms.get(comm)?.index;
+        let Some(known) = self.state.comms.get(comm) else { return self.on_unknown_comm() };
+        let index = known.index;
         let source = if source == constants.any_source { ANY_SOURCE } else { source };
         let tag = if tag == constants.any_tag { ANY_TAG } else { tag };
         let request = self.state.engine.identity();
@@ -535,7 +546,7 @@ impl Work<'_> {
     #[inline(always)]
     pub(super) fn received(
         &mut self,
-        (receive, comm, request): (ReceiveIndex, CommIndex, u64),
+        receive: (ReceiveIndex, CommIndex, u64),
         status: Option<StatusPtr>,
         blocking: bool,
     ) {
@@ -543,6 +554,17 @@ impl Work<'_> {
             Some(status) => self.completion(status),
             None => Completion::Unknown,
         };
+        self.received_as(receive, real, status, blocking);
+    }
+
+    #[inline(always)]
+    fn received_as(
+        &mut self,
+        (receive, comm, request): (ReceiveIndex, CommIndex, u64),
+        real: Completion,
+        status: Option<StatusPtr>,
+        blocking: bool,
+    ) {
         if self.tracker.wants_messages() {
             self.tell_received(comm, (!blocking).then_some(request), real, status);
         }
@@ -564,7 +586,7 @@ impl Work<'_> {
             }
             return;
         };
-        // SAFETY: `completion` read the message from this status: it is filled.
+        // SAFETY: where there is a status, `completion` read the message from it: it is filled.
         let bytes = status.and_then(|status| unsafe { status.bytes(self.tracker.abi) });
         let message = Message { comm: comm.0, peer: source, tag, bytes: bytes.unwrap_or(0), request };
         self.tell(|observer| observer.received(&message));
@@ -650,6 +672,11 @@ impl Work<'_> {
     fn ended_otherwise(&mut self, pending: &frame::Pending, status: Option<StatusPtr>) {
         match pending.tracked {
             Tracked::Receive { .. } => {}
+            Tracked::Silent { receive, comm, request, source, tag } => {
+                let is_known = status.is_some() && source >= 0 && tag >= 0;
+                let real = if is_known { Completion::Message { source, tag } } else { Completion::Unknown };
+                self.received_as((receive, comm, request), real, None, false);
+            }
             Tracked::Send { comm, request, bytes } => self.sent(comm, request, bytes),
             Tracked::Probed { comm, request, bytes } => self.probed_received(comm, request, bytes, status),
             Tracked::Persistent(place) => match self.state.requests.persistent(place).active.take() {

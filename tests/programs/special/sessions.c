@@ -1,0 +1,52 @@
+/* Messages in a communicator that is made from a session, without MPI_Init or, with an argument, after it. Every rank
+ * receives ROUNDS messages from its left neighbour. */
+#include <mpi.h>
+#include <stdio.h>
+
+enum { ROUNDS = 10 };
+
+int main(int argc, char **argv)
+{
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+    if (argc > 1)
+        MPI_Init(&argc, &argv);
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm made, comm;
+    if (MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session)) {
+        puts("no sessions");
+        return 0;
+    }
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, "org.example.sessions", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &made);
+    MPI_Comm_dup(made, &comm);
+    int rank, size, wrong = 0, any = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    int left = (rank + size - 1) % size, right = (rank + 1) % size;
+    for (int round = 0; round < ROUNDS; round++) {
+        int sent = 100 * round + rank, received = -1;
+        MPI_Request request;
+        MPI_Status status;
+        MPI_Irecv(&received, 1, MPI_INT, left, 5, comm, &request);
+        MPI_Send(&sent, 1, MPI_INT, right, 5, comm);
+        MPI_Wait(&request, &status);
+        wrong += received != 100 * round + left || status.MPI_SOURCE != left;
+    }
+    MPI_Allreduce(&wrong, &any, 1, MPI_INT, MPI_SUM, comm);
+    if (rank == 0)
+        puts(any ? "wrong" : "OK");
+    fflush(stdout);
+    MPI_Comm_free(&comm);
+    MPI_Comm_free(&made);
+    MPI_Group_free(&group);
+    MPI_Session_finalize(&session);
+    if (argc > 1)
+        MPI_Finalize();
+#else
+    (void)argc;
+    (void)argv;
+    puts("no sessions");
+#endif
+    return 0;
+}

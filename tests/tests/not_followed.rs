@@ -1,0 +1,106 @@
+//! What the twin does not follow works as without MEL, is counted, and leaves all other numbers sound.
+
+use mel_tests::artifacts::{fresh_dir, libmel};
+use mel_tests::profile::Profile;
+use mel_tests::{Finished, Job, Mpi, compile_special};
+
+/// Runs a program on two ranks, by itself and with the queue profile. `None` where it does not run by itself, or says
+/// that the MPI has no such thing.
+fn run(mpi: &Mpi, name: &str, args: &[&str]) -> Option<(Finished, Option<Profile>)> {
+    let program = compile_special(mpi, name);
+    let plain = Job::new(mpi, 2, &program).args(args).run();
+    let directory = fresh_dir();
+    let output = directory.path().join("run");
+    let watched = Job::new(mpi, 2, &program).args(args);
+    let watched = watched.under_mel(["-o".as_ref(), output.as_os_str()]).run();
+    if plain.code != Some(0) {
+        eprintln!("skipped: {name} does not run on {}: {}", mpi.name, plain.stderr);
+        return None;
+    }
+    watched.expect(
+        watched.code == Some(0) && watched.stdout == plain.stdout,
+        &format!("{name} on {}", mpi.name),
+    );
+    if plain.stdout.starts_with("no ") {
+        return None;
+    }
+    watched.expect(plain.stdout.ends_with("OK\n"), &format!("{name} on {}", mpi.name));
+    let profile = output.join("profile.json").exists().then(|| Profile::read(&output));
+    Some((watched, profile))
+}
+
+/// The counts of all ranks, and everything else is sound.
+fn counts(profile: &Profile) -> [u64; 3] {
+    assert_eq!(profile.contradictions(2), [""; 0], "{}", profile.json());
+    ["communicators", "calls", "partitioned"].map(|kind| profile.total(&format!("not_followed.{kind}")))
+}
+
+#[test]
+fn processes_of_other_jobs() {
+    for mpi in &Mpi::all_and_newer() {
+        let Some((run, profile)) = run(mpi, "spawn", &["and-by-port"]) else { continue };
+        let profile = profile.expect("rank 0 leaves a profile");
+        // Each of two ranks: the children's communicator, the merged one, and that of the port. A receive and a send in
+        // each. What is sent in MPI_COMM_WORLD is followed.
+        assert_eq!(counts(&profile), [6, 12, 0], "{}", mpi.name);
+        assert_eq!(profile.total("truth.matched"), 2, "{}", mpi.name);
+        run.expect(
+            run.stderr.contains("[MEL] not followed, and in no number above: 6 communicators"),
+            mpi.name,
+        );
+    }
+}
+
+#[test]
+fn jobs_that_are_started_by_others_have_their_own_results() {
+    for mpi in &Mpi::all_and_newer() {
+        let program = compile_special(mpi, "spawn");
+        if Job::new(mpi, 2, &program).run().code != Some(0) {
+            eprintln!("skipped: MPI_Comm_spawn does not work on {}", mpi.name);
+            continue;
+        }
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        // For the launcher too, which gives it to all that are started later.
+        let job = Job::new(mpi, 2, &program).env("LD_PRELOAD", libmel()).env("MEL_PROFILE", "queues");
+        let run = job.env("MEL_TRACE", "1").env("MEL_OUTPUT", &output).run();
+        run.expect(run.code == Some(0), mpi.name);
+        assert_eq!(counts(&Profile::read(&output)), [4, 8, 0], "{}", mpi.name);
+        let of_children = directory.path().join("run-spawned-1");
+        if mpi.name == "openmpi-5" && !of_children.exists() {
+            continue; // its daemon does not pass the variables on
+        }
+        // The children do not make the communicator with their parents: they are born with it.
+        assert_eq!(counts(&Profile::read(&of_children)), [2, 8, 0], "{}", mpi.name);
+        run.expect(of_children.join("traces.otf2").exists(), mpi.name);
+    }
+}
+
+#[test]
+fn partitioned_messages() {
+    for mpi in &Mpi::all_and_newer() {
+        let Some((_, profile)) = run(mpi, "partitioned", &[]) else { continue };
+        let profile = profile.expect("rank 0 leaves a profile");
+        assert_eq!(counts(&profile), [0, 0, 4], "{}", mpi.name);
+        assert_eq!(profile.total("truth.matched"), 2, "{}", mpi.name);
+    }
+}
+
+#[test]
+fn sessions_beside_mpi_init() {
+    for mpi in &Mpi::all_and_newer() {
+        let Some((_, profile)) = run(mpi, "sessions", &["world"]) else { continue };
+        // Each of two ranks: a communicator and its duplicate, ten receives and ten sends.
+        assert_eq!(counts(&profile.expect("rank 0 leaves a profile")), [4, 40, 0], "{}", mpi.name);
+    }
+}
+
+#[test]
+fn sessions_alone() {
+    for mpi in &Mpi::all_and_newer() {
+        let Some((run, profile)) = run(mpi, "sessions", &[]) else { continue };
+        run.expect(profile.is_none(), mpi.name);
+        let told = run.mel_lines().filter(|line| line.contains("never called MPI_Init")).count();
+        run.expect(told == 1 && run.mel_lines().count() == 1, &format!("{}: one line tells it", mpi.name));
+    }
+}
