@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use mpit_events::Ticks;
 
 use super::tracker::{State, Work};
-use crate::shadow::{Completion, ReceiveIndex};
+use crate::shadow::{Completion, Envelope, ReceiveIndex};
 
 /// Envelopes taken in before their events are raised.
 const DRAIN: usize = 64;
@@ -51,12 +51,26 @@ impl Work<'_> {
                 }
                 match ring.pop_until(until) {
                     Some(envelope) => engine.arrive_inline(self.sink, envelope, entered),
-                    None => return self.drain_mail(entered),
+                    None => return self.drain_mail(entered, until),
                 }
             }
             return true;
         }
-        self.drain_mail(entered)
+        self.drain_mail(entered, until)
+    }
+
+    /// The same for what came from other nodes ([`exchange`](super::exchange)).
+    #[inline]
+    fn drain_mail(&mut self, entered: Ticks, until: Ticks) -> bool {
+        let State { engine, inbox, .. } = &mut *self.state;
+        for _ in 0..DRAIN {
+            let Some(&envelope) = inbox.front().filter(|envelope| envelope.sent <= until) else {
+                return false;
+            };
+            inbox.pop_front();
+            engine.arrive(self.sink, envelope, entered);
+        }
+        true
     }
 
     /// A call has made progress since `entered`: the twin will follow later.
@@ -127,25 +141,5 @@ impl Work<'_> {
             }
         }
         engine.complete(self.sink, receive, real);
-    }
-
-    /// Takes in the batches of other nodes, seen from `entered` on.
-    #[inline]
-    fn drain_mail(&mut self, entered: Ticks) -> bool {
-        if self.tracker.mail.is_open() {
-            self.flush_batches();
-            let State { engine, .. } = &mut *self.state;
-            self.tracker.mail.collect(|envelope| engine.arrive(self.sink, envelope, entered));
-        }
-        false
-    }
-
-    /// Sends the batches that are not full: the process may wait for a long time now.
-    pub(super) fn flush_batches(&mut self) {
-        for (&world_rank, batch) in &mut self.state.routes.batches {
-            if !batch.is_empty() {
-                self.tracker.mail.post(world_rank, std::mem::take(batch));
-            }
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! The tracker: the twin and the tables of one process, and the operations on them.
 
+use std::collections::VecDeque;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 
@@ -19,7 +20,7 @@ use crate::shadow::{
     ANY_SOURCE, ANY_TAG, CommIndex, Completion, EAGER_LIMIT, Engine, Envelope, Event, Ob1Events, Posted,
     ReceiveIndex,
 };
-use crate::transport::batch::Mail;
+use crate::transport::batch::{Mail, Outbox};
 use crate::transport::clocks::{NodeClock, Nodes};
 
 /// Events of a send's request.
@@ -73,6 +74,10 @@ pub(super) struct State {
     /// Messages taken by matched probes, and their sizes in bytes, by handle.
     pub(super) messages: hashbrown::HashMap<usize, (CommIndex, u64), rustc_hash::FxBuildHasher>,
     pub(super) routes: Routes,
+    /// Envelopes that wait to be sent to other nodes.
+    pub(super) outbox: Outbox,
+    /// Envelopes that came from other nodes.
+    pub(super) inbox: VecDeque<Envelope>,
     pub(super) sizes: TypeSizes,
     /// Progress that the real library has made and the twin has not yet.
     pub(super) deferred: Deferred,
@@ -267,7 +272,11 @@ impl Tracker {
     /// that makes progress began.
     #[inline]
     pub(super) fn drain(&'static self, frame: &mut Frame) {
-        self.settle(frame);
+        if self.unsettled.load(Ordering::Relaxed) {
+            self.settle(frame);
+        } else {
+            self.exchange();
+        }
         while self.work(frame, |work, local| work.drain_some(local.entered, Ticks(u64::MAX))) == Some(true) {}
     }
 
@@ -277,6 +286,7 @@ impl Tracker {
         if !self.unsettled.load(Ordering::Relaxed) {
             return;
         }
+        self.exchange();
         while self.work(frame, |work, _| work.settle_some()) == Some(true) {}
     }
 
@@ -287,6 +297,9 @@ impl Tracker {
         frame: &mut Frame,
         mut user: impl FnMut(&mut Work<'_>, &mut Current) -> R,
     ) -> Option<R> {
+        if self.unsettled.load(Ordering::Relaxed) {
+            self.exchange();
+        }
         loop {
             let done = self.work(frame, |work, call| {
                 if self.unsettled.load(Ordering::Relaxed) && work.settle_some() {
@@ -439,9 +452,8 @@ impl Work<'_> {
 
     #[inline(never)]
     fn deliver_in_batch(&mut self, world_rank: i32, envelope: Envelope) {
-        if let Some(batch) = self.state.routes.put(world_rank, envelope) {
-            self.tracker.mail.post(world_rank, batch);
-        }
+        self.sink.mail_waits = true;
+        self.sink.mail_is_due |= self.state.outbox.put(world_rank, envelope);
     }
 
     /// The parts of a send that only listeners to requests, and observers, see.
