@@ -55,6 +55,10 @@ pub(super) struct Tracker {
     duplicates: AtomicBool,
     /// The frame of the only thread that calls MPI, if there is only one.
     home: AtomicPtr<Frame>,
+    /// While it is held only local procedures of MPI are called (MPI-5.0, section 2.4.3: groups, ranks and sizes), which
+    /// wait for no other process. A lock that MPI takes in them is not held by a thread that waits for this one, because
+    /// hooks never run inside MPI (`mpi_intercept`). What sends, receives or makes progress is called without it
+    /// ([`exchange`](super::exchange)).
     pub(super) state: Serial<State>,
     pub(super) mail: Mail,
     /// The clocks of several nodes: at the start, and at the end.
