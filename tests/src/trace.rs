@@ -70,20 +70,31 @@ impl Trace {
         Some(format!("never left on location {location}: {stack:?}"))
     }
 
-    /// The first message, if any, that is received before it is sent: for each pair of locations there must have been at
-    /// least as many sends as there are receives, at any time.
-    pub fn received_before_sent(&self) -> Option<&Record> {
-        let mut on_their_way: BTreeMap<(u64, u64), i64> = BTreeMap::new();
-        self.records.iter().find(|record| {
-            let (pair, change) = match record.kind.as_str() {
-                "MPI_SEND" | "MPI_ISEND" => ((record.location, peer(&record.details)), 1),
-                "MPI_RECV" | "MPI_IRECV" => ((peer(&record.details), record.location), -1),
-                _ => return false,
-            };
-            let count = on_their_way.entry(pair).or_default();
-            *count += change;
-            *count < 0
-        })
+    /// How long before it was sent a message was received, at most, in ticks; zero if none was. For each pair of
+    /// locations: of as many receives as there have been there are at least as many sends.
+    pub fn received_before_sent(&self) -> u64 {
+        type Times = BTreeMap<(u64, u64), Vec<u64>>;
+        let (mut sent, mut received) = (Times::new(), Times::new());
+        for record in &self.records {
+            match record.kind.as_str() {
+                "MPI_SEND" | "MPI_ISEND" => {
+                    sent.entry((record.location, peer(&record.details))).or_default().push(record.timestamp);
+                }
+                "MPI_RECV" | "MPI_IRECV" => {
+                    received
+                        .entry((peer(&record.details), record.location))
+                        .or_default()
+                        .push(record.timestamp);
+                }
+                _ => {}
+            }
+        }
+        let early = received.iter().flat_map(|(pair, received)| {
+            let sent =
+                sent.get(pair).map_or(&[][..], Vec::as_slice).iter().chain(std::iter::repeat(&u64::MAX));
+            received.iter().zip(sent).map(|(received, sent)| sent.saturating_sub(*received))
+        });
+        early.max().unwrap_or(0)
     }
 }
 
@@ -153,9 +164,10 @@ mod tests {
     fn messages_from_the_future_are_found() {
         let send = "MPI_ISEND 0 10 Receiver: 1 (\"rank 1\" <1>), Communicator: \"x\" <0>, Tag: 0, Length: 8";
         let receive = "MPI_RECV 1 11 Sender: 0 (\"rank 0\" <0>), Communicator: \"x\" <0>, Tag: 0, Length: 8";
-        assert_eq!(trace(&[send, receive]).received_before_sent(), None);
-        assert!(trace(&[send, receive, receive]).received_before_sent().is_some());
-        assert!(trace(&[receive, send]).received_before_sent().is_some());
+        let early = "MPI_RECV 1 7 Sender: 0 (\"rank 0\" <0>), Communicator: \"x\" <0>, Tag: 0, Length: 8";
+        assert_eq!(trace(&[send, receive]).received_before_sent(), 0);
+        assert_eq!(trace(&[early, send]).received_before_sent(), 3);
+        assert!(trace(&[send, receive, receive]).received_before_sent() > 1 << 60);
     }
 
     #[test]

@@ -24,14 +24,18 @@ fn agrees(name: &str) {
         let here = Mpi::all().into_iter().find(|mpi| mpi.name == "openmpi").expect("two nodes need it");
         let on_one = profile_of(Case { mpi: &here, ..*case }.job(), &format!("{case}, on one node"));
         let on_two = profile_of(case.job(), &case.to_string());
-        assert_eq!(on_two.contradictions(case.ranks), [""; 0], "{case}: {}", on_two.json());
+        let mut wrong = on_two.contradictions(case.ranks);
+        // A message that comes before its communicator is made is queued without a search, as ob1 does it.
+        let makes_communicators = ["communicators", "random", "threads"].contains(&name);
+        wrong.retain(|wrong| !(makes_communicators && wrong.ends_with("in posted_search")));
+        assert_eq!(wrong, [""; 0], "{case}: {}", on_two.json());
         for rank in 0..case.ranks {
             let matched = |profile: &Profile| {
                 profile.count(rank, "truth.matched") + profile.count(rank, "truth.rebound")
             };
             assert_eq!(matched(&on_two), matched(&on_one), "{case}: rank {rank}: received messages");
-            if name == "communicators" {
-                continue; // what comes before its communicator is made is not searched for, there or here
+            if makes_communicators {
+                continue;
             }
             let arrived = |profile: &Profile| profile.count(rank, "posted_search.searches");
             assert_eq!(arrived(&on_two), arrived(&on_one), "{case}: rank {rank}: arrived messages");
@@ -61,7 +65,8 @@ macro_rules! test_programs {
 }
 
 test_programs! {
-    communicators expected large many_to_one modes probes sendrecv
+    communicators completion expected large many_to_one modes persistent probes random selfsend sendrecv threads unexpected
+    wildcards
 }
 
 #[test]
@@ -92,7 +97,11 @@ fn the_trace_has_all_ranks_in_one_time() {
     run.expect(run.code == Some(0), "random");
     let trace = Trace::read(&output);
     assert_eq!(trace.disorder(), None);
-    assert_eq!(trace.received_before_sent(), None);
+    // The trace's clock counts nanoseconds.
+    let profile = Profile::read(&output);
+    let error = (0..4).map(|rank| profile.seconds(rank, "clock_offset_error_s")).fold(0.0, f64::max);
+    let early = trace.received_before_sent() as f64 / 1e9;
+    assert!(early <= error, "received {early} s before it was sent, the clocks are right to {error} s");
     let defined = |name: &str| trace.definitions.iter().any(|line| line.contains(&format!("\"{name}\"")));
     for name in ["node-a", "node-b", "rank 0", "rank 1", "rank 2", "rank 3"] {
         assert!(defined(name), "{name}: {:?}", trace.definitions);

@@ -146,10 +146,10 @@ fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> Ran
         not_followed: not_followed(session),
         ..RankProfile::default()
     };
-    if let Some(NodeClock { offset, .. }) = session.queue_events.shadow().clocks().first() {
-        profile.clock_offset_s = Some(offset.nanos as f64 / 1e9);
-        profile.clock_offset_error_s = Some(offset.error as f64 / 1e9);
-    }
+    let clocks = session.queue_events.shadow().clocks();
+    profile.clock_offset_s = clocks.first().map(|clock| clock.offset.nanos as f64 / 1e9);
+    profile.clock_offset_error_s =
+        clocks.iter().map(|clock| clock.offset.error as f64 / 1e9).reduce(f64::max);
     if let Some(profiler) = &session.profiler {
         let rate = Clock::best().ticks_per_second();
         let profile::Queues { posted, unexpected, posted_search, unexpected_search } =

@@ -51,7 +51,7 @@ pub struct RankProfile {
     /// What the clock of rank 0's node was ahead of this node's at the start, where there are several nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_offset_s: Option<f64>,
-    /// How far that may be from the truth.
+    /// How far that may be from the truth, and what was found at the end: the greater of the two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_offset_error_s: Option<f64>,
     /// Messages of the MPI's own, such as those of collectives, where the backend sees them: they are not

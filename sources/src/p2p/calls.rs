@@ -227,6 +227,9 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         }
         _ => progress::enter(tracker, frame),
     }
+    if frame.sink.mail_waits {
+        tracker.send_mail(frame);
+    }
 }
 
 fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, success: bool) {

@@ -46,8 +46,7 @@ const MAX_DEFERRED: usize = 256;
 /// (`mca_btl_vader_check_fboxes`, Open MPI 4.1).
 const AT_ONE_LOOK: u8 = 32;
 
-/// Messages taken in after those that a call waited for, in the same look: by sender, of whom several may
-/// share a place.
+/// Messages taken in by a call: by sender, of whom several may share a place.
 struct Taken {
     counts: [u8; 64],
     /// Whether the counts are of this call.
@@ -61,14 +60,15 @@ impl Default for Taken {
 }
 
 impl Taken {
-    /// Whether this message was taken in at the same look as the last one that the call waited for.
-    #[cold]
+    /// Counts a message. Whether it was, if the call has all that it waited for, taken in at the same look as
+    /// the last of that.
+    #[inline(never)]
     fn take(&mut self, envelope: &Envelope) -> bool {
         if !self.counts_this {
             *self = Taken { counts: [0; 64], counts_this: true };
         }
         let count = &mut self.counts[(envelope.context as usize ^ envelope.source as usize) % 64];
-        *count += 1;
+        *count = count.saturating_add(1);
         *count <= AT_ONE_LOOK
     }
 }
@@ -118,20 +118,36 @@ impl Work<'_> {
                 if taken > 1 {
                     ring.prefetch();
                 }
-                if window.is_over()
+                let over = window.is_over();
+                if (over || window.counts)
                     && let Some(next) = ring.peek().filter(|next| next.sent <= window.until)
                     && !deferred.taken.take(&next)
+                    && over
                 {
-                    return self.drain_mail(window.from);
+                    return self.drain_mail(window);
                 }
                 match ring.pop_until(window.until) {
                     Some(envelope) => engine.arrive_within(self.sink, envelope, window),
-                    None => return self.drain_mail(window.from),
+                    None => return self.drain_mail(window),
                 }
             }
             return true;
         }
-        self.drain_mail(window.from)
+        self.drain_mail(window)
+    }
+
+    /// The same for what came from other nodes ([`exchange`](super::exchange)).
+    #[inline]
+    fn drain_mail(&mut self, window: &mut Window) -> bool {
+        let State { engine, inbox, .. } = &mut *self.state;
+        for _ in 0..DRAIN {
+            let Some(&envelope) = inbox.front().filter(|envelope| envelope.sent <= window.until) else {
+                return false;
+            };
+            inbox.pop_front();
+            engine.arrive_within(self.sink, envelope, window);
+        }
+        true
     }
 
     /// Takes in some of what has come until now, seen from `entered` on; whether there may be more.
@@ -230,25 +246,5 @@ impl Work<'_> {
             }
         }
         engine.complete(self.sink, receive, real);
-    }
-
-    /// Takes in the batches of other nodes, seen from `entered` on.
-    #[inline]
-    fn drain_mail(&mut self, entered: Ticks) -> bool {
-        if self.tracker.mail.is_open() {
-            self.flush_batches();
-            let State { engine, .. } = &mut *self.state;
-            self.tracker.mail.collect(|envelope| engine.arrive(self.sink, envelope, entered));
-        }
-        false
-    }
-
-    /// Sends the batches that are not full: the process may wait for a long time now.
-    pub(super) fn flush_batches(&mut self) {
-        for (&world_rank, batch) in &mut self.state.routes.batches {
-            if !batch.is_empty() {
-                self.tracker.mail.post(world_rank, std::mem::take(batch));
-            }
-        }
     }
 }

@@ -209,6 +209,10 @@ pub(super) struct Buffer {
     pub(super) any_late: bool,
     /// Envelopes lost, to be told to those who listen.
     pub(super) losses: Vec<Loss>,
+    /// Set when an envelope to another node waits to be sent.
+    pub(super) mail_waits: bool,
+    /// Set when it should not wait for the process to make progress.
+    pub(super) mail_is_due: bool,
 }
 
 impl Buffer {
@@ -220,7 +224,8 @@ impl Buffer {
     /// A sink of its own, which nobody listens to.
     pub(super) fn deaf(clock: Clock, events: Ob1Events) -> Self {
         let (records, losses) = (Vec::new(), Vec::new());
-        Buffer { wanted: 0, version: None, clock, events, records, any_late: false, losses }
+        let (any_late, mail_waits, mail_is_due) = (false, false, false);
+        Buffer { wanted: 0, version: None, clock, events, records, any_late, losses, mail_waits, mail_is_due }
     }
 
     #[cold]

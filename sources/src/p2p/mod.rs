@@ -1,7 +1,7 @@
 //! Point-to-point communication as the application calls it: which call posts, sends, completes.
 //!
 //! This room turns intercepted MPI calls into the twin's vocabulary. It keeps the tables of
-//! communicators ([`comms`]) and requests ([`requests`]), sends the envelopes ([`routes`]), and
+//! communicators ([`comms`]) and requests ([`requests`]), sends the envelopes ([`routes`], between nodes [`exchange`]), and
 //! raises the twin's events once no lock is held ([`frame`]). What it sees of messages it also tells
 //! to [`Observer`]s, who want the calls themselves and not the queues.
 
@@ -9,6 +9,7 @@ mod calls;
 mod comms;
 mod completion;
 mod deferral;
+mod exchange;
 mod frame;
 mod not_followed;
 mod observer;

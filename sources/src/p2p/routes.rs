@@ -9,12 +9,8 @@ use super::comms::Route;
 use crate::shadow::Envelope;
 use crate::transport::ring::{Ring, RingWriter};
 use crate::transport::segment::Address;
-use crate::transport::wire::Wire;
 
-/// Envelopes in one batch to another node.
-pub(super) const BATCH: usize = 64;
-
-/// The rings and batches of this process.
+/// The rings of this process and its node.
 #[derive(Debug, Default)]
 pub(super) struct Routes {
     /// This process's own ring; `None` where envelopes only come in batches.
@@ -24,8 +20,6 @@ pub(super) struct Routes {
     writers: Vec<Writer>,
     /// The ring that was last written to.
     last: u32,
-    /// Batches being filled, by rank in `MPI_COMM_WORLD`.
-    pub batches: HashMap<i32, Vec<Wire>, FxBuildHasher>,
     /// This process's rank in `MPI_COMM_WORLD`.
     pub world_rank: i32,
 }
@@ -106,12 +100,5 @@ impl Routes {
         if let Some(Writer::Open(ring)) = self.writers.get(self.last as usize) {
             ring.prepare();
         }
-    }
-
-    /// Puts an envelope into a batch; gives the batch when it is full.
-    pub(super) fn put(&mut self, world_rank: i32, envelope: Envelope) -> Option<Vec<Wire>> {
-        let batch = self.batches.entry(world_rank).or_insert_with(|| Vec::with_capacity(BATCH));
-        batch.push(envelope.into());
-        (batch.len() == BATCH).then(|| std::mem::replace(batch, Vec::with_capacity(BATCH)))
     }
 }

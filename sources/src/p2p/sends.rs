@@ -95,6 +95,9 @@ fn tell(tracker: &'static Tracker, frame: &mut Frame, sending: Sending) {
             work.tell_receiver(sending.comm, sending.peer, sending.tag, bytes);
         }
     });
+    if frame.sink.mail_waits {
+        tracker.send_mail(frame);
+    }
 }
 
 /// A blocking send has returned.

@@ -229,17 +229,13 @@ impl Shadow {
         }
         // SAFETY: as in `start`.
         let frame = unsafe { &mut *self.0.frame() };
-        tracker.work(frame, |work, _| work.flush_batches());
+        tracker.exchange();
         // Whatever was sent is in its ring after this.
         let _ = pmpi::barrier(tracker.abi.constants.comm_world);
-        let now = tracker.now();
-        frame.call.entered = now;
+        frame.call.entered = tracker.now();
         tracker.drain(frame);
         tracker.compare_clocks_again();
-        tracker.work(frame, |work, _| {
-            let engine = &mut work.state.engine;
-            tracker.mail.close(|envelope| engine.arrive(work.sink, envelope, now));
-        });
+        tracker.close_mail(frame);
         self.finish_alone()
     }
 

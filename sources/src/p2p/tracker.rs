@@ -1,5 +1,6 @@
 //! The tracker: the twin and the tables of one process, and the operations on them.
 
+use std::collections::VecDeque;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 
@@ -20,7 +21,7 @@ use crate::shadow::{
     ANY_SOURCE, ANY_TAG, CommIndex, Completion, EAGER_LIMIT, Engine, Envelope, Event, Ob1Events, Posted,
     ReceiveIndex,
 };
-use crate::transport::batch::Mail;
+use crate::transport::batch::{Mail, Outbox};
 use crate::transport::clocks::{NodeClock, Nodes};
 
 /// Events of a send's request.
@@ -55,6 +56,10 @@ pub(super) struct Tracker {
     duplicates: AtomicBool,
     /// The frame of the only thread that calls MPI, if there is only one.
     home: AtomicPtr<Frame>,
+    /// While it is held only local procedures of MPI are called (MPI-5.0, section 2.4.3: groups, ranks and sizes), which
+    /// wait for no other process. A lock that MPI takes in them is not held by a thread that waits for this one, because
+    /// hooks never run inside MPI (`mpi_intercept`). What sends, receives or makes progress is called without it
+    /// ([`exchange`](super::exchange)).
     pub(super) state: Serial<State>,
     pub(super) mail: Mail,
     /// The clocks of several nodes: at the start, and at the end.
@@ -74,6 +79,10 @@ pub(super) struct State {
     /// Messages taken by matched probes, and their sizes in bytes, by handle.
     pub(super) messages: hashbrown::HashMap<usize, (CommIndex, u64), rustc_hash::FxBuildHasher>,
     pub(super) routes: Routes,
+    /// Envelopes that wait to be sent to other nodes.
+    pub(super) outbox: Outbox,
+    /// Envelopes that came from other nodes.
+    pub(super) inbox: VecDeque<Envelope>,
     pub(super) sizes: TypeSizes,
     /// Whether a nonblocking send has been started that may wait for its receiver.
     pub(super) long_sends: bool,
@@ -271,7 +280,11 @@ impl Tracker {
     /// that makes progress began.
     #[inline]
     pub(super) fn drain(&'static self, frame: &mut Frame) {
-        self.settle(frame);
+        if self.unsettled.load(Ordering::Relaxed) {
+            self.settle(frame);
+        } else {
+            self.exchange();
+        }
         while self.work(frame, |work, local| work.drain_all(local.entered)) == Some(true) {}
     }
 
@@ -281,6 +294,7 @@ impl Tracker {
         if !self.unsettled.load(Ordering::Relaxed) {
             return;
         }
+        self.exchange();
         while self.work(frame, |work, _| work.settle_some()) == Some(true) {}
     }
 
@@ -306,6 +320,9 @@ impl Tracker {
         frame: &mut Frame,
         mut user: impl FnMut(&mut Work<'_>, &mut Current) -> R,
     ) -> Option<R> {
+        if self.unsettled.load(Ordering::Relaxed) {
+            self.exchange();
+        }
         loop {
             let done = self.work(frame, |work, call| {
                 if self.unsettled.load(Ordering::Relaxed) && work.settle_some() {
@@ -459,9 +476,8 @@ impl Work<'_> {
 
     #[inline(never)]
     fn deliver_in_batch(&mut self, world_rank: i32, envelope: Envelope) {
-        if let Some(batch) = self.state.routes.put(world_rank, envelope) {
-            self.tracker.mail.post(world_rank, batch);
-        }
+        self.sink.mail_waits = true;
+        self.sink.mail_is_due |= self.state.outbox.put(world_rank, envelope);
     }
 
     /// The parts of a send that only listeners to requests, and observers, see.
@@ -636,7 +652,7 @@ impl Work<'_> {
                 let persistent = self.state.requests.persistent(place);
                 persistent.sends && Self::waits(persistent.bytes)
             }
-            Tracked::Probed { .. } | Tracked::Duplicate { .. } => true,
+            Tracked::Probed { .. } | Tracked::Duplicate { .. } | Tracked::Silent { .. } => true,
             Tracked::Receive { .. } => false,
         }
     }
@@ -644,7 +660,7 @@ impl Work<'_> {
     /// Whether this request is of a receive.
     pub(super) fn is_receive(&mut self, pending: &frame::Pending) -> bool {
         match pending.tracked {
-            Tracked::Receive { .. } => true,
+            Tracked::Receive { .. } | Tracked::Silent { .. } => true,
             Tracked::Persistent(place) => !self.state.requests.persistent(place).sends,
             _ => false,
         }

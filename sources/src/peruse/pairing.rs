@@ -8,8 +8,8 @@
 //! * a search for a probe that finds a message has no end: the probe's completion ends it;
 //! * a matched probe takes its message out of the unexpected queue without a word: the exit of the call
 //!   says so ([`Queues::taken`]);
-//! * a message that came before its communicator was made is queued when nobody can listen yet: it is
-//!   told when it leaves;
+//! * a message that came before its communicator was made, or while it was, is queued when nobody can
+//!   listen yet: all of it is told when it leaves;
 //! * sequence numbers are missing: messages are counted here, from when listening began, those of the
 //!   application and those of the MPI itself apart.
 //!
@@ -382,8 +382,11 @@ impl Queues {
         let (sequence, comm) = (0, at.comm);
         let queued = UnexpectedQueued { request: self.identities, source, tag, sequence };
         let arrived = Arrived { context: at.context, source, tag, sequence };
+        let searched = Searched { source, tag, sequence };
         sink.emit(Event::MessageArrived, comm, now, false, arrived);
+        sink.emit(Event::SearchPostedBegin, comm, now, false, searched);
         sink.emit(Event::UnexInsert, comm, now, false, queued);
+        sink.emit(Event::SearchPostedEnd, comm, now, false, searched);
         sink.emit_end(Event::UnexRemove, comm, since, now, false, queued);
     }
 }
@@ -536,7 +539,9 @@ mod tests {
             [
                 ("search_unexpected_begin", 1, 1),
                 ("message_arrived", 2, 2),
+                ("search_posted_begin", 2, 2),
                 ("unex_insert", 2, 2),
+                ("search_posted_end", 2, 2),
                 ("unex_remove", 0, 2),
                 ("search_unexpected_end", 1, 2),
             ]

@@ -187,20 +187,10 @@ impl Engine {
         self.early = others;
         let mine: Vec<Envelope> = mine;
         for envelope in mine {
-            self.arrive_early(sink, index, envelope);
+            let now = sink.now();
+            self.arrive(sink, envelope, now);
         }
         index
-    }
-
-    /// A message came before its communicator was made: ob1 searches for no receive, as there can be none
-    /// (`mca_pml_ob1_add_comm`).
-    fn arrive_early(&mut self, sink: &mut impl Sink, comm: CommIndex, envelope: Envelope) {
-        self.check_sequence(sink, comm, &envelope);
-        let now = self.advance(sink.now());
-        let Envelope { context, source, tag, sequence, .. } = envelope;
-        let arrived = Arrived { context: context as u32, source, tag, sequence };
-        sink.emit(Event::MessageArrived, comm, now, false, arrived);
-        self.queue_message(sink, comm, envelope, now, None);
     }
 
     /// The application freed the communicator: it ends when its last receive is over. Envelopes of

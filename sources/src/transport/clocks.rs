@@ -14,8 +14,12 @@ use rustc_hash::FxHashSet;
 
 const TAG: i32 = 8;
 
-/// Questions of one comparison. The first ones open the connection.
-const QUESTIONS: usize = 20;
+/// A comparison is over when so many questions in a row have told little that was new. The first ones open the
+/// connection.
+const IN_VAIN: u32 = 20;
+
+/// It is over after so long, too, in nanoseconds: where processes share processors, a round trip may take long.
+const LONGEST: i64 = 100_000_000;
 
 /// The difference between two clocks: what is to be added to ours to get the reference's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -150,10 +154,17 @@ struct Bounds {
 impl Bounds {
     const NONE: Bounds = Bounds { least: i64::MIN, most: i64::MAX };
 
-    /// Asked and received at these times of our clock, the reference said `answer`.
-    fn narrow(&mut self, asked: i64, answer: i64, received: i64) {
+    /// Asked and received at these times of our clock, the reference said `answer`. Whether that has told more than a
+    /// little that was new.
+    fn narrow(&mut self, asked: i64, answer: i64, received: i64) -> bool {
+        let before = self.width();
         self.least = self.least.max(answer - received);
         self.most = self.most.min(answer - asked);
+        self.width() < before - before / 8
+    }
+
+    fn width(self) -> i64 {
+        self.most.saturating_sub(self.least)
     }
 
     /// The middle; `already` is how wrong the answers may have been.
@@ -165,27 +176,37 @@ impl Bounds {
     }
 }
 
+/// A question, and that there are no more.
+const QUESTION: [u8; 1] = [1];
+const NO_MORE: [u8; 1] = [0];
+
 fn ask(clock: Clock, rank: i32, comm: Comm) -> mpi_abi::Result<Offset> {
-    let mut bounds = Bounds::NONE;
-    let mut error = 0;
-    for _ in 0..QUESTIONS {
+    let begun = clock.reading().nanos as i64;
+    let (mut bounds, mut told, mut in_vain) = (Bounds::NONE, [0i64; 2], 0);
+    while in_vain < IN_VAIN {
         let asked = clock.reading().nanos as i64;
-        let mut told = [0i64; 2];
-        pmpi::send(&[], rank, TAG, comm)?;
+        pmpi::send(&QUESTION, rank, TAG, comm)?;
         pmpi::recv(bytemuck::cast_slice_mut(&mut told), rank, TAG, comm)?;
-        bounds.narrow(asked, told[0], clock.reading().nanos as i64);
-        error = told[1];
+        let received = clock.reading().nanos as i64;
+        in_vain = if bounds.narrow(asked, told[0], received) { 0 } else { in_vain + 1 };
+        if received - begun > LONGEST {
+            break;
+        }
     }
-    Ok(bounds.offset(error))
+    pmpi::send(&NO_MORE, rank, TAG, comm)?;
+    Ok(bounds.offset(told[1]))
 }
 
 fn answer(clock: Clock, own: Offset, rank: i32, comm: Comm) -> mpi_abi::Result<()> {
-    for _ in 0..QUESTIONS {
-        pmpi::recv(&mut [], rank, TAG, comm)?;
+    let mut question = QUESTION;
+    loop {
+        pmpi::recv(&mut question, rank, TAG, comm)?;
+        if question == NO_MORE {
+            return Ok(());
+        }
         let now = (clock.reading().nanos as i64).wrapping_add(own.nanos);
         pmpi::send(bytemuck::cast_slice(&[now, own.error]), rank, TAG, comm)?;
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -214,6 +235,15 @@ mod tests {
             assert_eq!(estimate.error, (25_000 + 30_000) / 2);
             assert_eq!(estimate.nanos - offset, (25_000 - 30_000) / 2);
         }
+    }
+
+    #[test]
+    fn only_what_is_new_is_worth_more_questions() {
+        let mut bounds = Bounds::NONE;
+        assert!(bounds.narrow(0, 60, 100));
+        assert!(!bounds.narrow(1_000, 1_060, 1_100));
+        assert!(!bounds.narrow(2_000, 2_055, 2_095), "95 instead of 100");
+        assert!(bounds.narrow(3_000, 3_020, 3_040));
     }
 
     #[test]

@@ -15,6 +15,9 @@ pub struct Window {
     pub from: Ticks,
     /// When it returned; once the last of its messages has come, that moment.
     pub until: Ticks,
+    /// Whether it has completed several receives: then the messages of each sender count, as the library takes
+    /// in only so many at one look.
+    pub counts: bool,
     /// Receives that it has completed and whose messages have not come.
     pub(super) unmet: u32,
     /// Whether it waited for receives and for nothing else.
@@ -24,7 +27,7 @@ pub struct Window {
 impl Window {
     /// A call of which nothing is known but its time.
     pub fn open(from: Ticks, until: Ticks) -> Self {
-        Window { from, until, unmet: 0, waited: false }
+        Window { from, until, counts: false, unmet: 0, waited: false }
     }
 
     /// A call that has waited for receives only.
@@ -36,7 +39,10 @@ impl Window {
     #[inline]
     pub fn completes(&mut self, foretold: Foretold) {
         match foretold {
-            Foretold::Waits => self.unmet += 1,
+            Foretold::Waits => {
+                self.unmet += 1;
+                self.counts = self.unmet > 1 && self.waited;
+            }
             Foretold::Long => self.waited = false,
             Foretold::Nothing => {}
         }

@@ -1,0 +1,112 @@
+//! Threads that call MPI at the same time: the program verifies its results, the twin is not misled, the events of
+//! each thread are in order and complete, and nobody waits for ever.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::events::{Log, QUEUE_EVENTS};
+use mel_tests::profile::Profile;
+use mel_tests::trace::Trace;
+use mel_tests::{Finished, Job, Mpi, compile_special};
+
+/// Runs the storm of threads under MEL.
+fn storm<'a>(
+    mpi: &'a Mpi,
+    ranks: u32,
+    rounds: u32,
+    options: &[&str],
+    envelopes: &str,
+) -> (Finished, tempfile::TempDir) {
+    let directory = fresh_dir();
+    let output = directory.path().join("run").display().to_string();
+    let job = Job::new(mpi, ranks, compile_special(mpi, "thread_storm")).args([rounds.to_string()]);
+    let run = job.env("MPIT_ENVELOPES", envelopes).under_mel([&["-o", &output], options].concat()).run();
+    let what = format!("{} with {options:?}, {ranks} ranks, {envelopes}", mpi.name);
+    run.expect(run.code == Some(0) && run.stdout.ends_with("OK\n"), &what);
+    run.expect(!run.stderr.contains("panicked"), &what);
+    (run, directory)
+}
+
+fn is_sound(profile: &Profile, ranks: u32) {
+    let mut wrong = profile.contradictions(ranks);
+    // A message that comes before its communicator is made is queued without a search.
+    wrong.retain(|wrong| !wrong.ends_with("in posted_search"));
+    assert_eq!(wrong, [""; 0], "{}", profile.json());
+    for rank in 0..ranks {
+        for queue in ["posted", "unexpected"] {
+            assert_eq!(profile.count(rank, &format!("{queue}.left")), 0, "rank {rank}: {queue}");
+        }
+    }
+}
+
+/// The converter keeps the order of each stream of the log, which is that of a thread, and tells where times go back.
+fn each_thread_is_in_order(run: &Path) {
+    let convert = Command::new(mel()).arg("convert").arg(run).args(["--otf2", "--force"]).output();
+    let convert = convert.expect("mel can be started");
+    let said = String::from_utf8_lossy(&[convert.stdout, convert.stderr].concat()).into_owned();
+    assert!(convert.status.success() && said.contains("MPI calls"), "{said}");
+    assert!(!said.contains("times went back"), "{said}");
+    let trace = Trace::read(run);
+    assert_eq!(trace.disorder(), None);
+    for rank in 0..4 {
+        for thread in 1..5 {
+            let name = format!("\"rank {rank} thread {thread}\"");
+            assert!(trace.definitions.iter().any(|line| line.contains(&name)), "no location {name}");
+        }
+    }
+}
+
+#[test]
+fn profile_and_trace_are_sound() {
+    for mpi in &Mpi::all() {
+        for envelopes in ["", "messages"] {
+            let (_, directory) = storm(mpi, 4, 24, &["--trace"], envelopes);
+            is_sound(&Profile::read(&directory.path().join("run")), 4);
+            each_thread_is_in_order(&directory.path().join("run"));
+        }
+    }
+}
+
+#[test]
+fn over_two_nodes_too() {
+    let Some(nodes) = Mpi::on_two_nodes() else { return };
+    let (_, directory) = storm(&nodes, 4, 24, &[], "");
+    is_sound(&Profile::read(&directory.path().join("run")), 4);
+}
+
+#[test]
+fn nobody_waits_for_ever() {
+    for mpi in &Mpi::all() {
+        for repetition in 0..10 {
+            storm(mpi, 2, 12, &[], ["", "messages"][repetition % 2]);
+        }
+    }
+}
+
+#[test]
+fn every_insert_has_its_remove() {
+    for mpi in &Mpi::all() {
+        let (_, directory) = storm(mpi, 2, 24, &["-e", QUEUE_EVENTS], "");
+        let log = Log::of_run(&directory.path().join("run"));
+        for rank in 0..2 {
+            for queue in ["posted", "unex"] {
+                let mut inside: BTreeMap<i64, i64> = BTreeMap::new();
+                for event in log.rank(rank) {
+                    let change = match event.name.strip_prefix(&format!("pml_ob1_{queue}_")) {
+                        Some("insert") => 1,
+                        Some("remove") => -1,
+                        _ => continue,
+                    };
+                    let request =
+                        event.elements.iter().find(|(name, _)| name == "request").map(|(_, value)| *value);
+                    *inside.entry(request.expect("a request")).or_default() += change;
+                }
+                assert!(!inside.is_empty(), "{}: rank {rank}: nothing was ever {queue}", mpi.name);
+                let odd: Vec<_> = inside.iter().filter(|(_, count)| **count != 0).collect();
+                assert!(odd.is_empty(), "{}: rank {rank}: {queue}: {odd:?}", mpi.name);
+            }
+        }
+    }
+}
