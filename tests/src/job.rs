@@ -20,6 +20,8 @@ const TIME_LIMIT: Duration = Duration::from_secs(180);
 pub struct Job<'a> {
     mpi: &'a Mpi,
     ranks: u32,
+    /// What stands before the launcher.
+    front: Vec<OsString>,
     /// What stands between the launcher and the program.
     prefix: Vec<OsString>,
     program: PathBuf,
@@ -45,6 +47,7 @@ impl<'a> Job<'a> {
         Job {
             mpi,
             ranks,
+            front: Vec::new(),
             prefix: Vec::new(),
             program: program.into(),
             args: Vec::new(),
@@ -80,6 +83,22 @@ impl<'a> Job<'a> {
         self.prefix = vec![mel().into_os_string(), "run".into()];
         self.prefix.extend(options.into_iter().map(|option| option.as_ref().to_owned()));
         self.prefix.push("--".into());
+        self
+    }
+
+    /// Puts a command before the launcher, which it starts with the launcher's arguments.
+    #[must_use]
+    pub fn launched_by<S: AsRef<OsStr>>(mut self, command: impl IntoIterator<Item = S>) -> Self {
+        self.front = command.into_iter().map(|word| word.as_ref().to_owned()).collect();
+        self
+    }
+
+    /// Sets an environment variable for the ranks alone.
+    #[must_use]
+    pub fn through_env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        let mut set = OsString::from(format!("{name}="));
+        set.push(value);
+        self.prefix = vec!["env".into(), set];
         self
     }
 
@@ -120,6 +139,13 @@ impl<'a> Job<'a> {
 
     fn command(&self) -> Command {
         let mut command = self.mpi.launcher(self.ranks);
+        if let Some((first, others)) = self.front.split_first() {
+            let launcher = command;
+            command = Command::new(first);
+            command.args(others).arg(launcher.get_program()).args(launcher.get_args());
+            let set = launcher.get_envs().filter_map(|(name, value)| Some((name, value?)));
+            command.envs(set);
+        }
         command.args(&self.prefix).arg(&self.program).args(&self.args);
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         if let Some(directory) = &self.directory {
