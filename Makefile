@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 HAS_NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test fuzz loom bench dispatch fidelity doc lint clean deps own-mpis pypi-mpis mpi4py
+.PHONY: help demo build test fuzz loom scaling bench dispatch fidelity doc lint clean deps own-mpis pypi-mpis mpi4py
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,9 @@ loom: ## Try every order of threads on the events core's parts without locks
 
 fuzz: ## Fuzz the C functions and the reader of event logs, half a minute each
 	scripts/fuzz
+
+scaling: deps build ## Measure how the cost grows with the number of ranks, see docs/scaling.md
+	scripts/scaling
 
 bench: deps build ## Measure what MEL costs, side by side with nothing attached and with EZTrace
 	python3 benches/compare.py

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use bytemuck::Zeroable;
 use hashbrown::HashMap;
 use mpit_events::Object;
 use rustc_hash::FxBuildHasher;
@@ -20,8 +21,10 @@ pub(super) const WORLD: u64 = 0;
 /// The identity of `MPI_COMM_SELF`.
 pub(super) const SELF: u64 = 1;
 
-/// Where messages to a rank go, and how many went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Where messages to a rank go, and how many went. All zeros where none went: of a long table, memory is taken only
+/// for the parts that are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Zeroable)]
+#[repr(C)]
 pub(super) struct Destination {
     /// The way.
     pub route: Route,
@@ -30,10 +33,11 @@ pub(super) struct Destination {
 }
 
 /// The way of an envelope.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Zeroable)]
+#[repr(u32)]
 pub(super) enum Route {
     /// Not looked up yet.
-    Unknown,
+    Unknown = 0,
     /// To this process itself.
     Own,
     /// Through the ring of this member of the node.
@@ -169,6 +173,12 @@ mod tests {
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), 6);
+    }
+
+    #[test]
+    fn nothing_is_known_of_a_destination_of_zeros() {
+        assert_eq!(Destination::zeroed(), Destination { route: Route::Unknown, sequence: 0 });
+        assert_eq!(size_of::<Destination>(), 12);
     }
 
     #[test]

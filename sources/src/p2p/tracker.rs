@@ -765,8 +765,7 @@ impl Work<'_> {
         let token = Token(handle as u64);
         let object = self.tracker.core.bind(mpit_events::BindKind::Comm, token);
         let public = Communicator { token, context, index: index.0, size, inter };
-        let unknown = Destination { route: Route::Unknown, sequence: 0 };
-        let destinations = vec![unknown; usize::try_from(peers).unwrap_or(0)];
+        let destinations: Vec<Destination> = bytemuck::zeroed_vec(usize::try_from(peers).unwrap_or(0));
         let mut objects = Vec::clone(&self.state.objects);
         objects.resize(objects.len().max(index.0 as usize + 1), self.tracker.core.no_object());
         objects[index.0 as usize] = object.clone();
