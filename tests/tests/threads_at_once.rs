@@ -12,8 +12,8 @@ use mel_tests::trace::Trace;
 use mel_tests::{Finished, Job, Mpi, compile_special};
 
 /// Runs the storm of threads under MEL.
-fn storm<'a>(
-    mpi: &'a Mpi,
+fn storm(
+    mpi: &Mpi,
     ranks: u32,
     rounds: u32,
     options: &[&str],
