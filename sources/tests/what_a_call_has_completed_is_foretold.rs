@@ -78,6 +78,16 @@ fn a_call_for_which_all_was_there_has_not_looked() {
 }
 
 #[test]
+fn a_receive_that_failed_may_have_waited() {
+    let mut notes = Notes::default();
+    let (mut engine, comm) = twin(&mut notes);
+    let receive = engine.post(&mut notes, comm, 1, 1, 5).receive;
+    let mut window = Window::waited(Ticks(100), Ticks(1000));
+    window.completes(engine.foretell(receive, Completion::Unknown));
+    assert!(!window.is_over());
+}
+
+#[test]
 fn a_long_message_is_complete_later_than_it_comes() {
     let (mut notes, mut senders) = (Notes::default(), Senders::default());
     let (mut engine, comm) = twin(&mut notes);

@@ -21,11 +21,7 @@ fn run(case: &Case<'_>, in_messages: bool) -> (Finished, Option<Profile>) {
 /// that comes only afterwards stays unclaimed.
 const RECEIVES_FAIL: [&str; 2] = ["error_handler", "exceptions"];
 
-/// Here messages may come before their communicator is made. Such a message is queued without a search, as ob1 does it.
-const MAKE_COMMUNICATORS: [&str; 3] = ["communicators", "random", "threads"];
-
 fn same(name: &str) {
-    let searches_vary = MAKE_COMMUNICATORS.contains(&name);
     for_each_case(name, |case| {
         let (shared, shared_profile) = run(case, false);
         let (messages, messages_profile) = run(case, true);
@@ -37,8 +33,7 @@ fn same(name: &str) {
         if RECEIVES_FAIL.contains(&name) {
             return;
         }
-        let mut wrong = through_messages.contradictions(case.ranks);
-        wrong.retain(|wrong| !(searches_vary && wrong.ends_with("in posted_search")));
+        let wrong = through_messages.contradictions(case.ranks);
         assert_eq!(wrong, [""; 0], "{case}: {}", through_messages.json());
         for rank in 0..case.ranks {
             // Envelopes come at other times than through shared memory, so a wildcard may be rebound, and
@@ -51,9 +46,6 @@ fn same(name: &str) {
                 received(&through_memory),
                 "{case}: rank {rank}: received messages"
             );
-            if searches_vary {
-                continue;
-            }
             let arrived = |profile: &Profile| profile.count(rank, "posted_search.searches");
             assert_eq!(
                 arrived(&through_messages),

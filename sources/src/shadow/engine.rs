@@ -355,8 +355,11 @@ impl Engine {
     /// for its message.
     #[inline(always)]
     pub fn foretell(&mut self, index: ReceiveIndex, real: Completion) -> Foretold {
-        let Completion::Message { source, tag } = real else { return Foretold::Nothing };
         let Some(receive) = self.receives.get_mut(index.0) else { return Foretold::Nothing };
+        let Completion::Message { source, tag } = real else {
+            // One that failed may have got a message, which one is not known.
+            return if real == Completion::Unknown { Foretold::Unknown } else { Foretold::Nothing };
+        };
         match receive.state {
             State::Posted => {
                 receive.foretold = true;

@@ -43,7 +43,7 @@ impl Window {
                 self.unmet += 1;
                 self.counts = self.unmet > 1 && self.waited;
             }
-            Foretold::Long => self.waited = false,
+            Foretold::Long | Foretold::Unknown => self.waited = false,
             Foretold::Nothing => {}
         }
     }
@@ -62,6 +62,8 @@ pub enum Foretold {
     Waits,
     /// It has a message that is not complete when it is matched: the call has waited for its data.
     Long,
-    /// It was complete when the call began, or nothing can be said of it.
+    /// It may have waited for a message that is not known.
+    Unknown,
+    /// It was complete when the call began, or is cancelled.
     Nothing,
 }
