@@ -1,9 +1,11 @@
 //! `dlsym`, for programs that open the MPI library themselves and look its functions up there, as Julia and Python's
 //! ctypes do: such calls would go past the wrappers.
 //!
-//! Nothing changes for anybody who asks for a symbol of another name, or by `RTLD_NEXT` or `RTLD_DEFAULT`: those go on
-//! to the real `dlsym` with registers and stack as they came, so that it sees the caller itself. A wrapper is given in
-//! place of a function only where it continues with that very function.
+//! And for programs that ask whether there is a function: the wrappers of those that the MPI lacks are not shown.
+//!
+//! Nothing changes for anybody who asks for a symbol of another name, or by `RTLD_NEXT`: those go on to the real `dlsym`
+//! with registers and stack as they came, so that it sees the caller itself. A wrapper is given in place of a function
+//! only where it continues with that very function.
 //!
 //! What this must not know: MPI's functions; any symbol of this object counts whose name begins with `MPI_`.
 
@@ -14,6 +16,8 @@ use std::{
 };
 
 use mpi_abi::next;
+
+use crate::FunctionId;
 
 type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 
@@ -36,32 +40,59 @@ fn real() -> *mut c_void {
     found
 }
 
-/// What `dlsym` is to give instead of what the linker would: a wrapper, or null for nothing. `caller` is an address in
-/// the code that asks.
+/// What `dlsym` is to give: an address or null, or nothing but what the real one gives.
+#[repr(C)]
+struct Answer {
+    address: *mut c_void,
+    /// Not 0 where this is the answer.
+    decided: usize,
+}
+
+impl Answer {
+    const REAL: Self = Self { address: ptr::null_mut(), decided: 0 };
+}
+
+/// Decides what `dlsym` gives: a wrapper where the program asks the MPI library for its function, and null where it
+/// asks everybody for a function that only the wrappers have, because the MPI lacks it. `caller` is an address in the
+/// code that asks.
 ///
 /// # Safety
 /// As for `dlsym`: a valid handle and a C string, or what the real one refuses itself.
-unsafe extern "C" fn instead(handle: *mut c_void, name: *const c_char, caller: usize) -> *mut c_void {
+unsafe extern "C" fn answer(handle: *mut c_void, name: *const c_char, caller: usize) -> Answer {
     let real = real();
-    if real.is_null() || name.is_null() || handle == libc::RTLD_NEXT || handle == libc::RTLD_DEFAULT {
-        return ptr::null_mut();
+    if real.is_null() || name.is_null() || handle == libc::RTLD_NEXT {
+        return Answer::REAL;
     }
     // SAFETY: a C string, as the caller promises.
     let name = unsafe { CStr::from_ptr(name) };
-    let here = instead as *const () as usize;
+    let here = answer as *const () as usize;
     // Our own search for the next functions comes this way too.
     if !name.to_bytes().starts_with(b"MPI_") || next::base_of(caller) == next::base_of(here) {
-        return ptr::null_mut();
+        return Answer::REAL;
     }
     // SAFETY: `real` is the C library's function of this type.
     let dlsym = unsafe { mem::transmute::<*mut c_void, Dlsym>(real) };
     // SAFETY: the arguments of our caller, for whom the real function would be called with them.
     let found = unsafe { dlsym(handle, name.as_ptr()) };
     let ours = next::in_same_object(here, name);
-    let is_next = !found.is_null() && !ours.is_null() && next::next_for(name, found) == found;
+    let answer = if found.is_null() || ours.is_null() {
+        Answer::REAL
+    } else if found == ours {
+        let is_wrapper = FunctionId::all().any(|function| function.c_name() == name);
+        let is_lacking = is_wrapper && next::next(name).is_null();
+        Answer { address: ptr::null_mut(), decided: usize::from(is_lacking) }
+    } else if next::next_for(name, found) == found {
+        Answer { address: ours, decided: 1 }
+    } else {
+        Answer::REAL
+    };
     // SAFETY: forgets the errors of the searches above, which are not the caller's.
     unsafe { libc::dlerror() };
-    if is_next { ours } else { ptr::null_mut() }
+    if answer.decided != 0 && answer.address.is_null() {
+        // SAFETY: valid arguments; fails, and leaves the error that the caller may ask for.
+        unsafe { dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    }
+    answer
 }
 
 // Two registers hold the arguments, and the stack begins with the caller's address, at an odd multiple of eight.
@@ -73,11 +104,11 @@ unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_v
         "push rsi",
         "sub rsp, 8",
         "mov rdx, qword ptr [rsp + 24]",
-        "call {instead}",
+        "call {answer}",
         "add rsp, 8",
         "pop rsi",
         "pop rdi",
-        "test rax, rax",
+        "test rdx, rdx",
         "jne 2f",
         "mov rax, qword ptr [rip + {real}]",
         "test rax, rax",
@@ -85,7 +116,7 @@ unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_v
         "jmp rax",
         "2:",
         "ret",
-        instead = sym instead,
+        answer = sym answer,
         real = sym REAL,
     )
 }

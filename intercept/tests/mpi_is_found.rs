@@ -71,7 +71,7 @@ fn a_program_that_opens_it_and_looks_its_functions_up() {
         let library = libraries.first().expect("an MPI library");
         for how in ["local", "global"] {
             if let Some(outcome) = same(mpi, &host, &[library, how]) {
-                assert_eq!(outcome.stdout, "0 1 1\n", "{outcome:#?}");
+                assert!(outcome.stdout.ends_with("\n0 1 1\n"), "{outcome:#?}");
                 // Seen from MPI_Init on, and without the one by the name for tools.
                 assert_eq!(seen(&outcome, "MPI_Initialized"), ["1 1"], "{outcome:#?}");
                 assert_eq!(seen(&outcome, "MPI_Finalize"), ["1 0"], "{outcome:#?}");

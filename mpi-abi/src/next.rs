@@ -182,14 +182,18 @@ impl Drop for Library {
 /// The MPI library that the program has opened privately, if it has. Which one that is, is decided at the first
 /// need, and kept for the life of the process.
 fn private_library(likely: impl FnOnce() -> Option<Library>) -> Option<&'static Library> {
-    static PRIVATE: OnceLock<Option<Library>> = OnceLock::new();
+    static PRIVATE: OnceLock<Library> = OnceLock::new();
+    if let Some(known) = PRIVATE.get() {
+        return Some(known);
+    }
     let find = || {
         // SAFETY: dlsym with a valid C string.
         let reachable = unsafe { libc::dlsym(libc::RTLD_NEXT, c"PMPI_Init".as_ptr()) };
         // What the MPI lacks that is there for all to see, another one must not have.
         if reachable.is_null() { likely().or_else(|| any_library_with(c"PMPI_Init")) } else { None }
     };
-    PRIVATE.get_or_init(find).as_ref()
+    // None may be there yet: then it is looked for again.
+    find().map(|found| PRIVATE.get_or_init(|| found))
 }
 
 fn in_private_library(name: &CStr) -> *mut c_void {

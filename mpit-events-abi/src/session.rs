@@ -85,11 +85,7 @@ impl Hook for Session {
     fn leave(&self, _: FunctionId, call: &mut Call<'_>, code: c_int) {
         match call {
             _ if code != self.abi.constants.success => {}
-            Call::Init(_) | Call::Init_thread(_) => {
-                if !self.begun.swap(true, Ordering::AcqRel) {
-                    self.begin();
-                }
-            }
+            Call::Init(_) | Call::Init_thread(_) if !self.begun.swap(true, Ordering::AcqRel) => self.begin(),
             // In how many threads MPI is called then, only the session knows.
             Call::Session_init(_) if !self.begun.load(Ordering::Acquire) => {
                 self.queue_events.shadow().set_threads()

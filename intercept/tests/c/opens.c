@@ -1,5 +1,6 @@
 /* A program that opens the MPI library itself, and looks up what it calls there: as languages do that are not compiled.
    The first argument is the library, the second "local" or "global". */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,8 @@ static void *function(void *library, const char *name)
 
 int main(int argc, char **argv)
 {
+    /* Nobody has these now; whether somebody has them later depends on the library. */
+    printf("%d", dlsym(RTLD_DEFAULT, "MPI_Init") != NULL);
     int local = argc > 2 && strcmp(argv[2], "local") == 0;
     void *library = dlopen(argv[1], RTLD_LAZY | (local ? RTLD_LOCAL : RTLD_GLOBAL));
     if (!library) {
@@ -31,6 +34,10 @@ int main(int argc, char **argv)
     init(NULL, NULL);
     initialized(&flags[1]);
     unseen(&flags[2]);
+    if (!local)
+        printf("%d", dlsym(RTLD_DEFAULT, "MPI_Init") != NULL);
+    /* Many do not have this. */
+    printf("%d\n", dlsym(RTLD_DEFAULT, "MPI_Abi_get_version") != NULL && !local);
     printf("%d %d %d\n", flags[0], flags[1], flags[2]);
     if (dlsym(library, "MPI_No_such_function") || !dlerror())
         puts("a function that is not there was found");
