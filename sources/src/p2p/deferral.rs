@@ -34,6 +34,8 @@ struct Progress {
     end: usize,
     /// Whether it may have waited for more than the receives that it has completed.
     open: bool,
+    /// Whether the thread was off the processor in it.
+    away: bool,
 }
 
 /// How often the ring is looked into for an envelope that is being written: about a microsecond.
@@ -97,13 +99,14 @@ impl Deferred {
 
     /// Adds a call. Calls that have completed nothing are one with such calls before them.
     #[inline(always)]
-    fn add(&mut self, from: Ticks, until: Ticks, open: bool) {
+    fn add(&mut self, from: Ticks, until: Ticks, open: bool, away: bool) {
         let end = self.completions.len();
         match self.calls.last_mut() {
             Some(last) if open && last.open && last.first == last.end && self.window.is_none() => {
                 last.until = until;
+                last.away |= away;
             }
-            _ => self.calls.push(Progress { from, until, first: end, end, open }),
+            _ => self.calls.push(Progress { from, until, first: end, end, open, away }),
         }
     }
 }
@@ -152,7 +155,30 @@ impl Work<'_> {
 
     /// Takes in some of what has come until now, seen from `entered` on; whether there may be more.
     pub(super) fn drain_all(&mut self, entered: Ticks) -> bool {
-        self.drain_some(&mut Window::open(entered, Ticks(u64::MAX)))
+        let now = self.tracker.now();
+        let mut window = Window::open(entered, Ticks(u64::MAX));
+        if self.was_away(entered, now) {
+            window.set_back(now);
+        }
+        self.drain_some(&mut window)
+    }
+
+    /// Whether the thread was off the processor between these two times. Asked of the system only where that
+    /// was long enough; where it was off before, too, since it was asked last, the answer may be wrong.
+    #[inline(always)]
+    fn was_away(&mut self, from: Ticks, until: Ticks) -> bool {
+        until.since(from) > self.tracker.long() && self.has_been_switched()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_been_switched(&mut self) -> bool {
+        // SAFETY: an all-zero value is valid for this struct of numbers.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: a valid output; allowed on any thread.
+        unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+        let switches = usage.ru_nivcsw.wrapping_add(usage.ru_nvcsw);
+        std::mem::replace(&mut self.state.switches, switches) != switches
     }
 
     /// A call has made progress since `entered`: the twin will follow later. `open` says that it may have
@@ -161,7 +187,8 @@ impl Work<'_> {
     pub(super) fn defer(&mut self, entered: Ticks, open: bool) {
         self.state.routes.prepare();
         let now = self.tracker.now();
-        self.state.deferred.add(entered, now, open);
+        let away = self.was_away(entered, now);
+        self.state.deferred.add(entered, now, open, away);
         self.tracker.unsettled.store(true, Ordering::Relaxed);
     }
 
@@ -216,6 +243,9 @@ impl Work<'_> {
         } else {
             Window::waited(call.from, call.until)
         };
+        if call.away {
+            window.set_back(call.until);
+        }
         for &(receive, real) in &deferred.completions[call.first..call.end] {
             window.completes(engine.foretell(receive, real));
         }

@@ -41,6 +41,8 @@ pub(super) struct Tracker {
     pub(super) core: &'static Core,
     pub(super) events: Ob1Events,
     clock: Clock,
+    /// Ticks of 30 microseconds.
+    long: u64,
     /// Whether several threads use the state.
     threads: AtomicBool,
     /// Whether several threads of the application call MPI at the same time.
@@ -86,6 +88,8 @@ pub(super) struct State {
     pub(super) sizes: TypeSizes,
     /// Whether a nonblocking send has been started that may wait for its receiver.
     pub(super) long_sends: bool,
+    /// How often the thread had been taken off the processor when it was asked last.
+    pub(super) switches: i64,
     pub(super) not_followed: NotFollowed,
     /// Progress that the real library has made and the twin has not yet.
     pub(super) deferred: Deferred,
@@ -111,6 +115,7 @@ impl Tracker {
             core,
             events,
             clock: Clock::best(),
+            long: Clock::best().ticks_per_second() * 30 / 1_000_000,
             threads: AtomicBool::new(false),
             multiple: AtomicBool::new(false),
             defer: AtomicBool::new(false),
@@ -171,6 +176,12 @@ impl Tracker {
     /// The comparisons so far.
     pub(super) fn compared(&self) -> Vec<NodeClock> {
         self.compared.iter().filter_map(|compared| compared.get().copied()).collect()
+    }
+
+    /// So many ticks in a call are long enough to ask whether the thread was off the processor.
+    #[inline(always)]
+    pub(super) fn long(&self) -> u64 {
+        self.long
     }
 
     /// The time now.

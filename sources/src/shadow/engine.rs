@@ -301,7 +301,7 @@ impl Engine {
         }
         let Envelope { source, tag, sequence, .. } = envelope;
         let (found, took) = self.search_posted(sink, comm, source, tag);
-        let mut begin = envelope.sent.max(window.from);
+        let mut begin = window.seen(envelope.sent);
         if let Some(index) = found
             && self.receives.get(index.0).is_some_and(|receive| receive.foretold)
         {

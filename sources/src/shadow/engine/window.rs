@@ -15,6 +15,9 @@ pub struct Window {
     pub from: Ticks,
     /// When it returned; once the last of its messages has come, that moment.
     pub until: Ticks,
+    /// Where the process was off the processor in it, when it was back: what was sent meanwhile was looked at
+    /// then.
+    back: Ticks,
     /// Whether it has completed several receives: then the messages of each sender count, as the library takes
     /// in only so many at one look.
     pub counts: bool,
@@ -27,12 +30,18 @@ pub struct Window {
 impl Window {
     /// A call of which nothing is known but its time.
     pub fn open(from: Ticks, until: Ticks) -> Self {
-        Window { from, until, counts: false, unmet: 0, waited: false }
+        Window { from, until, back: Ticks(0), counts: false, unmet: 0, waited: false }
     }
 
     /// A call that has waited for receives only.
     pub fn waited(from: Ticks, until: Ticks) -> Self {
         Window { waited: true, ..Window::open(from, until) }
+    }
+
+    /// The process was off the processor in it, and back at this time.
+    #[inline]
+    pub fn set_back(&mut self, back: Ticks) {
+        self.back = back;
     }
 
     /// Adds a receive that the call has completed.
@@ -46,6 +55,12 @@ impl Window {
             Foretold::Long | Foretold::Unknown => self.waited = false,
             Foretold::Nothing => {}
         }
+    }
+
+    /// When a message came that was sent then.
+    #[inline(always)]
+    pub(super) fn seen(&self, sent: Ticks) -> Ticks {
+        if sent <= self.from { self.from } else { sent.max(self.back) }
     }
 
     /// Whether the call has looked for no more messages: all that it waited for are there.
