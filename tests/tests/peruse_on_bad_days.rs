@@ -178,6 +178,11 @@ fn both_backends_agree_where_nothing_depends_on_timing() {
                 let second = format!("comparison.{field}");
                 assert_eq!(profile.count(1, field), profile.count(1, &second), "{name}: {field}");
             }
+            // All of them have a barrier, whose messages only ob1 itself sees; they count apart.
+            let rank = &profile.json()["ranks"][1];
+            let internal = rank["internal"]["posted_search"]["searches"].as_u64();
+            assert!(internal.is_some_and(|searches| searches > 0), "{name}: {rank}");
+            assert_eq!(rank["comparison"]["internal"], json!(null), "{name}");
         }
     });
 }

@@ -165,11 +165,6 @@ impl Peruse {
         }
     }
 
-    /// The events' indices in the core.
-    pub fn events(&self) -> Ob1Events {
-        self.events
-    }
-
     fn comms(&self) -> std::sync::MutexGuard<'_, Comms> {
         self.comms.lock().unwrap_or_else(PoisonError::into_inner)
     }
