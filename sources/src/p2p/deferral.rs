@@ -158,7 +158,7 @@ impl Work<'_> {
         let now = self.tracker.now();
         let mut window = Window::open(entered, Ticks(u64::MAX));
         if self.was_away(entered, now) {
-            window.set_back(now);
+            self.set_back(&mut window, now);
         }
         self.drain_some(&mut window)
     }
@@ -168,6 +168,14 @@ impl Work<'_> {
     #[inline(always)]
     fn was_away(&mut self, from: Ticks, until: Ticks) -> bool {
         until.since(from) > self.tracker.long() && self.has_been_switched()
+    }
+
+    /// The thread was off the processor in a call that ended at `back`.
+    #[cold]
+    fn set_back(&self, window: &mut Window, back: Ticks) {
+        if let Some(last) = self.state.routes.ring.as_ref().and_then(|ring| ring.latest_until(back)) {
+            window.set_back(back, last);
+        }
     }
 
     #[cold]
@@ -236,16 +244,16 @@ impl Work<'_> {
     /// Begins to follow a call.
     #[inline(always)]
     fn begin(&mut self, call: &Progress) -> Window {
-        let State { engine, deferred, .. } = &mut *self.state;
-        deferred.taken.counts_this = false;
         let mut window = if call.open || call.first == call.end {
             Window::open(call.from, call.until)
         } else {
             Window::waited(call.from, call.until)
         };
         if call.away {
-            window.set_back(call.until);
+            self.set_back(&mut window, call.until);
         }
+        let State { engine, deferred, .. } = &mut *self.state;
+        deferred.taken.counts_this = false;
         for &(receive, real) in &deferred.completions[call.first..call.end] {
             window.completes(engine.foretell(receive, real));
         }

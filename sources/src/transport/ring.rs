@@ -165,6 +165,20 @@ impl Ring {
         Some(envelope)
     }
 
+    /// When the last of the envelopes was sent that were sent at `until` or before; `None` where there are none, or
+    /// more than a few hundred.
+    pub fn latest_until(&self, until: Ticks) -> Option<Ticks> {
+        let mut latest = None;
+        for position in self.position..self.position + 256 {
+            let slot = self.shared.slot(position);
+            if !slot.holds(position) || slot.sent() > until {
+                return latest;
+            }
+            latest = Some(slot.sent());
+        }
+        None
+    }
+
     /// The next envelope, if one has come; it stays in the ring.
     pub fn peek(&self) -> Option<Envelope> {
         let slot = self.shared.slot(self.position);

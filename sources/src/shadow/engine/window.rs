@@ -15,8 +15,9 @@ pub struct Window {
     pub from: Ticks,
     /// When it returned; once the last of its messages has come, that moment.
     pub until: Ticks,
-    /// Where the process was off the processor in it, when it was back: what was sent meanwhile was looked at
-    /// then.
+    /// Where the process was off the processor in it: how many ticks after its sending a message was looked
+    /// at, but not after `back`.
+    lag: u64,
     back: Ticks,
     /// Whether it has completed several receives: then the messages of each sender count, as the library takes
     /// in only so many at one look.
@@ -30,7 +31,7 @@ pub struct Window {
 impl Window {
     /// A call of which nothing is known but its time.
     pub fn open(from: Ticks, until: Ticks) -> Self {
-        Window { from, until, back: Ticks(0), counts: false, unmet: 0, waited: false }
+        Window { from, until, lag: 0, back: Ticks(0), counts: false, unmet: 0, waited: false }
     }
 
     /// A call that has waited for receives only.
@@ -38,10 +39,11 @@ impl Window {
         Window { waited: true, ..Window::open(from, until) }
     }
 
-    /// The process was off the processor in it, and back at this time.
-    #[inline]
-    pub fn set_back(&mut self, back: Ticks) {
+    /// The process was off the processor in it, again and again, and back at `back` at the latest, where it
+    /// saw what had been sent at `last`. How long that one had waited is the best guess for the others.
+    pub fn set_back(&mut self, back: Ticks, last: Ticks) {
         self.back = back;
+        self.lag = back.since(last);
     }
 
     /// Adds a receive that the call has completed.
@@ -60,7 +62,7 @@ impl Window {
     /// When a message came that was sent then.
     #[inline(always)]
     pub(super) fn seen(&self, sent: Ticks) -> Ticks {
-        if sent <= self.from { self.from } else { sent.max(self.back) }
+        if sent <= self.from { self.from } else { sent.max(sent.plus(self.lag).min(self.back)) }
     }
 
     /// Whether the call has looked for no more messages: all that it waited for are there.
