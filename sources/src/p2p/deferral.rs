@@ -49,29 +49,31 @@ const MAX_DEFERRED: usize = 256;
 const AT_ONE_LOOK: u8 = 32;
 
 /// Messages taken in by a call: by sender, of whom several may share a place.
-struct Taken {
-    counts: [u8; 64],
-    /// Whether the counts are of this call.
-    counts_this: bool,
-}
+struct Taken([u8; 64]);
 
 impl Default for Taken {
     fn default() -> Self {
-        Taken { counts: [0; 64], counts_this: false }
+        Taken([0; 64])
     }
 }
 
 impl Taken {
-    /// Counts a message. Whether it was, if the call has all that it waited for, taken in at the same look as
-    /// the last of that.
-    #[inline(never)]
-    fn take(&mut self, envelope: &Envelope) -> bool {
-        if !self.counts_this {
-            *self = Taken { counts: [0; 64], counts_this: true };
-        }
-        let count = &mut self.counts[(envelope.context as usize ^ envelope.source as usize) % 64];
+    #[inline(always)]
+    fn place(&mut self, envelope: &Envelope) -> &mut u8 {
+        &mut self.0[(envelope.context as usize ^ envelope.source as usize) % 64]
+    }
+
+    /// Counts a message.
+    #[inline(always)]
+    fn note(&mut self, envelope: &Envelope) {
+        let count = self.place(envelope);
         *count = count.saturating_add(1);
-        *count <= AT_ONE_LOOK
+    }
+
+    /// Whether a message was taken in at the same look as the last one that the call waited for.
+    #[cold]
+    fn has_room(&mut self, envelope: &Envelope) -> bool {
+        *self.place(envelope) < AT_ONE_LOOK
     }
 }
 
@@ -121,16 +123,17 @@ impl Work<'_> {
                 if taken > 1 {
                     ring.prefetch();
                 }
-                let over = window.is_over();
-                if (over || window.counts)
+                if window.is_over()
                     && let Some(next) = ring.peek().filter(|next| next.sent <= window.until)
-                    && !deferred.taken.take(&next)
-                    && over
+                    && !deferred.taken.has_room(&next)
                 {
                     return self.drain_mail(window);
                 }
                 match ring.pop_until(window.until) {
-                    Some(envelope) => engine.arrive_within(self.sink, envelope, window),
+                    Some(envelope) => {
+                        deferred.taken.note(&envelope);
+                        engine.arrive_within(self.sink, envelope, window);
+                    }
                     None => return self.drain_mail(window),
                 }
             }
@@ -253,7 +256,7 @@ impl Work<'_> {
             self.set_back(&mut window, call.until);
         }
         let State { engine, deferred, .. } = &mut *self.state;
-        deferred.taken.counts_this = false;
+        deferred.taken = Taken::default();
         for &(receive, real) in &deferred.completions[call.first..call.end] {
             window.completes(engine.foretell(receive, real));
         }

@@ -188,11 +188,56 @@ struct Sender {
     searched: [u32; 2],
 }
 
+/// When receives came into the posted queue, by request: a direct-mapped part, and a map for what collides
+/// there.
+#[derive(Debug)]
+struct Posted {
+    direct: Box<[(u64, Ticks)]>,
+    others: HashMap<u64, Ticks, FxBuildHasher>,
+}
+
+/// Places of the direct-mapped part: a power of two.
+const PLACES: usize = 256;
+
+impl Default for Posted {
+    fn default() -> Self {
+        Posted { direct: vec![(0, Ticks(0)); PLACES].into(), others: HashMap::default() }
+    }
+}
+
+impl Posted {
+    #[inline(always)]
+    fn place(&mut self, request: u64) -> &mut (u64, Ticks) {
+        &mut self.direct[(request.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % PLACES]
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, request: u64, queued: Ticks) {
+        let place = self.place(request);
+        if place.0 == 0 {
+            *place = (request, queued);
+        } else {
+            self.others.insert(request, queued);
+        }
+    }
+
+    /// When it came in, if it did; no request is at address 0.
+    #[inline(always)]
+    fn remove(&mut self, request: u64) -> Option<Ticks> {
+        let place = self.place(request);
+        if place.0 == request {
+            place.0 = 0;
+            return Some(place.1);
+        }
+        if self.others.is_empty() { None } else { self.others.remove(&request) }
+    }
+}
+
 /// The queues of one communicator, as far as they are told of. ob1's matching lock protects the queues,
 /// and so orders what is told of them.
 #[derive(Debug)]
 pub(super) struct Queues {
-    posted: HashMap<u64, Ticks, FxBuildHasher>,
+    posted: Posted,
     messages: Slab<Message>,
     /// Messages with the same source and tag, in their order.
     unexpected: HashMap<(i32, i32), List, FxBuildHasher>,
@@ -207,7 +252,7 @@ impl Queues {
     pub(super) fn new(whole_since: Option<Ticks>) -> Self {
         Queues {
             whole_since,
-            posted: HashMap::with_capacity_and_hasher(64, FxBuildHasher),
+            posted: Posted::default(),
             messages: Slab::with_capacity(64),
             unexpected: HashMap::default(),
             senders: Vec::new(),
@@ -247,7 +292,7 @@ impl Queues {
             }
             Kind::RemovePosted => {
                 // A probe was never queued.
-                let Some(queued) = self.posted.remove(&request) else { return };
+                let Some(queued) = self.posted.remove(request) else { return };
                 let now = sink.now();
                 let removed = Queued { request, source: peer, tag };
                 sink.emit_end(Event::PostedRemove, comm, queued, now, false, removed);

@@ -19,9 +19,6 @@ pub struct Window {
     /// at, but not after `back`.
     lag: u64,
     back: Ticks,
-    /// Whether it has completed several receives: then the messages of each sender count, as the library takes
-    /// in only so many at one look.
-    pub counts: bool,
     /// Receives that it has completed and whose messages have not come.
     pub(super) unmet: u32,
     /// Whether it waited for receives and for nothing else.
@@ -31,7 +28,7 @@ pub struct Window {
 impl Window {
     /// A call of which nothing is known but its time.
     pub fn open(from: Ticks, until: Ticks) -> Self {
-        Window { from, until, lag: 0, back: Ticks(0), counts: false, unmet: 0, waited: false }
+        Window { from, until, lag: 0, back: Ticks(0), unmet: 0, waited: false }
     }
 
     /// A call that has waited for receives only.
@@ -50,10 +47,7 @@ impl Window {
     #[inline]
     pub fn completes(&mut self, foretold: Foretold) {
         match foretold {
-            Foretold::Waits => {
-                self.unmet += 1;
-                self.counts = self.unmet > 1 && self.waited;
-            }
+            Foretold::Waits => self.unmet += 1,
             Foretold::Long | Foretold::Unknown => self.waited = false,
             Foretold::Nothing => {}
         }
