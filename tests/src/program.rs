@@ -147,8 +147,7 @@ pub fn compile_with_events(mpi: &Mpi, name: &str) -> PathBuf {
     let place = library.parent().expect("a file has a directory");
     let mut include = OsString::from("-I");
     include.push(root().join("include"));
-    // Before LD_LIBRARY_PATH, in which cargo names directories with builds of other profiles.
-    let mut path = OsString::from("-Wl,--disable-new-dtags,-rpath,");
+    let mut path = OsString::from("-Wl,-rpath,");
     path.push(place);
     let mut directory = OsString::from("-L");
     directory.push(place);

@@ -3,7 +3,7 @@
 //!
 //! Skipped, with a line, where `scripts/openmpi-with-peruse` has built nothing.
 
-use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::artifacts::{fresh_dir, libmel, mel};
 use mel_tests::events::Log;
 use mel_tests::profile::Profile;
 use mel_tests::{Finished, Job, Mpi, Program, compile_preloadable, compile_with_events};
@@ -95,7 +95,11 @@ fn callbacks_may_call_mpi_from_several_threads() {
     let mut mpis = Mpi::all();
     mpis.extend(Mpi::with_peruse());
     for mpi in &mpis {
-        let mut job = Job::new(mpi, 2, compile_with_events(mpi, "callbacks_call_mpi"));
+        // Cargo names directories in LD_LIBRARY_PATH where builds of other profiles may lie.
+        let release = libmel();
+        let place = release.parent().expect("a file has a directory");
+        let mut job =
+            Job::new(mpi, 2, compile_with_events(mpi, "callbacks_call_mpi")).env("LD_LIBRARY_PATH", place);
         if mpi.name == "openmpi-peruse" {
             job = job.env("LD_PRELOAD", compile_preloadable(mpi, "peruse_lacking"));
         }
