@@ -99,8 +99,7 @@ impl Engine {
         claimant: ReceiveIndex,
         wrong: Envelope,
     ) -> Option<Envelope> {
-        let queued = self.comms[comm.0 as usize].peers.get(source).map(|peer| peer.unexpected);
-        if let Some(place) = queued.and_then(|list| first_with_tag(&self.messages, list, tag)) {
+        if let Some(place) = self.queued(comm, source, tag) {
             if self.search_posted(sink, comm, wrong.source, wrong.tag).0.is_some() {
                 // Another receive waits for the wrong one: it would not have become unexpected.
                 return None;
@@ -122,6 +121,12 @@ impl Engine {
             receive.message = wrong;
             envelope
         })
+    }
+
+    /// The place of the first such message in the unexpected queue.
+    fn queued(&self, comm: CommIndex, source: i32, tag: i32) -> Option<u32> {
+        let peer = self.comms[comm.0 as usize].peers.get(source)?;
+        first_with_tag(&self.messages, peer.unexpected, tag)
     }
 
     /// The receive that is matched with the first such message, and the message.
@@ -163,8 +168,7 @@ impl Engine {
         claimant: ReceiveIndex,
         now: Ticks,
     ) -> Option<Envelope> {
-        let queued = self.comms[comm.0 as usize].peers.get(source).map(|peer| peer.unexpected);
-        if let Some(place) = queued.and_then(|list| first_with_tag(&self.messages, list, tag)) {
+        if let Some(place) = self.queued(comm, source, tag) {
             return Some(self.take_message(sink, comm, place, now));
         }
         let (holder, envelope) = self.holder_of(comm, source, tag, claimant)?;
