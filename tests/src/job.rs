@@ -41,6 +41,15 @@ pub struct Finished {
     pub stderr: String,
 }
 
+/// What one process wrote.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// To standard output.
+    pub stdout: String,
+    /// To standard error.
+    pub stderr: String,
+}
+
 impl<'a> Job<'a> {
     /// A plain run of `program` on `ranks` ranks.
     pub fn new(mpi: &'a Mpi, ranks: u32, program: impl Into<PathBuf>) -> Job<'a> {
@@ -135,6 +144,37 @@ impl<'a> Job<'a> {
             Some(status) => Finished { code: status.code(), stdout, stderr },
             None => panic!("{command:?} did not end within {TIME_LIMIT:?}\n{stdout}\n{stderr}"),
         }
+    }
+
+    /// Like [`run`](Job::run), with what each process wrote in a file of its own: launchers mix the output of
+    /// processes in the middle of lines. The order of processes is any.
+    ///
+    /// # Panics
+    ///
+    /// As [`run`](Job::run), and if not every process was started.
+    pub fn run_apart(mut self) -> (Finished, Vec<Output>) {
+        let outputs = crate::artifacts::fresh_dir();
+        let script = r#"to=$1; shift; exec "$@" >"$to/$$.out" 2>"$to/$$.err""#;
+        let mut prefix = ["sh", "-c", script, "sh"].map(OsString::from).to_vec();
+        prefix.push(outputs.path().into());
+        prefix.append(&mut self.prefix);
+        self.prefix = prefix;
+        let (ranks, name) = (self.ranks as usize, self.mpi.name);
+
+        let mut finished = self.run();
+        let text = |path: &Path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
+        let files = fs::read_dir(outputs.path()).expect("the directory is there");
+        let files = files.map(|file| file.expect("a file").path());
+        let outputs: Vec<Output> = files
+            .filter(|path| path.extension().is_some_and(|extension| extension == "out"))
+            .map(|path| Output { stdout: text(&path), stderr: text(&path.with_extension("err")) })
+            .collect();
+        for output in &outputs {
+            finished.stdout += &output.stdout;
+            finished.stderr += &output.stderr;
+        }
+        finished.expect(outputs.len() == ranks, &format!("{name}: every process runs: {outputs:#?}"));
+        (finished, outputs)
     }
 
     fn command(&self) -> Command {

@@ -21,7 +21,7 @@ pub mod profile;
 mod program;
 pub mod trace;
 
-pub use job::{Finished, Job};
+pub use job::{Finished, Job, Output};
 pub use mpi::Mpi;
 pub use program::{
     Exit, Expectation, Program, compile_preloadable, compile_source, compile_special, compile_with_events,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use mel_tests::artifacts::{fresh_dir, root};
-use mel_tests::{Finished, Job, Mpi};
+use mel_tests::{Job, Mpi, Output};
 
 /// Where `scripts/mpi4py-tests` has put the suite, if it has.
 fn suite(mpi: &Mpi) -> Option<PathBuf> {
@@ -15,9 +15,9 @@ fn suite(mpi: &Mpi) -> Option<PathBuf> {
     prefix.join(".complete").exists().then_some(prefix)
 }
 
-/// What each rank says at its end: how many tests it ran, and how they ended.
-fn verdicts(run: &Finished) -> Vec<String> {
-    let told = run.stderr.lines().chain(run.stdout.lines());
+/// What each process says at its end: how many tests it ran, and how they ended.
+fn verdicts(outputs: &[Output]) -> Vec<String> {
+    let told = outputs.iter().flat_map(|output| output.stderr.lines().chain(output.stdout.lines()));
     let of_suite =
         told.filter(|line| ["Ran ", "OK", "FAIL", "ERROR"].iter().any(|word| line.starts_with(word)));
     let mut verdicts: Vec<String> = of_suite
@@ -40,13 +40,13 @@ fn messages_and_communicators_are_as_without() {
             let args = [main.as_os_str(), "-i".as_ref(), "p2p".as_ref(), "-i".as_ref(), "comm".as_ref()];
             Job::new(mpi, 2, prefix.join("bin/python")).args(args)
         };
-        let plain = job().run();
+        let (plain, told_plain) = job().run_apart();
         let directory = fresh_dir();
         let output = directory.path().join("run");
-        let watched = job().under_mel(["-o".as_ref(), output.as_os_str()]).run();
-        plain.expect(verdicts(&plain).iter().any(|line| line.starts_with("Ran ")), mpi.name);
+        let (watched, told) = job().under_mel(["-o".as_ref(), output.as_os_str()]).run_apart();
+        plain.expect(verdicts(&told_plain).iter().any(|line| line.starts_with("Ran ")), mpi.name);
         watched.expect(watched.code == plain.code, &format!("{}: was {:?}", mpi.name, plain.code));
-        assert_eq!(verdicts(&watched), verdicts(&plain), "{}", mpi.name);
+        assert_eq!(verdicts(&told), verdicts(&told_plain), "{}", mpi.name);
         watched.expect(output.join("profile.json").exists(), mpi.name);
     }
 }

@@ -94,20 +94,11 @@ pub(crate) fn preload<'a>(libraries: impl IntoIterator<Item = &'a Path>) -> OsSt
     variable
 }
 
-/// Runs a program with `environment` set, and gives what each process wrote to standard output:
-/// launchers mix the output of processes in the middle of lines.
+/// Runs a program with `environment` set, and gives what each process wrote to standard output.
 pub(crate) fn run(mpi: &Mpi, ranks: u32, program: &Path, environment: &[&OsStr]) -> (Finished, Vec<String>) {
-    let outputs = tempfile::tempdir().expect("a temporary directory");
-    let script = r#"to=$1; shift; exec env "$@" >"$to/$$""#;
-    let mut args = vec!["-c".as_ref(), script.as_ref(), "sh".as_ref(), outputs.path().as_os_str()];
-    args.extend(environment);
-    args.push(program.as_os_str());
-    let finished = Job::new(mpi, ranks, "sh").args(args).run();
-    let files = std::fs::read_dir(outputs.path()).expect("the directory is there");
-    let text = |path: PathBuf| String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned();
-    let outputs: Vec<_> = files.map(|file| text(file.expect("a file").path())).collect();
-    finished.expect(outputs.len() == ranks as usize, &format!("{}: every rank runs: {outputs:#?}", mpi.name));
-    (finished, outputs)
+    let args = environment.iter().copied().chain([program.as_os_str()]);
+    let (finished, outputs) = Job::new(mpi, ranks, "env").args(args).run_apart();
+    (finished, outputs.into_iter().map(|output| output.stdout).collect())
 }
 
 /// How many event types tools see: the twin's sixteen, and those that the MPI has itself.
