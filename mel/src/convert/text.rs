@@ -14,7 +14,7 @@ use super::run::Run;
 use super::value;
 use crate::log::definitions::EventType;
 use crate::log::format::{u16_at, u64_at};
-use crate::log::{Message, RankLog, Record, State, StreamKind, kind};
+use crate::log::{Collective, Message, RankLog, Record, State, StreamKind, kind};
 
 /// What is written besides events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,6 +123,14 @@ fn write_call(out: &mut impl Write, log: &RankLog, record: &Record<'_>) -> io::R
             let name = log.definitions.functions.get(&number).map_or("an MPI function", String::as_str);
             let verb = if record.kind == kind::ENTER { "enter" } else { "leave" };
             return writeln!(out, " {verb} {name}");
+        }
+        kind::COLLECTIVE => {
+            let Collective { root, sent, received } = Collective::from_payload(&record.payload);
+            let object = record.object;
+            return writeln!(
+                out,
+                " collective communicator={object} root={root} sent={sent} received={received}"
+            );
         }
         kind::MPI_SEND => "send",
         kind::MPI_ISEND => "isend",

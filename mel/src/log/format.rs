@@ -112,6 +112,8 @@ pub mod kind {
     /// A call of an MPI function, from its entry on: [`Call`](super::Call). A reader sees it as entered,
     /// perhaps a receive posted, and left.
     pub const CALL: u16 = 11;
+    /// The collective operation of the call under way: [`Collective`](super::Collective).
+    pub const COLLECTIVE: u16 = 12;
     /// Twenty more bytes of the payload of the record before.
     pub const CONTINUATION: u16 = 15;
     /// Instance of event type `n` is kind `EVENT + n`; the payload is the event's own.
@@ -191,6 +193,45 @@ impl Message {
             tag: u32_at(payload, 4) as i32,
             bytes: u64_at(payload, 8),
             request: u32_at(payload, 16),
+        }
+    }
+}
+
+/// The root of a collective operation that has none.
+pub const NO_ROOT: i32 = -1;
+/// The root of a collective operation among two groups: the process itself (`MPI_ROOT`).
+pub const ROOT_ITSELF: i32 = -2;
+/// The root of a collective operation among two groups: another process of this group (`MPI_PROC_NULL`).
+pub const ROOT_IN_THIS_GROUP: i32 = -3;
+
+/// The payload of a collective operation's record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Collective {
+    /// Rank of the root (in the remote group, if there is one), or [`NO_ROOT`], [`ROOT_ITSELF`],
+    /// [`ROOT_IN_THIS_GROUP`].
+    pub root: i32,
+    /// Bytes that this process sends.
+    pub sent: u64,
+    /// Bytes that this process receives.
+    pub received: u64,
+}
+
+impl Collective {
+    /// The payload in the log's byte order.
+    pub fn to_payload(self) -> [u8; PAYLOAD_BYTES] {
+        let mut payload = [0; PAYLOAD_BYTES];
+        payload[0..4].copy_from_slice(&self.root.to_le_bytes());
+        payload[4..12].copy_from_slice(&self.sent.to_le_bytes());
+        payload[12..20].copy_from_slice(&self.received.to_le_bytes());
+        payload
+    }
+
+    /// Reads a payload; bytes that are not there count as zero.
+    pub fn from_payload(payload: &[u8]) -> Collective {
+        Collective {
+            root: u32_at(payload, 0) as i32,
+            sent: u64_at(payload, 4),
+            received: u64_at(payload, 12),
         }
     }
 }
@@ -305,6 +346,8 @@ mod tests {
     fn a_message_comes_back_as_it_went() {
         let message = Message { peer: -1, tag: i32::MAX, bytes: 1 << 40, request: 7 };
         assert_eq!(Message::from_payload(&message.to_payload()), message);
+        let collective = Collective { root: NO_ROOT, sent: 1 << 40, received: 3 };
+        assert_eq!(Collective::from_payload(&collective.to_payload()), collective);
         assert_eq!(Completion::from_payload(&Completion { request: 9 }.to_payload()).request, 9);
     }
 
@@ -350,6 +393,7 @@ mod tests {
             (kind::REQUEST_CANCELLED, "cancelled"),
             (kind::DROPPED, "lost"),
             (kind::CALL, "a call"),
+            (kind::COLLECTIVE, "a collective operation"),
             (kind::CONTINUATION, "20 more bytes"),
         ] {
             documented(number.into(), "", what);

@@ -1,9 +1,10 @@
 //! What is switched on when MPI is initialised, and for each communicator of the program.
 
+use std::collections::HashMap;
 use std::ffi::c_int;
 use std::path::PathBuf;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use mpi_abi::{Abi, Comm, pmpi};
@@ -44,6 +45,8 @@ pub struct Session {
     sessions: AtomicBool,
     /// Numbers of communicators in the log; never reused, because the log keeps them all.
     numbers: AtomicU32,
+    /// What the log knows of each communicator, to define it again when it gets a name.
+    logged_communicators: Mutex<HashMap<Token, (Communicator, u16)>>,
 }
 
 /// What is known once MPI is initialised.
@@ -86,6 +89,7 @@ impl Session {
             over: AtomicBool::new(false),
             sessions: AtomicBool::new(false),
             numbers: AtomicU32::new(0),
+            logged_communicators: Mutex::default(),
         });
         // Leaving runs in reverse: first the twin, then the calls' records, last of all ourselves,
         // so that `MPI_Init` itself is not yet recorded but everything after it is.
@@ -183,7 +187,7 @@ impl Session {
         }
         let tracer = recorder
             .filter(|_| self.config.trace)
-            .and_then(|recorder| Tracer::listen(recorder, self.core, self.logged()).ok());
+            .and_then(|recorder| Tracer::listen(self.abi, recorder, self.core, self.logged()).ok());
         let run = Run {
             rank,
             size,
@@ -306,6 +310,7 @@ impl Hook for Session {
     fn wants(&self, function: FunctionId) -> Wants {
         match function {
             FunctionId::Init | FunctionId::Init_thread | FunctionId::Session_init => Wants::Leave,
+            FunctionId::Comm_set_name if self.config.logs() => Wants::Leave,
             FunctionId::Finalize | FunctionId::Abort => Wants::Enter,
             _ => Wants::Nothing,
         }
@@ -324,9 +329,11 @@ impl Hook for Session {
     }
 
     fn leave(&self, function: FunctionId, call: &mut Call<'_>, code: c_int) {
-        let Some(session) = Session::get().filter(|session| session.run.get().is_none()) else { return };
+        let Some(session) = Session::get() else { return };
         match call {
             _ if code != self.abi.constants.success => {}
+            Call::Comm_set_name(a) => session.define_again(a.comm),
+            _ if session.run.get().is_some() => {}
             Call::Init(_) | Call::Init_thread(_) => session.begin(function),
             Call::Session_init(_) => session.without_world(),
             _ => {}
@@ -359,8 +366,9 @@ impl Observer for Session {
         let Some(Run { recorder: Some(recorder), tracer, .. }) = self.run.get() else { return };
         let number = self.numbers.fetch_add(1, Ordering::Relaxed).min(u32::from(u16::MAX)) as u16;
         self.define_communicator(recorder, communicator, number);
+        self.logged_communicators().insert(communicator.token, (*communicator, number));
         if let Some(tracer) = tracer {
-            tracer.set_number(communicator.index, number);
+            tracer.set_number(communicator.index, communicator.token.0, number);
         }
         for &event in self.logged() {
             let Some(event_type) = self.core.event_type(event) else { continue };
@@ -372,6 +380,19 @@ impl Observer for Session {
 }
 
 impl Session {
+    fn logged_communicators(&self) -> MutexGuard<'_, HashMap<Token, (Communicator, u16)>> {
+        self.logged_communicators.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// The communicator has a name now.
+    fn define_again(&self, comm: Comm) {
+        let Some(Run { recorder: Some(recorder), .. }) = self.run.get() else { return };
+        let known = self.logged_communicators().get(&Token(comm.0 as u64)).copied();
+        if let Some((communicator, number)) = known {
+            self.define_communicator(recorder, &communicator, number);
+        }
+    }
+
     fn define_communicator(&self, recorder: &Recorder, communicator: &Communicator, number: u16) {
         let Token(handle) = communicator.token;
         let name = pmpi::comm_get_name(Comm(handle as usize)).ok().filter(|name| !name.is_empty());

@@ -2,10 +2,13 @@
 
 use std::ffi::c_int;
 
+use mpi_abi::Abi;
 use mpi_intercept::{Call, FunctionId, Hook};
 use mpit_events::{BulkListener, Core, MAX_EVENT_TYPES, Record, SourceIndex};
 use mpit_sources::p2p::{Message, Observer};
 
+use super::collectives;
+use super::handles::Handles;
 use super::recorder::{Kind, Objects, Recorder};
 use crate::log::format::NO_OBJECT;
 use crate::log::{self, kind};
@@ -18,10 +21,15 @@ pub const TRACED: [(&str, &str); 2] = [
 
 /// Records each MPI call of the application, each message, and each search of a queue.
 pub struct Tracer {
+    abi: &'static Abi,
     recorder: &'static Recorder,
     /// How the events of each type are recorded here.
     kinds: [Kind; MAX_EVENT_TYPES],
     objects: Objects,
+    /// The same for the handles that calls have.
+    handles: Handles,
+    /// The functions whose calls are collective operations.
+    collective: [bool; FunctionId::COUNT],
 }
 
 impl Tracer {
@@ -31,6 +39,7 @@ impl Tracer {
     /// # Errors
     /// Those of the events core.
     pub fn listen(
+        abi: &'static Abi,
         recorder: &'static Recorder,
         core: &'static Core,
         logged: &[mpit_events::EventIndex],
@@ -52,14 +61,31 @@ impl Tracer {
                 events.push(end);
             }
         }
-        let tracer = &*Box::leak(Box::new(Tracer { recorder, kinds, objects: Objects::default() }));
+        let (objects, handles) = (Objects::default(), Handles::default());
+        let collective = collectives::functions();
+        let tracer = Tracer { abi, recorder, kinds, objects, handles, collective };
+        let tracer = &*Box::leak(Box::new(tracer));
         core.listen_in_bulk(&events, tracer)?;
         Ok(tracer)
     }
 
-    /// The communicator at this place of the twin has this number in the log.
-    pub fn set_number(&self, place: u32, number: u16) {
+    /// The communicator at this place of the twin, with this handle, has this number in the log.
+    pub fn set_number(&self, place: u32, handle: u64, number: u16) {
         self.objects.set(place, number);
+        self.handles.set(handle, number);
+    }
+
+    /// The number in the log of the communicator with this handle.
+    pub fn number(&self, handle: u64) -> u16 {
+        self.handles.number(handle)
+    }
+
+    #[cold]
+    fn collective(&self, call: &Call<'_>) {
+        let Some(operation) = collectives::of(self.abi, call) else { return };
+        let collectives::Collective { comm, root, sent, received } = operation;
+        let payload = log::Collective { root, sent, received }.to_payload();
+        self.recorder.at_entry(kind::COLLECTIVE, self.handles.number(comm.0 as u64), &payload);
     }
 }
 
@@ -71,8 +97,11 @@ impl BulkListener for Tracer {
 
 impl Hook for Tracer {
     #[inline]
-    fn enter(&self, function: FunctionId, _: &mut Call<'_>) {
+    fn enter(&self, function: FunctionId, call: &mut Call<'_>) {
         self.recorder.enter(function as u16);
+        if self.collective[function.index()] {
+            self.collective(call);
+        }
     }
 
     #[inline]

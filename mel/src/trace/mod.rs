@@ -2,10 +2,13 @@
 //!
 //! - [`recorder`]: the streams of each thread, and what appends to them.
 //! - [`calls`]: the hook, the observer and the listener of a trace: MPI calls, messages, searches.
+//! - [`collectives`]: what a collective call moves; [`handles`]: on which communicator.
 //! - [`events`]: the generic logger, which knows no event by name.
 
 pub mod calls;
+mod collectives;
 pub mod events;
+mod handles;
 pub mod recorder;
 
 pub use recorder::Recorder;

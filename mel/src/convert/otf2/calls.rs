@@ -1,14 +1,15 @@
 //! MPI calls and messages of one thread on their location.
 
-use otf2_writer::{Event, LocationRef};
+use otf2_writer::{CollectiveRoot, CommRef, Event, LocationRef};
 use rustc_hash::FxHashMap;
 
 use super::communicators::{Communicators, Target};
+use super::roles;
 use super::track::Track;
 use super::{Conversion, ConvertError};
 use crate::convert::merge::Merged;
-use crate::log::format::u16_at;
-use crate::log::{Completion, Message, RankLog, Record, kind};
+use crate::log::format::{NO_ROOT, ROOT_IN_THIS_GROUP, ROOT_ITSELF, u16_at};
+use crate::log::{Collective, Completion, Message, RankLog, Record, kind};
 
 /// The region of a function that the log does not define.
 const UNKNOWN: &str = "MPI (unknown function)";
@@ -25,6 +26,8 @@ impl Conversion<'_> {
     ) -> Result<(), ConvertError> {
         // Only what occurs is defined.
         let mut regions = FxHashMap::default();
+        // The function that was entered last, and the end of its collective operation.
+        let (mut function, mut collective) = (0, None);
         let mut track = Track::new(self.archive.event_writer(location)?);
         for (count, (_, record)) in Merged::new(log, streams.iter().copied()).enumerate() {
             super::tell(self.tick, count);
@@ -38,10 +41,28 @@ impl Conversion<'_> {
             };
             match record.kind {
                 kind::ENTER => {
+                    function = u16_at(&record.payload, 0);
+                    collective = None;
                     track.summary().calls += 1;
                     track.enter(time, region(), &[])?;
                 }
-                kind::LEAVE => track.leave(time, region())?,
+                kind::LEAVE => {
+                    if let Some(end) = collective.take() {
+                        track.event(time, &end)?;
+                    }
+                    track.leave(time, region())?;
+                }
+                kind::COLLECTIVE => {
+                    let name = log.definitions.functions.get(&function).map_or("", String::as_str);
+                    collective = end_of_collective(name, communicators.of(position, &record), &record);
+                    match collective {
+                        Some(_) => {
+                            track.summary().collectives += 1;
+                            track.event(time, &Event::MpiCollectiveBegin)?;
+                        }
+                        None => track.summary().unknown_messages += 1,
+                    }
+                }
                 _ => match message(&record, communicators.target(position, &record)) {
                     Some(event) => {
                         track.summary().messages += 1;
@@ -55,6 +76,19 @@ impl Conversion<'_> {
         self.summary.add(track.close()?);
         Ok(())
     }
+}
+
+/// The event that ends a collective operation; none if its function or its communicator is not known.
+fn end_of_collective(name: &str, comm: Option<CommRef>, record: &Record<'_>) -> Option<Event<'static>> {
+    let Collective { root, sent, received } = Collective::from_payload(&record.payload);
+    let root = match root {
+        NO_ROOT => CollectiveRoot::None,
+        ROOT_ITSELF => CollectiveRoot::Myself,
+        ROOT_IN_THIS_GROUP => CollectiveRoot::ThisGroup,
+        rank => CollectiveRoot::Rank(u32::try_from(rank).ok()?),
+    };
+    let (op, comm) = (roles::operation_of(name)?, comm?);
+    Some(Event::MpiCollectiveEnd { op, comm, root, sent_bytes: sent, received_bytes: received })
 }
 
 fn is_message(kind: u16) -> bool {

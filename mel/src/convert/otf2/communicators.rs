@@ -77,6 +77,11 @@ impl Communicators {
         Communicators { ranks }
     }
 
+    /// The communicator of a record of the log at a position, if it is known.
+    pub(super) fn of(&self, position: usize, record: &Record<'_>) -> Option<CommRef> {
+        Some(self.ranks.get(position)?.get(&record.object)?.0)
+    }
+
     /// Communicator and peer of a message record of the log at a position, if both are known.
     pub(super) fn target(&self, position: usize, record: &Record<'_>) -> Option<Target> {
         let (comm, peers) = *self.ranks.get(position)?.get(&record.object)?;

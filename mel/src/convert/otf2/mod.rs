@@ -69,6 +69,8 @@ pub struct Summary {
     pub calls: u64,
     /// Message records.
     pub messages: u64,
+    /// Collective operations.
+    pub collectives: u64,
     /// Regions that were entered on the locations of event sources, such as searches.
     pub regions: u64,
     /// Records whose time was moved forward, because the one before was later.
@@ -77,7 +79,7 @@ pub struct Summary {
     pub unfinished: u64,
     /// Ends without a beginning.
     pub unbegun: u64,
-    /// Messages whose communicator or peer the log does not define.
+    /// Messages, and collective operations, whose communicator or peer the log does not define.
     pub unknown_messages: u64,
     /// Event types that have no place in the archive: they are no pairs, or pairs that cross others.
     pub left_out: BTreeMap<String, u64>,
@@ -85,10 +87,20 @@ pub struct Summary {
 
 impl Summary {
     fn add(&mut self, other: Summary) {
-        let Summary { calls, messages, regions, moved, unfinished, unbegun, unknown_messages, left_out } =
-            other;
+        let Summary {
+            calls,
+            messages,
+            collectives,
+            regions,
+            moved,
+            unfinished,
+            unbegun,
+            unknown_messages,
+            left_out,
+        } = other;
         self.calls += calls;
         self.messages += messages;
+        self.collectives += collectives;
         self.regions += regions;
         self.moved += moved;
         self.unfinished += unfinished;

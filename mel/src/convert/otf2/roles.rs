@@ -1,6 +1,6 @@
-//! What kind of work an MPI function does, by its name.
+//! What kind of work an MPI function does, and which collective operation, by its name.
 
-use otf2_writer::RegionRole;
+use otf2_writer::{CollectiveOp, RegionRole};
 
 /// The role of an MPI function's region. A name that is not known is a function without a role.
 pub(super) fn of(name: &str) -> RegionRole {
@@ -40,6 +40,31 @@ pub(super) fn of(name: &str) -> RegionRole {
         "free_mem" => RegionRole::Deallocate,
         _ => RegionRole::Function,
     }
+}
+
+/// The operation of a blocking collective function; none for others.
+pub(super) fn operation_of(name: &str) -> Option<CollectiveOp> {
+    let name = name.strip_prefix("MPI_")?;
+    Some(match name.strip_suffix("_c").unwrap_or(name) {
+        "Barrier" => CollectiveOp::Barrier,
+        "Bcast" => CollectiveOp::Bcast,
+        "Gather" => CollectiveOp::Gather,
+        "Gatherv" => CollectiveOp::Gatherv,
+        "Scatter" => CollectiveOp::Scatter,
+        "Scatterv" => CollectiveOp::Scatterv,
+        "Allgather" => CollectiveOp::Allgather,
+        "Allgatherv" => CollectiveOp::Allgatherv,
+        "Alltoall" => CollectiveOp::Alltoall,
+        "Alltoallv" => CollectiveOp::Alltoallv,
+        "Alltoallw" => CollectiveOp::Alltoallw,
+        "Allreduce" => CollectiveOp::Allreduce,
+        "Reduce" => CollectiveOp::Reduce,
+        "Reduce_scatter" => CollectiveOp::ReduceScatter,
+        "Reduce_scatter_block" => CollectiveOp::ReduceScatterBlock,
+        "Scan" => CollectiveOp::Scan,
+        "Exscan" => CollectiveOp::Exscan,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
