@@ -58,6 +58,16 @@ impl Profile {
         (0..self.ranks().len() as u32).map(|rank| self.count(rank, field)).sum()
     }
 
+    /// Times added up over all ranks, in seconds.
+    pub fn total_seconds(&self, field: &str) -> f64 {
+        (0..self.ranks().len() as u32).map(|rank| self.seconds(rank, field)).sum()
+    }
+
+    /// The largest count of any rank.
+    pub fn most(&self, field: &str) -> u64 {
+        (0..self.ranks().len() as u32).map(|rank| self.count(rank, field)).max().unwrap_or(0)
+    }
+
     /// What is wrong with the numbers by themselves: each rank once and in order, averages between the extremes,
     /// totals that fit, nothing negative, as many searches as queue operations need, a clean truth check.
     pub fn contradictions(&self, ranks: u32) -> Vec<String> {

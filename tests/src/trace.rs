@@ -34,7 +34,7 @@ impl Trace {
     /// If there is none, or `otf2-print` has any complaint.
     pub fn read(directory: &Path) -> Trace {
         let anchor = anchor(directory);
-        let records = otf2_print(&anchor, &[]).lines().filter_map(record).collect();
+        let records = records(&otf2_print(&anchor, &[]));
         let definitions = otf2_print(&anchor, &["-G"]).lines().map(str::to_owned).collect();
         Trace { records, definitions }
     }
@@ -70,19 +70,63 @@ impl Trace {
         Some(format!("never left on location {location}: {stack:?}"))
     }
 
+    /// The values of an attribute, of all records that have it: `("NAME" <5>; UINT64; 7)`.
+    pub fn attribute(&self, name: &str) -> Vec<u64> {
+        let named = format!("(\"{name}\" <");
+        let of = |record: &Record| {
+            let (_, rest) = record.details.split_once(&named)?;
+            rest.split(')').next()?.rsplit("; ").next()?.parse().ok()
+        };
+        self.records.iter().filter_map(of).collect()
+    }
+
+    /// The values of each metric over time, by its name and the first location of its process.
+    pub fn metrics(&self) -> BTreeMap<(String, u64), Vec<u64>> {
+        let mut metrics = BTreeMap::<_, Vec<u64>>::new();
+        let processes = self.processes();
+        for record in self.records.iter().filter(|record| record.kind == "METRIC") {
+            let name = record.details.split('"').nth(1).unwrap_or_default().to_owned();
+            let value =
+                record.details.trim_end_matches(')').rsplit("; ").next().and_then(|value| value.parse().ok());
+            metrics
+                .entry((name, first_of(&processes, record.location)))
+                .or_default()
+                .push(value.expect("a metric has a number"));
+        }
+        metrics
+    }
+
+    /// How many records there are of a kind.
+    pub fn count(&self, kind: &str) -> u64 {
+        self.records.iter().filter(|record| record.kind == kind).count() as u64
+    }
+
+    /// The process of each location, by the name of its group.
+    fn processes(&self) -> BTreeMap<u64, &str> {
+        let of = |line: &'_ str| -> Option<u64> {
+            line.strip_prefix("LOCATION ")?.split_whitespace().next()?.parse().ok()
+        };
+        let group = |line: &'_ str| line.split_once("Group: ").map_or(0, |(start, _)| start.len());
+        self.definitions.iter().filter_map(|line| Some((of(line)?, &line[group(line)..]))).collect()
+    }
+
     /// How long before it was sent a message was received, at most, in ticks; zero if none was. For each pair of
-    /// locations: of as many receives as there have been there are at least as many sends.
+    /// processes: of as many receives as there have been there are at least as many sends.
     pub fn received_before_sent(&self) -> u64 {
         type Times = BTreeMap<(u64, u64), Vec<u64>>;
         let (mut sent, mut received) = (Times::new(), Times::new());
+        // A message names the first location of a process, and may be on another one.
+        let processes = self.processes();
         for record in &self.records {
             match record.kind.as_str() {
                 "MPI_SEND" | "MPI_ISEND" => {
-                    sent.entry((record.location, peer(&record.details))).or_default().push(record.timestamp);
+                    sent.entry((first_of(&processes, record.location), peer(&record.details)))
+                        .or_default()
+                        .push(record.timestamp);
                 }
                 "MPI_RECV" | "MPI_IRECV" => {
                     received
-                        .entry((peer(&record.details), record.location))
+                        .entry((peer(&record.details), first_of(&processes, record.location)))
                         .or_default()
                         .push(record.timestamp);
                 }
@@ -96,6 +140,13 @@ impl Trace {
         });
         early.max().unwrap_or(0)
     }
+}
+
+/// The first location of the process that a location belongs to.
+fn first_of(processes: &BTreeMap<u64, &str>, location: u64) -> u64 {
+    let process = processes.get(&location);
+    let first = processes.iter().find(|(_, other)| Some(*other) == process);
+    first.map_or(location, |(first, _)| *first)
 }
 
 fn anchor(directory: &Path) -> PathBuf {
@@ -114,6 +165,21 @@ fn otf2_print(anchor: &Path, options: &[&str]) -> String {
         anchor.display()
     );
     String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// All records; attributes stand on a line of their own behind theirs.
+fn records(printed: &str) -> Vec<Record> {
+    let mut records: Vec<Record> = Vec::new();
+    for line in printed.lines() {
+        match (line.split_once("ADDITIONAL ATTRIBUTES: "), records.last_mut()) {
+            (Some((blank, attributes)), Some(last)) if blank.trim().is_empty() => {
+                last.details += "; ";
+                last.details += attributes;
+            }
+            _ => records.extend(record(line)),
+        }
+    }
+    records
 }
 
 /// Reads a line such as `ENTER   0   1234  Region: "MPI_Send" <3>`.
@@ -144,7 +210,7 @@ mod tests {
     use super::*;
 
     fn trace(lines: &[&str]) -> Trace {
-        Trace { records: lines.iter().filter_map(|line| record(line)).collect(), definitions: Vec::new() }
+        Trace { records: records(&lines.join("\n")), definitions: Vec::new() }
     }
 
     #[test]
@@ -158,6 +224,18 @@ mod tests {
         assert_eq!(trace.records.len(), 2);
         assert_eq!(trace.enters(), BTreeMap::from([("MPI_Send", 1)]));
         assert_eq!(trace.disorder(), None);
+    }
+
+    #[test]
+    fn attributes_and_metrics_are_read() {
+        let trace = trace(&[
+            "MPI_RECV 1 11 Sender: 0 (\"rank 0\" <0>), Communicator: \"x\" <0>, Tag: 0, Length: 8",
+            "    ADDITIONAL ATTRIBUTES: (\"tag\" <2>; INT32; 7), (\"unexpected for\" <5>; UINT64; 22713)",
+            "METRIC 3 12 Metric: 0, 1 Value: (\"pml_ob1_unex: x\" <0>; UINT64; 2)",
+        ]);
+        assert_eq!(trace.attribute("unexpected for"), [22713]);
+        assert_eq!(trace.metrics(), BTreeMap::from([(("pml_ob1_unex: x".to_owned(), 3), vec![2])]));
+        assert_eq!((trace.count("MPI_RECV"), trace.count("MPI_SEND")), (1, 0));
     }
 
     #[test]

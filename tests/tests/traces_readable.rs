@@ -36,6 +36,18 @@ fn readable(name: &str) {
             assert_eq!(regions, searches, "{case}: {queue} searches; regions: {enters:?}");
         }
         assert!(enters.contains_key("MPI_Reduce"), "{case}: {enters:?}");
+        assert_eq!(trace.received_before_sent(), 0, "{case}");
+        assert_eq!(trace.count("MPI_COLLECTIVE_BEGIN"), trace.count("MPI_COLLECTIVE_END"), "{case}");
+        let received = trace.count("MPI_RECV") + trace.count("MPI_IRECV");
+        let counted = profile.total("truth.matched") + profile.total("truth.rebound");
+        assert_eq!(received, counted + profile.total("truth.synthesised"), "{case}: messages");
+        for ((name, location), lengths) in trace.metrics() {
+            assert_eq!(
+                lengths.last(),
+                Some(&0),
+                "{case}: {name} of the process of location {location} is empty at the end"
+            );
+        }
     });
 }
 

@@ -40,6 +40,12 @@ pub enum Definition {
         begin: u16,
         /// The number of the second.
         end: u16,
+        /// The number of the type that tells what was queued at the end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        inserts: Option<u16>,
+        /// The number of the type that tells what left a queue at the end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        removes: Option<u16>,
     },
     /// A stream of records.
     Stream {
@@ -209,6 +215,17 @@ pub struct Communicator {
     pub remote: Option<Members>,
 }
 
+/// What may follow the event type that begins a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// The type that ends the pair.
+    pub end: u16,
+    /// The type that tells what was queued then.
+    pub inserts: Option<u16>,
+    /// The type that tells what left a queue then.
+    pub removes: Option<u16>,
+}
+
 /// All definitions of a log, by their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each is the map of the definition of that name")]
@@ -218,8 +235,8 @@ pub struct Definitions {
     pub streams: BTreeMap<u32, Stream>,
     pub communicators: BTreeMap<u16, Communicator>,
     pub functions: BTreeMap<u16, String>,
-    /// The type that ends each event type of a pair.
-    pub pairs: BTreeMap<u16, u16>,
+    /// By the event type that begins a pair: the others.
+    pub pairs: BTreeMap<u16, Ending>,
     /// Pairs of local ticks and nanoseconds of the reference clock, in the order of the log.
     pub clock_readings: Vec<(u64, i64)>,
     /// Whole lines that this version does not understand.
@@ -256,8 +273,8 @@ impl Definitions {
             Definition::Communicator { index, context, name, members, remote } => {
                 self.communicators.insert(index, Communicator { context, name, members, remote });
             }
-            Definition::Pair { begin, end } => {
-                self.pairs.insert(begin, end);
+            Definition::Pair { begin, end, inserts, removes } => {
+                self.pairs.insert(begin, Ending { end, inserts, removes });
             }
             Definition::Function { number, name } => {
                 self.functions.insert(number, name);

@@ -2,8 +2,9 @@
 //! and completions as if each had been written by itself.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
+use super::definitions::Definitions;
 use super::format::{Call, Pair, kind};
 use super::reader::{Record, Stored};
 
@@ -11,8 +12,8 @@ use super::reader::{Record, Stored};
 #[derive(Clone, Debug)]
 pub struct Records<'a> {
     stored: Stored<'a>,
-    /// The type that ends each event type.
-    pairs: &'a BTreeMap<u16, u16>,
+    /// What the pairs are.
+    definitions: &'a Definitions,
     /// What comes before the next stored record.
     ready: VecDeque<Record<'a>>,
     /// The record of the call that is under way, with the time at which it was left.
@@ -20,8 +21,8 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    pub(super) fn new(stored: Stored<'a>, pairs: &'a BTreeMap<u16, u16>) -> Self {
-        Records { stored, pairs, ready: VecDeque::new(), open: None }
+    pub(super) fn new(stored: Stored<'a>, definitions: &'a Definitions) -> Self {
+        Records { stored, definitions, ready: VecDeque::new(), open: None }
     }
 
     /// Ends the call that is under way.
@@ -54,20 +55,41 @@ impl<'a> Records<'a> {
                 }
             }
         } else if record.kind >= kind::PAIR {
-            let begin = record.kind - kind::PAIR;
-            let event = |number: u16, time| Record {
-                time,
-                kind: kind::EVENT.saturating_add(number).min(kind::PAIR - 1),
-                object: record.object,
-                payload: part(&record.payload, 0, Pair::ELEMENTS),
-            };
-            self.ready.push_back(event(begin, record.time));
-            if let Some(&ends) = self.pairs.get(&begin) {
-                let end = record.time.saturating_add(u64::from(Pair::duration(&record.payload)));
-                self.ready.push_back(event(ends, end));
-            }
+            self.take_pair_apart(&record);
         } else {
             self.ready.push_back(record);
+        }
+    }
+}
+
+impl<'a> Records<'a> {
+    /// Two events, or three: of an unknown pair the first is known.
+    fn take_pair_apart(&mut self, record: &Record<'a>) {
+        let begin = record.kind & (kind::EVENT - 1);
+        let event = |number: u16, time, payload| {
+            let kind = kind::EVENT + number.min(kind::EVENT - 1);
+            Record { time, kind, object: record.object, payload }
+        };
+        let elements = || part(&record.payload, 0, Pair::ELEMENTS);
+        self.ready.push_back(event(begin, record.time, elements()));
+        let Some(ending) = self.definitions.pairs.get(&begin) else { return };
+        let end = record.time.saturating_add(u64::from(Pair::duration(&record.payload)));
+        let queued = match record.kind - begin {
+            kind::PAIR_INSERTING => ending.inserts,
+            kind::PAIR_REMOVING => ending.removes,
+            _ => None,
+        };
+        let whole = event(ending.end, end, elements());
+        let Some(queued) = queued else { return self.ready.push_back(whole) };
+        let first = self.definitions.event_types.get(&begin);
+        let last_element = first.and_then(|first| first.elements.last()).map_or(0, |last| last.displacement);
+        if last_element as usize >= Pair::REQUEST {
+            self.ready.extend([whole, event(queued, end, elements())]);
+        } else {
+            let request = Pair::request(&record.payload).to_le_bytes();
+            let elements = record.payload.get(..Pair::REQUEST).unwrap_or_default();
+            let payload = Cow::Owned([&request, elements].concat());
+            self.ready.extend([event(queued, end, payload), whole]);
         }
     }
 }

@@ -121,6 +121,11 @@ pub mod kind {
     /// Instance of event type `n` and, after a while, of the type that ends it, is kind `PAIR + n`:
     /// [`Pair`](super::Pair). A reader sees two events.
     pub const PAIR: u16 = 0x2000;
+    /// The same, and an instance of the type that the pair's definition names under `inserts`:
+    /// [`Pair`](super::Pair). A reader sees three events.
+    pub const PAIR_INSERTING: u16 = 0x3000;
+    /// The same, of the type named under `removes`.
+    pub const PAIR_REMOVING: u16 = 0x4000;
 }
 
 /// How the life of the process that wrote a log stands.
@@ -263,13 +268,18 @@ impl Call {
     }
 }
 
-/// The payload of two events in one record: the elements of the first, as many as fit, and the ticks
-/// between them.
+/// The payload of two events in one record, or three: the elements of the first, as many as fit, and the ticks
+/// between the two.
+///
+/// The third one is about an entry of a queue, and has the time of the second. Its elements are those of the first
+/// where these take more than twelve bytes; else the entry's request, stored behind them, comes before them.
 pub struct Pair;
 
 impl Pair {
     /// Bytes for the elements.
     pub const ELEMENTS: usize = 16;
+    /// Where the request of the third event is, if it is not in the elements of the first.
+    pub const REQUEST: usize = 12;
 
     /// The payload, where elements and duration fit.
     #[inline(always)]
@@ -284,9 +294,23 @@ impl Pair {
         Some(payload)
     }
 
+    /// The payload with the third event's request, where that fits too.
+    #[inline(always)]
+    pub fn to_payload_with(elements: &[u8], duration: u64, request: u64) -> Option<[u8; PAYLOAD_BYTES]> {
+        let request = u32::try_from(request).ok().filter(|request| *request != 0)?;
+        let mut payload = Pair::to_payload(elements, duration).filter(|_| elements.len() <= Pair::REQUEST)?;
+        payload[Pair::REQUEST..Pair::ELEMENTS].copy_from_slice(&request.to_le_bytes());
+        Some(payload)
+    }
+
     /// The ticks between the two events.
     pub fn duration(payload: &[u8]) -> u32 {
         u32_at(payload, Pair::ELEMENTS)
+    }
+
+    /// The request of the third event, if it is not in the elements of the first.
+    pub fn request(payload: &[u8]) -> u64 {
+        u32_at(payload, Pair::REQUEST).into()
     }
 }
 
@@ -399,6 +423,7 @@ mod tests {
             documented(number.into(), "", what);
         }
         assert_eq!((kind::EVENT, kind::PAIR), (4096, 8192));
+        assert_eq!((kind::PAIR_INSERTING, kind::PAIR_REMOVING), (12_288, 16_384));
     }
 
     #[test]

@@ -173,7 +173,7 @@ impl RankLog {
     pub fn records(&self, stream: u32) -> Records<'_> {
         let chunks = self.chunks.get(&stream).map_or(&[][..], Vec::as_slice);
         let stored = Stored { bytes: &self.bytes, chunks: chunks.iter(), at: 0, end: 0 };
-        Records::new(stored, &self.definitions.pairs)
+        Records::new(stored, &self.definitions)
     }
 
     /// Records of a stream that were lost, mostly because the disk was full. The streams from the

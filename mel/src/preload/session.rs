@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mpi_abi::{Abi, Comm, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
@@ -20,7 +20,7 @@ use crate::log::format::NO_OBJECT;
 use crate::log::{Definition, HeaderInfo, LogFile, Members};
 use crate::names::nearest_names;
 use crate::queues::QueueProfiler;
-use crate::trace::calls::{TRACED, Tracer};
+use crate::trace::calls::{TRACED, Tracer, queues};
 use crate::trace::{Recorder, events};
 
 /// MEL in this process. Lives as long as the process.
@@ -151,16 +151,19 @@ impl Session {
         }
         let directory = directory::agree(&self.config, rank, world);
         let host = pmpi::get_processor_name().unwrap_or_default();
+        let clock = mpit_events::Clock::best();
+        // `MPI_Init*` has taken its time in each process: the wall clock is wanted at its entry, as `started` is.
+        let elapsed = clock.now().since(started) as f64 / clock.ticks_per_second() as f64;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let rate = [mpit_events::Clock::best().ticks_per_second()];
+        let started_unix = now.saturating_sub(Duration::from_secs_f64(elapsed));
         let recorder = directory.as_ref().filter(|_| self.config.logs()).and_then(|directory| {
             let header = HeaderInfo {
                 rank: rank as u32,
                 world_size: size as u32,
                 pid: std::process::id(),
-                ticks_per_second: rate[0],
+                ticks_per_second: clock.ticks_per_second(),
                 origin_ticks: started.0,
-                origin_realtime_nanos: now.as_nanos() as u64,
+                origin_realtime_nanos: started_unix.as_nanos() as u64,
                 host: host.clone(),
             };
             match LogFile::create(&directory.join(crate::log::file_name(rank as u32)), &header) {
@@ -197,7 +200,7 @@ impl Session {
             tracer,
             pid: std::process::id(),
             started,
-            started_unix_s: now.as_secs_f64(),
+            started_unix_s: started_unix.as_secs_f64(),
         };
         let _ = self.run.set(run);
         finish::arm();
@@ -272,7 +275,8 @@ impl Session {
     fn recorded(&self) -> Vec<EventIndex> {
         let mut all = self.logged().to_vec();
         if self.config.trace {
-            let traced = TRACED.iter().flat_map(|(begin, end)| [begin, end]);
+            let searches = TRACED.iter().flat_map(|(begin, end)| [*begin, *end]);
+            let traced = searches.chain(queues());
             all.extend(traced.filter_map(|name| self.core.type_by_name(name).ok()));
         }
         all.sort_unstable();

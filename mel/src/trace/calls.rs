@@ -9,7 +9,7 @@ use mpit_sources::p2p::{Message, Observer};
 
 use super::collectives;
 use super::handles::Handles;
-use super::recorder::{Kind, Objects, Recorder};
+use super::recorder::{Kind, Objects, Place, Queue, Recorder};
 use crate::log::format::NO_OBJECT;
 use crate::log::{self, kind};
 
@@ -19,7 +19,21 @@ pub const TRACED: [(&str, &str); 2] = [
     ("pml_ob1_search_unexpected_begin", "pml_ob1_search_unexpected_end"),
 ];
 
-/// Records each MPI call of the application, each message, and each search of a queue.
+/// How a queue changes as a search ends: the type that begins the search, the type that tells of the change, and how
+/// that is stored.
+const CHANGES: [(&str, &str, Place); 4] = [
+    ("pml_ob1_search_unexpected_begin", "pml_ob1_posted_insert", Place::After(kind::PAIR_INSERTING)),
+    ("pml_ob1_search_posted_begin", "pml_ob1_posted_remove", Place::Before(kind::PAIR_REMOVING)),
+    ("pml_ob1_search_posted_begin", "pml_ob1_unex_insert", Place::Before(kind::PAIR_INSERTING)),
+    ("pml_ob1_search_unexpected_begin", "pml_ob1_unex_remove", Place::Apart),
+];
+
+/// The types that tell how long the queues are.
+pub fn queues() -> impl Iterator<Item = &'static str> {
+    CHANGES.iter().map(|change| change.1)
+}
+
+/// Records each MPI call of the application, each message, each search of a queue and how it changed the queues.
 pub struct Tracer {
     abi: &'static Abi,
     recorder: &'static Recorder,
@@ -46,8 +60,8 @@ impl Tracer {
     ) -> Result<&'static Tracer, mpit_events::Error> {
         let mut kinds = [Kind::None; MAX_EVENT_TYPES];
         let mut events = Vec::new();
-        for (begin, end) in TRACED {
-            let (Ok(begin), Ok(end)) = (core.type_by_name(begin), core.type_by_name(end)) else { continue };
+        for (name, end) in TRACED {
+            let (Ok(begin), Ok(end)) = (core.type_by_name(name), core.type_by_name(end)) else { continue };
             let (first, second) = (begin.get() as u16, end.get() as u16);
             if logged.contains(&begin) || logged.contains(&end) {
                 // What is left of the pair.
@@ -56,9 +70,26 @@ impl Tracer {
                     events.push(event);
                 }
             } else {
-                recorder.define(&log::Definition::Pair { begin: first, end: second });
+                let changed = |kind| {
+                    let places = [Place::After(kind), Place::Before(kind)];
+                    let change =
+                        CHANGES.iter().find(|change| change.0 == name && places.contains(&change.2))?;
+                    Some(core.type_by_name(change.1).ok()?.get() as u16)
+                };
+                let (inserts, removes) = (changed(kind::PAIR_INSERTING), changed(kind::PAIR_REMOVING));
+                recorder.define(&log::Definition::Pair { begin: first, end: second, inserts, removes });
                 kinds[end.get()] = Kind::Pair(first, second);
                 events.push(end);
+            }
+        }
+        for (search, change, place) in CHANGES {
+            let (Ok(search), Ok(event)) = (core.type_by_name(search), core.type_by_name(change)) else {
+                continue;
+            };
+            if !logged.contains(&event) {
+                let (number, search) = (event.get() as u16, search.get() as u16);
+                kinds[event.get()] = Kind::Queue(Queue { number, search, place });
+                events.push(event);
             }
         }
         let (objects, handles) = (Objects::default(), Handles::default());

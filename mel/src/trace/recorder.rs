@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU16, AtomicU32, Ordering};
 
 use mpit_events::{Clock, Core, Record, SourceIndex, Ticks};
 
-use crate::log::format::NO_OBJECT;
+use crate::log::format::{NO_OBJECT, u64_at};
 use crate::log::{Appender, Completion, Definition, LogFile, Pair, State, StreamKind, kind};
 use crate::preload::tell;
 
@@ -30,6 +30,29 @@ pub(super) enum Kind {
     Event(u16),
     /// Together with the event that it ends: the numbers of both types.
     Pair(u16, u16),
+    /// As a change of a queue, where it can be in the record of the search that it belongs to.
+    Queue(Queue),
+}
+
+/// An event about an entry of a queue, which changes as a search ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Queue {
+    /// The number of its type.
+    pub(super) number: u16,
+    /// The number of the type that begins the search.
+    pub(super) search: u16,
+    pub(super) place: Place,
+}
+
+/// Where the event is told, and where it is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Right after the end of the search, with the same elements: in one record of this kind.
+    After(u16),
+    /// Right before the end, with a request as its first element: in one record of this kind.
+    Before(u16),
+    /// Right before the end: in a record of its own behind that of the search.
+    Apart,
 }
 
 /// A thread's streams.
@@ -155,27 +178,75 @@ impl Recorder {
     pub(super) fn events(&self, source: SourceIndex, records: &[Record], kinds: &[Kind], objects: &Objects) {
         self.with(|thread| {
             let stream = self.events_of(thread, source);
-            for record in records.iter().filter(|record| !record.late) {
+            let mut records = records.iter();
+            while let Some(record) = records.next() {
                 let object = objects.number(record.object);
+                let next = records.as_slice().first();
                 match kinds[record.event.get()] {
-                    Kind::None => {}
-                    Kind::Event(kind) => self.append(stream, record.ticks, kind, object, record.payload()),
-                    Kind::Pair(begin, end) => {
-                        let duration = record.ticks.since(record.since);
-                        match Pair::to_payload(record.payload(), duration) {
-                            Some(payload) => {
-                                self.append(stream, record.since, kind::PAIR + begin, object, &payload);
+                    // What comes late changes queues, but has no place in the order of searches.
+                    Kind::Queue(queue) => {
+                        match next.filter(|next| queue.is_before_end(record, next, kinds)) {
+                            Some(search) => {
+                                records.next();
+                                let end = kinds[search.event.get()];
+                                self.search(stream, search, end, object, Some((queue, record)));
                             }
                             None => {
-                                let payload = record.payload();
-                                self.append(stream, record.since, kind::EVENT + begin, object, payload);
-                                self.append(stream, record.ticks, kind::EVENT + end, object, payload);
+                                let kind = kind::EVENT + queue.number;
+                                self.append(stream, record.ticks, kind, object, record.payload());
                             }
                         }
+                    }
+                    _ if record.late => {}
+                    Kind::None => {}
+                    Kind::Event(kind) => {
+                        self.append(stream, record.ticks, kind, object, record.payload());
+                    }
+                    pair @ Kind::Pair(..) => {
+                        let queued = next.and_then(|next| Some((queued_after(record, next, kinds)?, next)));
+                        if queued.is_some() {
+                            records.next();
+                        }
+                        self.search(stream, record, pair, object, queued);
                     }
                 }
             }
         });
+    }
+
+    /// Appends a pair of events by the second of them, and how a queue changed with it.
+    #[inline(always)]
+    fn search(
+        &self,
+        stream: &mut Appender,
+        search: &Record,
+        pair: Kind,
+        object: u16,
+        queued: Option<(Queue, &Record)>,
+    ) {
+        let Kind::Pair(begin, end) = pair else { return };
+        let (elements, duration) = (search.payload(), search.ticks.since(search.since));
+        let whole = queued.and_then(|(queue, change)| match queue.place {
+            Place::After(kind) => Some((kind, Pair::to_payload(elements, duration)?)),
+            Place::Before(kind) => {
+                let request = u64_at(change.payload(), 0);
+                Some((kind, Pair::to_payload_with(elements, duration, request)?))
+            }
+            Place::Apart => None,
+        });
+        if let Some((kind, payload)) = whole {
+            return self.append(stream, search.since, kind + begin, object, &payload);
+        }
+        match Pair::to_payload(elements, duration) {
+            Some(payload) => self.append(stream, search.since, kind::PAIR + begin, object, &payload),
+            None => {
+                self.append(stream, search.since, kind::EVENT + begin, object, elements);
+                self.append(stream, search.ticks, kind::EVENT + end, object, elements);
+            }
+        }
+        if let Some((queue, change)) = queued {
+            self.append(stream, change.ticks, kind::EVENT + queue.number, object, change.payload());
+        }
     }
 
     #[inline(always)]
@@ -286,6 +357,33 @@ impl Recorder {
         THREAD.set(thread);
         thread
     }
+}
+
+impl Queue {
+    /// Whether the next record is the end of the search that this event belongs to.
+    #[inline(always)]
+    fn is_before_end(self, record: &Record, next: &Record, kinds: &[Kind]) -> bool {
+        let Kind::Pair(begin, _) = kinds[next.event.get()] else { return false };
+        begin == self.search
+            && !matches!(self.place, Place::After(_))
+            && (record.ticks, record.object) == (next.ticks, next.object)
+            && !(record.late || next.late)
+    }
+}
+
+/// What the event that follows the end of a search tells of a queue, if it belongs to that search.
+#[inline(always)]
+fn queued_after(search: &Record, next: &Record, kinds: &[Kind]) -> Option<Queue> {
+    let (Kind::Queue(queue), Kind::Pair(begin, _)) = (kinds[next.event.get()], kinds[search.event.get()])
+    else {
+        return None;
+    };
+    let belongs = begin == queue.search
+        && matches!(queue.place, Place::After(_))
+        && (next.ticks, next.object) == (search.ticks, search.object)
+        && !next.late
+        && next.payload() == search.payload();
+    belongs.then_some(queue)
 }
 
 /// The numbers that communicators have in the log, by their places in the twin.

@@ -151,12 +151,12 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
             frame.call.entered = tracker.now();
             // SAFETY: the application's in-out argument: one handle.
             let handle = unsafe { a.message.read() }.word();
-            use_message(tracker, frame, handle);
+            use_message(tracker, frame, handle, Some(&mut a.status));
         }
         Call::Imrecv(a) => {
             // SAFETY: as for `Mrecv`.
             let handle = unsafe { a.message.read() }.word();
-            use_message(tracker, frame, handle);
+            use_message(tracker, frame, handle, None);
         }
         // Persistent requests.
         Call::Start(a) => {
@@ -284,11 +284,11 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
             keep_message(tracker, frame, a.message, a.status, found);
         }
         Call::Mrecv(a) => {
-            let status = (!a.status.is_ignore(tracker.abi)).then_some(a.status);
+            let status = (success && !a.status.is_ignore(tracker.abi)).then_some(a.status);
             if let Some(Pending { tracked: Tracked::Probed { comm, request, bytes }, .. }) =
                 frame.call.pending.pop()
             {
-                tracker.work(frame, |work, _| work.probed_received(comm, request, bytes, status));
+                tracker.work(frame, |work, _| work.probed_received((comm, request, bytes), status, true));
             }
             drained(tracker, frame);
         }
@@ -296,7 +296,12 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
             if let Some(Pending { tracked, .. }) = frame.call.pending.pop().filter(|_| success) {
                 // SAFETY: MPI has filled the request.
                 let handle = unsafe { a.request.read() }.word();
-                tracker.work(frame, |work, _| work.state.requests.insert(handle, tracked));
+                tracker.work(frame, |work, _| {
+                    work.state.requests.insert(handle, tracked);
+                    if let Tracked::Probed { request, .. } = tracked {
+                        work.tell(|observer| observer.receive_posted(request));
+                    }
+                });
             }
         }
         Call::Send_init(a) if success => persist(tracker, frame, a.request, |w| persistent_send!(w, a)),
@@ -394,7 +399,7 @@ fn probe(
 }
 
 /// A message handle is used up by its receive.
-fn use_message(tracker: &'static Tracker, frame: &mut Frame, handle: usize) {
+fn use_message(tracker: &'static Tracker, frame: &mut Frame, handle: usize, status: Option<&mut StatusPtr>) {
     tracker.work(frame, |work, local| {
         local.pending.clear();
         if let Some((comm, bytes)) = work.state.messages.remove(&handle) {
@@ -405,6 +410,9 @@ fn use_message(tracker: &'static Tracker, frame: &mut Frame, handle: usize) {
                 handle: 0,
                 tracked: Tracked::Probed { comm, request, bytes },
             });
+            if let Some(status) = status.filter(|_| work.tracker.wants_messages()) {
+                own_status(work, local, status);
+            }
         }
     });
 }

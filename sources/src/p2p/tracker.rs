@@ -705,7 +705,9 @@ impl Work<'_> {
                 self.received_as((receive, comm, request), real, None, false);
             }
             Tracked::Send { comm, request, bytes } => self.sent(comm, request, bytes),
-            Tracked::Probed { comm, request, bytes } => self.probed_received(comm, request, bytes, status),
+            Tracked::Probed { comm, request, bytes } => {
+                self.probed_received((comm, request, bytes), status, false);
+            }
             Tracked::Persistent(place) => match self.state.requests.persistent(place).active.take() {
                 Some(Active::Receive { receive, comm, request }) => {
                     self.received((receive, comm, request), status, false);
@@ -732,16 +734,16 @@ impl Work<'_> {
     /// The receive of a probed message is complete.
     pub(super) fn probed_received(
         &mut self,
-        comm: CommIndex,
-        request: u64,
-        bytes: u64,
+        (comm, request, bytes): (CommIndex, u64, u64),
         status: Option<StatusPtr>,
+        blocking: bool,
     ) {
         self.state.engine.transferred(self.sink, comm, request, bytes);
         if self.tracker.wants_messages()
             && let Some(status) = status
         {
-            self.tell_received(comm, Some(request), self.completion(status), Some(status));
+            let told = (!blocking).then_some(request);
+            self.tell_received(comm, told, self.completion(status), Some(status));
         }
     }
 

@@ -1,79 +1,98 @@
 //! MPI calls and messages of one thread on their location.
 
-use otf2_writer::{CollectiveRoot, CommRef, Event, LocationRef};
+use otf2_writer::{AttributeValue, CollectiveRoot, CommRef, Event, RegionRef};
 use rustc_hash::FxHashMap;
 
 use super::communicators::{Communicators, Target};
+use super::queues::Queues;
 use super::roles;
 use super::track::Track;
 use super::{Conversion, ConvertError};
-use crate::convert::merge::Merged;
 use crate::log::format::{NO_ROOT, ROOT_IN_THIS_GROUP, ROOT_ITSELF, u16_at};
 use crate::log::{Collective, Completion, Message, RankLog, Record, kind};
 
 /// The region of a function that the log does not define.
 const UNKNOWN: &str = "MPI (unknown function)";
 
+/// A thread that calls MPI.
+pub(super) struct Thread {
+    pub(super) number: u32,
+    pub(super) track: Track,
+    /// Only what occurs is defined.
+    regions: FxHashMap<u16, RegionRef>,
+    /// The function that was entered last, and the end of its collective operation.
+    function: u16,
+    collective: Option<Event<'static>>,
+}
+
+impl Thread {
+    pub(super) fn new(number: u32, track: Track) -> Self {
+        Thread { number, track, regions: FxHashMap::default(), function: 0, collective: None }
+    }
+}
+
 impl Conversion<'_> {
-    /// Writes the calls of one thread, from all of its streams.
-    pub(super) fn convert_calls(
+    /// Writes one record of a thread's calls.
+    pub(super) fn convert_call(
         &mut self,
-        position: usize,
-        log: &RankLog,
-        streams: &[u32],
-        location: LocationRef,
+        thread: &mut Thread,
+        queues: &mut Queues,
         communicators: &Communicators,
+        (position, log): (usize, &RankLog),
+        record: &Record<'_>,
     ) -> Result<(), ConvertError> {
-        // Only what occurs is defined.
-        let mut regions = FxHashMap::default();
-        // The function that was entered last, and the end of its collective operation.
-        let (mut function, mut collective) = (0, None);
-        let mut track = Track::new(self.archive.event_writer(location)?);
-        for (count, (_, record)) in Merged::new(log, streams.iter().copied()).enumerate() {
-            super::tell(self.tick, count);
-            let time = self.timeline.nanos(position, record.time);
-            let mut region = || {
-                let number = u16_at(&record.payload, 0);
-                *regions.entry(number).or_insert_with(|| {
-                    let name = log.definitions.functions.get(&number).map_or(UNKNOWN, String::as_str);
-                    self.tables.function(self.archive.definitions_mut(), name)
-                })
-            };
-            match record.kind {
-                kind::ENTER => {
-                    function = u16_at(&record.payload, 0);
-                    collective = None;
-                    track.summary().calls += 1;
-                    track.enter(time, region(), &[])?;
-                }
-                kind::LEAVE => {
-                    if let Some(end) = collective.take() {
-                        track.event(time, &end)?;
-                    }
-                    track.leave(time, region())?;
-                }
-                kind::COLLECTIVE => {
-                    let name = log.definitions.functions.get(&function).map_or("", String::as_str);
-                    collective = end_of_collective(name, communicators.of(position, &record), &record);
-                    match collective {
-                        Some(_) => {
-                            track.summary().collectives += 1;
-                            track.event(time, &Event::MpiCollectiveBegin)?;
-                        }
-                        None => track.summary().unknown_messages += 1,
-                    }
-                }
-                _ => match message(&record, communicators.target(position, &record)) {
-                    Some(event) => {
-                        track.summary().messages += 1;
-                        track.event(time, &event)?;
-                    }
-                    None if is_message(record.kind) => track.summary().unknown_messages += 1,
-                    None => {}
-                },
+        let time = self.timeline.nanos(position, record.time);
+        let Thread { number, track, regions, function, collective } = thread;
+        let mut region = || {
+            let number = u16_at(&record.payload, 0);
+            *regions.entry(number).or_insert_with(|| {
+                let name = log.definitions.functions.get(&number).map_or(UNKNOWN, String::as_str);
+                self.tables.function(self.archive.definitions_mut(), name)
+            })
+        };
+        match record.kind {
+            kind::ENTER => {
+                queues.begin_call(*number);
+                *function = u16_at(&record.payload, 0);
+                *collective = None;
+                track.summary().calls += 1;
+                track.enter(time, region(), &[])?;
             }
+            kind::LEAVE => {
+                if let Some(end) = collective.take() {
+                    track.event(time, &end, &[])?;
+                }
+                track.leave(time, region())?;
+            }
+            kind::COLLECTIVE => {
+                let name = log.definitions.functions.get(function).map_or("", String::as_str);
+                *collective = end_of_collective(name, communicators.of(position, record), record);
+                match collective {
+                    Some(_) => {
+                        track.summary().collectives += 1;
+                        track.event(time, &Event::MpiCollectiveBegin, &[])?;
+                    }
+                    None => track.summary().unknown_messages += 1,
+                }
+            }
+            _ => match message(record, communicators.target(position, record)) {
+                Some(event) => {
+                    track.summary().messages += 1;
+                    let waited = match event {
+                        Event::MpiIrecv { request, .. } => queues.received(*number, Some(request as u32)),
+                        Event::MpiRecv { .. } => queues.received(*number, None),
+                        _ => None,
+                    };
+                    let attribute = waited.map(|nanos| {
+                        let attribute = self.tables.unexpected_for(self.archive.definitions_mut());
+                        (attribute, AttributeValue::U64(nanos))
+                    });
+                    track.event(time, &event, attribute.as_slice())?;
+                }
+                None if is_message(record.kind) => track.summary().unknown_messages += 1,
+                None => {}
+            },
         }
-        self.summary.add(track.close()?);
         Ok(())
     }
 }

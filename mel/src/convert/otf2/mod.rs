@@ -5,6 +5,7 @@
 //! | a location group per rank | its log |
 //! | a location per thread that calls MPI, `rank N` for the first | [`calls`]: regions and messages |
 //! | a location per stream of events of a source | [`regions`]: event types `X_begin`, `X_end` |
+//! | metrics on these, and attributes of receives | [`queues`]: event types `X_insert`, `X_remove` |
 //! | communicators and their groups | [`communicators`]: joined over the ranks by their identity |
 //! | times in nanoseconds since the first record | [`time`]: one line per clock |
 //!
@@ -14,6 +15,7 @@
 mod calls;
 mod communicators;
 mod pairs;
+mod queues;
 mod regions;
 mod roles;
 mod tables;
@@ -32,10 +34,15 @@ use otf2_writer::{
 };
 use thiserror::Error;
 
+use self::calls::Thread;
 use self::communicators::Communicators;
 use self::pairs::Pairs;
+use self::queues::Queues;
+use self::regions::Stream;
 use self::tables::Tables;
 use self::time::Timeline;
+use self::track::Track;
+use super::merge::Merged;
 use super::run::Run;
 use crate::log::{RankLog, StreamKind};
 
@@ -73,6 +80,8 @@ pub struct Summary {
     pub collectives: u64,
     /// Regions that were entered on the locations of event sources, such as searches.
     pub regions: u64,
+    /// Changes of the length of a queue.
+    pub queue_changes: u64,
     /// Records whose time was moved forward, because the one before was later.
     pub moved: u64,
     /// Regions that were ended where their location ends, because the log has no end for them.
@@ -92,6 +101,7 @@ impl Summary {
             messages,
             collectives,
             regions,
+            queue_changes,
             moved,
             unfinished,
             unbegun,
@@ -101,6 +111,7 @@ impl Summary {
         self.calls += calls;
         self.messages += messages;
         self.collectives += collectives;
+        self.queue_changes += queue_changes;
         self.regions += regions;
         self.moved += moved;
         self.unfinished += unfinished;
@@ -156,6 +167,12 @@ fn world_size(run: &Run) -> u32 {
     let told = run.world_size();
     // A header that was overwritten may tell any number; the logs that are there are facts.
     if told <= MOST_RANKS { told } else { run.ranks.len() as u32 }
+}
+
+/// Where the records of a stream go: to a thread's calls, or to a location of events.
+enum Lane {
+    Calls(usize),
+    Events(usize),
 }
 
 /// The main location of each rank.
@@ -261,36 +278,66 @@ impl<'a> Conversion<'a> {
         communicators: &Communicators,
     ) -> Result<(), ConvertError> {
         let rank = log.info.rank;
-        let mut calls: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        let mut events = Vec::new();
+        let (mut threads, mut streams) = (Vec::<Thread>::new(), Vec::new());
+        let mut lanes = BTreeMap::new();
+        let events = || log.definitions.streams.values().filter(|stream| stream.kind == StreamKind::Events);
+        let parts = self.pairs.parts(log);
         for (number, stream) in &log.definitions.streams {
-            match stream.kind {
-                StreamKind::Calls => calls.entry(stream.thread).or_default().push(*number),
-                StreamKind::Events => events.push((*number, *stream)),
+            let lane = match stream.kind {
+                StreamKind::Calls => {
+                    let known = threads.iter().position(|thread| thread.number == stream.thread);
+                    if known.is_none() {
+                        let location = match stream.thread {
+                            0 => main,
+                            thread => self.define_location(&format!("rank {rank} thread {thread}"), group),
+                        };
+                        threads.push(Thread::new(stream.thread, self.track(location)?));
+                    }
+                    Lane::Calls(known.unwrap_or(threads.len() - 1))
+                }
+                StreamKind::Events => {
+                    // Only streams that share their source need to tell their threads apart.
+                    let shared = events().filter(|other| other.source == stream.source).count() > 1;
+                    let source = stream.source.and_then(|source| log.definitions.sources.get(&source));
+                    let mut name = match source {
+                        Some(source) => format!("rank {rank}: {}", source.name),
+                        None => format!("rank {rank}: events"),
+                    };
+                    if shared {
+                        name += &format!(", thread {}", stream.thread);
+                    }
+                    let location = self.define_location(&name, group);
+                    streams.push(Stream::new(stream.thread, self.track(location)?, parts.clone()));
+                    Lane::Events(streams.len() - 1)
+                }
+            };
+            lanes.insert(*number, lane);
+        }
+        let mut queues = Queues::of(log);
+        for (count, (number, record)) in Merged::new(log, lanes.keys().copied()).enumerate() {
+            tell(self.tick, count);
+            let log = (position, log);
+            match lanes.get(&number) {
+                Some(Lane::Calls(place)) => {
+                    self.convert_call(&mut threads[*place], &mut queues, communicators, log, &record)?;
+                }
+                Some(Lane::Events(place)) => {
+                    self.convert_event(&mut streams[*place], &mut queues, log, &record)?;
+                }
+                None => {}
             }
         }
-        for (thread, streams) in calls {
-            let location = match thread {
-                0 => main,
-                _ => self.define_location(&format!("rank {rank} thread {thread}"), group),
-            };
-            self.convert_calls(position, log, &streams, location, communicators)?;
+        for thread in threads {
+            self.summary.add(thread.track.close()?);
         }
-        for (number, stream) in &events {
-            // Only streams that share their source need to tell their threads apart.
-            let shared = events.iter().filter(|(_, other)| other.source == stream.source).count() > 1;
-            let source = stream.source.and_then(|source| log.definitions.sources.get(&source));
-            let mut name = match source {
-                Some(source) => format!("rank {rank}: {}", source.name),
-                None => format!("rank {rank}: events"),
-            };
-            if shared {
-                name += &format!(", thread {}", stream.thread);
-            }
-            let location = self.define_location(&name, group);
-            self.convert_events(position, log, *number, location)?;
+        for stream in streams {
+            self.summary.add(stream.close()?);
         }
         Ok(())
+    }
+
+    fn track(&mut self, location: LocationRef) -> Result<Track, ConvertError> {
+        Ok(Track::new(self.archive.event_writer(location)?))
     }
 
     fn define_location(&mut self, name: &str, group: LocationGroupRef) -> LocationRef {

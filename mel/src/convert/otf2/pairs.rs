@@ -20,6 +20,9 @@ pub(super) enum Part {
     None,
 }
 
+/// What each event type of a log is to the trace.
+pub(super) type Parts = BTreeMap<u16, Part>;
+
 /// The pairs of a run.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
@@ -66,7 +69,7 @@ impl Pairs {
     }
 
     /// What each event type of a log is to the trace.
-    pub(super) fn parts(&mut self, log: &RankLog) -> BTreeMap<u16, Part> {
+    pub(super) fn parts(&mut self, log: &RankLog) -> Parts {
         let types = &log.definitions.event_types;
         let known: BTreeSet<&str> = types.values().map(|event_type| event_type.name.as_str()).collect();
         let mut parts = BTreeMap::new();

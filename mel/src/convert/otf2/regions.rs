@@ -1,22 +1,35 @@
-//! Events of a source on their location: the pairs as regions, with the elements of the beginning.
+//! Events of a source on their location: the pairs as regions, with the elements of the beginning, and the lengths of
+//! queues as metrics.
 
-use otf2_writer::{AttributeRef, AttributeValue, LocationRef, RegionRef};
+use otf2_writer::{AttributeRef, AttributeValue, Event, MetricRef, MetricValue, RegionRef};
 use rustc_hash::FxHashMap;
 
-use super::pairs::Part;
+use super::pairs::{Part, Parts};
+use super::queues::{self, Change, Queues};
 use super::tables::attribute_value;
 use super::track::Track;
 use super::{Conversion, ConvertError};
 use crate::convert::value::{self, Kind};
-use crate::log::RankLog;
 use crate::log::definitions::EventType;
+use crate::log::{RankLog, Record};
 
 /// What to write for an event type.
-enum Plan<'l> {
-    Enter(RegionRef, Vec<Column>),
+enum Plan {
+    Enter(Region),
     Leave(RegionRef),
+    Change(Change),
     /// Nothing, but count it.
-    LeaveOut(&'l str, u64),
+    LeaveOut(String, u64),
+}
+
+/// A region that an event type begins.
+struct Region {
+    region: RegionRef,
+    elements: Vec<Column>,
+    /// The queue that is searched in it, and the attribute for that one's length.
+    searched: Option<(usize, AttributeRef)>,
+    /// Where the element `request` is.
+    request: Option<(Kind, u32)>,
 }
 
 /// An attribute, and where its value is in the payload.
@@ -33,56 +46,111 @@ impl Column {
     }
 }
 
-impl Conversion<'_> {
-    /// Writes the events of one stream.
-    pub(super) fn convert_events(
-        &mut self,
-        position: usize,
-        log: &RankLog,
-        stream: u32,
-        location: LocationRef,
-    ) -> Result<(), ConvertError> {
-        let parts = self.pairs.parts(log);
-        // Only what occurs is defined.
-        let mut plans = FxHashMap::default();
-        let mut track = Track::new(self.archive.event_writer(location)?);
-        let mut attributes = Vec::new();
-        for (count, record) in log.records(stream).enumerate() {
-            super::tell(self.tick, count);
-            let Some(number) = record.event_type() else { continue };
-            let plan = plans.entry(number).or_insert_with(|| {
-                let part = parts.get(&number).copied().unwrap_or(Part::None);
-                self.plan(part, log.definitions.event_types.get(&number))
-            });
-            let time = self.timeline.nanos(position, record.time);
-            match plan {
-                Plan::Enter(region, elements) => {
-                    attributes.clear();
-                    attributes.extend(elements.iter().filter_map(|column| column.read(&record.payload)));
-                    track.summary().regions += 1;
-                    track.enter(time, *region, &attributes)?;
-                }
-                Plan::Leave(region) => track.leave(time, *region)?,
-                Plan::LeaveOut(_, count) => *count += 1,
-            }
-        }
-        let mut summary = track.close()?;
-        for plan in plans.values() {
+/// The events that a source raises on a thread.
+pub(super) struct Stream {
+    thread: u32,
+    track: Track,
+    parts: Parts,
+    /// Only what occurs is defined.
+    plans: FxHashMap<u16, Plan>,
+    metrics: FxHashMap<(usize, u16), MetricRef>,
+    /// The request of the region that was entered last, and when that was left.
+    latest: Option<(u32, Option<u64>)>,
+    attributes: Vec<(AttributeRef, AttributeValue)>,
+}
+
+impl Stream {
+    pub(super) fn new(thread: u32, track: Track, parts: Parts) -> Self {
+        let (plans, metrics) = (FxHashMap::default(), FxHashMap::default());
+        Stream { thread, track, parts, plans, metrics, latest: None, attributes: Vec::new() }
+    }
+
+    /// Ends the location. Gives what was written, and what was not.
+    pub(super) fn close(self) -> Result<super::Summary, ConvertError> {
+        let mut summary = self.track.close()?;
+        for plan in self.plans.into_values() {
             if let Plan::LeaveOut(name, count) = plan {
-                *summary.left_out.entry((*name).to_owned()).or_default() += count;
+                *summary.left_out.entry(name).or_default() += count;
             }
         }
-        self.summary.add(summary);
+        Ok(summary)
+    }
+}
+
+impl Conversion<'_> {
+    /// Writes one event.
+    pub(super) fn convert_event(
+        &mut self,
+        stream: &mut Stream,
+        queues: &mut Queues,
+        (position, log): (usize, &RankLog),
+        record: &Record<'_>,
+    ) -> Result<(), ConvertError> {
+        let Some(number) = record.event_type() else { return Ok(()) };
+        let time = self.timeline.nanos(position, record.time);
+        let Stream { thread, track, parts, plans, metrics, latest, attributes } = stream;
+        let plan = plans.entry(number).or_insert_with(|| {
+            let part = parts.get(&number).copied().unwrap_or(Part::None);
+            self.plan(part, queues, number, log.definitions.event_types.get(&number))
+        });
+        match plan {
+            Plan::Enter(Region { region, elements, searched, request }) => {
+                attributes.clear();
+                attributes.extend(elements.iter().filter_map(|column| column.read(&record.payload)));
+                if let Some((queue, attribute)) = searched {
+                    let length = queues.length(*queue, record.object);
+                    attributes.push((*attribute, AttributeValue::U64(length)));
+                }
+                let request = request.and_then(|request| queues::request_in(request, &record.payload));
+                *latest = request.map(|request| (request as u32, None));
+                track.summary().regions += 1;
+                track.enter(time, *region, attributes)?;
+            }
+            Plan::Leave(region) => {
+                if let Some((_, left)) = latest {
+                    *left = Some(time);
+                }
+                track.leave(time, *region)?;
+            }
+            Plan::Change(change) => {
+                let (length, waited) = queues.apply(*change, record.object, time, &record.payload);
+                if let (Some(waited), Some((request, left))) = (waited, *latest)
+                    && left.is_none_or(|left| left == time)
+                {
+                    queues.found(*thread, request, waited);
+                }
+                let metric = *metrics
+                    .entry(change.of(record.object))
+                    .or_insert_with(|| self.queue_metric(queues.name(*change), log, record.object));
+                track.summary().queue_changes += 1;
+                track.event(time, &Event::Metric { metric, values: &[MetricValue::U64(length)] }, &[])?;
+            }
+            Plan::LeaveOut(_, count) => *count += 1,
+        }
         Ok(())
     }
 
-    fn plan<'l>(&mut self, part: Part, event_type: Option<&'l EventType>) -> Plan<'l> {
-        let Some(event_type) = event_type else { return Plan::LeaveOut("(not defined)", 0) };
-        match part {
-            Part::Begin(pair) => Plan::Enter(self.region(pair, event_type), self.columns(event_type)),
-            Part::End(pair) => Plan::Leave(self.region(pair, event_type)),
-            Part::None => Plan::LeaveOut(&event_type.name, 0),
+    fn plan(&mut self, part: Part, queues: &Queues, number: u16, event_type: Option<&EventType>) -> Plan {
+        let Some(event_type) = event_type else { return Plan::LeaveOut("(not defined)".into(), 0) };
+        match (part, queues.change(number)) {
+            (Part::Begin(pair), _) => {
+                let region = self.region(pair, event_type);
+                let searched = queues
+                    .searched_by(self.pairs.name(pair))
+                    .map(|queue| (queue, self.tables.queue_length(self.archive.definitions_mut())));
+                let (elements, request) = (self.columns(event_type), queues::request_of(event_type));
+                Plan::Enter(Region { region, elements, searched, request })
+            }
+            (Part::End(pair), _) => Plan::Leave(self.region(pair, event_type)),
+            (Part::None, Some(change)) => Plan::Change(change),
+            (Part::None, None) => Plan::LeaveOut(event_type.name.clone(), 0),
         }
+    }
+
+    fn queue_metric(&mut self, queue: &str, log: &RankLog, comm: u16) -> MetricRef {
+        let communicator = log.definitions.communicators.get(&comm);
+        let communicator = communicator.map_or("(unknown communicator)", |known| known.name.as_str());
+        self.tables.queue_metric(self.archive.definitions_mut(), queue, communicator)
     }
 
     fn region(&mut self, pair: usize, event_type: &EventType) -> RegionRef {

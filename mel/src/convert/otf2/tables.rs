@@ -1,9 +1,11 @@
 //! Regions and attributes by what they stand for, so that all ranks share them.
 
-use otf2_writer::{AttributeRef, AttributeValue, Definitions, Paradigm, Region, RegionRef, RegionRole, Type};
+use otf2_writer::{
+    AttributeRef, AttributeValue, Definitions, MetricRef, Paradigm, Region, RegionRef, RegionRole, Type,
+};
 use rustc_hash::FxHashMap;
 
-use super::roles;
+use super::{queues, roles};
 use crate::convert::value::{Kind, Value};
 use crate::log::Element;
 
@@ -13,6 +15,9 @@ pub(super) struct Tables {
     functions: FxHashMap<String, RegionRef>,
     regions: FxHashMap<String, RegionRef>,
     attributes: FxHashMap<(String, Type), AttributeRef>,
+    metrics: FxHashMap<(String, String), MetricRef>,
+    queue_length: Option<AttributeRef>,
+    unexpected_for: Option<AttributeRef>,
 }
 
 impl Tables {
@@ -22,6 +27,33 @@ impl Tables {
             let role = roles::of(name);
             definitions.region(Region { name, role, paradigm: Paradigm::Mpi, ..Region::default() })
         })
+    }
+
+    /// The length of a queue on the communicators of this name.
+    pub(super) fn queue_metric(
+        &mut self,
+        definitions: &mut Definitions,
+        queue: &str,
+        communicator: &str,
+    ) -> MetricRef {
+        let key = (queue.to_owned(), communicator.to_owned());
+        *self.metrics.entry(key).or_insert_with(|| queues::define(definitions, queue, communicator))
+    }
+
+    /// The attribute of a search: how long the queue was that it went through.
+    pub(super) fn queue_length(&mut self, definitions: &mut Definitions) -> AttributeRef {
+        let description = "entries in the queue, of this communicator, when the search began";
+        *self
+            .queue_length
+            .get_or_insert_with(|| definitions.attribute("queue length", description, Type::U64))
+    }
+
+    /// The attribute of a receive: how long its message was in the unexpected queue.
+    pub(super) fn unexpected_for(&mut self, definitions: &mut Definitions) -> AttributeRef {
+        let description = "how long the message was in the unexpected queue, in nanoseconds";
+        *self
+            .unexpected_for
+            .get_or_insert_with(|| definitions.attribute("unexpected for", description, Type::U64))
     }
 
     /// The region that an event type of this name begins.

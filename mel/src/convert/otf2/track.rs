@@ -59,9 +59,14 @@ impl Track {
         Ok(())
     }
 
-    pub(super) fn event(&mut self, time: u64, event: &Event<'_>) -> Result<(), ConvertError> {
+    pub(super) fn event(
+        &mut self,
+        time: u64,
+        event: &Event<'_>,
+        attributes: &[(AttributeRef, AttributeValue)],
+    ) -> Result<(), ConvertError> {
         let time = self.forward(time);
-        Ok(self.writer.write(time, event)?)
+        Ok(self.writer.write_with(time, event, attributes)?)
     }
 
     /// Ends what is still open, at the time of the last event. Gives what was written.

@@ -69,7 +69,7 @@ fn a_pair_is_two_events() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log");
     let log = create(&path);
-    log.define(&Definition::Pair { begin: 3, end: 5 }).unwrap();
+    log.define(&Definition::Pair { begin: 3, end: 5, inserts: None, removes: None }).unwrap();
     let mut events = log.stream(StreamKind::Events, 0, Some(0));
     let elements: Vec<u8> = (1..=16).collect();
     events.append(100, kind::PAIR + 3, 2, &Pair::to_payload(&elements, 9).unwrap());
@@ -82,6 +82,45 @@ fn a_pair_is_two_events() {
     for record in read.records(0).take(2) {
         assert_eq!((record.object, &record.payload[..]), (2, &elements[..]));
     }
+}
+
+#[test]
+fn a_pair_may_tell_of_a_queue_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log");
+    let log = create(&path);
+    let element =
+        |name: &str, displacement| Element { name: name.into(), datatype: "MPI_INT".into(), displacement };
+    let types = [(3, vec![element("source", 0), element("sequence", 8)]), (6, vec![element("tag", 12)])];
+    for (number, elements) in types {
+        let (name, description, bind) = (format!("type {number}"), String::new(), String::new());
+        log.define(&Definition::EventType { number, name, description, bind, elements }).unwrap();
+    }
+    log.define(&Definition::Pair { begin: 3, end: 4, inserts: Some(10), removes: Some(11) }).unwrap();
+    log.define(&Definition::Pair { begin: 6, end: 7, inserts: Some(12), removes: None }).unwrap();
+    let mut events = log.stream(StreamKind::Events, 0, Some(0));
+    let (short, long): (Vec<u8>, Vec<u8>) = ((1..=12).collect(), (1..=16).collect());
+    events.append(100, kind::PAIR_INSERTING + 3, 2, &Pair::to_payload_with(&short, 5, 77).unwrap());
+    events.append(200, kind::PAIR_REMOVING + 3, 2, &Pair::to_payload_with(&short, 5, 78).unwrap());
+    events.append(300, kind::PAIR_INSERTING + 6, 2, &Pair::to_payload(&long, 5).unwrap());
+    assert!(Pair::to_payload_with(&long, 5, 7).is_none());
+    assert!(Pair::to_payload_with(&short, 5, 1 << 32).is_none());
+    let read = RankLog::open(&path).unwrap();
+    let told: Vec<(u64, u16, Vec<u8>)> = read
+        .records(0)
+        .map(|record| (record.time, record.kind - kind::EVENT, record.payload.into_owned()))
+        .collect();
+    let with = |request: u64| [&request.to_le_bytes()[..], &short].concat();
+    let found = |place: usize| (told[place].0, told[place].1, &told[place].2[..]);
+    let times: Vec<_> = told.iter().map(|(time, number, _)| (*time, *number)).collect();
+    assert_eq!(
+        times,
+        [(100, 3), (105, 10), (105, 4), (200, 3), (205, 11), (205, 4), (300, 6), (305, 7), (305, 12)]
+    );
+    assert_eq!(found(1).2, with(77));
+    assert_eq!(found(4).2, with(78));
+    assert_eq!(found(8).2, long);
+    assert_eq!(&found(0).2[..12], short);
 }
 
 #[test]
