@@ -11,6 +11,7 @@ use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_events::{BindKind, Core, EventIndex, Ticks, Token};
 use mpit_sources::native::NativeEvents;
 use mpit_sources::p2p::{Communicator, Observer, Progress};
+use mpit_sources::rma::{self, Rma};
 use mpit_sources::{Backend, Following, QueueEvents};
 
 use super::config::Config;
@@ -28,6 +29,8 @@ pub struct Session {
     pub(super) core: &'static Core,
     pub(super) config: Config,
     pub(super) queue_events: QueueEvents,
+    /// The events of one-sided communication, where the core has room for them.
+    pub(super) rma: Option<Rma>,
     /// Counts the events of the first backend.
     pub(super) profiler: Option<QueueProfiler>,
     /// Counts those of a second one, for comparison.
@@ -66,6 +69,7 @@ impl Session {
     pub(super) fn prepare(abi: &'static Abi, config: Config) {
         let core = mpit_events::core();
         let Ok(queue_events) = QueueEvents::new(abi, core, config.sources.clone()) else { return };
+        let rma = Rma::new(abi, core).ok();
         let shadow = queue_events.shadow();
         if config.measures() {
             shadow.set_deferring(true);
@@ -77,6 +81,7 @@ impl Session {
             core,
             config,
             queue_events,
+            rma,
             profiler,
             second: OnceLock::new(),
             native: OnceLock::new(),
@@ -98,7 +103,7 @@ impl Session {
         if session.config.trace {
             register(Box::leak(Box::new(Late(session))));
         }
-        session.queue_events.hooks().into_iter().for_each(register);
+        session.queue_events.hooks().into_iter().chain(session.rma.map(Rma::hook)).for_each(register);
     }
 
     /// There is a session, and no `MPI_COMM_WORLD` yet. Nothing is followed before there is one, but calls are
@@ -207,11 +212,21 @@ impl Session {
         if let Some(recorder) = recorder {
             finish::define_clock(recorder, self.queue_events.shadow().clocks().first());
         }
+        self.follow_windows()?;
         self.count_second(level == threads.multiple);
         if let Some(recorder) = recorder.filter(|_| self.config.trace) {
             recorder.whole_call(function as u16, started);
         }
         Ok(())
+    }
+
+    /// Follows one-sided communication, where something of it is to be measured.
+    fn follow_windows(&'static self) -> mpi_abi::Result<()> {
+        let Some(rma) = self.rma else { return Ok(()) };
+        let is_bound = |event: &EventIndex| {
+            self.core.event_type(*event).is_some_and(|event_type| event_type.bind == BindKind::Win)
+        };
+        rma.start(self.logged().iter().any(is_bound), vec![self])
     }
 
     /// Counts also what a second backend raises, where two were asked for.
@@ -366,6 +381,19 @@ impl Observer for Session {
             let Some(event_type) = self.core.event_type(event) else { continue };
             if event_type.bind == BindKind::Comm {
                 let _ = events::listen(recorder, self.core, event, Some(communicator.token), number);
+            }
+        }
+    }
+}
+
+impl rma::Observer for Session {
+    /// Handles for all listed types, for each window as it comes.
+    fn window_created(&self, created: &rma::Created<'_>) {
+        let Some(Run { recorder: Some(recorder), .. }) = self.run.get() else { return };
+        for &event in self.logged() {
+            let Some(event_type) = self.core.event_type(event) else { continue };
+            if event_type.bind == BindKind::Win {
+                let _ = events::listen(recorder, self.core, event, Some(created.token), NO_OBJECT);
             }
         }
     }
