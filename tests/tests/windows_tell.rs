@@ -50,4 +50,4 @@ macro_rules! test_every_window_program {
     };
 }
 
-test_every_window_program! { fence }
+test_every_window_program! { accumulate errors fence flavours lock pscw requests }
