@@ -22,6 +22,7 @@ use crate::names::nearest_names;
 use crate::queues::QueueProfiler;
 use crate::trace::calls::{TRACED, Tracer};
 use crate::trace::{Recorder, events};
+use crate::windows::WindowProfiler;
 
 /// MEL in this process. Lives as long as the process.
 pub struct Session {
@@ -33,6 +34,8 @@ pub struct Session {
     pub(super) rma: Option<Rma>,
     /// Counts the events of the first backend.
     pub(super) profiler: Option<QueueProfiler>,
+    /// Counts what is done with windows.
+    pub(super) windows: Option<&'static WindowProfiler>,
     /// Counts those of a second one, for comparison.
     pub(super) second: OnceLock<(Backend, QueueProfiler)>,
     /// Events of the MPI itself, where there are any and somebody may want them.
@@ -76,6 +79,7 @@ impl Session {
             shadow.set_following_sends(config.logs());
         }
         let profiler = config.profile.then(|| QueueProfiler::listen(core, "")).and_then(Result::ok);
+        let windows = config.windows.then(|| &*Box::leak(Box::default()));
         let session = SESSION.get_or_init(|| Session {
             abi,
             core,
@@ -83,6 +87,7 @@ impl Session {
             queue_events,
             rma,
             profiler,
+            windows,
             second: OnceLock::new(),
             native: OnceLock::new(),
             logged: OnceLock::new(),
@@ -120,6 +125,9 @@ impl Session {
         self.queue_events.shadow().set_threads();
         if let Some(profiler) = &self.profiler {
             profiler.set_threads();
+        }
+        if let Some(windows) = &self.windows {
+            windows.set_threads();
         }
     }
 
@@ -226,7 +234,9 @@ impl Session {
         let is_bound = |event: &EventIndex| {
             self.core.event_type(*event).is_some_and(|event_type| event_type.bind == BindKind::Win)
         };
-        rma.start(self.logged().iter().any(is_bound), vec![self])
+        let mut observers: Vec<&'static dyn rma::Observer> = vec![self];
+        observers.extend(self.windows.map(|windows| windows as &'static dyn rma::Observer));
+        rma.start(self.config.windows || self.logged().iter().any(is_bound), observers)
     }
 
     /// Counts also what a second backend raises, where two were asked for.
