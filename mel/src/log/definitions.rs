@@ -66,6 +66,13 @@ pub enum Definition {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         remote: Option<Members>,
     },
+    /// A window.
+    Window {
+        /// The `object` of the records about it: the `n`-th window of this process.
+        index: u16,
+        /// World rank of each of its ranks.
+        members: Members,
+    },
     /// An MPI function.
     Function {
         /// Its number in the records.
@@ -217,6 +224,8 @@ pub struct Definitions {
     pub event_types: BTreeMap<u16, EventType>,
     pub streams: BTreeMap<u32, Stream>,
     pub communicators: BTreeMap<u16, Communicator>,
+    /// The members of each window.
+    pub windows: BTreeMap<u16, Members>,
     pub functions: BTreeMap<u16, String>,
     /// The type that ends each event type of a pair.
     pub pairs: BTreeMap<u16, u16>,
@@ -258,6 +267,9 @@ impl Definitions {
             }
             Definition::Pair { begin, end } => {
                 self.pairs.insert(begin, end);
+            }
+            Definition::Window { index, members } => {
+                self.windows.insert(index, members);
             }
             Definition::Function { number, name } => {
                 self.functions.insert(number, name);

@@ -236,7 +236,9 @@ impl Session {
         };
         let mut observers: Vec<&'static dyn rma::Observer> = vec![self];
         observers.extend(self.windows.map(|windows| windows as &'static dyn rma::Observer));
-        rma.start(self.config.windows || self.logged().iter().any(is_bound), observers)
+        let tracer = self.run.get().and_then(|run| run.tracer);
+        observers.extend(tracer.map(|tracer| tracer as &'static dyn rma::Observer));
+        rma.start(self.config.windows || self.config.trace || self.logged().iter().any(is_bound), observers)
     }
 
     /// Counts also what a second backend raises, where two were asked for.

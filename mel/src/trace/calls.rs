@@ -18,7 +18,7 @@ pub const TRACED: [(&str, &str); 2] = [
 
 /// Records each MPI call of the application, each message, and each search of a queue.
 pub struct Tracer {
-    recorder: &'static Recorder,
+    pub(super) recorder: &'static Recorder,
     /// How the events of each type are recorded here.
     kinds: [Kind; MAX_EVENT_TYPES],
     objects: Objects,

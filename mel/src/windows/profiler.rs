@@ -192,7 +192,7 @@ impl Observer for WindowProfiler {
         });
     }
 
-    fn synchronised(&self, window: u32, thread: u32, what: &Synchronised) {
+    fn synchronised(&self, window: u32, thread: u32, what: &Synchronised<'_>) {
         self.count(window, thread, |counts| {
             counts.synchronisations += 1;
             counts.synchronising += what.left.since(what.entered);
@@ -257,7 +257,8 @@ mod tests {
         for kind in [EpochKind::Lock(0), EpochKind::Fence] {
             let ended = Some(Epoch { kind, since: Ticks(1000) });
             let (entered, left) = (Ticks(1900), Ticks(2000));
-            let what = Synchronised { call: Call::Unlock(0), entered, left, ended, opens: false };
+            let what =
+                Synchronised { call: Call::Unlock(0), entered, left, ended, opens: false, partners: &[] };
             profiler.synchronised(0, 0, &what);
         }
         let [window] = &profiler.profile(1000)[..] else { panic!("one window") };

@@ -60,9 +60,9 @@ impl Hook for Calls {
     }
 }
 
-/// The window and the meaning of a call that synchronises; none for any other.
+/// The window and the meaning of a call that synchronises; none for any other. `exclusive`: that type of lock.
 #[inline]
-fn synchronises(call: &Call<'_>) -> Option<(Win, Synchronises)> {
+fn synchronises(call: &Call<'_>, exclusive: c_int) -> Option<(Win, Synchronises)> {
     Some(match call {
         Call::Win_fence(a) => (a.win, Synchronises::Fence),
         Call::Win_start(a) => (a.win, Synchronises::Start),
@@ -70,7 +70,7 @@ fn synchronises(call: &Call<'_>) -> Option<(Win, Synchronises)> {
         Call::Win_post(a) => (a.win, Synchronises::Post),
         Call::Win_wait(a) => (a.win, Synchronises::Wait),
         Call::Win_test(a) => (a.win, Synchronises::Wait),
-        Call::Win_lock(a) => (a.win, Synchronises::Lock(a.rank)),
+        Call::Win_lock(a) => (a.win, Synchronises::Lock(a.rank, a.lock_type == exclusive)),
         Call::Win_lock_all(a) => (a.win, Synchronises::LockAll),
         Call::Win_unlock(a) => (a.win, Synchronises::Unlock(a.rank)),
         Call::Win_unlock_all(a) => (a.win, Synchronises::UnlockAll),
@@ -114,7 +114,7 @@ fn enter(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         Call::Testsome(a) => await_requests(tracker, frame, a.array_of_requests, a.incount),
         Call::Request_free(a) => await_requests(tracker, frame, a.request, 1),
         _ => {
-            if let Some((win, call)) = synchronises(call)
+            if let Some((win, call)) = synchronises(call, tracker.abi.constants.lock_exclusive)
                 && let Some(window) = frame.take_window(&tracker.windows, win.word())
             {
                 tracker.begin(frame, &window, call);
@@ -211,7 +211,8 @@ fn leave(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>, success: boo
 
 /// A call that synchronises has returned.
 fn synchronised(tracker: &Tracker, frame: &mut Frame, call: &Call<'_>, success: bool) {
-    let Some((win, what)) = synchronises(call) else { return };
+    let exclusive = tracker.abi.constants.lock_exclusive;
+    let Some((win, what)) = synchronises(call, exclusive) else { return };
     let Some(window) = frame.take_window(&tracker.windows, win.word()) else { return };
     if success {
         passed(tracker, frame, call, what, &window);
@@ -231,6 +232,10 @@ fn passed(tracker: &Tracker, frame: &mut Frame, call: &Call<'_>, what: Synchroni
         Call::Win_start(a) => {
             let targets = window.group.map_or_else(Vec::new, |of| exchange::ranks_in(of, a.group));
             window.accessed.with(|accessed| *accessed = targets);
+        }
+        Call::Win_post(a) if tracker.is_observed() => {
+            let origins = window.group.map_or_else(Vec::new, |of| exchange::ranks_in(of, a.group));
+            window.exposed.with(|exposed| *exposed = origins);
         }
         _ => {}
     }

@@ -24,6 +24,8 @@ pub(super) struct Frame {
     pub(super) completing: Vec<Operation>,
     /// Those of requests that the current call may complete.
     pub(super) awaited: Vec<Awaited>,
+    /// The partners of the epoch that the current call opens or ends.
+    pub(super) partners: Vec<i32>,
     /// The window that the current call frees.
     pub(super) freed: Option<Arc<Window>>,
     version: u64,
@@ -71,6 +73,7 @@ fn make(core: &Core) -> *mut Frame {
         entered: Ticks(0),
         completing: Vec::with_capacity(256),
         awaited: Vec::new(),
+        partners: Vec::new(),
         freed: None,
         version: 0,
         window: None,

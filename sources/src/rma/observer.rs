@@ -19,7 +19,7 @@ pub struct Created<'a> {
 
 /// A call that has synchronised a window.
 #[derive(Clone, Copy, Debug)]
-pub struct Synchronised {
+pub struct Synchronised<'a> {
     /// Which call.
     pub call: Call,
     /// When it was entered.
@@ -30,11 +30,14 @@ pub struct Synchronised {
     pub ended: Option<Epoch>,
     /// Whether an epoch follows, where it is a fence.
     pub opens: bool,
+    /// The ranks in the window of the other processes that take part: targets of an access epoch, origins of an
+    /// exposure epoch.
+    pub partners: &'a [i32],
 }
 
 /// Hears of windows, and of what is done with them.
 ///
-/// Called on the application's threads inside its MPI calls, at the exit of these, with no lock held; several
+/// Called on the application's threads inside its MPI calls, at the exit of these where nothing else is said, with no lock held; several
 /// threads at once where they call MPI at once. It must not wait and should not allocate.
 pub trait Observer: Sync {
     /// Whether this observer wants to know of more than windows that come and go. Asked once, at the beginning.
@@ -62,8 +65,13 @@ pub trait Observer: Sync {
         let _ = (window, thread, operation, at);
     }
 
+    /// This thread begins to synchronise a window: the call was just entered.
+    fn synchronises(&self, window: u32, call: Call) {
+        let _ = (window, call);
+    }
+
     /// This thread has synchronised a window. Comes after the completions of the same call.
-    fn synchronised(&self, window: u32, thread: u32, what: &Synchronised) {
+    fn synchronised(&self, window: u32, thread: u32, what: &Synchronised<'_>) {
         let _ = (window, thread, what);
     }
 }

@@ -149,7 +149,7 @@ mod tests {
         for call in [Call::Fence, Call::Complete, Call::UnlockAll, Call::FlushAll, Call::Free] {
             assert_eq!(taken(&some(), call), [1, 2, 3, 4], "{call:?}");
         }
-        for call in [Call::Start, Call::Post, Call::Wait, Call::Lock(0), Call::LockAll] {
+        for call in [Call::Start, Call::Post, Call::Wait, Call::Lock(0, true), Call::LockAll] {
             assert_eq!(call.completes(), None, "{call:?}");
         }
     }

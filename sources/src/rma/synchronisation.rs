@@ -23,7 +23,8 @@ pub enum Call {
     Post,
     /// `MPI_Win_wait`, and `MPI_Win_test` where it was successful.
     Wait,
-    Lock(i32),
+    /// Of this target; whether others are kept out.
+    Lock(i32, bool),
     LockAll,
     Unlock(i32),
     UnlockAll,
@@ -62,7 +63,7 @@ impl Call {
             Call::Unlock(target) | Call::Flush(target) => (Whose::Target(target), false),
             Call::FlushLocal(target) => (Whose::Target(target), true),
             Call::FlushLocalAll => (Whose::All, true),
-            Call::Start | Call::Post | Call::Wait | Call::Lock(_) | Call::LockAll => return None,
+            Call::Start | Call::Post | Call::Wait | Call::Lock(..) | Call::LockAll => return None,
         };
         Some(Completes { whose, only_data })
     }

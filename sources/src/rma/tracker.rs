@@ -17,6 +17,7 @@ use super::requests::Requests;
 use super::synchronisation::Call;
 use super::window::{Base, Window};
 use super::windows::Windows;
+use crate::Serial;
 
 /// Set beside the bits of the events where observers want operations and epochs.
 const OBSERVED: Events = 1 << 31;
@@ -94,6 +95,11 @@ impl Tracker {
     /// Whether anybody wants anything of the windows that there are.
     pub(super) fn is_heard(&self) -> bool {
         self.wanted() != 0
+    }
+
+    /// Whether observers want operations and epochs.
+    pub(super) fn is_observed(&self) -> bool {
+        self.wanted() & OBSERVED != 0
     }
 
     /// Whether operations are followed.
@@ -208,6 +214,9 @@ impl Tracker {
         if let Some(target) = call.flushes() {
             self.targeted(&self.section(frame.source), window, Event::FlushStarted, target, frame.entered);
         }
+        if self.wanted() & OBSERVED != 0 && call != Call::Free {
+            self.observers().iter().for_each(|observer| observer.synchronises(window.index, call));
+        }
         let Some(completes) = call.completes().filter(|_| self.wants_operations()) else { return };
         window.pending.take(completes, &mut frame.completing);
         self.requests.take_completed(window.index, completes, &mut frame.completing);
@@ -232,7 +241,16 @@ impl Tracker {
         self.synchronised(&self.section(frame.source), window, call, now);
         if self.wanted() & OBSERVED != 0 {
             let ended = window.pass(call, now, opens);
-            let what = Synchronised { call, entered: frame.entered, left: now, ended, opens };
+            frame.partners.clear();
+            let partners = &mut frame.partners;
+            let mut copy = |of: &Serial<Vec<i32>>| of.with(|ranks| partners.extend_from_slice(ranks));
+            match call {
+                Call::Start | Call::Complete => copy(&window.accessed),
+                Call::Post | Call::Wait => copy(&window.exposed),
+                _ => None,
+            };
+            let (entered, partners) = (frame.entered, &frame.partners[..]);
+            let what = Synchronised { call, entered, left: now, ended, opens, partners };
             let hear = |observer: &&dyn Observer| observer.synchronised(window.index, frame.thread, &what);
             self.observers().iter().for_each(hear);
         }
@@ -295,8 +313,10 @@ impl Tracker {
     /// The event of a call that has synchronised a window.
     fn synchronised(&self, section: &Raise<'_>, window: &Window, call: Call, now: Ticks) {
         let targeted = |event, target| self.targeted(section, window, event, target, now);
+        // Callbacks may come back here: the list is not held while they run.
         let accessed = |event| {
-            window.accessed.with(|targets| targets.iter().for_each(|target| targeted(event, *target)));
+            let targets = window.accessed.with(|targets| targets.clone()).unwrap_or_default();
+            targets.iter().for_each(|target| targeted(event, *target));
         };
         match call {
             Call::Fence => self.raise(section, window, Event::Fence, now, &()),
@@ -304,7 +324,7 @@ impl Tracker {
             Call::Wait => self.raise(section, window, Event::PscwExposeComplete, now, &()),
             Call::Start => accessed(Event::PscwAccessStart),
             Call::Complete => accessed(Event::PscwAccessComplete),
-            Call::Lock(target) => targeted(Event::LockAcquired, target),
+            Call::Lock(target, _) => targeted(Event::LockAcquired, target),
             Call::LockAll => targeted(Event::LockAcquired, -1),
             Call::Unlock(target) => targeted(Event::LockReleased, target),
             Call::UnlockAll => targeted(Event::LockReleased, -1),

@@ -58,6 +58,8 @@ pub(super) struct Window {
     epochs: Serial<Vec<Epoch>>,
     /// The targets of the access epoch that is open.
     pub(super) accessed: Serial<Vec<i32>>,
+    /// The origins of the exposure epoch that is open.
+    pub(super) exposed: Serial<Vec<i32>>,
 }
 
 impl Window {
@@ -69,13 +71,14 @@ impl Window {
         bases: Vec<Base>,
         threads: bool,
     ) -> Self {
-        let (epochs, accessed) = (Serial::default(), Serial::default());
+        let (epochs, accessed, exposed) = (Serial::default(), Serial::default(), Serial::default());
         if threads {
             epochs.set_threads();
             accessed.set_threads();
+            exposed.set_threads();
         }
         let (bases, pending) = (bases.into_boxed_slice(), Pending::new(threads));
-        Window { index, handle, object, group, bases, pending, epochs, accessed }
+        Window { index, handle, object, group, bases, pending, epochs, accessed, exposed }
     }
 
     /// The address of a displacement into a target's memory.
@@ -101,7 +104,7 @@ impl Window {
             Call::Fence if opens => Some(EpochKind::Fence),
             Call::Start => Some(EpochKind::Access),
             Call::Post => Some(EpochKind::Exposure),
-            Call::Lock(target) => Some(EpochKind::Lock(target)),
+            Call::Lock(target, _) => Some(EpochKind::Lock(target)),
             Call::LockAll => Some(EpochKind::LockAll),
             _ => None,
         };
@@ -144,8 +147,8 @@ mod tests {
         assert_eq!(pass(Call::Start, 2, false), None);
         assert_eq!(pass(Call::Complete, 3, false), Some((EpochKind::Access, 2)));
         assert_eq!(pass(Call::Wait, 4, false), Some((EpochKind::Exposure, 1)));
-        assert_eq!(pass(Call::Lock(1), 5, false), None);
-        assert_eq!(pass(Call::Lock(0), 6, false), None);
+        assert_eq!(pass(Call::Lock(1, true), 5, false), None);
+        assert_eq!(pass(Call::Lock(0, true), 6, false), None);
         assert_eq!(pass(Call::Unlock(1), 7, false), Some((EpochKind::Lock(1), 5)));
         assert_eq!(pass(Call::Unlock(1), 8, false), None);
         assert_eq!(pass(Call::UnlockAll, 8, false), None);

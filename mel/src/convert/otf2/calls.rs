@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::communicators::{Communicators, Target};
 use super::track::Track;
+use super::windows::{self, Span, Windows};
 use super::{Conversion, ConvertError};
 use crate::convert::merge::Merged;
 use crate::log::format::u16_at;
@@ -12,6 +13,13 @@ use crate::log::{Completion, Message, RankLog, Record, kind};
 
 /// The region of a function that the log does not define.
 const UNKNOWN: &str = "MPI (unknown function)";
+
+/// What the records of a thread refer to, and where epochs go.
+pub(super) struct Known<'a> {
+    pub(super) communicators: &'a Communicators,
+    pub(super) windows: &'a mut Windows,
+    pub(super) epochs: &'a mut Vec<Span>,
+}
 
 impl Conversion<'_> {
     /// Writes the calls of one thread, from all of its streams.
@@ -21,8 +29,9 @@ impl Conversion<'_> {
         log: &RankLog,
         streams: &[u32],
         location: LocationRef,
-        communicators: &Communicators,
+        known: Known<'_>,
     ) -> Result<(), ConvertError> {
+        let Known { communicators, windows, epochs } = known;
         // Only what occurs is defined.
         let mut regions = FxHashMap::default();
         let mut track = Track::new(self.archive.event_writer(location)?);
@@ -42,6 +51,9 @@ impl Conversion<'_> {
                     track.enter(time, region(), &[])?;
                 }
                 kind::LEAVE => track.leave(time, region())?,
+                _ if windows::is_about_a_window(&record) => {
+                    self.convert_window_record(position, &record, windows, &mut track, epochs)?;
+                }
                 _ => match message(&record, communicators.target(position, &record)) {
                     Some(event) => {
                         track.summary().messages += 1;

@@ -5,6 +5,7 @@
 //! | a location group per rank | its log |
 //! | a location per thread that calls MPI, `rank N` for the first | [`calls`]: regions and messages |
 //! | a location per stream of events of a source | [`regions`]: event types `X_begin`, `X_end` |
+//! | windows, operations on them, epochs | [`windows`]: joined by members and order; epochs on locations of their own |
 //! | communicators and their groups | [`communicators`]: joined over the ranks by their identity |
 //! | times in nanoseconds since the first record | [`time`]: one line per clock |
 //!
@@ -19,6 +20,7 @@ mod roles;
 mod tables;
 mod time;
 mod track;
+mod windows;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,6 +38,7 @@ use self::communicators::Communicators;
 use self::pairs::Pairs;
 use self::tables::Tables;
 use self::time::Timeline;
+use self::windows::Windows;
 use super::run::Run;
 use crate::log::{RankLog, StreamKind};
 
@@ -69,6 +72,8 @@ pub struct Summary {
     pub calls: u64,
     /// Message records.
     pub messages: u64,
+    /// Operations on windows that were started.
+    pub operations: u64,
     /// Regions that were entered on the locations of event sources, such as searches.
     pub regions: u64,
     /// Records whose time was moved forward, because the one before was later.
@@ -85,10 +90,20 @@ pub struct Summary {
 
 impl Summary {
     fn add(&mut self, other: Summary) {
-        let Summary { calls, messages, regions, moved, unfinished, unbegun, unknown_messages, left_out } =
-            other;
+        let Summary {
+            calls,
+            messages,
+            operations,
+            regions,
+            moved,
+            unfinished,
+            unbegun,
+            unknown_messages,
+            left_out,
+        } = other;
         self.calls += calls;
         self.messages += messages;
+        self.operations += operations;
         self.regions += regions;
         self.moved += moved;
         self.unfinished += unfinished;
@@ -190,10 +205,12 @@ impl<'a> Conversion<'a> {
         let (groups, locations) = self.define_ranks();
         let communicators =
             Communicators::define(self.archive.definitions_mut(), &self.run.ranks, locations.len() as u32);
+        let mut windows =
+            Windows::define(self.archive.definitions_mut(), &self.run.ranks, locations.len() as u32);
         for (position, log) in self.run.ranks.iter().enumerate() {
             let rank = log.info.rank as usize;
             let (Some(group), Some(main)) = (groups.get(rank), locations.get(rank)) else { continue };
-            self.convert_rank(position, log, *group, *main, &communicators)?;
+            self.convert_rank(position, log, *group, *main, &communicators, &mut windows)?;
         }
         self.archive.finish()?;
         Ok(self.summary)
@@ -247,6 +264,7 @@ impl<'a> Conversion<'a> {
         group: LocationGroupRef,
         main: LocationRef,
         communicators: &Communicators,
+        windows: &mut Windows,
     ) -> Result<(), ConvertError> {
         let rank = log.info.rank;
         let mut calls: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
@@ -257,13 +275,16 @@ impl<'a> Conversion<'a> {
                 StreamKind::Events => events.push((*number, *stream)),
             }
         }
+        let mut epochs = Vec::new();
         for (thread, streams) in calls {
             let location = match thread {
                 0 => main,
                 _ => self.define_location(&format!("rank {rank} thread {thread}"), group),
             };
-            self.convert_calls(position, log, &streams, location, communicators)?;
+            let known = calls::Known { communicators, windows: &mut *windows, epochs: &mut epochs };
+            self.convert_calls(position, log, &streams, location, known)?;
         }
+        self.convert_epochs(rank, group, epochs)?;
         for (number, stream) in &events {
             // Only streams that share their source need to tell their threads apart.
             let shared = events.iter().filter(|(_, other)| other.source == stream.source).count() > 1;
