@@ -6,7 +6,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpi_abi::{Abi, pmpi};
-use mpi_intercept::{Call, FunctionId, Hook};
+use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_sources::p2p::{Path, Progress};
 use mpit_sources::rma::Rma;
 use mpit_sources::{Following, QueueEvents, Wish};
@@ -84,6 +84,14 @@ impl Session {
 }
 
 impl Hook for Session {
+    fn wants(&self, function: FunctionId) -> Wants {
+        match function {
+            FunctionId::Init | FunctionId::Init_thread | FunctionId::Session_init => Wants::Leave,
+            FunctionId::Finalize => Wants::Enter,
+            _ => Wants::Nothing,
+        }
+    }
+
     fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
         if let Call::Finalize(_) = call {
             self.finish();

@@ -1,14 +1,15 @@
 //! What is switched on when MPI is initialised, and for each communicator of the program.
 
+use std::collections::HashMap;
 use std::ffi::c_int;
 use std::path::PathBuf;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use mpi_abi::{Abi, Comm, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
-use mpit_events::{BindKind, Core, EventIndex, Ticks, Token};
+use mpit_events::{BindKind, Core, EventIndex, Registration, Ticks, Token};
 use mpit_sources::native::NativeEvents;
 use mpit_sources::p2p::{Communicator, Observer, Progress};
 use mpit_sources::rma::{self, Rma};
@@ -21,6 +22,7 @@ use crate::log::{Definition, HeaderInfo, LogFile, Members};
 use crate::names::nearest_names;
 use crate::queues::QueueProfiler;
 use crate::trace::calls::{TRACED, Tracer};
+use crate::trace::windows::object;
 use crate::trace::{Recorder, events};
 use crate::windows::WindowProfiler;
 
@@ -48,6 +50,8 @@ pub struct Session {
     pub(super) over: AtomicBool,
     /// Whether the program has made a session of MPI.
     sessions: AtomicBool,
+    /// The registrations of the log on each window.
+    on_windows: Mutex<HashMap<u32, Vec<Registration>>>,
     /// Numbers of communicators in the log; never reused, because the log keeps them all.
     numbers: AtomicU32,
 }
@@ -95,6 +99,7 @@ impl Session {
             run: OnceLock::new(),
             over: AtomicBool::new(false),
             sessions: AtomicBool::new(false),
+            on_windows: Mutex::default(),
             numbers: AtomicU32::new(0),
         });
         // Leaving runs in reverse: first the twin, then the calls' records, last of all ourselves,
@@ -402,16 +407,35 @@ impl rma::Observer for Session {
     /// Handles for all listed types, for each window as it comes.
     fn window_created(&self, created: &rma::Created<'_>) {
         let Some(Run { recorder: Some(recorder), .. }) = self.run.get() else { return };
+        let index = object(created.window);
+        if index != NO_OBJECT {
+            let members = Members::from_ranks(created.members.iter().copied());
+            recorder.define(&Definition::Window { index, members });
+        }
         for &event in self.logged() {
             let Some(event_type) = self.core.event_type(event) else { continue };
-            if event_type.bind == BindKind::Win {
-                let _ = events::listen(recorder, self.core, event, Some(created.token), NO_OBJECT);
+            if event_type.bind == BindKind::Win
+                && let Ok(handle) = events::listen(recorder, self.core, event, Some(created.token), index)
+            {
+                self.on_windows().entry(created.window).or_default().push(handle);
             }
+        }
+    }
+
+    /// A program may make and free any number of windows.
+    fn window_freed(&self, window: u32, _: Token) {
+        let handles = self.on_windows().remove(&window);
+        for handle in handles.into_iter().flatten() {
+            let _ = self.core.free(handle, None);
         }
     }
 }
 
 impl Session {
+    fn on_windows(&self) -> MutexGuard<'_, HashMap<u32, Vec<Registration>>> {
+        self.on_windows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn define_communicator(&self, recorder: &Recorder, communicator: &Communicator, number: u16) {
         let Token(handle) = communicator.token;
         let name = pmpi::comm_get_name(Comm(handle as usize)).ok().filter(|name| !name.is_empty());

@@ -2,12 +2,12 @@
 //!
 //! - [`recorder`]: the streams of each thread, and what appends to them.
 //! - [`calls`]: the hook, the observer and the listener of a trace: MPI calls, messages, searches.
-//! - `windows`: the observer of a trace for one-sided communication.
+//! - [`windows`]: the observer of a trace for one-sided communication.
 //! - [`events`]: the generic logger, which knows no event by name.
 
 pub mod calls;
 pub mod events;
 pub mod recorder;
-mod windows;
+pub mod windows;
 
 pub use recorder::Recorder;

@@ -5,10 +5,10 @@ use mpit_sources::rma::{Call, Created, EpochKind, Observer, Operation, Synchroni
 
 use super::calls::Tracer;
 use crate::log::format::{MAX_PAYLOAD_BYTES, NO_OBJECT};
-use crate::log::{self, Definition, Members, kind};
+use crate::log::{self, kind};
 
 /// The number of a window in the log; windows beyond the last one that has a number have none.
-fn object(window: u32) -> u16 {
+pub fn object(window: u32) -> u16 {
     u16::try_from(window).unwrap_or(NO_OBJECT)
 }
 
@@ -18,12 +18,7 @@ impl Observer for Tracer {
     }
 
     fn window_created(&self, created: &Created<'_>) {
-        let index = object(created.window);
-        if index != NO_OBJECT {
-            let members = Members::from_ranks(created.members.iter().copied());
-            self.recorder.define(&Definition::Window { index, members });
-            self.recorder.at_exit(kind::WIN_CREATE, index, &[]);
-        }
+        self.recorder.at_exit(kind::WIN_CREATE, object(created.window), &[]);
     }
 
     fn window_freed(&self, window: u32, _: Token) {

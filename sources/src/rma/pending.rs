@@ -27,7 +27,11 @@ struct List {
 }
 
 /// The operations of a window that are under way.
-pub(super) struct Pending(Box<[List]>);
+pub(super) struct Pending {
+    lists: Box<[List]>,
+    /// Lists from this one on have never held anything.
+    used: AtomicUsize,
+}
 
 impl Pending {
     /// None yet. `threads`: several threads may call MPI at once.
@@ -39,15 +43,17 @@ impl Pending {
             }
             List { length: AtomicUsize::new(0), operations }
         };
-        Pending((0..if threads { LISTS } else { 1 }).map(list).collect())
+        let lists = (0..if threads { LISTS } else { 1 }).map(list).collect();
+        Pending { lists, used: AtomicUsize::new(0) }
     }
 
     /// Adds an operation to its thread's list; false where the list is full.
     #[inline]
     pub(super) fn add(&self, operation: Operation) -> bool {
-        let list = &self.0[operation.thread as usize % self.0.len()];
+        let place = operation.thread as usize % self.lists.len();
+        let list = &self.lists[place];
         let add = |operations: &mut Vec<Operation>| {
-            if operations.len() == operations.capacity() && !grow(operations) {
+            if operations.len() == operations.capacity() && !self.grow(place, operations) {
                 return false;
             }
             operations.push(operation);
@@ -57,10 +63,22 @@ impl Pending {
         list.operations.with(add) == Some(true)
     }
 
+    /// Makes room in a list; false where there is enough already.
+    #[cold]
+    #[inline(never)]
+    fn grow(&self, place: usize, operations: &mut Vec<Operation>) -> bool {
+        self.used.fetch_max(place + 1, Ordering::Relaxed);
+        let more = operations.len() < MOST;
+        if more {
+            operations.reserve(operations.len().max(ROOM));
+        }
+        more
+    }
+
     /// Moves the operations that are completed to the end of `taken`, those of each thread in order.
     pub(super) fn take(&self, completes: Completes, taken: &mut Vec<Operation>) {
         let all = completes == Completes { whose: Whose::All, only_data: false };
-        for list in &self.0 {
+        for list in &self.lists[..self.used.load(Ordering::Relaxed)] {
             // What was started before this call in MPI's order is seen: the application has ordered the two.
             if list.length.load(Ordering::Relaxed) == 0 {
                 continue;
@@ -87,17 +105,6 @@ impl Completes {
         };
         whose && (!self.only_data || operation.kind.brings_data())
     }
-}
-
-/// Makes room; false where there is enough already.
-#[cold]
-#[inline(never)]
-fn grow(operations: &mut Vec<Operation>) -> bool {
-    let more = operations.len() < MOST;
-    if more {
-        operations.reserve(operations.len().max(ROOM));
-    }
-    more
 }
 
 #[cfg(test)]
