@@ -7,10 +7,10 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 HAS_NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test fuzz loom scaling bench dispatch fidelity doc lint clean deps own-mpis pypi-mpis mpi4py
+.PHONY: help demo build test fuzz loom scaling bench bench-rma dispatch fidelity doc lint clean deps own-mpis pypi-mpis mpi4py
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
 demo: ## Run a small MPI program under MEL and explain what it shows
 	scripts/install-deps demo
@@ -40,6 +40,9 @@ scaling: deps build ## Measure how the cost grows with the number of ranks, see 
 
 bench: deps build ## Measure what MEL costs, side by side with nothing attached and with EZTrace
 	python3 benches/compare.py
+
+bench-rma: deps build ## Measure what MEL costs one-sided communication from sixteen threads
+	python3 benches/rma.py
 
 dispatch: build ## Measure what a registration costs, beside an MPI's own events
 	scripts/mpich-with-events

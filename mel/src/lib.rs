@@ -21,3 +21,4 @@ pub mod preload;
 pub mod profile;
 pub mod queues;
 pub mod trace;
+pub mod windows;

@@ -5,7 +5,9 @@
 
 use std::ffi::{CStr, c_int, c_void};
 
-use crate::{Comm, Datatype, Errhandler, Group, Info, Message, Op, Request, StatusPtr, ToolConstants, next};
+use crate::{
+    Comm, Datatype, Errhandler, Group, Info, Message, Op, Request, StatusPtr, ToolConstants, Win, next,
+};
 
 /// The values of `MPI_THREAD_*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +58,7 @@ constants! {
     message_no_proc: Message = "MPI_MESSAGE_NO_PROC",
     group_null: Group = "MPI_GROUP_NULL",
     group_empty: Group = "MPI_GROUP_EMPTY",
+    win_null: Win = "MPI_WIN_NULL",
     datatype_null: Datatype = "MPI_DATATYPE_NULL",
     byte: Datatype = "MPI_BYTE",
     char: Datatype = "MPI_CHAR",
@@ -82,6 +85,10 @@ constants! {
     in_place: *mut c_void = "MPI_IN_PLACE",
     bottom: *mut c_void = "MPI_BOTTOM",
     comm_type_shared: c_int = "MPI_COMM_TYPE_SHARED",
+    lock_exclusive: c_int = "MPI_LOCK_EXCLUSIVE",
+    lock_shared: c_int = "MPI_LOCK_SHARED",
+    mode_noprecede: c_int = "MPI_MODE_NOPRECEDE",
+    mode_nosucceed: c_int = "MPI_MODE_NOSUCCEED",
     success: c_int = "MPI_SUCCESS",
     err_in_status: c_int = "MPI_ERR_IN_STATUS",
     err_pending: c_int = "MPI_ERR_PENDING",
@@ -112,7 +119,7 @@ macro_rules! value_of_handle {
     })*};
 }
 
-value_of_handle!(Comm, Datatype, Errhandler, Group, Info, Message, Op, Request, StatusPtr);
+value_of_handle!(Comm, Datatype, Errhandler, Group, Info, Message, Op, Request, StatusPtr, Win);
 
 impl Value for c_int {
     fn value(self) -> i64 {
@@ -148,6 +155,7 @@ pub(crate) const MPICH: Constants = Constants {
     message_no_proc: Message(0x6c00_0000),
     group_null: Group(0x0800_0000),
     group_empty: Group(0x4800_0000),
+    win_null: Win(0x2000_0000),
     datatype_null: Datatype(0x0c00_0000),
     byte: Datatype(0x4c00_010d),
     char: Datatype(0x4c00_0101),
@@ -174,6 +182,10 @@ pub(crate) const MPICH: Constants = Constants {
     in_place: address(usize::MAX),
     bottom: address(0),
     comm_type_shared: 1,
+    lock_exclusive: 234,
+    lock_shared: 235,
+    mode_noprecede: 8192,
+    mode_nosucceed: 16384,
     success: 0,
     err_in_status: 17,
     err_pending: 18,
@@ -199,6 +211,7 @@ pub(crate) const STANDARD: Constants = Constants {
     message_no_proc: Message(0x129),
     group_null: Group(0x108),
     group_empty: Group(0x109),
+    win_null: Win(0x110),
     datatype_null: Datatype(0x200),
     byte: Datatype(0x247),
     char: Datatype(0x243),
@@ -225,6 +238,10 @@ pub(crate) const STANDARD: Constants = Constants {
     in_place: address(1),
     bottom: address(0),
     comm_type_shared: 221,
+    lock_exclusive: 301,
+    lock_shared: 302,
+    mode_noprecede: 2048,
+    mode_nosucceed: 16384,
     success: 0,
     err_in_status: 19,
     err_pending: 18,
@@ -257,6 +274,7 @@ pub(crate) fn open_mpi() -> Option<Constants> {
         message_no_proc: Message(object(c"ompi_message_no_proc")?),
         group_null: Group(object(c"ompi_mpi_group_null")?),
         group_empty: Group(object(c"ompi_mpi_group_empty")?),
+        win_null: Win(object(c"ompi_mpi_win_null")?),
         datatype_null: Datatype(object(c"ompi_mpi_datatype_null")?),
         byte: Datatype(object(c"ompi_mpi_byte")?),
         char: Datatype(object(c"ompi_mpi_char")?),
@@ -283,6 +301,10 @@ pub(crate) fn open_mpi() -> Option<Constants> {
         in_place: address(1),
         bottom: address(0),
         comm_type_shared: 0,
+        lock_exclusive: 1,
+        lock_shared: 2,
+        mode_noprecede: 2,
+        mode_nosucceed: 16,
         success: 0,
         err_in_status: 18,
         err_pending: 19,

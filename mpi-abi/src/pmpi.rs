@@ -16,6 +16,7 @@ mod comms;
 mod info;
 mod p2p;
 mod process;
+mod windows;
 
 pub use collectives::{Reducible, allgather, allreduce, barrier, bcast, gather, gatherv, ibarrier, reduce};
 pub use comms::{
@@ -34,3 +35,4 @@ pub use process::{
     abort, error_string, finalized, get_library_version, get_processor_name, get_version, initialized,
     query_thread, wtime,
 };
+pub use windows::{win_get_group, win_get_name};

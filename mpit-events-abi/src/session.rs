@@ -6,13 +6,15 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpi_abi::{Abi, pmpi};
-use mpi_intercept::{Call, FunctionId, Hook};
+use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_sources::p2p::{Path, Progress};
+use mpit_sources::rma::Rma;
 use mpit_sources::{Following, QueueEvents, Wish};
 
 struct Session {
     abi: &'static Abi,
     queue_events: QueueEvents,
+    rma: Option<Rma>,
     complaint: Option<String>,
     begun: AtomicBool,
     over: AtomicBool,
@@ -28,11 +30,14 @@ pub(crate) fn prepare(abi: &'static Abi) {
     let Ok(queue_events) = QueueEvents::new(abi, core_events::core(), wish) else {
         return tell("there is no room for the event types: no events are raised");
     };
+    // Without room for its event types there are none.
+    let rma = Rma::new(abi, core_events::core()).ok();
     let (begun, over) = (AtomicBool::new(false), AtomicBool::new(false));
     let session: &'static Session =
-        Box::leak(Box::new(Session { abi, queue_events, complaint, begun, over }));
+        Box::leak(Box::new(Session { abi, queue_events, rma, complaint, begun, over }));
     // Leaving runs in reverse: the twin has followed a call before the session ends or begins.
-    for hook in [session as &'static dyn Hook].into_iter().chain(session.queue_events.hooks()) {
+    let hooks = [session as &'static dyn Hook].into_iter().chain(session.queue_events.hooks());
+    for hook in hooks.chain(session.rma.map(Rma::hook)) {
         if let Err(full) = mpi_intercept::register(hook) {
             tell(&format!("{full}: events are missing"));
         }
@@ -61,6 +66,9 @@ impl Session {
         let following = Following { path: Path::Best, progress, messages: false };
         lines.extend(self.queue_events.start(Vec::new(), following)?);
         lines.iter().for_each(|line| tell(line));
+        if let Some(rma) = self.rma {
+            rma.start(true, Vec::new())?;
+        }
         Ok(())
     }
 
@@ -76,6 +84,14 @@ impl Session {
 }
 
 impl Hook for Session {
+    fn wants(&self, function: FunctionId) -> Wants {
+        match function {
+            FunctionId::Init | FunctionId::Init_thread | FunctionId::Session_init => Wants::Leave,
+            FunctionId::Finalize => Wants::Enter,
+            _ => Wants::Nothing,
+        }
+    }
+
     fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
         if let Call::Finalize(_) = call {
             self.finish();

@@ -49,6 +49,14 @@ fn queries_answer_by_the_rules() {
 }
 
 #[test]
+fn events_of_windows_are_delivered_by_the_rules() {
+    rules_hold(
+        "windows",
+        &[("window_events_are_of_their_window", 1), ("the_source_is_the_thread_that_completed", 1)],
+    );
+}
+
+#[test]
 fn what_a_full_ring_loses_is_told() {
     rules_hold("overflow", &[("losses_are_told_before_the_next_event", 1)]);
 }

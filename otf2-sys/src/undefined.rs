@@ -14,3 +14,5 @@ pub const OTF2_UNDEFINED_LOCATION: OTF2_LocationRef = OTF2_LocationRef::MAX;
 pub const OTF2_UNDEFINED_COMM: OTF2_CommRef = OTF2_CommRef::MAX;
 /// No time.
 pub const OTF2_UNDEFINED_TIMESTAMP: OTF2_TimeStamp = OTF2_TimeStamp::MAX;
+/// No number: all processes of a window, where a lock names its target.
+pub const OTF2_UNDEFINED_UINT32: u32 = u32::MAX;

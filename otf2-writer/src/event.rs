@@ -1,6 +1,6 @@
 //! The kinds of events that a location records.
 
-use crate::refs::{CommRef, MetricRef, RegionRef};
+use crate::refs::{CommRef, GroupRef, MetricRef, RegionRef, RmaWinRef};
 
 /// One event, without its time and its attributes.
 ///
@@ -132,6 +132,124 @@ pub enum Event<'a> {
         /// The communicator, defined with `create_destroy_events`.
         comm: CommRef,
     },
+    /// A window exists from now on.
+    RmaWinCreate {
+        /// The window, defined with `create_destroy_events`.
+        window: RmaWinRef,
+    },
+    /// A window is gone.
+    RmaWinDestroy {
+        /// The window, defined with `create_destroy_events`.
+        window: RmaWinRef,
+    },
+    /// A collective operation on a window begins on this location.
+    RmaCollectiveBegin,
+    /// A collective operation on a window ends on this location.
+    RmaCollectiveEnd {
+        /// What the operation does.
+        op: CollectiveOp,
+        /// What it synchronises.
+        level: RmaSyncLevel,
+        /// The window.
+        window: RmaWinRef,
+        /// Root of the operation.
+        root: CollectiveRoot,
+        /// Bytes that this process sent.
+        sent_bytes: u64,
+        /// Bytes that this process received.
+        received_bytes: u64,
+    },
+    /// Synchronisation with some processes of a window.
+    RmaGroupSync {
+        /// What is synchronised.
+        level: RmaSyncLevel,
+        /// The window.
+        window: RmaWinRef,
+        /// The processes.
+        group: GroupRef,
+    },
+    /// A lock is asked for.
+    RmaRequestLock {
+        /// The window.
+        window: RmaWinRef,
+        /// What is locked.
+        target: LockTarget,
+        /// Which lock of it; windows of MPI have one.
+        lock: u64,
+        /// Whether others may hold it too.
+        kind: LockType,
+    },
+    /// A lock was granted.
+    RmaAcquireLock {
+        /// The window.
+        window: RmaWinRef,
+        /// What is locked.
+        target: LockTarget,
+        /// Which lock of it.
+        lock: u64,
+        /// Whether others may hold it too.
+        kind: LockType,
+    },
+    /// A lock was given back.
+    RmaReleaseLock {
+        /// The window.
+        window: RmaWinRef,
+        /// What was locked.
+        target: LockTarget,
+        /// Which lock of it.
+        lock: u64,
+    },
+    /// A put was started.
+    RmaPut {
+        /// The window.
+        window: RmaWinRef,
+        /// Rank of the target.
+        target: u32,
+        /// Bytes that are written.
+        bytes: u64,
+        /// What its completion bears too.
+        matching: u64,
+    },
+    /// A get was started.
+    RmaGet {
+        /// The window.
+        window: RmaWinRef,
+        /// Rank of the target.
+        target: u32,
+        /// Bytes that are read.
+        bytes: u64,
+        /// What its completion bears too.
+        matching: u64,
+    },
+    /// An atomic operation was started.
+    RmaAtomic {
+        /// The window.
+        window: RmaWinRef,
+        /// Rank of the target.
+        target: u32,
+        /// What it does.
+        op: RmaAtomicType,
+        /// Bytes that go to the target.
+        sent_bytes: u64,
+        /// Bytes that come from it.
+        received_bytes: u64,
+        /// What its completion bears too.
+        matching: u64,
+    },
+    /// An operation is complete, at the latest by a call that waits for it.
+    RmaOpCompleteBlocking {
+        /// The window.
+        window: RmaWinRef,
+        /// As its start.
+        matching: u64,
+    },
+    /// An operation with a request is complete.
+    RmaOpCompleteNonBlocking {
+        /// The window.
+        window: RmaWinRef,
+        /// As its start.
+        matching: u64,
+    },
     /// The numbers of a metric, at this time.
     Metric {
         /// The metric class.
@@ -139,6 +257,67 @@ pub enum Event<'a> {
         /// One value for each member of the class, in its order and of its type; at most 255.
         values: &'a [MetricValue],
     },
+}
+
+/// What a lock of a window locks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockTarget {
+    /// The process of this rank.
+    Rank(u32),
+    /// All processes of the window.
+    All,
+}
+
+impl LockTarget {
+    pub(crate) const fn to_raw(self) -> u32 {
+        match self {
+            Self::Rank(rank) => rank,
+            Self::All => otf2_sys::OTF2_UNDEFINED_UINT32,
+        }
+    }
+}
+
+/// Whether several may hold a lock at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+#[allow(missing_docs, reason = "the names are those of MPI")]
+pub enum LockType {
+    Exclusive = otf2_sys::OTF2_LOCK_EXCLUSIVE as u8,
+    Shared = otf2_sys::OTF2_LOCK_SHARED as u8,
+}
+
+/// What an operation on a window synchronises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RmaSyncLevel {
+    /// Processes wait for each other.
+    Process,
+    /// Operations are complete.
+    Memory,
+    /// Both.
+    ProcessAndMemory,
+}
+
+impl RmaSyncLevel {
+    pub(crate) const fn to_raw(self) -> u32 {
+        const PROCESS: u32 = otf2_sys::OTF2_RMA_SYNC_LEVEL_PROCESS as u32;
+        const MEMORY: u32 = otf2_sys::OTF2_RMA_SYNC_LEVEL_MEMORY as u32;
+        match self {
+            Self::Process => PROCESS,
+            Self::Memory => MEMORY,
+            Self::ProcessAndMemory => PROCESS | MEMORY,
+        }
+    }
+}
+
+/// What an atomic operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[repr(u8)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum RmaAtomicType {
+    Accumulate = otf2_sys::OTF2_RMA_ATOMIC_TYPE_ACCUMULATE as u8,
+    CompareAndSwap = otf2_sys::OTF2_RMA_ATOMIC_TYPE_COMPARE_AND_SWAP as u8,
+    FetchAndAccumulate = otf2_sys::OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ACCUMULATE as u8,
 }
 
 /// One number of a metric.

@@ -65,10 +65,12 @@ pub use clock::{Clock, Ticks};
 pub use collectives::{CollectiveError, Collectives, Serial};
 pub use definitions::*;
 pub use error::Error;
-pub use event::{CollectiveOp, CollectiveRoot, Event, MetricValue};
+pub use event::{
+    CollectiveOp, CollectiveRoot, Event, LockTarget, LockType, MetricValue, RmaAtomicType, RmaSyncLevel,
+};
 pub use event_writer::EventWriter;
 pub use refs::{
     AttributeRef, CommRef, GroupRef, LocationGroupRef, LocationRef, MetricMemberRef, MetricRef, RegionRef,
-    StringRef, SystemTreeNodeRef,
+    RmaWinRef, StringRef, SystemTreeNodeRef,
 };
 pub use value::{AttributeValue, Type};

@@ -38,6 +38,8 @@ reference! {
     GroupRef(u32);
     /// A communicator, intra or inter.
     CommRef(u32);
+    /// A window for one-sided communication.
+    RmaWinRef(u32);
     /// One number of a metric.
     MetricMemberRef(u32);
     /// A metric class: numbers that are recorded together.

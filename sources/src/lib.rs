@@ -7,6 +7,7 @@ mod backends;
 pub mod native;
 pub mod p2p;
 pub mod peruse;
+pub mod rma;
 mod serial;
 pub mod shadow;
 pub mod transport;

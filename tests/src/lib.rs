@@ -20,6 +20,7 @@ mod mpi;
 pub mod profile;
 mod program;
 pub mod trace;
+pub mod windows;
 
 pub use job::{Finished, Job, Output};
 pub use mpi::Mpi;

@@ -164,6 +164,11 @@ pub fn compile_source(mpi: &Mpi, source: &Path) -> PathBuf {
     compile(mpi, source, &[source], &[])
 }
 
+/// Compiles one C file that includes `header` and `check.h`.
+pub(crate) fn compile_with_header(mpi: &Mpi, source: &Path, header: &Path) -> PathBuf {
+    compile(mpi, source, &[source, header, &root().join("tests/programs/check.h")], &[])
+}
+
 fn compile(mpi: &Mpi, source: &Path, inputs: &[&Path], flags: &[OsString]) -> PathBuf {
     let directory = target_dir().join("test-programs").join(mpi.name);
     fs::create_dir_all(&directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
-use mpit_events::{Clock, Core, EventType};
+use mpit_events::{BindKind, Clock, Core, EventType};
+use mpit_sources::rma::RmaEvents;
 use mpit_sources::shadow::Ob1Events;
 use mpit_sources::{Backend, Wish, choose};
 
@@ -61,14 +62,16 @@ pub fn table(rows: &[Row], width: u16) -> String {
     table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// The queue events, which this library offers on every MPI, and which backend raises them.
+/// The queue events and those of windows, which this library offers on every MPI, and who raises them.
 ///
 /// # Errors
 /// The events core cannot hold them.
 fn offered(source: &str) -> Result<Vec<Row>, mpit_events::Error> {
     let core = Core::new();
     Ob1Events::register(&core, "")?;
-    Ok(core.event_types().map(|(_, event_type)| row(event_type, source)).collect())
+    RmaEvents::register(&core)?;
+    let source = |event_type: &EventType| if event_type.bind == BindKind::Win { "rma" } else { source };
+    Ok(core.event_types().map(|(_, event_type)| row(event_type, source(event_type))).collect())
 }
 
 /// What a backend is, in a few words.
@@ -114,6 +117,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         if let Some(Offer { library, interface, .. }) = &of_mpi {
             writeln!(out, "MPI: {library} ({interface})")?;
         }
+        writeln!(
+            out,
+            "backend: rma (what MPI guarantees of one-sided communication, from its calls; on every MPI)"
+        )?;
         for &backend in &backends {
             writeln!(out, "backend: {backend} ({})", describe(backend))?;
         }
@@ -132,10 +139,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_queue_events_are_offered() {
+    fn all_events_are_offered() {
         let rows = offered("shadow").unwrap();
-        assert_eq!(rows.len(), 16);
-        assert!(rows.iter().all(|row| row.name.starts_with("pml_ob1_") && row.bind == "MPI_COMM"));
+        let (queues, windows) = rows.split_at(16);
+        assert!(queues.iter().all(|row| row.name.starts_with("pml_ob1_") && row.bind == "MPI_COMM"));
+        assert!(windows.iter().all(|row| row.name.starts_with("osc_rdma_") && row.bind == "MPI_WIN"));
+        assert_eq!((windows.len(), windows[0].source.as_str()), (13, "rma"));
         let arrived = rows.iter().find(|row| row.name == "pml_ob1_message_arrived").unwrap();
         assert_eq!(arrived.elements, ["context id", "source", "tag", "sequence number"]);
     }

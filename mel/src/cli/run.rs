@@ -30,9 +30,9 @@ pub struct Args {
     /// Log these events: names separated by commas, colons, semicolons or blanks
     #[arg(short = 'e', long = "events", value_name = "LIST")]
     pub events: Option<String>,
-    /// What to count: the message queues, or nothing. Default: queues; with -e: none
-    #[arg(long, value_enum)]
-    pub profile: Option<Profile>,
+    /// What to count: the message queues, one-sided communication (queues,rma for both), or nothing. Default: queues; with -e: none
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub profile: Vec<Profile>,
     /// Record MPI calls, messages and queue searches; leaves traces.otf2 in the run's directory
     #[arg(long)]
     pub trace: bool,
@@ -52,8 +52,21 @@ pub struct Args {
 pub enum Profile {
     /// Lifetimes, lengths and search times of the posted and the unexpected message queue.
     Queues,
+    /// Operations, epochs and locks of windows, by thread.
+    Rma,
     /// Nothing.
     None,
+}
+
+impl Profile {
+    /// As `MEL_PROFILE` has it.
+    fn name(self) -> &'static str {
+        match self {
+            Profile::Queues => "queues",
+            Profile::Rma => "rma",
+            Profile::None => "none",
+        }
+    }
 }
 
 /// Becomes the program. Returns only if that failed: exit code 127 if there is no such program, 126
@@ -95,11 +108,18 @@ fn environment(
         set.push(("MEL_EVENTS", events.into()));
     }
     let logs_events = args.events.is_some() || is_set("MEL_EVENTS");
-    let profile = match args.profile {
-        None if is_set("MEL_PROFILE") => None,
-        None if logs_events => Some("none"),
-        None | Some(Profile::Queues) => Some("queues"),
-        Some(Profile::None) => Some("none"),
+    let wanted: Vec<&str> = args
+        .profile
+        .iter()
+        .filter(|profile| **profile != Profile::None)
+        .map(|profile| profile.name())
+        .collect();
+    let profile = match &args.profile[..] {
+        [] if is_set("MEL_PROFILE") => None,
+        [] if logs_events => Some("none".to_owned()),
+        [] => Some("queues".to_owned()),
+        _ if wanted.is_empty() => Some("none".to_owned()),
+        _ => Some(wanted.join(",")),
     };
     set.extend(profile.map(|profile| ("MEL_PROFILE", profile.into())));
     if args.trace {
@@ -188,6 +208,9 @@ mod tests {
             ]
         );
         assert!(variables("mel run --profile none app", &[]).contains(&"MEL_PROFILE=none".into()));
+        assert!(
+            variables("mel run --profile queues,rma app", &[]).contains(&"MEL_PROFILE=queues,rma".into())
+        );
     }
 
     #[test]

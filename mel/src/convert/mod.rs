@@ -5,6 +5,7 @@
 //! - [`value`]: elements of a payload, by their MPI datatypes.
 //! - [`text`]: the generic events log, one line per event.
 //! - [`otf2`]: an OTF2 archive.
+//! - `windows`: records of one-sided communication as text.
 //!
 //! Conversion knows no event by name: all it knows of an event is what the log's definitions say.
 
@@ -13,5 +14,6 @@ pub mod otf2;
 pub mod run;
 pub mod text;
 pub mod value;
+mod windows;
 
 pub use run::Run;

@@ -12,6 +12,7 @@ use std::io::{self, Write};
 use super::merge::Merged;
 use super::run::Run;
 use super::value;
+use super::windows;
 use crate::log::definitions::EventType;
 use crate::log::format::{u16_at, u64_at};
 use crate::log::{Collective, Message, RankLog, Record, State, StreamKind, kind};
@@ -144,7 +145,7 @@ fn write_call(out: &mut impl Write, log: &RankLog, record: &Record<'_>) -> io::R
             };
             return writeln!(out, " {verb} request={}", u64_at(&record.payload, 0) as u32);
         }
-        other => return writeln!(out, " record of kind {other}"),
+        _ => return windows::write(out, record),
     };
     let Message { peer, tag, bytes, request } = message;
     let object = record.object;

@@ -72,6 +72,13 @@ pub enum Definition {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         remote: Option<Members>,
     },
+    /// A window.
+    Window {
+        /// The `object` of the records about it: the `n`-th window of this process.
+        index: u16,
+        /// World rank of each of its ranks.
+        members: Members,
+    },
     /// An MPI function.
     Function {
         /// Its number in the records.
@@ -234,6 +241,8 @@ pub struct Definitions {
     pub event_types: BTreeMap<u16, EventType>,
     pub streams: BTreeMap<u32, Stream>,
     pub communicators: BTreeMap<u16, Communicator>,
+    /// The members of each window.
+    pub windows: BTreeMap<u16, Members>,
     pub functions: BTreeMap<u16, String>,
     /// By the event type that begins a pair: the others.
     pub pairs: BTreeMap<u16, Ending>,
@@ -275,6 +284,9 @@ impl Definitions {
             }
             Definition::Pair { begin, end, inserts, removes } => {
                 self.pairs.insert(begin, Ending { end, inserts, removes });
+            }
+            Definition::Window { index, members } => {
+                self.windows.insert(index, members);
             }
             Definition::Function { number, name } => {
                 self.functions.insert(number, name);

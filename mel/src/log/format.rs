@@ -114,6 +114,34 @@ pub mod kind {
     pub const CALL: u16 = 11;
     /// The collective operation of the call under way: [`Collective`](super::Collective).
     pub const COLLECTIVE: u16 = 12;
+    /// An operation on a window was started: [`Operation`](super::Operation). A put; the other kinds of operations
+    /// follow, up to [`RMA_LAST_OPERATION`].
+    pub const RMA_OPERATION: u16 = 16;
+    /// The last of the kinds of operations: put, get, accumulate, get and accumulate, fetch and operate, compare and
+    /// swap.
+    pub const RMA_LAST_OPERATION: u16 = 21;
+    /// An operation without a request is complete: its number `u64`.
+    pub const RMA_COMPLETE: u16 = 22;
+    /// An operation with a request is complete: its number `u64`.
+    pub const RMA_REQUEST_COMPLETE: u16 = 23;
+    /// A fence was entered.
+    pub const RMA_FENCE_BEGIN: u16 = 24;
+    /// A fence was passed.
+    pub const RMA_FENCE_END: u16 = 25;
+    /// An access or exposure epoch was opened or ended: how many others `u32`, and their ranks, `i32` each.
+    pub const RMA_GROUP: u16 = 26;
+    /// A lock was asked for: target `i32` (−1 for all), and whether it is exclusive, `u32`.
+    pub const RMA_LOCK_REQUEST: u16 = 27;
+    /// A lock was granted: as above.
+    pub const RMA_LOCK: u16 = 28;
+    /// A lock was given back: target `i32`.
+    pub const RMA_UNLOCK: u16 = 29;
+    /// A window was made.
+    pub const WIN_CREATE: u16 = 30;
+    /// A window was freed.
+    pub const WIN_DESTROY: u16 = 31;
+    /// An epoch has ended: [`Epoch`](super::Epoch).
+    pub const RMA_EPOCH: u16 = 32;
     /// Twenty more bytes of the payload of the record before.
     pub const CONTINUATION: u16 = 15;
     /// Instance of event type `n` is kind `EVENT + n`; the payload is the event's own.
@@ -238,6 +266,63 @@ impl Collective {
             sent: u64_at(payload, 4),
             received: u64_at(payload, 12),
         }
+    }
+}
+
+/// The payload of an operation on a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Operation {
+    /// Rank of the target in the window.
+    pub target: i32,
+    /// Bytes at the target that it reads or writes.
+    pub bytes: u64,
+    /// Its number in the process.
+    pub number: u64,
+}
+
+impl Operation {
+    /// The payload in the log's byte order.
+    #[inline(always)]
+    pub fn to_payload(self) -> [u8; PAYLOAD_BYTES] {
+        let mut payload = [0; PAYLOAD_BYTES];
+        payload[0..4].copy_from_slice(&self.target.to_le_bytes());
+        payload[4..12].copy_from_slice(&self.bytes.to_le_bytes());
+        payload[12..20].copy_from_slice(&self.number.to_le_bytes());
+        payload
+    }
+
+    /// Reads a payload; bytes that are not there count as zero.
+    pub fn from_payload(payload: &[u8]) -> Operation {
+        let target = u32_at(payload, 0) as i32;
+        Operation { target, bytes: u64_at(payload, 4), number: u64_at(payload, 12) }
+    }
+}
+
+/// The payload of an epoch that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Epoch {
+    /// 0 between fences, 1 access, 2 exposure, 3 lock of one target, 4 lock of all.
+    pub kind: u32,
+    /// The locked target; −1 where there is not one.
+    pub target: i32,
+    /// Ticks since it was opened.
+    pub duration: u64,
+}
+
+impl Epoch {
+    /// The payload in the log's byte order.
+    pub fn to_payload(self) -> [u8; 16] {
+        let mut payload = [0; 16];
+        payload[0..4].copy_from_slice(&self.kind.to_le_bytes());
+        payload[4..8].copy_from_slice(&self.target.to_le_bytes());
+        payload[8..16].copy_from_slice(&self.duration.to_le_bytes());
+        payload
+    }
+
+    /// Reads a payload; bytes that are not there count as zero.
+    pub fn from_payload(payload: &[u8]) -> Epoch {
+        let target = u32_at(payload, 4) as i32;
+        Epoch { kind: u32_at(payload, 0), target, duration: u64_at(payload, 8) }
     }
 }
 
@@ -419,6 +504,19 @@ mod tests {
             (kind::CALL, "a call"),
             (kind::COLLECTIVE, "a collective operation"),
             (kind::CONTINUATION, "20 more bytes"),
+            (kind::RMA_OPERATION, "put"),
+            (kind::RMA_LAST_OPERATION, "compare and swap"),
+            (kind::RMA_COMPLETE, "complete"),
+            (kind::RMA_REQUEST_COMPLETE, "with a request"),
+            (kind::RMA_FENCE_BEGIN, "fence was entered"),
+            (kind::RMA_FENCE_END, "fence was passed"),
+            (kind::RMA_GROUP, "exposure epoch"),
+            (kind::RMA_LOCK_REQUEST, "asked for"),
+            (kind::RMA_LOCK, "granted"),
+            (kind::RMA_UNLOCK, "given back"),
+            (kind::WIN_CREATE, "made"),
+            (kind::WIN_DESTROY, "freed"),
+            (kind::RMA_EPOCH, "epoch has ended"),
         ] {
             documented(number.into(), "", what);
         }

@@ -17,7 +17,7 @@ mod space;
 pub mod writer;
 
 pub use definitions::{Definition, Definitions, Element, Members, StreamKind};
-pub use format::{Call, Collective, Completion, HeaderInfo, Message, Pair, State, kind};
+pub use format::{Call, Collective, Completion, Epoch, HeaderInfo, Message, Operation, Pair, State, kind};
 pub use reader::{RankLog, ReadError, Record};
 pub use writer::{Appender, LogFile};
 

@@ -15,6 +15,8 @@ pub struct Config {
     pub events: Option<Vec<String>>,
     /// Whether the queue profile is on (`MEL_PROFILE=queues`).
     pub profile: bool,
+    /// Whether the profile of one-sided communication is on (`MEL_PROFILE=rma`).
+    pub windows: bool,
     /// Whether nothing was said about the profile: then MEL was preloaded by hand.
     pub profile_unset: bool,
     /// Whether a trace is recorded (`MEL_TRACE=1`).
@@ -54,9 +56,8 @@ impl Config {
             ..Config::default()
         };
         match set("MEL_PROFILE").as_deref() {
-            Some("queues") => config.profile = true,
             Some("none") => {}
-            Some(other) => config.complaints.push(format!("MEL_PROFILE={other}: give queues or none")),
+            Some(list) => config.read_profile(list),
             None => config.profile_unset = true,
         }
         match set("MPIT_ENVELOPES").as_deref() {
@@ -75,9 +76,28 @@ impl Config {
         config
     }
 
+    fn read_profile(&mut self, list: &str) {
+        for name in parse_list(list) {
+            match name {
+                "queues" => self.profile = true,
+                "rma" => self.windows = true,
+                _ => {
+                    return self
+                        .complaints
+                        .push(format!("MEL_PROFILE={list}: give queues, rma, both, or none"));
+                }
+            }
+        }
+    }
+
+    /// Whether a profile is written.
+    pub fn profiles(&self) -> bool {
+        self.profile || self.windows
+    }
+
     /// Whether anything is to be measured.
     pub fn measures(&self) -> bool {
-        self.profile || self.trace || self.events.is_some()
+        self.profiles() || self.trace || self.events.is_some()
     }
 
     /// Whether an event log is kept.
@@ -122,8 +142,19 @@ mod tests {
     }
 
     #[test]
+    fn a_profile_may_be_of_both() {
+        let both = read(&[("MEL_PROFILE", "queues,rma")]);
+        assert!(both.profile && both.windows && both.profiles());
+        let one = read(&[("MEL_PROFILE", "rma")]);
+        assert!(!one.profile && one.windows && one.measures() && !one.logs());
+    }
+
+    #[test]
     fn a_wrong_value_is_told_with_the_remedy() {
-        assert_eq!(read(&[("MEL_PROFILE", "yes")]).complaints, ["MEL_PROFILE=yes: give queues or none"]);
+        assert_eq!(
+            read(&[("MEL_PROFILE", "yes")]).complaints,
+            ["MEL_PROFILE=yes: give queues, rma, both, or none"]
+        );
         assert_eq!(
             read(&[("MPIT_SOURCES", "psm")]).complaints,
             ["MPIT_SOURCES=psm: give auto, or some of peruse, shadow and native"]

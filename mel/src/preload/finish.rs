@@ -40,7 +40,7 @@ pub(super) fn at_finalize(session: &'static Session) {
         define_clock(recorder, session.queue_events.shadow().clocks().get(1));
         recorder.finish(State::Finalised);
     }
-    if session.profiler.is_some() {
+    if session.config.profiles() {
         let mine = rank_profile(session, run, truth, Ended::Finalised);
         let bytes = serde_json::to_vec(&mine).unwrap_or_default();
         if let Ok(all) = pmpi::gatherv(&bytes, 0, session.abi.constants.comm_world)
@@ -129,6 +129,7 @@ fn whole_profile(session: &Session, run: &Run) -> Profile {
         mel_version: env!("CARGO_PKG_VERSION").into(),
         mpi: session.abi.library.clone(),
         backend: session.queue_events.backends().first().map_or("none", |backend| backend.name()).into(),
+        profiled: profiled(session),
         command: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
         started_unix_s: run.started_unix_s,
         duration_s: clock.now().since(run.started) as f64 / clock.ticks_per_second() as f64,
@@ -163,7 +164,18 @@ fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> Ran
             internal: profiler.internal(rate),
         });
     }
+    if let Some(windows) = session.windows {
+        profile.windows = windows.profile(Clock::best().ticks_per_second());
+    }
     profile
+}
+
+/// What is counted; nothing where it is only the queues, as it was always.
+fn profiled(session: &Session) -> Vec<String> {
+    match (session.config.profile, session.config.windows) {
+        (_, false) => Vec::new(),
+        (queues, true) => queues.then_some("queues").into_iter().chain(["rma"]).map(str::to_owned).collect(),
+    }
 }
 
 fn convert_truth(truth: Truth) -> profile::Truth {
@@ -201,7 +213,7 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
     if let Some(recorder) = run.recorder {
         recorder.finish(state);
     }
-    if session.profiler.is_some()
+    if session.config.profiles()
         && let Some(directory) = &run.directory
     {
         let mut partial = whole_profile(session, run);

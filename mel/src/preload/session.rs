@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::ffi::c_int;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mpi_abi::{Abi, Comm, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
-use mpit_events::{BindKind, Core, EventIndex, Ticks, Token};
+use mpit_events::{BindKind, Core, EventIndex, Registration, Ticks, Token};
 use mpit_sources::native::NativeEvents;
 use mpit_sources::p2p::{Communicator, Observer, Progress};
+use mpit_sources::rma::{self, Rma};
 use mpit_sources::{Backend, Following, QueueEvents};
 
 use super::config::Config;
@@ -21,7 +22,9 @@ use crate::log::{Definition, HeaderInfo, LogFile, Members};
 use crate::names::nearest_names;
 use crate::queues::QueueProfiler;
 use crate::trace::calls::{TRACED, Tracer, queues};
+use crate::trace::windows::object;
 use crate::trace::{Recorder, events};
+use crate::windows::WindowProfiler;
 
 /// MEL in this process. Lives as long as the process.
 pub struct Session {
@@ -29,8 +32,12 @@ pub struct Session {
     pub(super) core: &'static Core,
     pub(super) config: Config,
     pub(super) queue_events: QueueEvents,
+    /// The events of one-sided communication, where the core has room for them.
+    pub(super) rma: Option<Rma>,
     /// Counts the events of the first backend.
     pub(super) profiler: Option<QueueProfiler>,
+    /// Counts what is done with windows.
+    pub(super) windows: Option<&'static WindowProfiler>,
     /// Counts those of a second one, for comparison.
     pub(super) second: OnceLock<(Backend, QueueProfiler)>,
     /// Events of the MPI itself, where there are any and somebody may want them.
@@ -43,6 +50,8 @@ pub struct Session {
     pub(super) over: AtomicBool,
     /// Whether the program has made a session of MPI.
     sessions: AtomicBool,
+    /// The registrations of the log on each window.
+    on_windows: Mutex<HashMap<u32, Vec<Registration>>>,
     /// Numbers of communicators in the log; never reused, because the log keeps them all.
     numbers: AtomicU32,
     /// What the log knows of each communicator, to define it again when it gets a name.
@@ -69,18 +78,22 @@ impl Session {
     pub(super) fn prepare(abi: &'static Abi, config: Config) {
         let core = mpit_events::core();
         let Ok(queue_events) = QueueEvents::new(abi, core, config.sources.clone()) else { return };
+        let rma = Rma::new(abi, core).ok();
         let shadow = queue_events.shadow();
         if config.measures() {
             shadow.set_deferring(true);
             shadow.set_following_sends(config.logs());
         }
         let profiler = config.profile.then(|| QueueProfiler::listen(core, "")).and_then(Result::ok);
+        let windows = config.windows.then(|| &*Box::leak(Box::default()));
         let session = SESSION.get_or_init(|| Session {
             abi,
             core,
             config,
             queue_events,
+            rma,
             profiler,
+            windows,
             second: OnceLock::new(),
             native: OnceLock::new(),
             logged: OnceLock::new(),
@@ -88,6 +101,7 @@ impl Session {
             run: OnceLock::new(),
             over: AtomicBool::new(false),
             sessions: AtomicBool::new(false),
+            on_windows: Mutex::default(),
             numbers: AtomicU32::new(0),
             logged_communicators: Mutex::default(),
         });
@@ -102,7 +116,7 @@ impl Session {
         if session.config.trace {
             register(Box::leak(Box::new(Late(session))));
         }
-        session.queue_events.hooks().into_iter().for_each(register);
+        session.queue_events.hooks().into_iter().chain(session.rma.map(Rma::hook)).for_each(register);
     }
 
     /// There is a session, and no `MPI_COMM_WORLD` yet. Nothing is followed before there is one, but calls are
@@ -119,6 +133,9 @@ impl Session {
         self.queue_events.shadow().set_threads();
         if let Some(profiler) = &self.profiler {
             profiler.set_threads();
+        }
+        if let Some(windows) = &self.windows {
+            windows.set_threads();
         }
     }
 
@@ -214,11 +231,25 @@ impl Session {
         if let Some(recorder) = recorder {
             finish::define_clock(recorder, self.queue_events.shadow().clocks().first());
         }
+        self.follow_windows()?;
         self.count_second(level == threads.multiple);
         if let Some(recorder) = recorder.filter(|_| self.config.trace) {
             recorder.whole_call(function as u16, started);
         }
         Ok(())
+    }
+
+    /// Follows one-sided communication, where something of it is to be measured.
+    fn follow_windows(&'static self) -> mpi_abi::Result<()> {
+        let Some(rma) = self.rma else { return Ok(()) };
+        let is_bound = |event: &EventIndex| {
+            self.core.event_type(*event).is_some_and(|event_type| event_type.bind == BindKind::Win)
+        };
+        let mut observers: Vec<&'static dyn rma::Observer> = vec![self];
+        observers.extend(self.windows.map(|windows| windows as &'static dyn rma::Observer));
+        let tracer = self.run.get().and_then(|run| run.tracer);
+        observers.extend(tracer.map(|tracer| tracer as &'static dyn rma::Observer));
+        rma.start(self.config.windows || self.config.trace || self.logged().iter().any(is_bound), observers)
     }
 
     /// Counts also what a second backend raises, where two were asked for.
@@ -383,9 +414,37 @@ impl Observer for Session {
     }
 }
 
+impl rma::Observer for Session {
+    /// Handles for all listed types, for each window as it comes.
+    fn window_created(&self, created: &rma::Created<'_>) {
+        let Some(Run { recorder: Some(recorder), .. }) = self.run.get() else { return };
+        let index = object(created.window);
+        if index != NO_OBJECT {
+            let members = Members::from_ranks(created.members.iter().copied());
+            recorder.define(&Definition::Window { index, members });
+        }
+        for &event in self.logged() {
+            let Some(event_type) = self.core.event_type(event) else { continue };
+            if event_type.bind == BindKind::Win
+                && let Ok(handle) = events::listen(recorder, self.core, event, Some(created.token), index)
+            {
+                self.on_windows().entry(created.window).or_default().push(handle);
+            }
+        }
+    }
+
+    /// A program may make and free any number of windows.
+    fn window_freed(&self, window: u32, _: Token) {
+        let handles = self.on_windows().remove(&window);
+        for handle in handles.into_iter().flatten() {
+            let _ = self.core.free(handle, None);
+        }
+    }
+}
+
 impl Session {
     fn logged_communicators(&self) -> MutexGuard<'_, HashMap<Token, (Communicator, u16)>> {
-        self.logged_communicators.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.logged_communicators.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The communicator has a name now.
@@ -395,6 +454,10 @@ impl Session {
         if let Some((communicator, number)) = known {
             self.define_communicator(recorder, &communicator, number);
         }
+    }
+
+    fn on_windows(&self) -> MutexGuard<'_, HashMap<u32, Vec<Registration>>> {
+        self.on_windows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn define_communicator(&self, recorder: &Recorder, communicator: &Communicator, number: u16) {

@@ -35,6 +35,9 @@ fn try_begin(session: &'static Session) -> mpi_abi::Result<bool> {
     for line in session.queue_events.start(Vec::new(), session.config.following)? {
         tell(&line);
     }
+    if let Some(rma) = session.rma {
+        rma.start(true, Vec::new())?;
+    }
     RUNS.store(true, Ordering::Release);
     Ok(true)
 }

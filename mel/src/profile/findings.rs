@@ -5,6 +5,7 @@
 use super::number::duration;
 use super::schema::{Ended, NotFollowed, Profile, RankProfile, Truth};
 use super::summary::spread;
+use super::windows;
 
 /// The most sentences about the queues of a run.
 const MOST: usize = 3;
@@ -13,9 +14,10 @@ const MOST: usize = 3;
 pub fn findings(profile: &Profile) -> Vec<String> {
     let rules = [unexpected_share, waited_for, longest_wait, search_time, long_queue];
     let mut sentences: Vec<String> = rules.iter().filter_map(|rule| rule(profile)).take(MOST).collect();
-    if sentences.is_empty() {
+    if sentences.is_empty() && profile.has_queues() {
         sentences.push(quiet(profile));
     }
+    sentences.extend(windows::findings(profile));
     sentences.extend(ends(profile));
     sentences.extend(truth(profile.ranks.iter().fold(Truth::default(), |sum, rank| sum.plus(rank.truth))));
     sentences.extend(not_followed(

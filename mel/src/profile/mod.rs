@@ -7,6 +7,7 @@
 //! - [`statistics`]: the lines per rank, in the paper's wording.
 //! - [`summary`]: the table across ranks.
 //! - [`findings`]: what stands out, in plain words.
+//! - [`windows`]: all of this for one-sided communication.
 //!
 //! Nothing here knows how the numbers were measured.
 
@@ -18,6 +19,7 @@ pub mod report;
 pub mod schema;
 pub mod statistics;
 pub mod summary;
+pub mod windows;
 
 pub use histogram::Histogram;
 pub use report::report;

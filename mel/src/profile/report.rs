@@ -5,6 +5,7 @@ use super::number::duration;
 use super::schema::{Profile, RankProfile};
 use super::statistics;
 use super::summary::{QUANTITIES, spread, table};
+use super::windows;
 
 /// Above so many ranks the text has no lines per rank, except for the extremes.
 pub const MOST_RANKS: usize = 32;
@@ -18,10 +19,15 @@ pub fn report(profile: &Profile) -> String {
         _ => extremes(&profile.ranks),
     };
     for rank in &shown {
-        text += &statistics::lines(rank);
+        if profile.has_queues() {
+            text += &statistics::lines(rank);
+        }
+        text += &windows::lines(rank);
     }
     text += &headline(profile, shown.len());
-    text += &table(&profile.ranks);
+    if profile.has_queues() {
+        text += &table(&profile.ranks);
+    }
     for sentence in findings(profile) {
         text += &format!("[MEL] {sentence}\n");
     }

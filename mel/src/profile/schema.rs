@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Histogram;
+use super::windows::WindowProfile;
 
 /// The profile of a run: the whole of `profile.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -16,6 +17,9 @@ pub struct Profile {
     pub mpi: String,
     /// Where the queue events came from: `shadow` or `peruse`.
     pub backend: String,
+    /// What was counted: `queues`, `rma`; absent where only the queues were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub profiled: Vec<String>,
     /// The program and its arguments.
     pub command: Vec<String>,
     /// When `MPI_Init` was called on rank 0, in seconds since 1970-01-01 UTC.
@@ -66,6 +70,9 @@ pub struct RankProfile {
     /// The same numbers per communicator, if they were kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub communicators: Vec<CommunicatorProfile>,
+    /// One-sided communication by window, if it was counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<WindowProfile>,
 }
 
 /// Both queues and their searches.
@@ -171,6 +178,13 @@ pub struct Truth {
     pub dropped: u64,
 }
 
+impl Profile {
+    /// Whether the message queues were counted.
+    pub fn has_queues(&self) -> bool {
+        self.profiled.is_empty() || self.profiled.iter().any(|what| what == "queues")
+    }
+}
+
 impl Truth {
     /// Whether nothing needs to be said.
     pub fn is_clean(&self) -> bool {
@@ -265,12 +279,26 @@ mod tests {
         }
         let mut rank =
             RankProfile { communicators: vec![CommunicatorProfile::default()], ..Default::default() };
+        let times = super::super::windows::Times { count: 1, ..Default::default() };
+        let thread = super::super::windows::WindowThread {
+            completion: times.clone(),
+            operations: [("put".into(), Default::default())].into(),
+            ..Default::default()
+        };
+        rank.windows.push(WindowProfile {
+            threads: vec![thread],
+            locks_held: times.clone(),
+            fence_epochs: times.clone(),
+            access_epochs: times.clone(),
+            exposure_epochs: times,
+            ..Default::default()
+        });
         rank.internal = Some(Queues::default());
         (rank.clock_offset_s, rank.clock_offset_error_s) = (Some(0.0), Some(0.0));
         rank.comparison = Some(Comparison::default());
         rank.posted.lifetimes = Histogram(vec![(1, 1, 1)]);
         rank.posted_search.times = Histogram(vec![(1, 1, 1)]);
-        let profile = Profile { ranks: vec![rank], ..Profile::default() };
+        let profile = Profile { ranks: vec![rank], profiled: vec!["rma".into()], ..Profile::default() };
         let mut found = Vec::new();
         keys(&serde_json::to_value(profile).unwrap(), &mut found);
         let page = include_str!("../../../docs/profile.md");

@@ -27,6 +27,12 @@ impl Default for Durations {
 }
 
 impl Durations {
+    /// Durations whose distribution has one significant digit and takes 3 kB: for those of which there are many.
+    pub fn coarse() -> Durations {
+        let histogram = Histogram::new_with_bounds(1, 1 << 50, 1).expect("the bounds are valid");
+        Durations { histogram, ..Durations::default() }
+    }
+
     /// Adds a duration in ticks.
     #[inline]
     pub fn record(&mut self, ticks: u64) {
@@ -48,6 +54,21 @@ impl Durations {
         self.min = self.min.min(ticks);
         self.max = self.max.max(ticks);
         self.histogram.saturating_record_n(ticks, times as u32);
+    }
+
+    /// The numbers as `profile.json` has them.
+    pub fn stats(&mut self, ticks_per_second: u64) -> profile::windows::Times {
+        let time = |ticks| seconds(ticks, ticks_per_second);
+        self.write_down();
+        let Durations { count, total, min, max, .. } = *self;
+        profile::windows::Times {
+            count,
+            total_s: time(total),
+            mean_s: if count == 0 { 0.0 } else { time(total) / count as f64 },
+            min_s: if count == 0 { 0.0 } else { time(min) },
+            max_s: time(max),
+            times: self.distribution(ticks_per_second),
+        }
     }
 
     fn distribution(&self, ticks_per_second: u64) -> profile::Histogram {

@@ -36,7 +36,7 @@ pub fn queues() -> impl Iterator<Item = &'static str> {
 /// Records each MPI call of the application, each message, each search of a queue and how it changed the queues.
 pub struct Tracer {
     abi: &'static Abi,
-    recorder: &'static Recorder,
+    pub(super) recorder: &'static Recorder,
     /// How the events of each type are recorded here.
     kinds: [Kind; MAX_EVENT_TYPES],
     objects: Objects,

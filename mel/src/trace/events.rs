@@ -1,6 +1,6 @@
 //! The generic logger: any event type, by what the events core tells of it.
 
-use mpit_events::{BindKind, Core, Error, EventIndex, EventType, Safety, Token};
+use mpit_events::{BindKind, Core, Error, EventIndex, EventType, Registration, Safety, Token};
 
 use super::recorder::Recorder;
 use crate::log::{Definition, Element, kind};
@@ -40,7 +40,8 @@ pub fn bind_name(bind: BindKind) -> &'static str {
     }
 }
 
-/// Records every instance of `event` on the object, whose number in the log is `object`.
+/// Records every instance of `event` on the object, whose number in the log is `object`, until the registration is
+/// freed.
 ///
 /// # Errors
 /// Those of the events core.
@@ -50,10 +51,11 @@ pub fn listen(
     event: EventIndex,
     token: Option<Token>,
     object: u16,
-) -> Result<(), Error> {
+) -> Result<Registration, Error> {
     let number = kind::EVENT + event.get() as u16;
     let handle = core.alloc(event, token)?;
     core.set_callback(handle, Safety::ThreadSafe, move |instance| {
         recorder.event(instance.source(), instance.ticks(), number, object, instance.payload());
-    })
+    })?;
+    Ok(handle)
 }

@@ -3,6 +3,7 @@
 //! - [`recorder`]: the streams of each thread, and what appends to them.
 //! - [`calls`]: the hook, the observer and the listener of a trace: MPI calls, messages, searches.
 //! - [`collectives`]: what a collective call moves; [`handles`]: on which communicator.
+//! - [`windows`]: the observer of a trace for one-sided communication.
 //! - [`events`]: the generic logger, which knows no event by name.
 
 pub mod calls;
@@ -10,5 +11,6 @@ mod collectives;
 pub mod events;
 mod handles;
 pub mod recorder;
+pub mod windows;
 
 pub use recorder::Recorder;

@@ -137,8 +137,12 @@ unsafe fn token_at(kind: BindKind, address: *mut c_void) -> Result<Option<Token>
             _ => HandlePtr::<Comm>::new(address).read().word(),
         }
     };
-    let null = Abi::current().is_some_and(|abi| abi.constants.comm_null.word() == word);
-    if kind == BindKind::Comm && null {
+    let null = Abi::current().and_then(|abi| match kind {
+        BindKind::Comm => Some(abi.constants.comm_null.word()),
+        BindKind::Win => Some(abi.constants.win_null.word()),
+        _ => None,
+    });
+    if null == Some(word) {
         return Err(Error::InvalidHandle.into());
     }
     Ok(Some(Token(word as u64)))

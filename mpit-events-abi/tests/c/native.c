@@ -269,7 +269,7 @@ static void categories_have_the_mpis_events_and_ours(void)
             of_ours += indices[j] >= ours && indices[j] < ours + 16;
         }
     }
-    CHECK(of_mpi == 2 && of_ours == 16);
+    CHECK(of_mpi == 2 && of_ours == 29);
 }
 
 /* Left to the last MPI_T_finalize; after that it must be silent. */

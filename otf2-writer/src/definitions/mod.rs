@@ -8,6 +8,7 @@ mod location;
 mod metric;
 mod paradigm;
 mod region;
+mod rma;
 mod strings;
 mod system;
 
@@ -19,6 +20,7 @@ pub use metric::{
 };
 pub use paradigm::{Paradigm, ParadigmClass, ParadigmDefinition};
 pub use region::{Region, RegionRole};
+pub use rma::RmaWindow;
 pub use system::{SystemTreeDomain, SystemTreeNode};
 
 pub(crate) use attribute::AttributeRecord;
@@ -28,6 +30,7 @@ pub(crate) use location::{LocationGroupRecord, LocationRecord};
 pub(crate) use metric::{MetricClassRecord, MetricMemberRecord};
 pub(crate) use paradigm::ParadigmRecord;
 pub(crate) use region::RegionRecord;
+pub(crate) use rma::RmaWinRecord;
 pub(crate) use system::SystemTreeNodeRecord;
 
 use strings::Strings;
@@ -55,6 +58,7 @@ pub struct Definitions {
     pub(crate) regions: Vec<RegionRecord>,
     pub(crate) groups: Vec<GroupRecord>,
     pub(crate) communicators: Vec<CommRecord>,
+    pub(crate) windows: Vec<RmaWinRecord>,
     pub(crate) metric_members: Vec<MetricMemberRecord>,
     pub(crate) metric_classes: Vec<MetricClassRecord>,
     pub(crate) properties: Vec<PropertyRecord>,

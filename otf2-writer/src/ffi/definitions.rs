@@ -4,7 +4,8 @@ use std::ptr::NonNull;
 
 use otf2_sys::{
     OTF2_AttributeValue, OTF2_COMM_FLAG_CREATE_DESTROY_EVENTS, OTF2_COMM_FLAG_NONE, OTF2_ErrorCode,
-    OTF2_GROUP_FLAG_NONE, OTF2_GlobalDefWriter, OTF2_REGION_FLAG_NONE, OTF2_UNDEFINED_COMM,
+    OTF2_GROUP_FLAG_NONE, OTF2_GlobalDefWriter, OTF2_REGION_FLAG_NONE,
+    OTF2_RMA_WIN_FLAG_CREATE_DESTROY_EVENTS, OTF2_RMA_WIN_FLAG_NONE, OTF2_UNDEFINED_COMM,
     OTF2_UNDEFINED_LOCATION_GROUP, OTF2_UNDEFINED_SYSTEM_TREE_NODE, OTF2_UNDEFINED_TIMESTAMP, Otf2,
 };
 
@@ -41,6 +42,7 @@ pub(crate) fn write_definitions(
         writer.regions()?;
         writer.groups()?;
         writer.communicators()?;
+        writer.windows()?;
         writer.metrics()
     })
 }
@@ -286,6 +288,21 @@ impl Writer<'_> {
                         flags,
                     ),
                 }
+            })?;
+        }
+        Ok(())
+    }
+
+    fn windows(&self) -> Result<(), Error> {
+        for (number, record) in (0..).zip(&self.definitions.windows) {
+            let flags = if record.create_destroy_events {
+                OTF2_RMA_WIN_FLAG_CREATE_DESTROY_EVENTS
+            } else {
+                OTF2_RMA_WIN_FLAG_NONE
+            };
+            // SAFETY: see `call`.
+            self.call(|api, writer| unsafe {
+                api.OTF2_GlobalDefWriter_WriteRmaWin(writer, number, record.name.0, record.comm.0, flags)
             })?;
         }
         Ok(())

@@ -133,6 +133,73 @@ impl RawEventWriter {
                 ),
                 Event::CommCreate { comm } => api.OTF2_EvtWriter_CommCreate(writer, list, time, comm.0),
                 Event::CommDestroy { comm } => api.OTF2_EvtWriter_CommDestroy(writer, list, time, comm.0),
+                Event::RmaWinCreate { window } => {
+                    api.OTF2_EvtWriter_RmaWinCreate(writer, list, time, window.0)
+                }
+                Event::RmaWinDestroy { window } => {
+                    api.OTF2_EvtWriter_RmaWinDestroy(writer, list, time, window.0)
+                }
+                Event::RmaCollectiveBegin => api.OTF2_EvtWriter_RmaCollectiveBegin(writer, list, time),
+                Event::RmaCollectiveEnd { op, level, window, root, sent_bytes, received_bytes } => api
+                    .OTF2_EvtWriter_RmaCollectiveEnd(
+                        writer,
+                        list,
+                        time,
+                        op as u8,
+                        level.to_raw(),
+                        window.0,
+                        root.to_raw(),
+                        sent_bytes,
+                        received_bytes,
+                    ),
+                Event::RmaGroupSync { level, window, group } => {
+                    api.OTF2_EvtWriter_RmaGroupSync(writer, list, time, level.to_raw(), window.0, group.0)
+                }
+                Event::RmaRequestLock { window, target, lock, kind } => api.OTF2_EvtWriter_RmaRequestLock(
+                    writer,
+                    list,
+                    time,
+                    window.0,
+                    target.to_raw(),
+                    lock,
+                    kind as u8,
+                ),
+                Event::RmaAcquireLock { window, target, lock, kind } => api.OTF2_EvtWriter_RmaAcquireLock(
+                    writer,
+                    list,
+                    time,
+                    window.0,
+                    target.to_raw(),
+                    lock,
+                    kind as u8,
+                ),
+                Event::RmaReleaseLock { window, target, lock } => {
+                    api.OTF2_EvtWriter_RmaReleaseLock(writer, list, time, window.0, target.to_raw(), lock)
+                }
+                Event::RmaPut { window, target, bytes, matching } => {
+                    api.OTF2_EvtWriter_RmaPut(writer, list, time, window.0, target, bytes, matching)
+                }
+                Event::RmaGet { window, target, bytes, matching } => {
+                    api.OTF2_EvtWriter_RmaGet(writer, list, time, window.0, target, bytes, matching)
+                }
+                Event::RmaAtomic { window, target, op, sent_bytes, received_bytes, matching } => api
+                    .OTF2_EvtWriter_RmaAtomic(
+                        writer,
+                        list,
+                        time,
+                        window.0,
+                        target,
+                        op as u8,
+                        sent_bytes,
+                        received_bytes,
+                        matching,
+                    ),
+                Event::RmaOpCompleteBlocking { window, matching } => {
+                    api.OTF2_EvtWriter_RmaOpCompleteBlocking(writer, list, time, window.0, matching)
+                }
+                Event::RmaOpCompleteNonBlocking { window, matching } => {
+                    api.OTF2_EvtWriter_RmaOpCompleteNonBlocking(writer, list, time, window.0, matching)
+                }
                 Event::Metric { metric, values } => {
                     let numbers = MetricNumbers::new(values);
                     api.OTF2_EvtWriter_Metric(

@@ -7,12 +7,21 @@ use super::communicators::{Communicators, Target};
 use super::queues::Queues;
 use super::roles;
 use super::track::Track;
+use super::windows::{self, Span, Windows};
 use super::{Conversion, ConvertError};
 use crate::log::format::{NO_ROOT, ROOT_IN_THIS_GROUP, ROOT_ITSELF, u16_at};
 use crate::log::{Collective, Completion, Message, RankLog, Record, kind};
 
 /// The region of a function that the log does not define.
 const UNKNOWN: &str = "MPI (unknown function)";
+
+/// What the records of a thread refer to, and where epochs go.
+pub(super) struct Known<'a> {
+    pub(super) communicators: &'a Communicators,
+    pub(super) queues: &'a mut Queues,
+    pub(super) windows: &'a mut Windows,
+    pub(super) epochs: &'a mut Vec<Span>,
+}
 
 /// A thread that calls MPI.
 pub(super) struct Thread {
@@ -36,11 +45,11 @@ impl Conversion<'_> {
     pub(super) fn convert_call(
         &mut self,
         thread: &mut Thread,
-        queues: &mut Queues,
-        communicators: &Communicators,
+        known: Known<'_>,
         (position, log): (usize, &RankLog),
         record: &Record<'_>,
     ) -> Result<(), ConvertError> {
+        let Known { communicators, queues, windows, epochs } = known;
         let time = self.timeline.nanos(position, record.time);
         let Thread { number, track, regions, function, collective } = thread;
         let mut region = || {
@@ -74,6 +83,9 @@ impl Conversion<'_> {
                     }
                     None => track.summary().unknown_messages += 1,
                 }
+            }
+            _ if windows::is_about_a_window(record) => {
+                self.convert_window_record(position, record, windows, track, epochs)?;
             }
             _ => match message(record, communicators.target(position, record)) {
                 Some(event) => {

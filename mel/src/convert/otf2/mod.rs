@@ -6,6 +6,7 @@
 //! | a location per thread that calls MPI, `rank N` for the first | [`calls`]: regions and messages |
 //! | a location per stream of events of a source | [`regions`]: event types `X_begin`, `X_end` |
 //! | metrics on these, and attributes of receives | [`queues`]: event types `X_insert`, `X_remove` |
+//! | windows, operations on them, epochs | [`windows`]: joined by members and order; epochs on locations of their own |
 //! | communicators and their groups | [`communicators`]: joined over the ranks by their identity |
 //! | times in nanoseconds since the first record | [`time`]: one line per clock |
 //!
@@ -21,6 +22,7 @@ mod roles;
 mod tables;
 mod time;
 mod track;
+mod windows;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -42,6 +44,7 @@ use self::regions::Stream;
 use self::tables::Tables;
 use self::time::Timeline;
 use self::track::Track;
+use self::windows::Windows;
 use super::merge::Merged;
 use super::run::Run;
 use crate::log::{RankLog, StreamKind};
@@ -78,6 +81,8 @@ pub struct Summary {
     pub messages: u64,
     /// Collective operations.
     pub collectives: u64,
+    /// Operations on windows that were started.
+    pub operations: u64,
     /// Regions that were entered on the locations of event sources, such as searches.
     pub regions: u64,
     /// Changes of the length of a queue.
@@ -100,6 +105,7 @@ impl Summary {
             calls,
             messages,
             collectives,
+            operations,
             regions,
             queue_changes,
             moved,
@@ -112,6 +118,7 @@ impl Summary {
         self.messages += messages;
         self.collectives += collectives;
         self.queue_changes += queue_changes;
+        self.operations += operations;
         self.regions += regions;
         self.moved += moved;
         self.unfinished += unfinished;
@@ -219,10 +226,12 @@ impl<'a> Conversion<'a> {
         let (groups, locations) = self.define_ranks();
         let communicators =
             Communicators::define(self.archive.definitions_mut(), &self.run.ranks, locations.len() as u32);
+        let mut windows =
+            Windows::define(self.archive.definitions_mut(), &self.run.ranks, locations.len() as u32);
         for (position, log) in self.run.ranks.iter().enumerate() {
             let rank = log.info.rank as usize;
             let (Some(group), Some(main)) = (groups.get(rank), locations.get(rank)) else { continue };
-            self.convert_rank(position, log, *group, *main, &communicators)?;
+            self.convert_rank(position, log, *group, *main, &communicators, &mut windows)?;
         }
         self.archive.finish()?;
         Ok(self.summary)
@@ -276,6 +285,7 @@ impl<'a> Conversion<'a> {
         group: LocationGroupRef,
         main: LocationRef,
         communicators: &Communicators,
+        windows: &mut Windows,
     ) -> Result<(), ConvertError> {
         let rank = log.info.rank;
         let (mut threads, mut streams) = (Vec::<Thread>::new(), Vec::new());
@@ -313,13 +323,15 @@ impl<'a> Conversion<'a> {
             };
             lanes.insert(*number, lane);
         }
-        let mut queues = Queues::of(log);
+        let (mut queues, mut epochs) = (Queues::of(log), Vec::new());
         for (count, (number, record)) in Merged::new(log, lanes.keys().copied()).enumerate() {
             tell(self.tick, count);
             let log = (position, log);
             match lanes.get(&number) {
                 Some(Lane::Calls(place)) => {
-                    self.convert_call(&mut threads[*place], &mut queues, communicators, log, &record)?;
+                    let (queues, windows, epochs) = (&mut queues, &mut *windows, &mut epochs);
+                    let known = calls::Known { communicators, queues, windows, epochs };
+                    self.convert_call(&mut threads[*place], known, log, &record)?;
                 }
                 Some(Lane::Events(place)) => {
                     self.convert_event(&mut streams[*place], &mut queues, log, &record)?;
@@ -327,6 +339,7 @@ impl<'a> Conversion<'a> {
                 None => {}
             }
         }
+        self.convert_epochs(rank, group, epochs)?;
         for thread in threads {
             self.summary.add(thread.track.close()?);
         }

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""Measures what MEL costs one-sided communication from sixteen threads: the paper's Figure 2, on this machine.
+
+rma.c runs on two ranks in each configuration. A round runs all configurations one after the other, so that whatever
+changes on the machine changes for all of them; each number is compared with that of the plain run of its own round,
+and the median of these ratios over all rounds is what is shown. A bar is compared with the median over operations
+and ways to synchronise.
+
+    python3 benches/rma.py                     all MPIs that are installed
+    python3 benches/rma.py --mpi mpich         only one
+    python3 benches/rma.py --rounds 9          more rounds, less noise
+    python3 benches/rma.py --json FILE         adds the numbers to FILE, and reports on all that it has
+    python3 benches/rma.py --svg FILE          draws the ratios
+
+Exit code 1 when a bar is missed. Needs the release build (`make build`), and only Python's standard library.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from compare import AS_ROOT, MPIS, RELEASE, ROOT, TIME_LIMIT_S, progress
+
+# More threads than cores: nothing is bound.
+LAUNCHERS = {
+    "openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-n", "2"],
+    "mpich": ["mpiexec.mpich", "-n", "2"],
+}
+
+CONFIGURATIONS = {
+    "plain": "nothing attached",
+    "idle": "libmel.so preloaded, nothing on",
+    "callbacks": "a callback that does nothing on all 13 events",
+    "profile": "mel run --profile rma",
+}
+
+WAYS = ["flush", "flush_all", "lock_all", "pscw"]
+SIZES = [8, 256, 4096, 65536, 1 << 20, 4 << 20]
+
+
+def bar(configuration, size):
+    """The least ratio to the plain run, where there is one to reach."""
+    if configuration == "idle":
+        return 0.98
+    if configuration == "callbacks" and size == 8:
+        return 0.90
+    if configuration == "callbacks" and size >= 65536:
+        return 0.99
+    return None
+
+
+def compile_bench(mpi, scratch):
+    """The program alone, and with callbacks."""
+    flags = ["-std=c99", "-D_GNU_SOURCE", "-O2", "-Wall", "-pthread"]
+    flags += ["-Wno-stringop-overflow", "-Wno-stringop-overread"]
+    events = ["-DCALLBACKS", f"-I{ROOT / 'include'}"]
+    library = ["-Wl,--no-as-needed", f"-L{RELEASE}", "-lmpit_events", f"-Wl,-rpath,{RELEASE}"]
+    executables = {}
+    for name, before, after in [("plain", [], []), ("callbacks", events, library)]:
+        executable = scratch / f"rma-{name}-{mpi.name}"
+        command = [mpi.compiler, *flags, *before, "-o", executable, ROOT / "benches/rma.c", *after]
+        subprocess.run(command, check=True)
+        executables[name] = executable
+    return executables
+
+
+def run(mpi, configuration, executables, scratch):
+    """One run: {(operation, way, bytes): operations per second}."""
+    executable = executables["callbacks" if configuration == "callbacks" else "plain"]
+    with tempfile.TemporaryDirectory(prefix="run-", dir=scratch) as directory:
+        prefix = []
+        if configuration == "idle":
+            prefix = ["env", f"LD_PRELOAD={RELEASE / 'libmel.so'}", "MEL_PROFILE=none"]
+        if configuration == "profile":
+            prefix = [str(RELEASE / "mel"), "run", "--profile", "rma", "-o", f"{directory}/mel", "--"]
+        command = LAUNCHERS[mpi.name] + prefix + [str(executable)]
+        done = subprocess.run(
+            command,
+            cwd=directory,
+            env={**os.environ, **AS_ROOT},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=TIME_LIMIT_S,
+        )
+        rates = {}
+        for line in done.stdout.splitlines():
+            words = line.split()
+            if words[:1] == ["rate"] and len(words) == 5:
+                rates[f"{words[1]} {words[2]} {words[3]}"] = float(words[4])
+        if done.returncode != 0 or len(rates) != 2 * len(WAYS) * len(SIZES):
+            sys.exit(f"rma.py: no result from: {' '.join(command)} (exit code {done.returncode})\n{done.stderr}")
+        return rates
+
+
+def measure(mpi, rounds, scratch):
+    """A list of rounds: {configuration: rates}."""
+    executables = compile_bench(mpi, scratch)
+    measured = []
+    for number in range(rounds):
+        # Each configuration comes first as often as the others.
+        names = list(CONFIGURATIONS)
+        names = names[number % len(names) :] + names[: number % len(names)]
+        rates = {}
+        for configuration in names:
+            progress(f"{mpi.name}: round {number + 1}/{rounds} {configuration}")
+            rates[configuration] = run(mpi, configuration, executables, scratch)
+        measured.append(rates)
+    progress("")
+    return measured
+
+
+def ratio(measured, configuration, point):
+    """The median over the rounds of a rate's ratio to the plain one of the same round."""
+    return statistics.median(rates[configuration][point] / rates["plain"][point] for rates in measured)
+
+
+def by_size(measured, configuration, size):
+    """The median over operations and ways to synchronise."""
+    points = [f"{operation} {way} {size}" for operation in ("put", "get") for way in WAYS]
+    return statistics.median(ratio(measured, configuration, point) for point in points)
+
+
+def size_name(size):
+    for unit, scale in [("MiB", 1 << 20), ("KiB", 1 << 10)]:
+        if size >= scale:
+            return f"{size // scale} {unit}"
+    return f"{size} B"
+
+
+def report(name, measured):
+    """Prints the tables of one MPI; returns whether all bars were reached."""
+    print(f"\n{name}: medians of {len(measured)} rounds, 2 ranks, 16 threads on one of them")
+    print(f"\n| operations per second, plain | {' | '.join(map(size_name, SIZES))} |")
+    print("|---|" + "---|" * len(SIZES))
+    for operation in ("put", "get"):
+        for way in WAYS:
+            rates = []
+            for size in SIZES:
+                rate = statistics.median(r["plain"][f"{operation} {way} {size}"] for r in measured)
+                rates.append(f"{rate:.3g}" if rate < 1e4 else f"{rate / 1e3:.0f}k")
+            print(f"| {operation}, {way} | {' | '.join(rates)} |")
+    print(f"\n| ratio to plain | {' | '.join(map(size_name, SIZES))} |")
+    print("|---|" + "---|" * len(SIZES))
+    all_reached = True
+    for configuration in list(CONFIGURATIONS)[1:]:
+        cells = []
+        for size in SIZES:
+            value, least = by_size(measured, configuration, size), bar(configuration, size)
+            # Compared as it is printed.
+            reached = least is None or round(value, 2) >= least
+            all_reached &= reached
+            cells.append(f"{value:.2f}" + ("" if reached else f" (MISSED {least:.2f})"))
+        print(f"| {CONFIGURATIONS[configuration]} | {' | '.join(cells)} |")
+    return all_reached
+
+
+COLOURS = {"idle": "#777777", "callbacks": "#1f77b4", "profile": "#d62728"}
+
+
+def draw(path, all_measured):
+    """The ratios by size as SVG: one panel for each MPI."""
+    width, height, left, top = 420, 260, 50, 40
+    parts = []
+    for panel, (name, measured) in enumerate(all_measured.items()):
+        x0, y0 = left + panel * (width + left), top
+
+        def x(number, x0=x0):
+            return x0 + number * width / (len(SIZES) - 1)
+
+        def y(value, y0=y0):
+            return y0 + height * (1.1 - max(0.5, min(value, 1.1))) / 0.6
+
+        parts.append(f'<text x="{x0}" y="{top - 15}" font-weight="bold">{name}</text>')
+        for value in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1):
+            parts.append(f'<path d="M{x0} {y(value):.1f}h{width}" stroke="#dddddd"/>')
+            parts.append(f'<text x="{x0 - 8}" y="{y(value) + 4:.1f}" text-anchor="end">{value:.1f}</text>')
+        for number, size in enumerate(SIZES):
+            parts.append(
+                f'<text x="{x(number):.1f}" y="{y0 + height + 18}" text-anchor="middle">{size_name(size)}</text>'
+            )
+        for line, (configuration, colour) in enumerate(COLOURS.items()):
+            values = [by_size(measured, configuration, size) for size in SIZES]
+            points = " ".join(f"{x(number):.1f},{y(value):.1f}" for number, value in enumerate(values))
+            parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
+            if panel == 0:
+                legend = top + height + 45 + 16 * line
+                parts.append(f'<path d="M{left} {legend - 4}h24" stroke="{colour}" stroke-width="2"/>')
+                parts.append(f'<text x="{left + 32}" y="{legend}">{CONFIGURATIONS[configuration]}</text>')
+    total = left + len(all_measured) * (width + left)
+    text = "\n".join(parts)
+    Path(path).write_text(
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="{top + height + 90}" '
+        f'font-family="sans-serif" font-size="12">\n<rect width="100%" height="100%" fill="white"/>\n'
+        f'<text x="{left}" y="14">message rate, ratio to nothing attached</text>\n{text}\n</svg>\n'
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--mpi", choices=list(LAUNCHERS), help="measure only this MPI")
+    parser.add_argument("--rounds", type=int, default=5, help="default: 5; 0: only report what FILE has")
+    parser.add_argument("--json", metavar="FILE", help="keep the numbers here, with those of earlier runs")
+    parser.add_argument("--svg", metavar="FILE", help="draw the ratios")
+    arguments = parser.parse_args()
+    for needed in ("mel", "libmel.so", "libmpit_events.so"):
+        if not (RELEASE / needed).exists():
+            sys.exit(f"rma.py: {RELEASE / needed} is not there: run `make build` first")
+    all_measured = {}
+    if arguments.json and Path(arguments.json).exists():
+        all_measured = json.loads(Path(arguments.json).read_text())
+    mpis = [mpi for mpi in MPIS if mpi.name in LAUNCHERS and arguments.mpi in (None, mpi.name)]
+    mpis = [mpi for mpi in mpis if mpi.is_installed()]
+    with tempfile.TemporaryDirectory(prefix="mel-rma-") as scratch:
+        for mpi in mpis if arguments.rounds > 0 else []:
+            all_measured.setdefault(mpi.name, []).extend(measure(mpi, arguments.rounds, Path(scratch)))
+    if not all_measured:
+        sys.exit("rma.py: no MPI with launchers of these names is installed: " + ", ".join(LAUNCHERS))
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps(all_measured))
+    reached = [report(name, measured) for name, measured in all_measured.items()]
+    if arguments.svg:
+        draw(arguments.svg, all_measured)
+    sys.exit(0 if all(reached) else 1)
+
+
+if __name__ == "__main__":
+    main()

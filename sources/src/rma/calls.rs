@@ -1,0 +1,343 @@
+//! What each intercepted MPI call means for windows: the one table of calls.
+//!
+//! An operation is noted at the exit of the call that starts it, with the time of its entry: then it has succeeded.
+//! A call that synchronises takes at its entry what it completes, so that operations of other threads that begin
+//! during it are left for the next, and tells it at its exit.
+
+use std::ffi::{c_int, c_void};
+
+use mpi_abi::{Datatype, Handle, HandlePtr, Request, Win};
+use mpi_intercept::{Call, FunctionId, Hook, Wants};
+
+use super::exchange;
+use super::frame::{Awaited, Frame};
+use super::operation::{Kind, Operation};
+use super::synchronisation::Call as Synchronises;
+use super::tracker::Tracker;
+use super::window::{Base, Window};
+
+/// The tracker as a hook of the interception.
+pub(super) struct Calls(pub(super) &'static Tracker);
+
+impl Hook for Calls {
+    #[rustfmt::skip]
+    fn wants(&self, function: FunctionId) -> Wants {
+        use FunctionId as F;
+        if !self.0.follows() {
+            return Wants::Nothing;
+        }
+        match function {
+            F::Win_create | F::Win_create_c | F::Win_allocate | F::Win_allocate_c | F::Win_allocate_shared
+            | F::Win_allocate_shared_c | F::Win_create_dynamic => Wants::Leave,
+            F::Win_free => Wants::Both,
+            F::Put | F::Put_c | F::Rput | F::Rput_c | F::Get | F::Get_c | F::Rget | F::Rget_c
+            | F::Accumulate | F::Accumulate_c | F::Raccumulate | F::Raccumulate_c
+            | F::Get_accumulate | F::Get_accumulate_c | F::Rget_accumulate | F::Rget_accumulate_c
+            | F::Fetch_and_op | F::Compare_and_swap if self.0.wants_operations() => Wants::Both,
+            F::Type_free if self.0.wants_operations() => Wants::Enter,
+            F::Win_fence | F::Win_start | F::Win_complete | F::Win_post | F::Win_wait | F::Win_test
+            | F::Win_lock | F::Win_lock_all | F::Win_unlock | F::Win_unlock_all | F::Win_flush | F::Win_flush_all
+            | F::Win_flush_local | F::Win_flush_local_all if self.0.is_heard() => Wants::Both,
+            F::Wait | F::Test | F::Waitall | F::Testall | F::Waitany | F::Testany | F::Waitsome | F::Testsome
+            | F::Request_free if self.0.awaits() => Wants::Both,
+            _ => Wants::Nothing,
+        }
+    }
+
+    #[inline]
+    fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
+        // SAFETY: the frame belongs to this thread, lives for ever, and is used by one hook call at a time: the
+        // interception never runs hooks inside hooks.
+        let frame = unsafe { &mut *self.0.frame() };
+        enter(self.0, frame, call);
+    }
+
+    #[inline]
+    fn leave(&self, _: FunctionId, call: &mut Call<'_>, code: c_int) {
+        // SAFETY: as above.
+        let frame = unsafe { &mut *self.0.frame() };
+        leave(self.0, frame, call, code == self.0.abi.constants.success);
+    }
+}
+
+/// The window and the meaning of a call that synchronises; none for any other. `exclusive`: that type of lock.
+#[inline]
+fn synchronises(call: &Call<'_>, exclusive: c_int) -> Option<(Win, Synchronises)> {
+    Some(match call {
+        Call::Win_fence(a) => (a.win, Synchronises::Fence),
+        Call::Win_start(a) => (a.win, Synchronises::Start),
+        Call::Win_complete(a) => (a.win, Synchronises::Complete),
+        Call::Win_post(a) => (a.win, Synchronises::Post),
+        Call::Win_wait(a) => (a.win, Synchronises::Wait),
+        Call::Win_test(a) => (a.win, Synchronises::Wait),
+        Call::Win_lock(a) => (a.win, Synchronises::Lock(a.rank, a.lock_type == exclusive)),
+        Call::Win_lock_all(a) => (a.win, Synchronises::LockAll),
+        Call::Win_unlock(a) => (a.win, Synchronises::Unlock(a.rank)),
+        Call::Win_unlock_all(a) => (a.win, Synchronises::UnlockAll),
+        Call::Win_flush(a) => (a.win, Synchronises::Flush(a.rank)),
+        Call::Win_flush_all(a) => (a.win, Synchronises::FlushAll),
+        Call::Win_flush_local(a) => (a.win, Synchronises::FlushLocal(a.rank)),
+        Call::Win_flush_local_all(a) => (a.win, Synchronises::FlushLocalAll),
+        _ => return None,
+    })
+}
+
+fn enter(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>) {
+    match call {
+        Call::Put(_)
+        | Call::Rput(_)
+        | Call::Get(_)
+        | Call::Rget(_)
+        | Call::Accumulate(_)
+        | Call::Raccumulate(_)
+        | Call::Get_accumulate(_)
+        | Call::Rget_accumulate(_)
+        | Call::Fetch_and_op(_)
+        | Call::Compare_and_swap(_) => frame.entered = tracker.now(),
+        Call::Win_free(a) => {
+            // SAFETY: the application's in-out argument: one handle.
+            let handle = unsafe { a.win.read() }.word();
+            // Out of the table before MPI can give the handle to another window.
+            frame.freed = tracker.windows.remove(handle);
+            if let Some(window) = frame.freed.clone() {
+                tracker.begin(frame, &window, Synchronises::Free);
+            }
+        }
+        Call::Type_free(_) => tracker.windows.forget(),
+        Call::Wait(a) => await_requests(tracker, frame, a.request, 1),
+        Call::Test(a) => await_requests(tracker, frame, a.request, 1),
+        Call::Waitall(a) => await_requests(tracker, frame, a.array_of_requests, a.count),
+        Call::Testall(a) => await_requests(tracker, frame, a.array_of_requests, a.count),
+        Call::Waitany(a) => await_requests(tracker, frame, a.array_of_requests, a.count),
+        Call::Testany(a) => await_requests(tracker, frame, a.array_of_requests, a.count),
+        Call::Waitsome(a) => await_requests(tracker, frame, a.array_of_requests, a.incount),
+        Call::Testsome(a) => await_requests(tracker, frame, a.array_of_requests, a.incount),
+        Call::Request_free(a) => await_requests(tracker, frame, a.request, 1),
+        _ => {
+            if let Some((win, call)) = synchronises(call, tracker.abi.constants.lock_exclusive)
+                && let Some(window) = frame.take_window(&tracker.windows, win.word())
+            {
+                tracker.begin(frame, &window, call);
+                frame.keep_window(window);
+            }
+        }
+    }
+}
+
+fn leave(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>, success: bool) {
+    macro_rules! operation {
+        ($a:ident, $kind:ident, $request:expr) => {
+            if success {
+                let what = Started {
+                    kind: Kind::$kind,
+                    win: $a.win,
+                    target: $a.target_rank,
+                    displacement: $a.target_disp,
+                    count: $a.target_count,
+                    datatype: $a.target_datatype,
+                };
+                started(tracker, frame, what, $request);
+            }
+        };
+        // Of one element.
+        ($a:ident, $kind:ident) => {
+            if success {
+                let what = Started {
+                    kind: Kind::$kind,
+                    win: $a.win,
+                    target: $a.target_rank,
+                    displacement: $a.target_disp,
+                    count: 1,
+                    datatype: $a.datatype,
+                };
+                started(tracker, frame, what, None);
+            }
+        };
+    }
+    match call {
+        Call::Put(a) => operation!(a, Put, None),
+        Call::Rput(a) => operation!(a, Put, Some(a.request)),
+        Call::Get(a) => operation!(a, Get, None),
+        Call::Rget(a) => operation!(a, Get, Some(a.request)),
+        Call::Accumulate(a) => operation!(a, Accumulate, None),
+        Call::Raccumulate(a) => operation!(a, Accumulate, Some(a.request)),
+        Call::Get_accumulate(a) => operation!(a, GetAccumulate, None),
+        Call::Rget_accumulate(a) => operation!(a, GetAccumulate, Some(a.request)),
+        Call::Fetch_and_op(a) => operation!(a, FetchAndOp),
+        Call::Compare_and_swap(a) => operation!(a, CompareAndSwap),
+        Call::Win_create(a) if success => created(tracker, a.win, a.comm, Some((a.base, a.disp_unit))),
+        Call::Win_allocate(a) if success => {
+            created(tracker, a.win, a.comm, Some((given(a.baseptr), a.disp_unit)))
+        }
+        Call::Win_allocate_shared(a) if success => {
+            created(tracker, a.win, a.comm, Some((given(a.baseptr), a.disp_unit)));
+        }
+        Call::Win_create_dynamic(a) if success => created(tracker, a.win, a.comm, None),
+        Call::Win_free(_) => {
+            let Some(window) = frame.freed.take() else { return };
+            if success {
+                tracker.freed(frame, &window);
+            } else {
+                tracker.give_back(frame, &window);
+                tracker.windows.insert(window);
+            }
+        }
+        Call::Wait(_) | Call::Waitall(_) => requests_completed(tracker, frame, |_| success),
+        // SAFETY: MPI has filled the flag where it succeeded.
+        Call::Test(a) => requests_completed(tracker, frame, |_| success && unsafe { a.flag.read() } != 0),
+        // SAFETY: as above.
+        Call::Testall(a) => requests_completed(tracker, frame, |_| success && unsafe { a.flag.read() } != 0),
+        Call::Waitany(a) => {
+            // SAFETY: MPI has filled the index where it succeeded.
+            requests_completed(tracker, frame, |place| success && is_at(unsafe { a.index.read() }, place));
+        }
+        Call::Testany(a) => {
+            let index = a.index;
+            // SAFETY: MPI has filled the flag and, where that is set, the index.
+            let done = |place| success && unsafe { a.flag.read() != 0 && is_at(index.read(), place) };
+            requests_completed(tracker, frame, done);
+        }
+        Call::Waitsome(a) => some_completed(tracker, frame, success, a.outcount, a.array_of_indices),
+        Call::Testsome(a) => some_completed(tracker, frame, success, a.outcount, a.array_of_indices),
+        Call::Request_free(_) => {
+            // What completes the window completes it now.
+            for Awaited { window, operation, .. } in frame.awaited.drain(..) {
+                window.pending.add(operation);
+            }
+        }
+        _ => synchronised(tracker, frame, call, success),
+    }
+}
+
+/// A call that synchronises has returned.
+fn synchronised(tracker: &Tracker, frame: &mut Frame, call: &Call<'_>, success: bool) {
+    let exclusive = tracker.abi.constants.lock_exclusive;
+    let Some((win, what)) = synchronises(call, exclusive) else { return };
+    let Some(window) = frame.take_window(&tracker.windows, win.word()) else { return };
+    if success {
+        passed(tracker, frame, call, what, &window);
+    } else {
+        tracker.give_back(frame, &window);
+    }
+    frame.keep_window(window);
+}
+
+/// It has succeeded.
+fn passed(tracker: &Tracker, frame: &mut Frame, call: &Call<'_>, what: Synchronises, window: &Window) {
+    let mut opens = true;
+    match call {
+        Call::Win_fence(a) => opens = a.assert & tracker.abi.constants.mode_nosucceed == 0,
+        // SAFETY: MPI has filled the flag, because the call succeeded.
+        Call::Win_test(a) if unsafe { a.flag.read() } == 0 => return,
+        Call::Win_start(a) => {
+            let targets = window.group.map_or_else(Vec::new, |of| exchange::ranks_in(of, a.group));
+            window.accessed.with(|accessed| *accessed = targets);
+        }
+        Call::Win_post(a) if tracker.is_observed() => {
+            let origins = window.group.map_or_else(Vec::new, |of| exchange::ranks_in(of, a.group));
+            window.exposed.with(|exposed| *exposed = origins);
+        }
+        _ => {}
+    }
+    tracker.end(frame, window, what, opens);
+}
+
+/// An operation as the application has started it.
+struct Started {
+    kind: Kind,
+    win: Win,
+    target: c_int,
+    displacement: isize,
+    count: i64,
+    datatype: Datatype,
+}
+
+#[inline]
+fn started(tracker: &Tracker, frame: &mut Frame, what: Started, request: Option<HandlePtr<Request>>) {
+    let Started { kind, win, target, displacement, count, datatype } = what;
+    // To MPI_PROC_NULL nothing is done.
+    if target < 0 {
+        return;
+    }
+    let bytes = frame.bytes(&tracker.windows, count, datatype);
+    let id = frame.next_operation();
+    let (entered, thread) = (frame.entered, frame.thread);
+    let Some(window) = frame.take_window(&tracker.windows, win.word()) else { return };
+    let request = request.filter(|_| kind.brings_data());
+    let address = window.address(target, displacement);
+    let has_request = request.is_some();
+    let operation = Operation { id, started: entered, address, bytes, target, thread, kind, has_request };
+    if let Some(request) = request {
+        // SAFETY: MPI has filled the request, because the call succeeded.
+        let handle = unsafe { request.read() }.word();
+        tracker.await_request(handle, window.clone(), operation);
+    }
+    tracker.started(frame, &window, operation);
+    frame.keep_window(window);
+}
+
+fn created(tracker: &Tracker, win: HandlePtr<Win>, comm: mpi_abi::Comm, base: Option<(*mut c_void, i64)>) {
+    // SAFETY: MPI has filled the new handle, because the call succeeded.
+    let win = unsafe { win.read() };
+    let base = base.map(|(address, unit)| Base { address: address as u64, unit: unit as u64 });
+    tracker.created(win, comm, base);
+}
+
+/// The memory that MPI has allocated for a window.
+fn given(baseptr: *mut c_void) -> *mut c_void {
+    if baseptr.is_null() {
+        return baseptr;
+    }
+    // SAFETY: the application's argument is the address of a pointer, which MPI has filled; the application may
+    // have put it anywhere.
+    unsafe { baseptr.cast::<*mut c_void>().read_unaligned() }
+}
+
+/// A call that may complete these requests: those of operations are in its hands until it returns.
+fn await_requests(tracker: &Tracker, frame: &mut Frame, requests: HandlePtr<Request>, count: c_int) {
+    frame.awaited.clear();
+    if requests.is_null() || tracker.requests.is_empty() {
+        return;
+    }
+    for place in 0..usize::try_from(count).unwrap_or(0) {
+        // SAFETY: the application's array of `count` handles.
+        let handle = unsafe { requests.get(place) }.word();
+        if let Some((window, operation)) = tracker.requests.take(handle) {
+            frame.awaited.push(Awaited { place, handle, window, operation });
+        }
+    }
+}
+
+/// The call has returned; `done` tells of which places in its array the requests are complete.
+fn requests_completed(tracker: &Tracker, frame: &mut Frame, done: impl Fn(usize) -> bool) {
+    let mut awaited = std::mem::take(&mut frame.awaited);
+    for Awaited { place, handle, window, operation } in awaited.drain(..) {
+        if done(place) {
+            tracker.request_completed(frame, &window, &operation);
+        } else {
+            tracker.requests.insert(handle, window, operation);
+        }
+    }
+    frame.awaited = awaited;
+}
+
+fn some_completed(
+    tracker: &Tracker,
+    frame: &mut Frame,
+    success: bool,
+    outcount: *const c_int,
+    indices: *const c_int,
+) {
+    if frame.awaited.is_empty() {
+        return;
+    }
+    // SAFETY: MPI has filled the count where it succeeded.
+    let count = if success { usize::try_from(unsafe { outcount.read() }).unwrap_or(0) } else { 0 };
+    // SAFETY: MPI has filled so many elements of the application's array. A negative count (`MPI_UNDEFINED`) is none.
+    let done = |place| (0..count).any(|i| is_at(unsafe { indices.add(i).read() }, place));
+    requests_completed(tracker, frame, done);
+}
+
+fn is_at(index: c_int, place: usize) -> bool {
+    usize::try_from(index) == Ok(place)
+}

@@ -1,0 +1,362 @@
+//! The state of the process: windows, requests, who listens; and how events are raised.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use mpi_abi::{Abi, Comm, Handle, Win, pmpi};
+use mpit_events::{
+    BindKind, Clock, Core, Payload, Producer, Raise, Safety, Source, SourceIndex, Ticks, Token,
+};
+
+use super::events::{Event, Events, Moved, RmaEvents};
+use super::exchange;
+use super::frame::{self, Frame};
+use super::observer::{Created, Observer, Synchronised};
+use super::operation::Operation;
+use super::requests::Requests;
+use super::synchronisation::Call;
+use super::window::{Base, Window};
+use super::windows::Windows;
+use crate::Serial;
+
+/// Set beside the bits of the events where observers want operations and epochs.
+const OBSERVED: Events = 1 << 31;
+/// The events of operations.
+const OPERATIONS: Events = Event::PutStarted.bit()
+    | Event::PutComplete.bit()
+    | Event::GetStarted.bit()
+    | Event::GetComplete.bit()
+    | OBSERVED;
+
+pub(super) struct Tracker {
+    pub(super) abi: &'static Abi,
+    core: &'static Core,
+    events: RmaEvents,
+    pub(super) windows: Windows,
+    pub(super) requests: Requests,
+    observers: OnceLock<Vec<&'static dyn Observer>>,
+    /// Whether windows are followed.
+    follows: AtomicBool,
+    /// The events that somebody listens to, and [`OBSERVED`].
+    wanted: AtomicU32,
+    /// Whether an operation with a request that matters was ever started.
+    awaits: AtomicBool,
+    /// Whether several threads may call MPI at once.
+    threads: AtomicBool,
+    /// Windows made so far.
+    made: AtomicU32,
+    /// Operations that were followed no more, because too many were under way.
+    lost: AtomicU64,
+    /// The source of completions of which only the end of the window tells.
+    late: OnceLock<SourceIndex>,
+}
+
+impl Tracker {
+    pub(super) fn new(abi: &'static Abi, core: &'static Core, events: RmaEvents) -> Self {
+        Tracker {
+            abi,
+            core,
+            events,
+            windows: Windows::default(),
+            requests: Requests::default(),
+            observers: OnceLock::new(),
+            follows: AtomicBool::new(false),
+            wanted: AtomicU32::new(0),
+            awaits: AtomicBool::new(false),
+            threads: AtomicBool::new(false),
+            made: AtomicU32::new(0),
+            lost: AtomicU64::new(0),
+            late: OnceLock::new(),
+        }
+    }
+
+    /// Windows that are made from now on are followed.
+    pub(super) fn start(&self, observers: Vec<&'static dyn Observer>, threads: bool) {
+        let _ = self.observers.set(observers);
+        if threads {
+            self.threads.store(true, Ordering::Relaxed);
+            self.requests.set_threads();
+        }
+        self.follows.store(true, Ordering::Release);
+        self.listeners_changed();
+        mpi_intercept::ask_again();
+    }
+
+    #[inline]
+    pub(super) fn follows(&self) -> bool {
+        self.follows.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn wanted(&self) -> Events {
+        self.wanted.load(Ordering::Relaxed)
+    }
+
+    /// Whether anybody wants anything of the windows that there are.
+    pub(super) fn is_heard(&self) -> bool {
+        self.wanted() != 0
+    }
+
+    /// Whether observers want operations and epochs.
+    pub(super) fn is_observed(&self) -> bool {
+        self.wanted() & OBSERVED != 0
+    }
+
+    /// Whether operations are followed.
+    pub(super) fn wants_operations(&self) -> bool {
+        self.wanted() & OPERATIONS != 0
+    }
+
+    /// Whether calls that complete requests matter.
+    pub(super) fn awaits(&self) -> bool {
+        self.awaits.load(Ordering::Relaxed)
+    }
+
+    /// Operations that were followed no more.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn now(&self) -> Ticks {
+        Clock::best().now()
+    }
+
+    fn level(&self) -> Safety {
+        if self.threads.load(Ordering::Relaxed) { Safety::ThreadSafe } else { Safety::MpiRestricted }
+    }
+
+    pub(super) fn observers(&self) -> &[&'static dyn Observer] {
+        self.observers.get().map_or(&[], Vec::as_slice)
+    }
+
+    // Windows.
+
+    /// A window was made over `comm`, in which this process has `base`; none where displacements are addresses.
+    #[cold]
+    pub(super) fn created(&self, win: Win, comm: Comm, base: Option<Base>) {
+        let (group, members) = match exchange::members(self.abi, win) {
+            Ok((group, members)) => (Some(group), members),
+            Err(_) => (None, Vec::new()),
+        };
+        let bases = base.map_or_else(Vec::new, |mine| exchange::bases(mine, &members, comm));
+        let token = Token(win.word() as u64);
+        let object = self.core.bind(BindKind::Win, token);
+        let index = self.made.fetch_add(1, Ordering::Relaxed);
+        let threads = self.threads.load(Ordering::Relaxed);
+        self.windows.insert(Arc::new(Window::new(index, win.word(), object, group, bases, threads)));
+        let created = Created { window: index, token, members: &members };
+        self.observers().iter().for_each(|observer| observer.window_created(&created));
+    }
+
+    /// The window is no more.
+    #[cold]
+    pub(super) fn freed(&self, frame: &mut Frame, window: &Window) {
+        self.complete(frame, window, self.late());
+        self.core.unbind(&window.object);
+        if let Some(group) = window.group {
+            let _ = pmpi::group_free(group);
+        }
+        let token = window.object.token();
+        self.observers().iter().for_each(|observer| observer.window_freed(window.index, token));
+    }
+
+    // Operations.
+
+    /// An operation was started.
+    #[inline]
+    pub(super) fn started(&self, frame: &Frame, window: &Window, operation: Operation) {
+        if !operation.has_request && !window.pending.add(operation) {
+            self.lose(window, &operation);
+        }
+        let event = if operation.kind.brings_data() { Event::GetStarted } else { Event::PutStarted };
+        if self.wanted() & event.bit() != 0 {
+            self.section(frame.source).event(
+                self.events.index(event),
+                &window.object,
+                operation.started,
+                &moved(&operation),
+            );
+        }
+        if self.wanted() & OBSERVED != 0 {
+            self.observers().iter().for_each(|observer| observer.started(window.index, &operation));
+        }
+    }
+
+    /// There is no room for an operation: its completion will not be told.
+    #[cold]
+    fn lose(&self, window: &Window, operation: &Operation) {
+        self.lost.fetch_add(1, Ordering::Relaxed);
+        let event = if operation.kind.brings_data() { Event::GetComplete } else { Event::PutComplete };
+        self.section(self.late()).lost(self.events.index(event), &window.object, 1);
+    }
+
+    /// The source of what cannot be ordered.
+    fn late(&self) -> SourceIndex {
+        *self.late.get_or_init(|| {
+            let description = "operations that no call has completed before their window was freed";
+            let unordered = mpit_events::Ordering::Unordered;
+            self.core.add_source(Source::new("rma late", description, unordered, Clock::best()))
+        })
+    }
+
+    /// The operation's completion will be told by its request, or by what completes its window.
+    pub(super) fn await_request(&self, handle: usize, window: Arc<Window>, operation: Operation) {
+        self.requests.insert(handle, window, operation);
+        if !self.awaits.swap(true, Ordering::Relaxed) {
+            mpi_intercept::ask_again();
+        }
+    }
+
+    /// A call that synchronises this window begins: takes the operations that it completes.
+    pub(super) fn begin(&self, frame: &mut Frame, window: &Window, call: Call) {
+        frame.entered = self.now();
+        frame.completing.clear();
+        if let Some(target) = call.flushes() {
+            self.targeted(&self.section(frame.source), window, Event::FlushStarted, target, frame.entered);
+        }
+        if self.wanted() & OBSERVED != 0 && call != Call::Free {
+            self.observers().iter().for_each(|observer| observer.synchronises(window.index, call));
+        }
+        let Some(completes) = call.completes().filter(|_| self.wants_operations()) else { return };
+        window.pending.take(completes, &mut frame.completing);
+        self.requests.take_completed(window.index, completes, &mut frame.completing);
+        if frame.completing.windows(2).any(|pair| pair[0].started > pair[1].started) {
+            frame.completing.sort_unstable_by_key(|operation| operation.started);
+        }
+    }
+
+    /// The call has failed: what it should have completed is under way as before.
+    #[cold]
+    pub(super) fn give_back(&self, frame: &mut Frame, window: &Window) {
+        for operation in frame.completing.drain(..) {
+            if !window.pending.add(operation) {
+                self.lose(window, &operation);
+            }
+        }
+    }
+
+    /// The call has succeeded. `opens`: whether an epoch follows, where it is a fence.
+    pub(super) fn end(&self, frame: &mut Frame, window: &Window, call: Call, opens: bool) {
+        let now = self.complete(frame, window, frame.source);
+        self.synchronised(&self.section(frame.source), window, call, now);
+        if self.wanted() & OBSERVED != 0 {
+            let ended = window.pass(call, now, opens);
+            frame.partners.clear();
+            let partners = &mut frame.partners;
+            let mut copy = |of: &Serial<Vec<i32>>| of.with(|ranks| partners.extend_from_slice(ranks));
+            match call {
+                Call::Start | Call::Complete => copy(&window.accessed),
+                Call::Post | Call::Wait => copy(&window.exposed),
+                _ => None,
+            };
+            let (entered, partners) = (frame.entered, &frame.partners[..]);
+            let what = Synchronised { call, entered, left: now, ended, opens, partners };
+            let hear = |observer: &&dyn Observer| observer.synchronised(window.index, frame.thread, &what);
+            self.observers().iter().for_each(hear);
+        }
+    }
+
+    /// Tells the operations that the call has completed, and the time of that.
+    fn complete(&self, frame: &mut Frame, window: &Window, source: SourceIndex) -> Ticks {
+        let now = self.now();
+        if frame.completing.is_empty() {
+            return now;
+        }
+        if self.wanted() & (Event::PutComplete.bit() | Event::GetComplete.bit()) != 0 {
+            let section = self.section(source);
+            for operation in &frame.completing {
+                self.completed(&section, window, operation, now);
+            }
+        }
+        if self.wanted() & OBSERVED != 0 {
+            for operation in &frame.completing {
+                let hear =
+                    |observer: &&dyn Observer| observer.completed(window.index, frame.thread, operation, now);
+                self.observers().iter().for_each(hear);
+            }
+        }
+        frame.completing.clear();
+        now
+    }
+
+    /// The current call has completed the request of an operation.
+    pub(super) fn request_completed(&self, frame: &Frame, window: &Window, operation: &Operation) {
+        let now = self.now();
+        self.completed(&self.section(frame.source), window, operation, now);
+        if self.wanted() & OBSERVED != 0 {
+            let hear =
+                |observer: &&dyn Observer| observer.completed(window.index, frame.thread, operation, now);
+            self.observers().iter().for_each(hear);
+        }
+    }
+
+    // Raising.
+
+    fn section(&self, source: SourceIndex) -> Raise<'_> {
+        self.core.raise_section(source, self.level())
+    }
+
+    #[inline]
+    fn raise<P: Payload>(&self, section: &Raise<'_>, window: &Window, event: Event, now: Ticks, payload: &P) {
+        section.event(self.events.index(event), &window.object, now, payload);
+    }
+
+    fn completed(&self, section: &Raise<'_>, window: &Window, operation: &Operation, now: Ticks) {
+        let event = if operation.kind.brings_data() { Event::GetComplete } else { Event::PutComplete };
+        self.raise(section, window, event, now, &moved(operation));
+    }
+
+    fn targeted(&self, section: &Raise<'_>, window: &Window, event: Event, target: i32, now: Ticks) {
+        self.raise(section, window, event, now, &super::events::Targeted { target });
+    }
+
+    /// The event of a call that has synchronised a window.
+    fn synchronised(&self, section: &Raise<'_>, window: &Window, call: Call, now: Ticks) {
+        let targeted = |event, target| self.targeted(section, window, event, target, now);
+        // Callbacks may come back here: the list is not held while they run.
+        let accessed = |event| {
+            let targets = window.accessed.with(|targets| targets.clone()).unwrap_or_default();
+            targets.iter().for_each(|target| targeted(event, *target));
+        };
+        match call {
+            Call::Fence => self.raise(section, window, Event::Fence, now, &()),
+            Call::Post => self.raise(section, window, Event::PscwExposeStart, now, &()),
+            Call::Wait => self.raise(section, window, Event::PscwExposeComplete, now, &()),
+            Call::Start => accessed(Event::PscwAccessStart),
+            Call::Complete => accessed(Event::PscwAccessComplete),
+            Call::Lock(target, _) => targeted(Event::LockAcquired, target),
+            Call::LockAll => targeted(Event::LockAcquired, -1),
+            Call::Unlock(target) => targeted(Event::LockReleased, target),
+            Call::UnlockAll => targeted(Event::LockReleased, -1),
+            Call::Flush(target) | Call::FlushLocal(target) => targeted(Event::FlushComplete, target),
+            Call::FlushAll | Call::FlushLocalAll => targeted(Event::FlushComplete, -1),
+            Call::Free => {}
+        }
+    }
+
+    /// The frame of the calling thread.
+    #[inline(always)]
+    pub(super) fn frame(&self) -> *mut Frame {
+        frame::current()
+    }
+}
+
+/// What the events of an operation carry.
+#[inline]
+fn moved(operation: &Operation) -> Moved {
+    Moved { target: operation.target, address: operation.address, size: operation.bytes }
+}
+
+/// Keeps what is wanted at hand, so that a call asks one word.
+impl Producer for Tracker {
+    fn listeners_changed(&self) {
+        let observed = self.observers().iter().any(|observer| observer.wants_operations());
+        let wanted = self.events.active(self.core) | if observed { OBSERVED } else { 0 };
+        let before = self.wanted.swap(wanted, Ordering::Relaxed);
+        let changed =
+            (before != 0) != (wanted != 0) || (before & OPERATIONS != 0) != (wanted & OPERATIONS != 0);
+        if changed && self.follows() {
+            mpi_intercept::ask_again();
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Sixteen threads put and get at once: nothing is lost, and the profile counts what the log holds and what the
+//! program has done.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use mel_tests::artifacts::fresh_dir;
+use mel_tests::events::Log;
+use mel_tests::trace::Trace;
+use mel_tests::windows::{WINDOW_EVENTS, WindowProgram};
+use mel_tests::{Finished, Job, Mpi, compile_special};
+use serde_json::Value;
+
+const THREADS: u64 = 16;
+
+/// What each rank has told: puts, gets and bytes.
+fn told(finished: &Finished) -> BTreeMap<u64, [u64; 3]> {
+    let lines = finished.stdout.lines().filter_map(|line| line.strip_prefix("rank "));
+    lines
+        .map(|line| {
+            let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+            (numbers[0], [numbers[1], numbers[2], numbers[3]])
+        })
+        .collect()
+}
+
+/// The sum of a number over the threads of a window.
+fn sum(window: &Value, of: impl Fn(&Value) -> Option<u64>) -> u64 {
+    window["threads"].as_array().expect("a list of threads").iter().filter_map(of).sum()
+}
+
+#[test]
+fn sixteen_threads_lose_nothing() {
+    for mpi in &Mpi::all() {
+        let program = compile_special(mpi, "window_threads");
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let options = ["--profile".as_ref(), "queues,rma".as_ref(), "-e".as_ref(), WINDOW_EVENTS.as_ref()];
+        let options = options.into_iter().chain(["-o".as_ref(), output.as_os_str()]);
+        let run = Job::new(mpi, 2, program).args(["40", &THREADS.to_string()]).under_mel(options).run();
+        run.expect(run.code == Some(0), mpi.name);
+        let log = Log::of_run(&output);
+        let text = fs::read_to_string(output.join("profile.json")).expect("there is a profile");
+        let profile: Value = serde_json::from_str(&text).expect("it is JSON");
+        assert_eq!(profile["profiled"], serde_json::json!(["queues", "rma"]));
+        let told = told(&run);
+        run.expect(told.len() == 2, "both ranks tell what they did");
+        for (rank, [puts, gets, bytes]) in told {
+            let events = log.rank(rank as u32);
+            let count = |name: &str| {
+                events.iter().filter(|event| event.name == format!("osc_rdma_{name}")).count() as u64
+            };
+            let seen = ["put_started", "put_complete", "get_started", "get_complete"].map(count);
+            assert_eq!(seen, [puts, puts, gets, gets], "{} rank {rank}", mpi.name);
+            assert_eq!(count("flush_started"), count("flush_complete"), "{} rank {rank}", mpi.name);
+
+            let windows = profile["ranks"][rank as usize]["windows"].as_array().expect("a list of windows");
+            assert_eq!(windows.len(), 1, "{} rank {rank}", mpi.name);
+            let of =
+                |kind: &str, key: &str| sum(&windows[0], |thread| thread["operations"][kind][key].as_u64());
+            assert_eq!([of("put", "started"), of("get", "started")], [puts, gets]);
+            assert_eq!(of("put", "bytes") + of("get", "bytes"), bytes);
+            assert_eq!(sum(&windows[0], |thread| thread["completed"].as_u64()), puts + gets);
+            assert_eq!(sum(&windows[0], |thread| thread["completion"]["count"].as_u64()), puts + gets);
+            assert_eq!(windows[0]["locks_held"]["count"], 1);
+            // The main thread only locks and unlocks.
+            let threads = windows[0]["threads"].as_array().expect("a list").len() as u64;
+            assert_eq!(threads, THREADS + 1, "{} rank {rank}", mpi.name);
+        }
+        run.expect(
+            run.stderr.contains("[MEL] Window statistics rank: 1 Window: 0 Num Operations: "),
+            "it is told",
+        );
+        run.expect(run.stderr.contains("[MEL] Posted queue statistics rank: 1 "), "the queues, too");
+    }
+}
+
+#[test]
+fn a_killed_rank_leaves_its_operations() {
+    for mpi in &Mpi::all() {
+        let program = compile_special(mpi, "window_kill");
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let options = ["-e".as_ref(), WINDOW_EVENTS.as_ref(), "-o".as_ref(), output.as_os_str()];
+        let run = Job::new(mpi, 2, program).under_mel(options).run();
+        run.expect(run.code != Some(0), mpi.name);
+        let log = Log::of_run(&output);
+        let count =
+            |name: &str| log.rank(1).iter().filter(|event| event.name == format!("osc_rdma_{name}")).count();
+        assert_eq!(
+            [count("put_started"), count("put_complete"), count("lock_acquired")],
+            [10, 8, 1],
+            "{}",
+            mpi.name
+        );
+        let heading = log.heading(1).unwrap_or_default();
+        assert!(heading.contains("ended early"), "{}: {heading}", mpi.name);
+    }
+}
+
+#[test]
+fn without_the_queues_only_windows_are_told() {
+    let mpi = &Mpi::all()[0];
+    let program = compile_special(mpi, "window_threads");
+    let directory = fresh_dir();
+    let output = directory.path().join("run");
+    let options = ["--profile".as_ref(), "rma".as_ref(), "-o".as_ref(), output.as_os_str()];
+    let run = Job::new(mpi, 2, program).args(["8", "2"]).under_mel(options).run();
+    run.expect(run.code == Some(0), mpi.name);
+    run.expect(run.stderr.contains("[MEL] Window statistics rank: 0 Window: 0 Num Operations: 32 "), "told");
+    run.expect(!run.stderr.contains("queue statistics"), "the queues were not counted");
+}
+
+#[test]
+fn the_trace_has_what_the_profile_counts() {
+    for mpi in &Mpi::all() {
+        let program = compile_special(mpi, "window_threads");
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let options =
+            ["--profile".as_ref(), "rma".as_ref(), "--trace".as_ref(), "-o".as_ref(), output.as_os_str()];
+        let run = Job::new(mpi, 2, program).args(["12", "4"]).under_mel(options).run();
+        run.expect(run.code == Some(0), mpi.name);
+        let trace = Trace::read(&output);
+        assert_eq!(trace.disorder(), None, "{}", mpi.name);
+        let count = |kind: &str| trace.records.iter().filter(|record| record.kind == kind).count() as u64;
+        let text = fs::read_to_string(output.join("profile.json")).expect("there is a profile");
+        let profile: Value = serde_json::from_str(&text).expect("it is JSON");
+        let ranks = profile["ranks"].as_array().expect("a list of ranks");
+        let of = |of: &dyn Fn(&Value) -> Option<u64>| -> u64 {
+            ranks.iter().map(|rank| sum(&rank["windows"][0], of)).sum()
+        };
+        assert_eq!(
+            count("RMA_PUT"),
+            of(&|thread| thread["operations"]["put"]["started"].as_u64()),
+            "{}",
+            mpi.name
+        );
+        assert_eq!(
+            count("RMA_GET"),
+            of(&|thread| thread["operations"]["get"]["started"].as_u64()),
+            "{}",
+            mpi.name
+        );
+        assert_eq!(
+            count("RMA_OP_COMPLETE_BLOCKING"),
+            of(&|thread| thread["completed"].as_u64()),
+            "{}",
+            mpi.name
+        );
+        let once =
+            ["RMA_WIN_CREATE", "RMA_REQUEST_LOCK", "RMA_ACQUIRE_LOCK", "RMA_RELEASE_LOCK", "RMA_WIN_DESTROY"];
+        assert_eq!(once.map(count), [2; 5], "{}", mpi.name);
+        assert_eq!(trace.enters().get("lock_all epoch"), Some(&2), "{}", mpi.name);
+        let windows = trace.definitions.iter().filter(|line| line.starts_with("RMA_WIN ")).count();
+        assert_eq!(windows, 1, "{}: both ranks have the same window", mpi.name);
+    }
+}
+
+#[test]
+fn traces_show_every_way_to_synchronise() {
+    let mpi = &Mpi::all()[0];
+    for (name, kinds) in [
+        ("fence", &["RMA_COLLECTIVE_BEGIN", "RMA_COLLECTIVE_END"][..]),
+        ("pscw", &["RMA_GROUP_SYNC"]),
+        ("requests", &["RMA_OP_COMPLETE_NON_BLOCKING", "RMA_ATOMIC"]),
+        ("accumulate", &["RMA_ATOMIC"]),
+    ] {
+        let program = WindowProgram::named(name);
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let options = ["--trace".as_ref(), "-o".as_ref(), output.as_os_str()];
+        let run = Job::new(mpi, program.ranks, program.compile(mpi)).under_mel(options).run();
+        run.expect(run.code == Some(0), name);
+        let trace = Trace::read(&output);
+        assert_eq!(trace.disorder(), None, "{name}");
+        for kind in kinds {
+            assert!(trace.records.iter().any(|record| record.kind == *kind), "{name}: no {kind}");
+        }
+    }
+}
