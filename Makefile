@@ -38,7 +38,7 @@ fuzz: ## Fuzz the C functions and the reader of event logs, half a minute each
 scaling: deps build ## Measure how the cost grows with the number of ranks, see docs/scaling.md
 	scripts/scaling
 
-bench: deps build ## Measure what MEL costs, side by side with nothing attached and with EZTrace
+bench: deps pypi-mpis build ## Measure what MEL costs, side by side with nothing attached and with EZTrace
 	python3 benches/compare.py
 
 bench-rma: deps build ## Measure what MEL costs one-sided communication from sixteen threads

@@ -44,27 +44,42 @@ class Mpi:
         return bool(shutil.which(self.compiler) and shutil.which(self.launcher[0]))
 
 
-def with_peruse():
-    """The Open MPI that scripts/openmpi-with-peruse has built, where the events come from ob1 itself."""
-    script = [ROOT / "scripts/openmpi-with-peruse", "--prefix"]
-    prefix = Path(subprocess.run(script, check=True, capture_output=True, text=True).stdout.strip())
-    launcher = [str(prefix / "bin/mpirun"), "-n", "2", "--bind-to", "core", "--map-by", "core"]
-    only = ("plain", "idle", "profile")
-    return Mpi("openmpi-peruse", str(prefix / "bin/mpicc"), launcher, "openmpi", AS_ROOT, only)
-
-
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
+# Two ranks, one per core.
+OPEN_MPI_BOUND = ["-n", "2", "--bind-to", "core", "--map-by", "core"]
+MPICH_BOUND = ["-n", "2", "-bind-to", "core"]
+
+WITHOUT_TRACE = ("plain", "idle", "profile")
+
+
+def prefix_of(script, *package):
+    """Where a script of ours installs an MPI."""
+    words = [ROOT / "scripts" / script, "--prefix", *package]
+    return Path(subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip())
+
+
+def with_peruse():
+    """The Open MPI that scripts/openmpi-with-peruse has built, where the events come from ob1 itself."""
+    commands = prefix_of("openmpi-with-peruse") / "bin"
+    launcher = [str(commands / "mpirun"), *OPEN_MPI_BOUND]
+    return Mpi("openmpi-peruse", str(commands / "mpicc"), launcher, "", AS_ROOT, WITHOUT_TRACE)
+
+
+def newer(name, package, compiler, bound, environment):
+    """One of the MPIs of the Python package index that scripts/pypi-mpis has installed."""
+    commands = prefix_of("pypi-mpis", package) / "bin"
+    launcher = [str(commands / "mpiexec"), *bound]
+    return Mpi(name, str(commands / compiler), launcher, "", environment, WITHOUT_TRACE)
+
+
 MPIS = [
-    Mpi(
-        "openmpi",
-        "mpicc.openmpi",
-        ["mpirun.openmpi", "-n", "2", "--bind-to", "core", "--map-by", "core"],
-        "openmpi",
-        AS_ROOT,
-    ),
-    Mpi("mpich", "mpicc.mpich", ["mpiexec.mpich", "-n", "2", "-bind-to", "core"], "mpich"),
+    Mpi("openmpi", "mpicc.openmpi", ["mpirun.openmpi", *OPEN_MPI_BOUND], "openmpi", AS_ROOT),
+    Mpi("mpich", "mpicc.mpich", ["mpiexec.mpich", *MPICH_BOUND], "mpich"),
     with_peruse(),
+    newer("openmpi-5", "openmpi", "mpicc", OPEN_MPI_BOUND, AS_ROOT),
+    newer("mpich-5", "mpich", "mpicc", MPICH_BOUND, {}),
+    newer("standard", "mpich", "mpicc_abi", MPICH_BOUND, {}),
 ]
 
 

@@ -1,8 +1,12 @@
-//! Can a preloaded library reach a program? Told from the program's ELF header.
+//! Can a preloaded library reach a program? Told from the program's file.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::Path;
+
+use object::elf::PT_INTERP;
+use object::read::elf::{ElfFile32, ElfFile64, FileHeader, ProgramHeader};
+use object::{FileKind, Object, ObjectSymbol, ReadCache, ReadRef};
 
 /// What a program file is, as far as preloading is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +15,8 @@ pub enum Program {
     Dynamic,
     /// It has no interpreter: preloading does nothing.
     Static,
+    /// It asks for the dynamic linker, but has the MPI in it: its calls never leave it.
+    MpiInside,
     /// It is of another word size than this tool: preloading fails.
     OtherWordSize,
     /// It is no ELF file, for example a script.
@@ -22,79 +28,132 @@ pub enum Program {
 /// # Errors
 /// Those of the file system.
 pub fn look(path: &Path) -> io::Result<Program> {
-    // The program headers follow the file header in every linker's output.
-    let mut start = Vec::new();
-    File::open(path)?.take(1 << 16).read_to_end(&mut start)?;
-    Ok(classify(&start))
+    Ok(classify(File::open(path)?))
 }
 
-fn classify(bytes: &[u8]) -> Program {
-    const INTERPRETER: u32 = 3;
-    if !bytes.starts_with(b"\x7fELF") || bytes.len() < 64 {
-        return Program::Other;
-    }
-    if bytes[4] != if cfg!(target_pointer_width = "64") { 2 } else { 1 } {
-        return Program::OtherWordSize;
-    }
-    if bytes[4] != 2 {
-        return Program::Dynamic; // 32-bit tools: not looked into
-    }
-    let number = |at: usize, width: usize| {
-        let bytes = bytes.get(at..at.checked_add(width)?)?;
-        let bytes = bytes.iter();
-        let digits: Vec<u8> = if cfg!(target_endian = "little") {
-            bytes.rev().copied().collect()
-        } else {
-            bytes.copied().collect()
-        };
-        Some(digits.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte)))
+/// Reads those parts of a file that it needs; of most programs that is little.
+fn classify(file: impl Read + Seek) -> Program {
+    let file = ReadCache::new(file);
+    let (wanted, other) = if cfg!(target_pointer_width = "64") {
+        (FileKind::Elf64, FileKind::Elf32)
+    } else {
+        (FileKind::Elf32, FileKind::Elf64)
     };
-    let (table, size, count) = (number(32, 8), number(54, 2), number(56, 2));
-    let (Some(table), Some(size), Some(count)) = (table, size, count) else { return Program::Other };
-    let kinds = (0..count).map(|i| {
-        let at = table.checked_add(i * size)?;
-        number(usize::try_from(at).ok()?, 4)
-    });
-    let mut kinds = kinds.peekable();
-    let seen_all = kinds.peek().is_some_and(Option::is_some);
-    match kinds.any(|kind| kind == Some(u64::from(INTERPRETER))) {
-        true => Program::Dynamic,
-        false if seen_all => Program::Static,
-        false => Program::Other,
+    let program = match FileKind::parse(&file) {
+        Ok(kind) if kind == wanted && kind == FileKind::Elf64 => {
+            ElfFile64::<object::Endianness, _>::parse(&file).map(|elf| by_linking(&elf))
+        }
+        Ok(kind) if kind == wanted => {
+            ElfFile32::<object::Endianness, _>::parse(&file).map(|elf| by_linking(&elf))
+        }
+        Ok(kind) if kind == other => Ok(Program::OtherWordSize),
+        _ => Ok(Program::Other),
+    };
+    program.unwrap_or(Program::Other)
+}
+
+fn by_linking<'data, H: FileHeader, R: ReadRef<'data>>(
+    elf: &object::read::elf::ElfFile<'data, H, R>,
+) -> Program {
+    let headers = elf.elf_program_headers();
+    if headers.is_empty() {
+        Program::Other
+    } else if !headers.iter().any(|header| header.p_type(elf.endian()) == PT_INTERP) {
+        Program::Static
+    } else if has_mpi_inside(elf) {
+        Program::MpiInside
+    } else {
+        Program::Dynamic
     }
+}
+
+/// Whether a program defines functions by those names that only an MPI library defines. A program with wrappers of its
+/// own defines `MPI_Init` too, but not these. Of a program without symbols it cannot be told.
+fn has_mpi_inside<'data>(elf: &impl Object<'data>) -> bool {
+    const OF_LIBRARIES: [&[u8]; 2] = [b"PMPI_Init", b"PMPI_Init_thread"];
+    elf.symbols().chain(elf.dynamic_symbols()).any(|symbol| {
+        symbol.is_definition() && symbol.name_bytes().is_ok_and(|name| OF_LIBRARIES.contains(&name))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::PathBuf;
+    use std::process::Command;
 
     #[test]
     fn this_test_is_linked_dynamically() {
         assert_eq!(look(&std::env::current_exe().unwrap()).unwrap(), Program::Dynamic);
     }
 
+    /// A program from source text in C.
+    fn compiled(directory: &Path, text: &str, options: &[&str]) -> PathBuf {
+        let (source, program) = (directory.join("a.c"), directory.join("a"));
+        std::fs::write(&source, text).unwrap();
+        let status = Command::new("cc").arg(&source).arg("-o").arg(&program).args(options).status();
+        assert!(status.unwrap().success());
+        program
+    }
+
     #[test]
     fn a_statically_linked_program_is_seen() {
         let directory = tempfile::tempdir().unwrap();
-        let (source, program) = (directory.path().join("a.c"), directory.path().join("a"));
-        std::fs::write(&source, "int main(void) { return 0; }\n").unwrap();
-        let status =
-            std::process::Command::new("cc").arg("-static").args([&source]).arg("-o").arg(&program).status();
-        assert!(status.unwrap().success());
+        let program = compiled(directory.path(), "int main(void) { return 0; }\n", &["-static"]);
         assert_eq!(look(&program).unwrap(), Program::Static);
     }
 
     #[test]
+    fn an_mpi_inside_the_program_is_seen_where_there_are_symbols() {
+        let directory = tempfile::tempdir().unwrap();
+        let mpi = "int PMPI_Init(void) { return 0; }\n\
+                   int MPI_Init(void) __attribute__((weak, alias(\"PMPI_Init\")));\n";
+        let text = format!("{mpi}int main(void) {{ return MPI_Init(); }}\n");
+        for (options, wanted) in [
+            (&[][..], Program::MpiInside),
+            (&["-s"], Program::Dynamic),
+            (&["-s", "-rdynamic"], Program::MpiInside),
+        ] {
+            assert_eq!(look(&compiled(directory.path(), &text, options)).unwrap(), wanted, "{options:?}");
+        }
+    }
+
+    #[test]
+    fn wrappers_of_the_program_are_no_mpi() {
+        let directory = tempfile::tempdir().unwrap();
+        let text = "int PMPI_Init(void); int MPI_Init(void) { return PMPI_Init(); }\n\
+                    int main(void) { return MPI_Init(); }\n";
+        let options = ["-rdynamic", "-Wl,--unresolved-symbols=ignore-all"];
+        assert_eq!(look(&compiled(directory.path(), text, &options)).unwrap(), Program::Dynamic);
+    }
+
+    #[test]
     fn scripts_and_broken_files_are_left_alone() {
-        assert_eq!(classify(b"#!/bin/sh\n"), Program::Other);
-        assert_eq!(classify(b"\x7fELF"), Program::Other);
+        let of = |bytes: &[u8]| classify(io::Cursor::new(bytes.to_vec()));
+        assert_eq!(of(b""), Program::Other);
+        assert_eq!(of(b"#!/bin/sh\n"), Program::Other);
+        assert_eq!(of(b"\x7fELF"), Program::Other);
         let mut broken = [0u8; 64];
-        broken[..5].copy_from_slice(b"\x7fELF\x02");
+        broken[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
         broken[32..40].fill(0xff);
         broken[54..58].fill(0xff);
-        assert_eq!(classify(&broken), Program::Other);
+        assert_eq!(of(&broken), Program::Other);
         broken[4] = 1;
-        assert_eq!(classify(&broken), Program::OtherWordSize);
+        assert_eq!(of(&broken), Program::OtherWordSize);
         assert!(look(Path::new("/nonexistent")).is_err());
+    }
+
+    /// Whatever is cut off or changed in a file, the answer is an answer.
+    #[test]
+    fn half_a_file_is_no_reason_to_stop() {
+        let whole = std::fs::read("/bin/sh").unwrap();
+        for length in (0..whole.len()).step_by(whole.len() / 97) {
+            let mut changed = whole[..length].to_vec();
+            classify(io::Cursor::new(changed.clone()));
+            for byte in changed.iter_mut().step_by(61) {
+                *byte ^= 0x55;
+            }
+            classify(io::Cursor::new(changed));
+        }
     }
 }

@@ -79,8 +79,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let library = library::find(env::var_os(library::VARIABLE), &env::current_exe()?)?;
     let mut command = Command::new(program);
     command.args(arguments).envs(environment(args, &library, |name| env::var_os(name)));
-    if let Some(warning) = warning(program)
-        && is_first_rank()
+    if is_first_rank()
+        && let Some(warning) = warning(program)
     {
         eprintln!("mel: {warning}");
     }
@@ -144,6 +144,10 @@ fn warning(program: &OsStr) -> Option<String> {
         Program::Dynamic | Program::Other => None,
         Program::Static => Some(format!(
             "{name} is linked statically, so nothing in it can be measured; link it to the MPI's shared library"
+        )),
+        Program::MpiInside => Some(format!(
+            "{name} has the MPI library linked into it, so no call of it can be measured; link it to the MPI's shared \
+             library"
         )),
         Program::OtherWordSize => Some(format!(
             "{name} has another word size than this mel, so nothing in it can be measured; use a mel built for it"

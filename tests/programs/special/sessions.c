@@ -1,26 +1,15 @@
-/* Messages in a communicator that is made from a session, without MPI_Init or, with an argument, after it. Every rank
- * receives ROUNDS messages from its left neighbour. */
+/* Messages in communicators that are made from a session, without MPI_Init or, with an argument, after it. In each, every
+ * rank receives ROUNDS messages from its left neighbour. */
 #include <mpi.h>
 #include <stdio.h>
 
 enum { ROUNDS = 10 };
 
-int main(int argc, char **argv)
-{
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
-    if (argc > 1)
-        MPI_Init(&argc, &argv);
-    MPI_Session session;
-    MPI_Group group;
-    MPI_Comm made, comm;
-    if (MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session)) {
-        puts("no sessions");
-        return 0;
-    }
-    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
-    MPI_Comm_create_from_group(group, "org.example.sessions", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &made);
-    MPI_Comm_dup(made, &comm);
-    int rank, size, wrong = 0, any = 0;
+/* How many messages were wrong. */
+static int ring(MPI_Comm comm)
+{
+    int rank, size, wrong = 0;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     int left = (rank + size - 1) % size, right = (rank + 1) % size;
@@ -33,10 +22,34 @@ int main(int argc, char **argv)
         MPI_Wait(&request, &status);
         wrong += received != 100 * round + left || status.MPI_SOURCE != left;
     }
+    return wrong;
+}
+#endif
+
+int main(int argc, char **argv)
+{
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+    if (argc > 1)
+        MPI_Init(&argc, &argv);
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm made, comm, of_group;
+    if (MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session)) {
+        puts("no sessions");
+        return 0;
+    }
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, "org.example.sessions", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &made);
+    MPI_Comm_dup(made, &comm);
+    MPI_Comm_create_group(comm, group, 7, &of_group);
+    int rank, any = 0;
+    MPI_Comm_rank(comm, &rank);
+    int wrong = ring(comm) + ring(of_group);
     MPI_Allreduce(&wrong, &any, 1, MPI_INT, MPI_SUM, comm);
     if (rank == 0)
         puts(any ? "wrong" : "OK");
     fflush(stdout);
+    MPI_Comm_free(&of_group);
     MPI_Comm_free(&comm);
     MPI_Comm_free(&made);
     MPI_Group_free(&group);
