@@ -1,14 +1,11 @@
 //! `mel convert`: event logs as text or as an OTF2 archive.
 
-use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
-use indicatif::{ProgressBar, ProgressStyle};
+use anyhow::bail;
 
-use super::output::to_stdout;
+use super::output::{progress, to_stdout, write_file};
 use crate::convert::{Run, otf2, text};
 use crate::log::RankLog;
 
@@ -110,26 +107,4 @@ fn told(path: &Path, run: &Run, summary: &otf2::Summary) -> String {
         }
     }
     text
-}
-
-fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> anyhow::Result<()> {
-    let mut out = File::create(path).map(BufWriter::new).with_context(|| cannot_write(path))?;
-    write(&mut out).and_then(|()| out.flush()).with_context(|| cannot_write(path))
-}
-
-fn cannot_write(path: &Path) -> String {
-    format!("cannot write {}", path.display())
-}
-
-/// A bar on standard error, if that is a terminal and the work is long enough to wait for.
-fn progress(records: usize) -> ProgressBar {
-    const LONG: usize = 2_000_000;
-    if records < LONG || !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(records as u64);
-    match ProgressStyle::with_template("{wide_bar} {percent} % of the log, {eta} left") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
 }

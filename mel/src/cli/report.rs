@@ -1,15 +1,18 @@
-//! `mel report`: the tables of a finished run.
+//! `mel report`: what a finished run has found, as tables or as a page.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use super::output::to_stdout;
+use super::output::{progress, to_stdout, write_file};
 use crate::convert::Run;
+use crate::convert::run::RunError;
+use crate::html;
 use crate::log::{RankLog, State};
 use crate::profile::file::{self, ProfileError};
 use crate::profile::report;
+use crate::view::{View, Window, view};
 
 /// Shows what a finished run has found
 ///
@@ -21,7 +24,11 @@ use crate::profile::report;
   mel report mel-app-1
       statistics, table and findings
   mel report mel-app-1 --json | jq '.ranks[] | [.rank, .unexpected.max_length]'
-      one number of each rank (docs/profile.md explains all)")]
+      one number of each rank (docs/profile.md explains all)
+  mel report mel-app-1 --html app.html
+      a page for the browser: plots per rank; after `mel run --trace` a timeline, too
+  mel report mel-app-1 --html part.html --from 1.5 --to 1.6
+      a tenth of a second of a long trace in full")]
 pub struct Args {
     /// The run's directory
     #[arg(value_name = "DIR")]
@@ -29,6 +36,15 @@ pub struct Args {
     /// Print the profile of all ranks as JSON
     #[arg(long)]
     pub json: bool,
+    /// Write a page that needs nothing but a browser
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub html: Option<PathBuf>,
+    /// Show the timeline from here on, in seconds since its beginning
+    #[arg(long, value_name = "SECONDS", requires = "html")]
+    pub from: Option<f64>,
+    /// Show the timeline up to here
+    #[arg(long, value_name = "SECONDS", requires = "html")]
+    pub to: Option<f64>,
 }
 
 /// Prints the report.
@@ -36,6 +52,11 @@ pub struct Args {
 /// # Errors
 /// The directory holds neither a profile nor an event log, or they cannot be read.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(path) = &args.html {
+        let view = look(args)?;
+        write_file(path, |out| html::write(out, &view))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let text = match file::read_run(&args.directory) {
         Ok(profile) if args.json => serde_json::to_string_pretty(&profile)? + "\n",
         Ok(profile) => report(&profile),
@@ -46,6 +67,26 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     to_stdout(|out| out.write_all(text.as_bytes()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a page or a picture shows of the run, from whatever it has left.
+fn look(args: &Args) -> anyhow::Result<View> {
+    let profile = match file::read_run(&args.directory) {
+        Err(ProfileError::Absent(_)) => None,
+        read => Some(read?),
+    };
+    let logs = match Run::open(&args.directory) {
+        Err(RunError::Empty(_)) if profile.is_some() => None,
+        opened => Some(opened?),
+    };
+    for error in logs.iter().flat_map(|run| &run.left_out) {
+        eprintln!("mel: {error}; left out");
+    }
+    let window = Window { from: args.from, to: args.to };
+    let progress = progress(logs.as_ref().map_or(0, Run::records_at_most));
+    let view = view(profile.as_ref(), logs.as_ref(), window, &|records| progress.inc(records));
+    progress.finish_and_clear();
+    Ok(view)
 }
 
 /// What there is to say about a run that left only event logs.

@@ -2,6 +2,7 @@
 //!
 //! - [`run`]: the logs of a run, all ranks.
 //! - [`merge`]: the streams of a rank in the order of time.
+//! - [`spans`]: what a rank did as calls with their messages, searches, and single events.
 //! - [`value`]: elements of a payload, by their MPI datatypes.
 //! - [`text`]: the generic events log, one line per event.
 //! - [`otf2`]: an OTF2 archive.
@@ -11,6 +12,7 @@
 pub mod merge;
 pub mod otf2;
 pub mod run;
+pub mod spans;
 pub mod text;
 pub mod value;
 

@@ -17,7 +17,7 @@ mod pairs;
 mod regions;
 mod roles;
 mod tables;
-mod time;
+pub(crate) mod time;
 mod track;
 
 use std::collections::BTreeMap;
