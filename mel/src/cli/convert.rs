@@ -1,4 +1,4 @@
-//! `mel convert`: event logs as text or as an OTF2 archive.
+//! `mel convert`: event logs as text, as an OTF2 archive, or as a Perfetto trace.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use anyhow::bail;
 
 use super::output::{progress, to_stdout, write_file};
-use crate::convert::{Run, otf2, text};
+use crate::convert::{Run, otf2, perfetto, text};
 use crate::log::RankLog;
 
-/// Converts the event logs of a run to text, or to an OTF2 trace
+/// Converts the event logs of a run to text, an OTF2 trace, or a Perfetto trace
 ///
 /// The logs of a run that was killed are converted as far as they go.
 #[derive(Debug, clap::Args)]
@@ -19,7 +19,9 @@ use crate::log::RankLog;
   mel convert mel-app-1 --text --calls -o app.txt
       MPI calls and messages too, to a file
   mel convert mel-app-1 --otf2
-      mel-app-1/traces.otf2, for Vampir, otf2-print and the like")]
+      mel-app-1/traces.otf2, for Vampir, otf2-print and the like
+  mel convert --perfetto app.perfetto mel-app-1
+      a trace that ui.perfetto.dev opens in the browser")]
 pub struct Args {
     /// The run's directory
     #[arg(value_name = "DIR")]
@@ -30,8 +32,11 @@ pub struct Args {
     /// An OTF2 archive: MPI calls, messages, and the searches of the message queues
     #[arg(long)]
     pub otf2: bool,
+    /// A Perfetto trace: ranks as processes, calls and searches, queue lengths, messages as arrows
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "otf2", "output"])]
+    pub perfetto: Option<PathBuf>,
     /// As text: MPI calls and messages too
-    #[arg(long, conflicts_with = "otf2")]
+    #[arg(long, conflicts_with_all = ["otf2", "perfetto"])]
     pub calls: bool,
     /// Where to write. Default: text to standard output, traces.otf2 into the run's directory
     #[arg(short = 'o', long = "output", value_name = "PATH")]
@@ -52,6 +57,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     if args.otf2 {
         return trace(args, &run);
+    }
+    if let Some(path) = &args.perfetto {
+        return for_perfetto(path, &run);
     }
     let options = text::Options { calls: args.calls };
     match &args.output {
@@ -78,6 +86,24 @@ fn trace(args: &Args, run: &Run) -> anyhow::Result<ExitCode> {
     let summary = otf2::write(run, directory, &|records| progress.inc(records))?;
     progress.finish_and_clear();
     to_stdout(|out| write!(out, "{}", told(&path, run, &summary)))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn for_perfetto(path: &Path, run: &Run) -> anyhow::Result<ExitCode> {
+    let progress = progress(run.records_at_most());
+    let mut summary = perfetto::Summary::default();
+    write_file(path, |out| {
+        summary = perfetto::write(out, run, &|records| progress.inc(records))?;
+        Ok(())
+    })?;
+    progress.finish_and_clear();
+    let perfetto::Summary { calls, searches, messages, events, changes } = summary;
+    let (path, ranks) = (path.display(), run.ranks.len());
+    let told = format!(
+        "{path}: {ranks} ranks, {calls} MPI calls, {searches} queue searches, {messages} messages, \
+         {changes} changes of queue lengths, {events} other events\n"
+    );
+    to_stdout(|out| out.write_all(told.as_bytes()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -6,11 +6,13 @@
 //! - [`value`]: elements of a payload, by their MPI datatypes.
 //! - [`text`]: the generic events log, one line per event.
 //! - [`otf2`]: an OTF2 archive.
+//! - [`perfetto`]: a Perfetto trace.
 //!
 //! Conversion knows no event by name: all it knows of an event is what the log's definitions say.
 
 pub mod merge;
 pub mod otf2;
+pub mod perfetto;
 pub mod run;
 pub mod spans;
 pub mod text;
