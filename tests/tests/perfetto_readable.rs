@@ -12,7 +12,7 @@ use serde_json::Value;
 const QUEUE_EVENTS: &str = "pml_ob1_posted_insert,pml_ob1_posted_remove,pml_ob1_unex_insert,pml_ob1_unex_remove,pml_ob1_message_arrived";
 
 /// Programs with all ways to receive. Where threads share a tag, only they know whose message was whose.
-const PROGRAMS: [&str; 4] = ["random", "sendrecv", "unexpected", "wildcards"];
+const PROGRAMS: [&str; 2] = ["random", "wildcards"];
 
 /// The Python that has the definitions, if `scripts/perfetto-protos` has installed it.
 fn python() -> Option<std::path::PathBuf> {
@@ -61,16 +61,12 @@ fn readable(name: &str) {
             assert_eq!(slices, searches, "{case}: {queue} searches: {read}");
         }
         assert!(read["flows"].as_u64() > Some(0), "{case}: {read}");
-        for counter in ["posted receives", "unexpected messages"] {
-            assert!(
-                read["counters"].as_object().is_some_and(|all| all.contains_key(counter)),
-                "{case}: {read}"
-            );
+        for (counter, queue) in [("posted receives", "posted"), ("unexpected messages", "unexpected")] {
+            let waited = profile.total(&format!("{queue}.messages"));
+            assert!(read["counters"][counter].as_u64().unwrap_or(0) >= waited, "{case}: {counter}: {read}");
         }
-        assert!(
-            read["search"]["tag"].is_number() && read["search"]["communicator"].is_string(),
-            "{case}: {read}"
-        );
+        let search = &read["search"];
+        assert!(search["tag"].is_number() && search["communicator"].is_string(), "{case}: {read}");
     });
 }
 
