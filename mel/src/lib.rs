@@ -10,6 +10,7 @@
 //! | [`convert`] | event log → text, OTF2, Perfetto | both |
 //! | [`view`] | what a page or a picture shows of a run | the command |
 //! | [`html`] | the page of a run | the command |
+//! | [`mod@png`] | pictures of a run | the command |
 //! | [`cli`] | the command `mel` | the command |
 //! | [`names`] | event names as users type them | both |
 //!
@@ -20,6 +21,7 @@ pub mod convert;
 pub mod html;
 pub mod log;
 pub mod names;
+pub mod png;
 pub mod preload;
 pub mod profile;
 pub mod queues;

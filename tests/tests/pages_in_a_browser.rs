@@ -3,6 +3,7 @@
 //!
 //! With `MEL_PICTURES=DIR` it leaves pictures there, for people to look at.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -23,9 +24,14 @@ fn page(directory: &Path, options: &[&str]) -> PathBuf {
     let job = Job::new(&mpi, 4, program).args(["--iterations", "40"]).under_mel(with).run();
     job.expect(job.code == Some(0), "the program ends as ever");
     let page = directory.join("page.html");
-    let report = Command::new(mel()).arg("report").arg(&run).arg("--html").arg(&page).output();
-    let report = report.expect("mel can be started");
+    let mut report = Command::new(mel());
+    report.arg("report").arg(&run).arg("--html").arg(&page).arg("--png").arg(directory.join("pictures"));
+    let report = report.output().expect("mel can be started");
     assert!(report.status.success(), "{}", String::from_utf8_lossy(&report.stderr));
+    for picture in String::from_utf8_lossy(&report.stdout).lines() {
+        let bytes = fs::read(picture).expect("a picture that was told of");
+        assert!(bytes.starts_with(b"\x89PNG\r\n") && bytes.len() > 2000, "{picture}");
+    }
     page
 }
 
@@ -81,6 +87,8 @@ fn a_traced_run_can_be_looked_at() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let directory = fresh_dir();
     let page = page(directory.path(), &["--profile", "queues", "--trace", "-e", QUEUE_EVENTS]);
+    let pictures = fs::read_dir(directory.path().join("pictures")).expect("pictures").count();
+    assert_eq!(pictures, 5, "lifetimes, searches, timeline, lengths, matrix");
     browser.open(&page);
     for dark in [false, true] {
         browser.dark(dark);

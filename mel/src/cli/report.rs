@@ -10,6 +10,7 @@ use crate::convert::Run;
 use crate::convert::run::RunError;
 use crate::html;
 use crate::log::{RankLog, State};
+use crate::png;
 use crate::profile::file::{self, ProfileError};
 use crate::profile::report;
 use crate::view::{View, Window, view};
@@ -28,7 +29,9 @@ use crate::view::{View, Window, view};
   mel report mel-app-1 --html app.html
       a page for the browser: plots per rank; after `mel run --trace` a timeline, too
   mel report mel-app-1 --html part.html --from 1.5 --to 1.6
-      a tenth of a second of a long trace in full")]
+      a tenth of a second of a long trace in full
+  mel report mel-app-1 --png figures
+      the same plots as pictures, for papers: figures/lifetimes.png and others")]
 pub struct Args {
     /// The run's directory
     #[arg(value_name = "DIR")]
@@ -39,11 +42,14 @@ pub struct Args {
     /// Write a page that needs nothing but a browser
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub html: Option<PathBuf>,
+    /// Draw the plots of that page as pictures into a directory
+    #[arg(long, value_name = "DIR", conflicts_with = "json")]
+    pub png: Option<PathBuf>,
     /// Show the timeline from here on, in seconds since its beginning
-    #[arg(long, value_name = "SECONDS", requires = "html")]
+    #[arg(long, value_name = "SECONDS")]
     pub from: Option<f64>,
     /// Show the timeline up to here
-    #[arg(long, value_name = "SECONDS", requires = "html")]
+    #[arg(long, value_name = "SECONDS")]
     pub to: Option<f64>,
 }
 
@@ -52,9 +58,15 @@ pub struct Args {
 /// # Errors
 /// The directory holds neither a profile nor an event log, or they cannot be read.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    if let Some(path) = &args.html {
+    if args.html.is_some() || args.png.is_some() {
         let view = look(args)?;
-        write_file(path, |out| html::write(out, &view))?;
+        if let Some(path) = &args.html {
+            write_file(path, |out| html::write(out, &view))?;
+        }
+        if let Some(directory) = &args.png {
+            let files = png::write(directory, &view)?;
+            to_stdout(|out| files.iter().try_for_each(|file| writeln!(out, "{}", file.display())))?;
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let text = match file::read_run(&args.directory) {

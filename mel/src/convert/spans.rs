@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::merge::Merged;
 use crate::log::format::u16_at;
-use crate::log::{Completion, Message, RankLog, Record, StreamKind, kind};
+use crate::log::{Collective, Completion, Message, RankLog, Record, StreamKind, kind};
 
 /// An MPI call from its entry to its exit.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub struct CallSpan<'a> {
     pub depth: usize,
     /// Messages that were sent or received in it.
     pub messages: &'a [MessageInCall],
+    /// The collective operation that it is, with the index of its communicator.
+    pub collective: Option<(u16, Collective)>,
 }
 
 /// A message, told in the call that sent or received it.
@@ -129,6 +131,7 @@ struct OpenCall {
     function: u16,
     entered: u64,
     messages: Vec<MessageInCall>,
+    collective: Option<(u16, Collective)>,
 }
 
 impl<'a> State<'a> {
@@ -139,7 +142,8 @@ impl<'a> State<'a> {
         match record.kind {
             kind::ENTER => {
                 let function = u16_at(&record.payload, 0);
-                let call = OpenCall { function, entered: record.time, messages: Vec::new() };
+                let call =
+                    OpenCall { function, entered: record.time, messages: Vec::new(), collective: None };
                 self.calls.entry(stream).or_default().push(call);
             }
             kind::LEAVE => {
@@ -168,6 +172,12 @@ impl<'a> State<'a> {
                 });
                 if let Some(call) = self.calls.get_mut(&stream).and_then(|open| open.last_mut()) {
                     call.messages.push(MessageInCall { sent, object: record.object, message, order });
+                }
+            }
+            kind::COLLECTIVE => {
+                let told = Collective::from_payload(&record.payload);
+                if let Some(call) = self.calls.get_mut(&stream).and_then(|open| open.last_mut()) {
+                    call.collective = Some((record.object, told));
                 }
             }
             kind::REQUEST_CANCELLED => {
@@ -214,6 +224,7 @@ fn leave(open: &mut Vec<OpenCall>, thread: u32, time: u64, visitor: &mut impl Vi
         ticks: (call.entered, time.max(call.entered)),
         depth: open.len(),
         messages: &call.messages,
+        collective: call.collective,
     });
 }
 

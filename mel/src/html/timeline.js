@@ -166,7 +166,10 @@ function sliceTip(row, i) {
   } else if (attributes) {
     for (let a = 0; a + 4 < attributes.length; a += 5) {
       const [sent, peer, tag, size, on] = attributes.slice(a, a + 5);
-      lines.push([sent ? "sent to" : "received from", `rank ${peer}, tag ${tag}, ${bytes(size)}, ${comm(on)}`]);
+      if (sent === 2) {
+        if (peer >= 0) lines.push(["root", `rank ${peer}`]);
+        lines.push(["sends", bytes(size)], ["receives", bytes(tag)], ["communicator", comm(on)]);
+      } else lines.push([sent ? "sent to" : "received from", `rank ${peer}, tag ${tag}, ${bytes(size)}, ${comm(on)}`]);
     }
     if (attributes.length % 5 === 1) lines.push(["messages", `${attributes[attributes.length - 1]} in all`]);
   }
@@ -253,11 +256,7 @@ function timelineSection(section, stretch) {
   const tell = () => Object.assign(section.dataset, { from: stretch.from, to: stretch.to });
   stretch.hears.push(tell);
   tell();
-  // Starting the program takes long and shows little: the first look is at what comes after it.
-  const starts = new Set(events.names.map((name, n) => /^MPI_Init(_thread)?$/.test(name.name) ? n : -1).filter((n) => n >= 0));
-  const started = rows.map((row) => row.names.length && starts.has(row.names[0]) && !row.manyOf.has(0) ? row.end[0] : Infinity);
-  const first = Math.min(...started);
-  if (first < stretch.last) stretch.set(first, stretch.last);
+  stretch.set(events.first_look_ns, stretch.last);
   return (rank) => {
     const lane = rows.findIndex((row) => row.rank === rank);
     lanes.box.scrollTop = Math.max(0, (lanes.tops[lane] || 0) - 200);

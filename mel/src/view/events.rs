@@ -31,6 +31,9 @@ const MOST_MESSAGES: usize = 4;
 /// Moments that are pointed out.
 const MOST_MOMENTS: usize = 5;
 
+/// A function that the log does not define.
+const UNKNOWN: &str = "MPI (unknown function)";
+
 /// What the event logs of a run tell.
 #[derive(Debug, Serialize)]
 pub struct Events {
@@ -38,7 +41,9 @@ pub struct Events {
     pub from_ns: u64,
     /// Its end.
     pub to_ns: u64,
-    /// MPI calls, searches and messages in it.
+    /// Where to look first: starting the program takes long and shows little.
+    pub first_look_ns: u64,
+    /// MPI calls in it.
     pub calls: u64,
     /// Searches of the queues.
     pub searches: u64,
@@ -141,6 +146,8 @@ struct Found {
     traffic: FxHashMap<u16, communicators::Traffic>,
     counts: [u64; 3],
     last: u64,
+    /// When `MPI_Init` was left.
+    started: Option<u64>,
 }
 
 /// What an event that is no part of a pair means to the queues.
@@ -262,9 +269,12 @@ impl Visitor for Pass<'_> {
         if !self.shown || call.depth > 0 {
             return;
         }
-        let name = self.name(call.function.into(), |log| {
-            let name = log.definitions.functions.get(&call.function);
-            let name = name.map_or_else(|| "MPI (unknown function)".to_owned(), String::clone);
+        let function = self.log.definitions.functions.get(&call.function).map_or(UNKNOWN, String::as_str);
+        if matches!(function, "MPI_Init" | "MPI_Init_thread") {
+            self.found.started.get_or_insert(end);
+        }
+        let name = self.name(call.function.into(), |_| {
+            let name = function.to_owned();
             Name { class: Class::of_function(&name), name, elements: Vec::new() }
         });
         let mut attributes = std::mem::take(&mut self.attributes);
@@ -274,6 +284,11 @@ impl Visitor for Pass<'_> {
             let message = told.message;
             let bytes = i64::try_from(message.bytes).unwrap_or(i64::MAX);
             attributes.extend([told.sent.into(), message.peer.into(), message.tag.into(), bytes, comm]);
+        }
+        if let Some((object, told)) = call.collective {
+            let comm = self.communicator(object);
+            let bytes = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+            attributes.extend([2, told.root.into(), bytes(told.received), bytes(told.sent), comm]);
         }
         if call.messages.len() > MOST_MESSAGES {
             attributes.push(call.messages.len() as i64);
@@ -365,6 +380,7 @@ fn join(run: &Run, shared: &Shared<'_>, all: BTreeMap<usize, Found>) -> Events {
     let mut events = Events {
         from_ns: shared.from,
         to_ns: 0,
+        first_look_ns: shared.from,
         calls: 0,
         searches: 0,
         messages: 0,
@@ -377,7 +393,7 @@ fn join(run: &Run, shared: &Shared<'_>, all: BTreeMap<usize, Found>) -> Events {
         moments: Vec::new(),
         traffic: BTreeMap::new(),
     };
-    let (mut pairs, mut unexpected_known) = (Pairs::default(), false);
+    let (mut pairs, mut unexpected_known, mut started) = (Pairs::default(), false, None);
     for (position, mut found) in all {
         let number = |name: &Name| position_or_push(&mut events.names, name) as u16;
         let names: Vec<u16> = found.names.iter().map(number).collect();
@@ -404,8 +420,12 @@ fn join(run: &Run, shared: &Shared<'_>, all: BTreeMap<usize, Found>) -> Events {
         events.searches += searches;
         events.messages += messages;
         events.to_ns = events.to_ns.max(found.last);
+        started = [started, found.started].into_iter().flatten().min();
     }
     events.to_ns = events.to_ns.min(shared.to).max(events.from_ns + 1);
+    // Somebody who names a part of the run wants to see it from its beginning.
+    let looks = started.filter(|started| shared.from == 0 && *started < events.to_ns);
+    events.first_look_ns = looks.unwrap_or(events.from_ns);
     events.matrix = matrix(&pairs, run.world_size(), unexpected_known);
     events
 }

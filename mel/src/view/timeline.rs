@@ -45,9 +45,9 @@ pub struct Slice {
     pub busy: u64,
     /// The duration of the longest, in nanoseconds.
     pub longest: u64,
-    /// Its attributes, if it is one: for a call five numbers per message (1 if it was sent, peer, tag,
+    /// Its attributes, if it is one: for a call five numbers per message (1 if it was sent, else 0; peer, tag,
     /// bytes, communicator) and how many there are if that is not all, for a search its elements and its
-    /// communicator.
+    /// communicator. A collective operation is told as a message is: 2, root, bytes received, bytes sent, communicator.
     pub attributes: Box<[i64]>,
 }
 

@@ -244,8 +244,16 @@ impl<W: Write> Visitor for Writer<'_, W> {
         let function = self.log.definitions.functions.get(&call.function);
         let name = function.map_or("MPI (unknown function)", String::as_str);
         let name_iid = Some(self.names.number(Kind::Event, name));
-        let debug_annotations =
+        let mut debug_annotations: Vec<DebugAnnotation> =
             call.messages.iter().take(MOST_MESSAGES).map(|told| self.message(told)).collect();
+        if let Some((object, told)) = call.collective {
+            if told.root >= 0 {
+                debug_annotations.push(self.annotation("root", Value::Signed(told.root.into())));
+            }
+            debug_annotations.push(self.annotation("bytes sent", Value::Unsigned(told.sent)));
+            debug_annotations.push(self.annotation("bytes received", Value::Unsigned(told.received)));
+            debug_annotations.extend(self.communicator(object));
+        }
         let (mut flow_ids, mut received) = (Vec::new(), Vec::new());
         for told in call.messages {
             let flow = self.flows.next(self.log, told);
