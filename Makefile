@@ -40,6 +40,7 @@ scaling: deps build ## Measure how the cost grows with the number of ranks, see 
 
 bench: deps build ## Measure what MEL costs, side by side with nothing attached and with EZTrace
 	python3 benches/compare.py
+	python3 benches/report.py
 
 dispatch: build ## Measure what a registration costs, beside an MPI's own events
 	scripts/mpich-with-events

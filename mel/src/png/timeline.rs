@@ -161,7 +161,7 @@ fn draw_row(area: &Area<'_>, axis: &Axis, row: &Row, y: i32, height: i32, events
             }
         }
     }
-    let least = if row.kind == RowKind::Calls { 0.15 } else { 0.6 };
+    let least = if row.kind == RowKind::Calls { 0.15 } else { 0.85 };
     let shade = |pixel: &Pixel| least + (1.0 - least) * pixel.busy.min(1.0);
     let mut at = 0;
     while at < pixels.len() {
