@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 HAS_NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test fuzz loom scaling bench bench-rma dispatch fidelity doc lint clean deps own-mpis pypi-mpis mpi4py
+.PHONY: help demo build test fuzz loom scaling bench bench-rma dispatch fidelity doc lint clean deps own-mpis pypi-mpis mpi4py perfetto
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -20,7 +20,7 @@ demo: ## Run a small MPI program under MEL and explain what it shows
 build: ## Build target/release/mel, libmel.so and libmpit_events.so
 	$(CARGO) build --release -p mel -p mpit-events-abi
 
-test: deps own-mpis pypi-mpis mpi4py build ## Run all tests, on every MPI that is installed
+test: deps own-mpis pypi-mpis mpi4py perfetto build ## Run all tests, on every MPI that is installed
 ifeq ($(HAS_NEXTEST),yes)
 	$(CARGO) test --workspace --doc
 	$(CARGO) nextest run --workspace --no-fail-fast
@@ -40,6 +40,7 @@ scaling: deps build ## Measure how the cost grows with the number of ranks, see 
 
 bench: deps pypi-mpis build ## Measure what MEL costs, side by side with nothing attached and with EZTrace
 	python3 benches/compare.py
+	python3 benches/report.py
 
 bench-rma: deps build ## Measure what MEL costs one-sided communication from sixteen threads
 	python3 benches/rma.py
@@ -78,6 +79,10 @@ pypi-mpis:
 # Does nothing the second time.
 mpi4py:
 	scripts/mpi4py-tests || echo "make: mpi4py's own tests are not there, and not run"
+
+# Does nothing the second time.
+perfetto:
+	scripts/perfetto-protos || echo "make: Perfetto's definitions are not there: its traces are not checked"
 
 deps: ## Install the system packages that are missing
 	scripts/install-deps

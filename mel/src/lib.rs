@@ -7,7 +7,10 @@
 //! |---|---|---|
 //! | [`log`] | the event log: a file per rank that survives `kill -9` | both |
 //! | [`profile`] | `profile.json`, and its numbers in words and tables | both |
-//! | [`convert`] | event log → text, OTF2 | both |
+//! | [`convert`] | event log → text, OTF2, Perfetto | both |
+//! | [`view`] | what a page or a picture shows of a run | the command |
+//! | [`html`] | the page of a run | the command |
+//! | [`mod@png`] | pictures of a run | the command |
 //! | [`cli`] | the command `mel` | the command |
 //! | [`names`] | event names as users type them | both |
 //!
@@ -15,10 +18,13 @@
 
 pub mod cli;
 pub mod convert;
+pub mod html;
 pub mod log;
 pub mod names;
+pub mod png;
 pub mod preload;
 pub mod profile;
 pub mod queues;
 pub mod trace;
+pub mod view;
 pub mod windows;

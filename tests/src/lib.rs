@@ -12,6 +12,7 @@
 //! sentence that says what was tried.
 
 pub mod artifacts;
+pub mod browser;
 pub mod cases;
 pub mod events;
 pub mod fortran;

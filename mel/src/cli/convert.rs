@@ -1,18 +1,15 @@
-//! `mel convert`: event logs as text or as an OTF2 archive.
+//! `mel convert`: event logs as text, as an OTF2 archive, or as a Perfetto trace.
 
-use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
-use indicatif::{ProgressBar, ProgressStyle};
+use anyhow::bail;
 
-use super::output::to_stdout;
-use crate::convert::{Run, otf2, text};
+use super::output::{progress, to_stdout, write_file};
+use crate::convert::{Run, otf2, perfetto, text};
 use crate::log::RankLog;
 
-/// Converts the event logs of a run to text, or to an OTF2 trace
+/// Converts the event logs of a run to text, an OTF2 trace, or a Perfetto trace
 ///
 /// The logs of a run that was killed are converted as far as they go.
 #[derive(Debug, clap::Args)]
@@ -22,7 +19,9 @@ use crate::log::RankLog;
   mel convert mel-app-1 --text --calls -o app.txt
       MPI calls and messages too, to a file
   mel convert mel-app-1 --otf2
-      mel-app-1/traces.otf2, for Vampir, otf2-print and the like")]
+      mel-app-1/traces.otf2, for Vampir, otf2-print and the like
+  mel convert --perfetto app.perfetto mel-app-1
+      a trace that ui.perfetto.dev opens in the browser")]
 pub struct Args {
     /// The run's directory
     #[arg(value_name = "DIR")]
@@ -33,8 +32,11 @@ pub struct Args {
     /// An OTF2 archive: MPI calls, messages, and the searches of the message queues
     #[arg(long)]
     pub otf2: bool,
+    /// A Perfetto trace: ranks as processes, calls and searches, queue lengths, messages as arrows
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "otf2", "output"])]
+    pub perfetto: Option<PathBuf>,
     /// As text: MPI calls and messages too
-    #[arg(long, conflicts_with = "otf2")]
+    #[arg(long, conflicts_with_all = ["otf2", "perfetto"])]
     pub calls: bool,
     /// Where to write. Default: text to standard output, traces.otf2 into the run's directory
     #[arg(short = 'o', long = "output", value_name = "PATH")]
@@ -55,6 +57,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     if args.otf2 {
         return trace(args, &run);
+    }
+    if let Some(path) = &args.perfetto {
+        return for_perfetto(path, &run);
     }
     let options = text::Options { calls: args.calls };
     match &args.output {
@@ -84,6 +89,24 @@ fn trace(args: &Args, run: &Run) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn for_perfetto(path: &Path, run: &Run) -> anyhow::Result<ExitCode> {
+    let progress = progress(run.records_at_most());
+    let mut summary = perfetto::Summary::default();
+    write_file(path, |out| {
+        summary = perfetto::write(out, run, &|records| progress.inc(records))?;
+        Ok(())
+    })?;
+    progress.finish_and_clear();
+    let perfetto::Summary { calls, searches, messages, events, changes } = summary;
+    let (path, ranks) = (path.display(), run.ranks.len());
+    let told = format!(
+        "{path}: {ranks} ranks, {calls} MPI calls, {searches} queue searches, {messages} messages, \
+         {changes} changes of queue lengths, {events} other events\n"
+    );
+    to_stdout(|out| out.write_all(told.as_bytes()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// What is in a trace, and what is not.
 fn told(path: &Path, run: &Run, summary: &otf2::Summary) -> String {
     let mut text = format!(
@@ -110,26 +133,4 @@ fn told(path: &Path, run: &Run, summary: &otf2::Summary) -> String {
         }
     }
     text
-}
-
-fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> anyhow::Result<()> {
-    let mut out = File::create(path).map(BufWriter::new).with_context(|| cannot_write(path))?;
-    write(&mut out).and_then(|()| out.flush()).with_context(|| cannot_write(path))
-}
-
-fn cannot_write(path: &Path) -> String {
-    format!("cannot write {}", path.display())
-}
-
-/// A bar on standard error, if that is a terminal and the work is long enough to wait for.
-fn progress(records: usize) -> ProgressBar {
-    const LONG: usize = 2_000_000;
-    if records < LONG || !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(records as u64);
-    match ProgressStyle::with_template("{wide_bar} {percent} % of the log, {eta} left") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
 }

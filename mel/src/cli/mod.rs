@@ -25,7 +25,8 @@ use clap::{Parser, Subcommand};
     after_help = "Examples:
   mpirun -n 4 mel run ./app          how long messages waited in the queues of each rank
   mpirun -n 4 mel run --trace ./app  the same, and an OTF2 trace for Vampir and the like
-  mel report mel-app-1               the tables of a finished run once more
+  mel report mel-app-1               what a finished run has found, in 80 columns
+  mel report mel-app-1 --html a.html the same as a page for the browser
   mel run --help                     more about `run`; likewise for the other commands"
 )]
 pub struct Cli {

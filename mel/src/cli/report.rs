@@ -1,27 +1,40 @@
-//! `mel report`: the tables of a finished run.
+//! `mel report`: what a finished run has found, as tables or as a page.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use super::output::to_stdout;
+use super::output::{progress, to_stdout, write_file};
 use crate::convert::Run;
+use crate::convert::run::RunError;
+use crate::html;
 use crate::log::{RankLog, State};
+use crate::png;
 use crate::profile::file::{self, ProfileError};
-use crate::profile::report;
+use crate::profile::terminal::{terminal, wrapped};
+use crate::profile::{csv, report};
+use crate::view::{View, Window, view};
 
 /// Shows what a finished run has found
 ///
-/// Prints the queue statistics of each rank (above 32 ranks: of the extremes), a table across the
-/// ranks that names the outliers, and what stands out in plain words. A run that was killed is
-/// shown as far as it went.
+/// Prints a table across the ranks that names the outliers, how long messages waited and searches took,
+/// and what stands out in plain words; or a page for the browser, pictures, or all numbers. A run that
+/// was killed is shown as far as it went.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   mel report mel-app-1
-      statistics, table and findings
+      table, distributions and findings, in 80 columns
   mel report mel-app-1 --json | jq '.ranks[] | [.rank, .unexpected.max_length]'
-      one number of each rank (docs/profile.md explains all)")]
+      one number of each rank (docs/profile.md explains all)
+  mel report mel-app-1 --csv > app.csv
+      the numbers of all ranks for a spreadsheet, times in seconds
+  mel report mel-app-1 --html app.html
+      a page for the browser: plots per rank; after `mel run --trace` a timeline, too
+  mel report mel-app-1 --html part.html --from 1.5 --to 1.6
+      a tenth of a second of a long trace in full
+  mel report mel-app-1 --png figures
+      the same plots as pictures, for papers: figures/lifetimes.png and others")]
 pub struct Args {
     /// The run's directory
     #[arg(value_name = "DIR")]
@@ -29,6 +42,24 @@ pub struct Args {
     /// Print the profile of all ranks as JSON
     #[arg(long)]
     pub json: bool,
+    /// Print the numbers of each rank as comma-separated values
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// Print the statistics of each rank as the run itself did at its end
+    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    pub lines: bool,
+    /// Write a page that needs nothing but a browser
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "csv", "lines"])]
+    pub html: Option<PathBuf>,
+    /// Draw the plots of that page as pictures into a directory
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "csv", "lines"])]
+    pub png: Option<PathBuf>,
+    /// Show the timeline from here on, in seconds since its beginning
+    #[arg(long, value_name = "SECONDS")]
+    pub from: Option<f64>,
+    /// Show the timeline up to here
+    #[arg(long, value_name = "SECONDS")]
+    pub to: Option<f64>,
 }
 
 /// Prints the report.
@@ -36,16 +67,49 @@ pub struct Args {
 /// # Errors
 /// The directory holds neither a profile nor an event log, or they cannot be read.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.html.is_some() || args.png.is_some() {
+        let view = look(args)?;
+        if let Some(path) = &args.html {
+            write_file(path, |out| html::write(out, &view))?;
+        }
+        if let Some(directory) = &args.png {
+            let files = png::write(directory, &view)?;
+            to_stdout(|out| files.iter().try_for_each(|file| writeln!(out, "{}", file.display())))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let text = match file::read_run(&args.directory) {
         Ok(profile) if args.json => serde_json::to_string_pretty(&profile)? + "\n",
-        Ok(profile) => report(&profile),
-        Err(ProfileError::Absent(_)) if !args.json && Run::open(&args.directory).is_ok() => {
+        Ok(profile) if args.csv => csv(&profile),
+        Ok(profile) if args.lines => report(&profile),
+        Ok(profile) => terminal(&profile),
+        Err(ProfileError::Absent(_)) if !args.json && !args.csv && Run::open(&args.directory).is_ok() => {
             logs(&Run::open(&args.directory)?, &args.directory)
         }
         Err(error) => return Err(error.into()),
     };
     to_stdout(|out| out.write_all(text.as_bytes()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a page or a picture shows of the run, from whatever it has left.
+fn look(args: &Args) -> anyhow::Result<View> {
+    let profile = match file::read_run(&args.directory) {
+        Err(ProfileError::Absent(_)) => None,
+        read => Some(read?),
+    };
+    let logs = match Run::open(&args.directory) {
+        Err(RunError::Empty(_)) if profile.is_some() => None,
+        opened => Some(opened?),
+    };
+    for error in logs.iter().flat_map(|run| &run.left_out) {
+        eprintln!("mel: {error}; left out");
+    }
+    let window = Window { from: args.from, to: args.to };
+    let progress = progress(logs.as_ref().map_or(0, Run::records_at_most));
+    let view = view(profile.as_ref(), logs.as_ref(), window, &|records| progress.inc(records));
+    progress.finish_and_clear();
+    Ok(view)
 }
 
 /// What there is to say about a run that left only event logs.
@@ -69,10 +133,13 @@ fn logs(run: &Run, directory: &Path) -> String {
     for error in &run.left_out {
         text += &format!("left out: {error}\n");
     }
-    text += &format!(
-        "no profile, only event logs: `mel convert {0} --text` shows their events, \
-         `mel convert {0} --otf2` makes a trace\n",
-        directory.display()
+    let directory = directory.display();
+    text += &wrapped(
+        &format!(
+            "no profile, only event logs: `mel convert {directory} --text` shows their events, `mel report \
+             --html FILE {directory}` makes a page of them, `mel convert {directory} --otf2` a trace"
+        ),
+        "  ",
     );
     text
 }

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use mpi_abi::{Abi, Comm, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
@@ -168,11 +168,8 @@ impl Session {
         }
         let directory = directory::agree(&self.config, rank, world);
         let host = pmpi::get_processor_name().unwrap_or_default();
+        let started_realtime_nanos = realtime_at(started);
         let clock = mpit_events::Clock::best();
-        // `MPI_Init*` has taken its time in each process: the wall clock is wanted at its entry, as `started` is.
-        let elapsed = clock.now().since(started) as f64 / clock.ticks_per_second() as f64;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let started_unix = now.saturating_sub(Duration::from_secs_f64(elapsed));
         let recorder = directory.as_ref().filter(|_| self.config.logs()).and_then(|directory| {
             let header = HeaderInfo {
                 rank: rank as u32,
@@ -180,7 +177,7 @@ impl Session {
                 pid: std::process::id(),
                 ticks_per_second: clock.ticks_per_second(),
                 origin_ticks: started.0,
-                origin_realtime_nanos: started_unix.as_nanos() as u64,
+                origin_realtime_nanos: started_realtime_nanos,
                 host: host.clone(),
             };
             match LogFile::create(&directory.join(crate::log::file_name(rank as u32)), &header) {
@@ -217,7 +214,7 @@ impl Session {
             tracer,
             pid: std::process::id(),
             started,
-            started_unix_s: started_unix.as_secs_f64(),
+            started_unix_s: started_realtime_nanos as f64 * 1e-9,
         };
         let _ = self.run.set(run);
         finish::arm();
@@ -473,4 +470,19 @@ impl Session {
             remote: communicator.inter.then(|| members(true)),
         });
     }
+}
+
+/// The wall clock at an instant of the past, in nanoseconds since 1970-01-01 UTC. `MPI_Init` may have taken
+/// seconds, and another time on each rank: the wall clock of now would put the ranks apart by that.
+fn realtime_at(past: Ticks) -> u64 {
+    let clock = mpit_events::Clock::best();
+    // The reading that was interrupted least.
+    let readings = (0..5).map(|_| {
+        let before = clock.now();
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        (clock.now().since(before), before, wall.as_nanos())
+    });
+    let Some((_, at, wall)) = readings.min_by_key(|(gap, ..)| *gap) else { return 0 };
+    let passed = u128::from(at.since(past)) * 1_000_000_000 / u128::from(clock.ticks_per_second().max(1));
+    wall.saturating_sub(passed) as u64
 }

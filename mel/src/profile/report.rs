@@ -1,4 +1,4 @@
-//! A profile as the text that a user reads at the end of a run, and from `mel report`.
+//! A profile as the text that a user reads at the end of a run, and from `mel report --lines`.
 
 use super::findings::findings;
 use super::number::duration;
@@ -24,7 +24,10 @@ pub fn report(profile: &Profile) -> String {
         }
         text += &windows::lines(rank);
     }
-    text += &headline(profile, shown.len());
+    if profile.ranks.len() > shown.len() {
+        text += "[MEL] the lines above are those of the extremes; all ranks are in the profile\n";
+    }
+    text += &format!("[MEL] {}\n", headline(profile));
     if profile.has_queues() {
         text += &table(&profile.ranks);
     }
@@ -41,10 +44,10 @@ fn extremes(ranks: &[RankProfile]) -> Vec<&RankProfile> {
     ranks.iter().filter(|rank| named.contains(&rank.rank)).collect()
 }
 
-fn headline(profile: &Profile, shown: usize) -> String {
+/// How many ranks, how long, on which MPI, told by whom.
+pub(super) fn headline(profile: &Profile) -> String {
     let ranks = match profile.ranks.len() {
         1 => "1 rank".to_owned(),
-        many if many > shown => format!("{many} ranks (lines above: the extremes; all are in the profile)"),
         many => format!("{many} ranks"),
     };
     let mut parts = vec![ranks, duration(profile.duration_s)];
@@ -55,7 +58,7 @@ fn headline(profile: &Profile, shown: usize) -> String {
     if !profile.backend.is_empty() {
         parts.push(format!("events: {}", profile.backend));
     }
-    format!("[MEL] {}\n", parts.join(", "))
+    parts.join(", ")
 }
 
 #[cfg(test)]
@@ -92,7 +95,7 @@ mod tests {
         let text = report(&run(33));
         assert_eq!(text.matches("[MEL] Posted queue statistics rank: 32 ").count(), 1);
         assert_eq!(text.matches("statistics rank:").count(), 4);
-        assert!(text.contains("33 ranks (lines above: the extremes"), "{text}");
+        assert!(text.contains("those of the extremes"), "{text}");
     }
 
     #[test]

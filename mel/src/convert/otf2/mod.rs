@@ -20,7 +20,7 @@ mod queues;
 mod regions;
 mod roles;
 mod tables;
-mod time;
+pub(crate) mod time;
 mod track;
 mod windows;
 

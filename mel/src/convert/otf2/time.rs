@@ -10,11 +10,11 @@ const SAME_HOST_NANOS: i128 = 10_000_000;
 
 /// The clocks of all ranks.
 #[derive(Debug)]
-pub(super) struct Timeline {
+pub(crate) struct Timeline {
     lines: Vec<Line>,
     start: i128,
     /// The wall clock at time zero, in nanoseconds since 1970-01-01 UTC.
-    pub(super) start_unix_nanos: u64,
+    pub(crate) start_unix_nanos: u64,
 }
 
 /// A clock as a straight line through one of its readings.
@@ -64,7 +64,7 @@ impl Timeline {
     /// By the readings of the reference clock if all ranks have some, else by the wall clocks. The
     /// ranks of one host have one clock: they share one line, so that neither their measured rates nor
     /// their readings of the wall clock tear them apart.
-    pub(super) fn new(logs: &[RankLog]) -> Timeline {
+    pub(crate) fn new(logs: &[RankLog]) -> Timeline {
         let readings: Vec<_> = logs.iter().map(|log| (&*log.definitions.clock_readings, &log.info)).collect();
         let infos: Vec<&HeaderInfo> = logs.iter().map(|log| &log.info).collect();
         let lines = by_readings(&readings).unwrap_or_else(|| by_wall_clocks(&infos));
@@ -82,7 +82,7 @@ impl Timeline {
 
     /// The time of a tick of the clock of the log at that position. A tick before the start, which
     /// only a damaged log has, counts as the start.
-    pub(super) fn nanos(&self, position: usize, ticks: u64) -> u64 {
+    pub(crate) fn nanos(&self, position: usize, ticks: u64) -> u64 {
         let nanos = self.lines.get(position).map_or(0, |line| line.at(ticks) - self.start);
         // Beyond the other end: a tick that no real clock has.
         u64::try_from(nanos.max(0)).unwrap_or(u64::MAX / 2)

@@ -1,0 +1,90 @@
+// Puts the page together.
+
+const redraws = [];
+const QUEUE_EVENTS = "pml_ob1_posted_insert,pml_ob1_posted_remove,pml_ob1_unex_insert,pml_ob1_unex_remove";
+const LOG_QUEUES = (what) => `This run's log does not tell ${what}: run the program with <code>mel run --profile queues --trace -e ${QUEUE_EVENTS}</code>.`;
+const note = (section, html) => section.insertAdjacentHTML("beforeend", `<p class="note">${html}</p>`);
+
+function header() {
+  const events = data.events, length = data.duration_s || (events ? (events.to_ns - events.from_ns) * 1e-9 : 0);
+  $("#command").textContent = data.command || "MEL";
+  const parts = [`${data.world_size} ${data.world_size === 1 ? "rank" : "ranks"}`, duration(length)];
+  if (data.mpi) parts.push(data.mpi);
+  if (data.backend) parts.push(`events: ${data.backend}`);
+  if (data.started_unix_s) parts.push(new Date(data.started_unix_s * 1000).toLocaleString("sv"));
+  if (data.mel_version) parts.push(`MEL ${data.mel_version}`);
+  $("#run").textContent = parts.join(" \u00b7 ");
+  $("#findings ul").innerHTML = data.findings.map((text) => `<li>${escape(text)}</li>`).join("");
+  if (events && events.calls + events.searches > 0) {
+    $("#findings ul").insertAdjacentHTML("beforeend", `<li>the event log has ${count(events.calls)} MPI calls, ${count(events.searches)} queue searches and ${count(events.messages)} received messages</li>`);
+  }
+}
+
+// The longest searches, with a way to them.
+function moments(stretch, scrollTo) {
+  const all = data.events.moments;
+  if (!all.length) return;
+  const list = all.map((m, i) => `<button class="link" data-moment="${i}">rank ${m.rank} at ${duration(m.start_ns * 1e-9, 4)} (${duration(m.duration_ns * 1e-9)})</button>`);
+  $("#findings ul").insertAdjacentHTML("beforeend", `<li>the longest searches: ${list.join(", ")}</li>`);
+  $("#findings").addEventListener("click", (event) => {
+    const m = all[event.target.dataset.moment];
+    if (!m) return;
+    const around = Math.max(m.duration_ns * 5, 5000);
+    stretch.set(m.start_ns - around, m.start_ns + m.duration_ns + around);
+    scrollTo(m.rank);
+    $("#timeline").scrollIntoView();
+  });
+}
+
+function communicatorTable(section) {
+  const all = data.communicators, seen = all.some((row) => row.traffic), kept = all.some((row) => row.queues);
+  const unexpected = data.events && data.events.matrix && data.events.matrix.unexpected_known;
+  if (!all.length) return note(section, "This run tells of no communicator.");
+  const columns = [["communicator", (row) => escape(row.name || "unnamed")], ["processes", (row) => row.size]];
+  const some = (of, tell) => (row) => row[of] ? tell(row[of]) : "";
+  if (seen) columns.push(["messages received", some("traffic", (t) => count(t.messages))], ["bytes received", some("traffic", (t) => bytes(t.bytes))]);
+  if (seen && unexpected) columns.push(["unexpected messages", some("traffic", (t) => count(t.unexpected))]);
+  if (seen) columns.push(["searches", some("traffic", (t) => count(t.searches))], ["searching", some("traffic", (t) => duration(t.search_ns * 1e-9))]);
+  if (kept) columns.push(["receives that waited", some("queues", (q) => count(q.posted))], ["posted queue, max length", some("queues", (q) => count(q.posted_length))],
+    ["unexpected queue, max length", some("queues", (q) => count(q.unexpected_length))], ["unexpected, mean lifetime", some("queues", (q) => duration(q.unexpected_mean_s))],
+    ["unexpected, longest", some("queues", (q) => duration(q.unexpected_max_s))]);
+  section.insertAdjacentHTML("beforeend", `<div class="wide"><table class="data"><tr>${columns.map(([head]) => `<th>${head.replace(", ", ",<br>")}</th>`).join("")}</tr>` +
+    all.map((row) => `<tr>${columns.map(([, tell]) => `<td>${tell(row)}</td>`).join("")}</tr>`).join("") + "</table></div>");
+}
+
+function rankTable(section) {
+  const figures = data.figures;
+  if (!figures) return section.remove();
+  const groups = [...new Set(figures.quantities.map((q) => q.group))];
+  const ended = figures.ranks.some((r) => r.ended !== "finalised");
+  section.insertAdjacentHTML("beforeend", `<details><summary>The numbers of all ${figures.ranks.length} ranks</summary><div class="wide"><table class="data"><thead><tr><th></th>` +
+    groups.map((g) => `<th colspan="${figures.quantities.filter((q) => q.group === g).length}" style="text-align:left">${escape(g)}</th>`).join("") + "</tr><tr><th>rank</th>" +
+    figures.quantities.map((q) => `<th>${escape(q.name)}</th>`).join("") + `<th>host</th>${ended ? "<th>ended</th>" : ""}</tr></thead><tbody></tbody></table></div></details>`);
+  // Thousands of ranks are many cells: they are made when somebody wants to see them.
+  $("details", section).addEventListener("toggle", () => {
+    $("tbody", section).innerHTML = figures.ranks.map((r) => `<tr><td>${r.rank}</td>` +
+      r.values.map((v, i) => `<td>${v === null ? "" : told(v, figures.quantities[i].seconds)}</td>`).join("") + `<td>${escape(r.host)}</td>${ended ? `<td>${r.ended}</td>` : ""}</tr>`).join("");
+  }, { once: true });
+}
+
+header();
+figureSection($("#lifetimes"), ["posted queue", "unexpected queue"], ["search-posted", "search-unexpected"]);
+figureSection($("#searches"), ["posted queue searches", "unexpected queue searches"], ["search-posted", "search-unexpected"]);
+const events = data.events;
+if (events && events.rows.length) {
+  const stretch = new Stretch(events.from_ns, events.to_ns);
+  const scrollTo = timelineSection($("#timeline"), stretch);
+  moments(stretch, scrollTo);
+  if (events.lengths.length) lengthsSection($("#lengths"), stretch);
+  else note($("#lengths"), LOG_QUEUES("the lengths of the queues"));
+  redraws.push(() => stretch.set(stretch.from, stretch.to));
+} else {
+  note($("#timeline"), "This run has no trace: run the program with <code>mel run --trace</code>.");
+  if (events && events.lengths.length) lengthsSection($("#lengths"), new Stretch(events.from_ns, events.to_ns));
+  else note($("#lengths"), LOG_QUEUES("the lengths of the queues"));
+}
+if (events && events.matrix) matrixSection($("#matrix"));
+else note($("#matrix"), "This run's log has no messages: run the program with <code>mel run --trace</code>.");
+communicatorTable($("#communicators"));
+rankTable($("#ranks"));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraws.forEach((redraw) => redraw()));

@@ -1,0 +1,75 @@
+// Numbers and durations as text, axes, and the tooltip.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const $ = (selector, within = document) => within.querySelector(selector);
+const escape = (text) => String(text).replace(/[&<>"]/g, (c) => "&#" + c.charCodeAt(0) + ";");
+const color = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+
+// A duration in seconds, in the unit that suits it, with so many significant digits.
+function duration(seconds, digits = 3) {
+  if (seconds === null || seconds === undefined) return "none";
+  if (seconds === 0) return "0";
+  const units = [[1, "s"], [1e-3, "ms"], [1e-6, "\u00b5s"], [1e-9, "ns"]];
+  const [scale, unit] = units.find(([scale]) => Math.abs(seconds) >= scale * 0.9995) || units[3];
+  return Number((seconds / scale).toPrecision(digits)) + "\u202f" + unit;
+}
+
+const count = (value) => value === null ? "none" : Number(value.toFixed(1)).toLocaleString("en").replace(/,/g, "\u202f");
+const bytes = (value) => {
+  const unit = value >= 1 << 30 ? [1 << 30, "GiB"] : value >= 1 << 20 ? [1 << 20, "MiB"] : value >= 10240 ? [1024, "KiB"] : [1, "B"];
+  return Number((value / unit[0]).toPrecision(4)) + "\u202f" + unit[1];
+};
+const told = (value, seconds) => seconds ? duration(value) : count(value);
+
+// Round numbers from low to high, about so many.
+function roundTicks(low, high, about) {
+  const span = high - low || 1, rough = span / about, power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => span / s <= about * 1.01);
+  const ticks = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) ticks.push(i * step);
+  return ticks;
+}
+
+// The texts of ticks that belong together: one unit for all, as many digits as tell them apart.
+function tickTexts(ticks, seconds) {
+  const largest = Math.max(...ticks.map(Math.abs), 0);
+  if (!seconds) return ticks.map((tick) => largest >= 1e5 ? (tick ? tick / 1000 + "k" : "0") : String(Number(tick.toPrecision(6))));
+  const [scale, unit] = [[1, "s"], [1e-3, "ms"], [1e-6, "\u00b5s"], [1e-9, "ns"]].find(([s]) => largest >= s * 0.9995) || [1e-9, "ns"];
+  const step = ticks.length > 1 ? (ticks[1] - ticks[0]) / scale : 1;
+  const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
+  return ticks.map((tick) => (tick / scale).toFixed(digits) + "\u202f" + unit);
+}
+
+// From values to positions: straight, or by powers of ten.
+function scaleOf(low, high, from, to, logarithmic) {
+  if (logarithmic) {
+    const [a, b] = [Math.log10(low), Math.log10(high)];
+    const at = (value) => from + (Math.log10(Math.max(value, low)) - a) / (b - a || 1) * (to - from);
+    const ticks = [];
+    for (let power = Math.ceil(a - 1e-9), by = Math.ceil((b - a) / 5) || 1; power <= b + 1e-9; power += by) ticks.push(10 ** power);
+    return { at, ticks };
+  }
+  const at = (value) => from + (value - low) / (high - low || 1) * (to - from);
+  return { at, ticks: roundTicks(low, high, 5) };
+}
+
+const tip = $("#tip");
+function showTip(event, html) {
+  tip.innerHTML = html;
+  tip.hidden = false;
+  const box = tip.getBoundingClientRect(), space = 14;
+  let x = event.clientX + space, y = event.clientY + space;
+  if (x + box.width > innerWidth - 4) x = Math.max(4, event.clientX - space - box.width);
+  if (y + box.height > innerHeight - 4) y = Math.max(4, event.clientY - space - box.height);
+  tip.style.left = x + "px";
+  tip.style.top = y + "px";
+}
+const hideTip = () => { tip.hidden = true; };
+const rowsOf = (pairs) => "<table>" + pairs.map(([k, v]) => `<tr><td>${escape(k)}</td><td>${escape(v)}</td></tr>`).join("") + "</table>";
+
+// Whatever has data-tip tells it.
+document.addEventListener("mousemove", (event) => {
+  const marked = event.target.closest && event.target.closest("[data-tip]");
+  if (marked) showTip(event, escape(marked.dataset.tip).replace(/\n/g, "<br>"));
+  else if (!event.target.closest || !event.target.closest("canvas")) hideTip();
+});

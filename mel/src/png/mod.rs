@@ -1,0 +1,130 @@
+//! A run as pictures, for papers and slides: the same plots that the page has.
+//!
+//! - [`figures`]: numbers per rank, and how they are distributed.
+//! - [`timeline`]: calls and searches, and the lengths of the queues.
+//! - [`matrix`]: who sends to whom.
+//! - [`canvas`]: pixels, the font, colours, and the file.
+//!
+//! Knows only the [`View`].
+
+mod canvas;
+mod figures;
+mod matrix;
+mod timeline;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::view::View;
+
+/// Why a picture could not be made.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum PictureError {
+    /// The file system said no.
+    #[error("cannot write {path}: {error}")]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the file system said.
+        error: io::Error,
+    },
+    /// It could not be drawn.
+    #[error("cannot draw {path}: {what}")]
+    Draw {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        what: String,
+    },
+    /// There is nothing to draw.
+    #[error("the run has neither a profile nor events: there is nothing to draw")]
+    Nothing,
+}
+
+/// Draws everything that there is into a directory, which is made if it is not there. Gives the files.
+///
+/// # Errors
+/// [`PictureError`]. Pictures that were drawn before stay.
+pub fn write(directory: &Path, view: &View) -> Result<Vec<PathBuf>, PictureError> {
+    fs::create_dir_all(directory).map_err(|error| PictureError::Io { path: directory.to_owned(), error })?;
+    let mut files = Vec::new();
+    if let Some(figures) = &view.figures {
+        for (name, groups) in [
+            ("lifetimes.png", ["posted queue", "unexpected queue"]),
+            ("search-times.png", ["posted queue searches", "unexpected queue searches"]),
+        ] {
+            let path = directory.join(name);
+            canvas::picture(&path, (1800, 1000), |area| figures::draw(area, figures, groups))?;
+            files.push(path);
+        }
+    }
+    if let Some(events) = &view.events {
+        if !events.rows.is_empty() {
+            let path = directory.join("timeline.png");
+            canvas::picture(&path, timeline::size(events), |area| timeline::draw(area, events))?;
+            files.push(path);
+        }
+        if !events.lengths.is_empty() {
+            let path = directory.join("queue-lengths.png");
+            canvas::picture(&path, timeline::lengths_size(events), |area| {
+                timeline::draw_lengths(area, events)
+            })?;
+            files.push(path);
+        }
+        if let Some(matrix) = &events.matrix {
+            let path = directory.join("matrix.png");
+            canvas::picture(&path, (1100, 1000), |area| matrix::draw(area, matrix))?;
+            files.push(path);
+        }
+    }
+    if files.is_empty() { Err(PictureError::Nothing) } else { Ok(files) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{Profile, QueueStats, RankProfile};
+    use crate::view::{Window, view};
+
+    fn run(ranks: u32) -> View {
+        let ranks = (0..ranks).map(|rank| RankProfile {
+            rank,
+            posted: QueueStats { messages: 3, max_s: f64::from(rank) * 1e-6, ..QueueStats::default() },
+            ..RankProfile::default()
+        });
+        let profile = Profile { ranks: ranks.collect(), ..Profile::default() };
+        view(Some(&profile), None, Window::default(), &|_| {})
+    }
+
+    #[test]
+    fn one_rank_or_many_make_pictures_with_something_on_them() {
+        for ranks in [1, 4, 1000] {
+            let directory = tempfile::tempdir().unwrap();
+            let files = write(&directory.path().join("new"), &run(ranks)).unwrap();
+            assert_eq!(files.len(), 2);
+            let file = fs::File::open(&files[0]).unwrap();
+            let mut reader = png::Decoder::new(io::BufReader::new(file)).read_info().unwrap();
+            assert_eq!((reader.info().width, reader.info().height), (1800, 1000));
+            let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+            reader.next_frame(&mut pixels).unwrap();
+            let (fill, bars) = ([204, 121, 167], pixels.chunks(3).filter(|pixel| *pixel != [255; 3]).count());
+            assert!(bars > 1000, "{ranks} ranks: {bars} pixels");
+            assert!(ranks == 1 || pixels.chunks(3).any(|pixel| pixel == fill), "{ranks} ranks have bars");
+        }
+    }
+
+    #[test]
+    fn nothing_to_draw_is_an_error_that_says_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let nothing = view(None, None, Window::default(), &|_| {});
+        assert!(matches!(write(directory.path(), &nothing), Err(PictureError::Nothing)));
+        let file = directory.path().join("file");
+        fs::write(&file, "").unwrap();
+        let error = write(&file, &run(1)).unwrap_err().to_string();
+        assert!(error.starts_with("cannot write ") && error.contains("file"), "{error}");
+    }
+}

@@ -1,0 +1,125 @@
+//! The queues of each communicator, over all ranks.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::convert::Run;
+use crate::profile::Profile;
+
+/// More than so many are not shown: those with the most messages are.
+const MOST: usize = 200;
+
+/// One communicator.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// Its identity.
+    pub context: u64,
+    /// Number of its processes.
+    pub size: u32,
+    /// Its queues, if the profile has them.
+    pub queues: Option<Queues>,
+    /// Its messages, if the event logs have any.
+    pub traffic: Option<Traffic>,
+}
+
+/// The messages and searches of a communicator, over all of its ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Traffic {
+    /// Messages that were received.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Messages that were unexpected, where that was logged.
+    pub unexpected: u64,
+    /// Searches of its queues.
+    pub searches: u64,
+    /// Nanoseconds that they took.
+    pub search_ns: u64,
+}
+
+impl Traffic {
+    /// Adds what another rank has.
+    pub fn add(&mut self, other: Traffic) {
+        self.messages += other.messages;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.unexpected += other.unexpected;
+        self.searches += other.searches;
+        self.search_ns = self.search_ns.saturating_add(other.search_ns);
+    }
+}
+
+/// The queues of a communicator, over all of its ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Queues {
+    /// Receives that were posted and waited.
+    pub posted: u64,
+    /// Messages that were unexpected.
+    pub unexpected: u64,
+    /// The longest that the posted queue of any rank was.
+    pub posted_length: u64,
+    /// The longest that the unexpected queue of any rank was.
+    pub unexpected_length: u64,
+    /// The mean of the lifetimes of the unexpected messages.
+    pub unexpected_mean_s: f64,
+    /// The longest of them.
+    pub unexpected_max_s: f64,
+    /// Time spent with searching.
+    pub search_s: f64,
+}
+
+/// What tells communicators apart: identity, name, number of processes.
+pub type Key = (u64, String, u32);
+
+type Rows = BTreeMap<Key, Row>;
+
+fn insert<'a>(rows: &'a mut Rows, context: u64, name: &str, size: u32) -> &'a mut Row {
+    let name = name.to_owned();
+    rows.entry((context, name.clone(), size)).or_insert(Row {
+        name,
+        context,
+        size,
+        queues: None,
+        traffic: None,
+    })
+}
+
+/// The communicators of a run, those with the most messages first.
+pub fn rows(
+    profile: Option<&Profile>,
+    logs: Option<&Run>,
+    traffic: Option<&BTreeMap<Key, Traffic>>,
+) -> Vec<Row> {
+    let mut rows = Rows::new();
+    for log in logs.iter().flat_map(|run| &run.ranks) {
+        for known in log.definitions.communicators.values() {
+            let size = known.members.len() as u32;
+            insert(&mut rows, known.context, &known.name, size);
+        }
+    }
+    for known in profile.iter().flat_map(|profile| &profile.ranks).flat_map(|rank| &rank.communicators) {
+        let queues = insert(&mut rows, known.context, &known.name, known.size).queues.get_or_insert_default();
+        let waited = queues.unexpected_mean_s * queues.unexpected as f64 + known.unexpected.total_s;
+        queues.posted += known.posted.messages;
+        queues.unexpected += known.unexpected.messages;
+        queues.unexpected_mean_s =
+            if queues.unexpected > 0 { waited / queues.unexpected as f64 } else { 0.0 };
+        queues.posted_length = queues.posted_length.max(known.posted.max_length);
+        queues.unexpected_length = queues.unexpected_length.max(known.unexpected.max_length);
+        queues.unexpected_max_s = queues.unexpected_max_s.max(known.unexpected.max_s);
+        queues.search_s += known.posted_search.total_s + known.unexpected_search.total_s;
+    }
+    for (key, traffic) in traffic.into_iter().flatten() {
+        insert(&mut rows, key.0, &key.1, key.2).traffic = Some(*traffic);
+    }
+    let mut rows: Vec<Row> = rows.into_values().collect();
+    let messages = |row: &Row| {
+        let queued = row.queues.map_or(0, |queues| queues.posted + queues.unexpected);
+        queued.max(row.traffic.map_or(0, |traffic| traffic.messages))
+    };
+    rows.sort_by_key(|row| std::cmp::Reverse(messages(row)));
+    rows.truncate(MOST);
+    rows
+}

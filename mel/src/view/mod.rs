@@ -1,0 +1,104 @@
+//! A run as people look at it: what the page and the pictures show, small enough for both.
+//!
+//! - [`figures`]: numbers per rank and distributions, from the profile.
+//! - [`communicators`]: the queues of each communicator.
+//! - [`events`]: one pass over the event logs, which feeds the other rooms.
+//! - [`timeline`]: calls and searches; what no eye can see is drawn together.
+//! - [`lengths`]: the lengths of the queues over time.
+//! - [`matrix`]: who sends to whom.
+//! - [`class`]: what an MPI call does, for its colour.
+//!
+//! Knows neither HTML nor pixels. However long the run was, a [`View`] has a bounded size.
+
+pub mod class;
+pub mod communicators;
+pub mod events;
+pub mod figures;
+pub mod lengths;
+pub mod matrix;
+pub mod timeline;
+
+use serde::Serialize;
+
+use crate::convert::Run;
+use crate::profile::Profile;
+use crate::profile::findings::findings;
+
+/// What there is to show of a run.
+#[derive(Debug, Serialize)]
+pub struct View {
+    /// The program and its arguments.
+    pub command: String,
+    /// The MPI library, by the first line that it says of itself.
+    pub mpi: String,
+    /// Where the queue events came from.
+    pub backend: String,
+    /// The version of MEL that measured.
+    pub mel_version: String,
+    /// Seconds since 1970-01-01 UTC; 0 if not known.
+    pub started_unix_s: f64,
+    /// Seconds from `MPI_Init` to the end of the measurement.
+    pub duration_s: f64,
+    /// Number of ranks of the run.
+    pub world_size: u32,
+    /// What stands out, in words.
+    pub findings: Vec<String>,
+    /// Numbers per rank; none without a profile.
+    pub figures: Option<figures::Figures>,
+    /// The communicators that are known.
+    pub communicators: Vec<communicators::Row>,
+    /// What the event logs tell; none without any.
+    pub events: Option<events::Events>,
+}
+
+/// The part of a run that is looked at, in seconds since its first record.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Window {
+    /// Its beginning.
+    pub from: Option<f64>,
+    /// Its end.
+    pub to: Option<f64>,
+}
+
+/// Puts together what there is to show. `tick` hears how many more records have been read, of about
+/// [`Run::records_at_most`].
+pub fn view(
+    profile: Option<&Profile>,
+    logs: Option<&Run>,
+    window: Window,
+    tick: &(dyn Fn(u64) + Sync),
+) -> View {
+    let empty = Profile::default();
+    let told = profile.unwrap_or(&empty);
+    let events = logs.map(|run| events::read_logs(run, window, tick));
+    let mut sentences = profile.map(findings).unwrap_or_default();
+    if let Some(early) = logs.map(|run| run.ranks.iter().filter(|log| log.ended_early()).count())
+        && early > 0
+        && profile.is_none()
+    {
+        sentences.push(format!("{early} ranks ended before MPI_Finalize: everything until then is shown"));
+    }
+    let lost: u64 = logs.iter().flat_map(|run| &run.ranks).map(crate::log::RankLog::dropped_total).sum();
+    if lost > 0 {
+        sentences.push(format!("{lost} records are missing in the event logs: there was no space for them"));
+    }
+    View {
+        command: told.command.join(" "),
+        mpi: first_line(&told.mpi),
+        backend: told.backend.clone(),
+        mel_version: told.mel_version.clone(),
+        started_unix_s: told.started_unix_s,
+        duration_s: told.duration_s,
+        world_size: told.world_size.max(logs.map_or(0, Run::world_size)),
+        findings: sentences,
+        figures: profile.filter(|profile| !profile.ranks.is_empty()).map(figures::figures),
+        communicators: communicators::rows(profile, logs, events.as_ref().map(|events| &events.traffic)),
+        events,
+    }
+}
+
+/// Libraries tell a lot about themselves; name and version come first.
+fn first_line(mpi: &str) -> String {
+    let parts = mpi.split([',', '\n']).map(str::trim).find(|part| !part.is_empty());
+    parts.map(|part| part.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default()
+}

@@ -1,0 +1,219 @@
+//! The page of a run does in a browser what it promises: it complains of nothing, needs no network, nothing
+//! overlaps, the timeline zooms, and pointing at a block tells its attributes.
+//!
+//! With `MEL_PICTURES=DIR` it leaves pictures there, for people to look at.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use mel_tests::artifacts::{fresh_dir, mel, root};
+use mel_tests::browser::Browser;
+use mel_tests::{Job, Mpi, compile_source};
+use serde_json::{Value, json};
+
+const QUEUE_EVENTS: &str =
+    "pml_ob1_posted_insert,pml_ob1_posted_remove,pml_ob1_unex_insert,pml_ob1_unex_remove";
+
+/// Runs a halo exchange and writes its page.
+fn page(directory: &Path, options: &[&str]) -> PathBuf {
+    let mpi = Mpi::all().into_iter().next().expect("an MPI");
+    let program = compile_source(&mpi, &root().join("examples/programs/halo2d.c"));
+    let run = directory.join("run");
+    let with: Vec<&str> = options.iter().copied().chain(["-o", run.to_str().expect("UTF-8")]).collect();
+    let job = Job::new(&mpi, 4, program).args(["--iterations", "40"]).under_mel(with).run();
+    job.expect(job.code == Some(0), "the program ends as ever");
+    let page = directory.join("page.html");
+    let mut report = Command::new(mel());
+    report.arg("report").arg(&run).arg("--html").arg(&page).arg("--png").arg(directory.join("pictures"));
+    let report = report.output().expect("mel can be started");
+    assert!(report.status.success(), "{}", String::from_utf8_lossy(&report.stderr));
+    for picture in String::from_utf8_lossy(&report.stdout).lines() {
+        let bytes = fs::read(picture).expect("a picture that was told of");
+        assert!(bytes.starts_with(b"\x89PNG\r\n") && bytes.len() > 2000, "{picture}");
+    }
+    page
+}
+
+fn picture(browser: &mut Browser, name: &str) {
+    if let Some(directory) = std::env::var_os("MEL_PICTURES") {
+        browser.picture(&Path::new(&directory).join(name));
+    }
+}
+
+/// Texts of one plot that lie over each other, and whatever is wider than the window.
+const OVERLAPS: &str = "(() => {
+    const over = [];
+    for (const svg of document.querySelectorAll('svg')) {
+        const texts = [...svg.querySelectorAll('text')].map((text) => [text.textContent, text.getBoundingClientRect()]);
+        texts.forEach(([a, p], i) => texts.slice(i + 1).forEach(([b, q]) => {
+            if (p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 1 && q.top < p.bottom - 1) over.push(`${a} | ${b}`);
+        }));
+        const box = svg.getBoundingClientRect();
+        texts.forEach(([a, p]) => { if (p.left < box.left - 1 || p.right > box.right + 1) over.push(`${a} is cut off`); });
+    }
+    if (document.documentElement.scrollWidth > innerWidth) over.push('the page is wider than the window');
+    return over;
+})()";
+
+fn stretch(browser: &mut Browser) -> (f64, f64) {
+    let told = browser.value("[document.querySelector('#timeline').dataset.from, document.querySelector('#timeline').dataset.to].map(Number)");
+    (told[0].as_f64().expect("a time"), told[1].as_f64().expect("a time"))
+}
+
+/// Points at the timeline from its top to its bottom until the tooltip has that text.
+fn point_until(browser: &mut Browser, x: f64, wanted: &[&str]) -> String {
+    let script = "(() => { const c = document.querySelector('#timeline canvas'); c.scrollIntoView({block: 'center'}); \
+                  const b = c.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()";
+    let place: Vec<f64> = serde_json::from_value(browser.value(script)).expect("numbers");
+    let mut seen = Vec::new();
+    let mut y = 26.0;
+    while y < place[3] {
+        browser.mouse("mouseMoved", (place[0] + x * place[2], place[1] + y), &json!({}));
+        let tip = browser
+            .value("document.querySelector('#tip').hidden ? '' : document.querySelector('#tip').innerText");
+        let tip = tip.as_str().unwrap_or_default().to_owned();
+        if wanted.iter().all(|word| tip.contains(word)) {
+            return tip;
+        }
+        seen.push(tip);
+        y += 3.0;
+    }
+    panic!("no tooltip with {wanted:?} in {seen:?}");
+}
+
+#[test]
+fn a_traced_run_can_be_looked_at() {
+    let Some(mut browser) = Browser::start(1280, 900) else { return };
+    let directory = fresh_dir();
+    let page = page(directory.path(), &["--profile", "queues", "--trace", "-e", QUEUE_EVENTS]);
+    let pictures = fs::read_dir(directory.path().join("pictures")).expect("pictures").count();
+    assert_eq!(pictures, 5, "lifetimes, searches, timeline, lengths, matrix");
+    browser.open(&page);
+    for dark in [true, false] {
+        browser.dark(dark);
+        let overlaps = browser.value(OVERLAPS);
+        assert_eq!(overlaps, Value::Array(Vec::new()));
+        browser.value("document.documentElement.scrollTop = 0");
+        picture(&mut browser, if dark { "dark-top.png" } else { "light-top.png" });
+        browser.value("document.querySelector('#timeline').scrollIntoView()");
+        picture(&mut browser, if dark { "dark-timeline.png" } else { "light-timeline.png" });
+    }
+    // Every quantity, also by powers of ten.
+    for section in ["lifetimes", "searches"] {
+        for choice in 0..4 {
+            for logarithmic in [false, true] {
+                browser.value(&format!(
+                    "(() => {{ const s = document.querySelector('#{section}-choice'); s.value = '{choice}'; \
+                     document.querySelector('#{section}-log').checked = {logarithmic}; \
+                     s.dispatchEvent(new Event('change', {{bubbles: true}})); }})()"
+                ));
+                assert_eq!(browser.value(OVERLAPS), Value::Array(Vec::new()), "{section} {choice}");
+            }
+        }
+    }
+    // All that the logs tell is there.
+    for section in ["timeline", "lengths", "matrix"] {
+        let canvases = browser.value(&format!("document.querySelectorAll('#{section} canvas').length"));
+        assert_eq!(canvases, 1, "{section}");
+    }
+    assert!(browser.value("document.querySelectorAll('#lifetimes svg').length").as_u64() >= Some(3));
+
+    // A search that is pointed out is found, and tells what it searched for.
+    let whole = stretch(&mut browser);
+    browser.value("document.querySelector('[data-moment=\"0\"]').click()");
+    let near = stretch(&mut browser);
+    assert!(near.1 - near.0 < (whole.1 - whole.0) / 10.0, "{whole:?} {near:?}");
+    let middle = (74.0 + (1280.0 - 48.0 - 74.0) / 2.0) / (1280.0 - 48.0);
+    let search = point_until(&mut browser, middle, &["search", "tag", "communicator"]);
+    assert!(search.contains("takes") && search.contains("source"), "{search}");
+    picture(&mut browser, "hover-search.png");
+
+    // The wheel zooms around the mouse.
+    browser.mouse("mouseWheel", (700.0, 450.0), &json!({"deltaX": 0, "deltaY": -400, "modifiers": 2}));
+    let nearer = stretch(&mut browser);
+    assert!(nearer.1 - nearer.0 < (near.1 - near.0) * 0.8, "{near:?} {nearer:?}");
+    browser.value("document.querySelector('[data-zoom=all]').click()");
+    assert!(stretch(&mut browser).0 <= whole.0);
+
+    // A call that sends tells to whom.
+    browser.value(
+        "(() => { const row = data.events.rows.find((row) => row.kind === 'calls' && row.attributes.some(([, a]) => a[0] === 1)); \
+         const [i] = row.attributes.find(([, a]) => a[0] === 1); const at = row.steps.slice(0, i + 1).reduce((a, b) => a + b, 0); \
+         data.events.moments[0] = {rank: row.rank, start_ns: at, duration_ns: row.durations[i]}; \
+         document.querySelector('[data-moment=\"0\"]').click(); })()",
+    );
+    let call = point_until(&mut browser, middle, &["MPI_", "sent to", "tag"]);
+    assert!(call.contains("rank"), "{call}");
+    picture(&mut browser, "hover-call.png");
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn a_profile_alone_says_how_to_get_the_rest() {
+    let Some(mut browser) = Browser::start(1280, 900) else { return };
+    let directory = fresh_dir();
+    let page = page(directory.path(), &[]);
+    browser.open(&page);
+    let text = browser.value("document.querySelector('#timeline').innerText");
+    assert!(text.as_str().is_some_and(|text| text.contains("mel run --trace")), "{text}");
+    assert_eq!(browser.value(OVERLAPS), Value::Array(Vec::new()));
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+/// A profile as a file would have it, with other numbers on each rank.
+fn profile_of(ranks: u32) -> Value {
+    let queue = |rank: u32, scale: f64| {
+        let longest = scale * (1.0 + f64::from(rank * 7919 % 101));
+        json!({"messages": 1000 + rank, "max_length": rank % 17, "populated_s": longest * 3.0, "total_s": longest * 9.0,
+            "mean_s": longest / 5.0, "max_s": longest, "lifetimes": [[900, 1100, 500], [1_000_000, 1_010_000, rank + 1]]})
+    };
+    let search = |rank: u32| {
+        let longest = 1e-9 * f64::from(1 + rank * 31 % 977);
+        json!({"searches": 100_000 + rank, "total_s": longest * 1e4, "mean_s": longest / 2.0, "max_s": longest,
+            "times": [[5, 6, 99_000], [400, 410, 1000]]})
+    };
+    let ranks: Vec<Value> = (0..ranks)
+        .map(|rank| {
+            json!({"rank": rank, "host": format!("node{}", rank / 64), "posted": queue(rank, 1e-3),
+                "unexpected": queue(rank, 2e-6), "posted_search": search(rank), "unexpected_search": search(rank + 5)})
+        })
+        .collect();
+    json!({"command": ["./big"], "mpi": "An MPI", "world_size": ranks.len(), "duration_s": 12.5, "ranks": ranks})
+}
+
+#[test]
+fn one_rank_or_thousands_fit_on_the_page() {
+    let Some(mut browser) = Browser::start(1280, 900) else { return };
+    for ranks in [1, 64, 5000] {
+        let directory = fresh_dir();
+        fs::write(directory.path().join("profile.json"), profile_of(ranks).to_string()).expect("a profile");
+        let page = directory.path().join("page.html");
+        let mut report = Command::new(mel());
+        report.arg("report").arg("--html").arg(&page).arg(directory.path());
+        assert!(report.status().expect("mel can be started").success());
+        browser.open(&page);
+        assert_eq!(browser.value(OVERLAPS), Value::Array(Vec::new()), "{ranks} ranks");
+        picture(&mut browser, &format!("ranks-{ranks}.png"));
+        let rows = "document.querySelector('#ranks details').open = true; \
+                    new Promise((done) => setTimeout(() => done(document.querySelectorAll('#ranks tbody tr').length), 200))";
+        assert_eq!(browser.value(rows), ranks);
+    }
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_one_clear_line() {
+    let directory = fresh_dir();
+    let report = Command::new(mel())
+        .args(["report", "--html", "/nowhere/page.html"])
+        .arg(directory.path())
+        .stdin(Stdio::null())
+        .output()
+        .expect("mel can be started");
+    let error = String::from_utf8_lossy(&report.stderr).into_owned();
+    assert!(
+        !report.status.success() && error.lines().count() == 1 && error.contains("no event log"),
+        "{error}"
+    );
+}

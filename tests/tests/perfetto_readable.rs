@@ -1,0 +1,73 @@
+//! Perfetto's published definitions read our traces: nothing unknown, no crossing slices, no message that goes back in
+//! time, and the searches are those that the profile counts.
+
+use std::process::Command;
+
+use mel_tests::artifacts::{fresh_dir, mel, root};
+use mel_tests::cases::for_each_case_on;
+use mel_tests::profile::Profile;
+use mel_tests::{Mpi, test_every_program};
+use serde_json::Value;
+
+const QUEUE_EVENTS: &str = "pml_ob1_posted_insert,pml_ob1_posted_remove,pml_ob1_unex_insert,pml_ob1_unex_remove,pml_ob1_message_arrived";
+
+/// Programs with all ways to receive. Where threads share a tag, only they know whose message was whose.
+const PROGRAMS: [&str; 2] = ["random", "wildcards"];
+
+/// The Python that has the definitions, if `scripts/perfetto-protos` has installed it.
+fn python() -> Option<std::path::PathBuf> {
+    let output = Command::new(root().join("scripts/perfetto-protos")).arg("--prefix").output().ok()?;
+    let prefix = std::path::PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end());
+    prefix.join(".complete").exists().then(|| prefix.join("bin/python"))
+}
+
+fn readable(name: &str) {
+    if !PROGRAMS.contains(&name) {
+        return;
+    }
+    let Some(python) = python() else {
+        eprintln!("skipped: no definitions of Perfetto; scripts/perfetto-protos installs them");
+        return;
+    };
+    for_each_case_on(&Mpi::all(), name, |case| {
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let options = ["--profile", "queues", "--trace", "-e", QUEUE_EVENTS, "-o"];
+        let options = options.iter().map(AsRef::as_ref).chain([output.as_os_str()]);
+        let run = case.job().under_mel(options).run();
+        run.expect(run.code == Some(0), &case.to_string());
+
+        let trace = directory.path().join("app.perfetto");
+        let mut convert = Command::new(mel());
+        convert.args(["convert", "--perfetto"]).arg(&trace).arg(&output);
+        assert!(convert.status().expect("mel can be started").success(), "{case}");
+        let mut reader = Command::new(&python);
+        let read = reader.arg(root().join("tests/readers/read_perfetto.py")).arg(&trace).output();
+        let read = read.expect("python can be started");
+        let read: Value = serde_json::from_slice(&read.stdout)
+            .unwrap_or_else(|e| panic!("{case}: {e}: {}", String::from_utf8_lossy(&read.stderr)));
+
+        assert_eq!(read["faults"], Value::Array(Vec::new()), "{case}");
+        let profile = Profile::read(&output);
+        for queue in ["posted", "unexpected"] {
+            let searches = profile.total(&format!("{queue}_search.searches"));
+            let slices = read["slices"].as_object().expect("slices").iter();
+            let slices: u64 = slices
+                .filter(|(slice, _)| {
+                    slice.starts_with("searches") && slice.ends_with(&format!("search_{queue}"))
+                })
+                .filter_map(|(_, count)| count.as_u64())
+                .sum();
+            assert_eq!(slices, searches, "{case}: {queue} searches: {read}");
+        }
+        assert!(read["flows"].as_u64() > Some(0), "{case}: {read}");
+        for (counter, queue) in [("posted receives", "posted"), ("unexpected messages", "unexpected")] {
+            let waited = profile.total(&format!("{queue}.messages"));
+            assert!(read["counters"][counter].as_u64().unwrap_or(0) >= waited, "{case}: {counter}: {read}");
+        }
+        let search = &read["search"];
+        assert!(search["tag"].is_number() && search["communicator"].is_string(), "{case}: {read}");
+    });
+}
+
+test_every_program!(readable);
