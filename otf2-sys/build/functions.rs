@@ -5,6 +5,10 @@
 pub(crate) const FUNCTIONS: &[&str] = &[
     "OTF2_Archive_Close",
     "OTF2_Archive_CloseDefFiles",
+    "OTF2_Archive_CloseMarkerWriter",
+    "OTF2_Archive_GetMarkerWriter",
+    "OTF2_MarkerWriter_WriteDefMarker",
+    "OTF2_MarkerWriter_WriteMarker",
     "OTF2_Archive_CloseDefWriter",
     "OTF2_Archive_CloseEvtFiles",
     "OTF2_Archive_CloseEvtWriter",

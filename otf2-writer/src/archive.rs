@@ -243,6 +243,7 @@ impl Archive {
         raw.write_local_definitions(&mine)?;
         if primary {
             self.write_definitions(&raw, &all)?;
+            raw.write_markers(&self.definitions)?;
         }
         // No location is open, so nobody else holds the archive.
         Rc::into_inner(raw).map_or(Ok(()), RawArchive::close)

@@ -70,7 +70,7 @@ pub use event::{
 };
 pub use event_writer::EventWriter;
 pub use refs::{
-    AttributeRef, CommRef, GroupRef, LocationGroupRef, LocationRef, MetricMemberRef, MetricRef, RegionRef,
-    RmaWinRef, StringRef, SystemTreeNodeRef,
+    AttributeRef, CommRef, GroupRef, LocationGroupRef, LocationRef, MarkerRef, MetricMemberRef, MetricRef,
+    RegionRef, RmaWinRef, StringRef, SystemTreeNodeRef,
 };
 pub use value::{AttributeValue, Type};

@@ -42,6 +42,8 @@ reference! {
     RmaWinRef(u32);
     /// One number of a metric.
     MetricMemberRef(u32);
+    /// A kind of markers.
+    MarkerRef(u32);
     /// A metric class: numbers that are recorded together.
     MetricRef(u32);
 }

@@ -126,7 +126,10 @@ fn told(path: &Path, run: &Run, summary: &otf2::Summary) -> String {
         (summary.moved, "times went back: moved forward"),
         (summary.unknown_messages, "messages had no known communicator or peer: left out"),
         (left_out, "events are no regions: only `mel convert --text` shows them"),
-        (run.ranks.iter().map(RankLog::dropped_total).sum(), "records are missing in the logs: no space"),
+        (
+            run.ranks.iter().map(RankLog::dropped_total).sum(),
+            "records are missing in the logs, which had no space: markers tell where",
+        ),
     ] {
         if count > 0 {
             text += &format!("  {count} {what}\n");

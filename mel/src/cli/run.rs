@@ -11,6 +11,7 @@ use clap::ValueEnum;
 
 use super::elf::{self, Program};
 use super::library;
+use crate::preload::config::bytes;
 
 /// Runs a program under measurement
 ///
@@ -36,6 +37,9 @@ pub struct Args {
     /// Record MPI calls, messages and queue searches; leaves traces.otf2 in the run's directory
     #[arg(long)]
     pub trace: bool,
+    /// The most that the event log of each rank may take, such as 500M or 2G; what follows is counted, not kept
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub limit: Option<String>,
     /// The run's directory. Default: a fresh one named after the program, such as mel-app-1
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
@@ -125,6 +129,9 @@ fn environment(
     if args.trace {
         set.push(("MEL_TRACE", "1".into()));
     }
+    if let Some(limit) = &args.limit {
+        set.push(("MEL_LIMIT", limit.into()));
+    }
     if let Some(directory) = &args.output {
         set.push(("MEL_OUTPUT", directory.into()));
     }
@@ -134,6 +141,11 @@ fn environment(
     let name = args.program.first().and_then(|program| Path::new(program).file_name());
     set.push(("MEL_PROGRAM", name.unwrap_or(OsStr::new("program")).to_owned()));
     set
+}
+
+/// A size that the library understands.
+fn size(text: &str) -> Result<String, &'static str> {
+    bytes(text).map(|_| text.to_owned()).ok_or("give a size such as 500M or 2G")
 }
 
 /// Why nothing will be measured, if that can be seen from the program's file.

@@ -19,7 +19,7 @@ pub mod writer;
 pub use definitions::{Definition, Definitions, Element, Members, StreamKind};
 pub use format::{Call, Collective, Completion, Epoch, HeaderInfo, Message, Operation, Pair, State, kind};
 pub use reader::{RankLog, ReadError, Record};
-pub use writer::{Appender, LogFile};
+pub use writer::{Appender, LogFile, is_limit};
 
 /// The name of the event log of a rank inside the directory of its run.
 pub fn file_name(rank: u32) -> String {

@@ -45,6 +45,8 @@ struct Inner {
     header: MmapRaw,
     /// The process that opened the log; a forked child differs.
     pid: u32,
+    /// The most chunks that the file may have.
+    most_chunks: u32,
     streams: AtomicU32,
     /// Set once a chunk could not be had: from then on nobody tries again.
     full: AtomicBool,
@@ -71,13 +73,48 @@ struct Chunk {
     offset: u64,
 }
 
+/// Chunks that a log has room for however small its limit is: definitions, calls, and events of one thread.
+const FEWEST_CHUNKS: u32 = 4;
+
+/// The log has reached the size that it may have.
+#[derive(Debug)]
+struct Limit;
+
+impl std::fmt::Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the log has the size that it may have")
+    }
+}
+
+impl std::error::Error for Limit {}
+
+/// Whether a log has taken nothing more because of its limit, and not for lack of space.
+pub fn is_limit(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<Limit>())
+}
+
 impl LogFile {
+    /// Bytes that the file takes, about.
+    pub fn bytes(&self) -> u64 {
+        let chunks = u32::from_le(self.0.header_u32(header::CHUNKS).load(Ordering::Relaxed));
+        HEADER_BYTES as u64 + u64::from(chunks.min(self.0.most_chunks)) * CHUNK_BYTES as u64
+    }
+
     /// Creates the log at `path`. A file of that name is replaced; a process that still writes to
     /// it keeps the old one.
     ///
     /// # Errors
     /// Those of the file system, a full disk among them.
     pub fn create(path: &Path, info: &HeaderInfo) -> io::Result<LogFile> {
+        LogFile::create_limited(path, info, u64::MAX)
+    }
+
+    /// The same, for a log of at most so many bytes, or a few chunks where that is less: then it takes nothing more, as
+    /// with a full disk ([`is_limit`] tells the reason apart).
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_limited(path: &Path, info: &HeaderInfo, most_bytes: u64) -> io::Result<LogFile> {
         match std::fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -90,6 +127,9 @@ impl LogFile {
             file,
             header,
             pid: std::process::id(),
+            most_chunks: u32::try_from(most_bytes / CHUNK_BYTES as u64)
+                .unwrap_or(u32::MAX)
+                .max(FEWEST_CHUNKS),
             streams: AtomicU32::new(0),
             full: AtomicBool::new(false),
             failure: Mutex::new(None),
@@ -198,6 +238,9 @@ impl Inner {
         let (Ok(count) | Err(count)) =
             self.header_u32(header::CHUNKS).fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
         let index = u32::from_le(count);
+        if index >= self.most_chunks {
+            return Err(io::Error::other(Limit));
+        }
         let offset = HEADER_BYTES as u64 + u64::from(index) * CHUNK_BYTES as u64;
         space::reserve(&self.file, offset, CHUNK_BYTES as u64)?;
         Ok(offset)

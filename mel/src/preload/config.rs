@@ -21,6 +21,8 @@ pub struct Config {
     pub profile_unset: bool,
     /// Whether a trace is recorded (`MEL_TRACE=1`).
     pub trace: bool,
+    /// The most bytes of a rank's event log (`MEL_LIMIT`: a number, and `K`, `M`, `G` or `T` for binary multiples).
+    pub limit: Option<u64>,
     /// The run's directory (`MEL_OUTPUT`).
     pub output: Option<PathBuf>,
     /// Whether an earlier run may be overwritten (`MEL_FORCE=1`).
@@ -59,6 +61,12 @@ impl Config {
             Some("none") => {}
             Some(list) => config.read_profile(list),
             None => config.profile_unset = true,
+        }
+        if let Some(limit) = set("MEL_LIMIT") {
+            config.limit = bytes(&limit);
+            if config.limit.is_none() {
+                config.complaints.push(format!("MEL_LIMIT={limit}: give a size such as 500M or 2G"));
+            }
         }
         match set("MPIT_ENVELOPES").as_deref() {
             Some("messages") => config.following.path = Path::Messages,
@@ -111,6 +119,20 @@ impl Config {
     }
 }
 
+/// A size such as `500M`.
+pub fn bytes(size: &str) -> Option<u64> {
+    let digits = size.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let shift = match size[digits.len()..].to_ascii_uppercase().trim_end_matches("IB").trim_end_matches('B') {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok().filter(|number| *number > 0)?.checked_mul(1 << shift)
+}
+
 fn own_name() -> String {
     let path = env::current_exe().ok();
     path.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
@@ -139,6 +161,20 @@ mod tests {
         assert!(!read(&[("MEL_PROFILE", "none")]).lists_types());
         assert!(!read(&[("MEL_TRACE", "1")]).lists_types());
         assert!(!read(&[("MEL_TRACE", "0")]).trace);
+    }
+
+    #[test]
+    fn a_size_has_a_binary_unit() {
+        for (size, number) in
+            [("7", 7), ("2k", 2048), ("500M", 500 << 20), ("2GiB", 2 << 30), ("1TB", 1 << 40)]
+        {
+            assert_eq!(bytes(size), Some(number), "{size}");
+        }
+        for size in ["", "M", "0", "1.5G", "-1", "3 bags", "99999999999T"] {
+            assert_eq!(bytes(size), None, "{size}");
+        }
+        let config = read(&[("MEL_LIMIT", "lots")]);
+        assert_eq!((config.limit, config.complaints.len()), (None, 1));
     }
 
     #[test]

@@ -180,7 +180,8 @@ impl Session {
                 origin_realtime_nanos: started_realtime_nanos,
                 host: host.clone(),
             };
-            match LogFile::create(&directory.join(crate::log::file_name(rank as u32)), &header) {
+            let path = directory.join(crate::log::file_name(rank as u32));
+            match LogFile::create_limited(&path, &header, self.config.limit.unwrap_or(u64::MAX)) {
                 Ok(log) => Some(&*Box::leak(Box::new(Recorder::new(log, self.core)))),
                 Err(error) => {
                     tell(&format!(

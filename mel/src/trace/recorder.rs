@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU16, AtomicU32, Ordering};
 use mpit_events::{Clock, Core, Record, SourceIndex, Ticks};
 
 use crate::log::format::{NO_OBJECT, u64_at};
-use crate::log::{Appender, Completion, Definition, LogFile, Pair, State, StreamKind, kind};
+use crate::log::{Appender, Completion, Definition, LogFile, Pair, State, StreamKind, is_limit, kind};
 use crate::preload::tell;
+use crate::profile::number::general;
 
 /// Records into the event log of this process. Lives as long as the process.
 pub struct Recorder {
@@ -302,8 +303,14 @@ impl Recorder {
     #[inline(never)]
     fn tell_failure(&self) {
         if let Some(error) = self.log.take_failure() {
-            let line =
-                format!("the event log ends here: {error}; make room or give another directory with -o");
+            let line = if is_limit(&error) {
+                let bytes = general(self.log.bytes() as f64 / f64::from(1 << 20));
+                format!(
+                    "the event log ends here: it has its {bytes} MiB (--limit); what follows is counted, not kept"
+                )
+            } else {
+                format!("the event log ends here: {error}; make room or give another directory with -o")
+            };
             tell(&line);
         }
     }

@@ -5,6 +5,7 @@ mod attribute;
 mod communicator;
 mod group;
 mod location;
+mod marker;
 mod metric;
 mod paradigm;
 mod region;
@@ -15,6 +16,7 @@ mod system;
 pub use communicator::{Communicator, InterCommunicator};
 pub use group::{Group, GroupMembers};
 pub use location::{Location, LocationGroup, LocationGroupKind, LocationKind};
+pub use marker::Severity;
 pub use metric::{
     MetricBase, MetricClass, MetricMember, MetricMode, MetricOccurrence, MetricOrigin, RecorderKind,
 };
@@ -27,6 +29,7 @@ pub(crate) use attribute::AttributeRecord;
 pub(crate) use communicator::CommRecord;
 pub(crate) use group::GroupRecord;
 pub(crate) use location::{LocationGroupRecord, LocationRecord};
+pub(crate) use marker::{Mark, MarkerRecord};
 pub(crate) use metric::{MetricClassRecord, MetricMemberRecord};
 pub(crate) use paradigm::ParadigmRecord;
 pub(crate) use region::RegionRecord;
@@ -62,6 +65,8 @@ pub struct Definitions {
     pub(crate) metric_members: Vec<MetricMemberRecord>,
     pub(crate) metric_classes: Vec<MetricClassRecord>,
     pub(crate) properties: Vec<PropertyRecord>,
+    pub(crate) markers: Vec<MarkerRecord>,
+    pub(crate) marks: Vec<Mark>,
 }
 
 /// A named value of something that is defined.

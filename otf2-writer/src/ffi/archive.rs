@@ -12,7 +12,12 @@ use super::{
     errors::{handle, silence, strictly},
     memory,
 };
-use crate::{collectives::Collectives, error::Error, refs::LocationRef};
+use crate::{
+    collectives::Collectives,
+    definitions::{Definitions, Mark},
+    error::Error,
+    refs::LocationRef,
+};
 
 /// What an archive is opened with.
 pub(crate) struct ArchiveSettings {
@@ -141,6 +146,57 @@ impl RawArchive {
         // SAFETY: the writer is this archive's and is not used afterwards.
         let closed =
             strictly(api, doing, || unsafe { api.OTF2_Archive_CloseGlobalDefWriter(raw, writer.as_ptr()) });
+        written.and(closed)
+    }
+
+    /// Writes the kinds of markers and the markers. Without any there is no file of them.
+    pub(crate) fn write_markers(&self, definitions: &Definitions) -> Result<(), Error> {
+        const MARKERS: &str = "writing the markers";
+        if definitions.marks.is_empty() {
+            return Ok(());
+        }
+        let (api, raw) = (self.api, self.handle.as_ptr());
+        // The format has no NUL characters.
+        let text = |text: &str| CString::new(text.replace('\0', "")).unwrap_or_default();
+        // SAFETY: the handle is open.
+        let writer = handle(api, MARKERS, || unsafe { api.OTF2_Archive_GetMarkerWriter(raw) })?;
+        let to = writer.as_ptr();
+        let write = || -> Result<(), Error> {
+            for (number, kind) in (0..).zip(&definitions.markers) {
+                let (group, category) = (text(&kind.group), text(&kind.category));
+                let severity = kind.severity as otf2_sys::OTF2_MarkerSeverity;
+                // SAFETY: the writer is open; the strings are terminated and live through the call.
+                strictly(api, MARKERS, || unsafe {
+                    api.OTF2_MarkerWriter_WriteDefMarker(
+                        to,
+                        number,
+                        group.as_ptr(),
+                        category.as_ptr(),
+                        severity,
+                    )
+                })?;
+            }
+            let scope = otf2_sys::OTF2_MARKER_SCOPE_LOCATION as otf2_sys::OTF2_MarkerScope;
+            for Mark { time, location, marker, text: remark } in &definitions.marks {
+                let remark = text(remark);
+                // SAFETY: as above.
+                strictly(api, MARKERS, || unsafe {
+                    api.OTF2_MarkerWriter_WriteMarker(
+                        to,
+                        time.0,
+                        0,
+                        marker.0,
+                        scope,
+                        location.0,
+                        remark.as_ptr(),
+                    )
+                })?;
+            }
+            Ok(())
+        };
+        let written = write();
+        // SAFETY: the writer is this archive's and is not used afterwards.
+        let closed = strictly(api, MARKERS, || unsafe { api.OTF2_Archive_CloseMarkerWriter(raw, to) });
         written.and(closed)
     }
 

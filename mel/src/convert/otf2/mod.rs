@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 
 use otf2_writer::{
     Archive, ArchiveOptions, AttributeValue, Clock, Group, GroupMembers, Location, LocationGroup,
-    LocationGroupRef, LocationRef, Paradigm, ParadigmClass, ParadigmDefinition, SystemTreeDomain,
+    LocationGroupRef, LocationRef, Paradigm, ParadigmClass, ParadigmDefinition, Severity, SystemTreeDomain,
     SystemTreeNode, Ticks,
 };
 use thiserror::Error;
@@ -340,6 +340,7 @@ impl<'a> Conversion<'a> {
             }
         }
         self.convert_epochs(rank, group, epochs)?;
+        self.mark_losses(log, &lanes, &threads, &streams);
         for thread in threads {
             self.summary.add(thread.track.close()?);
         }
@@ -349,8 +350,32 @@ impl<'a> Conversion<'a> {
         Ok(())
     }
 
+    /// Markers where streams end because there was no space for more.
+    fn mark_losses(
+        &mut self,
+        log: &RankLog,
+        lanes: &BTreeMap<u32, Lane>,
+        threads: &[Thread],
+        streams: &[Stream],
+    ) {
+        for (number, lane) in lanes {
+            let lost = log.dropped(*number);
+            let track = match lane {
+                Lane::Calls(place) => &threads[*place].track,
+                Lane::Events(place) => streams[*place].track(),
+            };
+            if lost > 0 {
+                let text = format!("{lost} records are missing from here on: there was no space for them");
+                let definitions = self.archive.definitions_mut();
+                let marker = definitions.marker("MEL", "records missing", Severity::High);
+                definitions.mark(track.last(), track.location(), marker, &text);
+            }
+        }
+    }
+
+    /// Begins to write a location.
     fn track(&mut self, location: LocationRef) -> Result<Track, ConvertError> {
-        Ok(Track::new(self.archive.event_writer(location)?))
+        Ok(Track::new(location, self.archive.event_writer(location)?))
     }
 
     fn define_location(&mut self, name: &str, group: LocationGroupRef) -> LocationRef {

@@ -65,6 +65,10 @@ impl Stream {
         Stream { thread, track, parts, plans, metrics, latest: None, attributes: Vec::new() }
     }
 
+    pub(super) fn track(&self) -> &Track {
+        &self.track
+    }
+
     /// Ends the location. Gives what was written, and what was not.
     pub(super) fn close(self) -> Result<super::Summary, ConvertError> {
         let mut summary = self.track.close()?;

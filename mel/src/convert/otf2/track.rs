@@ -1,11 +1,12 @@
 //! One location while it is written: its times ascend, its regions are nested.
 
-use otf2_writer::{AttributeRef, AttributeValue, Event, EventWriter, RegionRef, Ticks};
+use otf2_writer::{AttributeRef, AttributeValue, Event, EventWriter, LocationRef, RegionRef, Ticks};
 
 use super::{ConvertError, Summary};
 
 /// A location that is being written.
 pub(super) struct Track {
+    location: LocationRef,
     writer: EventWriter,
     summary: Summary,
     open: Vec<RegionRef>,
@@ -13,8 +14,17 @@ pub(super) struct Track {
 }
 
 impl Track {
-    pub(super) fn new(writer: EventWriter) -> Self {
-        Track { writer, summary: Summary::default(), open: Vec::new(), last: 0 }
+    pub(super) fn new(location: LocationRef, writer: EventWriter) -> Self {
+        Track { location, writer, summary: Summary::default(), open: Vec::new(), last: 0 }
+    }
+
+    pub(super) fn location(&self) -> LocationRef {
+        self.location
+    }
+
+    /// The time of the last event.
+    pub(super) fn last(&self) -> Ticks {
+        Ticks(self.last)
     }
 
     /// What was written to this location so far.

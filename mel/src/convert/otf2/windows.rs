@@ -239,7 +239,7 @@ impl Conversion<'_> {
                 _ => format!("rank {rank}: epochs of windows, {}", number + 1),
             };
             let location = self.define_location(&name, group);
-            let mut track = Track::new(self.archive.event_writer(location)?);
+            let mut track = self.track(location)?;
             let mut open: Vec<Span> = Vec::new();
             for span in lane {
                 while let Some(last) = open.pop_if(|last| last.end <= span.begin) {

@@ -1,0 +1,49 @@
+//! A log that has the size it may have: the program runs on, one line for each rank says so, what was recorded until then
+//! can be read, and a marker tells where the rest is missing.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::process::Command;
+
+use mel_tests::artifacts::fresh_dir;
+use mel_tests::trace::Trace;
+use mel_tests::{Job, Mpi, Program};
+
+#[test]
+fn a_trace_of_a_limited_size() {
+    for mpi in &Mpi::all() {
+        let executable = Program::named("flood").compile(mpi);
+        let job = || Job::new(mpi, 2, &executable).args(["40000"]);
+        let plain = job().run();
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let options =
+            ["--trace".as_ref(), "--limit".as_ref(), "5M".as_ref(), "-o".as_ref(), output.as_os_str()];
+        let run = job().under_mel(options).run();
+        run.expect(run.code == plain.code && run.stdout == plain.stdout, mpi.name);
+        let told = run.stderr.lines().filter(|line| line.contains("--limit")).count();
+        run.expect((1..=2).contains(&told), "each rank that reaches the limit says so once");
+
+        for rank in 0..2 {
+            let log = fs::metadata(output.join(format!("rank-{rank}.mlog"))).expect("there is a log");
+            assert!(log.size() <= (5 << 20) + 4096, "{}: {} bytes", mpi.name, log.size());
+        }
+        let trace = Trace::read(&output);
+        assert_eq!(trace.disorder(), None, "{}", mpi.name);
+        assert!(trace.count("MPI_SEND") > 1000, "{}: what came before the limit is there", mpi.name);
+        let markers =
+            Command::new("otf2-marker").arg(output.join("traces.otf2")).output().expect("otf2-tools");
+        let markers = String::from_utf8_lossy(&markers.stdout).into_owned();
+        assert!(markers.contains("records missing") && markers.contains("missing from here on"), "{markers}");
+    }
+}
+
+#[test]
+fn a_size_that_is_none_is_an_error() {
+    let run =
+        Command::new(mel_tests::artifacts::mel()).args(["run", "--limit", "much", "--", "true"]).output();
+    let run = run.expect("mel runs");
+    assert_eq!(run.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(told.contains("500M"), "{told}");
+}
