@@ -39,6 +39,18 @@ fn find_the_same() {
             finished.expect(finished.code == Some(0), mpi.name);
             let (anchor, trace) = (output.join("traces.otf2"), Trace::read(&output));
 
+            // It reads all events to write snapshots of the state between them.
+            let snapshots = run("otf2-snapshots", &["-n", "3"], &anchor);
+            let complaints = String::from_utf8_lossy(&snapshots.stderr).into_owned();
+            // Version 3.0.2 counts the samples of its own thumbnails wrongly, for any trace.
+            let other =
+                complaints.lines().find(|line| !line.is_empty() && !line.contains("OTF2_Thumbnail.c"));
+            assert!(snapshots.status.success() && other.is_none(), "{} {program}: {complaints}", mpi.name);
+
+            // Version 3.0.2 of the Python reader takes the flags of an intercommunicator for a reference.
+            if trace.definitions.iter().any(|line| line.starts_with("INTER_COMM")) {
+                continue;
+            }
             // The distribution's packages are the distribution's Python's.
             let python = run("/usr/bin/python3", &["-c", READ], &anchor);
             let complaints = String::from_utf8_lossy(&python.stderr).into_owned();
@@ -47,11 +59,6 @@ fn find_the_same() {
             let expected = format!("{} {} ", trace.records.len(), trace.count("METRIC"));
             assert!(read.starts_with(&expected), "{} {program}: {read}, not {expected}", mpi.name);
             assert!(read.contains("MPI_COMM_WORLD"), "{read}");
-
-            // It reads all events to write snapshots of the state between them.
-            let snapshots = run("otf2-snapshots", &["-n", "3"], &anchor);
-            let complaints = String::from_utf8_lossy(&snapshots.stderr).into_owned();
-            assert!(snapshots.status.success() && complaints.is_empty(), "{} {program}: {complaints}", mpi.name);
         }
     }
 }
