@@ -12,9 +12,6 @@ use mel_tests::browser::Browser;
 use mel_tests::{Job, Mpi, compile_source};
 use serde_json::{Value, json};
 
-const QUEUE_EVENTS: &str =
-    "pml_ob1_posted_insert,pml_ob1_posted_remove,pml_ob1_unex_insert,pml_ob1_unex_remove";
-
 /// Runs a halo exchange and writes its page.
 fn page(directory: &Path, options: &[&str]) -> PathBuf {
     let mpi = Mpi::all().into_iter().next().expect("an MPI");
@@ -86,7 +83,7 @@ fn point_until(browser: &mut Browser, x: f64, wanted: &[&str]) -> String {
 fn a_traced_run_can_be_looked_at() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let directory = fresh_dir();
-    let page = page(directory.path(), &["--profile", "queues", "--trace", "-e", QUEUE_EVENTS]);
+    let page = page(directory.path(), &["--trace"]);
     let pictures = fs::read_dir(directory.path().join("pictures")).expect("pictures").count();
     assert_eq!(pictures, 5, "lifetimes, searches, timeline, lengths, matrix");
     browser.open(&page);

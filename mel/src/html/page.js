@@ -1,8 +1,7 @@
 // Puts the page together.
 
 const redraws = [];
-const QUEUE_EVENTS = "pml_ob1_posted_insert,pml_ob1_posted_remove,pml_ob1_unex_insert,pml_ob1_unex_remove";
-const LOG_QUEUES = (what) => `This run's log does not tell ${what}: run the program with <code>mel run --profile queues --trace -e ${QUEUE_EVENTS}</code>.`;
+const LOG_QUEUES = (what) => `This run's log does not tell ${what}: run the program with <code>mel run --trace</code>.`;
 const note = (section, html) => section.insertAdjacentHTML("beforeend", `<p class="note">${html}</p>`);
 
 function header() {
