@@ -25,8 +25,9 @@ const told = (value, seconds) => seconds ? duration(value) : count(value);
 function roundTicks(low, high, about) {
   const span = high - low || 1, rough = span / about, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => span / s <= about * 1.01);
-  const ticks = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) ticks.push(i * step);
+  const ticks = [], first = Math.ceil(low / step - 1e-9);
+  // At most so many: far from zero, a number may be too coarse to count up.
+  for (let i = 0; i < 100 && (first + i) * step <= high + step * 1e-9; i++) ticks.push((first + i) * step);
   return ticks;
 }
 
