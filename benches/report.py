@@ -18,7 +18,6 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MEL = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "release" / "mel"
-QUEUE_EVENTS = "pml_ob1_posted_insert,pml_ob1_posted_remove,pml_ob1_unex_insert,pml_ob1_unex_remove"
 # What one message leaves on both sides: calls entered and left, its own records, searches, and changes of the queues.
 EVENTS_PER_MESSAGE = 12
 # The windows of 64 messages are repeated as often as benches/bench.h says, and once before.
@@ -58,7 +57,7 @@ def main():
         subprocess.run([compiler, "-O2", "-o", program, ROOT / "benches/msgrate.c"], check=True)
         iterations = int(millions * 1e6 / EVENTS_PER_MESSAGE / MESSAGES_PER_ITERATION) + 1
         environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        command = [launcher, "-n", "2", MEL, "run", "--profile", "queues", "--trace", "-e", QUEUE_EVENTS, "-o", run, program, str(iterations)]
+        command = [launcher, "-n", "2", MEL, "run", "--trace", "-o", run, program, str(iterations)]
         subprocess.run(command, check=True, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         text = subprocess.Popen([MEL, "convert", "--text", "--calls", run], stdout=subprocess.PIPE)
         events = sum(block.count(b"\n") for block in iter(lambda: text.stdout.read(1 << 20), b""))

@@ -12,9 +12,6 @@ use mel_tests::browser::Browser;
 use mel_tests::{Job, Mpi, compile_source};
 use serde_json::{Value, json};
 
-const QUEUE_EVENTS: &str =
-    "pml_ob1_posted_insert,pml_ob1_posted_remove,pml_ob1_unex_insert,pml_ob1_unex_remove";
-
 /// Runs a halo exchange and writes its page.
 fn page(directory: &Path, options: &[&str]) -> PathBuf {
     let mpi = Mpi::all().into_iter().next().expect("an MPI");
@@ -86,7 +83,7 @@ fn point_until(browser: &mut Browser, x: f64, wanted: &[&str]) -> String {
 fn a_traced_run_can_be_looked_at() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let directory = fresh_dir();
-    let page = page(directory.path(), &["--profile", "queues", "--trace", "-e", QUEUE_EVENTS]);
+    let page = page(directory.path(), &["--trace"]);
     let pictures = fs::read_dir(directory.path().join("pictures")).expect("pictures").count();
     assert_eq!(pictures, 5, "lifetimes, searches, timeline, lengths, matrix");
     browser.open(&page);
@@ -121,7 +118,8 @@ fn a_traced_run_can_be_looked_at() {
 
     // A search that is pointed out is found, and tells what it searched for.
     let whole = stretch(&mut browser);
-    browser.value("document.querySelector('[data-moment=\"0\"]').click()");
+    let finding = "[...document.querySelectorAll('#findings li')].find((li) => li.innerText.includes('longest searches'))";
+    browser.value(&format!("{finding}.querySelector('[data-moment]').click()"));
     let near = stretch(&mut browser);
     assert!(near.1 - near.0 < (whole.1 - whole.0) / 10.0, "{whole:?} {near:?}");
     let middle = (74.0 + (1280.0 - 48.0 - 74.0) / 2.0) / (1280.0 - 48.0);
@@ -140,7 +138,7 @@ fn a_traced_run_can_be_looked_at() {
     browser.value(
         "(() => { const row = data.events.rows.find((row) => row.kind === 'calls' && row.attributes.some(([, a]) => a[0] === 1)); \
          const [i] = row.attributes.find(([, a]) => a[0] === 1); const at = row.steps.slice(0, i + 1).reduce((a, b) => a + b, 0); \
-         data.events.moments[0] = {rank: row.rank, start_ns: at, duration_ns: row.durations[i]}; \
+         const duration = row.durations[i]; places[0] = {rank: row.rank, from: at - 5 * duration, to: at + 6 * duration}; \
          document.querySelector('[data-moment=\"0\"]').click(); })()",
     );
     let call = point_until(&mut browser, middle, &["MPI_", "sent to", "tag"]);

@@ -1,8 +1,7 @@
 // Puts the page together.
 
 const redraws = [];
-const QUEUE_EVENTS = "pml_ob1_posted_insert,pml_ob1_posted_remove,pml_ob1_unex_insert,pml_ob1_unex_remove";
-const LOG_QUEUES = (what) => `This run's log does not tell ${what}: run the program with <code>mel run --profile queues --trace -e ${QUEUE_EVENTS}</code>.`;
+const LOG_QUEUES = (what) => `This run's log does not tell ${what}: run the program with <code>mel run --trace</code>.`;
 const note = (section, html) => section.insertAdjacentHTML("beforeend", `<p class="note">${html}</p>`);
 
 function header() {
@@ -20,18 +19,45 @@ function header() {
   }
 }
 
-// The longest searches, with a way to them.
+// Parts of the timeline that the findings lead to.
+const places = [];
+
+// What the events add to the findings, each with a way to its place in the timeline.
 function moments(stretch, scrollTo) {
-  const all = data.events.moments;
-  if (!all.length) return;
-  const list = all.map((m, i) => `<button class="link" data-moment="${i}">rank ${m.rank} at ${duration(m.start_ns * 1e-9, 4)} (${duration(m.duration_ns * 1e-9)})</button>`);
-  $("#findings ul").insertAdjacentHTML("beforeend", `<li>the longest searches: ${list.join(", ")}</li>`);
+  const events = data.events, list = $("#findings ul");
+  const link = (rank, from, length, text) => {
+    const around = Math.max(length * 5, 5000);
+    places.push({ rank, from: from - around, to: from + length + around });
+    return `<button class="link" data-moment="${places.length - 1}">${text}</button>`;
+  };
+  const say = (html) => list.insertAdjacentHTML("beforeend", `<li>${html}</li>`);
+  const matrix = events.matrix, worst = matrix && matrix.unexpected_known && matrix.cells.reduce((a, c) => !a || c[4] > a[4] ? c : a, null);
+  if (worst && worst[4] > 0 && matrix.block === 1 && worst[2] > 0) {
+    say(`no pair of ranks had more unexpected messages than ${worst[0]} \u2192 ${worst[1]}: ${count(worst[4])} unexpected, ${count(worst[2])} received`);
+  }
+  const longest = (queue) => {
+    let best = { most: 0 };
+    for (const of of events.lengths) {
+      let at = 0;
+      of[queue].most.forEach((most, i) => {
+        at += of[queue].steps[i];
+        if (most > best.most) best = { most, at, rank: of.rank, length: of[queue].durations[i] };
+      });
+    }
+    return best;
+  };
+  const told = [["posted", "receives posted"], ["unexpected", "unexpected messages"]].map(([queue, text]) => [longest(queue), text]).filter(([best]) => best.most > 0);
+  if (told.length) {
+    say("the longest queues: " + told.map(([best, text]) => `${count(best.most)} ${text} on ${link(best.rank, best.at, best.length, `rank ${best.rank} at ${duration(best.at * 1e-9, 4)}`)}`).join(", "));
+  }
+  if (events.moments.length) {
+    say("the longest searches: " + events.moments.map((m) => link(m.rank, m.start_ns, m.duration_ns, `rank ${m.rank} at ${duration(m.start_ns * 1e-9, 4)} (${duration(m.duration_ns * 1e-9)})`)).join(", "));
+  }
   $("#findings").addEventListener("click", (event) => {
-    const m = all[event.target.dataset.moment];
-    if (!m) return;
-    const around = Math.max(m.duration_ns * 5, 5000);
-    stretch.set(m.start_ns - around, m.start_ns + m.duration_ns + around);
-    scrollTo(m.rank);
+    const place = places[event.target.dataset.moment];
+    if (!place) return;
+    stretch.set(place.from, place.to);
+    scrollTo(place.rank);
     $("#timeline").scrollIntoView();
   });
 }

@@ -25,15 +25,19 @@ const told = (value, seconds) => seconds ? duration(value) : count(value);
 function roundTicks(low, high, about) {
   const span = high - low || 1, rough = span / about, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => span / s <= about * 1.01);
-  const ticks = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) ticks.push(i * step);
+  const ticks = [], first = Math.ceil(low / step - 1e-9);
+  // At most so many: far from zero, a number may be too coarse to count up.
+  for (let i = 0; i < 100 && (first + i) * step <= high + step * 1e-9; i++) ticks.push((first + i) * step);
   return ticks;
 }
 
 // The texts of ticks that belong together: one unit for all, as many digits as tell them apart.
 function tickTexts(ticks, seconds) {
   const largest = Math.max(...ticks.map(Math.abs), 0);
-  if (!seconds) return ticks.map((tick) => largest >= 1e5 ? (tick ? tick / 1000 + "k" : "0") : String(Number(tick.toPrecision(6))));
+  if (!seconds) {
+    const [scale, suffix] = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]].find(([s]) => largest >= s && largest >= 2e4) || [1, ""];
+    return ticks.map((tick) => tick ? Number((tick / scale).toPrecision(4)) + suffix : "0");
+  }
   const [scale, unit] = [[1, "s"], [1e-3, "ms"], [1e-6, "\u00b5s"], [1e-9, "ns"]].find(([s]) => largest >= s * 0.9995) || [1e-9, "ns"];
   const step = ticks.length > 1 ? (ticks[1] - ticks[0]) / scale : 1;
   const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));

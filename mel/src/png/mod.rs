@@ -88,7 +88,11 @@ pub fn write(directory: &Path, view: &View) -> Result<Vec<PathBuf>, PictureError
 mod tests {
     use super::*;
     use crate::profile::{Profile, QueueStats, RankProfile};
+    use crate::view::class::Class;
+    use crate::view::events::Events;
+    use crate::view::timeline::{Name, Row, RowKind};
     use crate::view::{Window, view};
+    use std::collections::BTreeMap;
 
     fn run(ranks: u32) -> View {
         let ranks = (0..ranks).map(|rank| RankProfile {
@@ -115,6 +119,33 @@ mod tests {
             assert!(bars > 1000, "{ranks} ranks: {bars} pixels");
             assert!(ranks == 1 || pixels.chunks(3).any(|pixel| pixel == fill), "{ranks} ranks have bars");
         }
+    }
+
+    #[test]
+    fn a_moment_far_from_the_start_is_drawn_too() {
+        let far = 56_013_625_157_517_956;
+        let mut row = Row::new(0, 0, RowKind::Calls, 16);
+        row.push((far, far + 28), 0, &[]);
+        let names = vec![Name { name: "MPI_Wait".into(), class: Class::Wait, elements: Vec::new() }];
+        let events = Events {
+            from_ns: 0,
+            to_ns: far + 28,
+            first_look_ns: far,
+            calls: 1,
+            searches: 0,
+            messages: 0,
+            names,
+            communicators: Vec::new(),
+            rows: vec![row],
+            hidden_ranks: 0,
+            lengths: Vec::new(),
+            matrix: None,
+            moments: Vec::new(),
+            traffic: BTreeMap::new(),
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let files = write(directory.path(), &View { figures: None, events: Some(events), ..run(1) }).unwrap();
+        assert_eq!(files, [directory.path().join("timeline.png")]);
     }
 
     #[test]

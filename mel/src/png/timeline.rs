@@ -81,13 +81,15 @@ impl Axis {
             [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|s| *s >= rough).unwrap_or(power);
         let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
         let centered = text(24, INK).pos(Pos::new(HPos::Center, VPos::Top));
-        let mut number = (low / step).ceil();
-        while number * step <= high {
-            let value = number * step;
+        // At most so many: far from zero, a number may be too coarse to count up.
+        for mark in 0..20 {
+            let value = ((low / step).ceil() + f64::from(mark)) * step;
+            if value > high {
+                break;
+            }
             let x = self.x((value / per_second * 1e9) as u64) as i32;
             area.draw(&PathElement::new([(x, TOP - 6), (x, bottom)], GRID))?;
             area.draw(&Text::new(format!("{value:.decimals$}"), (x, bottom + 8), centered.clone()))?;
-            number += 1.0;
         }
         let middle = i32::midpoint(LEFT, RIGHT);
         area.draw(&Text::new(format!("time [{unit}]"), (middle, bottom + 40), centered))?;

@@ -37,7 +37,8 @@ fn blocks(values: &[f64]) -> String {
 
 /// Every lifetime and every search of all ranks, by powers of ten.
 fn distributions(ranks: &[RankProfile]) -> String {
-    let kinds: [(&str, fn(&RankProfile) -> &Histogram); 4] = [
+    type Of = fn(&RankProfile) -> &Histogram;
+    let kinds: [(&str, Of); 4] = [
         ("posted queue", |rank| &rank.posted.lifetimes),
         ("unexpected queue", |rank| &rank.unexpected.lifetimes),
         ("posted searches", |rank| &rank.posted_search.times),
