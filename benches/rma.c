@@ -141,7 +141,7 @@ int main(int argc, char **argv)
                 double rates[REPETITIONS];
                 now.bytes = sizes[i];
                 now.burst = now.bytes <= 65536 ? 16 : 1;
-                now.bursts = now.bytes <= 4096 ? 16 : now.bytes <= 65536 ? 2 : 1;
+                now.bursts = now.bytes <= 4096 ? 64 : now.bytes <= 65536 ? 2 : 1;
                 for (int repetition = 0; repetition < REPETITIONS; ++repetition) {
                     if (now.way == PSCW && rank == 1) {
                         MPI_Win_post(other, 0, win);

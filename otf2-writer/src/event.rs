@@ -299,8 +299,8 @@ pub enum RmaSyncLevel {
 
 impl RmaSyncLevel {
     pub(crate) const fn to_raw(self) -> u32 {
-        const PROCESS: u32 = otf2_sys::OTF2_RMA_SYNC_LEVEL_PROCESS as u32;
-        const MEMORY: u32 = otf2_sys::OTF2_RMA_SYNC_LEVEL_MEMORY as u32;
+        const PROCESS: u32 = otf2_sys::OTF2_RMA_SYNC_LEVEL_PROCESS;
+        const MEMORY: u32 = otf2_sys::OTF2_RMA_SYNC_LEVEL_MEMORY;
         match self {
             Self::Process => PROCESS,
             Self::Memory => MEMORY,

@@ -202,7 +202,7 @@ fn leave(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>, success: boo
         Call::Request_free(_) => {
             // What completes the window completes it now.
             for Awaited { window, operation, .. } in frame.awaited.drain(..) {
-                window.pending.add(operation);
+                window.pending.add(&operation);
             }
         }
         _ => synchronised(tracker, frame, call, success),
@@ -272,7 +272,7 @@ fn started(tracker: &Tracker, frame: &mut Frame, what: Started, request: Option<
         let handle = unsafe { request.read() }.word();
         tracker.await_request(handle, window.clone(), operation);
     }
-    tracker.started(frame, &window, operation);
+    tracker.started(frame, &window, &operation);
     frame.keep_window(window);
 }
 

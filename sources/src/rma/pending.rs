@@ -49,14 +49,14 @@ impl Pending {
 
     /// Adds an operation to its thread's list; false where the list is full.
     #[inline]
-    pub(super) fn add(&self, operation: Operation) -> bool {
+    pub(super) fn add(&self, operation: &Operation) -> bool {
         let place = operation.thread as usize % self.lists.len();
         let list = &self.lists[place];
         let add = |operations: &mut Vec<Operation>| {
             if operations.len() == operations.capacity() && !self.grow(place, operations) {
                 return false;
             }
-            operations.push(operation);
+            operations.push(*operation);
             list.length.store(operations.len(), Ordering::Relaxed);
             true
         };
@@ -130,7 +130,7 @@ mod tests {
         for (id, thread, target, kind) in
             [(1, 0, 0, Kind::Put), (2, 0, 1, Kind::Get), (3, 1, 1, Kind::Put), (4, 65, 0, Kind::FetchAndOp)]
         {
-            assert!(pending.add(operation(id, thread, target, kind)));
+            assert!(pending.add(&operation(id, thread, target, kind)));
         }
         pending
     }
@@ -164,10 +164,10 @@ mod tests {
     #[test]
     fn a_list_has_an_end() {
         let pending = Pending::new(false);
-        let added = (0..MOST as u64 + 5).filter(|id| pending.add(operation(*id, 0, 0, Kind::Put))).count();
+        let added = (0..MOST as u64 + 5).filter(|id| pending.add(&operation(*id, 0, 0, Kind::Put))).count();
         assert_eq!(added, MOST);
         assert_eq!(taken(&pending, Call::Fence).len(), MOST);
-        assert!(pending.add(operation(0, 0, 0, Kind::Put)));
+        assert!(pending.add(&operation(0, 0, 0, Kind::Put)));
     }
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
                 move || {
                     let mut all = Vec::new();
                     for id in 0..2000 {
-                        assert!(pending.add(operation(id, thread, (id % 3) as i32, Kind::Put)));
+                        assert!(pending.add(&operation(id, thread, (id % 3) as i32, Kind::Put)));
                         if id % 50 == 0 {
                             pending.take(Call::Flush(1).completes().unwrap(), &mut all);
                         }

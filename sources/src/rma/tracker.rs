@@ -164,9 +164,9 @@ impl Tracker {
 
     /// An operation was started.
     #[inline]
-    pub(super) fn started(&self, frame: &Frame, window: &Window, operation: Operation) {
+    pub(super) fn started(&self, frame: &Frame, window: &Window, operation: &Operation) {
         if !operation.has_request && !window.pending.add(operation) {
-            self.lose(window, &operation);
+            self.lose(window, operation);
         }
         let event = if operation.kind.brings_data() { Event::GetStarted } else { Event::PutStarted };
         if self.wanted() & event.bit() != 0 {
@@ -174,11 +174,11 @@ impl Tracker {
                 self.events.index(event),
                 &window.object,
                 operation.started,
-                &moved(&operation),
+                &moved(operation),
             );
         }
         if self.wanted() & OBSERVED != 0 {
-            self.observers().iter().for_each(|observer| observer.started(window.index, &operation));
+            self.observers().iter().for_each(|observer| observer.started(window.index, operation));
         }
     }
 
@@ -229,7 +229,7 @@ impl Tracker {
     #[cold]
     pub(super) fn give_back(&self, frame: &mut Frame, window: &Window) {
         for operation in frame.completing.drain(..) {
-            if !window.pending.add(operation) {
+            if !window.pending.add(&operation) {
                 self.lose(window, &operation);
             }
         }
