@@ -1,7 +1,8 @@
 /* Probes of all four kinds, each followed by the receive of what it found.
  *
  * At rank 1 all six messages are unexpected; none is ever posted. Each of MPI_Probe, MPI_Iprobe, MPI_Mprobe and
- * MPI_Improbe searches the unexpected queue and leaves its message there (matched probes take it out).
+ * MPI_Improbe searches the unexpected queue and leaves its message there (matched probes take it out). Then each rank
+ * finds a message of its own so, with statuses that tell of something else before.
  *
  * ranks: 2 4
  */
@@ -74,6 +75,21 @@ static void receiver(void)
     check_payload(values, 5, 5);
 }
 
+static void to_oneself(void)
+{
+    int sent = 7, received = 0;
+    MPI_Request requests[2];
+    MPI_Message message;
+    MPI_Status status;
+    memset(&status, 0xff, sizeof status);
+    MPI_Isend(&sent, 1, MPI_INT, world_rank(), 9, MPI_COMM_WORLD, &requests[0]);
+    MPI_Mprobe(world_rank(), 9, MPI_COMM_WORLD, &message, &status);
+    REQUIRE(status.MPI_SOURCE == world_rank() && status.MPI_TAG == 9);
+    MPI_Imrecv(&received, 1, MPI_INT, &message, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    REQUIRE(received == sent);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -102,5 +118,6 @@ int main(int argc, char **argv)
         MPI_Mrecv(NULL, 0, MPI_INT, &message, MPI_STATUS_IGNORE);
         REQUIRE(message == MPI_MESSAGE_NULL);
     }
+    to_oneself();
     return finish();
 }

@@ -66,7 +66,7 @@ fn seen(mpi: &Mpi, program: PathBuf) -> Seen {
 }
 
 fn same_as_c(interface: Interface) {
-    for mpi in &Mpi::all() {
+    for mpi in &Mpi::all_and_newer() {
         if !interfaces(mpi).contains(&interface) {
             continue;
         }

@@ -492,9 +492,14 @@ fn keep_message(
     if handle == tracker.abi.constants.message_no_proc || status.is_ignore(tracker.abi) {
         return;
     }
+    // Not whether it was cancelled: of a message to oneself MPICH leaves that as it was in the status.
+    // SAFETY: MPI has filled the status, because it found a message.
+    let (source, tag) = unsafe { (status.source(tracker.abi), status.tag(tracker.abi)) };
+    if source < 0 || tag < 0 {
+        return;
+    }
     let comm = frame.call.handle;
     tracker.work(frame, |work, _| {
-        let crate::shadow::Completion::Message { source, tag } = work.completion(status) else { return };
         let Some(index) = work.state.comms.get(comm).map(|comm| comm.index) else { return };
         let envelope = work.state.engine.take(work.sink, index, source, tag);
         let bytes = envelope.map_or(0, |envelope| envelope.bytes);
