@@ -31,7 +31,8 @@ fn run(program: &str, args: &[&str], anchor: &Path) -> Output {
 #[test]
 fn find_the_same() {
     for mpi in &Mpi::all() {
-        for program in ["random", "communicators"] {
+        // Without communicators of two groups: versions 3.0.2 of both readers fail at their definitions.
+        for program in ["random", "completion"] {
             let directory = fresh_dir();
             let output = directory.path().join("run");
             let job = Job::new(mpi, 4, Program::named(program).compile(mpi));
@@ -47,10 +48,6 @@ fn find_the_same() {
                 complaints.lines().find(|line| !line.is_empty() && !line.contains("OTF2_Thumbnail.c"));
             assert!(snapshots.status.success() && other.is_none(), "{} {program}: {complaints}", mpi.name);
 
-            // Version 3.0.2 of the Python reader takes the flags of an intercommunicator for a reference.
-            if trace.definitions.iter().any(|line| line.starts_with("INTER_COMM")) {
-                continue;
-            }
             // The distribution's packages are the distribution's Python's.
             let python = run("/usr/bin/python3", &["-c", READ], &anchor);
             let complaints = String::from_utf8_lossy(&python.stderr).into_owned();
