@@ -1,28 +1,20 @@
 //! Counts, sums, extremes and histograms, in ticks; converted to seconds when they are told.
 
-use hdrhistogram::Histogram;
-
+use super::buckets::Buckets;
 use crate::profile;
 
 /// Durations: how many, their sum, extremes and distribution.
 #[derive(Debug)]
 pub struct Durations {
-    /// The last duration and how often it came in a row: short searches all cost the same, and
-    /// counting is cheaper than recording.
-    last: u64,
-    repeated: u64,
-    count: u64,
     total: u64,
     min: u64,
     max: u64,
-    /// Of ticks, with two significant digits, from one tick to some days.
-    histogram: Histogram<u32>,
+    buckets: Buckets,
 }
 
 impl Default for Durations {
     fn default() -> Self {
-        let histogram = Histogram::new_with_bounds(1, 1 << 50, 2).expect("the bounds are valid");
-        Durations { last: 0, repeated: 0, count: 0, total: 0, min: u64::MAX, max: 0, histogram }
+        Durations { total: 0, min: u64::MAX, max: 0, buckets: Buckets::default() }
     }
 }
 
@@ -34,26 +26,21 @@ impl Durations {
     }
 
     /// Adds a duration in ticks.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, ticks: u64) {
-        if ticks != self.last || self.repeated == u64::from(u32::MAX) {
-            self.write_down();
-            self.last = ticks;
+        self.total += ticks;
+        // Not stored where they stay what they are, as they do but for a few.
+        if ticks < self.min {
+            self.min = ticks;
         }
-        self.repeated += 1;
+        if ticks > self.max {
+            self.max = ticks;
+        }
+        self.buckets.count(ticks);
     }
 
-    /// Takes the repeated duration into the numbers.
-    fn write_down(&mut self) {
-        let (ticks, times) = (self.last, std::mem::take(&mut self.repeated));
-        if times == 0 {
-            return;
-        }
-        self.count += times;
-        self.total += ticks * times;
-        self.min = self.min.min(ticks);
-        self.max = self.max.max(ticks);
-        self.histogram.saturating_record_n(ticks, times as u32);
+    fn count(&self) -> u64 {
+        self.buckets.total()
     }
 
     /// The numbers as `profile.json` has them.
@@ -73,7 +60,7 @@ impl Durations {
 
     fn distribution(&self, ticks_per_second: u64) -> profile::Histogram {
         let nanos = |ticks: u64| (u128::from(ticks) * 1_000_000_000 / u128::from(ticks_per_second)) as u64;
-        let profile::Histogram(bins) = profile::Histogram::from_recorded(&self.histogram);
+        let profile::Histogram(bins) = profile::Histogram::from_recorded(&self.buckets.histogram());
         profile::Histogram(
             bins.into_iter().map(|(low, high, count)| (nanos(low), nanos(high), count)).collect(),
         )
@@ -91,7 +78,6 @@ pub struct Queue {
     lifetimes: Durations,
     /// Below zero where threads race to tell, and a removal is told before its insertion.
     length: i64,
-    entries: u64,
     max_length: i64,
     populated: u64,
     populated_since: u64,
@@ -104,9 +90,10 @@ impl Queue {
         if self.length == 0 {
             self.populated_since = time;
         }
-        self.entries += 1;
         self.length += 1;
-        self.max_length = self.max_length.max(self.length);
+        if self.length > self.max_length {
+            self.max_length = self.length;
+        }
     }
 
     /// An entry that had come in at `since` left at `time` ticks.
@@ -120,12 +107,12 @@ impl Queue {
     }
 
     /// The numbers as `profile.json` has them.
-    pub fn stats(&mut self, ticks_per_second: u64) -> profile::QueueStats {
+    pub fn stats(&self, ticks_per_second: u64) -> profile::QueueStats {
         let time = |ticks| seconds(ticks, ticks_per_second);
-        self.lifetimes.write_down();
-        let Durations { count, total, min, max, .. } = self.lifetimes;
+        let Durations { total, min, max, .. } = self.lifetimes;
+        let count = self.lifetimes.count();
         profile::QueueStats {
-            messages: self.entries,
+            messages: count.saturating_add_signed(self.length),
             max_length: self.max_length.unsigned_abs(),
             populated_s: time(self.populated),
             total_s: time(total),
@@ -150,10 +137,10 @@ impl Searches {
     }
 
     /// The numbers as `profile.json` has them.
-    pub fn stats(&mut self, ticks_per_second: u64) -> profile::SearchStats {
+    pub fn stats(&self, ticks_per_second: u64) -> profile::SearchStats {
         let time = |ticks| seconds(ticks, ticks_per_second);
-        self.0.write_down();
-        let Durations { count, total, min, max, .. } = self.0;
+        let Durations { total, min, max, .. } = self.0;
+        let count = self.0.count();
         profile::SearchStats {
             searches: count,
             total_s: time(total),

@@ -5,9 +5,11 @@
 //! name, because it computes what they mean (the paper, section 5.2).
 //!
 //! - [`accumulate`]: counts, sums, extremes, histograms.
+//! - `buckets`: a histogram that is cheap to count in.
 //! - [`profiler`]: the listener that the events core calls.
 
 pub mod accumulate;
+mod buckets;
 pub mod profiler;
 
 pub use profiler::QueueProfiler;
