@@ -1,30 +1,29 @@
 //! Counts, sums, extremes and histograms, in ticks; converted to seconds when they are told.
 
-use super::buckets::Buckets;
+use super::buckets::{Buckets, COARSE, FINE, all};
 use crate::profile;
 
-/// Durations: how many, their sum, extremes and distribution.
+/// Durations: how many, their sum, extremes and distribution, in two significant digits.
+pub type Durations = DurationsIn<FINE, { all(FINE) }>;
+/// The same in one significant digit: for durations of which there are many.
+pub type CoarseDurations = DurationsIn<COARSE, { all(COARSE) }>;
+
+/// Durations in bins of this kind.
 #[derive(Debug)]
-pub struct Durations {
+pub struct DurationsIn<const BINS: u64, const ALL: usize> {
     total: u64,
     min: u64,
     max: u64,
-    buckets: Buckets,
+    buckets: Buckets<BINS, ALL>,
 }
 
-impl Default for Durations {
+impl<const BINS: u64, const ALL: usize> Default for DurationsIn<BINS, ALL> {
     fn default() -> Self {
-        Durations { total: 0, min: u64::MAX, max: 0, buckets: Buckets::default() }
+        DurationsIn { total: 0, min: u64::MAX, max: 0, buckets: Buckets::default() }
     }
 }
 
-impl Durations {
-    /// Durations whose distribution has one significant digit and takes 3 kB: for those of which there are many.
-    pub fn coarse() -> Durations {
-        let histogram = Histogram::new_with_bounds(1, 1 << 50, 1).expect("the bounds are valid");
-        Durations { histogram, ..Durations::default() }
-    }
-
+impl<const BINS: u64, const ALL: usize> DurationsIn<BINS, ALL> {
     /// Adds a duration in ticks.
     #[inline(always)]
     pub fn record(&mut self, ticks: u64) {
@@ -44,10 +43,9 @@ impl Durations {
     }
 
     /// The numbers as `profile.json` has them.
-    pub fn stats(&mut self, ticks_per_second: u64) -> profile::windows::Times {
+    pub fn stats(&self, ticks_per_second: u64) -> profile::windows::Times {
         let time = |ticks| seconds(ticks, ticks_per_second);
-        self.write_down();
-        let Durations { count, total, min, max, .. } = *self;
+        let (count, &DurationsIn { total, min, max, .. }) = (self.count(), self);
         profile::windows::Times {
             count,
             total_s: time(total),

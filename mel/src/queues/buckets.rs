@@ -1,43 +1,51 @@
-//! A histogram of ticks that is cheap to count in: the bins of an [`hdrhistogram::Histogram`] with two significant
-//! digits, without what that keeps beside them.
+//! A histogram of ticks that is cheap to count in: the bins of an [`hdrhistogram::Histogram`] with one or two
+//! significant digits, without what that keeps beside them.
 
 use hdrhistogram::Histogram;
 
-/// Values below twice this have a bin each; from there on every power of two has so many bins.
-const BINS: u64 = 128;
 /// The largest value, some days: what is larger counts as this.
 const LARGEST: u64 = 1 << 50;
-const ALL: usize = index(LARGEST) + 1;
 
-/// Counts of ticks by bin.
+/// Bins of two significant digits, which take 22 kB.
+pub const FINE: u64 = 128;
+/// Bins of one significant digit, which take 3 kB.
+pub const COARSE: u64 = 16;
+
+/// How many bins there are of each kind.
+pub const fn all(bins: u64) -> usize {
+    index(bins, LARGEST) + 1
+}
+
+/// Counts of ticks by bin. Values below twice `BINS` have a bin each; from there on every power of two has so many bins.
 #[derive(Debug)]
-pub(super) struct Buckets(Box<[u32; ALL]>);
+pub(super) struct Buckets<const BINS: u64, const ALL: usize>(Box<[u32; ALL]>);
 
-impl Default for Buckets {
+impl<const BINS: u64, const ALL: usize> Default for Buckets<BINS, ALL> {
     fn default() -> Self {
+        const { assert!(ALL == all(BINS) && (BINS == FINE || BINS == COARSE)) };
         Buckets(Box::new([0; ALL]))
     }
 }
 
 /// The bin of a value that is not above [`LARGEST`].
 #[inline(always)]
-const fn index(ticks: u64) -> usize {
-    let shift = (ticks | (2 * BINS - 1)).ilog2() - BINS.ilog2();
-    ((shift as u64 * BINS) + (ticks >> shift)) as usize
+const fn index(bins: u64, ticks: u64) -> usize {
+    let shift = (ticks | (2 * bins - 1)).ilog2() - bins.ilog2();
+    ((shift as u64 * bins) + (ticks >> shift)) as usize
 }
 
 /// The smallest value of a bin.
-const fn lowest(index: usize) -> u64 {
+const fn lowest(bins: u64, index: usize) -> u64 {
     let index = index as u64;
-    let shift = (index / BINS).saturating_sub(1);
-    (index - shift * BINS) << shift
+    let shift = (index / bins).saturating_sub(1);
+    (index - shift * bins) << shift
 }
 
-impl Buckets {
+impl<const BINS: u64, const ALL: usize> Buckets<BINS, ALL> {
     /// Counts one value. A bin that is full stays so.
     #[inline(always)]
     pub(super) fn count(&mut self, ticks: u64) {
-        let bin = &mut self.0[index(ticks.min(LARGEST))];
+        let bin = &mut self.0[index(BINS, ticks.min(LARGEST))];
         *bin = bin.saturating_add(1);
     }
 
@@ -48,9 +56,10 @@ impl Buckets {
 
     /// The same counts in a histogram that can be asked.
     pub(super) fn histogram(&self) -> Histogram<u32> {
-        let mut histogram = Histogram::new_with_bounds(1, LARGEST, 2).expect("the bounds are valid");
+        let mut histogram = Histogram::new_with_bounds(1, LARGEST, if BINS == FINE { 2 } else { 1 })
+            .expect("the bounds are valid");
         for (index, &count) in self.0.iter().enumerate().filter(|(_, count)| **count != 0) {
-            histogram.saturating_record_n(lowest(index), count);
+            histogram.saturating_record_n(lowest(BINS, index), count);
         }
         histogram
     }
@@ -64,11 +73,28 @@ mod tests {
 
     #[test]
     fn bins_follow_one_another() {
-        for index in 1..ALL {
-            let lowest = lowest(index);
-            assert_eq!(super::index(lowest), index);
-            assert_eq!(super::index(lowest - 1), index - 1);
+        for bins in [COARSE, FINE] {
+            for place in 1..all(bins) {
+                let lowest = lowest(bins, place);
+                assert_eq!(index(bins, lowest), place);
+                assert_eq!(index(bins, lowest - 1), place - 1);
+            }
         }
+    }
+
+    fn as_recorded<const BINS: u64, const ALL: usize>(
+        values: &[u64],
+        digits: u8,
+    ) -> Result<(), TestCaseError> {
+        let mut recorded = Histogram::<u32>::new_with_bounds(1, LARGEST, digits).unwrap();
+        let mut counted = Buckets::<BINS, ALL>::default();
+        for &value in values {
+            recorded.saturating_record(value.min(LARGEST));
+            counted.count(value);
+        }
+        let bins = profile::Histogram::from_recorded;
+        prop_assert_eq!(bins(&counted.histogram()), bins(&recorded));
+        Ok(())
     }
 
     proptest! {
@@ -76,14 +102,8 @@ mod tests {
         fn values_fall_into_the_bins_of_the_histogram(
             values in prop::collection::vec((0..64u32).prop_flat_map(|bits| (1 << bits) / 2..=u64::MAX >> (63 - bits)), 0..50)
         ) {
-            let mut recorded = Histogram::<u32>::new_with_bounds(1, LARGEST, 2).unwrap();
-            let mut counted = Buckets::default();
-            for &value in &values {
-                recorded.saturating_record(value.min(LARGEST));
-                counted.count(value);
-            }
-            let bins = profile::Histogram::from_recorded;
-            prop_assert_eq!(bins(&counted.histogram()), bins(&recorded));
+            as_recorded::<FINE, { all(FINE) }>(&values, 2)?;
+            as_recorded::<COARSE, { all(COARSE) }>(&values, 1)?;
         }
     }
 }

@@ -13,7 +13,7 @@ use mpit_sources::Serial;
 use mpit_sources::rma::{Created, EpochKind, Kind, Observer, Operation, Synchronised};
 
 use crate::profile::windows::{KindProfile, WindowProfile, WindowThread};
-use crate::queues::accumulate::Durations;
+use crate::queues::accumulate::CoarseDurations;
 
 /// Windows that are counted by themselves.
 const MOST_WINDOWS: usize = 64;
@@ -64,24 +64,24 @@ struct KindCounts {
 }
 
 /// Times from start to completion.
-struct Completion(Durations);
+struct Completion(CoarseDurations);
 
 impl Default for Completion {
     fn default() -> Self {
-        Completion(Durations::coarse())
+        Completion(CoarseDurations::default())
     }
 }
 
 struct Epochs {
-    fence: Durations,
-    access: Durations,
-    exposure: Durations,
-    lock: Durations,
+    fence: CoarseDurations,
+    access: CoarseDurations,
+    exposure: CoarseDurations,
+    lock: CoarseDurations,
 }
 
 impl Default for Epochs {
     fn default() -> Self {
-        let [fence, access, exposure, lock] = std::array::from_fn(|_| Durations::coarse());
+        let [fence, access, exposure, lock] = std::array::from_fn(|_| CoarseDurations::default());
         Epochs { fence, access, exposure, lock }
     }
 }
