@@ -7,12 +7,12 @@ use hdrhistogram::Histogram;
 const LARGEST: u64 = 1 << 50;
 
 /// Bins of two significant digits, which take 22 kB.
-pub const FINE: u64 = 128;
+pub(super) const FINE: u64 = 128;
 /// Bins of one significant digit, which take 3 kB.
-pub const COARSE: u64 = 16;
+pub(super) const COARSE: u64 = 16;
 
 /// How many bins there are of each kind.
-pub const fn all(bins: u64) -> usize {
+pub(super) const fn all(bins: u64) -> usize {
     index(bins, LARGEST) + 1
 }
 
