@@ -7,10 +7,10 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 HAS_NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test fuzz loom scaling bench bench-rma dispatch fidelity doc lint clean deps own-mpis pypi-mpis mpi4py perfetto
+.PHONY: help demo build test fuzz loom scaling bench bench-rma dispatch fidelity doc lint clean deps own-mpis pypi-mpis mpi4py mpi4py-all perfetto
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 demo: ## Run a small MPI program under MEL and explain what it shows
 	scripts/install-deps demo
@@ -79,6 +79,9 @@ pypi-mpis:
 # Does nothing the second time.
 mpi4py:
 	scripts/mpi4py-tests || echo "make: mpi4py's own tests are not there, and not run"
+
+mpi4py-all: deps mpi4py build ## Run the whole of mpi4py's own tests without and with MEL; takes an hour
+	$(CARGO) test -p mel-tests --test mpi4py -- --ignored --nocapture
 
 # Does nothing the second time.
 perfetto:
