@@ -4,6 +4,7 @@
 //! consumes its events.
 
 mod backends;
+mod by_handle;
 pub mod native;
 pub mod p2p;
 pub mod peruse;

@@ -6,7 +6,7 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A value for one MPI call at a time.
 #[derive(Debug, Default)]
@@ -21,6 +21,20 @@ pub struct Serial<T> {
 // time, else because MPI forbids it; `busy` is only touched under the same protection,
 // and in signal handlers of the thread that has it.
 unsafe impl<T: Send> Sync for Serial<T> {}
+
+thread_local!(static HELD: Cell<*const ()> = const { Cell::new(std::ptr::null()) });
+
+/// A lock that this thread has, and the one that it had taken before.
+struct Held<'a> {
+    outer: *const (),
+    _lock: MutexGuard<'a, ()>,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        HELD.set(self.outer);
+    }
+}
 
 impl<T> Serial<T> {
     /// A value that is used without a lock until [`set_threads`](Serial::set_threads).
@@ -40,25 +54,27 @@ impl<T> Serial<T> {
     }
 
     /// Uses the value; `None` if this thread is using it already.
-    #[inline]
+    ///
+    /// The user stands here once, so that it is inlined and what it is given stays in registers: from memory it
+    /// would be loaded in other pieces than it was stored in, and so wait for all stores before it.
+    #[inline(always)]
     pub fn with<R>(&self, user: impl FnOnce(&mut T) -> R) -> Option<R> {
-        if self.threads.load(Ordering::Relaxed) { self.with_lock(user) } else { self.enter(user) }
+        let _held = if self.threads.load(Ordering::Relaxed) { Some(self.hold()?) } else { None };
+        self.enter(user)
     }
 
+    /// Takes the lock; `None` if this thread has it already.
     #[inline(never)]
-    fn with_lock<R>(&self, user: impl FnOnce(&mut T) -> R) -> Option<R> {
-        thread_local!(static HELD: Cell<*const ()> = const { Cell::new(std::ptr::null()) });
+    fn hold(&self) -> Option<Held<'_>> {
         // The lock of one value may be held while another's is taken, but never its own.
         let me = std::ptr::from_ref(self).cast::<()>();
         let outer = HELD.get();
         if outer == me {
             return None;
         }
-        let _guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         HELD.set(me);
-        let result = self.enter(user);
-        HELD.set(outer);
-        result
+        Some(Held { outer, _lock: lock })
     }
 
     #[inline(always)]

@@ -10,14 +10,16 @@ use mpi_abi::{Handle, HandlePtr, Request, StatusPtr};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
 
 use super::completion::{
-    Ends, await_requests, complete_all, complete_failed, complete_one, complete_some, own_status,
+    Ends, await_requests, complete_all, complete_failed, complete_one, complete_some, needs_status,
+    own_status,
 };
 use super::frame::{Frame, Pending};
+use super::posts::Post;
 use super::progress;
 use super::requests::{Persistent, Tracked};
 use super::sends::{Sending, blocking_send, keep_send, nonblocking_send, sent, waiting_send};
 use super::session::Part;
-use super::tracker::{Tracker, Work};
+use super::tracker::{Ending, Tracker, Work};
 
 /// The tracker as a hook of the interception.
 pub(super) struct Calls(pub(super) &'static Tracker);
@@ -59,6 +61,18 @@ impl Hook for Calls {
 
     #[inline]
     fn leave(&self, _: FunctionId, call: &mut Call<'_>, code: c_int) {
+        // By far the most frequent of those that only take a note.
+        if let Call::Irecv(a) = call
+            && self.0.posts_later()
+            && code == self.0.abi.constants.success
+        {
+            // SAFETY: MPI has filled the request, because the call succeeded.
+            let handle = unsafe { a.request.read() }.word();
+            let (at, comm) = (self.0.now(), a.comm.word());
+            if self.0.post_later(Post { at, handle, comm, source: a.source, tag: a.tag }) {
+                return;
+            }
+        }
         // SAFETY: as above.
         let frame = unsafe { &mut *self.0.frame() };
         leave(self.0, frame, call, code == self.0.abi.constants.success);
@@ -82,26 +96,26 @@ macro_rules! persistent_send {
 fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
     match call {
         // Blocking sends. Those that ob1 waits in make progress, from here on.
-        Call::Send(a) => blocking_send(tracker, frame, sending!(a)),
-        Call::Bsend(a) => blocking_send(tracker, frame, sending!(a)),
-        Call::Rsend(a) => blocking_send(tracker, frame, sending!(a)),
+        Call::Send(a) => blocking_send(tracker, frame, &sending!(a)),
+        Call::Bsend(a) => blocking_send(tracker, frame, &sending!(a)),
+        Call::Rsend(a) => blocking_send(tracker, frame, &sending!(a)),
         Call::Ssend(a) => {
-            waiting_send(tracker, frame, sending!(a));
+            waiting_send(tracker, frame, &sending!(a));
             // It waits for the receiver, however short the message is.
             frame.call.entered = tracker.now();
         }
         // Nonblocking sends.
-        Call::Isend(a) => nonblocking_send(tracker, frame, sending!(a)),
-        Call::Ibsend(a) => nonblocking_send(tracker, frame, sending!(a)),
-        Call::Irsend(a) => nonblocking_send(tracker, frame, sending!(a)),
-        Call::Issend(a) => nonblocking_send(tracker, frame, sending!(a)),
+        Call::Isend(a) => nonblocking_send(tracker, frame, &sending!(a)),
+        Call::Ibsend(a) => nonblocking_send(tracker, frame, &sending!(a)),
+        Call::Irsend(a) => nonblocking_send(tracker, frame, &sending!(a)),
+        Call::Issend(a) => nonblocking_send(tracker, frame, &sending!(a)),
         // Receives.
         Call::Recv(a) => {
             frame.call.entered = tracker.now();
             frame.call.open = false;
             tracker.settled(frame, |work, local| {
                 local.receive = work.post(a.comm.word(), a.source, a.tag, true, local.entered);
-                if local.receive.is_some() {
+                if local.receive.is_some() && needs_status(work, a.source, a.tag) {
                     own_status(work, local, &mut a.status);
                 }
             });
@@ -113,7 +127,9 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
                 let bytes = work.bytes(a.sendcount, a.sendtype);
                 local.open = bytes.is_some_and(Work::waits);
                 local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
-                own_status(work, local, &mut a.status);
+                if needs_status(work, a.source, a.recvtag) {
+                    own_status(work, local, &mut a.status);
+                }
             });
         }
         Call::Sendrecv_replace(a) => {
@@ -123,7 +139,9 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
                 let bytes = work.bytes(a.count, a.datatype);
                 local.open = bytes.is_some_and(Work::waits);
                 local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
-                own_status(work, local, &mut a.status);
+                if needs_status(work, a.source, a.recvtag) {
+                    own_status(work, local, &mut a.status);
+                }
             });
         }
         Call::Isendrecv(a) => {
@@ -234,17 +252,17 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
 
 fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, success: bool) {
     match call {
-        Call::Send(a) => sent(tracker, frame, sending!(a), success),
-        Call::Bsend(a) => sent(tracker, frame, sending!(a), success),
-        Call::Rsend(a) => sent(tracker, frame, sending!(a), success),
-        Call::Ssend(a) => sent(tracker, frame, sending!(a), success),
-        Call::Isend(a) => keep_send(tracker, frame, a.request, sending!(a), success),
-        Call::Ibsend(a) => keep_send(tracker, frame, a.request, sending!(a), success),
-        Call::Irsend(a) => keep_send(tracker, frame, a.request, sending!(a), success),
+        Call::Send(a) => sent(tracker, frame, &sending!(a), success),
+        Call::Bsend(a) => sent(tracker, frame, &sending!(a), success),
+        Call::Rsend(a) => sent(tracker, frame, &sending!(a), success),
+        Call::Ssend(a) => sent(tracker, frame, &sending!(a), success),
+        Call::Isend(a) => keep_send(tracker, frame, a.request, &sending!(a), success),
+        Call::Ibsend(a) => keep_send(tracker, frame, a.request, &sending!(a), success),
+        Call::Irsend(a) => keep_send(tracker, frame, a.request, &sending!(a), success),
         Call::Issend(a) => {
             // It waits for its receiver, however short the message is.
             tracker.quietly(frame, |work, _| work.state.long_sends = true);
-            keep_send(tracker, frame, a.request, sending!(a), success);
+            keep_send(tracker, frame, a.request, &sending!(a), success);
         }
         // Posted here, where the request is known: nothing can come in between.
         Call::Irecv(a) => {
@@ -252,20 +270,15 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
                 // SAFETY: MPI has filled the request, because the call succeeded.
                 let handle = unsafe { a.request.read() }.word();
                 tracker.settled(frame, |work, _| {
-                    let now = tracker.now();
-                    if let Some((receive, comm, request)) =
-                        work.post(a.comm.word(), a.source, a.tag, false, now)
-                    {
-                        work.state.requests.insert(handle, Tracked::Receive { receive, comm, request });
-                    }
+                    work.post_request(handle, a.comm.word(), a.source, a.tag, tracker.now());
                 });
             }
         }
         Call::Isendrecv(a) => keep_receive(tracker, frame, a.request, (a.source, a.recvtag), success),
         Call::Isendrecv_replace(a) => keep_receive(tracker, frame, a.request, (a.source, a.recvtag), success),
-        Call::Recv(a) => finish_receive(tracker, frame, a.status, success),
-        Call::Sendrecv(a) => finish_receive(tracker, frame, a.status, success),
-        Call::Sendrecv_replace(a) => finish_receive(tracker, frame, a.status, success),
+        Call::Recv(a) => finish_receive(tracker, frame, a.status, (a.source, a.tag), success),
+        Call::Sendrecv(a) => finish_receive(tracker, frame, a.status, (a.source, a.recvtag), success),
+        Call::Sendrecv_replace(a) => finish_receive(tracker, frame, a.status, (a.source, a.recvtag), success),
         Call::Iprobe(a) => {
             // SAFETY: MPI has filled the flag where it succeeded.
             let found = success && unsafe { a.flag.read() } != 0;
@@ -440,7 +453,7 @@ fn keep_receive(
     frame.call.send = None;
     let Some((receive, comm, id)) = frame.call.receive.take() else { return };
     if !success {
-        tracker.work(frame, |work, _| work.received((receive, comm, id), None, false));
+        tracker.work(frame, |work, _| work.received((receive, comm, id), Ending::Unknown, false));
         return;
     }
     // SAFETY: MPI has filled the request, because the call succeeded.
@@ -448,7 +461,7 @@ fn keep_receive(
     // Nothing is raised here: only the table changes.
     tracker.work(frame, |work, _| {
         let tracked = if tracker.abi.isendrecv_fills_status() {
-            Tracked::Receive { receive, comm, request: id }
+            Tracked::Receive { receive, comm, request: id, source, tag }
         } else {
             Tracked::Silent { receive, comm, request: id, source, tag }
         };
@@ -457,14 +470,24 @@ fn keep_receive(
 }
 
 #[inline]
-fn finish_receive(tracker: &'static Tracker, frame: &mut Frame, status: StatusPtr, success: bool) {
+fn finish_receive(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    status: StatusPtr,
+    (source, tag): (i32, i32),
+    success: bool,
+) {
     // A failed call need not have filled its status.
-    let status = (success && !status.is_ignore(tracker.abi)).then_some(status);
+    let ending = match (success, status.is_ignore(tracker.abi)) {
+        (false, _) => Ending::Unknown,
+        (true, true) => Ending::asked_for(source, tag),
+        (true, false) => Ending::Told(status),
+    };
     tracker.quietly(frame, |work, local| {
         // The send of `MPI_Sendrecv` may have been waited for too.
         work.defer(local.entered, local.open);
         if let Some(receive) = local.receive.take() {
-            work.received(receive, status, true);
+            work.received(receive, ending, true);
         }
     });
     frame.call.entered.0 = 0;
@@ -545,5 +568,6 @@ fn cancel(work: &mut Work<'_>, handle: usize) {
         },
         _ => return,
     };
+    work.state.cancels = true;
     work.state.engine.cancel(work.sink, receive);
 }

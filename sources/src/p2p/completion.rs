@@ -1,8 +1,8 @@
 //! Calls that complete requests: which of them have ended, and with which message.
 //!
 //! At the entry of such a call its requests are still known by their handles, which MPI takes back; at
-//! its exit the statuses tell what was received. Where the application wants no statuses the call gets
-//! ours, because the truth check reads them.
+//! its exit the statuses tell what was received. Where the application wants no statuses and a receive has a
+//! wildcard, or may be cancelled, the call gets ours. What others have got is known without.
 
 use std::ffi::c_int;
 
@@ -11,7 +11,7 @@ use mpi_abi::{Handle, HandlePtr, Request, StatusPtr};
 use super::calls::drained;
 use super::frame::{Current, Frame, Pending};
 use super::requests::Tracked;
-use super::tracker::{Tracker, Work};
+use super::tracker::{Ending, Tracker, Work};
 
 /// Which of its requests a completion call ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,22 +45,48 @@ pub(super) fn await_requests(
         if work.state.requests.is_empty() {
             return;
         }
+        let mut needs_statuses = work.tracker.wants_messages() || work.state.cancels;
         for place in 0..count {
             // SAFETY: the application's array of `count` handles.
             let handle = unsafe { requests.get(place) }.word();
-            let tracked = match ends {
-                Ends::All => work.state.requests.take(handle),
-                Ends::Some => work.state.requests.get(handle),
-            };
-            if let Some(tracked) = tracked {
-                local.open |= work.waits_for_others(tracked);
+            if let Some(&tracked) = work.state.requests.next(handle)
+                && let Tracked::Receive { source, tag, .. } = tracked
+                && ends == Ends::All
+            {
+                needs_statuses |= source | tag < 0;
                 local.pending.push(Pending { place: place as u32, handle, tracked });
+                work.state.requests.take_next();
+            } else {
+                needs_statuses |= await_request(work, local, place, handle, ends);
             }
         }
-        if !local.pending.is_empty() && statuses.is_ignore(work.tracker.abi) {
+        if needs_statuses && !local.pending.is_empty() && statuses.is_ignore(work.tracker.abi) {
             own_statuses(work, local, statuses, count);
         }
     });
+}
+
+/// Notes a request that may be anything, wherever it is kept; whether its status is needed.
+#[inline(never)]
+fn await_request(work: &mut Work<'_>, local: &mut Current, place: usize, handle: usize, ends: Ends) -> bool {
+    let known = match ends {
+        Ends::All => work.state.requests.take(handle),
+        Ends::Some => work.state.requests.get(handle),
+    };
+    let Some(tracked) = known else { return false };
+    local.open |= work.waits_for_others(tracked);
+    local.pending.push(Pending { place: place as u32, handle, tracked });
+    match tracked {
+        Tracked::Receive { source, tag, .. } => source | tag < 0,
+        Tracked::Send { .. } => false,
+        _ => true,
+    }
+}
+
+/// Whether the status of a blocking receive is needed: its source or tag is a wildcard, or observers want its size.
+#[inline]
+pub(super) fn needs_status(work: &Work<'_>, source: i32, tag: i32) -> bool {
+    source | tag < 0 || work.tracker.wants_messages()
 }
 
 /// Gives the call a status of ours where the application wants none.
@@ -151,6 +177,15 @@ pub(super) fn complete_failed(
                 }),
                 _ => now != pending.handle,
             };
+            if complete
+                && status.is_none()
+                && let Tracked::Receive { receive, comm, request, .. } = pending.tracked
+            {
+                // Perhaps it is this one that has failed.
+                work.state.requests.forget(pending.handle, request);
+                work.received((receive, comm, request), Ending::Unknown, false);
+                continue;
+            }
             match ends {
                 Ends::All if complete => work.ended(pending, status),
                 Ends::All => work.state.requests.insert(pending.handle, pending.tracked),

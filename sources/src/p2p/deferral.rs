@@ -196,11 +196,21 @@ impl Work<'_> {
     /// waited for more than the receives that it has completed, which are added by [`Deferred::keep`].
     #[inline]
     pub(super) fn defer(&mut self, entered: Ticks, open: bool) {
+        if !self.state.posts.is_empty() {
+            self.post_first();
+        }
         self.state.routes.prepare();
         let now = self.tracker.now();
         let away = self.was_away(entered, now);
         self.state.deferred.add(entered, now, open, away);
         self.tracker.unsettled.store(true, Ordering::Relaxed);
+    }
+
+    /// What was posted before a call comes before its progress.
+    #[cold]
+    #[inline(never)]
+    fn post_first(&mut self) {
+        while self.settle_some() {}
     }
 
     /// The twin will soon catch up: the envelope that it looks for first comes nearer.
@@ -217,7 +227,11 @@ impl Work<'_> {
     #[inline]
     pub(super) fn settle_some(&mut self) -> bool {
         let Deferred { followed, window, .. } = self.state.deferred;
-        let Some(&call) = self.state.deferred.calls.get(followed) else { return false };
+        let Some(&call) = self.state.deferred.calls.get(followed) else {
+            let more = self.post_some();
+            self.tracker.unsettled.store(more, Ordering::Relaxed);
+            return more;
+        };
         let begun = window.is_some();
         let mut window = window.unwrap_or_else(|| self.begin(&call));
         // A call for which all was there when it began has not looked for more.
@@ -240,8 +254,9 @@ impl Work<'_> {
         deferred.calls.clear();
         deferred.completions.clear();
         deferred.followed = 0;
-        self.tracker.unsettled.store(false, Ordering::Relaxed);
-        false
+        let more = !self.state.posts.is_empty();
+        self.tracker.unsettled.store(more, Ordering::Relaxed);
+        more
     }
 
     /// Begins to follow a call.

@@ -1,11 +1,11 @@
 //! The application's requests, by the value of their handle.
 //!
-//! Cost: one hash lookup per nonblocking call and one per completion; no allocation once the table
-//! has grown to the largest number of requests that are open at one time.
+//! Cost: nothing but the next entry of a list for requests that end in the order in which they were made
+//! ([`in_order`](super::in_order)). For others one lookup in a table per nonblocking call and one per completion; no
+//! allocation once these have grown to the largest number of requests that are open at one time.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
+use super::in_order::InOrder;
+use crate::by_handle::ByHandle;
 use crate::shadow::{CommIndex, ReceiveIndex};
 
 /// What a persistent request does each time it is started, and what it is doing.
@@ -28,9 +28,9 @@ pub(super) struct Persistent {
 /// What is known of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Tracked {
-    /// A receive under way.
-    Receive { receive: ReceiveIndex, comm: CommIndex, request: u64 },
-    /// A receive under way, of which the status will tell nothing: it asked for these, one of which may be a wildcard.
+    /// A receive under way, of a message with this source and tag; wildcards are negative.
+    Receive { receive: ReceiveIndex, comm: CommIndex, request: u64, source: i32, tag: i32 },
+    /// The same, of which the status will tell nothing.
     Silent { receive: ReceiveIndex, comm: CommIndex, request: u64, source: i32, tag: i32 },
     /// A receive of a message that a matched probe took, under way.
     Probed { comm: CommIndex, request: u64, bytes: u64 },
@@ -65,110 +65,90 @@ pub(super) enum Active {
     Send { comm: CommIndex, request: u64, bytes: u64 },
 }
 
-/// Slots of the direct table: a power of two.
+/// Slots of the direct part of the table: a power of two.
 const SLOTS: usize = 512;
 
-/// The table: a direct-mapped part for what is open now, and a hash map for what collides there.
+/// The open requests: in order while the table is empty, else there.
 #[derive(Debug)]
 pub(super) struct Requests {
-    direct: Box<[(usize, Tracked)]>,
-    others: HashMap<usize, Tracked, FxBuildHasher>,
-    /// Taken places of the direct part.
-    taken: usize,
+    in_order: InOrder,
+    table: ByHandle<Tracked>,
     persistent: Vec<Persistent>,
     /// Places of persistent requests that were freed.
     vacant: Vec<u32>,
 }
 
-/// No handle of any MPI.
-const VACANT: usize = usize::MAX;
-
 impl Default for Requests {
     fn default() -> Self {
-        let vacant = (VACANT, Tracked::Duplicate { context: 0, new: 0 });
         Requests {
-            direct: vec![vacant; SLOTS].into(),
-            others: HashMap::default(),
-            taken: 0,
+            in_order: InOrder::default(),
+            table: ByHandle::new(SLOTS, Tracked::Persistent(0)),
             persistent: Vec::new(),
             vacant: Vec::new(),
         }
     }
 }
 
-/// Handles are addresses of objects of some hundred bytes, or small numbers.
-#[inline]
-fn slot(handle: usize) -> usize {
-    (handle.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55) & (SLOTS - 1)
-}
-
 impl Requests {
-    /// Remembers a request. What is rare is out of the way, so that the entry is filled in place: a copy that
-    /// is put together elsewhere is loaded before its stores have left the processor.
+    /// Remembers a request.
     #[inline(always)]
     pub(super) fn insert(&mut self, handle: usize, tracked: Tracked) {
-        let place = &mut self.direct[slot(handle)];
-        if place.0 == VACANT {
-            self.taken += 1;
-        } else if place.0 != handle {
-            return self.insert_other(handle, tracked);
+        if !self.in_order.has_room() && !self.in_order.make_room() {
+            self.tabulate();
         }
-        place.0 = handle;
-        place.1 = tracked;
-        // It may have been there when the slot was another's.
-        if !self.others.is_empty() {
-            self.forget_other(handle);
+        self.in_order.push(handle, tracked);
+        if !self.table.is_empty() {
+            self.tabulate();
         }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn insert_other(&mut self, handle: usize, tracked: Tracked) {
-        self.others.insert(handle, tracked);
+    /// What is known of this request, if it was to be expected next.
+    #[inline(always)]
+    pub(super) fn next(&self, handle: usize) -> Option<&Tracked> {
+        self.in_order.peek(handle)
     }
 
-    #[cold]
+    /// The request that was to be expected next is about to end, as for [`take`](Requests::take).
+    #[inline(always)]
+    pub(super) fn take_next(&mut self) {
+        self.in_order.advance();
+    }
+
+    /// Moves what is in order to the table.
     #[inline(never)]
-    fn forget_other(&mut self, handle: usize) {
-        self.others.remove(&handle);
+    fn tabulate(&mut self) {
+        let Requests { in_order, table, .. } = self;
+        in_order.drain().for_each(|(handle, tracked)| table.insert(handle, tracked));
+    }
+
+    /// The table, with all requests in it.
+    #[inline(always)]
+    fn table(&mut self) -> &mut ByHandle<Tracked> {
+        if !self.in_order.is_empty() {
+            self.tabulate();
+        }
+        &mut self.table
     }
 
     /// Whether nothing is known of any request.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.taken == 0 && self.others.is_empty()
+        self.in_order.is_empty() && self.table.is_empty()
     }
 
     /// What is known of a request.
     #[inline]
-    pub(super) fn get(&self, handle: usize) -> Option<Tracked> {
-        let place = &self.direct[slot(handle)];
-        if place.0 == handle {
-            return Some(place.1);
-        }
-        if self.others.is_empty() { None } else { self.others.get(&handle).copied() }
+    pub(super) fn get(&mut self, handle: usize) -> Option<Tracked> {
+        self.table().get(handle).copied()
     }
 
     /// What is known of a request that is about to end: forgotten here, unless it stays for the
     /// application to start again.
-    #[inline(always)]
+    #[inline]
     pub(super) fn take(&mut self, handle: usize) -> Option<Tracked> {
-        let place = &mut self.direct[slot(handle)];
-        if place.0 != handle {
-            return self.take_other(handle);
-        }
-        if place.1.identity().is_some() {
-            place.0 = VACANT;
-            self.taken -= 1;
-        }
-        Some(place.1)
-    }
-
-    #[inline(never)]
-    fn take_other(&mut self, handle: usize) -> Option<Tracked> {
-        let tracked = *self.others.get(&handle)?;
+        let tracked = self.get(handle)?;
         if tracked.identity().is_some() {
-            self.others.remove(&handle);
+            self.table.remove(handle);
         }
         Some(tracked)
     }
@@ -185,7 +165,8 @@ impl Requests {
                 (self.persistent.len() - 1) as u32
             }
         };
-        self.insert(handle, Tracked::Persistent(place));
+        // It never ends.
+        self.table().insert(handle, Tracked::Persistent(place));
     }
 
     /// The persistent request at this place.
@@ -203,27 +184,19 @@ impl Requests {
     /// of a complete request may be another thread's next request already, which stays.
     #[inline(always)]
     pub(super) fn forget(&mut self, handle: usize, identity: u64) {
-        let place = &mut self.direct[slot(handle)];
-        if place.0 == handle {
-            if place.1.identity() == Some(identity) {
-                place.0 = VACANT;
-                self.taken -= 1;
-            }
-        } else if self.others.get(&handle).is_some_and(|other| other.identity() == Some(identity)) {
-            self.others.remove(&handle);
+        let is_it = |tracked: &Tracked| tracked.identity() == Some(identity);
+        if self.in_order.peek(handle).is_some_and(is_it) {
+            return self.in_order.advance();
+        }
+        if self.table().get(handle).is_some_and(is_it) {
+            self.table.remove(handle);
         }
     }
 
     /// Forgets a request and gives what was known of it.
     #[inline]
     pub(super) fn remove(&mut self, handle: usize) -> Option<Tracked> {
-        let place = &mut self.direct[slot(handle)];
-        if place.0 == handle {
-            place.0 = VACANT;
-            self.taken -= 1;
-            return Some(place.1);
-        }
-        self.others.remove(&handle)
+        self.table().remove(handle)
     }
 }
 
@@ -231,55 +204,99 @@ impl Requests {
 mod tests {
     use super::*;
 
+    fn send(request: u64) -> Tracked {
+        Tracked::Send { comm: CommIndex(0), request, bytes: 8 }
+    }
+
+    fn identity(tracked: Option<Tracked>) -> Option<u64> {
+        tracked.and_then(|tracked| tracked.identity())
+    }
+
+    /// Takes the requests as completion calls do.
+    fn take(requests: &mut Requests, handle: usize) -> Option<u64> {
+        if let Some(&tracked) = requests.next(handle) {
+            requests.take_next();
+            return tracked.identity();
+        }
+        identity(requests.take(handle))
+    }
+
     #[test]
     fn a_handle_that_is_in_use_again_is_not_forgotten() {
         let mut requests = Requests::default();
-        let send = |request| Tracked::Send { comm: CommIndex(0), request, bytes: 8 };
-        // The second falls into the slot of the first.
-        let first = 0x1000;
-        let second = (1..).map(|i| first + i * 64).find(|&handle| slot(handle) == slot(first)).unwrap();
-        for handle in [first, second] {
-            requests.insert(handle, send(1));
-            requests.insert(handle, send(2));
-            requests.forget(handle, 1);
-            assert!(matches!(requests.get(handle), Some(Tracked::Send { request: 2, .. })));
-            if handle == second {
-                requests.forget(handle, 2);
-                assert!(requests.get(handle).is_none());
+        for others in 0..2 {
+            (0..others).for_each(|other| requests.insert(0x2000, send(100 + other)));
+            requests.insert(0x1000, send(1));
+            requests.insert(0x1000, send(2));
+            requests.forget(0x1000, 1);
+            assert_eq!(identity(requests.get(0x1000)), Some(2));
+            requests.forget(0x1000, 2);
+            assert!(requests.get(0x1000).is_none());
+        }
+    }
+
+    #[test]
+    fn requests_end_in_whatever_order() {
+        let order = [0, 1, 7, 3, 2, 4, 6, 5];
+        for rotation in 0..order.len() {
+            let mut requests = Requests::default();
+            // More than are kept in order, in the end.
+            for round in 0..200 {
+                for place in 0..order.len() {
+                    requests.insert(0x1000 * (place + 1), send(10 * round + place as u64 + 1));
+                }
+                let taken = (0..order.len()).map(|i| order[(i + rotation * round as usize) % order.len()]);
+                for place in taken {
+                    assert_eq!(
+                        take(&mut requests, 0x1000 * (place + 1)),
+                        Some(10 * round + place as u64 + 1)
+                    );
+                    assert_eq!(take(&mut requests, 0x1000 * (place + 1)), None);
+                }
+                assert!(requests.is_empty());
             }
         }
     }
 
     #[test]
-    fn a_handle_that_moves_to_the_direct_table_leaves_nothing_behind() {
+    fn a_window_of_requests_moves_on_for_ever() {
         let mut requests = Requests::default();
-        let tracked = |context| Tracked::Duplicate { context, new: 0 };
-        let first = 0x1000;
-        let second = (1..).map(|i| first + i * 64).find(|&handle| slot(handle) == slot(first)).unwrap();
-        requests.insert(first, tracked(1));
-        requests.insert(second, tracked(2));
-        assert!(requests.remove(first).is_some());
-        requests.insert(second, tracked(3));
-        assert!(matches!(requests.remove(second), Some(Tracked::Duplicate { context: 3, .. })));
-        assert!(requests.get(second).is_none());
+        for open in [3, 100, 200, 1000] {
+            let all = 0..5000;
+            for number in all.clone() {
+                requests.insert(0x1000 + 416 * number, send(number as u64));
+                if number >= open {
+                    let handle = 0x1000 + 416 * (number - open);
+                    assert_eq!(take(&mut requests, handle), Some((number - open) as u64), "{open} {number}");
+                }
+            }
+            for number in all.skip(5000 - open) {
+                assert_eq!(take(&mut requests, 0x1000 + 416 * number), Some(number as u64));
+            }
+            assert!(requests.is_empty());
+        }
     }
 
     #[test]
-    fn what_collides_is_kept_too() {
+    fn a_persistent_request_stays_known() {
         let mut requests = Requests::default();
-        let handles: Vec<usize> = (0..2000).map(|i| 0x7f00_0000_1000 + i * 416).collect();
-        let tracked = |handle| Tracked::Duplicate { context: handle as u64, new: 0 };
-        handles.iter().for_each(|&handle| requests.insert(handle, tracked(handle)));
-        // A handle that left the direct table may come back there while its slot is another's.
-        for &handle in &handles {
-            let Some(Tracked::Duplicate { context, .. }) = requests.get(handle) else {
-                panic!("{handle} is lost")
-            };
-            assert_eq!(context, handle as u64);
-            assert!(!requests.is_empty());
-            assert!(requests.remove(handle).is_some());
-            assert!(requests.get(handle).is_none());
+        let spec = Persistent { active: None, comm: 0, peer: 0, tag: 0, bytes: 0, sends: false };
+        requests.insert_persistent(0x1000, spec);
+        requests.insert(0x2000, send(1));
+        for _ in 0..2 {
+            assert!(matches!(requests.take(0x1000), Some(Tracked::Persistent(0))));
         }
+        assert_eq!(identity(requests.take(0x2000)), Some(1));
+        assert!(requests.remove(0x1000).is_some());
+        assert!(requests.is_empty());
+    }
+
+    #[test]
+    fn a_request_whose_end_nobody_saw_is_over_when_its_handle_comes_again() {
+        let mut requests = Requests::default();
+        requests.insert(0x1000, send(1));
+        requests.insert(0x1000, send(2));
+        assert_eq!(take(&mut requests, 0x1000), Some(2));
         assert!(requests.is_empty());
     }
 }

@@ -39,8 +39,8 @@ pub(super) struct Sending {
 impl Work<'_> {
     /// [`send`](Work::send), of so many elements of a datatype.
     #[inline(always)]
-    fn send_counted(&mut self, sending: Sending, blocking: bool) -> Option<(CommIndex, u64, u64)> {
-        let Sending { comm, peer, tag, count, datatype } = sending;
+    fn send_counted(&mut self, sending: &Sending, blocking: bool) -> Option<(CommIndex, u64, u64)> {
+        let Sending { comm, peer, tag, count, datatype } = *sending;
         let bytes = self.bytes(count, datatype)?;
         self.send(comm, peer, tag, bytes, blocking)
     }
@@ -50,7 +50,7 @@ impl Work<'_> {
 
 /// A blocking send: of a short message the receiver is perhaps told later.
 #[inline(always)]
-pub(super) fn blocking_send(tracker: &'static Tracker, frame: &mut Frame, sending: Sending) {
+pub(super) fn blocking_send(tracker: &'static Tracker, frame: &mut Frame, sending: &Sending) {
     if tracker.tells_after() {
         let prompt = tracker.quietly(frame, |work, _| {
             work.bytes(sending.count, sending.datatype).is_some_and(|bytes| bytes <= PROMPT)
@@ -65,7 +65,7 @@ pub(super) fn blocking_send(tracker: &'static Tracker, frame: &mut Frame, sendin
 
 /// A blocking send that may wait for the receiver, which is told first.
 #[inline(never)]
-pub(super) fn waiting_send(tracker: &'static Tracker, frame: &mut Frame, sending: Sending) {
+pub(super) fn waiting_send(tracker: &'static Tracker, frame: &mut Frame, sending: &Sending) {
     let waits = tracker.work(frame, |work, local| {
         let Some(bytes) = work.bytes(sending.count, sending.datatype) else { return false };
         local.send = work.send(sending.comm, sending.peer, sending.tag, bytes, true);
@@ -78,7 +78,7 @@ pub(super) fn waiting_send(tracker: &'static Tracker, frame: &mut Frame, sending
 
 /// A nonblocking send, which never waits.
 #[inline(always)]
-pub(super) fn nonblocking_send(tracker: &'static Tracker, frame: &mut Frame, sending: Sending) {
+pub(super) fn nonblocking_send(tracker: &'static Tracker, frame: &mut Frame, sending: &Sending) {
     if !tracker.tells_after() {
         tracker.work(frame, |work, local| local.send = work.send_counted(sending, false));
     }
@@ -88,7 +88,7 @@ pub(super) fn nonblocking_send(tracker: &'static Tracker, frame: &mut Frame, sen
 
 /// Tells the receiver of a message that has been sent.
 #[inline(always)]
-fn tell(tracker: &'static Tracker, frame: &mut Frame, sending: Sending) {
+fn tell(tracker: &'static Tracker, frame: &mut Frame, sending: &Sending) {
     tracker.quietly(frame, |work, _| {
         work.expect_envelope();
         if let Some(bytes) = work.bytes(sending.count, sending.datatype) {
@@ -102,7 +102,7 @@ fn tell(tracker: &'static Tracker, frame: &mut Frame, sending: Sending) {
 
 /// A blocking send has returned.
 #[inline(always)]
-pub(super) fn sent(tracker: &'static Tracker, frame: &mut Frame, sending: Sending, success: bool) {
+pub(super) fn sent(tracker: &'static Tracker, frame: &mut Frame, sending: &Sending, success: bool) {
     if std::mem::take(&mut frame.call.untold) {
         if success {
             tell(tracker, frame, sending);
@@ -123,7 +123,7 @@ pub(super) fn keep_send(
     tracker: &'static Tracker,
     frame: &mut Frame,
     request: HandlePtr<Request>,
-    sending: Sending,
+    sending: &Sending,
     success: bool,
 ) {
     if tracker.tells_after() {

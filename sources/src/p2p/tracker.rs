@@ -12,6 +12,7 @@ use super::deferral::Deferred;
 use super::frame::{self, Buffer, Current, Frame, Objects};
 use super::not_followed::NotFollowed;
 use super::observer::{Communicator, Message, Observer};
+use super::posts::Posts;
 use super::requests::{Active, Persistent, Requests, Tracked};
 use super::routes::Routes;
 use super::session::Part;
@@ -86,6 +87,8 @@ pub(super) struct State {
     /// Envelopes that came from other nodes.
     pub(super) inbox: VecDeque<Envelope>,
     pub(super) sizes: TypeSizes,
+    /// Whether the application has cancelled a request: the status of a receive tells whether it was.
+    pub(super) cancels: bool,
     /// Whether a nonblocking send has been started that may wait for its receiver.
     pub(super) long_sends: bool,
     /// How often the thread had been taken off the processor when it was asked last.
@@ -93,11 +96,32 @@ pub(super) struct State {
     pub(super) not_followed: NotFollowed,
     /// Progress that the real library has made and the twin has not yet.
     pub(super) deferred: Deferred,
+    /// Receives that the application has posted after that and the twin has not yet.
+    pub(super) posts: Posts,
     /// Events of envelopes that were taken in between MPI calls: registrations have heard of them, bulk
     /// listeners hear in the next call.
     pub(super) told: Vec<Record>,
     pub(super) objects: Objects,
     objects_version: u64,
+}
+
+/// What is known of how a receive has ended.
+#[derive(Clone, Copy)]
+pub(super) enum Ending {
+    /// Its status tells.
+    Told(StatusPtr),
+    /// It is complete and cannot have got another message than one with this source and tag.
+    AskedFor { source: i32, tag: i32 },
+    /// It is complete.
+    Unknown,
+}
+
+impl Ending {
+    /// That of a receive that has not failed nor been cancelled, of which there is no status; wildcards are negative.
+    #[inline(always)]
+    pub(super) fn asked_for(source: i32, tag: i32) -> Self {
+        if source | tag < 0 { Ending::Unknown } else { Ending::AskedFor { source, tag } }
+    }
 }
 
 /// The operations of one locked use of the state.
@@ -569,17 +593,18 @@ impl Work<'_> {
         Some(self.state.engine.probe(self.sink, index, request, source, tag).0.is_some())
     }
 
-    /// A receive is complete, with this status (`None`: nothing is known of it).
+    /// A receive is complete.
     #[inline(always)]
     pub(super) fn received(
         &mut self,
         receive: (ReceiveIndex, CommIndex, u64),
-        status: Option<StatusPtr>,
+        ending: Ending,
         blocking: bool,
     ) {
-        let real = match status {
-            Some(status) => self.completion(status),
-            None => Completion::Unknown,
+        let (real, status) = match ending {
+            Ending::Told(status) => (self.completion(status), Some(status)),
+            Ending::AskedFor { source, tag } => (Completion::Message { source, tag }, None),
+            Ending::Unknown => (Completion::Unknown, None),
         };
         self.received_as(receive, real, status, blocking);
     }
@@ -689,8 +714,9 @@ impl Work<'_> {
     /// A request is complete that was taken out of the table.
     #[inline(always)]
     pub(super) fn ended(&mut self, pending: &frame::Pending, status: Option<StatusPtr>) {
-        if let Tracked::Receive { receive, comm, request } = pending.tracked {
-            return self.received((receive, comm, request), status, false);
+        if let Tracked::Receive { receive, comm, request, source, tag } = pending.tracked {
+            let ending = status.map_or_else(|| Ending::asked_for(source, tag), Ending::Told);
+            return self.received((receive, comm, request), ending, false);
         }
         self.ended_otherwise(pending, status);
     }
@@ -710,7 +736,8 @@ impl Work<'_> {
             }
             Tracked::Persistent(place) => match self.state.requests.persistent(place).active.take() {
                 Some(Active::Receive { receive, comm, request }) => {
-                    self.received((receive, comm, request), status, false);
+                    let ending = status.map_or(Ending::Unknown, Ending::Told);
+                    self.received((receive, comm, request), ending, false);
                 }
                 Some(Active::Send { comm, request, bytes }) => self.sent(comm, request, bytes),
                 None => {}

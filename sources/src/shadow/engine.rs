@@ -299,7 +299,7 @@ impl Engine {
         if !self.comms[comm.0 as usize].awaited.is_empty() && self.meet_awaited(sink, comm, envelope) {
             return;
         }
-        let Envelope { source, tag, sequence, .. } = envelope;
+        let Envelope { context, source, tag, sequence, bytes, sent } = envelope;
         let (found, took) = self.search_posted(sink, comm, source, tag);
         let mut begin = window.seen(envelope.sent);
         if let Some(index) = found
@@ -308,8 +308,8 @@ impl Engine {
             begin = meet_foretold(&envelope, begin, window);
         }
         let begin = self.advance(begin);
-        let context = self.comms[comm.0 as usize].context as u32;
-        sink.emit(Event::MessageArrived, comm, begin, false, Arrived { context, source, tag, sequence });
+        let arrived = Arrived { context: context as u32, source, tag, sequence };
+        sink.emit(Event::MessageArrived, comm, begin, false, arrived);
         let searched = Searched { source, tag, sequence };
         sink.emit(Event::SearchPostedBegin, comm, begin, false, searched);
         let end = self.advance(begin.plus(took));
@@ -318,13 +318,13 @@ impl Engine {
                 if let Some(receive) = self.receives.get_mut(index.0) {
                     receive.state = State::Matched;
                     receive.foretold = false;
-                    receive.message = envelope;
+                    receive.message.fill(context, source, tag, sequence, bytes, sent);
                     let Receive { request, queued, source, tag, .. } = *receive;
                     self.receives.unlink(posted_list(&mut self.comms, comm, source), index.0);
                     let removed = Queued { request, source, tag };
                     sink.emit_end(Event::PostedRemove, comm, queued, end, false, removed);
                     sink.emit_end(Event::SearchPostedEnd, comm, begin, end, false, searched);
-                    self.emit_matched(sink, comm, request, envelope.bytes, end);
+                    self.emit_matched(sink, comm, request, bytes, end);
                 }
             }
             None => {

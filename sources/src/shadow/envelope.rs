@@ -18,3 +18,25 @@ pub struct Envelope {
     /// When the sender called MPI to send it.
     pub sent: Ticks,
 }
+
+impl Envelope {
+    /// Stores each field for itself. A copy of the whole would be loaded in other pieces than it was stored in a moment
+    /// before, and so wait until all stores before it have left the processor.
+    #[inline(always)]
+    pub(super) fn fill(
+        &mut self,
+        context: u64,
+        source: i32,
+        tag: i32,
+        sequence: u32,
+        bytes: u64,
+        sent: Ticks,
+    ) {
+        self.context = context;
+        self.source = source;
+        self.tag = tag;
+        self.sequence = sequence;
+        self.bytes = bytes;
+        self.sent = sent;
+    }
+}
