@@ -47,6 +47,8 @@ pub struct Peruse {
     listens: AtomicBool,
     /// Whether callbacks wait for the end of MPI calls.
     calls_back: AtomicBool,
+    /// Whether the application has probed.
+    probes: AtomicBool,
     comms: Mutex<Comms>,
 }
 
@@ -119,6 +121,7 @@ impl Peruse {
             threads: AtomicBool::new(false),
             listens: AtomicBool::new(false),
             calls_back: AtomicBool::new(false),
+            probes: AtomicBool::new(false),
             comms: Mutex::default(),
         }));
         core.add_producer(peruse)?;
@@ -179,7 +182,11 @@ impl Peruse {
             let index = self.events.index(event);
             self.core.is_in_bulk(index) || object.is_active(index)
         };
-        Event::ALL.into_iter().filter(|&event| listens(event)).fold(0, |bits, event| bits | needs(event))
+        let probes = self.probes.load(Ordering::Relaxed);
+        Event::ALL
+            .into_iter()
+            .filter(|&event| listens(event))
+            .fold(0, |bits, event| bits | needs(event, probes))
     }
 
     /// Registers for what somebody listens to, and silences the rest. PERUSE says no: the user is told once.
@@ -346,6 +353,10 @@ impl Observer for &'static Peruse {
     }
 }
 
+fn is_probe(call: &Call<'_>) -> bool {
+    matches!(call, Call::Probe(_) | Call::Iprobe(_) | Call::Mprobe(_) | Call::Improbe(_))
+}
+
 /// The end of MPI calls: events are raised there, where somebody wants callbacks.
 impl Hook for &'static Peruse {
     fn wants(&self, function: FunctionId) -> Wants {
@@ -353,14 +364,20 @@ impl Hook for &'static Peruse {
         if !self.listens.load(Ordering::Relaxed) {
             return Wants::Nothing;
         }
+        let first_probe = !self.probes.load(Ordering::Relaxed);
         match function {
             F::Mprobe | F::Improbe => Wants::Both,
+            F::Probe | F::Iprobe if first_probe && self.calls_back.load(Ordering::Relaxed) => Wants::Both,
+            F::Probe | F::Iprobe if first_probe => Wants::Enter,
             _ if self.calls_back.load(Ordering::Relaxed) => Wants::Leave,
             _ => Wants::Nothing,
         }
     }
 
     fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
+        if !self.probes.load(Ordering::Relaxed) && is_probe(call) {
+            self.follow_probes();
+        }
         let status = match call {
             Call::Mprobe(a) => &mut a.status,
             Call::Improbe(a) => &mut a.status,
@@ -394,6 +411,14 @@ impl Hook for &'static Peruse {
 }
 
 impl Peruse {
+    /// The application probes for the first time: from now on PERUSE tells how probes end.
+    #[cold]
+    fn follow_probes(&self) {
+        self.probes.store(true, Ordering::Relaxed);
+        self.follow(&mut self.comms());
+        mpi_intercept::ask_again();
+    }
+
     /// A matched probe has found a message in the unexpected queue, or it has not.
     #[cold]
     fn taken(&self, outbox: &Serial<Outbox>, comm: usize, status: StatusPtr) {

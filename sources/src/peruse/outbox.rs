@@ -209,6 +209,12 @@ impl Waiting {
 }
 
 impl Buffer {
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        self.records.reserve(ROOM);
+    }
+
     /// Learns what is wanted, where that has changed.
     #[inline(always)]
     pub(super) fn update(&mut self, core: &Core) {
@@ -242,8 +248,14 @@ impl Sink for Buffer {
     }
 
     #[inline(always)]
-    fn push(&mut self, record: Record) {
-        self.records.push(record.internal(self.internal));
+    fn push(&mut self, mut record: Record) {
+        record.internal = self.internal;
+        if self.records.len() == self.records.capacity() {
+            self.grow();
+        }
+        // There is room: nothing comes between making the record and storing it, so that its parts
+        // go straight to their places.
+        self.records.push(record);
     }
 
     fn lost(&mut self, _: CommIndex, _: u64) {}

@@ -15,12 +15,13 @@
 //!
 //! Events with nothing of ob1's between them share a reading of the clock, which would cost more than
 //! what it measures: a search ends when it has changed its queue, and a receive is queued when its search
-//! has ended.
+//! has ended. A search of an empty queue is charged what the shortest of the first ones took.
 
 use hashbrown::HashMap;
 use mpit_events::Ticks;
 use rustc_hash::FxBuildHasher;
 
+use crate::by_handle::ByHandle;
 use crate::shadow::queues::{List, Slab};
 use crate::shadow::{
     ANY_TAG, Arrived, CommIndex, Event, Queued, Request, Searched, SearchedFor, Sink, Transferred,
@@ -75,15 +76,24 @@ impl Kind {
     }
 }
 
-/// What PERUSE must tell, as bits of [`Kind`], so that an event can be raised.
-pub(super) fn needs(event: Event) -> u16 {
+/// What PERUSE must tell, as bits of [`Kind`], so that an event can be raised; `probes` says whether there are probes,
+/// whose searches end with their completion. Without them nobody waits for each request's completion to be told.
+pub(super) fn needs(event: Event, probes: bool) -> u16 {
+    let of_probes = match event {
+        Event::SearchUnexpectedEnd | Event::UnexRemove if probes => Kind::Complete.bit(),
+        _ => 0,
+    };
+    of_probes | needs_without_probes(event)
+}
+
+fn needs_without_probes(event: Event) -> u16 {
     use Kind as K;
     let kinds: &[Kind] = match event {
         Event::MessageArrived => &[K::Arrived],
         Event::SearchPostedBegin => &[K::SearchPostedBegin],
         Event::SearchPostedEnd => &[K::SearchPostedBegin, K::SearchPostedEnd],
         Event::SearchUnexpectedBegin => &[K::SearchUnexpectedBegin],
-        Event::SearchUnexpectedEnd => &[K::SearchUnexpectedBegin, K::SearchUnexpectedEnd, K::Complete],
+        Event::SearchUnexpectedEnd => &[K::SearchUnexpectedBegin, K::SearchUnexpectedEnd],
         Event::PostedInsert => &[K::InsertPosted],
         Event::PostedRemove => &[K::InsertPosted, K::RemovePosted],
         // The search knows the sequence number.
@@ -94,7 +104,6 @@ pub(super) fn needs(event: Event) -> u16 {
             K::SearchPostedBegin,
             K::SearchUnexpectedBegin,
             K::SearchUnexpectedEnd,
-            K::Complete,
         ],
         Event::TransferBegin => &[K::TransferBegin],
         Event::Transfer => &[K::TransferContinue],
@@ -160,8 +169,8 @@ struct UnexpectedSearch {
 pub(super) struct Searching {
     posted: Option<PostedSearch>,
     unexpected: Option<UnexpectedSearch>,
-    /// The search that has just ended without a message: its receive is queued next.
-    ended: Option<UnexpectedSearch>,
+    /// The request of the search that has just ended, and when: without a message its receive is queued next.
+    ended: Option<(u64, Ticks)>,
     /// Whether the last search for a probe has found a message.
     probe_found: bool,
 }
@@ -188,48 +197,32 @@ struct Sender {
     searched: [u32; 2],
 }
 
-/// When receives came into the posted queue, by request: a direct-mapped part, and a map for what collides
-/// there.
+/// Slots of the direct part of the table of receives in the posted queue: a power of two.
+const SLOTS: usize = 256;
+
+/// Searches that are timed to learn what the shortest takes.
+const TIMED: u32 = 100;
+
+/// What a search takes that has nothing to look at.
 #[derive(Debug)]
-struct Posted {
-    direct: Box<[(u64, Ticks)]>,
-    others: HashMap<u64, Ticks, FxBuildHasher>,
+struct Shortest {
+    ticks: u64,
+    timed: u32,
 }
 
-/// Places of the direct-mapped part: a power of two.
-const PLACES: usize = 256;
+impl Shortest {
+    const UNKNOWN: Shortest = Shortest { ticks: u64::MAX, timed: 0 };
 
-impl Default for Posted {
-    fn default() -> Self {
-        Posted { direct: vec![(0, Ticks(0)); PLACES].into(), others: HashMap::default() }
-    }
-}
-
-impl Posted {
+    /// The ticks of one more: measured, or charged.
     #[inline(always)]
-    fn place(&mut self, request: u64) -> &mut (u64, Ticks) {
-        &mut self.direct[(request.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % PLACES]
-    }
-
-    #[inline(always)]
-    fn insert(&mut self, request: u64, queued: Ticks) {
-        let place = self.place(request);
-        if place.0 == 0 {
-            *place = (request, queued);
-        } else {
-            self.others.insert(request, queued);
+    fn take(&mut self, measure: impl FnOnce() -> u64) -> u64 {
+        if self.timed == TIMED {
+            return self.ticks;
         }
-    }
-
-    /// When it came in, if it did; no request is at address 0.
-    #[inline(always)]
-    fn remove(&mut self, request: u64) -> Option<Ticks> {
-        let place = self.place(request);
-        if place.0 == request {
-            place.0 = 0;
-            return Some(place.1);
-        }
-        if self.others.is_empty() { None } else { self.others.remove(&request) }
+        let ticks = measure();
+        self.timed += 1;
+        self.ticks = self.ticks.min(ticks);
+        ticks
     }
 }
 
@@ -237,11 +230,14 @@ impl Posted {
 /// and so orders what is told of them.
 #[derive(Debug)]
 pub(super) struct Queues {
-    posted: Posted,
+    /// When receives came into the posted queue, by request.
+    posted: ByHandle<Ticks>,
     messages: Slab<Message>,
     /// Messages with the same source and tag, in their order.
     unexpected: HashMap<(i32, i32), List, FxBuildHasher>,
     senders: Vec<Sender>,
+    /// What a search of the empty unexpected queue takes.
+    nothing: Shortest,
     identities: u64,
     /// Since when all is told that can be, where that is the communicator's beginning.
     whole_since: Option<Ticks>,
@@ -252,10 +248,11 @@ impl Queues {
     pub(super) fn new(whole_since: Option<Ticks>) -> Self {
         Queues {
             whole_since,
-            posted: Posted::default(),
+            posted: ByHandle::new(SLOTS, Ticks(0)),
             messages: Slab::with_capacity(64),
             unexpected: HashMap::default(),
             senders: Vec::new(),
+            nothing: Shortest::UNKNOWN,
             identities: 0,
         }
     }
@@ -284,15 +281,22 @@ impl Queues {
                 sink.emit(Event::SearchPostedBegin, comm, begin, false, searched);
             }
             Kind::SearchPostedEnd => {
-                let Some(search) = thread.posted.take().filter(|search| search.comm == comm) else { return };
-                let PostedSearch { begin, changed, sequence, .. } = search;
+                // Its parts, not all of it at once: that would wait until what has just been stored has left the
+                // processor. So below.
+                let Some(PostedSearch { comm: its, begin, changed, sequence }) = thread.posted else {
+                    return;
+                };
+                thread.posted = None;
+                if its != comm {
+                    return;
+                }
                 let end = if changed == begin { sink.now() } else { changed };
                 let searched = Searched { source: peer, tag, sequence };
                 sink.emit_end(Event::SearchPostedEnd, comm, begin, end, false, searched);
             }
             Kind::RemovePosted => {
                 // A probe was never queued.
-                let Some(queued) = self.posted.remove(request) else { return };
+                let Some(queued) = self.posted.remove(request as usize) else { return };
                 let now = sink.now();
                 let removed = Queued { request, source: peer, tag };
                 sink.emit_end(Event::PostedRemove, comm, queued, now, false, removed);
@@ -326,19 +330,31 @@ impl Queues {
                 sink.emit(Event::SearchUnexpectedBegin, comm, begin, false, searched);
             }
             Kind::SearchUnexpectedEnd => {
-                let Some(search) = thread.unexpected.take().filter(|search| search.request == request) else {
+                let Some(UnexpectedSearch { request: its, begin, changed, .. }) = thread.unexpected else {
                     return;
                 };
-                let UnexpectedSearch { begin, changed, .. } = search;
-                let end = if changed == begin { sink.now() } else { changed };
+                thread.unexpected = None;
+                if its != request {
+                    return;
+                }
+                let end = if changed != begin {
+                    changed
+                } else if self.messages.len() == 0 {
+                    begin.plus(self.nothing.take(|| sink.now().since(begin)))
+                } else {
+                    sink.now()
+                };
                 let searched = SearchedFor { request, source: peer, tag };
                 sink.emit_end(Event::SearchUnexpectedEnd, comm, begin, end, false, searched);
-                thread.ended = Some(UnexpectedSearch { changed: end, ..search });
+                thread.ended = Some((request, end));
             }
             Kind::InsertPosted => {
-                let ended = thread.ended.take().filter(|search| search.request == request);
-                let now = ended.map_or_else(|| sink.now(), |search| search.changed);
-                self.posted.insert(request, now);
+                let now = match thread.ended {
+                    Some((its, end)) if its == request => end,
+                    _ => sink.now(),
+                };
+                thread.ended = None;
+                self.posted.insert(request as usize, now);
                 sink.emit(Event::PostedInsert, comm, now, false, Queued { request, source: peer, tag });
             }
             Kind::Complete => {
@@ -643,6 +659,35 @@ mod tests {
             .map(|record| u32::from_ne_bytes(record.payload()[12..16].try_into().unwrap()))
             .collect();
         assert_eq!(numbers, [0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn searches_of_an_empty_queue_are_charged_what_the_shortest_took() {
+        let search = [(Kind::SearchUnexpectedBegin, 7, 3, 5), (Kind::SearchUnexpectedEnd, 7, 3, 5)];
+        let (mut queues, mut thread, mut sink) = tell(&search.repeat(TIMED as usize));
+        let at = Where { comm: CommIndex(0), context: 0 };
+        let mut again = |queues: &mut Queues, sink: &mut Script| {
+            for (kind, request, peer, tag) in search {
+                // The clock goes on between the two.
+                sink.time.set(sink.time.get() + 5);
+                queues.told(Told { kind, request, peer, tag, count: 0 }, at, &mut thread, sink);
+            }
+            let (_, since, time) = sink.told().pop().unwrap();
+            time - since
+        };
+        assert_eq!(again(&mut queues, &mut sink), 1);
+        queues.queue(3, 6, 0, Ticks(0));
+        assert_eq!(again(&mut queues, &mut sink), 6);
+    }
+
+    #[test]
+    fn completions_are_told_where_there_are_probes() {
+        assert_eq!(
+            needs(Event::SearchUnexpectedEnd, true),
+            needs(Event::SearchUnexpectedEnd, false) | Kind::Complete.bit()
+        );
+        assert_eq!(needs(Event::SearchUnexpectedEnd, false) & Kind::Complete.bit(), 0);
+        assert_eq!(needs(Event::RequestComplete, false), Kind::Complete.bit());
     }
 
     #[test]
