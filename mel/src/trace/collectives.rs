@@ -61,6 +61,47 @@ pub(super) fn of(abi: &Abi, call: &Call<'_>) -> Option<Collective> {
     let stays = |buffer: *const c_void| std::ptr::eq(buffer, abi.constants.in_place);
     // What a process has of its own, where it is not in place.
     let own = |buffer, count, datatype| if stays(buffer) { 0 } else { bytes(count, datatype) };
+    // A call and its form for large counts differ in the types of their arrays.
+    macro_rules! gatherv {
+        ($a:ident) => {{
+            let of_own = own($a.sendbuf, $a.sendcount, $a.sendtype);
+            let counts = ($a.recvcounts, $a.recvtype);
+            Some(Rooted::new(abi, $a.comm, $a.root)?.gathers_varying(of_own, stays($a.sendbuf), counts))
+        }};
+    }
+    macro_rules! scatterv {
+        ($a:ident) => {{
+            let of_own = own($a.recvbuf, $a.recvcount, $a.recvtype);
+            let counts = ($a.sendcounts, $a.sendtype);
+            Some(
+                Rooted::new(abi, $a.comm, $a.root)?
+                    .gathers_varying(of_own, stays($a.recvbuf), counts)
+                    .reversed(),
+            )
+        }};
+    }
+    macro_rules! allgatherv {
+        ($a:ident) => {{
+            let sent = (!stays($a.sendbuf)).then(|| bytes($a.sendcount, $a.sendtype));
+            allgathers($a.comm, sent, ($a.recvcounts, $a.recvtype))
+        }};
+    }
+    macro_rules! alltoallv {
+        ($a:ident) => {
+            exchanges($a.comm, stays($a.sendbuf), |sends, part| match sends {
+                true => part.of($a.sendcounts, $a.sendtype),
+                false => part.of($a.recvcounts, $a.recvtype),
+            })
+        };
+    }
+    macro_rules! alltoallw {
+        ($a:ident) => {
+            exchanges($a.comm, stays($a.sendbuf), |sends, part| match sends {
+                true => part.of_mixed($a.sendcounts, $a.sendtypes),
+                false => part.of_mixed($a.recvcounts, $a.recvtypes),
+            })
+        };
+    }
     match call {
         Call::Barrier(a) => unrooted(a.comm, 0, 0),
         Call::Bcast(a) => {
@@ -82,71 +123,23 @@ pub(super) fn of(abi: &Abi, call: &Call<'_>) -> Option<Collective> {
             let sent = if stays(a.sendbuf) { 0 } else { each };
             Some(taking.gathers(sent, || taking.others(stays(a.sendbuf)) * each))
         }
-        Call::Gatherv(a) => {
-            let of_own = own(a.sendbuf, a.sendcount, a.sendtype);
-            Some(Rooted::new(abi, a.comm, a.root)?.gathers_varying(
-                of_own,
-                stays(a.sendbuf),
-                (a.recvcounts, a.recvtype),
-            ))
-        }
-        Call::Gatherv_c(a) => {
-            let of_own = own(a.sendbuf, a.sendcount, a.sendtype);
-            Some(Rooted::new(abi, a.comm, a.root)?.gathers_varying(
-                of_own,
-                stays(a.sendbuf),
-                (a.recvcounts, a.recvtype),
-            ))
-        }
-        Call::Scatterv(a) => {
-            let of_own = own(a.recvbuf, a.recvcount, a.recvtype);
-            let counts = (a.sendcounts, a.sendtype);
-            Some(
-                Rooted::new(abi, a.comm, a.root)?
-                    .gathers_varying(of_own, stays(a.recvbuf), counts)
-                    .reversed(),
-            )
-        }
-        Call::Scatterv_c(a) => {
-            let of_own = own(a.recvbuf, a.recvcount, a.recvtype);
-            let counts = (a.sendcounts, a.sendtype);
-            Some(
-                Rooted::new(abi, a.comm, a.root)?
-                    .gathers_varying(of_own, stays(a.recvbuf), counts)
-                    .reversed(),
-            )
-        }
+        Call::Gatherv(a) => gatherv!(a),
+        Call::Gatherv_c(a) => gatherv!(a),
+        Call::Scatterv(a) => scatterv!(a),
+        Call::Scatterv_c(a) => scatterv!(a),
         Call::Allgather(a) => {
             let others = Processes::of(a.comm)?.count - u64::from(stays(a.sendbuf));
             let received = bytes(a.recvcount, a.recvtype);
             let sent = if stays(a.sendbuf) { received } else { bytes(a.sendcount, a.sendtype) };
             unrooted(a.comm, others * sent, others * received)
         }
-        Call::Allgatherv(a) => {
-            let sent = (!stays(a.sendbuf)).then(|| bytes(a.sendcount, a.sendtype));
-            allgathers(a.comm, sent, (a.recvcounts, a.recvtype))
-        }
-        Call::Allgatherv_c(a) => {
-            let sent = (!stays(a.sendbuf)).then(|| bytes(a.sendcount, a.sendtype));
-            allgathers(a.comm, sent, (a.recvcounts, a.recvtype))
-        }
+        Call::Allgatherv(a) => allgatherv!(a),
+        Call::Allgatherv_c(a) => allgatherv!(a),
         Call::Alltoall(a) => with_all(a.comm, stays(a.sendbuf), bytes(a.recvcount, a.recvtype)),
-        Call::Alltoallv(a) => exchanges(a.comm, stays(a.sendbuf), |sends, part| match sends {
-            true => part.of(a.sendcounts, a.sendtype),
-            false => part.of(a.recvcounts, a.recvtype),
-        }),
-        Call::Alltoallv_c(a) => exchanges(a.comm, stays(a.sendbuf), |sends, part| match sends {
-            true => part.of(a.sendcounts, a.sendtype),
-            false => part.of(a.recvcounts, a.recvtype),
-        }),
-        Call::Alltoallw(a) => exchanges(a.comm, stays(a.sendbuf), |sends, part| match sends {
-            true => part.of_mixed(a.sendcounts, a.sendtypes),
-            false => part.of_mixed(a.recvcounts, a.recvtypes),
-        }),
-        Call::Alltoallw_c(a) => exchanges(a.comm, stays(a.sendbuf), |sends, part| match sends {
-            true => part.of_mixed(a.sendcounts, a.sendtypes),
-            false => part.of_mixed(a.recvcounts, a.recvtypes),
-        }),
+        Call::Alltoallv(a) => alltoallv!(a),
+        Call::Alltoallv_c(a) => alltoallv!(a),
+        Call::Alltoallw(a) => alltoallw!(a),
+        Call::Alltoallw_c(a) => alltoallw!(a),
         Call::Allreduce(a) => with_all(a.comm, stays(a.sendbuf), bytes(a.count, a.datatype)),
         Call::Reduce_scatter_block(a) => with_all(a.comm, stays(a.sendbuf), bytes(a.recvcount, a.datatype)),
         Call::Reduce_scatter(a) => reduces(a.comm, stays(a.sendbuf), a.recvcounts, a.datatype),

@@ -64,26 +64,15 @@ struct KindCounts {
 }
 
 /// Times from start to completion.
+#[derive(Default)]
 struct Completion(CoarseDurations);
 
-impl Default for Completion {
-    fn default() -> Self {
-        Completion(CoarseDurations::default())
-    }
-}
-
+#[derive(Default)]
 struct Epochs {
     fence: CoarseDurations,
     access: CoarseDurations,
     exposure: CoarseDurations,
     lock: CoarseDurations,
-}
-
-impl Default for Epochs {
-    fn default() -> Self {
-        let [fence, access, exposure, lock] = std::array::from_fn(|_| CoarseDurations::default());
-        Epochs { fence, access, exposure, lock }
-    }
 }
 
 impl WindowProfiler {
