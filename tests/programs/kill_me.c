@@ -1,6 +1,7 @@
 /* Rank 1 kills itself with SIGKILL after it has received N messages; rank 0 waits for an answer that never comes.
  *
- * At rank 1 exactly N messages have been received. Nothing is printed: what had been printed before such an
+ * At rank 1 exactly N messages have been received, and a probe has found no further one: what a call has done may be
+ * told in the next one. Nothing is printed: what had been printed before such an
  * end may get lost.
  *
  * ranks: 2
@@ -27,6 +28,9 @@ int main(int argc, char **argv)
             MPI_Recv(&value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             REQUIRE(value == i);
         }
+        int more = -1;
+        MPI_Iprobe(0, 1, MPI_COMM_WORLD, &more, MPI_STATUS_IGNORE);
+        REQUIRE(!more);
         raise(SIGKILL);
     }
     return finish();
