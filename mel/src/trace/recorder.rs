@@ -60,10 +60,18 @@ pub(super) enum Place {
 pub(super) struct Thread {
     number: u32,
     calls: Option<Appender>,
-    events: Vec<(SourceIndex, Appender)>,
+    events: Vec<Events>,
     /// When the current MPI call was entered, and left: what happens at either end has that time.
     entered: Ticks,
     left: Option<Ticks>,
+}
+
+/// The stream of the events that a source raises on a thread.
+struct Events {
+    source: SourceIndex,
+    stream: Appender,
+    /// The time of the last event in order that was recorded from a collection.
+    latest: Ticks,
 }
 
 thread_local! {
@@ -170,7 +178,7 @@ impl Recorder {
     #[inline]
     pub fn event(&self, source: SourceIndex, time: Ticks, kind: u16, object: u16, payload: &[u8]) {
         self.with(|thread| {
-            let stream = self.events_of(thread, source);
+            let Events { stream, .. } = self.events_of(thread, source);
             self.append(stream, time, kind, object, payload);
         });
     }
@@ -178,13 +186,17 @@ impl Recorder {
     /// Appends those of the collected events that have a kind and whose communicator has a number.
     pub(super) fn events(&self, source: SourceIndex, records: &[Record], kinds: &[Kind], objects: &Objects) {
         self.with(|thread| {
-            let stream = self.events_of(thread, source);
+            let Events { stream, latest, .. } = self.events_of(thread, source);
             let mut records = records.iter();
             while let Some(record) = records.next() {
                 let object = objects.number(record.object);
                 let next = records.as_slice().first();
+                let before = *latest;
+                if !record.late {
+                    *latest = before.max(record.ticks);
+                }
                 match kinds[record.event.get()] {
-                    // What comes late changes queues, but has no place in the order of searches.
+                    // An entry may go because of what is known later. The queue changes then, where the events are told.
                     Kind::Queue(queue) => {
                         match next.filter(|next| queue.is_before_end(record, next, kinds)) {
                             Some(search) => {
@@ -193,8 +205,8 @@ impl Recorder {
                                 self.search(stream, search, end, object, Some((queue, record)));
                             }
                             None => {
-                                let kind = kind::EVENT + queue.number;
-                                self.append(stream, record.ticks, kind, object, record.payload());
+                                let (kind, time) = (kind::EVENT + queue.number, record.ticks.max(before));
+                                self.append(stream, time, kind, object, record.payload());
                             }
                         }
                     }
@@ -251,12 +263,12 @@ impl Recorder {
     }
 
     #[inline(always)]
-    fn events_of<'a>(&self, thread: &'a mut Thread, source: SourceIndex) -> &'a mut Appender {
-        let place = match thread.events.iter().position(|(known, _)| *known == source) {
+    fn events_of<'a>(&self, thread: &'a mut Thread, source: SourceIndex) -> &'a mut Events {
+        let place = match thread.events.iter().position(|known| known.source == source) {
             Some(place) => place,
             None => self.add_stream(thread, source),
         };
-        &mut thread.events[place].1
+        &mut thread.events[place]
     }
 
     #[inline(always)]
@@ -288,7 +300,7 @@ impl Recorder {
             self.define(&definition);
         }
         let stream = self.log.stream(StreamKind::Events, thread.number, Some(source.get() as u32));
-        thread.events.push((source, stream));
+        thread.events.push(Events { source, stream, latest: Ticks(0) });
         thread.events.len() - 1
     }
 
