@@ -12,14 +12,16 @@
 pub mod definitions;
 mod expand;
 pub mod format;
+mod limit;
 pub mod reader;
 mod space;
 pub mod writer;
 
 pub use definitions::{Definition, Definitions, Element, Members, StreamKind};
 pub use format::{Call, Collective, Completion, Epoch, HeaderInfo, Message, Operation, Pair, State, kind};
+pub use limit::is_limit;
 pub use reader::{RankLog, ReadError, Record};
-pub use writer::{Appender, LogFile, is_limit};
+pub use writer::{Appender, LogFile};
 
 /// The name of the event log of a rank inside the directory of its run.
 pub fn file_name(rank: u32) -> String {

@@ -33,6 +33,7 @@ use super::format::{
     CHUNK_BYTES, CHUNK_HEADER_BYTES, Call, HEADER_BYTES, HeaderInfo, MAGIC, MAX_PAYLOAD_BYTES, NO_OBJECT,
     PAYLOAD_BYTES, RECORD_BYTES, State, VERSION, chunk, header, kind,
 };
+use super::limit::{FEWEST_CHUNKS, Limit};
 use super::space;
 
 /// The event log of one rank, open for writing. Cloning gives another hold on the same log.
@@ -73,26 +74,6 @@ struct Chunk {
     offset: u64,
 }
 
-/// Chunks that a log has room for however small its limit is: definitions, calls, and events of one thread.
-const FEWEST_CHUNKS: u32 = 4;
-
-/// The log has reached the size that it may have.
-#[derive(Debug)]
-struct Limit;
-
-impl std::fmt::Display for Limit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the log has the size that it may have")
-    }
-}
-
-impl std::error::Error for Limit {}
-
-/// Whether a log has taken nothing more because of its limit, and not for lack of space.
-pub fn is_limit(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<Limit>())
-}
-
 impl LogFile {
     /// Bytes that the file takes, about.
     pub fn bytes(&self) -> u64 {
@@ -110,7 +91,7 @@ impl LogFile {
     }
 
     /// The same, for a log of at most so many bytes, or a few chunks where that is less: then it takes nothing more, as
-    /// with a full disk ([`is_limit`] tells the reason apart).
+    /// with a full disk ([`is_limit`](super::is_limit) tells the reason apart).
     ///
     /// # Errors
     /// As [`create`](Self::create).
