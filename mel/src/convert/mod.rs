@@ -21,3 +21,10 @@ pub mod value;
 mod windows;
 
 pub use run::Run;
+
+/// Tells the progress, now and then: `tick` hears of every 4096 records, `count` of which came before this one.
+fn tell(tick: impl Fn(u64), count: usize) {
+    if count % 4096 == 4095 {
+        tick(4096);
+    }
+}

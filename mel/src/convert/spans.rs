@@ -80,9 +80,7 @@ pub fn walk(log: &RankLog, visitor: &mut impl Visitor, tick: &dyn Fn(u64)) {
         .collect();
     let mut state = State { parts, threads, ..State::default() };
     for (count, (stream, record)) in Merged::new(log, log.streams()).enumerate() {
-        if count % 4096 == 4095 {
-            tick(4096);
-        }
+        super::tell(tick, count);
         state.last = state.last.max(record.time);
         state.record(stream, record, visitor);
     }

@@ -53,9 +53,7 @@ pub fn write_rank(
     });
     for (number, (_, record)) in Merged::new(log, streams).enumerate() {
         write_record(out, log, &record, options)?;
-        if number % 4096 == 4095 {
-            tick(4096);
-        }
+        super::tell(&tick, number);
     }
     match log.dropped_total() {
         0 => Ok(()),

@@ -410,6 +410,11 @@ impl Observer for Session {
             }
         }
     }
+
+    /// A program may make and free any number of communicators.
+    fn communicator_freed(&self, communicator: &Communicator) {
+        self.logged_communicators().remove(&communicator.token);
+    }
 }
 
 impl rma::Observer for Session {

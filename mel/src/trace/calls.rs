@@ -106,11 +106,6 @@ impl Tracer {
         self.handles.set(handle, number);
     }
 
-    /// The number in the log of the communicator with this handle.
-    pub fn number(&self, handle: u64) -> u16 {
-        self.handles.number(handle)
-    }
-
     #[cold]
     fn collective(&self, call: &Call<'_>) {
         let Some(operation) = collectives::of(self.abi, call) else { return };

@@ -127,30 +127,24 @@ fn enter(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>) {
 fn leave(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>, success: bool) {
     macro_rules! operation {
         ($a:ident, $kind:ident, $request:expr) => {
-            if success {
-                let what = Started {
-                    kind: Kind::$kind,
-                    win: $a.win,
-                    target: $a.target_rank,
-                    displacement: $a.target_disp,
-                    count: $a.target_count,
-                    datatype: $a.target_datatype,
-                };
-                started(tracker, frame, what, $request);
-            }
+            operation!($a, $kind, $request, ($a.target_count, $a.target_datatype))
         };
         // Of one element.
         ($a:ident, $kind:ident) => {
+            operation!($a, $kind, None, (1, $a.datatype))
+        };
+        ($a:ident, $kind:ident, $request:expr, $data:expr) => {
             if success {
+                let (count, datatype) = $data;
                 let what = Started {
                     kind: Kind::$kind,
                     win: $a.win,
                     target: $a.target_rank,
                     displacement: $a.target_disp,
-                    count: 1,
-                    datatype: $a.datatype,
+                    count,
+                    datatype,
                 };
-                started(tracker, frame, what, None);
+                started(tracker, frame, what, $request);
             }
         };
     }

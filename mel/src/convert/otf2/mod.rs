@@ -325,7 +325,7 @@ impl<'a> Conversion<'a> {
         }
         let (mut queues, mut epochs) = (Queues::of(log), Vec::new());
         for (count, (number, record)) in Merged::new(log, lanes.keys().copied()).enumerate() {
-            tell(self.tick, count);
+            super::tell(self.tick, count);
             let log = (position, log);
             match lanes.get(&number) {
                 Some(Lane::Calls(place)) => {
@@ -380,13 +380,6 @@ impl<'a> Conversion<'a> {
 
     fn define_location(&mut self, name: &str, group: LocationGroupRef) -> LocationRef {
         self.archive.definitions_mut().location(Location::thread(name, group))
-    }
-}
-
-/// Tells the progress, now and then.
-fn tell(tick: &dyn Fn(u64), count: usize) {
-    if count % 4096 == 4095 {
-        tick(4096);
     }
 }
 
