@@ -71,6 +71,7 @@ mod instance;
 mod models;
 mod object;
 mod payload;
+pub mod prefetch;
 mod registration;
 mod safety;
 mod source;

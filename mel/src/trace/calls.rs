@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use mpi_abi::Abi;
 use mpi_intercept::{Call, FunctionId, Hook};
-use mpit_events::{BulkListener, Core, MAX_EVENT_TYPES, Record, SourceIndex};
+use mpit_events::{BulkListener, Core, MAX_EVENT_TYPES, Record, SourceIndex, Ticks};
 use mpit_sources::p2p::{Message, Observer};
 
 use super::collectives;
@@ -154,18 +154,18 @@ impl Observer for Tracer {
         true
     }
 
-    fn sent(&self, message: &Message) {
+    fn sent(&self, message: &Message) -> Option<Ticks> {
         let (object, payload) = self.message(message);
         let kind = if message.request.is_some() { kind::MPI_ISEND } else { kind::MPI_SEND };
-        self.recorder.at_entry(kind, object, &payload);
+        self.recorder.timed_at_entry(kind, object, &payload)
     }
 
     fn send_completed(&self, request: u64) {
         self.recorder.send_completed(request as u32);
     }
 
-    fn receive_posted(&self, request: u64) {
-        self.recorder.posted(request as u32);
+    fn receive_posted(&self, request: u64, returns: Option<Ticks>) {
+        self.recorder.posted(request as u32, returns);
     }
 
     fn received(&self, message: &Message) {

@@ -125,7 +125,16 @@ impl Recorder {
     /// Something happens as the current call begins.
     #[inline]
     pub(super) fn at_entry(&self, kind: u16, object: u16, payload: &[u8]) {
-        self.with(|thread| self.call(thread, thread.entered, kind, object, payload));
+        self.timed_at_entry(kind, object, payload);
+    }
+
+    /// The same, which gives that time where anything is recorded.
+    #[inline]
+    pub(super) fn timed_at_entry(&self, kind: u16, object: u16, payload: &[u8]) -> Option<Ticks> {
+        self.with(|thread| {
+            self.call(thread, thread.entered, kind, object, payload);
+            thread.entered
+        })
     }
 
     /// Something has happened in the current call.
@@ -137,10 +146,11 @@ impl Recorder {
         });
     }
 
-    /// The current call has posted a receive.
+    /// The current call has posted a receive; it returns at this time, where that is known.
     #[inline]
-    pub(super) fn posted(&self, request: u32) {
+    pub(super) fn posted(&self, request: u32, returns: Option<Ticks>) {
         self.with(|thread| {
+            thread.left = thread.left.or(returns.map(|time| time.max(thread.entered)));
             if !self.calls_of(thread).post(request) {
                 let (left, payload) = (self.left(thread), Completion { request }.to_payload());
                 self.call(thread, left, kind::MPI_IRECV_REQUEST, NO_OBJECT, &payload);
@@ -347,11 +357,11 @@ impl Recorder {
         self.closed.store(true, Ordering::Release);
     }
 
-    /// Uses this thread's streams.
+    /// Uses this thread's streams; `None` where nothing is recorded any more.
     #[inline(always)]
-    fn with(&self, user: impl FnOnce(&mut Thread)) {
+    fn with<R>(&self, user: impl FnOnce(&mut Thread) -> R) -> Option<R> {
         if self.closed.load(Ordering::Relaxed) {
-            return;
+            return None;
         }
         let mut thread = self.home.load(Ordering::Relaxed);
         if thread.is_null() {
@@ -363,7 +373,7 @@ impl Recorder {
         // SAFETY: these are this thread's own streams, or those of the only thread that calls MPI;
         // no record is appended inside another (hooks and callbacks do not nest on a thread, and
         // appending calls nobody).
-        user(unsafe { &mut *thread });
+        Some(user(unsafe { &mut *thread }))
     }
 
     /// The streams stay after the thread has ended: what they hold is in the file.

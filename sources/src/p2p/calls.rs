@@ -312,7 +312,7 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
                 tracker.work(frame, |work, _| {
                     work.state.requests.insert(handle, tracked);
                     if let Tracked::Probed { request, .. } = tracked {
-                        work.tell(|observer| observer.receive_posted(request));
+                        work.tell_of_message(|observer| observer.receive_posted(request, None));
                     }
                 });
             }

@@ -11,6 +11,7 @@ use mpi_abi::{Handle, HandlePtr, Request, StatusPtr};
 use super::calls::drained;
 use super::frame::{Current, Frame, Pending};
 use super::requests::Tracked;
+use super::rows::{awaits_row, complete_row, fail_row};
 use super::tracker::{Ending, Tracker, Work};
 
 /// Which of its requests a completion call ends.
@@ -39,6 +40,9 @@ pub(super) fn await_requests(
         return;
     }
     let count = usize::try_from(count).unwrap_or(0);
+    if ends == Ends::All && awaits_row(tracker, frame, requests, count) {
+        return;
+    }
     tracker.settled(frame, |work, local| {
         // Sends that are not followed may be among them.
         local.open = work.state.long_sends && !work.tracker.follows_sends();
@@ -49,11 +53,13 @@ pub(super) fn await_requests(
         for place in 0..count {
             // SAFETY: the application's array of `count` handles.
             let handle = unsafe { requests.get(place) }.word();
-            if let Some(&tracked) = work.state.requests.next(handle)
-                && let Tracked::Receive { source, tag, .. } = tracked
-                && ends == Ends::All
-            {
+            let next = work.state.requests.next(handle).copied().filter(|_| ends == Ends::All);
+            if let Some(tracked @ Tracked::Receive { source, tag, .. }) = next {
                 needs_statuses |= source | tag < 0;
+                local.pending.push(Pending { place: place as u32, handle, tracked });
+                work.state.requests.take_next();
+            } else if let Some(tracked @ Tracked::Send { bytes, .. }) = next {
+                local.open |= Work::waits(bytes);
                 local.pending.push(Pending { place: place as u32, handle, tracked });
                 work.state.requests.take_next();
             } else {
@@ -160,6 +166,10 @@ pub(super) fn complete_failed(
     statuses: StatusPtr,
     ends: Ends,
 ) {
+    let in_row = std::mem::take(&mut frame.call.in_row);
+    if in_row != 0 {
+        return fail_row(tracker, frame, requests, in_row);
+    }
     drained(tracker, frame);
     let pending_error = tracker.abi.constants.err_pending;
     tracker.work(frame, |work, local| {
@@ -225,6 +235,9 @@ pub(super) fn complete_some(
 /// Every request of the call is complete.
 #[inline]
 pub(super) fn complete_all(tracker: &'static Tracker, frame: &mut Frame, statuses: StatusPtr, ends: Ends) {
+    if std::mem::take(&mut frame.call.in_row) != 0 {
+        return complete_row(tracker, frame);
+    }
     let which = |pending: &Pending| Some(status_at(tracker, statuses, pending.place as usize));
     complete(tracker, frame, which, ends);
 }

@@ -25,15 +25,15 @@ pub(super) struct Deferred {
 }
 
 /// The progress that one MPI call has made.
-#[derive(Clone, Copy)]
-struct Progress {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Progress {
     from: Ticks,
     until: Ticks,
     /// Where its completions begin and end.
     first: usize,
     end: usize,
     /// Whether it may have waited for more than the receives that it has completed.
-    open: bool,
+    pub(super) open: bool,
     /// Whether the thread was off the processor in it.
     away: bool,
 }
@@ -101,15 +101,39 @@ impl Deferred {
 
     /// Adds a call. Calls that have completed nothing are one with such calls before them.
     #[inline(always)]
-    fn add(&mut self, from: Ticks, until: Ticks, open: bool, away: bool) {
+    fn add(&mut self, call: Progress) {
         let end = self.completions.len();
         match self.calls.last_mut() {
-            Some(last) if open && last.open && last.first == last.end && self.window.is_none() => {
-                last.until = until;
-                last.away |= away;
+            Some(last) if call.open && last.open && last.first == last.end && self.window.is_none() => {
+                last.until = call.until;
+                last.away |= call.away;
             }
-            _ => self.calls.push(Progress { from, until, first: end, end, open, away }),
+            _ => self.calls.push(Progress { first: end, end, ..call }),
         }
+    }
+
+    /// Adds a call before all others; where it is followed already, with its window.
+    pub(super) fn follow_first(&mut self, call: Progress, window: Option<Window>) {
+        let end = self.completions.len();
+        self.calls.insert(0, Progress { first: end, end, ..call });
+        self.window = window;
+    }
+
+    /// Adds a completion to that call.
+    pub(super) fn complete_in_first(&mut self, receive: ReceiveIndex, real: Completion) {
+        self.completions.push((receive, real));
+        self.calls[0].end = self.completions.len();
+    }
+
+    /// The completions of that call.
+    pub(super) fn completed_in_first(&self) -> &[(ReceiveIndex, Completion)] {
+        &self.completions[self.calls[0].first..self.calls[0].end]
+    }
+
+    /// Counts a message that the call which is being followed has taken in.
+    #[inline(always)]
+    pub(super) fn note(&mut self, envelope: &Envelope) {
+        self.taken.note(envelope);
     }
 }
 
@@ -192,6 +216,14 @@ impl Work<'_> {
         std::mem::replace(&mut self.state.switches, switches) != switches
     }
 
+    /// The progress of a call that began at `entered` and ends now; its completions are yet to be added.
+    #[inline(always)]
+    pub(super) fn progress(&mut self, entered: Ticks, open: bool) -> Progress {
+        let now = self.tracker.now();
+        let away = self.was_away(entered, now);
+        Progress { from: entered, until: now, first: 0, end: 0, open, away }
+    }
+
     /// A call has made progress since `entered`: the twin will follow later. `open` says that it may have
     /// waited for more than the receives that it has completed, which are added by [`Deferred::keep`].
     #[inline]
@@ -200,9 +232,8 @@ impl Work<'_> {
             self.post_first();
         }
         self.state.routes.prepare();
-        let now = self.tracker.now();
-        let away = self.was_away(entered, now);
-        self.state.deferred.add(entered, now, open, away);
+        let progress = self.progress(entered, open);
+        self.state.deferred.add(progress);
         self.tracker.unsettled.store(true, Ordering::Relaxed);
     }
 
@@ -216,22 +247,33 @@ impl Work<'_> {
     /// The twin will soon catch up: the envelope that it looks for first comes nearer.
     #[inline(always)]
     pub(super) fn expect_envelope(&self) {
-        if !self.state.deferred.is_empty()
+        if !(self.state.deferred.is_empty() && self.state.rows.is_empty())
             && let Some(ring) = &self.state.routes.ring
         {
             ring.prefetch_next();
         }
     }
 
-    /// Follows some of the progress that was deferred; whether there may be more.
+    /// Follows some of the progress that was deferred, then posts what was posted after it; whether there may be more.
     #[inline]
     pub(super) fn settle_some(&mut self) -> bool {
-        let Deferred { followed, window, .. } = self.state.deferred;
-        let Some(&call) = self.state.deferred.calls.get(followed) else {
-            let more = self.post_some();
-            self.tracker.unsettled.store(more, Ordering::Relaxed);
-            return more;
+        let more = if self.state.rows.is_empty() && self.state.deferred.is_empty() {
+            self.post_some()
+        } else {
+            self.follow_some() || !self.state.posts.is_empty()
         };
+        self.tracker.unsettled.store(more, Ordering::Relaxed);
+        more
+    }
+
+    /// Follows some of the progress that was deferred; whether there may be more.
+    #[inline]
+    pub(super) fn follow_some(&mut self) -> bool {
+        if !self.state.rows.is_empty() {
+            return self.follow_row();
+        }
+        let Deferred { followed, window, .. } = self.state.deferred;
+        let Some(&call) = self.state.deferred.calls.get(followed) else { return false };
         let begun = window.is_some();
         let mut window = window.unwrap_or_else(|| self.begin(&call));
         // A call for which all was there when it began has not looked for more.
@@ -254,27 +296,37 @@ impl Work<'_> {
         deferred.calls.clear();
         deferred.completions.clear();
         deferred.followed = 0;
-        let more = !self.state.posts.is_empty();
-        self.tracker.unsettled.store(more, Ordering::Relaxed);
-        more
+        false
+    }
+
+    /// One more envelope for the call that is being followed.
+    pub(super) fn arrive_in_call(&mut self, envelope: Envelope) {
+        let State { engine, deferred, .. } = &mut *self.state;
+        if let Some(window) = &mut deferred.window {
+            engine.arrive_within(self.sink, envelope, window);
+        }
     }
 
     /// Begins to follow a call.
     #[inline(always)]
     fn begin(&mut self, call: &Progress) -> Window {
-        let mut window = if call.open || call.first == call.end {
-            Window::open(call.from, call.until)
-        } else {
-            Window::waited(call.from, call.until)
-        };
-        if call.away {
-            self.set_back(&mut window, call.until);
-        }
+        let mut window = self.open(call, call.open || call.first == call.end);
         let State { engine, deferred, .. } = &mut *self.state;
-        deferred.taken = Taken::default();
         for &(receive, real) in &deferred.completions[call.first..call.end] {
             window.completes(engine.foretell(receive, real));
         }
+        window
+    }
+
+    /// The window of a call that is about to be followed.
+    #[inline(always)]
+    pub(super) fn open(&mut self, call: &Progress, open: bool) -> Window {
+        let until = call.until;
+        let mut window = if open { Window::open(call.from, until) } else { Window::waited(call.from, until) };
+        if call.away {
+            self.set_back(&mut window, until);
+        }
+        self.state.deferred.taken = Taken::default();
         window
     }
 

@@ -59,6 +59,8 @@ pub(super) struct Current {
     pub(super) open: bool,
     /// Whether the call's probe has found a message in the twin.
     pub(super) found: bool,
+    /// How many requests the call has whose receives are a row; none where it does not wait for one.
+    pub(super) in_row: usize,
     /// The requests that the call may complete.
     pub(super) pending: Vec<Pending>,
     /// A handle that the call frees or uses up.
@@ -99,6 +101,7 @@ fn make(events: Ob1Events) -> *mut Frame {
             untold: false,
             open: false,
             found: false,
+            in_row: 0,
             pending: Vec::with_capacity(256),
             handle: 0,
             statuses: Vec::with_capacity(512),

@@ -19,6 +19,7 @@ mod progress;
 mod progress_engine;
 mod requests;
 mod routes;
+mod rows;
 mod sends;
 mod session;
 mod tracker;

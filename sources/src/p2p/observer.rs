@@ -1,6 +1,6 @@
 //! What others may learn of the application's communicators and messages.
 
-use mpit_events::Token;
+use mpit_events::{Ticks, Token};
 
 /// A communicator, as its own process sees it.
 #[derive(Clone, Copy, Debug)]
@@ -43,12 +43,15 @@ pub trait Observer: Sync {
     fn wants_messages(&self) -> bool {
         false
     }
-    /// A message is about to be sent.
-    fn sent(&self, _: &Message) {}
+    /// A message is about to be sent. Where this gives a time, the message counts as sent then: the clock need not be
+    /// read again.
+    fn sent(&self, _: &Message) -> Option<Ticks> {
+        None
+    }
     /// A nonblocking send is complete.
     fn send_completed(&self, _request: u64) {}
-    /// A nonblocking receive is posted.
-    fn receive_posted(&self, _request: u64) {}
+    /// A nonblocking receive is posted: at this time, where the call is about to return.
+    fn receive_posted(&self, _request: u64, _returns: Option<Ticks>) {}
     /// A message was received.
     fn received(&self, _: &Message) {}
     /// A request was cancelled.

@@ -12,9 +12,9 @@ use super::requests::Tracked;
 use super::tracker::{Tracker, Work};
 
 /// Notes that the twin does not wait longer with.
-const ROOM: usize = 256;
+pub(super) const ROOM: usize = 256;
 /// Receives that are posted before their events are raised.
-const AT_ONCE: usize = 32;
+pub(super) const AT_ONCE: usize = 32;
 
 /// A receive as the application has posted it.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +47,18 @@ impl Posts {
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
         self.noted.is_empty()
+    }
+
+    /// Those that wait.
+    #[inline(always)]
+    pub(super) fn waiting(&self) -> &[Post] {
+        &self.noted[self.next..]
+    }
+
+    /// Gives those that wait to another list, which is empty.
+    #[inline(always)]
+    pub(super) fn give(&mut self, to: &mut Vec<Post>) {
+        std::mem::swap(&mut self.noted, to);
     }
 }
 
@@ -91,10 +103,14 @@ impl Work<'_> {
         false
     }
 
-    /// The application posts a nonblocking receive.
+    /// The application has posted a nonblocking receive, in a call that is about to return.
     #[inline(always)]
     pub(super) fn post_request(&mut self, handle: usize, comm: usize, source: i32, tag: i32, at: Ticks) {
-        if let Some((receive, comm, request)) = self.post(comm, source, tag, false, at) {
+        if let Some((receive, comm, request)) = self.post_silently(comm, source, tag, at) {
+            if self.tracker.wants_messages() {
+                let returns = self.state.engine.time();
+                self.tell_of_message(|observer| observer.receive_posted(request, Some(returns)));
+            }
             self.state.requests.insert(handle, Tracked::Receive { receive, comm, request, source, tag });
         }
     }

@@ -15,6 +15,7 @@ use super::observer::{Communicator, Message, Observer};
 use super::posts::Posts;
 use super::requests::{Active, Persistent, Requests, Tracked};
 use super::routes::Routes;
+use super::rows::Rows;
 use super::session::Part;
 use super::types::TypeSizes;
 use crate::Serial;
@@ -70,6 +71,8 @@ pub(super) struct Tracker {
     /// Which processes share a clock, where not all do.
     nodes: OnceLock<Nodes>,
     observers: OnceLock<Vec<&'static dyn Observer>>,
+    /// Those of them that want messages.
+    of_messages: OnceLock<Vec<&'static dyn Observer>>,
     wants_messages: AtomicBool,
 }
 
@@ -98,6 +101,8 @@ pub(super) struct State {
     pub(super) deferred: Deferred,
     /// Receives that the application has posted after that and the twin has not yet.
     pub(super) posts: Posts,
+    /// Receives that were posted and completed together, before that.
+    pub(super) rows: Rows,
     /// Events of envelopes that were taken in between MPI calls: registrations have heard of them, bulk
     /// listeners hear in the next call.
     pub(super) told: Vec<Record>,
@@ -153,14 +158,17 @@ impl Tracker {
             compared: [const { OnceLock::new() }; 2],
             nodes: OnceLock::new(),
             observers: OnceLock::new(),
+            of_messages: OnceLock::new(),
             wants_messages: AtomicBool::new(false),
         }
     }
 
     /// Sets who is told of communicators and messages; once, before MPI is initialised.
     pub(super) fn set_observers(&self, observers: Vec<&'static dyn Observer>) {
-        let wants = observers.iter().any(|observer| observer.wants_messages());
-        self.wants_messages.store(wants, Ordering::Relaxed);
+        let of_messages: Vec<_> =
+            observers.iter().copied().filter(|observer| observer.wants_messages()).collect();
+        self.wants_messages.store(!of_messages.is_empty(), Ordering::Relaxed);
+        let _ = self.of_messages.set(of_messages);
         let _ = self.observers.set(observers);
     }
 
@@ -238,6 +246,12 @@ impl Tracker {
 
     pub(super) fn observers(&self) -> &[&'static dyn Observer] {
         self.observers.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Those who want messages.
+    #[inline(always)]
+    fn observers_of_messages(&self) -> &[&'static dyn Observer] {
+        self.of_messages.get().map_or(&[], Vec::as_slice)
     }
 
     #[inline(always)]
@@ -451,10 +465,15 @@ impl Work<'_> {
         bytes: u64,
         blocking: bool,
     ) -> Option<(CommIndex, u64, u64)> {
-        let (index, route, envelope) = self.address(comm, peer, tag, bytes)?;
+        let (index, route, mut envelope) = self.address(comm, peer, tag, bytes)?;
         let told = self.tracker.follows_sends()
             && (self.sink.wanted & OF_SENDS != 0 || self.tracker.wants_messages());
-        let send = told.then(|| self.begin_send(index, peer, tag, bytes, blocking));
+        let (mut send, mut at) = (None, None);
+        if told {
+            let (request, time) = self.begin_send(index, peer, tag, bytes, blocking);
+            (send, at) = (Some((index, request, bytes)), time);
+        }
+        envelope.sent = at.unwrap_or_else(|| self.tracker.now());
         self.deliver(route, &envelope);
         send
     }
@@ -462,12 +481,13 @@ impl Work<'_> {
     /// [`send`](Work::send), where nobody wants to know of sends.
     #[inline(always)]
     pub(super) fn tell_receiver(&mut self, comm: usize, peer: i32, tag: i32, bytes: u64) {
-        if let Some((_, route, envelope)) = self.address(comm, peer, tag, bytes) {
+        if let Some((_, route, mut envelope)) = self.address(comm, peer, tag, bytes) {
+            envelope.sent = self.tracker.now();
             self.deliver(route, &envelope);
         }
     }
 
-    /// The envelope of a message that is sent now, and its way.
+    /// The envelope of a message that is sent now, without the time, and its way.
     #[inline(always)]
     fn address(
         &mut self,
@@ -489,7 +509,7 @@ impl Work<'_> {
         let Destination { route, sequence } = *destination;
         destination.sequence = sequence.wrapping_add(1);
         let (context, source) = (known.public.context, known.rank);
-        let envelope = Envelope { context, source, tag, sequence, bytes, sent: self.tracker.now() };
+        let envelope = Envelope { context, source, tag, sequence, bytes, sent: Ticks(0) };
         Some((known.index, route, envelope))
     }
 
@@ -515,7 +535,8 @@ impl Work<'_> {
         self.sink.mail_is_due |= self.state.outbox.put(world_rank, envelope);
     }
 
-    /// The parts of a send that only listeners to requests, and observers, see.
+    /// The parts of a send that only listeners to requests, and observers, see: its request, and when it was, where
+    /// that is known.
     fn begin_send(
         &mut self,
         comm: CommIndex,
@@ -523,12 +544,13 @@ impl Work<'_> {
         tag: i32,
         bytes: u64,
         blocking: bool,
-    ) -> (CommIndex, u64, u64) {
+    ) -> (u64, Option<Ticks>) {
         let request = self.state.engine.identity();
         self.state.engine.activate(self.sink, comm, request);
         let message = Message { comm: comm.0, peer, tag, bytes, request: (!blocking).then_some(request) };
-        self.tell(|observer| observer.sent(&message));
-        (comm, request, bytes)
+        let observers = self.tracker.observers_of_messages();
+        let at = observers.iter().fold(None, |known, observer| observer.sent(&message).or(known));
+        (request, at)
     }
 
     #[cold]
@@ -547,7 +569,7 @@ impl Work<'_> {
         None
     }
 
-    /// The application posts a receive.
+    /// The application posts a receive, as a call begins.
     #[inline(always)]
     pub(super) fn post(
         &mut self,
@@ -555,6 +577,22 @@ impl Work<'_> {
         source: i32,
         tag: i32,
         blocking: bool,
+        now: Ticks,
+    ) -> Option<(ReceiveIndex, CommIndex, u64)> {
+        let posted = self.post_silently(comm, source, tag, now)?;
+        if !blocking && self.tracker.wants_messages() {
+            self.tell_of_message(|observer| observer.receive_posted(posted.2, None));
+        }
+        Some(posted)
+    }
+
+    /// The same, of which observers are not told.
+    #[inline(always)]
+    pub(super) fn post_silently(
+        &mut self,
+        comm: usize,
+        source: i32,
+        tag: i32,
         now: Ticks,
     ) -> Option<(ReceiveIndex, CommIndex, u64)> {
         let constants = &self.tracker.abi.constants;
@@ -573,9 +611,6 @@ impl Work<'_> {
         let tag = if tag == constants.any_tag { ANY_TAG } else { tag };
         let request = self.state.engine.identity();
         let Posted { receive, .. } = self.state.engine.post_at(self.sink, index, request, source, tag, now);
-        if !blocking && self.tracker.wants_messages() {
-            self.tell(|observer| observer.receive_posted(request));
-        }
         Some((receive, index, request))
     }
 
@@ -634,14 +669,14 @@ impl Work<'_> {
     ) {
         let Completion::Message { source, tag } = real else {
             if let Some(request) = request {
-                self.tell(|observer| observer.cancelled(request));
+                self.tell_of_message(|observer| observer.cancelled(request));
             }
             return;
         };
         // SAFETY: where there is a status, `completion` read the message from it: it is filled.
         let bytes = status.and_then(|status| unsafe { status.bytes(self.tracker.abi) });
         let message = Message { comm: comm.0, peer: source, tag, bytes: bytes.unwrap_or(0), request };
-        self.tell(|observer| observer.received(&message));
+        self.tell_of_message(|observer| observer.received(&message));
     }
 
     /// What a status says.
@@ -755,7 +790,7 @@ impl Work<'_> {
     /// A nonblocking send is complete.
     pub(super) fn sent(&mut self, comm: CommIndex, request: u64, bytes: u64) {
         self.state.engine.transferred(self.sink, comm, request, bytes);
-        self.tell(|observer| observer.send_completed(request));
+        self.tell_of_message(|observer| observer.send_completed(request));
     }
 
     /// The receive of a probed message is complete.
@@ -824,7 +859,13 @@ impl Work<'_> {
         }
     }
 
-    pub(super) fn tell(&self, what: impl Fn(&dyn Observer)) {
+    /// Tells those who want messages.
+    #[inline(always)]
+    pub(super) fn tell_of_message(&self, what: impl Fn(&dyn Observer)) {
+        self.tracker.observers_of_messages().iter().for_each(|observer| what(*observer));
+    }
+
+    fn tell(&self, what: impl Fn(&dyn Observer)) {
         self.tracker.observers().iter().for_each(|observer| what(*observer));
     }
 }

@@ -1,6 +1,8 @@
 //! The matching itself: posts, arrivals and completions, as ob1 does them.
 
+mod emit;
 mod repairs;
+mod row;
 mod searches;
 mod window;
 
@@ -8,7 +10,7 @@ use mpit_events::Ticks;
 use rustc_hash::FxHashMap;
 
 use super::envelope::Envelope;
-use super::events::{Arrived, Event, Queued, Request, Searched, SearchedFor, Transferred, Unexpected};
+use super::events::{Event, Request};
 use super::peers::{Peer, Peers};
 use super::queues::{List, Slab};
 use super::receive::{Receive, ReceiveIndex, State};
@@ -16,6 +18,7 @@ use super::sink::Sink;
 use super::truth::Truth;
 use super::{ANY_SOURCE, EAGER_LIMIT};
 
+pub use row::Row;
 pub use window::{Foretold, Window};
 
 /// A communicator of the twin; reused after [`Engine::remove_comm`].
@@ -81,19 +84,6 @@ pub const MAX_EMITTED: usize = 8;
 /// Envelopes kept for communicators that this process has not made yet.
 const MAX_EARLY: usize = 1 << 16;
 
-/// Events that tell of a matched message's data.
-const OF_TRANSFERS: u16 =
-    mask(&[Event::TransferBegin, Event::Transfer, Event::TransferEnd, Event::RequestComplete]);
-
-const fn mask(events: &[Event]) -> u16 {
-    let (mut bits, mut index) = (0, 0);
-    while index < events.len() {
-        bits |= 1 << events[index] as u8;
-        index += 1;
-    }
-    bits
-}
-
 /// The twin of one process. Plain data: one thread at a time (the caller's lock).
 #[derive(Debug)]
 pub struct Engine {
@@ -153,6 +143,12 @@ impl Engine {
     pub fn identity(&mut self) -> u64 {
         self.identities += 1;
         self.identities
+    }
+
+    /// The time of the last event.
+    #[inline]
+    pub fn time(&self) -> Ticks {
+        self.last
     }
 
     /// Messages in the unexpected queues.
@@ -232,31 +228,37 @@ impl Engine {
         now: Ticks,
     ) -> Posted {
         let begin = self.advance(now);
-        sink.emit(Event::RequestActivate, comm, begin, false, Request { request });
-        let queued = SearchedFor { request, source, tag };
-        sink.emit(Event::SearchUnexpectedBegin, comm, begin, false, queued);
+        let asked = (request, source, tag);
+        emit::post(sink, comm, begin, asked);
         let (found, took) = self.search_unexpected(sink, comm, source, tag);
         let end = self.advance(begin.plus(took));
+        let index = self.keep_receive(comm, asked, end);
+        if let Some(place) = found {
+            let envelope = self.take_message(sink, comm, place, end);
+            emit::search_ends(sink, comm, (begin, end), asked);
+            self.matched(sink, ReceiveIndex(index), envelope, end);
+            return Posted { receive: ReceiveIndex(index), matched: true };
+        }
+        emit::search_ends(sink, comm, (begin, end), asked);
+        self.receives.append(posted_list(&mut self.comms, comm, source), index);
+        emit::queued(sink, comm, end, asked);
+        Posted { receive: ReceiveIndex(index), matched: false }
+    }
+
+    /// An entry for a receive that is posted: in no list yet.
+    #[inline(always)]
+    fn keep_receive(&mut self, comm: CommIndex, (request, source, tag): emit::Asked, queued: Ticks) -> u32 {
         self.order += 1;
         let (index, receive) = self.receives.take();
         receive.request = request;
         receive.order = self.order;
-        receive.queued = end;
+        receive.queued = queued;
         receive.comm = comm;
         receive.source = source;
         receive.tag = tag;
         receive.state = State::Posted;
         receive.foretold = false;
-        if let Some(place) = found {
-            let envelope = self.take_message(sink, comm, place, end);
-            sink.emit_end(Event::SearchUnexpectedEnd, comm, begin, end, false, queued);
-            self.matched(sink, ReceiveIndex(index), envelope, end);
-            return Posted { receive: ReceiveIndex(index), matched: true };
-        }
-        sink.emit_end(Event::SearchUnexpectedEnd, comm, begin, end, false, queued);
-        self.receives.append(posted_list(&mut self.comms, comm, source), index);
-        sink.emit(Event::PostedInsert, comm, end, false, Queued { request, source, tag });
-        Posted { receive: ReceiveIndex(index), matched: false }
+        index
     }
 
     /// The application probes: the same search, which takes nothing.
@@ -269,11 +271,11 @@ impl Engine {
         tag: i32,
     ) -> Probed {
         let begin = self.advance(sink.now());
-        let searched = SearchedFor { request, source, tag };
-        sink.emit(Event::SearchUnexpectedBegin, comm, begin, false, searched);
+        let asked = (request, source, tag);
+        emit::search_begins(sink, comm, begin, asked);
         let (found, took) = self.search_unexpected(sink, comm, source, tag);
         let end = self.advance(begin.plus(took));
-        sink.emit_end(Event::SearchUnexpectedEnd, comm, begin, end, false, searched);
+        emit::search_ends(sink, comm, (begin, end), asked);
         Probed(found.and_then(|place| self.messages.get(place)).map(|message| message.envelope))
     }
 
@@ -308,10 +310,7 @@ impl Engine {
             begin = meet_foretold(&envelope, begin, window);
         }
         let begin = self.advance(begin);
-        let arrived = Arrived { context: context as u32, source, tag, sequence };
-        sink.emit(Event::MessageArrived, comm, begin, false, arrived);
-        let searched = Searched { source, tag, sequence };
-        sink.emit(Event::SearchPostedBegin, comm, begin, false, searched);
+        emit::arrival(sink, comm, begin, &envelope);
         let end = self.advance(begin.plus(took));
         match found {
             Some(index) => {
@@ -321,15 +320,14 @@ impl Engine {
                     receive.message.fill(context, source, tag, sequence, bytes, sent);
                     let Receive { request, queued, source, tag, .. } = *receive;
                     self.receives.unlink(posted_list(&mut self.comms, comm, source), index.0);
-                    let removed = Queued { request, source, tag };
-                    sink.emit_end(Event::PostedRemove, comm, queued, end, false, removed);
-                    sink.emit_end(Event::SearchPostedEnd, comm, begin, end, false, searched);
-                    self.emit_matched(sink, comm, request, bytes, end);
+                    emit::removed(sink, comm, (queued, end), (request, source, tag), false);
+                    emit::arrival_searched(sink, comm, (begin, end), &envelope);
+                    emit::matched(sink, comm, request, bytes, end);
                 }
             }
             None => {
                 self.queue_message(sink, comm, envelope, end, None);
-                sink.emit_end(Event::SearchPostedEnd, comm, begin, end, false, searched);
+                emit::arrival_searched(sink, comm, (begin, end), &envelope);
             }
         }
     }
@@ -464,10 +462,10 @@ impl Engine {
 
     /// The data of a send, or of a probed message, has been transferred and the request is complete.
     pub fn transferred(&mut self, sink: &mut impl Sink, comm: CommIndex, request: u64, bytes: u64) {
-        if sink.wants_any(OF_TRANSFERS) {
+        if sink.wants_any(emit::OF_TRANSFERS) {
             let now = self.advance(sink.now());
-            self.emit_transfer_begin(sink, comm, request, bytes, now, false);
-            self.emit_transfer_end(sink, comm, request, bytes, now, false);
+            emit::transfer_begins(sink, comm, request, bytes, now, false);
+            emit::transfer_ends(sink, comm, request, bytes, now, false);
         }
     }
 
@@ -506,7 +504,7 @@ impl Engine {
         let list = &mut self.comms[comm.0 as usize].peers.meet(envelope.source).unexpected;
         self.messages.unlink(list, place);
         self.messages.discard(place);
-        sink.emit_end(Event::UnexRemove, comm, queued, time, false, unexpected(id, &envelope));
+        emit::message_removed(sink, comm, (queued, time), id, &envelope);
         envelope
     }
 
@@ -526,7 +524,7 @@ impl Engine {
         message.envelope = envelope;
         let list = &mut self.comms[comm.0 as usize].peers.meet(envelope.source).unexpected;
         self.messages.insert_before(list, place, next);
-        sink.emit(Event::UnexInsert, comm, time, false, unexpected(id, &envelope));
+        emit::message_queued(sink, comm, time, id, &envelope);
     }
 
     /// Takes a receive out of the posted queue.
@@ -534,13 +532,8 @@ impl Engine {
     fn take_receive(&mut self, sink: &mut impl Sink, index: ReceiveIndex, time: Ticks) {
         self.unlink_receive(index);
         if let Some(&receive) = self.receives.get(index.0) {
-            self.emit_removed(sink, &receive, time, false);
+            emit::receive_removed(sink, &receive, time, false);
         }
-    }
-
-    fn emit_removed(&self, sink: &mut impl Sink, receive: &Receive, time: Ticks, late: bool) {
-        let Receive { request, queued, source, tag, .. } = *receive;
-        sink.emit_end(Event::PostedRemove, receive.comm, queued, time, late, Queued { request, source, tag });
     }
 
     #[inline]
@@ -557,61 +550,20 @@ impl Engine {
         receive.foretold = false;
         receive.message = envelope;
         let (comm, request) = (receive.comm, receive.request);
-        self.emit_matched(sink, comm, request, envelope.bytes, time);
-    }
-
-    /// A receive is matched: ob1 transfers an eager message here and now.
-    #[inline(always)]
-    fn emit_matched(&self, sink: &mut impl Sink, comm: CommIndex, request: u64, bytes: u64, time: Ticks) {
-        if sink.wants_any(OF_TRANSFERS) {
-            self.emit_transfer_begin(sink, comm, request, bytes, time, false);
-            if bytes <= EAGER_LIMIT {
-                self.emit_transfer_end(sink, comm, request, bytes, time, false);
-            }
-        }
+        emit::matched(sink, comm, request, envelope.bytes, time);
     }
 
     /// The receive is over.
     #[inline]
     fn finish(&mut self, sink: &mut impl Sink, index: ReceiveIndex, bytes: u64) {
         if bytes > EAGER_LIMIT
-            && sink.wants_any(OF_TRANSFERS)
+            && sink.wants_any(emit::OF_TRANSFERS)
             && let Some(&Receive { comm, request, .. }) = self.receives.get(index.0)
         {
             let now = self.advance(sink.now());
-            self.emit_transfer_end(sink, comm, request, bytes, now, false);
+            emit::transfer_ends(sink, comm, request, bytes, now, false);
         }
         self.receives.discard(index.0);
-    }
-
-    fn emit_transfer_begin(
-        &self,
-        sink: &mut impl Sink,
-        comm: CommIndex,
-        request: u64,
-        bytes: u64,
-        time: Ticks,
-        late: bool,
-    ) {
-        if bytes > 0 {
-            sink.emit(Event::TransferBegin, comm, time, late, Request { request });
-        }
-    }
-
-    fn emit_transfer_end(
-        &self,
-        sink: &mut impl Sink,
-        comm: CommIndex,
-        request: u64,
-        bytes: u64,
-        time: Ticks,
-        late: bool,
-    ) {
-        if bytes > 0 {
-            sink.emit(Event::Transfer, comm, time, late, Transferred { request, length: bytes });
-            sink.emit(Event::TransferEnd, comm, time, late, Request { request });
-        }
-        sink.emit(Event::RequestComplete, comm, time, late, Request { request });
     }
 
     /// Sees by the sequence numbers what was lost on the way.
@@ -675,10 +627,6 @@ fn meet_foretold(envelope: &Envelope, begin: Ticks, window: &mut Window) -> Tick
 fn posted_list(comms: &mut [Comm], comm: CommIndex, source: i32) -> &mut List {
     let comm = &mut comms[comm.0 as usize];
     if source == ANY_SOURCE { &mut comm.wild } else { &mut comm.peers.meet(source).posted }
-}
-
-fn unexpected(id: u64, envelope: &Envelope) -> Unexpected {
-    Unexpected { request: id, source: envelope.source, tag: envelope.tag, sequence: envelope.sequence }
 }
 
 /// Whether sequence number `a` comes before `b`, over the wrap.

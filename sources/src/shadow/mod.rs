@@ -25,7 +25,7 @@ mod receive;
 mod sink;
 mod truth;
 
-pub use engine::{CommIndex, Completion, Engine, Foretold, MAX_EMITTED, Posted, Probed, Window};
+pub use engine::{CommIndex, Completion, Engine, Foretold, MAX_EMITTED, Posted, Probed, Row, Window};
 pub use envelope::Envelope;
 pub use events::{
     Arrived, Event, Ob1Events, Queued, Request, Searched, SearchedFor, Transferred,

@@ -16,7 +16,7 @@ use std::cell::Cell;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mpit_events::Ticks;
+use mpit_events::{Ticks, prefetch};
 
 use super::segment::{Address, Segment};
 use crate::shadow::Envelope;
@@ -189,46 +189,19 @@ impl Ring {
     /// waiting: a slot that is still to be written would be taken away from its writer.
     #[inline(always)]
     pub fn prefetch(&self) {
-        prefetch_for_reading(self.shared.slot(self.position + 10));
+        prefetch::for_reading(self.shared.slot(self.position + 10));
     }
 
     /// Brings the next envelope, which should have been written by now.
     #[inline(always)]
     pub fn prefetch_next(&self) {
-        prefetch_for_reading(self.shared.slot(self.position));
+        prefetch::for_reading(self.shared.slot(self.position));
     }
 
     /// Envelopes that found no room, over the whole run.
     pub fn lost(&self) -> u64 {
         self.shared.header().lost.0.load(Ordering::Relaxed)
     }
-}
-
-/// Brings a slot into this processor's cache before it is written: stores become visible in order,
-/// so a slot that has to be fetched first would hold up the message that follows its envelope.
-#[inline(always)]
-fn prefetch_for_writing(slot: &Slot) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a prefetch changes nothing that a program can see, at whatever address.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_ET0>(std::ptr::from_ref(slot).cast());
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = slot;
-}
-
-/// Brings a slot that will be read soon from the cache of its writer.
-#[inline(always)]
-fn prefetch_for_reading(slot: &Slot) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: as for writing.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(slot).cast());
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = slot;
 }
 
 /// A writer's end of another process's ring. One thread at a time (the caller's lock).
@@ -277,7 +250,9 @@ impl RingWriter {
         let slot = self.shared.slot(position);
         slot.publish(position, envelope);
         self.next.set(position + 1);
-        prefetch_for_writing(self.shared.slot(position + 4));
+        // Stores become visible in order: a slot that has to be fetched first would hold up the message that follows its
+        // envelope.
+        prefetch::for_writing(self.shared.slot(position + 4));
         true
     }
 
@@ -285,7 +260,7 @@ impl RingWriter {
     /// back to this processor.
     #[inline(always)]
     pub fn prepare(&self) {
-        prefetch_for_writing(self.shared.slot(self.next.get()));
+        prefetch::for_writing(self.shared.slot(self.next.get()));
     }
 
     /// Looks how far the owner has read; whether there is room now.

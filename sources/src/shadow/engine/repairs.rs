@@ -4,7 +4,7 @@
 use mpit_events::Ticks;
 
 use super::searches::first_with_tag;
-use super::{CommIndex, Completion, Engine, is_before, posted_list};
+use super::{CommIndex, Completion, Engine, emit, is_before, posted_list};
 use crate::shadow::envelope::Envelope;
 use crate::shadow::events::{Arrived, Event, Queued, Request, Searched};
 use crate::shadow::receive::{Receive, ReceiveIndex, State};
@@ -58,7 +58,7 @@ impl Engine {
         }
         let claimed = self.claim(sink, receive.comm, source, tag, index, now);
         if receive.state == State::Posted && claimed.is_some() {
-            self.emit_removed(sink, &receive, now, false);
+            emit::receive_removed(sink, &receive, now, false);
         }
         if let Some(&wrong) = receive.matched() {
             self.set_state(index, State::Cancelled);
@@ -227,12 +227,12 @@ impl Engine {
         let searched = Searched { source, tag, sequence };
         sink.emit(Event::SearchPostedBegin, comm, sent, true, searched);
         if receive.request != 0 {
-            self.emit_removed(sink, &receive, sent, true);
+            emit::receive_removed(sink, &receive, sent, true);
         }
         sink.emit_end(Event::SearchPostedEnd, comm, sent, sent, true, searched);
         if receive.request != 0 {
-            self.emit_transfer_begin(sink, comm, receive.request, bytes, sent, true);
-            self.emit_transfer_end(sink, comm, receive.request, bytes, sent, true);
+            emit::transfer_begins(sink, comm, receive.request, bytes, sent, true);
+            emit::transfer_ends(sink, comm, receive.request, bytes, sent, true);
         }
         self.truth.matched += 1;
         true
@@ -247,7 +247,7 @@ impl Engine {
         now: Ticks,
     ) {
         if receive.request != 0 {
-            self.emit_removed(sink, receive, now, false);
+            emit::receive_removed(sink, receive, now, false);
             sink.emit(Event::RequestComplete, receive.comm, now, false, Request { request: receive.request });
         }
         self.receives.discard(index.0);
