@@ -28,12 +28,18 @@ impl<'a> Records<'a> {
     /// Ends the call that is under way.
     fn leave(&mut self) {
         let Some(call) = self.open.take() else { return };
-        if Call::from_payload(&call.payload).request != 0 {
-            let payload = part(&call.payload, Call::REQUEST, 4);
-            self.ready.push_back(Record { kind: kind::MPI_IRECV_REQUEST, payload, ..call });
+        let Call { request, completed, .. } = Call::from_payload(&call.payload);
+        let mut end = |kind, place, length| {
+            let payload = part(&call.payload, place, length);
+            self.ready.push_back(Record { time: call.time, kind, object: call.object, payload });
+        };
+        if request != 0 {
+            end(kind::MPI_IRECV_REQUEST, Call::REQUEST, 4);
         }
-        let payload = part(&call.payload, 0, 2);
-        self.ready.push_back(Record { kind: kind::LEAVE, payload, ..call });
+        if completed != 0 {
+            end(kind::MPI_ISEND_COMPLETE, Call::COMPLETED, 4);
+        }
+        end(kind::LEAVE, 0, 2);
     }
 
     fn take_apart(&mut self, record: Record<'a>) {

@@ -5,7 +5,7 @@
 /// The first eight bytes of a log.
 pub const MAGIC: [u8; 8] = *b"MEL-LOG\n";
 /// The version of the layout.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Size of the header page.
 pub const HEADER_BYTES: usize = 4096;
 /// Size of a chunk: its header and its records.
@@ -326,7 +326,7 @@ impl Epoch {
     }
 }
 
-/// The payload of a call. Its last two fields are stored while the call runs.
+/// The payload of a call. Its last three fields are stored while the call runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Call {
     /// Number of the function.
@@ -335,6 +335,8 @@ pub struct Call {
     pub duration: u64,
     /// Number of the request of the receive that the call posted; 0 where there is none.
     pub request: u32,
+    /// Number of the request of a send that was complete when the call returned; 0 where there is none.
+    pub completed: u32,
 }
 
 impl Call {
@@ -342,6 +344,8 @@ impl Call {
     pub const DURATION: usize = 4;
     /// Where [`request`](Call::request) is in the payload.
     pub const REQUEST: usize = 12;
+    /// Where [`completed`](Call::completed) is in the payload.
+    pub const COMPLETED: usize = 16;
 
     /// Reads a payload; bytes that are not there count as zero.
     pub fn from_payload(payload: &[u8]) -> Call {
@@ -349,6 +353,7 @@ impl Call {
             function: u16_at(payload, 0),
             duration: u64_at(payload, Call::DURATION),
             request: u32_at(payload, Call::REQUEST),
+            completed: u32_at(payload, Call::COMPLETED),
         }
     }
 }

@@ -28,6 +28,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use memmap2::{Advice, MmapOptions, MmapRaw};
 
+use mpit_events::prefetch;
+
 use super::definitions::{Definition, StreamKind};
 use super::format::{
     CHUNK_BYTES, CHUNK_HEADER_BYTES, Call, HEADER_BYTES, HeaderInfo, MAGIC, MAX_PAYLOAD_BYTES, NO_OBJECT,
@@ -35,6 +37,10 @@ use super::format::{
 };
 use super::limit::{FEWEST_CHUNKS, Limit};
 use super::space;
+
+/// How far ahead of a record, in bytes, the memory of later ones is fetched: a window is larger than the caches that
+/// a store need not wait for.
+const AHEAD: usize = 256;
 
 /// The event log of one rank, open for writing. Cloning gives another hold on the same log.
 #[derive(Clone, Debug)]
@@ -372,6 +378,7 @@ impl Appender {
                 store(self.cursor, time, kind, object, payload);
                 self.cursor = self.cursor.add(RECORD_BYTES);
             }
+            prefetch::for_writing(self.cursor.wrapping_add(AHEAD));
             return true;
         }
         self.append_slowly(time, kind, object, payload)
@@ -406,11 +413,17 @@ impl Appender {
     /// its own: a call's record has room for one.
     #[inline(always)]
     pub fn post(&mut self, request: u32) -> bool {
+        self.note(Call::REQUEST, request)
+    }
+
+    /// Stores a request in the record of the call under way, where there is room for it.
+    #[inline(always)]
+    fn note(&mut self, field: usize, request: u32) -> bool {
         if self.open.is_null() {
             return false;
         }
         // SAFETY: as in `leave`; the place is aligned to four bytes.
-        let place = unsafe { AtomicU32::from_ptr(self.open.add(PAYLOAD + Call::REQUEST).cast()) };
+        let place = unsafe { AtomicU32::from_ptr(self.open.add(PAYLOAD + field).cast()) };
         if place.load(Ordering::Relaxed) != 0 {
             return false;
         }
@@ -418,10 +431,13 @@ impl Appender {
         true
     }
 
-    /// Appends that the request of a send was completed, into the last record if that tells of such at the
-    /// same time and has room. Requests are not zero.
+    /// Appends that the request of a send was complete when the call under way returned, at this time: into the call's
+    /// record, else into the last record if that tells of such and has room. Requests are not zero.
     #[inline(always)]
     pub fn complete(&mut self, time: u64, request: u32) -> bool {
+        if self.note(Call::COMPLETED, request) {
+            return true;
+        }
         let last = self.completions;
         if !last.is_null() && last == self.cursor.wrapping_sub(RECORD_BYTES) {
             // SAFETY: the last record of this appender's own chunk, which is mapped and aligned to eight

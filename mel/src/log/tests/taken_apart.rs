@@ -152,6 +152,32 @@ fn completions_share_a_record_and_are_read_one_by_one() {
     assert_eq!(used.filter(|r| u16_at(r, 0) == 50).count(), 3);
 }
 
+#[test]
+fn a_call_has_room_for_a_receive_that_it_posts_and_a_send_that_it_completes() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log");
+    let log = create(&path);
+    let mut calls = log.stream(StreamKind::Calls, 0, None);
+    assert!(calls.enter(40, 7, NO_OBJECT));
+    assert!(calls.post(3));
+    assert!(calls.complete(60, 4));
+    assert!(calls.complete(60, 5));
+    assert!(calls.leave(20));
+    let read = RankLog::open(&path).unwrap();
+    let records: Vec<(u64, u16, u32)> = read
+        .records(0)
+        .map(|record| (record.time, record.kind, Completion::from_payload(&record.payload).request))
+        .collect();
+    let expected = [
+        (40, kind::ENTER, 7),
+        (60, kind::MPI_ISEND_COMPLETE, 5),
+        (60, kind::MPI_IRECV_REQUEST, 3),
+        (60, kind::MPI_ISEND_COMPLETE, 4),
+        (60, kind::LEAVE, 7),
+    ];
+    assert_eq!(records, expected);
+}
+
 /// A process that is killed while it copies a full chunk leaves two with one number.
 #[test]
 fn a_copy_that_is_not_whole_does_not_count() {
