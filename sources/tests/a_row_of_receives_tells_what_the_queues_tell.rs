@@ -103,6 +103,9 @@ fn told(twin: &Twin) -> Vec<String> {
     twin.notes.records.iter().map(|record| format!("{record:?}")).collect()
 }
 
+/// Source, tag, time of sending, and what is the matter with it.
+type Drawn = (i32, u8, u64, u8);
+
 /// Posts, and messages that mostly fit them; now and then another tag, a long message, one more, or one that is lost.
 fn rounds() -> impl Strategy<Value = Vec<Round>> {
     let message = (0..3i32, 0..8u8, 0..700u64, 0..20u8);
@@ -110,29 +113,28 @@ fn rounds() -> impl Strategy<Value = Vec<Round>> {
     prop::collection::vec(round, 1..4).prop_map(|rounds| {
         let mut senders = Senders::default();
         let mut begin = 0;
-        let in_turn =
-            |(messages, waited, other, shuffle): (Vec<(i32, u8, u64, u8)>, bool, prop::sample::Index, u8)| {
-                let posts: Vec<_> =
-                    messages.iter().map(|&(source, tag, ..)| (source, i32::from(tag / 7))).collect();
-                let mut order: Vec<usize> = (0..messages.len()).collect();
-                if shuffle == 0 && !order.is_empty() {
-                    let place = other.index(order.len());
-                    order.rotate_left(place);
+        let in_turn = |(messages, waited, other, shuffle): (Vec<Drawn>, bool, prop::sample::Index, u8)| {
+            let posts: Vec<_> =
+                messages.iter().map(|&(source, tag, ..)| (source, i32::from(tag / 7))).collect();
+            let mut order: Vec<usize> = (0..messages.len()).collect();
+            if shuffle == 0 && !order.is_empty() {
+                let place = other.index(order.len());
+                order.rotate_left(place);
+            }
+            begin += 1000;
+            let mut envelopes = Vec::new();
+            for place in order {
+                let (source, _, sent, what) = messages[place];
+                let tag = if what == 0 { 9 } else { posts[place].1 };
+                let envelope = senders.envelope(source, tag, begin + sent);
+                match what {
+                    1 => envelopes.push(Envelope { bytes: EAGER_LIMIT + 1, ..envelope }),
+                    2 => {}
+                    _ => envelopes.push(envelope),
                 }
-                begin += 1000;
-                let mut envelopes = Vec::new();
-                for place in order {
-                    let (source, _, sent, what) = messages[place];
-                    let tag = if what == 0 { 9 } else { posts[place].1 };
-                    let envelope = senders.envelope(source, tag, begin + sent);
-                    match what {
-                        1 => envelopes.push(Envelope { bytes: EAGER_LIMIT + 1, ..envelope }),
-                        2 => {}
-                        _ => envelopes.push(envelope),
-                    }
-                }
-                Round { posts, envelopes, waited }
-            };
+            }
+            Round { posts, envelopes, waited }
+        };
         rounds.into_iter().map(in_turn).collect()
     })
 }
