@@ -286,7 +286,7 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
                 // ob1 makes progress only where the search has found nothing.
                 frame.call.entered.0 = 0;
             } else {
-                drained(tracker, frame);
+                looked(tracker, frame);
             }
         }
         Call::Probe(_) | Call::Request_get_status(_) => drained(tracker, frame),
@@ -335,7 +335,7 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
             if success && unsafe { a.flag.read() } != 0 {
                 complete_all(tracker, frame, a.status, Ends::Some);
             } else {
-                drained(tracker, frame);
+                looked(tracker, frame);
             }
         }
         Call::Waitall(a) if !success => {
@@ -350,7 +350,7 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
             if unsafe { a.flag.read() } != 0 {
                 complete_all(tracker, frame, a.array_of_statuses, Ends::Some);
             } else {
-                drained(tracker, frame);
+                looked(tracker, frame);
             }
         }
         Call::Waitany(a) => {
@@ -437,6 +437,15 @@ fn use_message(tracker: &'static Tracker, frame: &mut Frame, handle: usize, stat
 #[inline]
 pub(super) fn drained(tracker: &'static Tracker, frame: &mut Frame) {
     tracker.quietly(frame, |work, local| work.defer(local.entered, true));
+    frame.call.entered.0 = 0;
+    tracker.settle_if_due(frame);
+}
+
+/// [`drained`], where the call has looked once, after it had found that what it wanted was not there: ob1 does so in
+/// `MPI_Iprobe` and in tests.
+#[inline]
+fn looked(tracker: &'static Tracker, frame: &mut Frame) {
+    tracker.quietly(frame, |work, local| work.defer_look(local.entered));
     frame.call.entered.0 = 0;
     tracker.settle_if_due(frame);
 }

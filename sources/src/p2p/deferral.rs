@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use mpit_events::Ticks;
 
+use super::looks::Looks;
 use super::tracker::{State, Work};
 use crate::shadow::{Completion, Envelope, ReceiveIndex, Window};
 
@@ -21,7 +22,8 @@ pub(super) struct Deferred {
     window: Option<Window>,
     /// Calls that were followed already.
     followed: usize,
-    taken: Taken,
+    /// What ob1 takes in at once.
+    pub(super) looks: Looks,
 }
 
 /// The progress that one MPI call has made.
@@ -43,39 +45,6 @@ const PATIENCE: u32 = 64;
 
 /// Calls, and completions, above which the twin does not wait to catch up.
 const MAX_DEFERRED: usize = 256;
-
-/// The most messages of one sender that ob1 takes in at one look, over shared memory
-/// (`mca_btl_vader_check_fboxes`, Open MPI 4.1).
-const AT_ONE_LOOK: u8 = 32;
-
-/// Messages taken in by a call: by sender, of whom several may share a place.
-struct Taken([u8; 64]);
-
-impl Default for Taken {
-    fn default() -> Self {
-        Taken([0; 64])
-    }
-}
-
-impl Taken {
-    #[inline(always)]
-    fn place(&mut self, envelope: &Envelope) -> &mut u8 {
-        &mut self.0[(envelope.context as usize ^ envelope.source as usize) % 64]
-    }
-
-    /// Counts a message.
-    #[inline(always)]
-    fn note(&mut self, envelope: &Envelope) {
-        let count = self.place(envelope);
-        *count = count.saturating_add(1);
-    }
-
-    /// Whether a message was taken in at the same look as the last one that the call waited for.
-    #[cold]
-    fn has_room(&mut self, envelope: &Envelope) -> bool {
-        *self.place(envelope) < AT_ONE_LOOK
-    }
-}
 
 impl Deferred {
     /// Whether there is anything to follow.
@@ -129,41 +98,35 @@ impl Deferred {
     pub(super) fn completed_in_first(&self) -> &[(ReceiveIndex, Completion)] {
         &self.completions[self.calls[0].first..self.calls[0].end]
     }
-
-    /// Counts a message that the call which is being followed has taken in.
-    #[inline(always)]
-    pub(super) fn note(&mut self, envelope: &Envelope) {
-        self.taken.note(envelope);
-    }
 }
 
 impl Work<'_> {
     /// Takes in some of what came until the window's end; whether there may be more.
     #[inline]
     fn drain_some(&mut self, window: &mut Window) -> bool {
-        let State { engine, routes, deferred, .. } = &mut *self.state;
-        if let Some(ring) = &mut routes.ring {
-            for taken in 0..DRAIN {
-                if taken > 1 {
-                    ring.prefetch();
-                }
-                if window.is_over()
-                    && let Some(next) = ring.peek().filter(|next| next.sent <= window.until)
-                    && !deferred.taken.has_room(&next)
-                {
-                    return self.drain_mail(window);
-                }
-                match ring.pop_until(window.until) {
-                    Some(envelope) => {
-                        deferred.taken.note(&envelope);
+        // Between calls, a thread takes messages out of the ring as they are.
+        let looks_twice = self.tracker.defers();
+        let State { engine, routes, deferred: Deferred { looks, .. }, .. } = &mut *self.state;
+        let Some(ring) = &mut routes.ring else { return self.drain_mail(window) };
+        for taken in 0..DRAIN {
+            if let Some(envelope) = looks.next_left() {
+                engine.arrive_within(self.sink, envelope, window);
+                continue;
+            }
+            if taken > 1 {
+                ring.prefetch();
+            }
+            match ring.pop_until(window.until) {
+                Some(envelope) => {
+                    if !looks_twice || looks.takes(&envelope, !window.is_over()) {
                         engine.arrive_within(self.sink, envelope, window);
                     }
-                    None => return self.drain_mail(window),
                 }
+                None if looks.is_empty() || window.is_over() => return self.drain_mail(window),
+                None => looks.begin(),
             }
-            return true;
         }
-        self.drain_mail(window)
+        true
     }
 
     /// The same for what came from other nodes ([`exchange`](super::exchange)).
@@ -234,6 +197,17 @@ impl Work<'_> {
         self.state.routes.prepare();
         let progress = self.progress(entered, open);
         self.state.deferred.add(progress);
+        self.tracker.unsettled.store(true, Ordering::Relaxed);
+    }
+
+    /// The same for a call that has looked once, just before it returned, and found nothing that it wanted.
+    #[inline]
+    pub(super) fn defer_look(&mut self, entered: Ticks) {
+        if !self.state.posts.is_empty() {
+            self.post_first();
+        }
+        let look = self.progress(entered, true);
+        self.state.deferred.add(Progress { from: look.until, ..look });
         self.tracker.unsettled.store(true, Ordering::Relaxed);
     }
 
@@ -326,7 +300,7 @@ impl Work<'_> {
         if call.away {
             self.set_back(&mut window, until);
         }
-        self.state.deferred.taken = Taken::default();
+        self.state.deferred.looks.begin();
         window
     }
 
@@ -334,7 +308,12 @@ impl Work<'_> {
     #[cold]
     #[inline(never)]
     fn catch_up(&mut self, receive: ReceiveIndex, real: Completion, from: Ticks, until: Ticks) {
-        let State { engine, routes, inbox, .. } = &mut *self.state;
+        let State { engine, routes, inbox, deferred, .. } = &mut *self.state;
+        while engine.lacks_envelope(receive, real)
+            && let Some(envelope) = deferred.looks.take_left()
+        {
+            engine.arrive(self.sink, envelope, from);
+        }
         if self.tracker.mail.is_open() {
             // It is perhaps there already: clocks of other nodes may be a little ahead.
             while engine.lacks_envelope(receive, real)

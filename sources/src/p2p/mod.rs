@@ -12,6 +12,7 @@ mod deferral;
 mod exchange;
 mod frame;
 mod in_order;
+mod looks;
 mod not_followed;
 mod observer;
 mod posts;

@@ -140,7 +140,7 @@ impl Work<'_> {
         let Some(call) = self.state.rows.call else { return true };
         let mut window = match self.state.rows.window {
             Some(window) => window,
-            None if self.state.rows.next == 0 && !self.state.engine.is_vacant() => {
+            None if self.state.rows.next == 0 && !self.has_room_for_row() => {
                 self.end_row(call, None);
                 return true;
             }
@@ -164,7 +164,7 @@ impl Work<'_> {
                 self.end_row(call, Some(window));
                 return true;
             };
-            deferred.note(&envelope);
+            deferred.looks.note(&envelope);
             if !engine.arrive_in_row(self.sink, &mut rows.row, &envelope, &mut window) {
                 self.end_row(call, Some(window));
                 self.arrive_in_call(envelope);
@@ -173,6 +173,12 @@ impl Work<'_> {
         }
         self.state.rows.window = Some(window);
         true
+    }
+
+    /// Whether nothing waits that is older than the row.
+    #[inline(always)]
+    fn has_room_for_row(&self) -> bool {
+        self.state.engine.is_vacant() && self.state.deferred.looks.is_empty()
     }
 
     /// Posts some of the row; whether there is more.

@@ -183,9 +183,10 @@ impl Shadow {
             };
             tracker.mail.open(abi, private, clock);
         }
-        let floor = tracker.shortest_search();
+        let (floor, copy) = (tracker.shortest_search(), tracker.copy_of_64_kib());
         tracker.work(frame, |work, _| {
             work.state.engine.set_floor(floor);
+            work.state.engine.set_copy(copy);
             work.follow_predefined();
         });
         let told = unreachable && path == Path::Best && world_rank == 0;

@@ -101,6 +101,8 @@ pub struct Engine {
     identities: u64,
     /// What a search costs that is settled at its first entry, in ticks.
     floor: u64,
+    /// What it takes to copy 64 KiB, in ticks.
+    copy: u64,
 }
 
 impl Default for Engine {
@@ -124,6 +126,7 @@ impl Engine {
             order: 0,
             identities: 0,
             floor: 0,
+            copy: 0,
         }
     }
 
@@ -131,6 +134,12 @@ impl Engine {
     /// timed, because reading the clock twice takes several times as long; it is charged this.
     pub fn set_floor(&mut self, ticks: u64) {
         self.floor = ticks;
+    }
+
+    /// Sets how many ticks it takes to copy 64 KiB from another process: for so long ob1 looks for no message where it
+    /// has matched one that it does not send eagerly.
+    pub fn set_copy(&mut self, ticks: u64) {
+        self.copy = ticks;
     }
 
     /// The truth check's counts so far.
@@ -323,6 +332,10 @@ impl Engine {
                     emit::removed(sink, comm, (queued, end), (request, source, tag), false);
                     emit::arrival_searched(sink, comm, (begin, end), &envelope);
                     emit::matched(sink, comm, request, bytes, end);
+                    if bytes > EAGER_LIMIT && window.until != Ticks(u64::MAX) {
+                        let copied = end.plus((bytes >> 6).saturating_mul(self.copy) >> 10);
+                        self.advance(copied.min(window.until));
+                    }
                 }
             }
             None => {

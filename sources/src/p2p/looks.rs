@@ -1,0 +1,174 @@
+//! Looks: what ob1 takes in each time that it looks for what has come.
+//!
+//! Over shared memory that is so many messages of each sender and no more; the rest waits for the next look, while messages
+//! of others, sent after them, are taken in. A call that waits looks until it has what it waits for, and no further.
+
+use std::collections::VecDeque;
+
+use crate::shadow::Envelope;
+
+/// The most messages of one sender that ob1 takes in at one look (`mca_btl_vader_check_fboxes`, Open MPI 4.1).
+const AT_ONE_LOOK: u8 = 32;
+
+/// What the look that is being followed has taken in, and what it has left.
+pub(super) struct Looks {
+    /// Messages taken in, by sender, of whom several may share a place.
+    taken: [u8; 64],
+    /// The place of the first of them, and whether others have come.
+    first: Option<usize>,
+    mixed: bool,
+    /// What was left: of each sender in order, and before all that has yet to be taken out of the ring.
+    left: VecDeque<Envelope>,
+    /// How many of these the look has yet to consider.
+    ahead: usize,
+}
+
+impl Default for Looks {
+    fn default() -> Self {
+        Looks { taken: [0; 64], first: None, mixed: false, left: VecDeque::new(), ahead: 0 }
+    }
+}
+
+impl Looks {
+    /// The next look begins.
+    #[inline]
+    pub(super) fn begin(&mut self) {
+        self.taken = [0; 64];
+        self.first = None;
+        self.mixed = false;
+        self.ahead = self.left.len();
+    }
+
+    /// Whether no look has left anything.
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.left.is_empty()
+    }
+
+    /// Counts a message that the look takes in.
+    #[inline(always)]
+    pub(super) fn note(&mut self, envelope: &Envelope) {
+        let place = place(envelope);
+        self.taken[place] = self.taken[place].saturating_add(1);
+        self.mixed |= *self.first.get_or_insert(place) != place;
+    }
+
+    /// Whether the look takes this message in, which has just come out of the ring; otherwise it is kept for a later one.
+    /// A call that `goes_on` will look again: where there is but one sender, it may as well do so at once.
+    #[inline(always)]
+    pub(super) fn takes(&mut self, envelope: &Envelope, goes_on: bool) -> bool {
+        if self.taken[place(envelope)] >= AT_ONE_LOOK && !self.looks_again(envelope, goes_on) {
+            return false;
+        }
+        self.note(envelope);
+        true
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn looks_again(&mut self, envelope: &Envelope, goes_on: bool) -> bool {
+        let again = goes_on && !self.mixed && self.left.is_empty();
+        if again {
+            self.begin();
+        } else {
+            self.left.push_back(*envelope);
+        }
+        again
+    }
+
+    /// The next message that the look takes in of those that an earlier one has left.
+    #[inline(always)]
+    pub(super) fn next_left(&mut self) -> Option<Envelope> {
+        if self.ahead == 0 { None } else { self.search_left() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn search_left(&mut self) -> Option<Envelope> {
+        while self.ahead > 0 {
+            self.ahead -= 1;
+            let envelope = self.left.pop_front()?;
+            if self.takes(&envelope, false) {
+                return Some(envelope);
+            }
+        }
+        None
+    }
+
+    /// The first message of all that were left, in whichever look.
+    pub(super) fn take_left(&mut self) -> Option<Envelope> {
+        self.ahead = self.ahead.saturating_sub(1);
+        self.left.pop_front()
+    }
+}
+
+#[inline(always)]
+fn place(envelope: &Envelope) -> usize {
+    (envelope.context as usize ^ envelope.source as usize) % 64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn envelope(source: i32, sequence: u32) -> Envelope {
+        Envelope { source, sequence, ..Envelope::default() }
+    }
+
+    /// One look, with what is in the ring; the messages that it takes in, as sender and number.
+    fn look(looks: &mut Looks, ring: &[Envelope], goes_on: bool) -> Vec<(i32, u32)> {
+        looks.begin();
+        let mut taken = Vec::new();
+        while let Some(left) = looks.next_left() {
+            taken.push(left);
+        }
+        taken.extend(ring.iter().filter(|envelope| looks.takes(envelope, goes_on)));
+        taken.iter().map(|envelope| (envelope.source, envelope.sequence)).collect()
+    }
+
+    #[test]
+    fn a_look_takes_so_many_of_each_sender() {
+        let mut looks = Looks::default();
+        let ring: Vec<_> = (0..70).map(|i| envelope(1, i)).chain((0..40).map(|i| envelope(2, i))).collect();
+        let first = look(&mut looks, &ring, false);
+        let of = |source, numbers: std::ops::Range<u32>| numbers.map(move |number| (source, number));
+        assert_eq!(first, of(1, 0..32).chain(of(2, 0..32)).collect::<Vec<_>>());
+        let second = look(&mut looks, &[envelope(1, 70), envelope(3, 0)], false);
+        assert_eq!(second, of(1, 32..64).chain(of(2, 32..40)).chain(of(3, 0..1)).collect::<Vec<_>>());
+        assert_eq!(look(&mut looks, &[], false), of(1, 64..71).collect::<Vec<_>>());
+        assert!(looks.is_empty());
+    }
+
+    #[test]
+    fn a_call_that_goes_on_looks_again_at_the_only_sender() {
+        let mut looks = Looks::default();
+        let ring: Vec<_> = (0..100).map(|i| envelope(1, i)).collect();
+        assert_eq!(look(&mut looks, &ring, true).len(), 100);
+        assert!(looks.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn messages_of_a_sender_stay_in_order(
+            rounds in prop::collection::vec((prop::collection::vec(0..4i32, 0..120), any::<bool>()), 1..8)
+        ) {
+            let (mut looks, mut sent, mut seen) = (Looks::default(), [0; 4], [0; 4]);
+            for (senders, goes_on) in rounds.into_iter().chain((0..40).map(|_| (Vec::new(), false))) {
+                let ring: Vec<_> = senders
+                    .into_iter()
+                    .map(|source| {
+                        sent[source as usize] += 1;
+                        envelope(source, sent[source as usize] - 1)
+                    })
+                    .collect();
+                for (source, number) in look(&mut looks, &ring, goes_on) {
+                    prop_assert_eq!(number, seen[source as usize]);
+                    seen[source as usize] += 1;
+                }
+            }
+            prop_assert!(looks.is_empty());
+            prop_assert_eq!(seen, sent);
+        }
+    }
+}
