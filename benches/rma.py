@@ -2,9 +2,10 @@
 """Measures what MEL costs one-sided communication from sixteen threads: the paper's Figure 2, on this machine.
 
 rma.c runs on two ranks in each configuration. A round runs all configurations one after the other, in an order that
-changes, so that whatever changes on the machine changes for all of them. In each round the plain program runs twice:
-rates are compared with the mean of the two, and how far the two differ is the noise floor, which is shown beside the
-ratios. A ratio is the median over operations and ways to synchronise, and then over rounds; behind it stand the
+changes, so that whatever changes on the machine changes for all of them. In each round the plain program runs first
+and last: rates are compared with the mean of the two, and how far the two differ is the noise floor, which is shown
+beside the ratios. A round in which they differ by more than a tenth, over all points, is left out: the machine has
+changed meanwhile, as virtual ones do whose cores move. A ratio is the median over operations and ways to synchronise, and then over rounds; behind it stand the
 quartiles over rounds. A bar that is missed by less than plain runs differ is told as such, and is not a miss.
 
     python3 benches/rma.py                     all MPIs that are installed
@@ -111,7 +112,8 @@ def measure(mpi, options, scratch):
     measured = []
     for number in range(options.rounds):
         rates = {}
-        for configuration in random.sample(list(CONFIGURATIONS), len(CONFIGURATIONS)):
+        between = [name for name in CONFIGURATIONS if name not in ("plain", "again")]
+        for configuration in ["plain", *random.sample(between, len(between)), "again"]:
             progress(f"{mpi.name}: round {number + 1}/{options.rounds} {configuration}")
             rates[configuration] = run(mpi, configuration, executables, scratch, options)
         measured.append(rates)
@@ -129,6 +131,15 @@ def ratios(measured, configuration, size):
         return rates[configuration][point] / reference
 
     return [statistics.median(ratio(rates, point) for point in points) for rates in measured]
+
+
+def steady(measured):
+    """The rounds in which the machine has stayed as it was."""
+
+    def change(rates):
+        return abs(1 - statistics.median(rates["again"][point] / rates["plain"][point] for point in rates["plain"]))
+
+    return [rates for rates in measured if change(rates) <= 0.1]
 
 
 def by_size(measured, configuration, size):
@@ -156,7 +167,11 @@ def size_name(size):
 
 def report(name, measured):
     """Prints the tables of one MPI; returns whether all bars were reached."""
-    print(f"\n{name}: medians of {len(measured)} rounds, 2 ranks, 16 threads on one of them")
+    rounds, measured = len(measured), steady(measured)
+    if not measured:
+        print(f"\n{name}: the machine has changed during each of {rounds} rounds: no result")
+        return False
+    print(f"\n{name}: medians of {len(measured)} of {rounds} rounds, 2 ranks, 16 threads on one of them")
     print(f"\n| operations per second, plain | {' | '.join(map(size_name, SIZES))} |")
     print("|---|" + "---|" * len(SIZES))
     for operation in ("put", "get"):
@@ -193,7 +208,8 @@ def draw(path, all_measured):
     """The ratios by size as SVG: one panel for each MPI."""
     width, height, left, top = 420, 260, 50, 40
     parts = []
-    for panel, (name, measured) in enumerate(all_measured.items()):
+    for panel, (name, rounds) in enumerate(all_measured.items()):
+        measured = steady(rounds) or rounds
         x0, y0 = left + panel * (width + left), top
 
         def x(number, x0=x0):
