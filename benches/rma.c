@@ -4,6 +4,9 @@
  *
  *     rate OPERATION SYNCHRONISATION BYTES OPERATIONS_PER_SECOND
  *
+ * A rate is the median over epochs, of which there are as many as fit into MILLISECONDS (first argument; at least three).
+ * Further arguments, where there are any, name the OPERATION, the SYNCHRONISATION and the BYTES that alone are measured.
+ *
  * With -DCALLBACKS, and linked to libmpit_events.so, each of the thirteen event types of the window has a callback
  * that does nothing.
  */
@@ -12,11 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #ifdef CALLBACKS
 #include "mpit_events.h"
 #endif
 
-enum { THREADS = 16, LARGEST = 4 << 20, REPETITIONS = 3 };
+enum { THREADS = 16, LARGEST = 4 << 20, LARGE_PAGE = 2 << 20, LEAST_EPOCHS = 3, MOST_EPOCHS = 4096 };
 
 enum { FLUSH, FLUSH_ALL, LOCK_ALL, PSCW, WAYS };
 static const char *const ways[WAYS] = {"flush", "flush_all", "lock_all", "pscw"};
@@ -24,17 +28,16 @@ static const char *const operations[2] = {"put", "get"};
 
 static MPI_Win win;
 static char *memory;
+/* All threads and the main one: at the beginning and at the end of an epoch. */
 static pthread_barrier_t together;
 
 /* What is measured now; all threads see the same. */
 static struct {
-    int get, way, bytes, bursts, burst;
+    int get, way, bytes, bursts, burst, over;
 } now;
 
-static void *work(void *argument)
+static void communicate(char *own)
 {
-    const int thread = (int)(size_t)argument;
-    char *own = memory + (size_t)thread * LARGEST;
     for (int burst = 0; burst < now.bursts; ++burst) {
         for (int i = 0; i < now.burst; ++i) {
             /* All threads share the target's memory: what is there is nobody's concern here. */
@@ -48,30 +51,82 @@ static void *work(void *argument)
         else if (now.way == FLUSH_ALL)
             MPI_Win_flush_all(win);
     }
-    pthread_barrier_wait(&together);
-    return NULL;
 }
 
-/* Rank 0's part: the threads are made while the epoch is open, which costs the same in each configuration. */
-static double measure(MPI_Group target)
+/* A thread of rank 0: the same ones do everything, as in a program that has threads at all. */
+static void *work(void *argument)
 {
-    pthread_t threads[THREADS];
+    const int thread = (int)(size_t)argument;
+    for (;;) {
+        pthread_barrier_wait(&together);
+        if (now.over)
+            return NULL;
+        communicate(memory + (size_t)thread * LARGEST);
+        pthread_barrier_wait(&together);
+    }
+}
+
+/* Rank 0's part of an epoch: operations per second. */
+static double epoch(MPI_Group target)
+{
     const double begin = MPI_Wtime();
     if (now.way == PSCW)
         MPI_Win_start(target, 0, win);
     else
         MPI_Win_lock_all(0, win);
-    for (int i = 0; i < THREADS; ++i)
-        pthread_create(&threads[i], NULL, work, (void *)(size_t)i);
+    pthread_barrier_wait(&together);
     pthread_barrier_wait(&together);
     if (now.way == PSCW)
         MPI_Win_complete(win);
     else
         MPI_Win_unlock_all(win);
-    const double seconds = MPI_Wtime() - begin;
-    for (int i = 0; i < THREADS; ++i)
-        pthread_join(threads[i], NULL);
-    return (double)now.bursts * now.burst * THREADS / seconds;
+    return (double)now.bursts * now.burst * THREADS / (MPI_Wtime() - begin);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Rank 0: epochs for so long; it tells rank 1 before each that there is one more. */
+static double measure(MPI_Group target, double seconds)
+{
+    static double rates[MOST_EPOCHS];
+    const double end = MPI_Wtime() + seconds;
+    int epochs = 0;
+    for (int more = 1; more;) {
+        more = epochs < LEAST_EPOCHS || (epochs < MOST_EPOCHS && MPI_Wtime() < end);
+        MPI_Send(&more, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+        if (more)
+            rates[epochs++] = epoch(target);
+    }
+    qsort(rates, (size_t)epochs, sizeof rates[0], by_value);
+    return rates[epochs / 2];
+}
+
+/* In large pages where there are any: on which small ones memory lies makes more difference, from run to run, than anything
+ * that is measured here. */
+static char *obtain(size_t length)
+{
+    void *obtained = NULL;
+    if (posix_memalign(&obtained, LARGE_PAGE, length) != 0)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    madvise(obtained, length, MADV_HUGEPAGE);
+    memset(obtained, 0, length);
+    return obtained;
+}
+
+/* Rank 1: lets the epochs happen. */
+static void be_target(MPI_Group origin)
+{
+    for (int more = 1; more;) {
+        MPI_Recv(&more, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (more && now.way == PSCW) {
+            MPI_Win_post(origin, 0, win);
+            MPI_Win_wait(win);
+        }
+    }
 }
 
 #ifdef CALLBACKS
@@ -102,12 +157,6 @@ static void listen(void)
 }
 #endif
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 int main(int argc, char **argv)
 {
     int provided, rank, size;
@@ -117,14 +166,15 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (size != 2 || provided != MPI_THREAD_MULTIPLE) {
+    const double seconds = (argc > 1 ? atof(argv[1]) : 40) / 1e3;
+    if (size != 2 || provided != MPI_THREAD_MULTIPLE || seconds <= 0) {
         if (rank == 0)
-            fprintf(stderr, "usage: mpirun -n 2 %s, with an MPI that has MPI_THREAD_MULTIPLE\n", argv[0]);
+            fprintf(stderr, "usage: mpirun -n 2 %s [MILLISECONDS [OPERATION [SYNCHRONISATION [BYTES]]]], with an MPI that has MPI_THREAD_MULTIPLE\n",
+                    argv[0]);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     const size_t length = rank == 0 ? (size_t)THREADS * LARGEST : LARGEST;
-    memory = malloc(length);
-    memset(memory, 0, length);
+    memory = obtain(length);
     MPI_Win_create(memory, length, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
 #ifdef CALLBACKS
     listen();
@@ -133,29 +183,34 @@ int main(int argc, char **argv)
     const int partner = 1 - rank;
     MPI_Win_get_group(win, &all);
     MPI_Group_incl(all, 1, &partner, &other);
-    pthread_barrier_init(&together, NULL, THREADS + 1);
+    pthread_t threads[THREADS];
+    if (rank == 0) {
+        pthread_barrier_init(&together, NULL, THREADS + 1);
+        for (int i = 0; i < THREADS; ++i)
+            pthread_create(&threads[i], NULL, work, (void *)(size_t)i);
+    }
     static const int sizes[] = {8, 256, 4096, 65536, 1 << 20, LARGEST};
     for (now.get = 0; now.get < 2; ++now.get)
         for (now.way = 0; now.way < WAYS; ++now.way)
             for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
-                double rates[REPETITIONS];
                 now.bytes = sizes[i];
+                if ((argc > 2 && strcmp(argv[2], operations[now.get]) != 0) ||
+                    (argc > 3 && strcmp(argv[3], ways[now.way]) != 0) || (argc > 4 && atoi(argv[4]) != now.bytes))
+                    continue;
                 now.burst = now.bytes <= 65536 ? 16 : 1;
-                now.bursts = now.bytes <= 4096 ? 64 : now.bytes <= 65536 ? 2 : 1;
-                for (int repetition = 0; repetition < REPETITIONS; ++repetition) {
-                    if (now.way == PSCW && rank == 1) {
-                        MPI_Win_post(other, 0, win);
-                        MPI_Win_wait(win);
-                    }
-                    if (rank == 0)
-                        rates[repetition] = measure(other);
-                    MPI_Barrier(MPI_COMM_WORLD);
-                }
-                qsort(rates, REPETITIONS, sizeof rates[0], by_value);
-                if (rank == 0)
+                now.bursts = now.bytes <= 4096 ? 16 : now.bytes <= 65536 ? 2 : 1;
+                if (rank == 1)
+                    be_target(other);
+                else
                     printf("rate %s %s %d %.1f\n", operations[now.get], ways[now.way], now.bytes,
-                           rates[REPETITIONS / 2]);
+                           measure(other, seconds));
             }
+    if (rank == 0) {
+        now.over = 1;
+        pthread_barrier_wait(&together);
+        for (int i = 0; i < THREADS; ++i)
+            pthread_join(threads[i], NULL);
+    }
     MPI_Group_free(&all);
     MPI_Group_free(&other);
     MPI_Win_free(&win);

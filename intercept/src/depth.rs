@@ -6,18 +6,25 @@
 use std::cell::Cell;
 
 use crate::dispatch::Place;
+use crate::hook::{self, Kept};
 
 /// What a thread knows of itself; looked up once per call.
 pub(crate) struct Thread {
     depth: Cell<u32>,
     /// What of ours this thread is running.
     inside: Cell<Option<Place>>,
+    /// What each hook keeps of this thread.
+    kept: [Kept; hook::MAX],
 }
 
 thread_local! {
     // Constant and without destructor: usable at any time in the life of a thread, and never a
     // reason to allocate.
-    static THREAD: Thread = const { Thread { depth: Cell::new(0), inside: Cell::new(None) } };
+    static THREAD: Thread = const { Thread {
+        depth: Cell::new(0),
+        inside: Cell::new(None),
+        kept: [const { Kept::new() }; hook::MAX],
+    } };
 }
 
 /// One level; left when dropped, also while a foreign exception unwinds through us.
@@ -57,6 +64,12 @@ impl Depth {
         // SAFETY: the address of this thread's own variable, which has no destructor and lives as
         // long as the thread; a `Depth` never leaves its thread, because it holds a raw pointer.
         unsafe { &*self.0 }
+    }
+
+    /// What the hook of this place keeps of this thread.
+    #[inline]
+    pub(crate) fn kept(&self, place: usize) -> &Kept {
+        &self.thread().kept[place]
     }
 
     /// Notes what of ours runs now.

@@ -74,7 +74,9 @@ pub(crate) type Entered = Option<u8>;
 pub(crate) fn enter(depth: &Depth, function: FunctionId, call: &mut Call<'_>) -> Entered {
     let present = hook::present();
     let wanted = hook::wanted(function).enter & present;
-    let hooks = || hook::ascending(wanted).for_each(|hook| hook.enter(function, call));
+    let hooks = || {
+        hook::ascending(wanted).for_each(|(place, hook)| hook.enter_on(depth.kept(place), function, call));
+    };
     (wanted == 0 || guarded(depth, Place::Hook(function), hooks)).then_some(present)
 }
 
@@ -86,7 +88,11 @@ pub(crate) fn leave(depth: &Depth, entered: Entered, function: FunctionId, call:
     if wanted == 0 || STOPPED.load(Ordering::Relaxed) {
         return;
     }
-    let hooks = || hook::descending(wanted).for_each(|hook| hook.leave(function, call, code));
+    let hooks = || {
+        hook::descending(wanted).for_each(|(place, hook)| {
+            hook.leave_on(depth.kept(place), function, call, code);
+        });
+    };
     guarded(depth, Place::Hook(function), hooks);
 }
 

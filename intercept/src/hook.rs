@@ -1,7 +1,9 @@
 //! The hook interface: who listens to MPI calls.
 
 use std::{
-    ffi::c_int,
+    cell::Cell,
+    ffi::{c_int, c_void},
+    ptr,
     sync::{
         Mutex, OnceLock,
         atomic::{AtomicU8, AtomicUsize, Ordering},
@@ -35,12 +37,50 @@ pub trait Hook: Sync {
         let _ = (function, call);
     }
 
+    /// As [`enter`](Hook::enter), with what this hook keeps of the calling thread: for a hook that keeps something. The
+    /// interception calls this one.
+    #[inline]
+    fn enter_on(&self, kept: &Kept, function: FunctionId, call: &mut Call<'_>) {
+        let _ = kept;
+        self.enter(function, call);
+    }
+
+    /// As [`leave`](Hook::leave), with what this hook keeps of the calling thread.
+    #[inline]
+    fn leave_on(&self, kept: &Kept, function: FunctionId, call: &mut Call<'_>, code: c_int) {
+        let _ = kept;
+        self.leave(function, call, code);
+    }
+
     /// After the real function has returned `code`, with the arguments as it was called.
     ///
     /// Not called for functions that do not return, such as `MPI_Abort`, or that are left by an
     /// exception. A hook registered while a call is under way sees the next one first.
     fn leave(&self, function: FunctionId, call: &mut Call<'_>, code: c_int) {
         let _ = (function, call, code);
+    }
+}
+
+/// What one hook keeps of one thread: an address, null at first. The interception has found the thread's state when it
+/// calls a hook, which a thread-local variable of the hook's own would have to look up again, at some nanoseconds a time.
+#[derive(Debug)]
+pub struct Kept(Cell<*mut c_void>);
+
+impl Kept {
+    pub(crate) const fn new() -> Self {
+        Kept(Cell::new(ptr::null_mut()))
+    }
+
+    /// What was [`set`](Kept::set) on this thread.
+    #[inline(always)]
+    pub fn get(&self) -> *mut c_void {
+        self.0.get()
+    }
+
+    /// Keeps this address until the thread ends, and does nothing with it then.
+    #[inline]
+    pub fn set(&self, address: *mut c_void) {
+        self.0.set(address);
     }
 }
 
@@ -59,7 +99,7 @@ pub enum Wants {
 }
 
 /// How many hooks there may be.
-const MAX: usize = 8;
+pub(crate) const MAX: usize = 8;
 
 static HOOKS: [OnceLock<&'static dyn Hook>; MAX] = [const { OnceLock::new() }; MAX];
 /// For each function, the hooks that want its entry and its exit, as bits.
@@ -152,22 +192,22 @@ pub(crate) fn wanted(function: FunctionId) -> Wanted {
     Wanted { enter: enter.load(Ordering::Relaxed), leave: leave.load(Ordering::Relaxed) }
 }
 
-/// These hooks, in the order of registration.
+/// These hooks with their places, in the order of registration.
 #[inline]
-pub(crate) fn ascending(mut bits: u8) -> impl Iterator<Item = &'static dyn Hook> {
+pub(crate) fn ascending(mut bits: u8) -> impl Iterator<Item = (usize, &'static dyn Hook)> {
     std::iter::from_fn(move || {
-        let place = (bits != 0).then(|| bits.trailing_zeros())?;
+        let place = (bits != 0).then(|| bits.trailing_zeros())? as usize;
         bits &= bits - 1;
-        HOOKS.get(place as usize)?.get().copied()
+        Some((place, *HOOKS.get(place)?.get()?))
     })
 }
 
-/// These hooks, in the reverse order.
+/// These hooks with their places, in the reverse order.
 #[inline]
-pub(crate) fn descending(mut bits: u8) -> impl Iterator<Item = &'static dyn Hook> {
+pub(crate) fn descending(mut bits: u8) -> impl Iterator<Item = (usize, &'static dyn Hook)> {
     std::iter::from_fn(move || {
-        let place = (bits != 0).then(|| 7 - bits.leading_zeros())?;
+        let place = (bits != 0).then(|| 7 - bits.leading_zeros())? as usize;
         bits &= !(1 << place);
-        HOOKS.get(place as usize)?.get().copied()
+        Some((place, *HOOKS.get(place)?.get()?))
     })
 }

@@ -53,5 +53,5 @@ mod generated;
 pub use depth::untracked;
 pub use dispatch::stop;
 pub use generated::{Call, FunctionId, args};
-pub use hook::{Full, Hook, Wants, ask_again, register};
+pub use hook::{Full, Hook, Kept, Wants, ask_again, register};
 pub use lifecycle::{on_startup, start};

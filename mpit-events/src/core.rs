@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock, PoisonError};
 
 use crate::append_only::AppendOnly;
 use crate::bulk::{Bulk, BulkListener, WORDS};
 use crate::callback::{Callback, DroppedFn, DroppedHandler, EventFn, FreeFn, UserData};
 use crate::deferred::DeferredTypes;
-use crate::dispatch::Raise;
+use crate::dispatch::{Raise, Raiser};
 use crate::error::Error;
 use crate::event_type::{EventIndex, EventType, MAX_EVENT_TYPES};
 use crate::grace::{Grace, Retired};
@@ -47,6 +48,8 @@ pub struct Core {
     producers: AppendOnly<&'static dyn Producer, MAX_PRODUCERS>,
     deferred: DeferredTypes,
     no_object: Arc<Object>,
+    /// For each event type, whether a callback has ever asked for the time of an instance.
+    asked: [AtomicBool; MAX_EVENT_TYPES],
     grace: Grace,
     tables: Mutex<Tables>,
 }
@@ -91,6 +94,7 @@ impl Core {
             producers: AppendOnly::new(),
             deferred: DeferredTypes::new(),
             no_object: Object::new(BindKind::None, Token(0)),
+            asked: [const { AtomicBool::new(false) }; MAX_EVENT_TYPES],
             grace: Grace::new(),
             tables: Mutex::default(),
         }
@@ -429,6 +433,18 @@ impl Core {
         self.in_bulk[event.get() / 64].load(Ordering::Relaxed) & (1 << (event.get() % 64)) != 0
     }
 
+    /// Whether a callback has ever asked for the time of an instance of this event. A producer for which time is dear may
+    /// go without until then, and raise such events with [`Raise::event_now`]. Thread-safe and signal-safe.
+    #[inline]
+    pub fn time_is_asked(&self, event: EventIndex) -> bool {
+        self.asked[event.get()].load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    pub(crate) fn asked(&self, event: EventIndex) -> &AtomicBool {
+        &self.asked[event.get()]
+    }
+
     pub(crate) fn deferred(&self) -> &DeferredTypes {
         &self.deferred
     }
@@ -456,6 +472,13 @@ impl Core {
         let section = self.grace.enter(safety < Safety::AsyncSignalSafe);
         let described = self.sources.get(source.get()).expect("a SourceIndex is made by add_source only");
         Raise::new(self, described, source, safety, section)
+    }
+
+    /// What [`raise_section`](Core::raise_section) looks up each time, looked up once: for the calling thread, which
+    /// raises events of `source` often.
+    pub fn raiser(&self, source: SourceIndex) -> Raiser<'_> {
+        let described = self.sources.get(source.get()).expect("a SourceIndex is made by add_source only");
+        Raiser::new(self, &self.grace, described, source)
     }
 
     // Helpers.

@@ -1,6 +1,7 @@
 //! Raising: everything that runs for each event instance is in this file,
 //! [`Inner::deliver`](crate::registration::Inner::deliver) and [`Section`].
 
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use crate::bulk::Record;
 use crate::clock::Ticks;
 use crate::core::Core;
 use crate::event_type::EventIndex;
-use crate::grace::Section;
+use crate::grace::{Grace, Section, ThisThread};
 use crate::instance::{Instance, Mark};
 use crate::object::Object;
 use crate::payload::Payload;
@@ -17,6 +18,36 @@ use crate::source::{Source, SourceIndex};
 
 /// How deep events raised inside callbacks nest before they are dropped (and counted).
 pub const MAX_DEPTH: usize = 8;
+
+/// A thread that raises events of one source, and what it needs for that: opening a section then takes some
+/// instructions and no lookup.
+#[derive(Clone, Copy)]
+pub struct Raiser<'a> {
+    core: &'a Core,
+    grace: &'a Grace,
+    source: &'a Source,
+    source_index: SourceIndex,
+    /// Keeps the value on its thread.
+    thread: ThisThread,
+}
+
+impl<'a> Raiser<'a> {
+    pub(crate) fn new(
+        core: &'a Core,
+        grace: &'a Grace,
+        source: &'a Source,
+        source_index: SourceIndex,
+    ) -> Self {
+        Raiser { core, grace, source, source_index, thread: ThisThread::get() }
+    }
+
+    /// Opens a section for raising events at `safety`. Signal-safe at [`Safety::AsyncSignalSafe`].
+    #[inline(always)]
+    pub fn section(&self, safety: Safety) -> Raise<'a> {
+        let section = self.grace.enter_on(self.thread, safety < Safety::AsyncSignalSafe);
+        Raise::new(self.core, self.source, self.source_index, safety, section)
+    }
+}
 
 /// A section in which one thread raises events of one source. It costs two stores to a counter of the
 /// thread's own (atomic additions, where the kernel has no `membarrier`), so a producer with several events at hand raises them in one section. Callbacks run
@@ -32,6 +63,7 @@ pub struct Raise<'a> {
 }
 
 impl<'a> Raise<'a> {
+    #[inline(always)]
     pub(crate) fn new(
         core: &'a Core,
         source: &'a Source,
@@ -48,13 +80,26 @@ impl<'a> Raise<'a> {
         self.event_bytes(event, object, observed, bytemuck::bytes_of(payload));
     }
 
+    /// Raises an event that is observed now. The clock is read when somebody asks for the time, and not before.
+    #[inline]
+    pub fn event_now<P: Payload>(&self, event: EventIndex, object: &Object, payload: &P) {
+        let payload = bytemuck::bytes_of(payload);
+        let mut observed = None;
+        if self.core.is_in_bulk(event) {
+            let now = self.source.now();
+            observed = Some(now);
+            self.in_bulk(event, now, payload);
+        }
+        self.to_registrations(event, object, observed, payload);
+    }
+
     /// Raises an event whose payload is at hand as bytes, laid out as its type says.
     #[inline]
     pub fn event_bytes(&self, event: EventIndex, object: &Object, observed: Ticks, payload: &[u8]) {
         if self.core.is_in_bulk(event) {
             self.in_bulk(event, observed, payload);
         }
-        self.to_registrations(event, object, observed, payload);
+        self.to_registrations(event, object, Some(observed), payload);
     }
 
     /// A single event for bulk listeners, as a slice of one; a payload that does not fit a record
@@ -73,8 +118,9 @@ impl<'a> Raise<'a> {
         self.safety < Safety::AsyncSignalSafe && self.section.depth() <= MAX_DEPTH
     }
 
+    /// Without a time: it is now, if anybody asks.
     #[inline]
-    fn to_registrations(&self, event: EventIndex, object: &Object, observed: Ticks, payload: &[u8]) {
+    fn to_registrations(&self, event: EventIndex, object: &Object, observed: Option<Ticks>, payload: &[u8]) {
         let list = object.list(event);
         if list.is_null() {
             return;
@@ -94,7 +140,8 @@ impl<'a> Raise<'a> {
             source_index: self.source_index,
             safety: self.safety,
             token: object.token(),
-            ticks: self.source.stamp(observed),
+            ticks: Cell::new(observed.map(|observed| self.source.stamp(observed))),
+            asked: self.core.asked(event),
             payload,
         };
         for registration in &list.registrations {
@@ -132,7 +179,7 @@ impl<'a> Raise<'a> {
         }
         for record in records.iter().filter(|record| record.late == late && !record.told) {
             if let Some(object) = objects.get(record.object as usize) {
-                self.to_registrations(record.event, object, record.ticks, record.payload());
+                self.to_registrations(record.event, object, Some(record.ticks), record.payload());
             }
         }
     }

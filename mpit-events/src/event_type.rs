@@ -12,6 +12,7 @@ pub struct EventIndex(pub(crate) u16);
 
 impl EventIndex {
     /// The index as a number.
+    #[inline(always)]
     pub fn get(self) -> usize {
         usize::from(self.0)
     }

@@ -1,6 +1,7 @@
 //! An event instance: what a callback sees, valid only while it runs.
 
-use std::sync::atomic::AtomicU8;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use bytemuck::Pod;
 
@@ -27,7 +28,10 @@ pub struct Instance<'a> {
     pub(crate) source_index: SourceIndex,
     pub(crate) safety: Safety,
     pub(crate) token: Token,
-    pub(crate) ticks: Ticks,
+    /// None where the clock was not read yet.
+    pub(crate) ticks: Cell<Option<Ticks>>,
+    /// Where it is noted that somebody asked for the time.
+    pub(crate) asked: &'a AtomicBool,
     pub(crate) payload: &'a [u8],
 }
 
@@ -86,12 +90,24 @@ impl Instance<'_> {
     /// one clock can be compared. The callback may come later.
     #[inline]
     pub fn ticks(&self) -> Ticks {
-        self.ticks
+        // Most often noted already: a store each time would take the cache line from other threads.
+        if !self.asked.load(Ordering::Relaxed) {
+            self.asked.store(true, Ordering::Relaxed);
+        }
+        self.ticks.get().unwrap_or_else(|| self.read_clock())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn read_clock(&self) -> Ticks {
+        let now = self.source.stamp(self.source.now());
+        self.ticks.set(Some(now));
+        now
     }
 
     /// When it was observed, in ticks since the source's origin (`MPI_T_event_get_timestamp`).
     pub fn timestamp(&self) -> u64 {
-        self.ticks.since(self.source.origin())
+        self.ticks().since(self.source.origin())
     }
 
     /// The whole payload (`MPI_T_event_copy`): [`EventType::extent`] bytes, not aligned.

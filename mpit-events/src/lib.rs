@@ -22,7 +22,7 @@
 //! |---|---|---|
 //! | [`Instance`], while its callback runs | the one that runs it | yes |
 //! | [`Core::is_active`], [`Core::version`], [`Core::active_from`], [`Object::is_active`], [`Clock`] | any | yes |
-//! | [`Core::raise_section`] and [`Raise`] | any; a section stays on its thread | at [`Safety::AsyncSignalSafe`] |
+//! | [`Core::raise_section`], [`Core::raiser`], [`Raiser`] and [`Raise`] | any; they stay on their thread | at [`Safety::AsyncSignalSafe`] |
 //! | all other methods of [`Core`] | any | no: they lock and allocate |
 //!
 //! Callbacks run on the raising thread, without any lock, and may call everything that their level
@@ -73,6 +73,7 @@ mod object;
 mod payload;
 pub mod prefetch;
 mod registration;
+mod ring;
 mod safety;
 mod source;
 mod sync;
@@ -82,13 +83,14 @@ pub use crate::callback::{DroppedFn, EventFn, FreeFn, UserData};
 pub use crate::clock::{Clock, Reading, Ticks};
 pub use crate::core::{Core, Producer, core};
 pub use crate::deferred::{Deferred, Occurrences};
-pub use crate::dispatch::{MAX_DEPTH, Raise};
+pub use crate::dispatch::{MAX_DEPTH, Raise, Raiser};
 pub use crate::error::Error;
 pub use crate::event_type::{EventIndex, EventType, MAX_EVENT_TYPES, Verbosity};
 pub use crate::instance::Instance;
 pub use crate::object::{BindKind, Object, Token};
 pub use crate::payload::{Element, ElementType, ElementValue, Payload};
 pub use crate::registration::Registration;
+pub use crate::ring::Ring;
 pub use crate::safety::Safety;
 pub use crate::source::{Ordering, Source, SourceIndex};
 

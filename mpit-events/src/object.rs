@@ -54,6 +54,7 @@ impl Object {
     }
 
     /// The identity that the object was bound with.
+    #[inline]
     pub fn token(&self) -> Token {
         self.token
     }

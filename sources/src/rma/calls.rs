@@ -7,7 +7,7 @@
 use std::ffi::{c_int, c_void};
 
 use mpi_abi::{Datatype, Handle, HandlePtr, Request, Win};
-use mpi_intercept::{Call, FunctionId, Hook, Wants};
+use mpi_intercept::{Call, FunctionId, Hook, Kept, Wants};
 
 use super::exchange;
 use super::frame::{Awaited, Frame};
@@ -33,7 +33,9 @@ impl Hook for Calls {
             F::Put | F::Put_c | F::Rput | F::Rput_c | F::Get | F::Get_c | F::Rget | F::Rget_c
             | F::Accumulate | F::Accumulate_c | F::Raccumulate | F::Raccumulate_c
             | F::Get_accumulate | F::Get_accumulate_c | F::Rget_accumulate | F::Rget_accumulate_c
-            | F::Fetch_and_op | F::Compare_and_swap if self.0.wants_operations() => Wants::Both,
+            | F::Fetch_and_op | F::Compare_and_swap if self.0.wants_operations() => {
+                if self.0.times.are_wanted() { Wants::Both } else { Wants::Leave }
+            }
             F::Type_free if self.0.wants_operations() => Wants::Enter,
             F::Win_fence | F::Win_start | F::Win_complete | F::Win_post | F::Win_wait | F::Win_test
             | F::Win_lock | F::Win_lock_all | F::Win_unlock | F::Win_unlock_all | F::Win_flush | F::Win_flush_all
@@ -45,17 +47,17 @@ impl Hook for Calls {
     }
 
     #[inline]
-    fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
+    fn enter_on(&self, kept: &Kept, _: FunctionId, call: &mut Call<'_>) {
         // SAFETY: the frame belongs to this thread, lives for ever, and is used by one hook call at a time: the
         // interception never runs hooks inside hooks.
-        let frame = unsafe { &mut *self.0.frame() };
+        let frame = unsafe { &mut *self.0.frame(kept) };
         enter(self.0, frame, call);
     }
 
     #[inline]
-    fn leave(&self, _: FunctionId, call: &mut Call<'_>, code: c_int) {
+    fn leave_on(&self, kept: &Kept, _: FunctionId, call: &mut Call<'_>, code: c_int) {
         // SAFETY: as above.
-        let frame = unsafe { &mut *self.0.frame() };
+        let frame = unsafe { &mut *self.0.frame(kept) };
         leave(self.0, frame, call, code == self.0.abi.constants.success);
     }
 }
@@ -93,7 +95,7 @@ fn enter(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         | Call::Get_accumulate(_)
         | Call::Rget_accumulate(_)
         | Call::Fetch_and_op(_)
-        | Call::Compare_and_swap(_) => frame.entered = tracker.now(),
+        | Call::Compare_and_swap(_) => frame.begun = tracker.now(),
         Call::Win_free(a) => {
             // SAFETY: the application's in-out argument: one handle.
             let handle = unsafe { a.win.read() }.word();
@@ -115,10 +117,10 @@ fn enter(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         Call::Request_free(a) => await_requests(tracker, frame, a.request, 1),
         _ => {
             if let Some((win, call)) = synchronises(call, tracker.abi.constants.lock_exclusive)
-                && let Some(window) = frame.take_window(&tracker.windows, win.word())
+                && let Some(window) = frame.known.take(&tracker.windows, win.word())
             {
                 tracker.begin(frame, &window, call);
-                frame.keep_window(window);
+                frame.known.keep(window);
             }
         }
     }
@@ -172,7 +174,7 @@ fn leave(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>, success: boo
             if success {
                 tracker.freed(frame, &window);
             } else {
-                tracker.give_back(frame, &window);
+                give_back(frame, &window);
                 tracker.windows.insert(window);
             }
         }
@@ -196,7 +198,7 @@ fn leave(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>, success: boo
         Call::Request_free(_) => {
             // What completes the window completes it now.
             for Awaited { window, operation, .. } in frame.awaited.drain(..) {
-                window.pending.add(&operation);
+                window.pending.give_back(&operation);
             }
         }
         _ => synchronised(tracker, frame, call, success),
@@ -207,13 +209,19 @@ fn leave(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>, success: boo
 fn synchronised(tracker: &Tracker, frame: &mut Frame, call: &Call<'_>, success: bool) {
     let exclusive = tracker.abi.constants.lock_exclusive;
     let Some((win, what)) = synchronises(call, exclusive) else { return };
-    let Some(window) = frame.take_window(&tracker.windows, win.word()) else { return };
+    let Some(window) = frame.known.take(&tracker.windows, win.word()) else { return };
     if success {
         passed(tracker, frame, call, what, &window);
     } else {
-        tracker.give_back(frame, &window);
+        give_back(frame, &window);
     }
-    frame.keep_window(window);
+    frame.known.keep(window);
+}
+
+/// The call has failed: what it should have completed is under way as before.
+#[cold]
+fn give_back(frame: &mut Frame, window: &Window) {
+    frame.completing.drain(..).for_each(|operation| window.pending.give_back(&operation));
 }
 
 /// It has succeeded.
@@ -253,21 +261,20 @@ fn started(tracker: &Tracker, frame: &mut Frame, what: Started, request: Option<
     if target < 0 {
         return;
     }
-    let bytes = frame.bytes(&tracker.windows, count, datatype);
     let id = frame.next_operation();
-    let (entered, thread) = (frame.entered, frame.thread);
-    let Some(window) = frame.take_window(&tracker.windows, win.word()) else { return };
+    let (begun, thread) = (std::mem::take(&mut frame.begun), frame.thread);
+    let bytes = frame.known.bytes(&tracker.windows, count, datatype);
+    let Some(window) = frame.known.window(&tracker.windows, win.word()) else { return };
     let request = request.filter(|_| kind.brings_data());
     let address = window.address(target, displacement);
     let has_request = request.is_some();
-    let operation = Operation { id, started: entered, address, bytes, target, thread, kind, has_request };
+    let operation = || Operation { id, started: begun, address, bytes, target, thread, kind, has_request };
     if let Some(request) = request {
         // SAFETY: MPI has filled the request, because the call succeeded.
         let handle = unsafe { request.read() }.word();
-        tracker.await_request(handle, window.clone(), operation);
+        tracker.await_request(handle, window.clone(), operation());
     }
-    tracker.started(frame, &window, &operation);
-    frame.keep_window(window);
+    tracker.started(&frame.raiser, window, thread, operation);
 }
 
 fn created(tracker: &Tracker, win: HandlePtr<Win>, comm: mpi_abi::Comm, base: Option<(*mut c_void, i64)>) {

@@ -6,6 +6,7 @@
 //!
 //! - [`events`](RmaEvents): names, payloads and descriptions of the events.
 //! - `operation`, `pending`: operations that have been started and not been completed, by thread.
+//! - `times`: whether operations are timed where they begin.
 //! - `synchronisation`: which call completes which operations.
 //! - `window`, `windows`, `requests`: what is known of each window and of the requests of operations.
 //! - `calls`: the hook, which feeds all this; `frame`: what a thread keeps, and how it raises events.
@@ -21,6 +22,7 @@ mod pending;
 mod requests;
 mod session;
 mod synchronisation;
+mod times;
 mod tracker;
 mod window;
 mod windows;

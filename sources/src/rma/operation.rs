@@ -3,10 +3,11 @@
 use mpit_events::Ticks;
 
 /// What an operation does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Kind {
     /// `MPI_Put`, `MPI_Rput`
+    #[default]
     Put,
     /// `MPI_Get`, `MPI_Rget`
     Get,
@@ -46,11 +47,11 @@ impl Kind {
 }
 
 /// An operation that was started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Operation {
     /// Its number in this process; never that of another one.
     pub id: u64,
-    /// When the call was entered that started it.
+    /// When the call was entered that started it. Zero where only callbacks listen that ask for no times.
     pub started: Ticks,
     /// Where it reads or writes: the target's address. Where the target's base is not known, the displacement.
     pub address: u64,

@@ -1,97 +1,103 @@
 //! Operations of a window that have been started and not been completed.
 //!
-//! Each thread adds to a list of its own, under a lock that it has to itself but while another thread
-//! synchronises: sixteen threads that put at once do not meet. A call that synchronises looks at a counter per
-//! list and goes into those that are not empty. Adding costs a store to the list's end; taking those of all
-//! targets copies them; taking those of one target looks at all that are in the list.
+//! Each thread adds to a list of its own, which no lock protects from it: sixteen threads that put at once do not meet.
+//! A call that synchronises goes into the lists that hold something ([`Ring`]).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mpit_events::Ring;
 
 use super::operation::Operation;
 use super::synchronisation::{Completes, Whose};
 use crate::Serial;
 
-/// Lists of a window where several threads may call MPI. Further threads share them.
+/// Lists of a window where several threads may call MPI. Further threads share the last.
 const LISTS: usize = 64;
 /// Operations that a list keeps: further ones are followed no more, so that a program that never completes any does
 /// not fill the memory.
 const MOST: usize = 1 << 18;
-/// Operations that a list has room for from the first one on.
-const ROOM: usize = 64;
-
-/// Not in the same cache line as another thread's, nor in the one that is fetched with it.
-#[repr(align(128))]
-struct List {
-    length: AtomicUsize,
-    operations: Serial<Vec<Operation>>,
-}
 
 /// The operations of a window that are under way.
 pub(super) struct Pending {
-    lists: Box<[List]>,
+    lists: Box<[Ring<Operation>]>,
+    /// For adding to the last list, where threads share it.
+    sharing: Serial<()>,
     /// Lists from this one on have never held anything.
     used: AtomicUsize,
+    /// What was taken and is under way nevertheless.
+    back: Serial<Vec<Operation>>,
+    /// How much that is.
+    given_back: AtomicUsize,
 }
 
 impl Pending {
     /// None yet. `threads`: several threads may call MPI at once.
     pub(super) fn new(threads: bool) -> Self {
-        let list = |_| {
-            let operations = Serial::default();
-            if threads {
-                operations.set_threads();
-            }
-            List { length: AtomicUsize::new(0), operations }
-        };
-        let lists = (0..if threads { LISTS } else { 1 }).map(list).collect();
-        Pending { lists, used: AtomicUsize::new(0) }
+        let (sharing, back) = (Serial::default(), Serial::default());
+        if threads {
+            sharing.set_threads();
+            back.set_threads();
+        }
+        let lists = (0..if threads { LISTS } else { 1 }).map(|_| Ring::new()).collect();
+        let (used, given_back) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Pending { lists, sharing, used, back, given_back }
     }
 
-    /// Adds an operation to its thread's list; false where the list is full.
-    #[inline]
-    pub(super) fn add(&self, operation: &Operation) -> bool {
-        let place = operation.thread as usize % self.lists.len();
-        let list = &self.lists[place];
-        let add = |operations: &mut Vec<Operation>| {
-            if operations.len() == operations.capacity() && !self.grow(place, operations) {
-                return false;
-            }
-            operations.push(*operation);
-            list.length.store(operations.len(), Ordering::Relaxed);
-            true
-        };
-        list.operations.with(add) == Some(true)
+    /// Adds an operation that the calling thread has started to that thread's list; false where the list is full. It is
+    /// made where it is stored: [`Ring::add`] says why.
+    ///
+    /// # Safety
+    /// The thread is the calling one, or MPI lets only one thread at a time call it.
+    #[inline(always)]
+    pub(super) unsafe fn add(&self, thread: u32, operation: impl Fn() -> Operation) -> bool {
+        let place = thread as usize;
+        if place >= self.used.load(Ordering::Relaxed) {
+            self.used.fetch_max((place + 1).min(self.lists.len()), Ordering::Relaxed);
+        }
+        match self.lists.get(place) {
+            // SAFETY: only the operation's thread adds to this list, because it is not the last, and that is the
+            // calling one; or one thread at a time calls.
+            Some(list) if place + 1 < LISTS => unsafe { list.add(operation(), MOST) },
+            _ => self.add_to_last(operation()),
+        }
     }
 
-    /// Makes room in a list; false where there is enough already.
     #[cold]
     #[inline(never)]
-    fn grow(&self, place: usize, operations: &mut Vec<Operation>) -> bool {
-        self.used.fetch_max(place + 1, Ordering::Relaxed);
-        let more = operations.len() < MOST;
-        if more {
-            operations.reserve(operations.len().max(ROOM));
-        }
-        more
+    fn add_to_last(&self, operation: Operation) -> bool {
+        let last = &self.lists[self.lists.len() - 1];
+        // SAFETY: threads that share the list add one after the other; where there is one list, MPI sees to that.
+        self.sharing.with(|()| unsafe { last.add(operation, MOST) }) == Some(true)
     }
 
-    /// Moves the operations that are completed to the end of `taken`, those of each thread in order.
-    pub(super) fn take(&self, completes: Completes, taken: &mut Vec<Operation>) {
+    /// An operation, of whichever thread, was taken, and is under way nevertheless.
+    #[cold]
+    pub(super) fn give_back(&self, operation: &Operation) {
+        self.back.with(|back| {
+            back.push(*operation);
+            self.given_back.store(back.len(), Ordering::Relaxed);
+        });
+    }
+
+    /// Moves the operations that are completed to the end of `taken`, those of each thread in order; true where these
+    /// are not in order already.
+    pub(super) fn take(&self, completes: Completes, taken: &mut Vec<Operation>) -> bool {
         let all = completes == Completes { whose: Whose::All, only_data: false };
-        for list in &self.lists[..self.used.load(Ordering::Relaxed)] {
-            // What was started before this call in MPI's order is seen: the application has ordered the two.
-            if list.length.load(Ordering::Relaxed) == 0 {
-                continue;
-            }
-            list.operations.with(|operations| {
-                if all {
-                    taken.append(operations);
-                } else {
-                    taken.extend(operations.extract_if(.., |operation| completes.includes(operation)));
-                }
-                list.length.store(operations.len(), Ordering::Relaxed);
+        let included = |operation: &Operation| completes.includes(operation);
+        // What was started before this call in MPI's order is seen: the application has ordered the two.
+        let back = self.given_back.load(Ordering::Relaxed) != 0;
+        if back {
+            self.back.with(|back| {
+                taken.extend(back.extract_if(.., |operation| included(operation)));
+                self.given_back.store(back.len(), Ordering::Relaxed);
             });
         }
+        for list in &self.lists[..self.used.load(Ordering::Relaxed)] {
+            if !list.is_empty() {
+                list.take(all, included, taken);
+            }
+        }
+        back
     }
 }
 
@@ -119,6 +125,11 @@ mod tests {
         Operation { id, started: Ticks(id), address: 0, bytes: 8, target, thread, kind, has_request: false }
     }
 
+    fn add(pending: &Pending, operation: &Operation) -> bool {
+        // SAFETY: each thread of a test adds its own.
+        unsafe { pending.add(operation.thread, || *operation) }
+    }
+
     fn taken(pending: &Pending, call: Call) -> Vec<u64> {
         let mut taken = Vec::new();
         pending.take(call.completes().unwrap(), &mut taken);
@@ -130,7 +141,7 @@ mod tests {
         for (id, thread, target, kind) in
             [(1, 0, 0, Kind::Put), (2, 0, 1, Kind::Get), (3, 1, 1, Kind::Put), (4, 65, 0, Kind::FetchAndOp)]
         {
-            assert!(pending.add(&operation(id, thread, target, kind)));
+            assert!(add(&pending, &operation(id, thread, target, kind)));
         }
         pending
     }
@@ -164,10 +175,32 @@ mod tests {
     #[test]
     fn a_list_has_an_end() {
         let pending = Pending::new(false);
-        let added = (0..MOST as u64 + 5).filter(|id| pending.add(&operation(*id, 0, 0, Kind::Put))).count();
+        let added = (0..MOST as u64 + 5).filter(|id| add(&pending, &operation(*id, 0, 0, Kind::Put))).count();
         assert_eq!(added, MOST);
         assert_eq!(taken(&pending, Call::Fence).len(), MOST);
-        assert!(pending.add(&operation(0, 0, 0, Kind::Put)));
+        assert!(add(&pending, &operation(0, 0, 0, Kind::Put)));
+    }
+
+    #[test]
+    fn threads_beyond_the_lists_share_the_last() {
+        let pending = Pending::new(true);
+        std::thread::scope(|scope| {
+            for thread in 60..70 {
+                let pending = &pending;
+                scope.spawn(move || {
+                    (0..1000).for_each(|id| assert!(add(pending, &operation(id, thread, 0, Kind::Put))));
+                });
+            }
+        });
+        assert_eq!(taken(&pending, Call::Flush(0)).len(), 10_000);
+    }
+
+    #[test]
+    fn what_is_given_back_is_taken_again() {
+        let pending = some();
+        pending.give_back(&operation(9, 1, 1, Kind::Put));
+        assert_eq!(taken(&pending, Call::Flush(1)), [9, 2, 3]);
+        assert_eq!(taken(&pending, Call::Flush(1)), []);
     }
 
     #[test]
@@ -179,7 +212,7 @@ mod tests {
                 move || {
                     let mut all = Vec::new();
                     for id in 0..2000 {
-                        assert!(pending.add(&operation(id, thread, (id % 3) as i32, Kind::Put)));
+                        assert!(add(pending, &operation(id, thread, (id % 3) as i32, Kind::Put)));
                         if id % 50 == 0 {
                             pending.take(Call::Flush(1).completes().unwrap(), &mut all);
                         }

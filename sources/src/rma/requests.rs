@@ -50,11 +50,17 @@ impl Requests {
             .flatten()
     }
 
-    /// Moves the operations of a window that are completed to the end of `taken`.
-    pub(super) fn take_completed(&self, window: u32, completes: Completes, taken: &mut Vec<Operation>) {
+    /// Moves the operations of a window that are completed to the end of `taken`, in any order; true where there were any.
+    pub(super) fn take_completed(
+        &self,
+        window: u32,
+        completes: Completes,
+        taken: &mut Vec<Operation>,
+    ) -> bool {
         if self.is_empty() {
-            return;
+            return false;
         }
+        let before = taken.len();
         self.table.with(|table| {
             let completed = |_: &usize, (of, operation): &mut (Arc<Window>, Operation)| {
                 of.index == window && completes.includes(operation)
@@ -62,6 +68,7 @@ impl Requests {
             taken.extend(table.extract_if(completed).map(|(_, (_, operation))| operation));
             self.count.store(table.len(), Ordering::Relaxed);
         });
+        taken.len() > before
     }
 }
 

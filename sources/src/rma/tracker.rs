@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use mpi_abi::{Abi, Comm, Handle, Win, pmpi};
+use mpi_intercept::Kept;
 use mpit_events::{
-    BindKind, Clock, Core, Payload, Producer, Raise, Safety, Source, SourceIndex, Ticks, Token,
+    BindKind, Clock, Core, Payload, Producer, Raise, Raiser, Safety, Source, SourceIndex, Ticks, Token,
 };
 
 use super::events::{Event, Events, Moved, RmaEvents};
@@ -15,6 +16,7 @@ use super::observer::{Created, Observer, Synchronised};
 use super::operation::Operation;
 use super::requests::Requests;
 use super::synchronisation::Call;
+use super::times::Times;
 use super::window::{Base, Window};
 use super::windows::Windows;
 use crate::Serial;
@@ -34,6 +36,7 @@ pub(super) struct Tracker {
     events: RmaEvents,
     pub(super) windows: Windows,
     pub(super) requests: Requests,
+    pub(super) times: Times,
     observers: OnceLock<Vec<&'static dyn Observer>>,
     /// Whether windows are followed.
     follows: AtomicBool,
@@ -59,6 +62,7 @@ impl Tracker {
             events,
             windows: Windows::default(),
             requests: Requests::default(),
+            times: Times::new(),
             observers: OnceLock::new(),
             follows: AtomicBool::new(false),
             wanted: AtomicU32::new(0),
@@ -117,10 +121,12 @@ impl Tracker {
         self.lost.load(Ordering::Relaxed)
     }
 
+    #[inline]
     pub(super) fn now(&self) -> Ticks {
         Clock::best().now()
     }
 
+    #[inline(always)]
     fn level(&self) -> Safety {
         if self.threads.load(Ordering::Relaxed) { Safety::ThreadSafe } else { Safety::MpiRestricted }
     }
@@ -151,7 +157,7 @@ impl Tracker {
     /// The window is no more.
     #[cold]
     pub(super) fn freed(&self, frame: &mut Frame, window: &Window) {
-        self.complete(frame, window, self.late());
+        self.complete(frame, window, || self.section(self.late()));
         self.core.unbind(&window.object);
         if let Some(group) = window.group {
             let _ = pmpi::group_free(group);
@@ -162,29 +168,46 @@ impl Tracker {
 
     // Operations.
 
-    /// An operation was started.
-    #[inline]
-    pub(super) fn started(&self, frame: &Frame, window: &Window, operation: &Operation) {
-        if !operation.has_request && !window.pending.add(operation) {
-            self.lose(window, operation);
+    /// The calling thread has started an operation, which is made anew for each use: one that stood in memory would be
+    /// loaded from there ([`Ring::add`](mpit_events::Ring::add)).
+    #[inline(always)]
+    pub(super) fn started(
+        &self,
+        raiser: &Raiser<'_>,
+        window: &Window,
+        thread: u32,
+        operation: impl Fn() -> Operation,
+    ) {
+        let Operation { kind, started, has_request, .. } = operation();
+        // SAFETY: the thread that has started the operation is this one, in the call that did so.
+        if !has_request && !unsafe { window.pending.add(thread, &operation) } {
+            self.lose(window, operation());
         }
-        let event = if operation.kind.brings_data() { Event::GetStarted } else { Event::PutStarted };
-        if self.wanted() & event.bit() != 0 {
-            self.section(frame.source).event(
-                self.events.index(event),
-                &window.object,
-                operation.started,
-                &moved(operation),
-            );
+        let event = if kind.brings_data() { Event::GetStarted } else { Event::PutStarted };
+        let wanted = self.wanted();
+        if wanted & event.bit() != 0 {
+            let section = raiser.section(self.level());
+            let (event, object, payload) = (self.events.index(event), &window.object, moved(&operation()));
+            if started == Ticks(0) {
+                section.event_now(event, object, &payload);
+            } else {
+                section.event(event, object, started, &payload);
+            }
         }
-        if self.wanted() & OBSERVED != 0 {
-            self.observers().iter().for_each(|observer| observer.started(window.index, operation));
+        if wanted & OBSERVED != 0 {
+            self.tell_started(window.index, operation());
         }
+    }
+
+    #[inline(never)]
+    fn tell_started(&self, window: u32, operation: Operation) {
+        self.observers().iter().for_each(|observer| observer.started(window, &operation));
     }
 
     /// There is no room for an operation: its completion will not be told.
     #[cold]
-    fn lose(&self, window: &Window, operation: &Operation) {
+    #[inline(never)]
+    fn lose(&self, window: &Window, operation: Operation) {
         self.lost.fetch_add(1, Ordering::Relaxed);
         let event = if operation.kind.brings_data() { Event::GetComplete } else { Event::PutComplete };
         self.section(self.late()).lost(self.events.index(event), &window.object, 1);
@@ -211,34 +234,29 @@ impl Tracker {
     pub(super) fn begin(&self, frame: &mut Frame, window: &Window, call: Call) {
         frame.entered = self.now();
         frame.completing.clear();
-        if let Some(target) = call.flushes() {
-            self.targeted(&self.section(frame.source), window, Event::FlushStarted, target, frame.entered);
+        if let Some(target) = call.flushes()
+            && self.wanted() & Event::FlushStarted.bit() != 0
+        {
+            let section = frame.raiser.section(self.level());
+            self.targeted(&section, window, Event::FlushStarted, target, frame.entered);
         }
         if self.wanted() & OBSERVED != 0 && call != Call::Free {
             self.observers().iter().for_each(|observer| observer.synchronises(window.index, call));
         }
         let Some(completes) = call.completes().filter(|_| self.wants_operations()) else { return };
-        window.pending.take(completes, &mut frame.completing);
-        self.requests.take_completed(window.index, completes, &mut frame.completing);
-        if frame.completing.windows(2).any(|pair| pair[0].started > pair[1].started) {
-            frame.completing.sort_unstable_by_key(|operation| operation.started);
-        }
-    }
-
-    /// The call has failed: what it should have completed is under way as before.
-    #[cold]
-    pub(super) fn give_back(&self, frame: &mut Frame, window: &Window) {
-        for operation in frame.completing.drain(..) {
-            if !window.pending.add(&operation) {
-                self.lose(window, &operation);
-            }
+        let back = window.pending.take(completes, &mut frame.completing);
+        let requests = self.requests.take_completed(window.index, completes, &mut frame.completing);
+        // Those of a thread are told in its order.
+        if back || requests {
+            frame.completing.sort_unstable_by_key(|operation| operation.id);
         }
     }
 
     /// The call has succeeded. `opens`: whether an epoch follows, where it is a fence.
     pub(super) fn end(&self, frame: &mut Frame, window: &Window, call: Call, opens: bool) {
-        let now = self.complete(frame, window, frame.source);
-        self.synchronised(&self.section(frame.source), window, call, now);
+        let (raiser, level) = (frame.raiser, self.level());
+        let now = self.complete(frame, window, || raiser.section(level));
+        self.synchronised(&raiser.section(level), window, call, now);
         if self.wanted() & OBSERVED != 0 {
             let ended = window.pass(call, now, opens);
             frame.partners.clear();
@@ -257,13 +275,17 @@ impl Tracker {
     }
 
     /// Tells the operations that the call has completed, and the time of that.
-    fn complete(&self, frame: &mut Frame, window: &Window, source: SourceIndex) -> Ticks {
+    fn complete<'a>(&self, frame: &mut Frame, window: &Window, section: impl Fn() -> Raise<'a>) -> Ticks {
         let now = self.now();
         if frame.completing.is_empty() {
             return now;
         }
+        let always = self.is_observed() || self.starts_in_bulk();
+        if self.times.completed(frame.completing.len(), self.core, &self.events, always) {
+            mpi_intercept::ask_again();
+        }
         if self.wanted() & (Event::PutComplete.bit() | Event::GetComplete.bit()) != 0 {
-            let section = self.section(source);
+            let section = section();
             for operation in &frame.completing {
                 self.completed(&section, window, operation, now);
             }
@@ -282,12 +304,18 @@ impl Tracker {
     /// The current call has completed the request of an operation.
     pub(super) fn request_completed(&self, frame: &Frame, window: &Window, operation: &Operation) {
         let now = self.now();
-        self.completed(&self.section(frame.source), window, operation, now);
+        self.completed(&frame.raiser.section(self.level()), window, operation, now);
         if self.wanted() & OBSERVED != 0 {
             let hear =
                 |observer: &&dyn Observer| observer.completed(window.index, frame.thread, operation, now);
             self.observers().iter().for_each(hear);
         }
+    }
+
+    /// Whether starts of operations are wanted by consumers that take their times from what is raised.
+    fn starts_in_bulk(&self) -> bool {
+        let starts = [Event::PutStarted, Event::GetStarted];
+        starts.into_iter().any(|event| self.core.is_in_bulk(self.events.index(event)))
     }
 
     // Raising.
@@ -336,8 +364,8 @@ impl Tracker {
 
     /// The frame of the calling thread.
     #[inline(always)]
-    pub(super) fn frame(&self) -> *mut Frame {
-        frame::current()
+    pub(super) fn frame(&self, kept: &Kept) -> *mut Frame {
+        frame::of(kept, self.core)
     }
 }
 
@@ -353,8 +381,9 @@ impl Producer for Tracker {
         let observed = self.observers().iter().any(|observer| observer.wants_operations());
         let wanted = self.events.active(self.core) | if observed { OBSERVED } else { 0 };
         let before = self.wanted.swap(wanted, Ordering::Relaxed);
-        let changed =
-            (before != 0) != (wanted != 0) || (before & OPERATIONS != 0) != (wanted & OPERATIONS != 0);
+        let changed = self.times.listeners_changed()
+            || (before != 0) != (wanted != 0)
+            || (before & OPERATIONS != 0) != (wanted & OPERATIONS != 0);
         if changed && self.follows() {
             mpi_intercept::ask_again();
         }

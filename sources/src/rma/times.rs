@@ -1,0 +1,90 @@
+//! Whether the beginning of an operation is timed.
+//!
+//! The start of an operation is told when its call returns, with the time at which it was entered. Reading the clock at the
+//! entry takes some ten nanoseconds, of forty that an MPI may take for all of a short put. So where nobody listens but
+//! callbacks, and none of them has asked for the time of the first thousand starts, the entry is no longer seen; a
+//! callback that asks later gets the time of its call, and from the next synchronisation on entries are timed again.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use mpit_events::Core;
+
+use super::events::{Event, RmaEvents};
+
+/// So many starts whose time nobody asks for are enough.
+const ENOUGH: u64 = 1024;
+
+pub(super) struct Times {
+    wanted: AtomicBool,
+    /// Starts that were told and not asked for their time.
+    unasked: AtomicU64,
+}
+
+impl Times {
+    pub(super) fn new() -> Self {
+        Times { wanted: AtomicBool::new(true), unasked: AtomicU64::new(0) }
+    }
+
+    /// Whether operations are timed at their entry.
+    #[inline]
+    pub(super) fn are_wanted(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed)
+    }
+
+    /// Others listen than before: true where the answer has changed.
+    pub(super) fn listeners_changed(&self) -> bool {
+        self.unasked.store(0, Ordering::Relaxed);
+        !self.wanted.swap(true, Ordering::Relaxed)
+    }
+
+    /// So many operations more were completed: true where the answer has changed. `always`: not only callbacks listen.
+    #[inline]
+    pub(super) fn completed(&self, operations: usize, core: &Core, events: &RmaEvents, always: bool) -> bool {
+        let asked = || {
+            let starts = [Event::PutStarted, Event::GetStarted];
+            starts.into_iter().any(|event| core.time_is_asked(events.index(event)))
+        };
+        if self.are_wanted() {
+            if always || asked() {
+                return false;
+            }
+            let unasked = self.unasked.fetch_add(operations as u64, Ordering::Relaxed) + operations as u64;
+            unasked >= ENOUGH && self.wanted.swap(false, Ordering::Relaxed)
+        } else {
+            (always || asked()) && !self.wanted.swap(true, Ordering::Relaxed)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mpit_events::{BindKind, Clock, Ordering as Order, Safety, Source, Token};
+
+    use super::super::events::Moved;
+    use super::*;
+
+    #[test]
+    fn entries_are_timed_until_nobody_asks_and_when_somebody_does() {
+        let core = Core::new();
+        let events = RmaEvents::register(&core).unwrap();
+        let times = Times::new();
+        let completed = |operations, always| times.completed(operations, &core, &events, always);
+        assert!(times.are_wanted());
+        assert!(!completed(5000, true) && times.are_wanted());
+        assert!(!completed(1000, false) && times.are_wanted());
+        assert!(completed(1000, false) && !times.are_wanted());
+        assert!(!completed(1000, false) && !times.are_wanted());
+        assert!(times.listeners_changed() && times.are_wanted());
+        assert!(completed(1024, false) && !times.are_wanted());
+
+        let event = events.index(Event::GetStarted);
+        let handle = core.alloc(event, Some(Token(7))).unwrap();
+        core.set_callback(handle, Safety::ThreadSafe, |instance| assert_ne!(instance.ticks().0, 0)).unwrap();
+        let source = core.add_source(Source::new("s", "", Order::Ordered, Clock::best()));
+        let window = core.bind(BindKind::Win, Token(7));
+        let payload = Moved { target: 0, address: 0, size: 0 };
+        core.raise_section(source, Safety::ThreadSafe).event_now(event, &window, &payload);
+        assert!(completed(1, false) && times.are_wanted());
+        assert!(!completed(5000, false) && times.are_wanted());
+    }
+}
