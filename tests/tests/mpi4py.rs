@@ -85,20 +85,36 @@ fn messages_and_communicators_are_as_without() {
 const UNENDING: [(&str, &[&str]); 2] =
     [("openmpi", &["test_spawn", "test_util_sync"]), ("mpich", &["test_util_sync"])];
 
-#[test]
-#[ignore = "takes half an hour: make mpi4py-all"]
-fn the_whole_suite_is_as_without() {
-    for (mpi, suite) in suites() {
-        let (_, alone) = UNENDING.iter().find(|(name, _)| *name == mpi.name).expect("a suite of Debian's");
-        for ranks in [1, 2, 4] {
-            let others: Vec<&str> = alone.iter().flat_map(|module| ["-e", module]).collect();
-            let ran = as_without(&mpi, &suite, ranks, &others, 1500).expect("all others end");
-            eprintln!("{}, {ranks} processes, without {}: {ran}", mpi.name, alone.join(" and "));
-            for module in *alone {
-                if let Some(ran) = as_without(&mpi, &suite, ranks, &["-i", module], 150) {
-                    eprintln!("{}, {ranks} processes, {module}: {ran}", mpi.name);
-                }
-            }
+fn whole_suite(name: &str, ranks: u32) {
+    let Some((mpi, suite)) = suites().into_iter().find(|(mpi, _)| mpi.name == name) else { return };
+    let alone = UNENDING.iter().find(|(mpi, _)| *mpi == name).map_or(&[][..], |(_, alone)| alone);
+    let others: Vec<&str> = alone.iter().flat_map(|module| ["-e", module]).collect();
+    let ran = as_without(&mpi, &suite, ranks, &others, 1500).expect("all others end");
+    eprintln!("{name}, {ranks} processes, without {}: {ran}", alone.join(" and "));
+    for module in alone {
+        if let Some(ran) = as_without(&mpi, &suite, ranks, &["-i", module], 150) {
+            eprintln!("{name}, {ranks} processes, {module}: {ran}");
         }
     }
+}
+
+macro_rules! whole_suites {
+    ($($test:ident: $mpi:literal $ranks:literal)*) => {
+        $(
+            #[test]
+            #[ignore = "takes minutes: make mpi4py-all"]
+            fn $test() {
+                whole_suite($mpi, $ranks);
+            }
+        )*
+    };
+}
+
+whole_suites! {
+    whole_suite_openmpi_1: "openmpi" 1
+    whole_suite_openmpi_2: "openmpi" 2
+    whole_suite_openmpi_4: "openmpi" 4
+    whole_suite_mpich_1: "mpich" 1
+    whole_suite_mpich_2: "mpich" 2
+    whole_suite_mpich_4: "mpich" 4
 }
