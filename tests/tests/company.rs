@@ -101,6 +101,37 @@ fn children_that_are_executed_and_spawned() {
 }
 
 #[test]
+fn two_mpis_in_one_process_are_told_of() {
+    let all = Mpi::all();
+    let named = |name| all.iter().find(|mpi| mpi.name == name);
+    let (Some(other), Some(used)) = (named("openmpi"), named("mpich")) else {
+        eprintln!("skipped: Open MPI and MPICH are not both there");
+        return;
+    };
+    let (directory, sources) = (fresh_dir(), root().join("intercept/tests/c"));
+    let compile = |mut compiler: Command, source: &str, flags: &[&str], to: &str| {
+        let file = directory.path().join(to);
+        compiler.arg("-o").args([&file, &sources.join(source)]).args(flags);
+        assert!(compiler.status().is_ok_and(|status| status.success()), "{compiler:?}");
+        file
+    };
+    let host = compile(Command::new("cc"), "two_parts.c", &["-ldl"], "host");
+    let part = |mpi: &Mpi| compile(mpi.mpicc(), "part.c", &["-shared", "-fPIC"], mpi.name);
+    let (other, own) = (part(other), part(used));
+    for (first, lines) in [(&other, 1), (&own, 0)] {
+        let job = || Job::new(used, 1, &host).args([first, &own]);
+        let plain = job().run();
+        plain.expect(plain.code == Some(0), "by itself");
+        let output = directory.path().join(lines.to_string());
+        let run = job().under_mel(["-o".as_ref(), output.as_os_str()]).run();
+        run.expect(run.code == Some(0) && run.stdout == plain.stdout, "under MEL");
+        let told = run.mel_lines().filter(|line| line.contains("there are 2 MPI libraries in this process"));
+        run.expect(told.count() == lines, "told once, and only where it is so");
+        assert_eq!(Profile::read(&output).total("truth.matched"), 1);
+    }
+}
+
+#[test]
 fn valgrind_between() {
     if Command::new("valgrind").arg("--version").output().is_err() {
         eprintln!("skipped: valgrind is not installed");

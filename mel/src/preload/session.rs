@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use mpi_abi::{Abi, Comm, pmpi};
+use mpi_abi::{Abi, Comm, next, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_events::{BindKind, Core, EventIndex, Registration, Ticks, Token};
 use mpit_sources::native::NativeEvents;
@@ -202,6 +202,7 @@ impl Session {
         }
         if rank == 0 {
             self.tell_unknown_names();
+            tell_other_mpis();
         }
         let tracer = recorder
             .filter(|_| self.config.trace)
@@ -332,6 +333,21 @@ impl Session {
     /// The session of this process, if MPI was initialised under MEL.
     pub(super) fn get() -> Option<&'static Session> {
         SESSION.get()
+    }
+}
+
+/// One line where several MPIs are in the process, of which the calls of one alone are seen.
+fn tell_other_mpis() {
+    let all = next::libraries();
+    let ours = next::file_of(next::unseen(c"MPI_Init") as usize);
+    if let (2.., Some(ours)) = (all.len(), ours) {
+        let others: Vec<&str> = all.iter().map(String::as_str).filter(|file| *file != ours).collect();
+        tell(&format!(
+            "there are {} MPI libraries in this process: calls of {ours} are followed; a program that calls {} too is to be \
+             run without MEL",
+            all.len(),
+            others.join(" or ")
+        ));
     }
 }
 
