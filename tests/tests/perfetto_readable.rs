@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use mel_tests::artifacts::{fresh_dir, mel, root};
+use mel_tests::artifacts::{fresh_dir, installed_by, mel, root};
 use mel_tests::cases::for_each_case_on;
 use mel_tests::profile::Profile;
 use mel_tests::{Mpi, test_every_program};
@@ -12,19 +12,12 @@ use serde_json::Value;
 /// Programs with all ways to receive. Where threads share a tag, only they know whose message was whose.
 const PROGRAMS: [&str; 2] = ["random", "wildcards"];
 
-/// The Python that has the definitions, if `scripts/perfetto-protos` has installed it.
-fn python() -> Option<std::path::PathBuf> {
-    let output = Command::new(root().join("scripts/perfetto-protos")).arg("--prefix").output().ok()?;
-    let prefix = std::path::PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end());
-    prefix.join(".complete").exists().then(|| prefix.join("bin/python"))
-}
-
 fn readable(name: &str) {
     if !PROGRAMS.contains(&name) {
         return;
     }
-    let Some(python) = python() else {
-        eprintln!("skipped: no definitions of Perfetto; scripts/perfetto-protos installs them");
+    let Some(prefix) = installed_by("scripts/pypi-readers", Some("perfetto")) else {
+        eprintln!("skipped: no definitions of Perfetto; scripts/pypi-readers installs them");
         return;
     };
     for_each_case_on(&Mpi::all(), name, |case| {
@@ -39,7 +32,7 @@ fn readable(name: &str) {
         let mut convert = Command::new(mel());
         convert.args(["convert", "--perfetto"]).arg(&trace).arg(&output);
         assert!(convert.status().expect("mel can be started").success(), "{case}");
-        let mut reader = Command::new(&python);
+        let mut reader = Command::new(prefix.join("bin/python"));
         let read = reader.arg(root().join("tests/readers/read_perfetto.py")).arg(&trace).output();
         let read = read.expect("python can be started");
         let read: Value = serde_json::from_slice(&read.stdout)
@@ -64,7 +57,9 @@ fn readable(name: &str) {
             assert!(read["counters"][counter].as_u64().unwrap_or(0) >= waited, "{case}: {counter}: {read}");
         }
         let search = &read["search"];
-        assert!(search["tag"].is_number() && search["communicator"].is_string(), "{case}: {read}");
+        let told = search["tag"].is_number() && search["queue length"].is_number();
+        assert!(told && search["communicator"].is_string(), "{case}: {read}");
+        assert_eq!(read["threads"], case.ranks, "{case}: {read}");
     });
 }
 
