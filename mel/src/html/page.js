@@ -15,7 +15,7 @@ function header() {
   $("#run").textContent = parts.join(" \u00b7 ");
   $("#findings ul").innerHTML = data.findings.map((text) => `<li>${escape(text)}</li>`).join("");
   if (events && events.calls + events.searches > 0) {
-    $("#findings ul").insertAdjacentHTML("beforeend", `<li>the event log has ${count(events.calls)} MPI calls, ${count(events.searches)} queue searches and ${count(events.messages)} received messages</li>`);
+    $("#findings ul").insertAdjacentHTML("beforeend", `<li>the event log has ${count(events.calls)} MPI calls, ${count(events.searches)} queue searches${events.operations ? `, ${count(events.operations)} operations on windows` : ""} and ${count(events.messages)} received messages</li>`);
   }
 }
 
