@@ -7,7 +7,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 HAS_NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test fuzz loom scaling bench bench-rma dispatch fidelity doc lint clean deps own-mpis pypi-mpis mpi4py mpi4py-all perfetto
+.PHONY: help demo build test fuzz loom scaling bench bench-rma dispatch fidelity doc lint clean deps own-mpis pypi-mpis mpi4py mpi4py-all pypi-readers
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -20,7 +20,7 @@ demo: ## Run a small MPI program under MEL and explain what it shows
 build: ## Build target/release/mel, libmel.so and libmpit_events.so
 	$(CARGO) build --release -p mel -p mpit-events-abi
 
-test: deps own-mpis pypi-mpis mpi4py perfetto build ## Run all tests, on every MPI that is installed
+test: deps own-mpis pypi-mpis pypi-readers mpi4py build ## Run all tests, on every MPI that is installed
 ifeq ($(HAS_NEXTEST),yes)
 	$(CARGO) test --workspace --doc
 	$(CARGO) nextest run --workspace --no-fail-fast
@@ -39,8 +39,10 @@ scaling: deps build ## Measure how the cost grows with the number of ranks, see 
 	scripts/scaling
 
 bench: deps pypi-mpis build ## Measure what MEL costs, side by side with nothing attached and with EZTrace
+	$(CARGO) build --release -p otf2-writer --example archive
 	python3 benches/compare.py
 	python3 benches/report.py
+	python3 benches/archive.py
 
 bench-rma: deps build ## Measure what MEL costs one-sided communication from sixteen threads
 	python3 benches/rma.py
@@ -84,8 +86,8 @@ mpi4py-all: deps mpi4py build ## Run the whole of mpi4py's own tests without and
 	$(CARGO) test -p mel-tests --test mpi4py -- --ignored --nocapture --test-threads 1
 
 # Does nothing the second time.
-perfetto:
-	scripts/perfetto-protos || echo "make: Perfetto's definitions are not there: its traces are not checked"
+pypi-readers:
+	scripts/pypi-readers || echo "make: not all readers of traces are there: what is missing is not tested"
 
 deps: ## Install the system packages that are missing
 	scripts/install-deps

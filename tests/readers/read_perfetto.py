@@ -17,10 +17,11 @@ with open(sys.argv[1], "rb") as file:
 
 faults = []
 processes, tracks, events = {}, {}, collections.defaultdict(list)
+numbers, threads = {}, {}
 names = collections.defaultdict(lambda: collections.defaultdict(dict))
 slices, counters, instants = collections.Counter(), collections.Counter(), collections.Counter()
 begins, ends = {}, {}
-searched = []
+searched, epochs, operations, unexpected = [], [], [], []
 
 
 def unknown(message, path):
@@ -56,8 +57,15 @@ for number, packet in enumerate(trace.packet):
         track = packet.track_descriptor
         if track.HasField("process"):
             processes[track.uuid] = track.process.process_name
+            numbers[track.process.pid] = track.uuid
         else:
-            tracks[track.uuid] = (processes.get(track.parent_uuid), track.name)
+            if track.HasField("thread"):
+                if threads.setdefault(track.thread.tid, track.uuid) != track.uuid:
+                    faults.append(f"thread {track.thread.tid} is two")
+                if numbers.get(track.thread.pid) != track.parent_uuid:
+                    faults.append(f"thread {track.thread.tid} is not one of its process")
+            name = track.thread.thread_name if track.HasField("thread") else track.name
+            tracks[track.uuid] = (processes.get(track.parent_uuid), name)
             if track.parent_uuid not in processes:
                 faults.append(f"track {track.name} has no process")
     if packet.HasField("track_event"):
@@ -79,13 +87,17 @@ for uuid, all_of_track in events.items():
                 annotations[name] = told(sequence, "texts", annotation.string_value_iid)
             elif annotation.dict_entries:
                 annotations[name] = len(annotation.dict_entries)
+                entries = {told(sequence, "debug_annotation_names", one.name_iid): one for one in annotation.dict_entries}
+                if "unexpected_ns" in entries and event.type == Event.TYPE_SLICE_BEGIN:
+                    unexpected.append(entries["unexpected_ns"].uint_value)
             else:
                 annotations[name] = annotation.int_value if annotation.HasField("int_value") else annotation.uint_value
         if event.type in (Event.TYPE_SLICE_BEGIN, Event.TYPE_INSTANT):
             name = told(sequence, "event_names", event.name_iid)
             (slices if event.type == Event.TYPE_SLICE_BEGIN else instants)[f"{track}: {name}"] += 1
-            if track.startswith("searches"):
-                searched.append(annotations)
+            for start, found in (("searches", searched), ("epochs", epochs), ("operations", operations)):
+                if track.startswith(start):
+                    found.append(annotations)
         if event.type == Event.TYPE_SLICE_BEGIN:
             open_slices.append(time)
         elif event.type == Event.TYPE_SLICE_END:
@@ -121,6 +133,10 @@ json.dump(
         "flows": len(ends),
         "open_flows": len(begins) - len(ends),
         "search": searched[0] if searched else None,
+        "threads": len(threads),
+        "unexpected_ns": sum(unexpected),
+        "operations": len(operations),
+        "epoch_operations": sum(epoch["operations"] for epoch in epochs),
         "faults": sorted(set(faults))[:20],
     },
     sys.stdout,

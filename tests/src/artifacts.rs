@@ -3,6 +3,7 @@
 //! The system tests use the release build, which `make build` leaves; they build nothing of MEL themselves.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The root of the checkout.
 pub fn root() -> &'static Path {
@@ -33,6 +34,13 @@ pub fn mel() -> PathBuf {
 /// The library that is preloaded.
 pub fn libmel() -> PathBuf {
     release("libmel.so")
+}
+
+/// Where one of our scripts has put what it installs, if it has: the whole, or the part of a name.
+pub fn installed_by(script: &str, name: Option<&str>) -> Option<PathBuf> {
+    let output = Command::new(root().join(script)).arg("--prefix").args(name).output().ok()?;
+    let prefix = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end());
+    prefix.join(".complete").exists().then_some(prefix)
 }
 
 /// A fresh directory for the output of one run; it is removed when the value is dropped.

@@ -14,12 +14,14 @@
 pub mod artifacts;
 pub mod browser;
 pub mod cases;
+pub mod counts;
 pub mod events;
 pub mod fortran;
 mod job;
 mod mpi;
 pub mod profile;
 mod program;
+pub mod readers;
 pub mod trace;
 pub mod windows;
 

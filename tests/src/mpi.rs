@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::artifacts::root;
+use crate::artifacts::{installed_by, root};
 
 /// One installed MPI.
 #[derive(Clone, Debug)]
@@ -50,7 +50,8 @@ impl Mpi {
 
     /// The MPICH that `scripts/mpich-with-events` has built, if it has.
     pub fn with_events() -> Option<Mpi> {
-        let command = |name: &str| Some(built_by("mpich-with-events")?.join("bin").join(name));
+        let command =
+            |name: &str| Some(installed_by("scripts/mpich-with-events", None)?.join("bin").join(name));
         Some(Mpi {
             name: "mpich-events",
             mpicc: command("mpicc")?,
@@ -64,7 +65,8 @@ impl Mpi {
     /// The Open MPI with PERUSE that `scripts/openmpi-with-peruse` has built, if it has. Not among [`Mpi::all`]:
     /// where it comes to the events it is another backend.
     pub fn with_peruse() -> Option<Mpi> {
-        let command = |name: &str| Some(built_by("openmpi-with-peruse")?.join("bin").join(name));
+        let command =
+            |name: &str| Some(installed_by("scripts/openmpi-with-peruse", None)?.join("bin").join(name));
         Some(Mpi {
             name: "openmpi-peruse",
             mpicc: command("mpicc")?,
@@ -79,7 +81,7 @@ impl Mpi {
     pub fn newer() -> Vec<Mpi> {
         let wanted = [("openmpi", "openmpi-5", ""), ("mpich", "mpich-5", ""), ("mpich", "standard", "_abi")];
         let found = wanted.map(|(package, name, ending)| {
-            let prefix = Mpi::package(package)?;
+            let prefix = installed_by("scripts/pypi-mpis", Some(package))?;
             let command = |name: &str| prefix.join("bin").join(name).display().to_string();
             let (mpicc, launcher) = (command(&format!("mpicc{ending}")), command("mpiexec"));
             let mpi = if package == "openmpi" {
@@ -104,14 +106,6 @@ impl Mpi {
         let mut all = Mpi::all();
         all.extend(Mpi::newer());
         all
-    }
-
-    /// Where `scripts/pypi-mpis` has put a package, if it has.
-    fn package(name: &str) -> Option<PathBuf> {
-        let script = root().join("scripts/pypi-mpis");
-        let output = Command::new(script).args(["--prefix", name]).output().ok()?;
-        let prefix = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end());
-        prefix.join(".complete").exists().then_some(prefix)
     }
 
     /// Open MPI and MPICH 5 over two nodes that `scripts/two-nodes` makes on this machine, each with the same MPI on one
@@ -184,13 +178,6 @@ impl Mpi {
 /// The compiler wrapper for C++ that belongs to one for C.
 fn cpp_of(mpicc: &str) -> PathBuf {
     mpicc.replacen("mpicc", "mpicxx", 1).into()
-}
-
-/// Where one of our scripts has put the MPI that it builds, if it has built one.
-fn built_by(script: &str) -> Option<PathBuf> {
-    let output = Command::new(root().join("scripts").join(script)).arg("--prefix").output().ok()?;
-    let prefix = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end());
-    prefix.join(".complete").exists().then_some(prefix)
 }
 
 /// Whether a command of that name can be found in `PATH`.

@@ -58,6 +58,11 @@ impl Profile {
         (0..self.ranks().len() as u32).map(|rank| self.count(rank, field)).sum()
     }
 
+    /// Whether one-sided communication was counted.
+    pub fn counts_windows(&self) -> bool {
+        self.0["profiled"].as_array().is_some_and(|profiled| profiled.iter().any(|part| part == "rma"))
+    }
+
     /// Times added up over all ranks, in seconds.
     pub fn total_seconds(&self, field: &str) -> f64 {
         (0..self.ranks().len() as u32).map(|rank| self.seconds(rank, field)).sum()

@@ -48,6 +48,25 @@ impl Trace {
         counts
     }
 
+    /// How many records there are of each kind.
+    pub fn kinds(&self) -> BTreeMap<&str, u64> {
+        let mut counts = BTreeMap::new();
+        for record in &self.records {
+            *counts.entry(record.kind.as_str()).or_default() += 1;
+        }
+        counts
+    }
+
+    /// How many global definitions there are of each kind.
+    pub fn definition_kinds(&self) -> BTreeMap<&str, u64> {
+        let mut counts = BTreeMap::new();
+        let kinds = self.definitions.iter().filter_map(|line| line.split_whitespace().next());
+        for kind in kinds.filter(|kind| kind.chars().all(|c| c.is_ascii_uppercase() || c == '_')) {
+            *counts.entry(kind).or_default() += 1;
+        }
+        counts
+    }
+
     /// The first thing that is wrong with the order of the records, if any: time that goes backwards within a location,
     /// or a region that is left without having been entered or is never left.
     pub fn disorder(&self) -> Option<String> {

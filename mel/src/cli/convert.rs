@@ -97,11 +97,11 @@ fn for_perfetto(path: &Path, run: &Run) -> anyhow::Result<ExitCode> {
         Ok(())
     })?;
     progress.finish_and_clear();
-    let perfetto::Summary { calls, searches, messages, events, changes } = summary;
+    let perfetto::Summary { calls, searches, messages, operations, events, changes } = summary;
     let (path, ranks) = (path.display(), run.ranks.len());
     let told = format!(
         "{path}: {ranks} ranks, {calls} MPI calls, {searches} queue searches, {messages} messages, \
-         {changes} changes of queue lengths, {events} other events\n"
+         {changes} changes of queue lengths, {operations} operations on windows, {events} other events\n"
     );
     to_stdout(|out| out.write_all(told.as_bytes()))?;
     Ok(ExitCode::SUCCESS)

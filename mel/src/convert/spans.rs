@@ -1,4 +1,5 @@
-//! What a rank did as spans: MPI calls with their messages, searches of the queues, and single events.
+//! What a rank did as spans: MPI calls with their messages, searches of the queues, operations on windows and epochs; and
+//! as moments: changes of the queues, and other events.
 //!
 //! Knows no output: the page, the pictures and Perfetto traces are visitors. Records that it does not
 //! know are passed over.
@@ -8,8 +9,11 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::merge::Merged;
+use super::one_sided::{EpochSpan, OneSided, OperationInCall, OperationSpan};
+use super::queues::{Latest, Length, Queues, Stay};
+use super::types::{Queue, Role, Types};
 use crate::log::format::u16_at;
-use crate::log::{Collective, Completion, Message, RankLog, Record, StreamKind, kind};
+use crate::log::{Collective, Completion, Message, RankLog, Record, kind};
 
 /// An MPI call from its entry to its exit.
 #[derive(Debug)]
@@ -26,6 +30,10 @@ pub struct CallSpan<'a> {
     pub messages: &'a [MessageInCall],
     /// The collective operation that it is, with the index of its communicator.
     pub collective: Option<(u16, Collective)>,
+    /// Operations on windows that were started in it.
+    pub operations: &'a [OperationInCall],
+    /// How many operations on windows it completed, and how long the longest of them took, in ticks.
+    pub completed: (u64, u64),
 }
 
 /// A message, told in the call that sent or received it.
@@ -41,6 +49,8 @@ pub struct MessageInCall {
     /// two ranks exchange with one tag in one communicator, the n-th that was sent is the n-th of those
     /// that were posted (MPI-5.0, section 3.5).
     pub order: u64,
+    /// Receives: when the message came into the unexpected queue and when it left it, in ticks, if it was there.
+    pub unexpected: Option<Stay>,
 }
 
 /// From an event `X_begin` to its `X_end`.
@@ -56,68 +66,62 @@ pub struct Region<'a> {
     pub object: u16,
     /// Elements of the beginning.
     pub payload: &'a [u8],
+    /// For a search: how many entries the queue had on this communicator when it began.
+    pub queue_length: Option<u64>,
+}
+
+/// An entry comes into a queue, or leaves it.
+#[derive(Debug)]
+pub struct QueueChange<'a> {
+    /// The event that tells of it.
+    pub record: &'a Record<'a>,
+    /// Number of its type.
+    pub number: u16,
+    /// The queue.
+    pub queue: Queue<'a>,
+    /// Whether the entry comes.
+    pub inserts: bool,
+    /// How long the queue is from now on.
+    pub length: Length,
 }
 
 /// Hears of everything on a rank. Spans are told when they end.
 pub trait Visitor {
     /// An MPI call.
-    fn call(&mut self, call: &CallSpan<'_>);
+    fn call(&mut self, _: &CallSpan<'_>) {}
     /// A search, or another pair of events.
-    fn region(&mut self, region: &Region<'_>);
-    /// An event that is no part of a pair, with the number of its type and of its stream.
-    fn event(&mut self, stream: u32, number: u16, record: &Record<'_>);
+    fn region(&mut self, _: &Region<'_>) {}
+    /// A change of a queue.
+    fn change(&mut self, _: &QueueChange<'_>) {}
+    /// An operation on a window.
+    fn operation(&mut self, _: &OperationSpan) {}
+    /// An epoch of a window.
+    fn epoch(&mut self, _: &EpochSpan) {}
+    /// Any other event, with the number of its type and of its stream.
+    fn event(&mut self, _stream: u32, _number: u16, _record: &Record<'_>) {}
 }
 
 /// Tells a visitor everything in a log, in the order of time. `tick` hears of every 4096 records.
 pub fn walk(log: &RankLog, visitor: &mut impl Visitor, tick: &dyn Fn(u64)) {
-    let parts = parts(log);
-    let threads: BTreeMap<u32, u32> = log
-        .definitions
-        .streams
-        .iter()
-        .filter(|(_, stream)| stream.kind == StreamKind::Calls)
-        .map(|(number, stream)| (*number, stream.thread))
-        .collect();
-    let mut state = State { parts, threads, ..State::default() };
+    let types = Types::of(log);
+    let threads = log.definitions.streams.iter().map(|(number, stream)| (*number, stream.thread)).collect();
+    let mut state = State { queues: Queues::new(&types), threads, ..State::default() };
     for (count, (stream, record)) in Merged::new(log, log.streams()).enumerate() {
         super::tell(tick, count);
         state.last = state.last.max(record.time);
-        state.record(stream, record, visitor);
+        state.record(&types, stream, record, visitor);
     }
     state.close(visitor);
 }
 
-/// What an event type is to its stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    Begin,
-    /// The end of the pair that this type begins.
-    End(u16),
-    Single,
-}
-
-/// The pairs among the event types of a log, by their names.
-fn parts(log: &RankLog) -> FxHashMap<u16, Part> {
-    let types = &log.definitions.event_types;
-    let number = |name: String| types.iter().find(|(_, other)| other.name == name).map(|(number, _)| *number);
-    let part = |name: &str| {
-        if let Some(x) = name.strip_suffix("_begin")
-            && number(format!("{x}_end")).is_some()
-        {
-            return Part::Begin;
-        }
-        let begin = name.strip_suffix("_end").and_then(|x| number(format!("{x}_begin")));
-        begin.map_or(Part::Single, Part::End)
-    };
-    types.iter().map(|(number, event_type)| (*number, part(&event_type.name))).collect()
-}
-
 #[derive(Default)]
 struct State<'a> {
-    parts: FxHashMap<u16, Part>,
+    /// Of each stream.
     threads: BTreeMap<u32, u32>,
     calls: FxHashMap<u32, Vec<OpenCall>>,
-    regions: FxHashMap<u32, Vec<(u16, Record<'a>)>>,
+    sources: FxHashMap<u32, Source<'a>>,
+    queues: Queues,
+    one_sided: OneSided,
     /// When each pending receive was posted, as its number among all.
     posted: FxHashMap<u32, u64>,
     receives: u64,
@@ -125,31 +129,46 @@ struct State<'a> {
     last: u64,
 }
 
+/// Where a stream of events is.
+#[derive(Default)]
+struct Source<'a> {
+    open: Vec<OpenRegion<'a>>,
+    latest: Latest,
+}
+
+struct OpenRegion<'a> {
+    name: &'a str,
+    begin: u16,
+    first: Record<'a>,
+    queue_length: Option<u64>,
+}
+
 struct OpenCall {
     function: u16,
     entered: u64,
     messages: Vec<MessageInCall>,
     collective: Option<(u16, Collective)>,
+    operations: Vec<OperationInCall>,
+    completed: (u64, u64),
 }
 
 impl<'a> State<'a> {
-    fn record(&mut self, stream: u32, record: Record<'a>, visitor: &mut impl Visitor) {
+    fn record(&mut self, types: &Types<'a>, stream: u32, record: Record<'a>, visitor: &mut impl Visitor) {
         if let Some(number) = record.event_type() {
-            return self.event(stream, number, record, visitor);
+            return self.event(types, stream, number, record, visitor);
         }
+        let thread = self.threads.get(&stream).copied().unwrap_or(0);
         match record.kind {
             kind::ENTER => {
                 let function = u16_at(&record.payload, 0);
-                let call =
-                    OpenCall { function, entered: record.time, messages: Vec::new(), collective: None };
-                self.calls.entry(stream).or_default().push(call);
+                self.queues.begin_call(thread);
+                self.calls.entry(stream).or_default().push(OpenCall::new(function, record.time));
             }
             kind::LEAVE => {
                 let function = u16_at(&record.payload, 0);
                 let Some(open) = self.calls.get_mut(&stream) else { return };
                 // An end without its beginning is passed over; what was entered in the call ends with it.
                 let Some(place) = open.iter().rposition(|call| call.function == function) else { return };
-                let thread = self.threads.get(&stream).copied().unwrap_or(0);
                 while open.len() > place {
                     leave(open, thread, record.time, visitor);
                 }
@@ -168,32 +187,83 @@ impl<'a> State<'a> {
                     *counter += 1;
                     *counter - 1
                 });
-                if let Some(call) = self.calls.get_mut(&stream).and_then(|open| open.last_mut()) {
-                    call.messages.push(MessageInCall { sent, object: record.object, message, order });
+                let unexpected = match record.kind {
+                    kind::MPI_RECV => self.queues.received(thread, None),
+                    kind::MPI_IRECV => self.queues.received(thread, Some(message.request)),
+                    _ => None,
+                };
+                if let Some(call) = self.open_call(stream) {
+                    let object = record.object;
+                    call.messages.push(MessageInCall { sent, object, message, order, unexpected });
                 }
             }
             kind::COLLECTIVE => {
                 let told = Collective::from_payload(&record.payload);
-                if let Some(call) = self.calls.get_mut(&stream).and_then(|open| open.last_mut()) {
+                if let Some(call) = self.open_call(stream) {
                     call.collective = Some((record.object, told));
                 }
             }
             kind::REQUEST_CANCELLED => {
                 self.posted.remove(&Completion::from_payload(&record.payload).request);
             }
+            kind::RMA_OPERATION..=kind::RMA_LAST_OPERATION => {
+                let told = self.one_sided.start(thread, &record);
+                if let Some(call) = self.open_call(stream) {
+                    call.operations.push(told);
+                }
+            }
+            kind::RMA_COMPLETE | kind::RMA_REQUEST_COMPLETE => {
+                let Some(span) = self.one_sided.complete(&record) else { return };
+                if let Some(call) = self.open_call(stream) {
+                    let (number, longest) = call.completed;
+                    call.completed = (number + 1, longest.max(span.ticks.1 - span.ticks.0));
+                }
+                visitor.operation(&span);
+            }
+            kind::RMA_EPOCH => visitor.epoch(&self.one_sided.end_epoch(&record)),
             _ => {}
         }
     }
 
-    fn event(&mut self, stream: u32, number: u16, record: Record<'a>, visitor: &mut impl Visitor) {
-        match self.parts.get(&number).copied().unwrap_or(Part::Single) {
-            Part::Single => visitor.event(stream, number, &record),
-            Part::Begin => self.regions.entry(stream).or_default().push((number, record)),
-            Part::End(begin) => {
-                let Some(open) = self.regions.get_mut(&stream) else { return };
-                let Some(place) = open.iter().rposition(|(other, _)| *other == begin) else { return };
-                let (_, first) = open.remove(place);
-                visitor.region(&region(stream, begin, &first, record.time));
+    /// The innermost call that a thread is in.
+    fn open_call(&mut self, stream: u32) -> Option<&mut OpenCall> {
+        self.calls.get_mut(&stream)?.last_mut()
+    }
+
+    fn event(
+        &mut self,
+        types: &Types<'a>,
+        stream: u32,
+        number: u16,
+        record: Record<'a>,
+        visitor: &mut impl Visitor,
+    ) {
+        let Some(of) = types.get(number) else { return visitor.event(stream, number, &record) };
+        let Source { open, latest } = self.sources.entry(stream).or_default();
+        match of.role {
+            Role::Single => visitor.event(stream, number, &record),
+            Role::Begins(name) => {
+                latest.enter(of, &record.payload);
+                let queue_length = of.searches.map(|queue| self.queues.length(queue, record.object));
+                open.push(OpenRegion { name, begin: number, first: record, queue_length });
+            }
+            Role::Ends(name) => {
+                latest.leave(record.time);
+                let Some(place) = open.iter().rposition(|region| region.name == name) else { return };
+                visitor.region(&open.remove(place).until(stream, record.time));
+            }
+            Role::Changes(change) => {
+                let thread = self.threads.get(&stream).copied().unwrap_or(0);
+                let (place, request) = ((record.object, record.time), of.request(&record.payload));
+                let length = self.queues.apply(change, (thread, latest), place, request);
+                let queue = types.queues[change.queue];
+                visitor.change(&QueueChange {
+                    record: &record,
+                    number,
+                    queue,
+                    inserts: change.inserts,
+                    length,
+                });
             }
         }
     }
@@ -206,9 +276,9 @@ impl<'a> State<'a> {
                 leave(open, thread, self.last, visitor);
             }
         }
-        for (stream, open) in &self.regions {
-            for (begin, first) in open {
-                visitor.region(&region(*stream, *begin, first, self.last));
+        for (stream, source) in &self.sources {
+            for region in &source.open {
+                visitor.region(&region.until(*stream, self.last));
             }
         }
     }
@@ -223,10 +293,23 @@ fn leave(open: &mut Vec<OpenCall>, thread: u32, time: u64, visitor: &mut impl Vi
         depth: open.len(),
         messages: &call.messages,
         collective: call.collective,
+        operations: &call.operations,
+        completed: call.completed,
     });
 }
 
-fn region<'a>(stream: u32, begin: u16, first: &'a Record<'_>, end: u64) -> Region<'a> {
-    let ticks = (first.time, end.max(first.time));
-    Region { stream, begin, ticks, object: first.object, payload: &first.payload }
+impl OpenCall {
+    fn new(function: u16, entered: u64) -> OpenCall {
+        let (messages, operations) = (Vec::new(), Vec::new());
+        OpenCall { function, entered, messages, collective: None, operations, completed: (0, 0) }
+    }
+}
+
+impl OpenRegion<'_> {
+    fn until(&self, stream: u32, end: u64) -> Region<'_> {
+        let OpenRegion { begin, first, queue_length, .. } = self;
+        let ticks = (first.time, end.max(first.time));
+        let (object, payload) = (first.object, &*first.payload);
+        Region { stream, begin: *begin, ticks, object, payload, queue_length: *queue_length }
+    }
 }

@@ -5,11 +5,12 @@ use std::io::{self, Write};
 use crate::log::format::{u32_at, u64_at};
 use crate::log::{Epoch, Operation, Record, kind};
 
-const OPERATIONS: [&str; 6] =
+/// Operations by the kinds of their records.
+pub(crate) const OPERATIONS: [&str; 6] =
     ["put", "get", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap"];
 
 /// Kinds of epochs by their numbers.
-pub(super) const EPOCHS: [&str; 5] =
+pub(crate) const EPOCHS: [&str; 5] =
     ["fence epoch", "access epoch", "exposure epoch", "lock epoch", "lock_all epoch"];
 
 /// Writes what a record tells, or its kind where it is of no known one.

@@ -1,9 +1,12 @@
 // The timeline of calls and searches, and the lengths of the queues below it. Both show the same stretch of time.
 
 const CLASSES = {
-  wait: "waits, receives, tests", send: "sends", post: "posts receives", collective: "collectives", other: "other MPI",
-  search_posted: "searches the posted queue", search_unexpected: "searches the unexpected queue",
+  wait: "waits, receives, tests", send: "sends", post: "posts receives", collective: "collectives", one_sided: "one-sided", other: "other MPI",
+  search_posted: "searches the posted queue", search_unexpected: "searches the unexpected queue", epoch: "epochs of windows",
 };
+const OPERATIONS = ["put", "get", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap"];
+// Numbers of each message and operation among the attributes of a call.
+const GROUP = 6;
 const LABELS = 74, AXIS = 24;
 
 // The stretch of time that is shown, in nanoseconds.
@@ -150,28 +153,38 @@ class Lanes {
 // What is known of a slice, as the text of its tooltip.
 function sliceTip(row, i) {
   const events = data.events, name = events.names[row.names[i]], several = row.manyOf.get(i);
-  const lines = [["rank", row.rank + (row.thread ? `, thread ${row.thread}` : "")], ["begins", duration(row.start[i] * 1e-9, 9)]];
+  const lines = [["rank", row.rank + (row.thread && row.kind === "calls" ? `, thread ${row.thread}` : "")], ["begins", duration(row.start[i] * 1e-9, 9)]];
   const attributes = row.attributesOf.get(i);
   if (several) {
     const [, number, busy, longest] = several;
     lines.push(["drawn together", `${count(number)} within ${duration((row.end[i] - row.start[i]) * 1e-9)}`],
       ["take together", duration(busy * 1e-9)], ["the longest", `${name.name}, ${duration(longest * 1e-9)}`]);
-    return `<b>${count(number)} ${row.kind === "calls" ? "calls" : "searches"}</b>` + rowsOf(lines);
+    return `<b>${count(number)} ${row.kind}</b>` + rowsOf(lines);
   }
   lines.push(["takes", duration((row.end[i] - row.start[i]) * 1e-9)]);
   const comm = (number) => number >= 0 ? events.communicators[number] : "unknown";
-  if (attributes && row.kind === "searches") {
+  if (attributes && row.kind === "epochs") {
+    const [target, window, operations, size] = attributes;
+    lines.push(["window", window], ["target", target < 0 ? "all" : `rank ${target}`], ["operations", `${count(operations)}, ${bytes(size)}`]);
+  } else if (attributes && row.kind === "searches") {
     name.elements.forEach((element, e) => lines.push([element, attributes[e] === -1 && /^(source|tag)$/.test(element) ? "any" : attributes[e]]));
     lines.push(["communicator", comm(attributes[name.elements.length])]);
   } else if (attributes) {
-    for (let a = 0; a + 4 < attributes.length; a += 5) {
-      const [sent, peer, tag, size, on] = attributes.slice(a, a + 5);
-      if (sent === 2) {
+    for (let a = 0; a + GROUP <= attributes.length; a += GROUP) {
+      const [what, peer, tag, size, on, waited] = attributes.slice(a, a + GROUP);
+      if (what === 2) {
         if (peer >= 0) lines.push(["root", `rank ${peer}`]);
         lines.push(["sends", bytes(size)], ["receives", bytes(tag)], ["communicator", comm(on)]);
-      } else lines.push([sent ? "sent to" : "received from", `rank ${peer}, tag ${tag}, ${bytes(size)}, ${comm(on)}`]);
+      } else if (what === 9) {
+        lines.push(["completes", peer === 1 ? "1 operation" : `${count(peer)} operations`], [peer === 1 ? "it took" : "the longest took", duration(tag * 1e-9)]);
+      } else if (what > 2) {
+        lines.push([OPERATIONS[what - 3], `rank ${peer}, ${bytes(size)}, window ${tag}`]);
+      } else {
+        lines.push([what ? "sent to" : "received from", `rank ${peer}, tag ${tag}, ${bytes(size)}, ${comm(on)}`]);
+        if (waited) lines.push(["was unexpected for", duration(waited * 1e-9)]);
+      }
     }
-    if (attributes.length % 5 === 1) lines.push(["messages", `${attributes[attributes.length - 1]} in all`]);
+    if (attributes.length % GROUP === 1) lines.push([row.attributesOf.get(i)[0] > 2 ? "operations" : "messages", `${attributes[attributes.length - 1]} in all`]);
   }
   return `<b>${escape(name.name)}</b>` + rowsOf(lines);
 }
@@ -180,15 +193,16 @@ const HINT = "Drag to move; double-click, Ctrl and wheel, or the keys + \u2212 0
 
 function timelineSection(section, stretch) {
   const events = data.events, ranks = [...new Set(events.rows.map((row) => row.rank))];
-  const [call, search, gap] = ranks.length <= 24 ? [18, 10, 8] : [12, 7, 5];
+  const [call, search, epoch, gap] = ranks.length <= 24 ? [18, 10, 15, 8] : [12, 7, 9, 5];
+  const tall = { calls: call, searches: search, epochs: epoch };
   const rows = events.rows.map((row) => Object.assign(unpack(row), {
     manyOf: new Map(row.several.map((s) => [s[0], s])), attributesOf: new Map(row.attributes),
   }));
   rows.forEach((row) => { row.longest = row.end.reduce((most, end, i) => Math.max(most, end - row.start[i]), 0); });
-  const heights = rows.map((row, i) => (row.kind === "calls" ? call : search) + (i + 1 < rows.length && rows[i + 1].rank === row.rank ? 1 : gap));
+  const heights = rows.map((row, i) => tall[row.kind] + (i + 1 < rows.length && rows[i + 1].rank === row.rank ? 1 : gap));
   const together = Math.max(...rows.map((row) => row.resolution_ns), 0);
   const used = new Set(rows.flatMap((row) => [...new Set(row.names)].map((n) => events.names[n].class)));
-  section.insertAdjacentHTML("beforeend", `<p class="note">The MPI calls of each rank above the searches of its queues. ${HINT}` +
+  section.insertAdjacentHTML("beforeend", `<p class="note">The MPI calls of each rank above the searches of its queues${used.has("epoch") ? " and the epochs of its windows" : ""}. ${HINT}` +
     (together ? ` This run has more than a page can hold: calls within ${duration(together * 1e-9)} of each other are drawn together, paler where time between them is not spent in MPI; <code>--from</code> and <code>--to</code> show a part of the run in full.` : "") +
     (events.hidden_ranks ? ` ${events.hidden_ranks} ranks in between are left out.` : "") + `</p>` +
     `<div class="controls"><button data-zoom="0.5">zoom in</button><button data-zoom="2">zoom out</button><button data-zoom="all">whole run</button>` +
@@ -198,7 +212,7 @@ function timelineSection(section, stretch) {
     if (zoom) zoom === "all" ? stretch.set(stretch.first, stretch.last) : stretch.zoom(Number(zoom));
   });
   const draw = (pen, lane, y, view) => {
-    const row = rows[lane], height = row.kind === "calls" ? call : search, { from, to } = stretch;
+    const row = rows[lane], height = tall[row.kind], { from, to } = stretch;
     if (lane === 0 || rows[lane - 1].rank !== row.rank) {
       pen.fillStyle = color("ink");
       pen.fillText(`rank ${row.rank}`, 8, y + height - (height > 14 ? 5 : 2));
@@ -206,7 +220,7 @@ function timelineSection(section, stretch) {
     const fills = events.names.map((name) => color(name.class.replace("_", "-")));
     const first = Math.max(0, lastBefore(row.start, from - row.longest)), last = lastBefore(row.start, to);
     // What is narrower than a pixel shares it: the one that takes longest gives the colour, all together its strength.
-    const least = row.kind === "calls" ? 0.3 : 0.7, pixel = { at: -1, busy: 0, longest: 0, name: 0 };
+    const least = row.kind === "searches" ? 0.7 : 0.3, pixel = { at: -1, busy: 0, longest: 0, name: 0 };
     const rect = (left, width, name, strength) => {
       pen.globalAlpha = least + (1 - least) * Math.min(1, strength);
       pen.fillStyle = fills[name];
@@ -234,8 +248,8 @@ function timelineSection(section, stretch) {
       rect(x, wide > 3 ? wide - 0.5 : wide, name, share);
       const text = events.names[name].name;
       if (wide > 60 && height > 14 && !several && pen.measureText(text).width < wide - 8) {
-        pen.fillStyle = ["send", "post"].includes(events.names[name].class) ? "#1b1f24" : color("paper");
-        pen.fillText(text, x + 4, y + height - 5);
+        pen.fillStyle = ["send", "post", "one_sided"].includes(events.names[name].class) ? "#1b1f24" : color(events.names[name].class === "epoch" ? "ink" : "paper");
+        pen.fillText(text, x + 4, y + height - (height > 15 ? 5 : 4));
       }
     }
     flush();

@@ -13,7 +13,7 @@ const WIDTH: u32 = 2000;
 /// Where the plot begins and ends, and the room above and below it.
 const LEFT: i32 = 130;
 const RIGHT: i32 = WIDTH as i32 - 30;
-const TOP: i32 = 60;
+const TOP: i32 = 84;
 const BOTTOM: i32 = 80;
 /// More ranks than that would make a picture that no page holds.
 const MOST_RANKS: usize = 128;
@@ -98,12 +98,16 @@ impl Axis {
 }
 
 fn legend(area: &Area<'_>, entries: &[(Class, &str)]) -> Drawn {
-    let mut x = LEFT;
+    let (mut x, mut y) = (LEFT, 14);
     let style = text(24, FAINT).pos(Pos::new(HPos::Left, VPos::Center));
     for (class, name) in entries {
-        area.draw(&Rectangle::new([(x, 16), (x + 20, 36)], color(*class).filled()))?;
-        area.draw(&Text::new((*name).to_owned(), (x + 28, 26), style.clone()))?;
-        x += 28 + area.estimate_text_size(name, &style)?.0 as i32 + 34;
+        let wide = 28 + area.estimate_text_size(name, &style)?.0 as i32;
+        if x + wide > RIGHT {
+            (x, y) = (LEFT, y + 30);
+        }
+        area.draw(&Rectangle::new([(x, y), (x + 20, y + 20)], color(*class).filled()))?;
+        area.draw(&Text::new((*name).to_owned(), (x + 28, y + 10), style.clone()))?;
+        x += wide + 34;
     }
     Ok(())
 }
@@ -125,9 +129,11 @@ pub(super) fn draw(area: &Area<'_>, events: &Events) -> Drawn {
         (Class::Send, "sends"),
         (Class::Post, "posts receives"),
         (Class::Collective, "collectives"),
+        (Class::OneSided, "one-sided"),
         (Class::Other, "other MPI"),
         (Class::SearchPosted, "searches the posted queue"),
         (Class::SearchUnexpected, "searches the unexpected queue"),
+        (Class::Epoch, "epochs of windows"),
     ];
     let used = |class: &Class| events.names.iter().any(|name| name.class == *class);
     let used: Vec<(Class, &str)> = names.into_iter().filter(|(class, _)| used(class)).collect();

@@ -14,12 +14,16 @@ pub enum Class {
     Post,
     /// A collective.
     Collective,
+    /// Starts, completes or synchronises one-sided communication.
+    OneSided,
     /// Anything else of MPI.
     Other,
     /// A search of the posted receive queue.
     SearchPosted,
     /// A search of the unexpected message queue.
     SearchUnexpected,
+    /// An epoch of a window.
+    Epoch,
     /// Another pair of events.
     Region,
 }
@@ -45,9 +49,23 @@ impl Class {
         let wait = ["wait", "test", "recv", "mrecv", "probe", "iprobe", "mprobe", "improbe", "sendrecv"];
         let send =
             ["send", "isend", "bsend", "ibsend", "ssend", "issend", "rsend", "irsend", "start", "psend"];
+        let one_sided = [
+            "put",
+            "get",
+            "accumulate",
+            "get_accumulate",
+            "fetch_and_op",
+            "compare_and_swap",
+            "rput",
+            "rget",
+            "raccumulate",
+            "rget_accumulate",
+        ];
         let begins = |words: &[&str], text: &str| words.iter().any(|word| text.starts_with(word));
         if plain.ends_with("_init") || plain == "init" {
             Class::Other
+        } else if one_sided.contains(&plain.as_str()) || plain.starts_with("win_") {
+            Class::OneSided
         } else if ["irecv", "imrecv", "precv"].contains(&plain.as_str()) {
             Class::Post
         } else if begins(&wait, &plain) && !plain.starts_with("test_cancelled") {
@@ -90,6 +108,9 @@ mod tests {
             ("MPI_Iallreduce", Class::Collective),
             ("MPI_Barrier", Class::Collective),
             ("MPI_Neighbor_alltoallw", Class::Collective),
+            ("MPI_Rget_accumulate", Class::OneSided),
+            ("MPI_Win_flush_all", Class::OneSided),
+            ("MPI_Get_count", Class::Other),
             ("MPI_Init", Class::Other),
             ("MPI_Send_init", Class::Other),
             ("MPI_Comm_split", Class::Other),

@@ -4,21 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::Window;
-use super::class::Class;
 use super::communicators;
 use super::lengths::Lengths;
-use super::matrix::{Matrix, Pairs, Traffic, matrix};
-use super::timeline::{Name, Row, RowKind};
+use super::matrix::{Matrix, Pairs, matrix};
+use super::pass::{Found, Pass, Shared, keep};
+use super::timeline::{Name, Row};
 use crate::convert::Run;
 use crate::convert::otf2::time::Timeline;
-use crate::convert::spans::{CallSpan, Region, Visitor, walk};
-use crate::convert::value::{Value, read};
-use crate::log::definitions::EventType;
-use crate::log::{RankLog, Record};
+use crate::convert::spans::walk;
 
 /// Slices of all rows together; with their attributes they take some seven megabytes.
 const MOST_SLICES: usize = 120_000;
@@ -26,13 +22,6 @@ const MOST_SLICES: usize = 120_000;
 const MOST_STEPS: usize = 60_000;
 /// Ranks with rows of their own.
 const MOST_RANKS: usize = 256;
-/// Messages that a call tells of.
-const MOST_MESSAGES: usize = 4;
-/// Moments that are pointed out.
-const MOST_MOMENTS: usize = 5;
-
-/// A function that the log does not define.
-const UNKNOWN: &str = "MPI (unknown function)";
 
 /// What the event logs of a run tell.
 #[derive(Debug, Serialize)]
@@ -47,13 +36,15 @@ pub struct Events {
     pub calls: u64,
     /// Searches of the queues.
     pub searches: u64,
+    /// Operations on windows that were completed.
+    pub operations: u64,
     /// Messages that were received.
     pub messages: u64,
     /// What slices are.
     pub names: Vec<Name>,
     /// Names of communicators, as attributes number them.
     pub communicators: Vec<String>,
-    /// The rows of the timeline, by rank; calls above searches.
+    /// The rows of the timeline, by rank; calls above searches and epochs.
     pub rows: Vec<Row>,
     /// Ranks that have no rows because there are too many.
     pub hidden_ranks: usize,
@@ -123,258 +114,6 @@ pub fn read_logs(run: &Run, window: Window, tick: &(dyn Fn(u64) + Sync)) -> Even
     join(run, &shared, done.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }
 
-struct Shared<'a> {
-    timeline: &'a Timeline,
-    from: u64,
-    to: u64,
-    slices: usize,
-    steps: usize,
-    /// Every so-many-th rank has rows.
-    stride: usize,
-}
-
-/// What one rank's log has told.
-#[derive(Default)]
-struct Found {
-    names: Vec<Name>,
-    communicators: Vec<String>,
-    rows: Vec<Row>,
-    lengths: Option<RankLengths>,
-    pairs: Pairs,
-    unexpected_known: bool,
-    moments: Vec<Moment>,
-    traffic: FxHashMap<u16, communicators::Traffic>,
-    counts: [u64; 3],
-    last: u64,
-    /// When `MPI_Init` was left.
-    started: Option<u64>,
-}
-
-/// What an event that is no part of a pair means to the queues.
-#[derive(Clone, Copy)]
-enum Change {
-    Posted(bool),
-    Unexpected(bool),
-    None,
-}
-
-struct Pass<'a> {
-    shared: &'a Shared<'a>,
-    log: &'a RankLog,
-    position: usize,
-    rank: u32,
-    shown: bool,
-    found: Found,
-    /// Numbers of names, by function or (from 65536 on) by event type.
-    numbers: FxHashMap<u32, u16>,
-    objects: FxHashMap<u16, i64>,
-    changes: FxHashMap<u16, Change>,
-    rows: BTreeMap<(RowKind, u32), Row>,
-    posted: Lengths,
-    unexpected: Lengths,
-    attributes: Vec<i64>,
-}
-
-impl<'a> Pass<'a> {
-    fn new(shared: &'a Shared<'a>, log: &'a RankLog, position: usize) -> Self {
-        let change = |name: &str| match name {
-            name if name.ends_with("posted_insert") => Change::Posted(true),
-            name if name.ends_with("posted_remove") => Change::Posted(false),
-            name if name.ends_with("unex_insert") => Change::Unexpected(true),
-            name if name.ends_with("unex_remove") => Change::Unexpected(false),
-            _ => Change::None,
-        };
-        let changes: FxHashMap<u16, Change> =
-            log.definitions.event_types.iter().map(|(number, of)| (*number, change(&of.name))).collect();
-        let unexpected_known = changes.values().any(|change| matches!(change, Change::Unexpected(true)));
-        Pass {
-            shared,
-            log,
-            position,
-            rank: log.info.rank,
-            shown: position.is_multiple_of(shared.stride),
-            found: Found { unexpected_known, ..Found::default() },
-            numbers: FxHashMap::default(),
-            objects: FxHashMap::default(),
-            changes,
-            rows: BTreeMap::new(),
-            posted: Lengths::new(shared.steps),
-            unexpected: Lengths::new(shared.steps),
-            attributes: Vec::new(),
-        }
-    }
-
-    /// Both ends in nanoseconds, if any of it lies in the window.
-    fn nanos(&self, ticks: (u64, u64)) -> Option<(u64, u64)> {
-        let nanos = |ticks| self.shared.timeline.nanos(self.position, ticks);
-        let (start, end) = (nanos(ticks.0), nanos(ticks.1));
-        (end >= self.shared.from && start <= self.shared.to).then_some((start, end))
-    }
-
-    fn name(&mut self, key: u32, of: impl FnOnce(&RankLog) -> Name) -> u16 {
-        let (names, log) = (&mut self.found.names, self.log);
-        *self.numbers.entry(key).or_insert_with(|| {
-            names.push(of(log));
-            (names.len() - 1) as u16
-        })
-    }
-
-    fn communicator(&mut self, object: u16) -> i64 {
-        let (communicators, log) = (&mut self.found.communicators, self.log);
-        *self.objects.entry(object).or_insert_with(|| {
-            let Some(known) = log.definitions.communicators.get(&object) else { return -1 };
-            communicators.push(known.name.clone());
-            communicators.len() as i64 - 1
-        })
-    }
-
-    /// The world rank of a peer in a communicator.
-    fn world(&self, object: u16, peer: i64) -> Option<u32> {
-        let known = self.log.definitions.communicators.get(&object)?;
-        let members = known.remote.as_ref().unwrap_or(&known.members);
-        u32::try_from(members.get(u32::try_from(peer).ok()?)?).ok()
-    }
-
-    fn row(&mut self, kind: RowKind, thread: u32) -> &mut Row {
-        let (rank, most) = (self.rank, self.shared.slices);
-        self.rows.entry((kind, thread)).or_insert_with(|| Row::new(rank, thread, kind, most))
-    }
-
-    fn finish(mut self) -> Found {
-        self.found.rows = std::mem::take(&mut self.rows).into_values().collect();
-        if !self.posted.steps().is_empty() || !self.unexpected.steps().is_empty() {
-            let (posted, unexpected) = (self.posted, self.unexpected);
-            self.found.lengths = self.shown.then_some(RankLengths { rank: self.rank, posted, unexpected });
-        }
-        self.found
-    }
-}
-
-impl Visitor for Pass<'_> {
-    fn call(&mut self, call: &CallSpan<'_>) {
-        let Some((start, end)) = self.nanos(call.ticks) else { return };
-        self.found.last = self.found.last.max(end);
-        self.found.counts[0] += 1;
-        for message in call.messages.iter().filter(|message| !message.sent) {
-            self.found.counts[2] += 1;
-            let traffic = self.found.traffic.entry(message.object).or_default();
-            traffic.messages += 1;
-            traffic.bytes = traffic.bytes.saturating_add(message.message.bytes);
-            if let Some(sender) = self.world(message.object, message.message.peer.into()) {
-                let traffic: &mut Traffic = self.found.pairs.entry((sender, self.rank)).or_default();
-                traffic.messages += 1;
-                traffic.bytes = traffic.bytes.saturating_add(message.message.bytes);
-            }
-        }
-        if !self.shown || call.depth > 0 {
-            return;
-        }
-        let function = self.log.definitions.functions.get(&call.function).map_or(UNKNOWN, String::as_str);
-        if matches!(function, "MPI_Init" | "MPI_Init_thread") {
-            self.found.started.get_or_insert(end);
-        }
-        let name = self.name(call.function.into(), |_| {
-            let name = function.to_owned();
-            Name { class: Class::of_function(&name), name, elements: Vec::new() }
-        });
-        let mut attributes = std::mem::take(&mut self.attributes);
-        attributes.clear();
-        for told in call.messages.iter().take(MOST_MESSAGES) {
-            let comm = self.communicator(told.object);
-            let message = told.message;
-            let bytes = i64::try_from(message.bytes).unwrap_or(i64::MAX);
-            attributes.extend([told.sent.into(), message.peer.into(), message.tag.into(), bytes, comm]);
-        }
-        if let Some((object, told)) = call.collective {
-            let comm = self.communicator(object);
-            let bytes = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
-            attributes.extend([2, told.root.into(), bytes(told.received), bytes(told.sent), comm]);
-        }
-        if call.messages.len() > MOST_MESSAGES {
-            attributes.push(call.messages.len() as i64);
-        }
-        self.row(RowKind::Calls, call.thread).push((start, end), name, &attributes);
-        self.attributes = attributes;
-    }
-
-    fn region(&mut self, region: &Region<'_>) {
-        let Some((start, end)) = self.nanos(region.ticks) else { return };
-        let Some(event_type) = self.log.definitions.event_types.get(&region.begin) else { return };
-        let pair = event_type.name.strip_suffix("_begin").unwrap_or(&event_type.name);
-        let class = Class::of_region(pair);
-        if class == Class::Region {
-            return;
-        }
-        self.found.last = self.found.last.max(end);
-        self.found.counts[1] += 1;
-        let traffic = self.found.traffic.entry(region.object).or_default();
-        traffic.searches += 1;
-        traffic.search_ns = traffic.search_ns.saturating_add(end - start);
-        let name = self.name(0x1_0000 + u32::from(region.begin), |_| {
-            let elements = event_type.elements.iter().map(|element| element.name.clone());
-            Name { name: pair.to_owned(), class, elements: elements.collect() }
-        });
-        let moment = Moment { duration_ns: end - start, start_ns: start, rank: self.rank, name };
-        keep(&mut self.found.moments, moment);
-        if !self.shown {
-            return;
-        }
-        let mut attributes = std::mem::take(&mut self.attributes);
-        attributes.clear();
-        attributes.extend(event_type.elements.iter().map(|element| match read(element, region.payload) {
-            Some(Value::Signed(value)) => value,
-            Some(Value::Unsigned(value)) => value as i64,
-            Some(Value::Real(value)) => value as i64,
-            Some(Value::Character(value)) => value.into(),
-            None => 0,
-        }));
-        let comm = self.communicator(region.object);
-        attributes.push(comm);
-        self.row(RowKind::Searches, 0).push((start, end), name, &attributes);
-        self.attributes = attributes;
-    }
-
-    fn event(&mut self, _: u32, number: u16, record: &Record<'_>) {
-        let time = self.shared.timeline.nanos(self.position, record.time);
-        match self.changes.get(&number).copied().unwrap_or(Change::None) {
-            Change::None => return,
-            // Changes before the window count, too; they are drawn at its edge.
-            _ if time > self.shared.to => return,
-            Change::Posted(inserted) => self.posted.change(time.max(self.shared.from), inserted),
-            Change::Unexpected(inserted) => {
-                self.unexpected.change(time.max(self.shared.from), inserted);
-                if inserted && time >= self.shared.from {
-                    self.found.traffic.entry(record.object).or_default().unexpected += 1;
-                    let source =
-                        self.log.definitions.event_types.get(&number).and_then(|t| source(t, record));
-                    if let Some(sender) = source.and_then(|source| self.world(record.object, source)) {
-                        self.found.pairs.entry((sender, self.rank)).or_default().unexpected += 1;
-                    }
-                }
-            }
-        }
-        self.found.last = self.found.last.max(time);
-    }
-}
-
-/// The element `source` of an event.
-fn source(event_type: &EventType, record: &Record<'_>) -> Option<i64> {
-    let element = event_type.elements.iter().find(|element| element.name == "source")?;
-    match read(element, &record.payload)? {
-        Value::Signed(source) => Some(source),
-        _ => None,
-    }
-}
-
-fn keep(moments: &mut Vec<Moment>, moment: Moment) {
-    if moments.len() == MOST_MOMENTS && moments.last().is_some_and(|least| *least >= moment) {
-        return;
-    }
-    let place = moments.partition_point(|other| *other > moment);
-    moments.insert(place, moment);
-    moments.truncate(MOST_MOMENTS);
-}
-
 /// What all ranks have told, with one numbering of names.
 fn join(run: &Run, shared: &Shared<'_>, all: BTreeMap<usize, Found>) -> Events {
     let mut events = Events {
@@ -383,6 +122,7 @@ fn join(run: &Run, shared: &Shared<'_>, all: BTreeMap<usize, Found>) -> Events {
         first_look_ns: shared.from,
         calls: 0,
         searches: 0,
+        operations: 0,
         messages: 0,
         names: Vec::new(),
         communicators: Vec::new(),
@@ -415,10 +155,10 @@ fn join(run: &Run, shared: &Shared<'_>, all: BTreeMap<usize, Found>) -> Events {
         events.lengths.extend(found.lengths);
         pairs.extend(found.pairs);
         unexpected_known |= found.unexpected_known;
-        let [calls, searches, messages] = found.counts;
-        events.calls += calls;
-        events.searches += searches;
-        events.messages += messages;
+        events.calls += found.calls;
+        events.searches += found.searches;
+        events.messages += found.messages;
+        events.operations += found.operations;
         events.to_ns = events.to_ns.max(found.last);
         started = [started, found.started].into_iter().flatten().min();
     }

@@ -20,7 +20,6 @@ pub struct Step {
 #[derive(Clone, Debug)]
 pub struct Lengths {
     steps: Vec<Step>,
-    length: u32,
     resolution: u64,
     room: usize,
 }
@@ -31,16 +30,12 @@ const FINEST: u64 = 64;
 impl Lengths {
     /// An empty queue, with room for so many steps.
     pub fn new(room: usize) -> Lengths {
-        Lengths { steps: Vec::new(), length: 0, resolution: 0, room: room.max(16) }
+        Lengths { steps: Vec::new(), resolution: 0, room: room.max(16) }
     }
 
-    /// An entry was put into the queue, or taken out of it.
-    pub fn change(&mut self, time: u64, inserted: bool) {
-        self.length = if inserted { self.length.saturating_add(1) } else { self.length.saturating_sub(1) };
-        self.set(time, self.length);
-    }
-
-    fn set(&mut self, time: u64, length: u32) {
+    /// From that time on the queue has so many entries.
+    pub fn set(&mut self, time: u64, length: u64) {
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
         // Sources of several threads may tell a little out of order.
         let time = time.max(self.steps.last().map_or(0, |step| step.end));
         let step = Step { start: time, end: time, most: length, last: length };
@@ -102,15 +97,15 @@ mod tests {
         let mut lengths = Lengths::new(50);
         for burst in 0..1000u64 {
             for i in 0..20 {
-                lengths.change(burst * 1_000_000 + i, i < 10);
+                lengths.set(burst * 1_000_000 + i, if i < 10 { i + 1 } else { 19 - i });
             }
         }
         assert!(lengths.steps().len() <= 50);
         assert!(lengths.steps().iter().all(|step| step.most == 10 && step.last == 0));
         let mut few = Lengths::new(50);
-        few.change(5, true);
-        few.change(9, false);
-        few.change(10, false);
+        few.set(5, 1);
+        few.set(9, 0);
+        few.set(10, 0);
         assert_eq!(few.steps()[0], Step { start: 5, end: 5, most: 1, last: 1 });
         assert_eq!(few.steps()[1].last, 0);
     }

@@ -2,7 +2,7 @@
 //!
 //! - [`figures`]: numbers per rank and distributions, from the profile.
 //! - [`communicators`]: the queues of each communicator.
-//! - [`events`]: one pass over the event logs, which feeds the other rooms.
+//! - [`events`]: one pass over the event logs, which feeds the other rooms; `pass`: over that of one rank.
 //! - [`timeline`]: calls and searches; what no eye can see is drawn together.
 //! - [`lengths`]: the lengths of the queues over time.
 //! - [`matrix`]: who sends to whom.
@@ -16,6 +16,7 @@ pub mod events;
 pub mod figures;
 pub mod lengths;
 pub mod matrix;
+mod pass;
 pub mod timeline;
 
 use serde::Serialize;

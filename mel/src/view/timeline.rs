@@ -28,6 +28,8 @@ pub enum RowKind {
     Calls,
     /// Searches of the queues.
     Searches,
+    /// Epochs of windows.
+    Epochs,
 }
 
 /// One call, one search, or several that are too short to be told apart.
@@ -45,9 +47,13 @@ pub struct Slice {
     pub busy: u64,
     /// The duration of the longest, in nanoseconds.
     pub longest: u64,
-    /// Its attributes, if it is one: for a call five numbers per message (1 if it was sent, else 0; peer, tag,
-    /// bytes, communicator) and how many there are if that is not all, for a search its elements and its
-    /// communicator. A collective operation is told as a message is: 2, root, bytes received, bytes sent, communicator.
+    /// Its attributes, if it is one. For a search its elements and its communicator, for an epoch its elements. For a call
+    /// groups of [`GROUP`] numbers, and the number of its messages and operations if it has more than are told:
+    ///
+    /// - a message: 1 if it was sent, else 0; peer, tag, bytes, communicator, nanoseconds in the unexpected queue or 0
+    /// - a collective operation: 2, root, bytes received, bytes sent, communicator, 0
+    /// - an operation on a window: 3 and its place among the kinds; target, window, bytes, -1, 0
+    /// - what it completed: 9, number of operations, nanoseconds that the longest took, 0, -1, 0
     pub attributes: Box<[i64]>,
 }
 
@@ -65,6 +71,11 @@ pub struct Row {
     slices: Vec<Slice>,
     most: usize,
 }
+
+/// Numbers of each message and operation among the attributes of a call.
+pub const GROUP: usize = 6;
+/// Where the communicator is among them.
+const COMMUNICATOR: usize = 4;
 
 /// Where drawing together begins, in nanoseconds.
 const FINEST: u64 = 64;
@@ -120,8 +131,11 @@ impl Row {
             };
             match self.kind {
                 // What follows the last message is the number of all.
-                RowKind::Calls => slice.attributes.iter_mut().skip(4).step_by(5).for_each(renumber),
+                RowKind::Calls => {
+                    slice.attributes.iter_mut().skip(COMMUNICATOR).step_by(GROUP).for_each(renumber);
+                }
                 RowKind::Searches => slice.attributes.last_mut().into_iter().for_each(renumber),
+                RowKind::Epochs => {}
             }
         }
     }

@@ -4,11 +4,11 @@ use otf2_writer::{AttributeValue, CollectiveRoot, CommRef, Event, RegionRef};
 use rustc_hash::FxHashMap;
 
 use super::communicators::{Communicators, Target};
-use super::queues::Queues;
 use super::roles;
 use super::track::Track;
 use super::windows::{self, Span, Windows};
 use super::{Conversion, ConvertError};
+use crate::convert::queues::Queues;
 use crate::log::format::{NO_ROOT, ROOT_IN_THIS_GROUP, ROOT_ITSELF, u16_at};
 use crate::log::{Collective, Completion, Message, RankLog, Record, kind};
 
@@ -95,9 +95,9 @@ impl Conversion<'_> {
                         Event::MpiRecv { .. } => queues.received(*number, None),
                         _ => None,
                     };
-                    let attribute = waited.map(|nanos| {
+                    let attribute = waited.map(|(since, until)| {
                         let attribute = self.tables.unexpected_for(self.archive.definitions_mut());
-                        (attribute, AttributeValue::U64(nanos))
+                        (attribute, AttributeValue::U64(until.saturating_sub(since)))
                     });
                     track.event(time, &event, attribute.as_slice())?;
                 }

@@ -5,7 +5,7 @@
 //! | a location group per rank | its log |
 //! | a location per thread that calls MPI, `rank N` for the first | [`calls`]: regions and messages |
 //! | a location per stream of events of a source | [`regions`]: event types `X_begin`, `X_end` |
-//! | metrics on these, and attributes of receives | [`queues`]: event types `X_insert`, `X_remove` |
+//! | metrics on these, and attributes of receives | [`regions`]: event types `X_insert`, `X_remove` |
 //! | windows, operations on them, epochs | [`windows`]: joined by members and order; epochs on locations of their own |
 //! | communicators and their groups | [`communicators`]: joined over the ranks by their identity |
 //! | times in nanoseconds since the first record | [`time`]: one line per clock |
@@ -16,7 +16,6 @@
 mod calls;
 mod communicators;
 mod pairs;
-mod queues;
 mod regions;
 mod roles;
 mod tables;
@@ -39,14 +38,15 @@ use thiserror::Error;
 use self::calls::Thread;
 use self::communicators::Communicators;
 use self::pairs::Pairs;
-use self::queues::Queues;
 use self::regions::Stream;
 use self::tables::Tables;
 use self::time::Timeline;
 use self::track::Track;
 use self::windows::Windows;
 use super::merge::Merged;
+use super::queues::Queues;
 use super::run::Run;
+use super::types::Types;
 use crate::log::{RankLog, StreamKind};
 
 /// The name of the archive in its directory.
@@ -291,7 +291,8 @@ impl<'a> Conversion<'a> {
         let (mut threads, mut streams) = (Vec::<Thread>::new(), Vec::new());
         let mut lanes = BTreeMap::new();
         let events = || log.definitions.streams.values().filter(|stream| stream.kind == StreamKind::Events);
-        let parts = self.pairs.parts(log);
+        let types = Types::of(log);
+        let parts = self.pairs.parts(&types);
         for (number, stream) in &log.definitions.streams {
             let lane = match stream.kind {
                 StreamKind::Calls => {
@@ -323,7 +324,7 @@ impl<'a> Conversion<'a> {
             };
             lanes.insert(*number, lane);
         }
-        let (mut queues, mut epochs) = (Queues::of(log), Vec::new());
+        let (mut queues, mut epochs) = (Queues::new(&types), Vec::new());
         for (count, (number, record)) in Merged::new(log, lanes.keys().copied()).enumerate() {
             super::tell(self.tick, count);
             let log = (position, log);
@@ -334,7 +335,7 @@ impl<'a> Conversion<'a> {
                     self.convert_call(&mut threads[*place], known, log, &record)?;
                 }
                 Some(Lane::Events(place)) => {
-                    self.convert_event(&mut streams[*place], &mut queues, log, &record)?;
+                    self.convert_event(&mut streams[*place], (&types, &mut queues), log, &record)?;
                 }
                 None => {}
             }

@@ -1,13 +1,13 @@
-//! Which event types are pairs: `X_begin` and `X_end` make a region `X`.
+//! Which pairs of event types are regions.
 //!
-//! That is all that is known of them. Pairs that belong to no call stack, such as the beginning and
+//! Pairs that belong to no call stack, such as the beginning and
 //! the end of transfers that overlap, would cross other regions on their location; they are found
 //! by looking at the logs first, and are then no regions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::log::RankLog;
-use crate::log::StreamKind;
+use crate::convert::types::{Role, Type, Types};
+use crate::log::{RankLog, StreamKind};
 
 /// What an event type is to a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Pairs {
         let mut counts = Vec::new();
         let mut crossings = BTreeSet::new();
         for log in logs {
-            let parts = pairs.parts(log);
+            let parts = pairs.parts(&Types::of(log));
             counts.resize(pairs.names.len(), 0u64);
             for stream in event_streams(log) {
                 let mut open = Vec::new();
@@ -69,23 +69,17 @@ impl Pairs {
     }
 
     /// What each event type of a log is to the trace.
-    pub(super) fn parts(&mut self, log: &RankLog) -> Parts {
-        let types = &log.definitions.event_types;
-        let known: BTreeSet<&str> = types.values().map(|event_type| event_type.name.as_str()).collect();
-        let mut parts = BTreeMap::new();
-        for (number, event_type) in types {
-            let name = event_type.name.as_str();
-            let begins = name.strip_suffix("_begin").filter(|x| known.contains(format!("{x}_end").as_str()));
-            let ends = name.strip_suffix("_end").filter(|x| known.contains(format!("{x}_begin").as_str()));
-            let pair = begins.or(ends).map(|x| self.number(x)).filter(|pair| !self.crossing.contains(pair));
-            let part = match pair {
-                Some(pair) if begins.is_some() => Part::Begin(pair),
-                Some(pair) => Part::End(pair),
-                None => Part::None,
+    pub(super) fn parts(&mut self, types: &Types<'_>) -> Parts {
+        let part = |(number, of): (u16, &Type<'_>)| {
+            let (name, part): (_, fn(usize) -> Part) = match of.role {
+                Role::Begins(name) => (name, Part::Begin),
+                Role::Ends(name) => (name, Part::End),
+                Role::Changes(_) | Role::Single => return (number, Part::None),
             };
-            parts.insert(*number, part);
-        }
-        parts
+            let pair = self.number(name);
+            (number, if self.crossing.contains(&pair) { Part::None } else { part(pair) })
+        };
+        types.all().into_iter().map(part).collect()
     }
 
     fn number(&mut self, name: &str) -> usize {

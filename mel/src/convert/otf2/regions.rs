@@ -5,10 +5,11 @@ use otf2_writer::{AttributeRef, AttributeValue, Event, MetricRef, MetricValue, R
 use rustc_hash::FxHashMap;
 
 use super::pairs::{Part, Parts};
-use super::queues::{self, Change, Queues};
 use super::tables::attribute_value;
 use super::track::Track;
 use super::{Conversion, ConvertError};
+use crate::convert::queues::{Latest, Queues};
+use crate::convert::types::{Change, Role, Types};
 use crate::convert::value::{self, Kind};
 use crate::log::definitions::EventType;
 use crate::log::{RankLog, Record};
@@ -28,8 +29,6 @@ struct Region {
     elements: Vec<Column>,
     /// The queue that is searched in it, and the attribute for that one's length.
     searched: Option<(usize, AttributeRef)>,
-    /// Where the element `request` is.
-    request: Option<(Kind, u32)>,
 }
 
 /// An attribute, and where its value is in the payload.
@@ -54,15 +53,14 @@ pub(super) struct Stream {
     /// Only what occurs is defined.
     plans: FxHashMap<u16, Plan>,
     metrics: FxHashMap<(usize, u16), MetricRef>,
-    /// The request of the region that was entered last, and when that was left.
-    latest: Option<(u32, Option<u64>)>,
+    latest: Latest,
     attributes: Vec<(AttributeRef, AttributeValue)>,
 }
 
 impl Stream {
     pub(super) fn new(thread: u32, track: Track, parts: Parts) -> Self {
         let (plans, metrics) = (FxHashMap::default(), FxHashMap::default());
-        Stream { thread, track, parts, plans, metrics, latest: None, attributes: Vec::new() }
+        Stream { thread, track, parts, plans, metrics, latest: Latest::default(), attributes: Vec::new() }
     }
 
     pub(super) fn track(&self) -> &Track {
@@ -86,7 +84,7 @@ impl Conversion<'_> {
     pub(super) fn convert_event(
         &mut self,
         stream: &mut Stream,
-        queues: &mut Queues,
+        (types, queues): (&Types<'_>, &mut Queues),
         (position, log): (usize, &RankLog),
         record: &Record<'_>,
     ) -> Result<(), ConvertError> {
@@ -95,59 +93,54 @@ impl Conversion<'_> {
         let Stream { thread, track, parts, plans, metrics, latest, attributes } = stream;
         let plan = plans.entry(number).or_insert_with(|| {
             let part = parts.get(&number).copied().unwrap_or(Part::None);
-            self.plan(part, queues, number, log.definitions.event_types.get(&number))
+            self.plan(part, types, number)
         });
         match plan {
-            Plan::Enter(Region { region, elements, searched, request }) => {
+            Plan::Enter(Region { region, elements, searched }) => {
                 attributes.clear();
                 attributes.extend(elements.iter().filter_map(|column| column.read(&record.payload)));
                 if let Some((queue, attribute)) = searched {
                     let length = queues.length(*queue, record.object);
                     attributes.push((*attribute, AttributeValue::U64(length)));
                 }
-                let request = request.and_then(|request| queues::request_in(request, &record.payload));
-                *latest = request.map(|request| (request as u32, None));
+                if let Some(begin) = types.get(number) {
+                    latest.enter(begin, &record.payload);
+                }
                 track.summary().regions += 1;
                 track.enter(time, *region, attributes)?;
             }
             Plan::Leave(region) => {
-                if let Some((_, left)) = latest {
-                    *left = Some(time);
-                }
+                latest.leave(time);
                 track.leave(time, *region)?;
             }
             Plan::Change(change) => {
-                let (length, waited) = queues.apply(*change, record.object, time, &record.payload);
-                if let (Some(waited), Some((request, left))) = (waited, *latest)
-                    && left.is_none_or(|left| left == time)
-                {
-                    queues.found(*thread, request, waited);
-                }
-                let metric = *metrics
-                    .entry(change.of(record.object))
-                    .or_insert_with(|| self.queue_metric(queues.name(*change), log, record.object));
+                let request = types.get(number).and_then(|of| of.request(&record.payload));
+                let length = queues.apply(*change, (*thread, latest), (record.object, time), request);
+                let metric = *metrics.entry((change.queue, record.object)).or_insert_with(|| {
+                    self.queue_metric(types.queues[change.queue].name, log, record.object)
+                });
                 track.summary().queue_changes += 1;
-                track.event(time, &Event::Metric { metric, values: &[MetricValue::U64(length)] }, &[])?;
+                let values = &[MetricValue::U64(length.of_communicator)];
+                track.event(time, &Event::Metric { metric, values }, &[])?;
             }
             Plan::LeaveOut(_, count) => *count += 1,
         }
         Ok(())
     }
 
-    fn plan(&mut self, part: Part, queues: &Queues, number: u16, event_type: Option<&EventType>) -> Plan {
-        let Some(event_type) = event_type else { return Plan::LeaveOut("(not defined)".into(), 0) };
-        match (part, queues.change(number)) {
+    fn plan(&mut self, part: Part, types: &Types<'_>, number: u16) -> Plan {
+        let Some(of) = types.get(number) else { return Plan::LeaveOut("(not defined)".into(), 0) };
+        match (part, of.role) {
             (Part::Begin(pair), _) => {
-                let region = self.region(pair, event_type);
-                let searched = queues
-                    .searched_by(self.pairs.name(pair))
+                let region = self.region(pair, of.definition);
+                let searched = of
+                    .searches
                     .map(|queue| (queue, self.tables.queue_length(self.archive.definitions_mut())));
-                let (elements, request) = (self.columns(event_type), queues::request_of(event_type));
-                Plan::Enter(Region { region, elements, searched, request })
+                Plan::Enter(Region { region, elements: self.columns(of.definition), searched })
             }
-            (Part::End(pair), _) => Plan::Leave(self.region(pair, event_type)),
-            (Part::None, Some(change)) => Plan::Change(change),
-            (Part::None, None) => Plan::LeaveOut(event_type.name.clone(), 0),
+            (Part::End(pair), _) => Plan::Leave(self.region(pair, of.definition)),
+            (Part::None, Role::Changes(change)) => Plan::Change(change),
+            (Part::None, _) => Plan::LeaveOut(of.definition.name.clone(), 0),
         }
     }
 

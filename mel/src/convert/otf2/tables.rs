@@ -1,11 +1,12 @@
 //! Regions and attributes by what they stand for, so that all ranks share them.
 
 use otf2_writer::{
-    AttributeRef, AttributeValue, Definitions, MetricRef, Paradigm, Region, RegionRef, RegionRole, Type,
+    AttributeRef, AttributeValue, Definitions, MetricBase, MetricClass, MetricMember, MetricMode,
+    MetricOccurrence, MetricOrigin, MetricRef, Paradigm, RecorderKind, Region, RegionRef, RegionRole, Type,
 };
 use rustc_hash::FxHashMap;
 
-use super::{queues, roles};
+use super::roles;
 use crate::convert::value::{Kind, Value};
 use crate::log::Element;
 
@@ -37,7 +38,7 @@ impl Tables {
         communicator: &str,
     ) -> MetricRef {
         let key = (queue.to_owned(), communicator.to_owned());
-        *self.metrics.entry(key).or_insert_with(|| queues::define(definitions, queue, communicator))
+        *self.metrics.entry(key).or_insert_with(|| define_length(definitions, queue, communicator))
     }
 
     /// The attribute of a search: how long the queue was that it went through.
@@ -119,4 +120,24 @@ fn get_or(
         Some(region) => *region,
         None => *map.entry(name.to_owned()).or_insert_with(define),
     }
+}
+
+/// Defines the length of a queue on a communicator.
+fn define_length(definitions: &mut Definitions, queue: &str, communicator: &str) -> MetricRef {
+    let name = format!("{queue}: {communicator}");
+    let member = definitions.metric_member(MetricMember {
+        name: &name,
+        description: "length of the queue on this communicator",
+        origin: MetricOrigin::Other,
+        mode: MetricMode::AbsoluteNext,
+        value_type: Type::U64,
+        base: MetricBase::Decimal,
+        exponent: 0,
+        unit: "entries",
+    });
+    definitions.metric_class(MetricClass {
+        members: &[member],
+        occurrence: MetricOccurrence::Asynchronous,
+        recorder: RecorderKind::Cpu,
+    })
 }

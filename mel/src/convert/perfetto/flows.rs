@@ -8,8 +8,8 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-use super::super::spans::{CallSpan, MessageInCall, Region, Visitor, walk};
-use crate::log::{RankLog, Record};
+use super::super::spans::{CallSpan, MessageInCall, Visitor, walk};
+use crate::log::RankLog;
 
 /// Sender, receiver, communicator and tag of a message, as one number.
 fn key(log: &RankLog, told: &MessageInCall) -> Option<u64> {
@@ -82,6 +82,4 @@ impl Visitor for Receives<'_> {
             self.found.push((key(self.log, told), told.order));
         }
     }
-    fn region(&mut self, _: &Region<'_>) {}
-    fn event(&mut self, _: u32, _: u16, _: &Record<'_>) {}
 }

@@ -3,10 +3,11 @@
 //! | in the trace | from the logs |
 //! |---|---|
 //! | a process per rank | its log |
-//! | a track `MPI calls` per thread, with slices | calls; their messages as annotations |
+//! | a thread per thread, with slices | calls; their messages and operations on windows as annotations |
 //! | a track `searches` per stream, with slices | searches of the queues, with their elements |
-//! | a track `events` | other events, with their elements |
 //! | counters | the lengths of the queues, where insertions and removals were logged |
+//! | tracks `epochs`, `operations`, with slices | those of windows, on as many tracks as it takes so that none overlap |
+//! | a track `events` | other events, with their elements |
 //! | flows | from the call that sends a message to the end of the call that receives it ([`flows`]) |
 //!
 //! Times are nanoseconds since the first record of the run.
@@ -23,18 +24,24 @@ use prost::Message as _;
 use self::flows::Flows;
 use self::names::{Kind, Names};
 use self::proto::{
-    CounterDescriptor, DebugAnnotation, Packet, ProcessDescriptor, Trace, TrackDescriptor, TrackEvent, Type,
-    Value,
+    CounterDescriptor, DebugAnnotation, Packet, ProcessDescriptor, ThreadDescriptor, Trace, TrackDescriptor,
+    TrackEvent, Type, Value,
 };
+use super::lanes::Lanes;
+use super::one_sided::{EpochSpan, OperationInCall, OperationSpan};
 use super::otf2::time::Timeline;
 use super::run::Run;
-use super::spans::{CallSpan, MessageInCall, Region, Visitor, walk};
+use super::spans::{CallSpan, MessageInCall, QueueChange, Region, Visitor, walk};
+use super::types::QueueKind;
 use super::value;
+use super::windows::{EPOCHS, OPERATIONS};
 use crate::log::definitions::EventType;
 use crate::log::{RankLog, Record};
 
-/// Messages that a call tells of; flows have no limit.
-const MOST_MESSAGES: usize = 16;
+/// Messages, and operations on windows, that a call tells of; flows have no limit.
+const MOST_TOLD: usize = 16;
+/// Tracks of a rank for operations on windows, and for epochs. What finds no room there becomes an instant.
+const MOST_TRACKS: usize = 16;
 
 /// What went into a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +52,8 @@ pub struct Summary {
     pub searches: u64,
     /// Messages that were received.
     pub messages: u64,
+    /// Operations on windows.
+    pub operations: u64,
     /// Other events.
     pub events: u64,
     /// Changes of the lengths of the queues.
@@ -59,6 +68,8 @@ pub struct Summary {
 pub fn write(out: &mut impl Write, run: &Run, tick: &dyn Fn(u64)) -> io::Result<Summary> {
     let timeline = Timeline::new(&run.ranks);
     let mut summary = Summary::default();
+    // Processes have the numbers from 1 on; threads that are not their first ones have those after them.
+    let mut next_thread = process_number(run.ranks.iter().map(|log| log.info.rank).max().unwrap_or(0)) + 1;
     for (position, log) in run.ranks.iter().enumerate() {
         let mut writer = Writer {
             out,
@@ -70,18 +81,24 @@ pub fn write(out: &mut impl Write, run: &Run, tick: &dyn Fn(u64)) -> io::Result<
             names: Names::default(),
             flows: Flows::of(log),
             tracks: BTreeMap::new(),
-            lengths: [0; 2],
+            next_thread,
+            lanes: [Lanes::new(MOST_TRACKS), Lanes::new(MOST_TRACKS)],
             summary,
         };
         writer.define_process();
         walk(log, &mut writer, tick);
-        summary = writer.summary;
+        (summary, next_thread) = (writer.summary, writer.next_thread);
         if let Some(error) = writer.error {
             return Err(error);
         }
     }
     out.flush()?;
     Ok(summary)
+}
+
+/// The number of a rank's process: number 0 is the idle process to Perfetto.
+fn process_number(rank: u32) -> i32 {
+    i32::try_from(rank).unwrap_or(i32::MAX - 1 - (1 << 24)) + 1
 }
 
 /// The tracks of a rank, in the order in which they are shown.
@@ -91,6 +108,8 @@ enum Track {
     Searches(u32),
     Posted,
     Unexpected,
+    Epochs(usize),
+    Operations(usize),
     Events(u32),
 }
 
@@ -104,8 +123,9 @@ struct Writer<'a, W> {
     names: Names,
     flows: Flows,
     tracks: BTreeMap<Track, u64>,
-    /// Of the posted and of the unexpected queue.
-    lengths: [i64; 2],
+    next_thread: i32,
+    /// For epochs, and for operations.
+    lanes: [Lanes; 2],
     summary: Summary,
 }
 
@@ -130,9 +150,8 @@ impl<W: Write> Writer<'_, W> {
 
     fn define_process(&mut self) {
         let info = &self.log.info;
-        // Process 0 is the idle process to Perfetto.
         let process = ProcessDescriptor {
-            pid: Some(i32::try_from(info.rank).unwrap_or(i32::MAX - 1) + 1),
+            pid: Some(process_number(info.rank)),
             process_name: Some(format!("rank {}", info.rank)),
             process_labels: vec![info.host.clone()],
         };
@@ -152,26 +171,42 @@ impl<W: Write> Writer<'_, W> {
             return *uuid;
         }
         let uuid = self.uuid() + self.tracks.len() as u64 + 1;
-        let numbered = |what: &str, number: u32| match number {
+        let numbered = |what: &str, number: usize| match number {
             0 => what.to_owned(),
-            _ => format!("{what}, thread {number}"),
+            _ => format!("{what}, {number}"),
         };
-        let of = |stream: u32| self.log.definitions.streams.get(&stream).map_or(0, |stream| stream.thread);
-        let (name, order, counts) = match track {
-            Track::Calls(thread) => (numbered("MPI calls", thread), 0, false),
-            Track::Searches(stream) => (numbered("searches", of(stream)), 1, false),
-            Track::Posted => ("posted receives".to_owned(), 2, true),
-            Track::Unexpected => ("unexpected messages".to_owned(), 3, true),
-            Track::Events(stream) => (numbered("events", of(stream)), 4, false),
+        let streams = &self.log.definitions.streams;
+        let threads = |what: &str, stream: u32| match streams.get(&stream).map_or(0, |stream| stream.thread) {
+            0 => what.to_owned(),
+            thread => format!("{what}, thread {thread}"),
         };
-        let descriptor = TrackDescriptor {
+        let (name, order) = match track {
+            Track::Calls(0) => ("MPI calls".to_owned(), 0),
+            Track::Calls(thread) => (format!("MPI calls, thread {thread}"), 0),
+            Track::Searches(stream) => (threads("searches", stream), 1),
+            Track::Posted => ("posted receives".to_owned(), 2),
+            Track::Unexpected => ("unexpected messages".to_owned(), 3),
+            Track::Epochs(row) => (numbered("epochs", row), 4),
+            Track::Operations(row) => (numbered("operations", row), 5),
+            Track::Events(stream) => (threads("events", stream), 6),
+        };
+        let counts = matches!(track, Track::Posted | Track::Unexpected);
+        let mut descriptor = TrackDescriptor {
             uuid: Some(uuid),
             parent_uuid: Some(self.uuid()),
-            name: Some(name),
             counter: counts.then_some(CounterDescriptor { unit: Some(2) }),
             sibling_order_rank: Some(order),
             ..TrackDescriptor::default()
         };
+        if let Track::Calls(thread) = track {
+            let pid = process_number(self.log.info.rank);
+            let tid = if thread == 0 { pid } else { self.next_thread };
+            self.next_thread += i32::from(thread > 0);
+            let (pid, tid, thread_name) = (Some(pid), Some(tid), Some(name));
+            descriptor.thread = Some(ThreadDescriptor { pid, tid, thread_name });
+        } else {
+            descriptor.name = Some(name);
+        }
         self.packet(Packet { track_descriptor: Some(descriptor), ..Packet::default() });
         self.tracks.insert(track, uuid);
         uuid
@@ -221,19 +256,47 @@ impl<W: Write> Writer<'_, W> {
             self.annotation("tag", Value::Signed(message.tag.into())),
             self.annotation("bytes", Value::Unsigned(message.bytes)),
         ];
+        if let Some((since, until)) = told.unexpected {
+            let waited = self.duration((since, until));
+            entries.push(self.annotation("unexpected_ns", Value::Unsigned(waited)));
+        }
         entries.extend(self.communicator(told.object));
         let name_iid =
             Some(self.names.number(Kind::Annotation, if told.sent { "sent to" } else { "received from" }));
         DebugAnnotation { name_iid, value: None, dict_entries: entries }
     }
 
-    fn length(&mut self, ticks: u64, queue: usize, inserted: bool) {
-        let track = self.track(if queue == 0 { Track::Posted } else { Track::Unexpected });
-        let length = &mut self.lengths[queue];
-        *length = (*length + if inserted { 1 } else { -1 }).max(0);
-        let (track_uuid, counter_value) = (Some(track), Some(*length));
-        self.summary.changes += 1;
-        self.event(ticks, Type::Counter, TrackEvent { track_uuid, counter_value, ..TrackEvent::default() });
+    /// An operation on a window, as an annotation of the call that starts it, or of its own slice.
+    fn operation_elements(&mut self, told: &OperationInCall) -> Vec<DebugAnnotation> {
+        vec![
+            self.annotation("target", Value::Signed(told.target.into())),
+            self.annotation("bytes", Value::Unsigned(told.bytes)),
+            self.annotation("window", Value::Unsigned(told.window.into())),
+        ]
+    }
+
+    fn duration(&self, ticks: (u64, u64)) -> u64 {
+        let nanos = |ticks| self.timeline.nanos(self.position, ticks);
+        nanos(ticks.1).saturating_sub(nanos(ticks.0))
+    }
+
+    /// A slice from one tick to another.
+    fn slice(&mut self, track: Track, ticks: (u64, u64), name: &str, annotations: Vec<DebugAnnotation>) {
+        let track_uuid = Some(self.track(track));
+        let (name_iid, debug_annotations) = (Some(self.names.number(Kind::Event, name)), annotations);
+        let begin = TrackEvent { track_uuid, name_iid, debug_annotations, ..TrackEvent::default() };
+        self.event(ticks.0, Type::SliceBegin, begin);
+        self.event(ticks.1, Type::SliceEnd, TrackEvent { track_uuid, ..TrackEvent::default() });
+    }
+
+    /// Something that a track of slices has no room for: an instant that tells how long it took.
+    fn instant(&mut self, track: Track, ticks: (u64, u64), name: &str, annotations: Vec<DebugAnnotation>) {
+        let track_uuid = Some(self.track(track));
+        let (name_iid, mut debug_annotations) = (Some(self.names.number(Kind::Event, name)), annotations);
+        let duration = self.duration(ticks);
+        debug_annotations.push(self.annotation("duration_ns", Value::Unsigned(duration)));
+        let instant = TrackEvent { track_uuid, name_iid, debug_annotations, ..TrackEvent::default() };
+        self.event(ticks.0, Type::Instant, instant);
     }
 }
 
@@ -245,7 +308,7 @@ impl<W: Write> Visitor for Writer<'_, W> {
         let name = function.map_or("MPI (unknown function)", String::as_str);
         let name_iid = Some(self.names.number(Kind::Event, name));
         let mut debug_annotations: Vec<DebugAnnotation> =
-            call.messages.iter().take(MOST_MESSAGES).map(|told| self.message(told)).collect();
+            call.messages.iter().take(MOST_TOLD).map(|told| self.message(told)).collect();
         if let Some((object, told)) = call.collective {
             if told.root >= 0 {
                 debug_annotations.push(self.annotation("root", Value::Signed(told.root.into())));
@@ -253,6 +316,15 @@ impl<W: Write> Visitor for Writer<'_, W> {
             debug_annotations.push(self.annotation("bytes sent", Value::Unsigned(told.sent)));
             debug_annotations.push(self.annotation("bytes received", Value::Unsigned(told.received)));
             debug_annotations.extend(self.communicator(object));
+        }
+        for told in call.operations.iter().take(MOST_TOLD) {
+            let dict_entries = self.operation_elements(told);
+            let name_iid = Some(self.names.number(Kind::Annotation, OPERATIONS[told.kind]));
+            debug_annotations.push(DebugAnnotation { name_iid, value: None, dict_entries });
+        }
+        if call.completed.0 > 0 {
+            debug_annotations
+                .push(self.annotation("operations completed", Value::Unsigned(call.completed.0)));
         }
         let (mut flow_ids, mut received) = (Vec::new(), Vec::new());
         for told in call.messages {
@@ -286,41 +358,61 @@ impl<W: Write> Visitor for Writer<'_, W> {
     fn region(&mut self, region: &Region<'_>) {
         let Some(event_type) = self.log.definitions.event_types.get(&region.begin) else { return };
         let name = event_type.name.strip_suffix("_begin").unwrap_or(&event_type.name);
-        let mut debug_annotations = self.elements(event_type, region.payload, region.object);
-        let name_iid = Some(self.names.number(Kind::Event, name));
-        if !name.contains("search") {
+        let mut annotations = self.elements(event_type, region.payload, region.object);
+        let Some(length) = region.queue_length else {
             // Such as transfers: they overlap, which slices of one track must not.
             self.summary.events += 1;
-            let track_uuid = Some(self.track(Track::Events(region.stream)));
-            let nanos = |ticks| self.timeline.nanos(self.position, ticks);
-            let duration = nanos(region.ticks.1) - nanos(region.ticks.0);
-            debug_annotations.push(self.annotation("duration_ns", Value::Unsigned(duration)));
-            let instant = TrackEvent { track_uuid, name_iid, debug_annotations, ..TrackEvent::default() };
-            return Writer::event(self, region.ticks.0, Type::Instant, instant);
-        }
+            return self.instant(Track::Events(region.stream), region.ticks, name, annotations);
+        };
         self.summary.searches += 1;
-        let track_uuid = Some(self.track(Track::Searches(region.stream)));
-        let begin = TrackEvent { track_uuid, name_iid, debug_annotations, ..TrackEvent::default() };
-        Writer::event(self, region.ticks.0, Type::SliceBegin, begin);
-        let end = TrackEvent { track_uuid, ..TrackEvent::default() };
-        Writer::event(self, region.ticks.1, Type::SliceEnd, end);
+        annotations.push(self.annotation("queue length", Value::Unsigned(length)));
+        self.slice(Track::Searches(region.stream), region.ticks, name, annotations);
+    }
+
+    fn change(&mut self, change: &QueueChange<'_>) {
+        let track = match change.queue.kind {
+            QueueKind::Posted => Track::Posted,
+            QueueKind::Unexpected => Track::Unexpected,
+            QueueKind::Other => return,
+        };
+        let (track_uuid, length) = (Some(self.track(track)), change.length.of_all);
+        let counter_value = Some(i64::try_from(length).unwrap_or(i64::MAX));
+        self.summary.changes += 1;
+        let counter = TrackEvent { track_uuid, counter_value, ..TrackEvent::default() };
+        Writer::event(self, change.record.time, Type::Counter, counter);
+    }
+
+    fn operation(&mut self, told: &OperationSpan) {
+        self.summary.operations += 1;
+        let mut annotations = self.operation_elements(&told.operation);
+        annotations.push(self.annotation("thread", Value::Unsigned(told.thread.into())));
+        let name = OPERATIONS[told.operation.kind];
+        match self.lanes[1].place(told.ticks) {
+            Some(row) => self.slice(Track::Operations(row), told.ticks, name, annotations),
+            None => self.instant(Track::Operations(MOST_TRACKS), told.ticks, name, annotations),
+        }
+    }
+
+    fn epoch(&mut self, told: &EpochSpan) {
+        let annotations = vec![
+            self.annotation("window", Value::Unsigned(told.window.into())),
+            self.annotation("target", Value::Signed(told.target.into())),
+            self.annotation("operations", Value::Unsigned(told.operations)),
+            self.annotation("bytes", Value::Unsigned(told.bytes)),
+        ];
+        match self.lanes[0].place(told.ticks) {
+            Some(row) => self.slice(Track::Epochs(row), told.ticks, EPOCHS[told.kind], annotations),
+            None => self.instant(Track::Epochs(MOST_TRACKS), told.ticks, EPOCHS[told.kind], annotations),
+        }
     }
 
     fn event(&mut self, stream: u32, number: u16, record: &Record<'_>) {
         let Some(event_type) = self.log.definitions.event_types.get(&number) else { return };
-        match &*event_type.name {
-            name if name.ends_with("posted_insert") => self.length(record.time, 0, true),
-            name if name.ends_with("posted_remove") => self.length(record.time, 0, false),
-            name if name.ends_with("unex_insert") => self.length(record.time, 1, true),
-            name if name.ends_with("unex_remove") => self.length(record.time, 1, false),
-            name => {
-                self.summary.events += 1;
-                let track_uuid = Some(self.track(Track::Events(stream)));
-                let name_iid = Some(self.names.number(Kind::Event, name));
-                let debug_annotations = self.elements(event_type, &record.payload, record.object);
-                let instant = TrackEvent { track_uuid, name_iid, debug_annotations, ..TrackEvent::default() };
-                Writer::event(self, record.time, Type::Instant, instant);
-            }
-        }
+        self.summary.events += 1;
+        let track_uuid = Some(self.track(Track::Events(stream)));
+        let name_iid = Some(self.names.number(Kind::Event, &event_type.name));
+        let debug_annotations = self.elements(event_type, &record.payload, record.object);
+        let instant = TrackEvent { track_uuid, name_iid, debug_annotations, ..TrackEvent::default() };
+        Writer::event(self, record.time, Type::Instant, instant);
     }
 }

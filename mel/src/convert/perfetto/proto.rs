@@ -41,6 +41,8 @@ pub(super) struct TrackDescriptor {
     pub(super) name: Option<String>,
     #[prost(message, optional, tag = "3")]
     pub(super) process: Option<ProcessDescriptor>,
+    #[prost(message, optional, tag = "4")]
+    pub(super) thread: Option<ThreadDescriptor>,
     #[prost(uint64, optional, tag = "5")]
     pub(super) parent_uuid: Option<u64>,
     #[prost(message, optional, tag = "8")]
@@ -60,6 +62,17 @@ pub(super) struct ProcessDescriptor {
     pub(super) process_name: Option<String>,
     #[prost(string, repeated, tag = "8")]
     pub(super) process_labels: Vec<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ThreadDescriptor {
+    #[prost(int32, optional, tag = "1")]
+    pub(super) pid: Option<i32>,
+    /// Unique in the whole trace.
+    #[prost(int32, optional, tag = "2")]
+    pub(super) tid: Option<i32>,
+    #[prost(string, optional, tag = "5")]
+    pub(super) thread_name: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -1,0 +1,336 @@
+//! What is taken from the event log of one rank.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use super::class::Class;
+use super::communicators;
+use super::events::{Moment, RankLengths};
+use super::lengths::Lengths;
+use super::matrix::{Pairs, Traffic};
+use super::timeline::{Name, Row, RowKind};
+use crate::convert::lanes::Lanes;
+use crate::convert::one_sided::{EpochSpan, OperationSpan};
+use crate::convert::otf2::time::Timeline;
+use crate::convert::spans::{CallSpan, QueueChange, Region, Visitor};
+use crate::convert::types::{QueueKind, Types};
+use crate::convert::value::{Value, read};
+use crate::convert::windows::EPOCHS;
+use crate::log::definitions::EventType;
+use crate::log::{RankLog, Record};
+
+/// Messages, and operations on windows, that a call tells of.
+const MOST_TOLD: usize = 4;
+/// Moments that are pointed out.
+const MOST_MOMENTS: usize = 5;
+/// Rows for epochs that overlap.
+const MOST_EPOCH_ROWS: usize = 4;
+
+/// A function that the log does not define.
+const UNKNOWN: &str = "MPI (unknown function)";
+
+/// What a slice is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum What {
+    /// The function of that number.
+    Function(u16),
+    /// The pair that the event type of that number begins.
+    Pair(u16),
+    /// An epoch of that kind.
+    Epoch(usize),
+}
+
+/// What is the same for all ranks.
+pub(super) struct Shared<'a> {
+    pub(super) timeline: &'a Timeline,
+    /// The part of the run that is looked at, in nanoseconds.
+    pub(super) from: u64,
+    pub(super) to: u64,
+    /// Slices of a row, and steps of a queue's length.
+    pub(super) slices: usize,
+    pub(super) steps: usize,
+    /// Every so-many-th rank has rows.
+    pub(super) stride: usize,
+}
+
+/// What one rank's log has told.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) names: Vec<Name>,
+    pub(super) communicators: Vec<String>,
+    pub(super) rows: Vec<Row>,
+    pub(super) lengths: Option<RankLengths>,
+    pub(super) pairs: Pairs,
+    pub(super) unexpected_known: bool,
+    pub(super) moments: Vec<Moment>,
+    pub(super) traffic: FxHashMap<u16, communicators::Traffic>,
+    pub(super) calls: u64,
+    pub(super) searches: u64,
+    pub(super) messages: u64,
+    pub(super) operations: u64,
+    pub(super) last: u64,
+    /// When `MPI_Init` was left.
+    pub(super) started: Option<u64>,
+}
+
+/// The pass over the log of a rank.
+pub(super) struct Pass<'a> {
+    shared: &'a Shared<'a>,
+    log: &'a RankLog,
+    position: usize,
+    rank: u32,
+    shown: bool,
+    found: Found,
+    numbers: FxHashMap<What, u16>,
+    objects: FxHashMap<u16, i64>,
+    rows: BTreeMap<(RowKind, u32), Row>,
+    epochs: Lanes,
+    posted: Lengths,
+    unexpected: Lengths,
+    attributes: Vec<i64>,
+}
+
+impl<'a> Pass<'a> {
+    pub(super) fn new(shared: &'a Shared<'a>, log: &'a RankLog, position: usize) -> Self {
+        let unexpected_known = Types::of(log).queues.iter().any(|queue| queue.kind == QueueKind::Unexpected);
+        Pass {
+            shared,
+            log,
+            position,
+            rank: log.info.rank,
+            shown: position.is_multiple_of(shared.stride),
+            found: Found { unexpected_known, ..Found::default() },
+            numbers: FxHashMap::default(),
+            objects: FxHashMap::default(),
+            rows: BTreeMap::new(),
+            epochs: Lanes::new(MOST_EPOCH_ROWS),
+            posted: Lengths::new(shared.steps),
+            unexpected: Lengths::new(shared.steps),
+            attributes: Vec::new(),
+        }
+    }
+
+    /// Both ends in nanoseconds, if any of it lies in the window.
+    fn nanos(&self, ticks: (u64, u64)) -> Option<(u64, u64)> {
+        let nanos = |ticks| self.shared.timeline.nanos(self.position, ticks);
+        let (start, end) = (nanos(ticks.0), nanos(ticks.1));
+        (end >= self.shared.from && start <= self.shared.to).then_some((start, end))
+    }
+
+    /// From one tick to another, in nanoseconds.
+    fn duration(&self, since: u64, until: u64) -> u64 {
+        let nanos = |ticks| self.shared.timeline.nanos(self.position, ticks);
+        nanos(until).saturating_sub(nanos(since))
+    }
+
+    fn name(&mut self, key: What, of: impl FnOnce(&RankLog) -> Name) -> u16 {
+        let (names, log) = (&mut self.found.names, self.log);
+        *self.numbers.entry(key).or_insert_with(|| {
+            names.push(of(log));
+            (names.len() - 1) as u16
+        })
+    }
+
+    fn communicator(&mut self, object: u16) -> i64 {
+        let (communicators, log) = (&mut self.found.communicators, self.log);
+        *self.objects.entry(object).or_insert_with(|| {
+            let Some(known) = log.definitions.communicators.get(&object) else { return -1 };
+            communicators.push(known.name.clone());
+            communicators.len() as i64 - 1
+        })
+    }
+
+    /// The world rank of a peer in a communicator.
+    fn world(&self, object: u16, peer: i64) -> Option<u32> {
+        let known = self.log.definitions.communicators.get(&object)?;
+        let members = known.remote.as_ref().unwrap_or(&known.members);
+        u32::try_from(members.get(u32::try_from(peer).ok()?)?).ok()
+    }
+
+    fn row(&mut self, kind: RowKind, thread: u32) -> &mut Row {
+        let (rank, most) = (self.rank, self.shared.slices);
+        self.rows.entry((kind, thread)).or_insert_with(|| Row::new(rank, thread, kind, most))
+    }
+
+    pub(super) fn finish(mut self) -> Found {
+        self.found.rows = std::mem::take(&mut self.rows).into_values().collect();
+        if !self.posted.steps().is_empty() || !self.unexpected.steps().is_empty() {
+            let (posted, unexpected) = (self.posted, self.unexpected);
+            self.found.lengths = self.shown.then_some(RankLengths { rank: self.rank, posted, unexpected });
+        }
+        self.found
+    }
+}
+
+impl Visitor for Pass<'_> {
+    fn call(&mut self, call: &CallSpan<'_>) {
+        let Some((start, end)) = self.nanos(call.ticks) else { return };
+        self.found.last = self.found.last.max(end);
+        self.found.calls += 1;
+        for message in call.messages.iter().filter(|message| !message.sent) {
+            self.found.messages += 1;
+            let traffic = self.found.traffic.entry(message.object).or_default();
+            traffic.messages += 1;
+            traffic.bytes = traffic.bytes.saturating_add(message.message.bytes);
+            if let Some(sender) = self.world(message.object, message.message.peer.into()) {
+                let traffic: &mut Traffic = self.found.pairs.entry((sender, self.rank)).or_default();
+                traffic.messages += 1;
+                traffic.bytes = traffic.bytes.saturating_add(message.message.bytes);
+            }
+        }
+        if !self.shown || call.depth > 0 {
+            return;
+        }
+        let function = self.log.definitions.functions.get(&call.function).map_or(UNKNOWN, String::as_str);
+        if matches!(function, "MPI_Init" | "MPI_Init_thread") {
+            self.found.started.get_or_insert(end);
+        }
+        let name = self.name(What::Function(call.function), |_| {
+            let name = function.to_owned();
+            Name { class: Class::of_function(&name), name, elements: Vec::new() }
+        });
+        let mut attributes = std::mem::take(&mut self.attributes);
+        attributes.clear();
+        for told in call.messages.iter().take(MOST_TOLD) {
+            let comm = self.communicator(told.object);
+            let message = told.message;
+            let waited = told.unexpected.map_or(0, |(since, until)| self.duration(since, until).max(1));
+            let [bytes, waited] = [message.bytes, waited].map(signed);
+            attributes.extend([
+                told.sent.into(),
+                message.peer.into(),
+                message.tag.into(),
+                bytes,
+                comm,
+                waited,
+            ]);
+        }
+        if let Some((object, told)) = call.collective {
+            let comm = self.communicator(object);
+            attributes.extend([2, told.root.into(), signed(told.received), signed(told.sent), comm, 0]);
+        }
+        for told in call.operations.iter().take(MOST_TOLD) {
+            let kind = 3 + told.kind as i64;
+            attributes.extend([kind, told.target.into(), told.window.into(), signed(told.bytes), -1, 0]);
+        }
+        if call.completed.0 > 0 {
+            let longest = self.duration(call.ticks.0, call.ticks.0.saturating_add(call.completed.1));
+            attributes.extend([9, signed(call.completed.0), signed(longest), 0, -1, 0]);
+        }
+        let all = call.messages.len() + call.operations.len();
+        if call.messages.len() > MOST_TOLD || call.operations.len() > MOST_TOLD {
+            attributes.push(all as i64);
+        }
+        self.row(RowKind::Calls, call.thread).push((start, end), name, &attributes);
+        self.attributes = attributes;
+    }
+
+    fn region(&mut self, region: &Region<'_>) {
+        let Some((start, end)) = self.nanos(region.ticks) else { return };
+        let Some(event_type) = self.log.definitions.event_types.get(&region.begin) else { return };
+        let pair = event_type.name.strip_suffix("_begin").unwrap_or(&event_type.name);
+        let class = Class::of_region(pair);
+        if class == Class::Region {
+            return;
+        }
+        self.found.last = self.found.last.max(end);
+        self.found.searches += 1;
+        let traffic = self.found.traffic.entry(region.object).or_default();
+        traffic.searches += 1;
+        traffic.search_ns = traffic.search_ns.saturating_add(end - start);
+        let name = self.name(What::Pair(region.begin), |_| {
+            let elements = event_type.elements.iter().map(|element| element.name.clone());
+            let length = region.queue_length.map(|_| "queue length".to_owned());
+            Name { name: pair.to_owned(), class, elements: elements.chain(length).collect() }
+        });
+        let moment = Moment { duration_ns: end - start, start_ns: start, rank: self.rank, name };
+        keep(&mut self.found.moments, moment);
+        if !self.shown {
+            return;
+        }
+        let mut attributes = std::mem::take(&mut self.attributes);
+        attributes.clear();
+        attributes.extend(event_type.elements.iter().map(|element| match read(element, region.payload) {
+            Some(Value::Signed(value)) => value,
+            Some(Value::Unsigned(value)) => value as i64,
+            Some(Value::Real(value)) => value as i64,
+            Some(Value::Character(value)) => value.into(),
+            None => 0,
+        }));
+        attributes.extend(region.queue_length.map(signed));
+        let comm = self.communicator(region.object);
+        attributes.push(comm);
+        self.row(RowKind::Searches, 0).push((start, end), name, &attributes);
+        self.attributes = attributes;
+    }
+
+    fn change(&mut self, change: &QueueChange<'_>) {
+        let time = self.shared.timeline.nanos(self.position, change.record.time);
+        // Changes before the window count, too; they are drawn at its edge.
+        if time > self.shared.to {
+            return;
+        }
+        let drawn = time.max(self.shared.from);
+        match change.queue.kind {
+            QueueKind::Posted => self.posted.set(drawn, change.length.of_all),
+            QueueKind::Unexpected => {
+                self.unexpected.set(drawn, change.length.of_all);
+                if change.inserts && time >= self.shared.from {
+                    let object = change.record.object;
+                    self.found.traffic.entry(object).or_default().unexpected += 1;
+                    let event_type = self.log.definitions.event_types.get(&change.number);
+                    let source = event_type.and_then(|of| source(of, change.record));
+                    if let Some(sender) = source.and_then(|source| self.world(object, source)) {
+                        self.found.pairs.entry((sender, self.rank)).or_default().unexpected += 1;
+                    }
+                }
+            }
+            QueueKind::Other => return,
+        }
+        self.found.last = self.found.last.max(time);
+    }
+
+    fn operation(&mut self, operation: &OperationSpan) {
+        self.found.operations += u64::from(self.nanos(operation.ticks).is_some());
+    }
+
+    fn epoch(&mut self, epoch: &EpochSpan) {
+        let Some((start, end)) = self.nanos(epoch.ticks).filter(|_| self.shown) else { return };
+        self.found.last = self.found.last.max(end);
+        let name = self.name(What::Epoch(epoch.kind), |_| Name {
+            name: EPOCHS[epoch.kind].to_owned(),
+            class: Class::Epoch,
+            elements: ["target", "window", "operations", "bytes"].map(str::to_owned).to_vec(),
+        });
+        let [operations, bytes] = [epoch.operations, epoch.bytes].map(signed);
+        // What has no row of its own is drawn over others.
+        let lane = self.epochs.place((start, end)).unwrap_or(MOST_EPOCH_ROWS - 1) as u32;
+        let attributes = [epoch.target.into(), epoch.window.into(), operations, bytes];
+        self.row(RowKind::Epochs, lane).push((start, end), name, &attributes);
+    }
+}
+
+/// As an attribute has it.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// The element `source` of an event.
+fn source(event_type: &EventType, record: &Record<'_>) -> Option<i64> {
+    let element = event_type.elements.iter().find(|element| element.name == "source")?;
+    match read(element, &record.payload)? {
+        Value::Signed(source) => Some(source),
+        _ => None,
+    }
+}
+
+/// Keeps the longest moments.
+pub(super) fn keep(moments: &mut Vec<Moment>, moment: Moment) {
+    if moments.len() == MOST_MOMENTS && moments.last().is_some_and(|least| *least >= moment) {
+        return;
+    }
+    let place = moments.partition_point(|other| *other > moment);
+    moments.insert(place, moment);
+    moments.truncate(MOST_MOMENTS);
+}
