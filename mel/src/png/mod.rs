@@ -134,6 +134,7 @@ mod tests {
             calls: 1,
             searches: 0,
             messages: 0,
+            operations: 0,
             names,
             communicators: Vec::new(),
             rows: vec![row],
