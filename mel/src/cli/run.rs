@@ -26,7 +26,15 @@ use crate::preload::config::bytes;
   mpirun -n 4 mel run -e pml_ob1_message_arrived,pml_ob1_unex_insert ./app
       logs each of these events (mel events lists all); mel convert shows the log
   mpirun -n 4 mel run -e pml_ob1_unex_insert --profile queues ./app
-      both")]
+      both
+  mpirun -n 4 mel run --trace --no-calls 'MPI_Iprobe,MPI_Test*' ./app
+      a trace without the calls that poll; messages that complete in them are there
+  mpirun -n 4 mel run --trace --only-comms 'halo*' --paused ./app
+      only communicators whose names begin so, and only from MPI_Pcontrol(1) on
+
+MPI_Pcontrol in the program: 0 switches trace and event log off, 1 on again, 2 writes the log to the disk. The
+profile counts the whole run. All processes should switch where no message is under way: of a message that was sent
+while recording was off, only the receive is in the trace.")]
 pub struct Args {
     /// Log these events: names separated by commas, colons, semicolons or blanks
     #[arg(short = 'e', long = "events", value_name = "LIST")]
@@ -37,6 +45,21 @@ pub struct Args {
     /// Record MPI calls, messages and queue searches; leaves traces.otf2 in the run's directory
     #[arg(long)]
     pub trace: bool,
+    /// Record only calls of these MPI functions, such as 'MPI_*send*,MPI_Wait*'
+    #[arg(long, value_name = "LIST")]
+    pub only_calls: Option<String>,
+    /// Do not record calls of these MPI functions, such as 'MPI_Iprobe,MPI_Test*'; their messages are recorded
+    #[arg(long, value_name = "LIST")]
+    pub no_calls: Option<String>,
+    /// Record only these communicators: names that MPI_Comm_set_name gave, MPI_COMM_WORLD, or numbers in the order of their making
+    #[arg(long, value_name = "LIST")]
+    pub only_comms: Option<String>,
+    /// Do not record what concerns these communicators: calls, messages, searches, events
+    #[arg(long, value_name = "LIST")]
+    pub no_comms: Option<String>,
+    /// Record nothing until the program calls MPI_Pcontrol(1)
+    #[arg(long)]
+    pub paused: bool,
     /// The most that the event log of each rank may take, such as 500M or 2G; what follows is counted, not kept
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub limit: Option<String>,
@@ -128,6 +151,16 @@ fn environment(
     set.extend(profile.map(|profile| ("MEL_PROFILE", profile.into())));
     if args.trace {
         set.push(("MEL_TRACE", "1".into()));
+    }
+    let filters = [
+        ("MEL_ONLY_CALLS", &args.only_calls),
+        ("MEL_NO_CALLS", &args.no_calls),
+        ("MEL_ONLY_COMMS", &args.only_comms),
+        ("MEL_NO_COMMS", &args.no_comms),
+    ];
+    set.extend(filters.into_iter().filter_map(|(name, list)| Some((name, list.as_ref()?.into()))));
+    if args.paused {
+        set.push(("MEL_PAUSED", "1".into()));
     }
     if let Some(limit) = &args.limit {
         set.push(("MEL_LIMIT", limit.into()));

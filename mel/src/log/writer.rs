@@ -168,6 +168,15 @@ impl LogFile {
         self.0.full.load(Ordering::Relaxed)
     }
 
+    /// Hands everything to the disk, and waits for that.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn flush(&self) -> io::Result<()> {
+        self.0.refuse_foreign()?;
+        self.0.file.sync_data()
+    }
+
     /// Writes down how and when the process ended. Open streams may still be appended to, but there
     /// can be no further definitions and streams.
     pub fn finish(&self, state: State, end_ticks: u64) {
@@ -330,10 +339,12 @@ pub struct Appender {
     /// Where the next record goes; equal to `end` if the chunk is full or there is none.
     cursor: *mut u8,
     end: *mut u8,
-    /// The record of the call that is under way; null where there is none in this chunk.
+    /// The record of the call that is under way: null where there is none, [`FAR`] where it is not in this chunk.
     open: *mut u8,
     /// The last record of completions, which may have room for more; null where there is none.
     completions: *mut u8,
+    /// The same of requests that were tested.
+    tests: *mut u8,
     chunk: Option<Chunk>,
     log: Arc<Inner>,
     stream: u32,
@@ -353,6 +364,7 @@ impl Appender {
             end: none,
             open: none,
             completions: none,
+            tests: none,
             chunk: None,
             log: Arc::clone(log),
             stream,
@@ -394,13 +406,18 @@ impl Appender {
         true
     }
 
-    /// The call under way has ended, after so many ticks. Where its chunk is no longer at hand, `false`:
-    /// then the end needs a record of its own.
+    /// A call begins that is not recorded.
+    pub fn pass_over(&mut self) {
+        self.open = std::ptr::null_mut();
+    }
+
+    /// The call under way, if it was recorded, has ended after so many ticks. Where its chunk is no longer at hand,
+    /// `false`: then the end needs a record of its own.
     #[inline(always)]
     pub fn leave(&mut self, duration: u64) -> bool {
         let open = std::mem::replace(&mut self.open, std::ptr::null_mut());
-        if open.is_null() {
-            return false;
+        if open <= FAR {
+            return open.is_null();
         }
         // SAFETY: a record of this appender's own chunk, which is mapped: `next_chunk` forgets it. The
         // place is aligned to eight bytes, as records are.
@@ -419,7 +436,7 @@ impl Appender {
     /// Stores a request in the record of the call under way, where there is room for it.
     #[inline(always)]
     fn note(&mut self, field: usize, request: u32) -> bool {
-        if self.open.is_null() {
+        if self.open <= FAR {
             return false;
         }
         // SAFETY: as in `leave`; the place is aligned to four bytes.
@@ -439,6 +456,39 @@ impl Appender {
             return true;
         }
         let last = self.completions;
+        if self.pack(last, time, request) {
+            return true;
+        }
+        if !self.append(time, kind::MPI_ISEND_COMPLETE, NO_OBJECT, &request.to_le_bytes()) {
+            return false;
+        }
+        self.completions = self.cursor.wrapping_sub(RECORD_BYTES);
+        true
+    }
+
+    /// The call under way has tested this request, which is not complete. `false` where it needs a record of its own. A
+    /// call that is not recorded has tested nothing.
+    #[inline]
+    pub fn test(&mut self, request: u32) -> bool {
+        self.open.is_null() || self.post(request)
+    }
+
+    /// Appends that a request was tested and is not complete, as [`complete`](Self::complete) does.
+    pub fn tested(&mut self, time: u64, request: u32) -> bool {
+        let last = self.tests;
+        if self.pack(last, time, request) {
+            return true;
+        }
+        if !self.append(time, kind::REQUEST_TESTED, NO_OBJECT, &request.to_le_bytes()) {
+            return false;
+        }
+        self.tests = self.cursor.wrapping_sub(RECORD_BYTES);
+        true
+    }
+
+    /// Stores a request in the record `last` of several, if that is the last of all, has this time, and has room.
+    #[inline(always)]
+    fn pack(&mut self, last: *mut u8, time: u64, request: u32) -> bool {
         if !last.is_null() && last == self.cursor.wrapping_sub(RECORD_BYTES) {
             // SAFETY: the last record of this appender's own chunk, which is mapped and aligned to eight
             // bytes: `next_chunk` forgets it.
@@ -454,11 +504,7 @@ impl Appender {
                 }
             }
         }
-        if !self.append(time, kind::MPI_ISEND_COMPLETE, NO_OBJECT, &request.to_le_bytes()) {
-            return false;
-        }
-        self.completions = self.cursor.wrapping_sub(RECORD_BYTES);
-        true
+        false
     }
 
     /// The number of this stream in the log.
@@ -504,8 +550,11 @@ impl Appender {
         // holds is always the beginning of what happened.
         self.cursor = std::ptr::null_mut();
         self.end = std::ptr::null_mut();
-        self.open = std::ptr::null_mut();
+        if !self.open.is_null() {
+            self.open = FAR;
+        }
         self.completions = std::ptr::null_mut();
+        self.tests = std::ptr::null_mut();
         match result {
             Ok(chunk) => {
                 let base = chunk.map.as_mut_ptr();
@@ -544,6 +593,9 @@ impl Drop for Appender {
         }
     }
 }
+
+/// The record of a call that is not at hand. No record is at this address.
+const FAR: *mut u8 = std::ptr::without_provenance_mut(1);
 
 /// Where the payload is in a record.
 const PAYLOAD: usize = RECORD_BYTES - PAYLOAD_BYTES;

@@ -17,6 +17,7 @@ mod calls;
 mod communicators;
 mod pairs;
 mod regions;
+mod requests;
 mod roles;
 mod tables;
 pub(crate) mod time;
@@ -29,7 +30,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use otf2_writer::{
-    Archive, ArchiveOptions, AttributeValue, Clock, Group, GroupMembers, Location, LocationGroup,
+    Archive, ArchiveOptions, AttributeValue, Clock, Event, Group, GroupMembers, Location, LocationGroup,
     LocationGroupRef, LocationRef, Paradigm, ParadigmClass, ParadigmDefinition, Severity, SystemTreeDomain,
     SystemTreeNode, Ticks,
 };
@@ -39,6 +40,7 @@ use self::calls::Thread;
 use self::communicators::Communicators;
 use self::pairs::Pairs;
 use self::regions::Stream;
+use self::requests::Requests;
 use self::tables::Tables;
 use self::time::Timeline;
 use self::track::Track;
@@ -47,7 +49,8 @@ use super::merge::Merged;
 use super::queues::Queues;
 use super::run::Run;
 use super::types::Types;
-use crate::log::{RankLog, StreamKind};
+use crate::log::format::u32_at;
+use crate::log::{RankLog, Record, StreamKind, kind};
 
 /// The name of the archive in its directory.
 pub const FILE_NAME: &str = "traces.otf2";
@@ -325,13 +328,20 @@ impl<'a> Conversion<'a> {
             lanes.insert(*number, lane);
         }
         let (mut queues, mut epochs) = (Queues::new(&types), Vec::new());
+        queues.set_gaps(log.definitions.phases);
+        let mut requests = Requests::new(log.definitions.phases);
         for (count, (number, record)) in Merged::new(log, lanes.keys().copied()).enumerate() {
             super::tell(self.tick, count);
+            if record.kind == kind::RECORDING {
+                self.switch(position, &record, &mut queues, &mut threads, &mut streams)?;
+                continue;
+            }
             let log = (position, log);
             match lanes.get(&number) {
                 Some(Lane::Calls(place)) => {
                     let (queues, windows, epochs) = (&mut queues, &mut *windows, &mut epochs);
-                    let known = calls::Known { communicators, queues, windows, epochs };
+                    let requests = &mut requests;
+                    let known = calls::Known { communicators, queues, windows, epochs, requests };
                     self.convert_call(&mut threads[*place], known, log, &record)?;
                 }
                 Some(Lane::Events(place)) => {
@@ -347,6 +357,26 @@ impl<'a> Conversion<'a> {
         }
         for stream in streams {
             self.summary.add(stream.close()?);
+        }
+        Ok(())
+    }
+
+    /// The program has switched recording off or on, for all of the process.
+    fn switch(
+        &mut self,
+        position: usize,
+        record: &Record<'_>,
+        queues: &mut Queues,
+        threads: &mut [Thread],
+        streams: &mut [Stream],
+    ) -> Result<(), ConvertError> {
+        let (on, time) = (u32_at(&record.payload, 0) != 0, self.timeline.nanos(position, record.time));
+        if !on {
+            queues.forget();
+        }
+        let threads = threads.iter_mut().map(|thread| &mut thread.track);
+        for track in threads.chain(streams.iter_mut().map(Stream::track_mut)) {
+            track.event(time, &Event::MeasurementOnOff { on }, &[])?;
         }
         Ok(())
     }
