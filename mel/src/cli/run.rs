@@ -63,6 +63,9 @@ pub struct Args {
     /// The most that the event log of each rank may take, such as 500M or 2G; what follows is counted, not kept
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub limit: Option<String>,
+    /// Tell how large the event logs are from this size on, each time that they have doubled; 0 for never. Default: 1G
+    #[arg(long, value_name = "SIZE", value_parser = size_or_none)]
+    pub tell_size: Option<String>,
     /// The run's directory. Default: a fresh one named after the program, such as mel-app-1
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
@@ -165,6 +168,9 @@ fn environment(
     if let Some(limit) = &args.limit {
         set.push(("MEL_LIMIT", limit.into()));
     }
+    if let Some(size) = &args.tell_size {
+        set.push(("MEL_TELL_SIZE", size.into()));
+    }
     if let Some(directory) = &args.output {
         set.push(("MEL_OUTPUT", directory.into()));
     }
@@ -179,6 +185,11 @@ fn environment(
 /// A size that the library understands.
 fn size(text: &str) -> Result<String, &'static str> {
     bytes(text).map(|_| text.to_owned()).ok_or("give a size such as 500M or 2G")
+}
+
+/// The same, or 0 for none.
+fn size_or_none(text: &str) -> Result<String, &'static str> {
+    if text == "0" { Ok(text.to_owned()) } else { size(text) }
 }
 
 /// Why nothing will be measured, if that can be seen from the program's file.

@@ -106,6 +106,9 @@ pub enum Definition {
         local_ticks: u64,
         /// The same instant in nanoseconds of the reference clock.
         reference_nanos: i64,
+        /// How far that may be from the truth, in nanoseconds.
+        #[serde(default)]
+        error_nanos: u64,
     },
 }
 
@@ -267,6 +270,8 @@ pub struct Definitions {
     pub phases: bool,
     /// Pairs of local ticks and nanoseconds of the reference clock, in the order of the log.
     pub clock_readings: Vec<(u64, i64)>,
+    /// How far the readings of the reference clock may be from the truth, in nanoseconds.
+    pub clock_error_nanos: u64,
     /// Whole lines that this version does not understand.
     pub not_understood: usize,
 }
@@ -326,7 +331,8 @@ impl Definitions {
                 }
                 self.functions.insert(number, name);
             }
-            Definition::ClockReading { local_ticks, reference_nanos } => {
+            Definition::ClockReading { local_ticks, reference_nanos, error_nanos } => {
+                self.clock_error_nanos = self.clock_error_nanos.max(error_nanos);
                 self.clock_readings.push((local_ticks, reference_nanos));
             }
         }

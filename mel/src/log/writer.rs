@@ -24,7 +24,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use memmap2::{Advice, MmapOptions, MmapRaw};
 
@@ -58,6 +58,7 @@ struct Inner {
     /// Set once a chunk could not be had: from then on nobody tries again.
     full: AtomicBool,
     failure: Mutex<Option<io::Error>>,
+    grown: Grown,
     text: Mutex<Text>,
 }
 
@@ -70,6 +71,16 @@ struct Text {
     /// A line was cut short by a full disk, so that whatever followed would not be understood; or
     /// the log was finished, and the space behind the text has been given back.
     closed: bool,
+}
+
+/// Who hears of the file's growth.
+#[derive(Default)]
+struct Grown(OnceLock<Box<dyn Fn(u64) + Send + Sync>>);
+
+impl std::fmt::Debug for Grown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.get().is_some() { "Grown(..)" } else { "Grown" })
+    }
 }
 
 /// A chunk that this process has taken and mapped.
@@ -120,8 +131,15 @@ impl LogFile {
             streams: AtomicU32::new(0),
             full: AtomicBool::new(false),
             failure: Mutex::new(None),
+            grown: Grown::default(),
             text: Mutex::new(Text::default()),
         })))
+    }
+
+    /// Names who hears of each chunk that the file takes, with the size that it has then in bytes; once. It runs inside of
+    /// what appends, in any thread, and must not append itself.
+    pub fn on_growth(&self, grown: impl Fn(u64) + Send + Sync + 'static) {
+        let _ = self.0.grown.0.set(Box::new(grown));
     }
 
     /// Writes a definition. To be called before the first record that refers to it. Takes a lock
@@ -239,6 +257,9 @@ impl Inner {
         }
         let offset = HEADER_BYTES as u64 + u64::from(index) * CHUNK_BYTES as u64;
         space::reserve(&self.file, offset, CHUNK_BYTES as u64)?;
+        if let Some(grown) = self.grown.0.get() {
+            grown(offset + CHUNK_BYTES as u64);
+        }
         Ok(offset)
     }
 

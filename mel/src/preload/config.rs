@@ -30,6 +30,8 @@ pub struct Config {
     pub paused: bool,
     /// The most bytes of a rank's event log (`MEL_LIMIT`: a number, and `K`, `M`, `G` or `T` for binary multiples).
     pub limit: Option<u64>,
+    /// From which size on it is told how large all logs are, in bytes; 0 for never (`MEL_TELL_SIZE`, as `MEL_LIMIT`).
+    pub tell_size: Option<u64>,
     /// The run's directory (`MEL_OUTPUT`).
     pub output: Option<PathBuf>,
     /// Whether an earlier run may be overwritten (`MEL_FORCE=1`).
@@ -85,6 +87,12 @@ impl Config {
             config.limit = bytes(&limit);
             if config.limit.is_none() {
                 config.complaints.push(format!("MEL_LIMIT={limit}: give a size such as 500M or 2G"));
+            }
+        }
+        if let Some(size) = set("MEL_TELL_SIZE") {
+            config.tell_size = if size == "0" { Some(0) } else { bytes(&size) };
+            if config.tell_size.is_none() {
+                config.complaints.push(format!("MEL_TELL_SIZE={size}: give a size such as 500M or 2G, or 0"));
             }
         }
         match set("MPIT_ENVELOPES").as_deref() {

@@ -8,7 +8,7 @@ const FIRST: Duration = Duration::from_secs(10);
 
 /// Tells how many records have been written, after a while, and then each time that as much time again has passed.
 #[derive(Debug)]
-pub struct Patience {
+pub(super) struct Patience {
     begun: Instant,
     records: Cell<u64>,
     next: Cell<Duration>,
@@ -16,12 +16,12 @@ pub struct Patience {
 
 impl Patience {
     /// From now on.
-    pub fn new() -> Patience {
+    pub(super) fn new() -> Patience {
         Patience { begun: Instant::now(), records: Cell::new(0), next: Cell::new(FIRST) }
     }
 
     /// So many more records: a line for the user, if it is time for one.
-    pub fn tick(&self, records: u64) -> Option<String> {
+    pub(super) fn tick(&self, records: u64) -> Option<String> {
         self.tick_at(self.begun.elapsed(), records)
     }
 
@@ -33,7 +33,10 @@ impl Patience {
         }
         self.next.set(passed * 2);
         let millions = records as f64 / 1e6;
-        Some(format!("the trace is being written: {millions:.1} million records after {} s", passed.as_secs()))
+        Some(format!(
+            "the trace is being written: {millions:.1} million records after {} s",
+            passed.as_secs()
+        ))
     }
 }
 

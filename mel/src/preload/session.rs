@@ -16,6 +16,7 @@ use mpit_sources::rma::{self, Rma};
 use mpit_sources::{Backend, Following, QueueEvents};
 
 use super::config::Config;
+use super::growth::{self, Growth};
 use super::{directory, finish, tell, tools};
 use crate::log::format::NO_OBJECT;
 use crate::log::{Definition, HeaderInfo, LogFile, Members};
@@ -193,7 +194,14 @@ impl Session {
             };
             let path = directory.join(crate::log::file_name(rank as u32));
             match LogFile::create_limited(&path, &header, self.config.limit.unwrap_or(u64::MAX)) {
-                Ok(log) => Some(&*Box::leak(Box::new(Recorder::new(log, self.core)))),
+                Ok(log) => {
+                    if rank == 0 {
+                        let from = self.config.tell_size.unwrap_or(growth::FROM);
+                        let growth = Growth::new(directory.clone(), from);
+                        log.on_growth(move |bytes| growth.look(bytes).iter().for_each(|line| tell(line)));
+                    }
+                    Some(&*Box::leak(Box::new(Recorder::new(log, self.core))))
+                }
                 Err(error) => {
                     tell(&format!(
                         "rank {rank} cannot keep an event log in {}: {error}; make room or use -o",
