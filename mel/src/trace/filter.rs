@@ -50,12 +50,18 @@ impl Choice {
         let options = MatchOptions { case_sensitive: false, ..MatchOptions::default() };
         let fits = |pattern: &&Pattern| known.iter().any(|name| pattern.matches_with(name, options));
         let unknown = self.only.iter().chain(&self.without).filter(|pattern| !fits(pattern));
+        let lower: Vec<String> = known.iter().map(|name| name.to_lowercase()).collect();
         unknown
             .map(|pattern| {
-                let nearest: Vec<&'a str> = nearest_names(pattern.as_str(), known.iter().copied());
-                let hint =
-                    if nearest.is_empty() { "wildcards are * and ?".into() } else { nearest.join(", ") };
-                format!("there is no {what} {pattern}; nearest: {hint}")
+                let nearest: Vec<&'a str> = nearest_names(pattern.as_str(), lower.iter().map(String::as_str))
+                    .into_iter()
+                    .filter_map(|near| known.iter().copied().find(|name| name.eq_ignore_ascii_case(near)))
+                    .collect();
+                let hint = match nearest[..] {
+                    [] => "wildcards are * and ?".into(),
+                    _ => format!("nearest: {}", nearest.join(", ")),
+                };
+                format!("there is no {what} {pattern}; {hint}")
             })
             .collect()
     }
@@ -97,8 +103,12 @@ mod tests {
     #[test]
     fn what_fits_nothing_is_told() {
         assert!(Choice::new("MPI_[", "").unwrap_err().starts_with("MPI_[ is no pattern"));
-        let complaints =
-            Choice::new("MPI_Sned,MPI_R*", "").unwrap().complaints("function", &["MPI_Send", "MPI_Recv"]);
-        assert_eq!(complaints, ["there is no function MPI_Sned; nearest: MPI_Send, MPI_Recv"]);
+        let known = ["MPI_Send", "MPI_Recv", "MPI_Finalize"];
+        let complaints = Choice::new("MPI_Sned,MPI_R*", "").unwrap().complaints("function", &known);
+        assert_eq!(complaints.len(), 1, "{complaints:?}");
+        assert!(
+            complaints[0].starts_with("there is no function MPI_Sned; nearest: MPI_Send"),
+            "{complaints:?}"
+        );
     }
 }
