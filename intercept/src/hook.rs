@@ -55,7 +55,8 @@ pub trait Hook: Sync {
     /// After the real function has returned `code`, with the arguments as it was called.
     ///
     /// Not called for functions that do not return, such as `MPI_Abort`, or that are left by an
-    /// exception. A hook registered while a call is under way sees the next one first.
+    /// exception. For `MPI_Pcontrol` before the real function, whose further arguments only a jump can
+    /// pass on. A hook registered while a call is under way sees the next one first.
     fn leave(&self, function: FunctionId, call: &mut Call<'_>, code: c_int) {
         let _ = (function, call, code);
     }

@@ -21,8 +21,7 @@
 //! Calls by the application, in C or in Fortran, once each: an MPI function that MPI implements through another one, a
 //! call made by a hook, and a call made inside a callback that MPI runs (attribute and error
 //! handler functions) are not seen. `MPI_Wtime`, `MPI_Wtick`, `MPI_Aint_add`, `MPI_Aint_diff`, the
-//! conversions between C and Fortran handles and statuses, and the variadic `MPI_Pcontrol` are not
-//! interposed. Calls that another tool redirects to `PMPI_*` before they reach us are not seen.
+//! conversions between C and Fortran handles and statuses are not interposed. Calls that another tool redirects to `PMPI_*` before they reach us are not seen.
 //! Functions that the program looks up in an MPI library that it has opened itself are seen, on x86-64.
 //! A thread that leaves an MPI call by `longjmp` is not seen from then on; C++ exceptions are fine.
 //!
@@ -43,6 +42,7 @@ mod fortran;
 mod hook;
 mod lifecycle;
 mod missing;
+mod pcontrol;
 mod wrapper;
 
 // What the MPI standard defines needs no second documentation, and has names of its own.

@@ -175,6 +175,9 @@ pub(crate) use wrappers;
 /// Handles travel as machine words, as they came: only hooks see them cleaned. The calling
 /// convention lets C++ exceptions and thread cancellation pass through from MPI's callbacks.
 macro_rules! wrapper {
+    (variadic $symbol:ident = $id:ident: $args:ident($($p:ident: $c:ty),*)) => {
+        $crate::pcontrol::symbol!($symbol = $id);
+    };
     ($how:ident $symbol:ident = $id:ident: $args:ident($($p:ident: $c:ty),*)) => {
         const _: () = {
             use std::sync::atomic::Ordering::Relaxed;

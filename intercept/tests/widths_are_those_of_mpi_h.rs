@@ -14,7 +14,8 @@ fn wrappers() -> BTreeMap<String, Vec<Option<usize>>> {
     let text = fs::read_to_string(path).expect("the generated file");
     text.lines()
         .filter_map(|line| {
-            let line = line.trim().strip_prefix("plain ").or(line.trim().strip_prefix("start "))?;
+            let line =
+                ["plain ", "start ", "variadic "].iter().find_map(|how| line.trim().strip_prefix(how))?;
             let (name, rest) = line.split_once(" = ")?;
             let parameters = rest.split_once('(')?.1.strip_suffix(");")?;
             let widths = parameters

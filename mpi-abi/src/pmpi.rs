@@ -16,6 +16,7 @@ mod comms;
 mod info;
 mod p2p;
 mod process;
+mod topology;
 mod windows;
 
 pub use collectives::{Reducible, allgather, allreduce, barrier, bcast, gather, gatherv, ibarrier, reduce};
@@ -35,4 +36,5 @@ pub use process::{
     abort, error_string, finalized, get_library_version, get_processor_name, get_version, initialized,
     query_thread, wtime,
 };
+pub use topology::{Neighbours, neighbours};
 pub use windows::{win_get_group, win_get_name};

@@ -38,6 +38,7 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "OTF2_EvtWriter_Enter",
     "OTF2_EvtWriter_GetNumberOfEvents",
     "OTF2_EvtWriter_Leave",
+    "OTF2_EvtWriter_MeasurementOnOff",
     "OTF2_EvtWriter_Metric",
     "OTF2_EvtWriter_MpiCollectiveBegin",
     "OTF2_EvtWriter_MpiCollectiveEnd",

@@ -240,7 +240,7 @@ impl Archive {
         if primary {
             mine.extend(self.write_missing(&raw, &all)?);
         }
-        raw.write_local_definitions(&mine)?;
+        raw.write_local_definitions(&mine, &self.definitions.clock_offsets)?;
         if primary {
             self.write_definitions(&raw, &all)?;
             raw.write_markers(&self.definitions)?;

@@ -23,6 +23,18 @@ pub struct Clock {
     pub start_unix_nanos: Option<u64>,
 }
 
+/// How far the clock of a location is from that of the archive at one time. Readers add the offset to the times of the
+/// location's events; between two offsets they interpolate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClockOffset {
+    /// When, by the location's clock.
+    pub time: Ticks,
+    /// What is to be added, in ticks.
+    pub offset: i64,
+    /// How uncertain that is, as a standard deviation in ticks.
+    pub deviation: f64,
+}
+
 impl Clock {
     /// A clock of this resolution, over the time of the events written.
     pub const fn new(ticks_per_second: u64) -> Self {

@@ -19,6 +19,11 @@ pub enum Event<'a> {
         /// The region.
         region: RegionRef,
     },
+    /// Recording is switched on or off.
+    MeasurementOnOff {
+        /// Whether it is on from now on.
+        on: bool,
+    },
     /// A message is sent, blocking.
     MpiSend {
         /// Rank of the receiver.

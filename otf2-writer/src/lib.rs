@@ -61,7 +61,7 @@ mod summary;
 mod value;
 
 pub use archive::{Archive, ArchiveOptions};
-pub use clock::{Clock, Ticks};
+pub use clock::{Clock, ClockOffset, Ticks};
 pub use collectives::{CollectiveError, Collectives, Serial};
 pub use definitions::*;
 pub use error::Error;

@@ -39,6 +39,25 @@ fn a_trace_of_a_limited_size() {
 }
 
 #[test]
+fn the_size_of_logs_is_told_while_they_grow() {
+    for mpi in &Mpi::all() {
+        let executable = Program::named("flood").compile(mpi);
+        let told = |size: &str| {
+            let directory = fresh_dir();
+            let output = directory.path().join("run");
+            let options = ["--trace", "--tell-size", size, "-o", output.to_str().expect("a path in UTF-8")];
+            let run = Job::new(mpi, 2, &executable).args(["40000"]).under_mel(options).run();
+            run.expect(run.code == Some(0), mpi.name);
+            let lines =
+                run.stderr.lines().filter(|line| line.starts_with("mel: the event logs of 2 ranks have "));
+            lines.count()
+        };
+        assert!((1..=4).contains(&told("4M")), "{}", mpi.name);
+        assert_eq!((told("0"), told("1T")), (0, 0), "{}", mpi.name);
+    }
+}
+
+#[test]
 fn a_size_that_is_none_is_an_error() {
     let run =
         Command::new(mel_tests::artifacts::mel()).args(["run", "--limit", "much", "--", "true"]).output();

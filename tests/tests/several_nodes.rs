@@ -1,6 +1,8 @@
 //! A job over two nodes, made of namespaces on this machine: envelopes between them go in messages, those within a
 //! node through shared memory; the numbers are those of one node, the clocks are compared, the trace has all ranks.
 
+use std::process::Command;
+
 use mel_tests::artifacts::fresh_dir;
 use mel_tests::cases::{Case, for_each_case_on};
 use mel_tests::profile::Profile;
@@ -109,6 +111,17 @@ fn the_trace_has_all_ranks_in_one_time() {
         let error = (0..4).map(|rank| profile.seconds(rank, "clock_offset_error_s")).fold(0.0, f64::max);
         let early = trace.received_before_sent() as f64 / 1e9;
         assert!(early <= error, "received {early} s before it was sent, the clocks are right to {error} s");
+        // Readers add these to the times of each location.
+        let offsets = Command::new("otf2-print").arg("-C").arg(output.join("traces.otf2")).output();
+        let offsets = offsets.expect("otf2-print is installed");
+        let offsets = String::from_utf8_lossy(&offsets.stdout).into_owned();
+        for location in 0..4 {
+            let is_of = |line: &&str| {
+                let mut words = line.split_whitespace();
+                words.next() == Some("CLOCK_OFFSET") && words.next() == Some(&location.to_string())
+            };
+            assert_eq!(offsets.lines().filter(is_of).count(), 2, "at the begin and at the end: {offsets}");
+        }
         let defined = |name: &str| trace.definitions.iter().any(|line| line.contains(&format!("\"{name}\"")));
         for name in ["node-a", "node-b", "rank 0", "rank 1", "rank 2", "rank 3"] {
             assert!(defined(name), "{name}: {:?}", trace.definitions);

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::{
     fortran::{self, Fortran},
-    types::{self, Type},
+    types::{self, Described, Type},
 };
 
 /// One C function to interpose.
@@ -15,6 +15,8 @@ pub(crate) struct Function {
     /// Its name, such as `MPI_Send_c`.
     pub(crate) name: String,
     pub(crate) parameters: Vec<Parameter>,
+    /// Whether further arguments may follow.
+    pub(crate) variadic: bool,
     /// How Fortran calls it; a large-count function has no name of its own there.
     pub(crate) fortran: Option<Fortran>,
 }
@@ -44,7 +46,7 @@ struct Entry {
     attributes: Attributes,
     #[serde(default = "error_code")]
     return_kind: String,
-    parameters: Vec<types::Described>,
+    parameters: Vec<Described>,
 }
 
 #[derive(Deserialize)]
@@ -67,8 +69,7 @@ fn error_code() -> String {
 }
 
 /// Functions that are not interposed although they return an error code, and why.
-const LEFT_OUT: [(&str, &str); 3] = [
-    ("MPI_Pcontrol", "variadic: its further arguments cannot be passed on"),
+const LEFT_OUT: [(&str, &str); 2] = [
     ("MPI_Status_f2f08", "converts between Fortran layouts, communicates nothing"),
     ("MPI_Status_f082f", "converts between Fortran layouts, communicates nothing"),
 ];
@@ -87,6 +88,7 @@ pub(crate) fn functions(description: &str, removed: &str) -> Result<Vec<Function
     let mut functions = Vec::new();
     for entry in entries.values().filter(|entry| interposed(entry)) {
         let parameters: Vec<_> = entry.parameters.iter().filter(|described| described.in_c()).collect();
+        let variadic = entry.parameters.iter().any(Described::is_variadic);
         let build = |large: bool| -> Result<Function> {
             let parameters = parameters
                 .iter()
@@ -98,12 +100,13 @@ pub(crate) fn functions(description: &str, removed: &str) -> Result<Vec<Function
                 })
                 .collect::<Result<_>>()?;
             let suffix = if large { "_c" } else { "" };
-            Ok(Function { name: format!("{}{suffix}", entry.name), parameters, fortran: None })
+            Ok(Function { name: format!("{}{suffix}", entry.name), parameters, variadic, fortran: None })
         };
         let removed = is_removed.contains(&entry.name);
         let f08 = entry.attributes.f08_expressible;
         let fortran = fortran::of(&entry.name, &entry.parameters, f08, removed)?;
-        functions.push(Function { fortran: Some(fortran), ..build(false)? });
+        // The one that is variadic in C has no error code in Fortran: its subroutine is written by hand.
+        functions.push(Function { fortran: (!variadic).then_some(fortran), ..build(false)? });
         if parameters.iter().any(|described| described.is_poly()) {
             functions.push(build(true)?);
         }

@@ -53,6 +53,8 @@ fn header(out: &mut String) -> Result<()> {
     writeln!(out)?;
     writeln!(out, "use std::ffi::{{CStr, c_char, c_int, c_void}};")?;
     writeln!(out)?;
+    writeln!(out, "use mpi_abi::{{Comm, HandlePtr, Request}};")?;
+    writeln!(out)?;
     Ok(())
 }
 
@@ -94,6 +96,30 @@ fn calls(out: &mut String, functions: &[Function], shapes: &[String]) -> Result<
     }
     writeln!(out, "}}")?;
     writeln!(out)?;
+    writeln!(out, "impl Call<'_> {{")?;
+    for (name, ty, what) in [
+        ("comm", "Comm", "The communicator that the call is about: its first argument that is one."),
+        (
+            "request",
+            "HandlePtr<Request>",
+            "The request that the call makes or is about, if it is a single one.",
+        ),
+    ] {
+        writeln!(out, "    /// {what}")?;
+        writeln!(out, "    pub fn {name}(&self) -> Option<{ty}> {{")?;
+        writeln!(out, "        Some(match self {{")?;
+        for function in shaped(functions, shapes) {
+            let first = function.parameters.iter().find(|one| one.ty.field == ty);
+            if let Some(one) = first.filter(|one| name != "request" || one.name == name) {
+                writeln!(out, "            Call::{}(a) => a.{},", function.short(), one.name)?;
+            }
+        }
+        writeln!(out, "            _ => return None,")?;
+        writeln!(out, "        }})")?;
+        writeln!(out, "    }}")?;
+    }
+    writeln!(out, "}}")?;
+    writeln!(out)?;
     Ok(())
 }
 
@@ -131,7 +157,11 @@ fn ids(out: &mut String, functions: &[Function]) -> Result<()> {
 fn wrappers(out: &mut String, functions: &[Function], shapes: &[String]) -> Result<()> {
     writeln!(out, "crate::wrapper::wrappers! {{")?;
     for (function, shape) in functions.iter().zip(shapes) {
-        let how = if STARTS.contains(&function.name.as_str()) { "start" } else { "plain" };
+        let how = match () {
+            () if STARTS.contains(&function.name.as_str()) => "start",
+            () if function.variadic => "variadic",
+            () => "plain",
+        };
         let parameters: Vec<_> =
             function.parameters.iter().map(|p| format!("{}: {}", p.name, p.ty.c)).collect();
         writeln!(

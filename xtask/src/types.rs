@@ -29,7 +29,12 @@ pub(crate) struct Described {
 impl Described {
     /// Whether the C function has this parameter.
     pub(crate) fn in_c(&self) -> bool {
-        !self.suppress.split(' ').any(|word| word == "c_parameter")
+        !self.is_variadic() && !self.suppress.split(' ').any(|word| word == "c_parameter")
+    }
+
+    /// Whether it stands for any number of arguments.
+    pub(crate) fn is_variadic(&self) -> bool {
+        self.kind == "VARARGS"
     }
 
     /// Whether the Fortran subroutine has this parameter.
@@ -193,6 +198,7 @@ pub(crate) fn base(described: &Described, large: bool) -> Result<Base> {
         | "ORDER"
         | "PARTITION"
         | "PROCESS_GRID_SIZE"
+        | "PROFILE_LEVEL"
         | "RANK"
         | "RANK_NNI"
         | "SPLIT_TYPE"

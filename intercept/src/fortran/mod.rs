@@ -24,6 +24,7 @@
 
 mod convert;
 mod mpi;
+mod pcontrol;
 mod spellings;
 mod wrapper;
 

@@ -9,6 +9,11 @@ template <class... A> static void show(const char *name, int (*)(A...))
     std::printf("\n");
 }
 
+template <class... A> static void show(const char *name, int (*)(A..., ...))
+{
+    show(name, static_cast<int (*)(A...)>(nullptr));
+}
+
 int main()
 {
 #define SHOW(name) show(#name, name);

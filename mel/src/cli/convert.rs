@@ -117,6 +117,15 @@ fn told(path: &Path, run: &Run, summary: &otf2::Summary) -> String {
         summary.messages,
         summary.regions,
     );
+    let filters: std::collections::BTreeSet<&str> = run
+        .ranks
+        .iter()
+        .map(|log| log.definitions.filtered.as_str())
+        .filter(|told| !told.is_empty())
+        .collect();
+    for told in filters {
+        text += &format!("  recorded: {told}\n");
+    }
     let early = run.ranks.iter().filter(|log| log.ended_early()).count();
     let left_out: u64 = summary.left_out.values().sum();
     for (count, what) in [
@@ -125,6 +134,10 @@ fn told(path: &Path, run: &Run, summary: &otf2::Summary) -> String {
         (summary.unbegun, "ends had no beginning: left out"),
         (summary.moved, "times went back: moved forward"),
         (summary.unknown_messages, "messages had no known communicator or peer: left out"),
+        (
+            run.ranks.iter().filter(|log| log.definitions.phases).count() as u64,
+            "ranks were not recorded all the time (MPI_Pcontrol): of some messages there is one side only",
+        ),
         (left_out, "events are no regions: only `mel convert --text` shows them"),
         (
             run.ranks.iter().map(RankLog::dropped_total).sum(),

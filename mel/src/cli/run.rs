@@ -26,7 +26,15 @@ use crate::preload::config::bytes;
   mpirun -n 4 mel run -e pml_ob1_message_arrived,pml_ob1_unex_insert ./app
       logs each of these events (mel events lists all); mel convert shows the log
   mpirun -n 4 mel run -e pml_ob1_unex_insert --profile queues ./app
-      both")]
+      both
+  mpirun -n 4 mel run --trace --no-calls 'MPI_Iprobe,MPI_Test*' ./app
+      a trace without the calls that poll; messages that complete in them are there
+  mpirun -n 4 mel run --trace --only-comms 'halo*' --paused ./app
+      only communicators whose names begin so, and only from MPI_Pcontrol(1) on
+
+MPI_Pcontrol in the program: 0 switches trace and event log off, 1 on again, 2 writes the log to the disk. The
+profile counts the whole run. All processes should switch where no message is under way: of a message that was sent
+while recording was off, only the receive is in the trace.")]
 pub struct Args {
     /// Log these events: names separated by commas, colons, semicolons or blanks
     #[arg(short = 'e', long = "events", value_name = "LIST")]
@@ -37,9 +45,27 @@ pub struct Args {
     /// Record MPI calls, messages and queue searches; leaves traces.otf2 in the run's directory
     #[arg(long)]
     pub trace: bool,
+    /// Record only calls of these MPI functions, such as 'MPI_*send*,MPI_Wait*'
+    #[arg(long, value_name = "LIST")]
+    pub only_calls: Option<String>,
+    /// Do not record calls of these MPI functions, such as 'MPI_Iprobe,MPI_Test*'; their messages are recorded
+    #[arg(long, value_name = "LIST")]
+    pub no_calls: Option<String>,
+    /// Record only these communicators: names that MPI_Comm_set_name gave, MPI_COMM_WORLD, or numbers in the order of their making
+    #[arg(long, value_name = "LIST")]
+    pub only_comms: Option<String>,
+    /// Do not record what concerns these communicators: calls, messages, searches, events
+    #[arg(long, value_name = "LIST")]
+    pub no_comms: Option<String>,
+    /// Record nothing until the program calls MPI_Pcontrol(1)
+    #[arg(long)]
+    pub paused: bool,
     /// The most that the event log of each rank may take, such as 500M or 2G; what follows is counted, not kept
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub limit: Option<String>,
+    /// Tell how large the event logs are from this size on, each time that they have doubled; 0 for never. Default: 1G
+    #[arg(long, value_name = "SIZE", value_parser = size_or_none)]
+    pub tell_size: Option<String>,
     /// The run's directory. Default: a fresh one named after the program, such as mel-app-1
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
@@ -129,8 +155,21 @@ fn environment(
     if args.trace {
         set.push(("MEL_TRACE", "1".into()));
     }
+    let filters = [
+        ("MEL_ONLY_CALLS", &args.only_calls),
+        ("MEL_NO_CALLS", &args.no_calls),
+        ("MEL_ONLY_COMMS", &args.only_comms),
+        ("MEL_NO_COMMS", &args.no_comms),
+    ];
+    set.extend(filters.into_iter().filter_map(|(name, list)| Some((name, list.as_ref()?.into()))));
+    if args.paused {
+        set.push(("MEL_PAUSED", "1".into()));
+    }
     if let Some(limit) = &args.limit {
         set.push(("MEL_LIMIT", limit.into()));
+    }
+    if let Some(size) = &args.tell_size {
+        set.push(("MEL_TELL_SIZE", size.into()));
     }
     if let Some(directory) = &args.output {
         set.push(("MEL_OUTPUT", directory.into()));
@@ -146,6 +185,11 @@ fn environment(
 /// A size that the library understands.
 fn size(text: &str) -> Result<String, &'static str> {
     bytes(text).map(|_| text.to_owned()).ok_or("give a size such as 500M or 2G")
+}
+
+/// The same, or 0 for none.
+fn size_or_none(text: &str) -> Result<String, &'static str> {
+    if text == "0" { Ok(text.to_owned()) } else { size(text) }
 }
 
 /// Why nothing will be measured, if that can be seen from the program's file.

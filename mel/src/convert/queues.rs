@@ -3,7 +3,7 @@
 //! An entry that leaves a queue at the end of a region with an element `request` is what that request gets: the message of
 //! a receive that was unexpected. Times are in whatever unit the reader of the log gives them.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::types::{Change, QueueKind, Type, Types};
 
@@ -61,6 +61,8 @@ pub struct Queues {
     found: FxHashMap<u32, Stay>,
     /// The request that a thread has found something for since its current call began.
     latest: FxHashMap<u32, u32>,
+    /// What was seen to come, by queue and request, where recording was switched off for a while.
+    seen: Option<FxHashSet<(usize, u64)>>,
 }
 
 impl Queues {
@@ -68,6 +70,21 @@ impl Queues {
     pub fn new(types: &Types<'_>) -> Queues {
         let kinds: Vec<QueueKind> = types.queues.iter().map(|queue| queue.kind).collect();
         Queues { all: vec![0; kinds.len()], kinds, ..Queues::default() }
+    }
+
+    /// Recording is switched off for a while, if so: entries that came meanwhile do not count when they leave.
+    pub fn set_gaps(&mut self, has_gaps: bool) {
+        self.seen = has_gaps.then(FxHashSet::default);
+    }
+
+    /// Recording is switched off: what is in the queues may go unseen.
+    pub fn forget(&mut self) {
+        self.lengths.clear();
+        self.all.fill(0);
+        self.inserted.clear();
+        self.found.clear();
+        self.latest.clear();
+        self.seen.iter_mut().for_each(FxHashSet::clear);
     }
 
     /// The length of a queue on a communicator.
@@ -85,7 +102,16 @@ impl Queues {
     ) -> Length {
         let Change { queue, inserts } = change;
         let (length, all) = (self.lengths.entry((queue, comm)).or_default(), &mut self.all[queue]);
-        let step = |length: u64| if inserts { length + 1 } else { length.saturating_sub(1) };
+        let unseen = match (&mut self.seen, request) {
+            (Some(seen), Some(request)) if inserts => !seen.insert((queue, request)),
+            (Some(seen), Some(request)) => !seen.remove(&(queue, request)),
+            _ => false,
+        };
+        let step = |length: u64| match inserts {
+            _ if unseen => length,
+            true => length + 1,
+            false => length.saturating_sub(1),
+        };
         (*length, *all) = (step(*length), step(*all));
         let lengths = Length { of_communicator: *length, of_all: *all };
         // Nobody asks how long receives were posted.

@@ -135,10 +135,22 @@ fn write_call(out: &mut impl Write, log: &RankLog, record: &Record<'_>) -> io::R
         kind::MPI_ISEND => "isend",
         kind::MPI_IRECV => "irecv",
         kind::MPI_RECV => "recv",
-        kind::MPI_ISEND_COMPLETE | kind::MPI_IRECV_REQUEST | kind::REQUEST_CANCELLED => {
+        kind::RECORDING => {
+            let state = if u64_at(&record.payload, 0) == 0 { "off" } else { "on" };
+            return writeln!(out, " recording {state}");
+        }
+        kind::MPI_ISEND_COMPLETE
+        | kind::MPI_IRECV_REQUEST
+        | kind::REQUEST_CANCELLED
+        | kind::REQUEST_TESTED
+        | kind::COLLECTIVE_REQUEST
+        | kind::COLLECTIVE_COMPLETE => {
             let verb = match record.kind {
                 kind::MPI_ISEND_COMPLETE => "isend complete",
                 kind::MPI_IRECV_REQUEST => "irecv posted",
+                kind::REQUEST_TESTED => "tested, not complete",
+                kind::COLLECTIVE_REQUEST => "collective",
+                kind::COLLECTIVE_COMPLETE => "collective complete",
                 _ => "cancelled",
             };
             return writeln!(out, " {verb} request={}", u64_at(&record.payload, 0) as u32);

@@ -1,6 +1,6 @@
 //! What the numbers in the records mean: JSON lines inside the log.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -86,6 +86,19 @@ pub enum Definition {
         /// Its name, for example `MPI_Send`.
         name: String,
     },
+    /// What the user wanted to see, as patterns of names.
+    Filter {
+        /// Only these MPI functions, if any.
+        only_calls: Vec<String>,
+        /// Not these.
+        no_calls: Vec<String>,
+        /// Only these communicators, if any.
+        only_comms: Vec<String>,
+        /// Not these.
+        no_comms: Vec<String>,
+    },
+    /// Recording was switched off for a while, once or more.
+    Phases {},
     /// One reading of this process's clock beside the job's reference clock. With one reading the
     /// two differ by a constant, with two or more they drift apart linearly.
     ClockReading {
@@ -93,6 +106,9 @@ pub enum Definition {
         local_ticks: u64,
         /// The same instant in nanoseconds of the reference clock.
         reference_nanos: i64,
+        /// How far that may be from the truth, in nanoseconds.
+        #[serde(default)]
+        error_nanos: u64,
     },
 }
 
@@ -246,8 +262,16 @@ pub struct Definitions {
     pub functions: BTreeMap<u16, String>,
     /// By the event type that begins a pair: the others.
     pub pairs: BTreeMap<u16, Ending>,
+    /// The functions that test requests.
+    pub testing: BTreeSet<u16>,
+    /// What was left out, in words; empty where that is nothing.
+    pub filtered: String,
+    /// Whether recording was switched off for a while.
+    pub phases: bool,
     /// Pairs of local ticks and nanoseconds of the reference clock, in the order of the log.
     pub clock_readings: Vec<(u64, i64)>,
+    /// How far the readings of the reference clock may be from the truth, in nanoseconds.
+    pub clock_error_nanos: u64,
     /// Whole lines that this version does not understand.
     pub not_understood: usize,
 }
@@ -288,10 +312,27 @@ impl Definitions {
             Definition::Window { index, members } => {
                 self.windows.insert(index, members);
             }
+            Definition::Filter { only_calls, no_calls, only_comms, no_comms } => {
+                let lists = [
+                    ("only calls", only_calls),
+                    ("no calls", no_calls),
+                    ("only communicators", only_comms),
+                    ("no communicators", no_comms),
+                ];
+                let told = lists.iter().filter(|(_, list)| !list.is_empty());
+                let told: Vec<String> =
+                    told.map(|(what, list)| format!("{what} {}", list.join(", "))).collect();
+                self.filtered = told.join("; ");
+            }
+            Definition::Phases {} => self.phases = true,
             Definition::Function { number, name } => {
+                if name.starts_with("MPI_Test") || name.starts_with("MPI_Request_get_status") {
+                    self.testing.insert(number);
+                }
                 self.functions.insert(number, name);
             }
-            Definition::ClockReading { local_ticks, reference_nanos } => {
+            Definition::ClockReading { local_ticks, reference_nanos, error_nanos } => {
+                self.clock_error_nanos = self.clock_error_nanos.max(error_nanos);
                 self.clock_readings.push((local_ticks, reference_nanos));
             }
         }

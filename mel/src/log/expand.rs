@@ -28,13 +28,14 @@ impl<'a> Records<'a> {
     /// Ends the call that is under way.
     fn leave(&mut self) {
         let Some(call) = self.open.take() else { return };
-        let Call { request, completed, .. } = Call::from_payload(&call.payload);
+        let Call { function, request, completed, .. } = Call::from_payload(&call.payload);
         let mut end = |kind, place, length| {
             let payload = part(&call.payload, place, length);
             self.ready.push_back(Record { time: call.time, kind, object: call.object, payload });
         };
         if request != 0 {
-            end(kind::MPI_IRECV_REQUEST, Call::REQUEST, 4);
+            let tests = self.definitions.testing.contains(&function);
+            end(if tests { kind::REQUEST_TESTED } else { kind::MPI_IRECV_REQUEST }, Call::REQUEST, 4);
         }
         if completed != 0 {
             end(kind::MPI_ISEND_COMPLETE, Call::COMPLETED, 4);
@@ -53,7 +54,7 @@ impl<'a> Records<'a> {
             let duration = Call::from_payload(&record.payload).duration;
             let time = record.time.saturating_add(duration);
             self.open = (duration != 0).then_some(Record { time, ..record });
-        } else if record.kind == kind::MPI_ISEND_COMPLETE {
+        } else if matches!(record.kind, kind::MPI_ISEND_COMPLETE | kind::REQUEST_TESTED) {
             for place in (0..record.payload.len()).step_by(4) {
                 let payload = part(&record.payload, place, 4);
                 if place == 0 || *payload != [0; 4] {

@@ -5,7 +5,7 @@
 /// The first eight bytes of a log.
 pub const MAGIC: [u8; 8] = *b"MEL-LOG\n";
 /// The version of the layout.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Size of the header page.
 pub const HEADER_BYTES: usize = 4096;
 /// Size of a chunk: its header and its records.
@@ -142,6 +142,15 @@ pub mod kind {
     pub const WIN_DESTROY: u16 = 31;
     /// An epoch has ended: [`Epoch`](super::Epoch).
     pub const RMA_EPOCH: u16 = 32;
+    /// Recording was switched off or on: 0 or 1, `u32`.
+    pub const RECORDING: u16 = 13;
+    /// Requests were tested and are not complete: as [`MPI_ISEND_COMPLETE`].
+    pub const REQUEST_TESTED: u16 = 14;
+    /// The collective operation of the call under way has a request, or one that has it, because it is persistent, was
+    /// started: [`Completion`](super::Completion).
+    pub const COLLECTIVE_REQUEST: u16 = 33;
+    /// A collective operation that has a request is complete: [`Completion`](super::Completion).
+    pub const COLLECTIVE_COMPLETE: u16 = 34;
     /// Twenty more bytes of the payload of the record before.
     pub const CONTINUATION: u16 = 15;
     /// Instance of event type `n` is kind `EVENT + n`; the payload is the event's own.
@@ -333,7 +342,7 @@ pub struct Call {
     pub function: u16,
     /// Ticks until the function was left; 0 while it has not been.
     pub duration: u64,
-    /// Number of the request of the receive that the call posted; 0 where there is none.
+    /// Number of the request of the receive that the call posted, or that it tested in vain; 0 where there is none.
     pub request: u32,
     /// Number of the request of a send that was complete when the call returned; 0 where there is none.
     pub completed: u32,
@@ -508,6 +517,10 @@ mod tests {
             (kind::DROPPED, "lost"),
             (kind::CALL, "a call"),
             (kind::COLLECTIVE, "a collective operation"),
+            (kind::RECORDING, "switched"),
+            (kind::REQUEST_TESTED, "tested"),
+            (kind::COLLECTIVE_REQUEST, "has a request"),
+            (kind::COLLECTIVE_COMPLETE, "collective operation with a request is complete"),
             (kind::CONTINUATION, "20 more bytes"),
             (kind::RMA_OPERATION, "put"),
             (kind::RMA_LAST_OPERATION, "compare and swap"),

@@ -24,7 +24,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use memmap2::{Advice, MmapOptions, MmapRaw};
 
@@ -58,6 +58,7 @@ struct Inner {
     /// Set once a chunk could not be had: from then on nobody tries again.
     full: AtomicBool,
     failure: Mutex<Option<io::Error>>,
+    grown: Grown,
     text: Mutex<Text>,
 }
 
@@ -70,6 +71,16 @@ struct Text {
     /// A line was cut short by a full disk, so that whatever followed would not be understood; or
     /// the log was finished, and the space behind the text has been given back.
     closed: bool,
+}
+
+/// Who hears of the file's growth.
+#[derive(Default)]
+struct Grown(OnceLock<Box<dyn Fn(u64) + Send + Sync>>);
+
+impl std::fmt::Debug for Grown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.get().is_some() { "Grown(..)" } else { "Grown" })
+    }
 }
 
 /// A chunk that this process has taken and mapped.
@@ -120,8 +131,15 @@ impl LogFile {
             streams: AtomicU32::new(0),
             full: AtomicBool::new(false),
             failure: Mutex::new(None),
+            grown: Grown::default(),
             text: Mutex::new(Text::default()),
         })))
+    }
+
+    /// Names who hears of each chunk that the file takes, with the size that it has then in bytes; once. It runs inside of
+    /// what appends, in any thread, and must not append itself.
+    pub fn on_growth(&self, grown: impl Fn(u64) + Send + Sync + 'static) {
+        let _ = self.0.grown.0.set(Box::new(grown));
     }
 
     /// Writes a definition. To be called before the first record that refers to it. Takes a lock
@@ -166,6 +184,15 @@ impl LogFile {
     /// Whether records are being lost because no further chunk could be had.
     pub fn is_full(&self) -> bool {
         self.0.full.load(Ordering::Relaxed)
+    }
+
+    /// Hands everything to the disk, and waits for that.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn flush(&self) -> io::Result<()> {
+        self.0.refuse_foreign()?;
+        self.0.file.sync_data()
     }
 
     /// Writes down how and when the process ended. Open streams may still be appended to, but there
@@ -230,6 +257,9 @@ impl Inner {
         }
         let offset = HEADER_BYTES as u64 + u64::from(index) * CHUNK_BYTES as u64;
         space::reserve(&self.file, offset, CHUNK_BYTES as u64)?;
+        if let Some(grown) = self.grown.0.get() {
+            grown(offset + CHUNK_BYTES as u64);
+        }
         Ok(offset)
     }
 
@@ -330,10 +360,12 @@ pub struct Appender {
     /// Where the next record goes; equal to `end` if the chunk is full or there is none.
     cursor: *mut u8,
     end: *mut u8,
-    /// The record of the call that is under way; null where there is none in this chunk.
+    /// The record of the call that is under way: null where there is none, [`FAR`] where it is not in this chunk.
     open: *mut u8,
     /// The last record of completions, which may have room for more; null where there is none.
     completions: *mut u8,
+    /// The same of requests that were tested.
+    tests: *mut u8,
     chunk: Option<Chunk>,
     log: Arc<Inner>,
     stream: u32,
@@ -353,6 +385,7 @@ impl Appender {
             end: none,
             open: none,
             completions: none,
+            tests: none,
             chunk: None,
             log: Arc::clone(log),
             stream,
@@ -394,13 +427,18 @@ impl Appender {
         true
     }
 
-    /// The call under way has ended, after so many ticks. Where its chunk is no longer at hand, `false`:
-    /// then the end needs a record of its own.
+    /// A call begins that is not recorded.
+    pub fn pass_over(&mut self) {
+        self.open = std::ptr::null_mut();
+    }
+
+    /// The call under way, if it was recorded, has ended after so many ticks. Where its chunk is no longer at hand,
+    /// `false`: then the end needs a record of its own.
     #[inline(always)]
     pub fn leave(&mut self, duration: u64) -> bool {
         let open = std::mem::replace(&mut self.open, std::ptr::null_mut());
-        if open.is_null() {
-            return false;
+        if open <= FAR {
+            return open.is_null();
         }
         // SAFETY: a record of this appender's own chunk, which is mapped: `next_chunk` forgets it. The
         // place is aligned to eight bytes, as records are.
@@ -419,7 +457,7 @@ impl Appender {
     /// Stores a request in the record of the call under way, where there is room for it.
     #[inline(always)]
     fn note(&mut self, field: usize, request: u32) -> bool {
-        if self.open.is_null() {
+        if self.open <= FAR {
             return false;
         }
         // SAFETY: as in `leave`; the place is aligned to four bytes.
@@ -439,6 +477,39 @@ impl Appender {
             return true;
         }
         let last = self.completions;
+        if self.pack(last, time, request) {
+            return true;
+        }
+        if !self.append(time, kind::MPI_ISEND_COMPLETE, NO_OBJECT, &request.to_le_bytes()) {
+            return false;
+        }
+        self.completions = self.cursor.wrapping_sub(RECORD_BYTES);
+        true
+    }
+
+    /// The call under way has tested this request, which is not complete. `false` where it needs a record of its own. A
+    /// call that is not recorded has tested nothing.
+    #[inline]
+    pub fn test(&mut self, request: u32) -> bool {
+        self.open.is_null() || self.post(request)
+    }
+
+    /// Appends that a request was tested and is not complete, as [`complete`](Self::complete) does.
+    pub fn tested(&mut self, time: u64, request: u32) -> bool {
+        let last = self.tests;
+        if self.pack(last, time, request) {
+            return true;
+        }
+        if !self.append(time, kind::REQUEST_TESTED, NO_OBJECT, &request.to_le_bytes()) {
+            return false;
+        }
+        self.tests = self.cursor.wrapping_sub(RECORD_BYTES);
+        true
+    }
+
+    /// Stores a request in the record `last` of several, if that is the last of all, has this time, and has room.
+    #[inline(always)]
+    fn pack(&mut self, last: *mut u8, time: u64, request: u32) -> bool {
         if !last.is_null() && last == self.cursor.wrapping_sub(RECORD_BYTES) {
             // SAFETY: the last record of this appender's own chunk, which is mapped and aligned to eight
             // bytes: `next_chunk` forgets it.
@@ -454,11 +525,7 @@ impl Appender {
                 }
             }
         }
-        if !self.append(time, kind::MPI_ISEND_COMPLETE, NO_OBJECT, &request.to_le_bytes()) {
-            return false;
-        }
-        self.completions = self.cursor.wrapping_sub(RECORD_BYTES);
-        true
+        false
     }
 
     /// The number of this stream in the log.
@@ -504,8 +571,11 @@ impl Appender {
         // holds is always the beginning of what happened.
         self.cursor = std::ptr::null_mut();
         self.end = std::ptr::null_mut();
-        self.open = std::ptr::null_mut();
+        if !self.open.is_null() {
+            self.open = FAR;
+        }
         self.completions = std::ptr::null_mut();
+        self.tests = std::ptr::null_mut();
         match result {
             Ok(chunk) => {
                 let base = chunk.map.as_mut_ptr();
@@ -544,6 +614,9 @@ impl Drop for Appender {
         }
     }
 }
+
+/// The record of a call that is not at hand. No record is at this address.
+const FAR: *mut u8 = std::ptr::without_provenance_mut(1);
 
 /// Where the payload is in a record.
 const PAYLOAD: usize = RECORD_BYTES - PAYLOAD_BYTES;

@@ -7,6 +7,7 @@ use mpit_sources::p2p::{Path, Progress};
 use mpit_sources::{Following, Wish};
 
 use crate::names::parse_list;
+use crate::trace::filter::Choice;
 
 /// What MEL does in this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,8 +22,16 @@ pub struct Config {
     pub profile_unset: bool,
     /// Whether a trace is recorded (`MEL_TRACE=1`).
     pub trace: bool,
+    /// The MPI functions whose calls are recorded (`MEL_ONLY_CALLS`, `MEL_NO_CALLS`).
+    pub calls: Choice,
+    /// The communicators that are recorded, by name or number (`MEL_ONLY_COMMS`, `MEL_NO_COMMS`).
+    pub comms: Choice,
+    /// Whether nothing is recorded before `MPI_Pcontrol(1)` (`MEL_PAUSED=1`).
+    pub paused: bool,
     /// The most bytes of a rank's event log (`MEL_LIMIT`: a number, and `K`, `M`, `G` or `T` for binary multiples).
     pub limit: Option<u64>,
+    /// From which size on it is told how large all logs are, in bytes; 0 for never (`MEL_TELL_SIZE`, as `MEL_LIMIT`).
+    pub tell_size: Option<u64>,
     /// The run's directory (`MEL_OUTPUT`).
     pub output: Option<PathBuf>,
     /// Whether an earlier run may be overwritten (`MEL_FORCE=1`).
@@ -52,6 +61,7 @@ impl Config {
                 .map(|list| parse_list(&list).map(str::to_owned).collect::<Vec<_>>())
                 .filter(|names| !names.is_empty()),
             trace: flag("MEL_TRACE"),
+            paused: flag("MEL_PAUSED"),
             output: set("MEL_OUTPUT").map(PathBuf::from),
             force: flag("MEL_FORCE"),
             program: set("MEL_PROGRAM").unwrap_or_else(own_name),
@@ -62,10 +72,27 @@ impl Config {
             Some(list) => config.read_profile(list),
             None => config.profile_unset = true,
         }
+        let mut complaints = Vec::new();
+        let mut choice = |only: &str, without: &str| {
+            let lists = (set(only).unwrap_or_default(), set(without).unwrap_or_default());
+            Choice::new(&lists.0, &lists.1).unwrap_or_else(|complaint| {
+                complaints.push(format!("{only}, {without}: {complaint}"));
+                Choice::default()
+            })
+        };
+        config.calls = choice("MEL_ONLY_CALLS", "MEL_NO_CALLS");
+        config.comms = choice("MEL_ONLY_COMMS", "MEL_NO_COMMS");
+        config.complaints.append(&mut complaints);
         if let Some(limit) = set("MEL_LIMIT") {
             config.limit = bytes(&limit);
             if config.limit.is_none() {
                 config.complaints.push(format!("MEL_LIMIT={limit}: give a size such as 500M or 2G"));
+            }
+        }
+        if let Some(size) = set("MEL_TELL_SIZE") {
+            config.tell_size = if size == "0" { Some(0) } else { bytes(&size) };
+            if config.tell_size.is_none() {
+                config.complaints.push(format!("MEL_TELL_SIZE={size}: give a size such as 500M or 2G, or 0"));
             }
         }
         match set("MPIT_ENVELOPES").as_deref() {

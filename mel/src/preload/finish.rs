@@ -14,6 +14,7 @@ use mpit_sources::p2p::NotFollowed;
 use mpit_sources::shadow::Truth;
 use mpit_sources::transport::clocks::NodeClock;
 
+use super::patience::Patience;
 use super::session::{Run, Session};
 use super::tell;
 use crate::convert;
@@ -66,6 +67,7 @@ pub(super) fn define_clock(recorder: &Recorder, compared: Option<&NodeClock>) {
         recorder.define(&Definition::ClockReading {
             local_ticks: compared.ticks.0,
             reference_nanos: (compared.nanos as i64).saturating_add(offset.nanos),
+            error_nanos: offset.error.unsigned_abs(),
         });
     }
 }
@@ -99,7 +101,9 @@ fn write_files(session: &Session, run: &Run) {
     }
     if session.config.trace {
         let written = convert::Run::open(directory).map_err(|error| error.to_string()).and_then(|logs| {
-            convert::otf2::write(&logs, directory, &|_| ()).map_err(|error| error.to_string())
+            let patience = Patience::new();
+            let tick = |records| patience.tick(records).iter().for_each(|line| tell(line));
+            convert::otf2::write(&logs, directory, &tick).map_err(|error| error.to_string())
         });
         match written {
             Ok(_) => tell(&format!("the trace is {}", directory.join("traces.otf2").display())),

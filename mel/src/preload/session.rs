@@ -16,6 +16,7 @@ use mpit_sources::rma::{self, Rma};
 use mpit_sources::{Backend, Following, QueueEvents};
 
 use super::config::Config;
+use super::growth::{self, Growth};
 use super::{directory, finish, tell, tools};
 use crate::log::format::NO_OBJECT;
 use crate::log::{Definition, HeaderInfo, LogFile, Members};
@@ -55,7 +56,18 @@ pub struct Session {
     /// Numbers of communicators in the log; never reused, because the log keeps them all.
     numbers: AtomicU32,
     /// What the log knows of each communicator, to define it again when it gets a name.
-    logged_communicators: Mutex<HashMap<Token, (Communicator, u16)>>,
+    logged_communicators: Mutex<HashMap<Token, Logged>>,
+}
+
+/// A communicator that the log knows of.
+struct Logged {
+    communicator: Communicator,
+    /// Its number in the log.
+    number: u16,
+    /// Whether the user does not want to see it.
+    hidden: bool,
+    /// The registrations of the log on it.
+    handles: Vec<Registration>,
 }
 
 /// What is known once MPI is initialised.
@@ -182,7 +194,14 @@ impl Session {
             };
             let path = directory.join(crate::log::file_name(rank as u32));
             match LogFile::create_limited(&path, &header, self.config.limit.unwrap_or(u64::MAX)) {
-                Ok(log) => Some(&*Box::leak(Box::new(Recorder::new(log, self.core)))),
+                Ok(log) => {
+                    if rank == 0 {
+                        let from = self.config.tell_size.unwrap_or(growth::FROM);
+                        let growth = Growth::new(directory.clone(), from);
+                        log.on_growth(move |bytes| growth.look(bytes).iter().for_each(|line| tell(line)));
+                    }
+                    Some(&*Box::leak(Box::new(Recorder::new(log, self.core))))
+                }
                 Err(error) => {
                     tell(&format!(
                         "rank {rank} cannot keep an event log in {}: {error}; make room or use -o",
@@ -197,16 +216,23 @@ impl Session {
             if one && self.config.following.progress != Progress::Thread {
                 recorder.set_home();
             }
+            if self.config.paused {
+                recorder.set_recording(false);
+            }
             self.define_types(recorder);
             self.listen_to_unbound(recorder);
         }
         if rank == 0 {
             self.tell_unknown_names();
             tell_other_mpis();
+            let known: Vec<&str> = FunctionId::all().map(FunctionId::name).collect();
+            self.config.calls.complaints("MPI function", &known).iter().for_each(|line| tell(line));
         }
-        let tracer = recorder
-            .filter(|_| self.config.trace)
-            .and_then(|recorder| Tracer::listen(self.abi, recorder, self.core, self.logged()).ok());
+        let tracer = recorder.filter(|_| self.config.trace).and_then(|recorder| {
+            let chosen = !self.config.comms.is_all();
+            let calls = &self.config.calls;
+            Tracer::listen(self.abi, recorder, self.core, self.logged(), calls, chosen).ok()
+        });
         let run = Run {
             rank,
             size,
@@ -222,7 +248,7 @@ impl Session {
         finish::arm();
         let mut observers: Vec<&'static dyn Observer> = vec![self];
         if let Some(tracer) = tracer {
-            observers.push(tracer);
+            observers.push(tracer.observer());
         }
         let following = Following { messages: tracer.is_some(), ..self.config.following };
         let lines = self.queue_events.start(observers, following)?;
@@ -293,6 +319,11 @@ impl Session {
                 events::define(recorder, event, event_type);
             }
         }
+        if !self.config.calls.is_all() || !self.config.comms.is_all() {
+            let ((only_calls, no_calls), (only_comms, no_comms)) =
+                (self.config.calls.given(), self.config.comms.given());
+            recorder.define(&Definition::Filter { only_calls, no_calls, only_comms, no_comms });
+        }
         if self.config.trace {
             for function in FunctionId::all() {
                 recorder
@@ -360,6 +391,7 @@ impl Hook for Session {
         match function {
             FunctionId::Init | FunctionId::Init_thread | FunctionId::Session_init => Wants::Leave,
             FunctionId::Comm_set_name if self.config.logs() => Wants::Leave,
+            FunctionId::Pcontrol if self.config.logs() => Wants::Enter,
             FunctionId::Finalize | FunctionId::Abort => Wants::Enter,
             _ => Wants::Nothing,
         }
@@ -373,6 +405,7 @@ impl Hook for Session {
                 tools::finish(session);
             }
             Call::Abort(a) => finish::at_abort(session, a.errorcode),
+            Call::Pcontrol(a) => session.control(a.level),
             _ => {}
         }
     }
@@ -414,17 +447,15 @@ impl Observer for Session {
     fn communicator_created(&self, communicator: &Communicator) {
         let Some(Run { recorder: Some(recorder), tracer, .. }) = self.run.get() else { return };
         let number = self.numbers.fetch_add(1, Ordering::Relaxed).min(u32::from(u16::MAX)) as u16;
-        self.define_communicator(recorder, communicator, number);
-        self.logged_communicators().insert(communicator.token, (*communicator, number));
+        let name = self.define_communicator(recorder, communicator, number);
+        let hidden = self.hides(&name, number);
         if let Some(tracer) = tracer {
             tracer.set_number(communicator.index, communicator.token.0, number);
+            tracer.set_hidden(communicator.index, communicator.token.0, hidden);
         }
-        for &event in self.logged() {
-            let Some(event_type) = self.core.event_type(event) else { continue };
-            if event_type.bind == BindKind::Comm {
-                let _ = events::listen(recorder, self.core, event, Some(communicator.token), number);
-            }
-        }
+        let handles = if hidden { Vec::new() } else { self.listen_on(recorder, communicator, number) };
+        let logged = Logged { communicator: *communicator, number, hidden, handles };
+        self.logged_communicators().insert(communicator.token, logged);
     }
 
     /// A program may make and free any number of communicators.
@@ -462,16 +493,70 @@ impl rma::Observer for Session {
 }
 
 impl Session {
-    fn logged_communicators(&self) -> MutexGuard<'_, HashMap<Token, (Communicator, u16)>> {
+    /// The program calls `MPI_Pcontrol` (MPI-5.0, section 15.2.4). Levels that MPI leaves to tools are for other tools.
+    fn control(&self, level: c_int) {
+        let Some(Run { recorder: Some(recorder), .. }) = self.run.get() else { return };
+        match level {
+            0 => {
+                self.queue_events.shadow().catch_up();
+                recorder.set_recording(false);
+            }
+            1 => {
+                // What was before is not seen.
+                self.queue_events.shadow().catch_up();
+                recorder.set_recording(true);
+            }
+            2 => recorder.flush(),
+            _ => {}
+        }
+    }
+
+    /// Whether the user does not want to see the communicator of this name.
+    fn hides(&self, name: &str, number: u16) -> bool {
+        let comms = &self.config.comms;
+        !comms.is_all() && !comms.wants(&[name, &number.to_string()])
+    }
+
+    /// Registrations of all listed types on a communicator.
+    fn listen_on(
+        &self,
+        recorder: &'static Recorder,
+        communicator: &Communicator,
+        number: u16,
+    ) -> Vec<Registration> {
+        let is_bound = |event: &&EventIndex| {
+            self.core.event_type(**event).is_some_and(|event_type| event_type.bind == BindKind::Comm)
+        };
+        let listen = |event: &EventIndex| {
+            events::listen(recorder, self.core, *event, Some(communicator.token), number)
+        };
+        self.logged().iter().filter(is_bound).filter_map(|event| listen(event).ok()).collect()
+    }
+
+    fn logged_communicators(&self) -> MutexGuard<'_, HashMap<Token, Logged>> {
         self.logged_communicators.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The communicator has a name now.
     fn define_again(&self, comm: Comm) {
-        let Some(Run { recorder: Some(recorder), .. }) = self.run.get() else { return };
-        let known = self.logged_communicators().get(&Token(comm.0 as u64)).copied();
-        if let Some((communicator, number)) = known {
-            self.define_communicator(recorder, &communicator, number);
+        let Some(Run { recorder: Some(recorder), tracer, .. }) = self.run.get() else { return };
+        let mut communicators = self.logged_communicators();
+        let Some(logged) = communicators.get_mut(&Token(comm.0 as u64)) else { return };
+        let Logged { communicator, number, hidden, handles } = logged;
+        let name = self.define_communicator(recorder, communicator, *number);
+        let hides = self.hides(&name, *number);
+        if std::mem::replace(hidden, hides) == hides {
+            return;
+        }
+        if let Some(tracer) = tracer {
+            tracer.set_hidden(communicator.index, communicator.token.0, hides);
+        }
+        if hides {
+            for handle in handles.drain(..) {
+                let _ = self.core.free(handle, None);
+            }
+        } else {
+            *handles = self.listen_on(recorder, communicator, *number);
         }
     }
 
@@ -479,18 +564,21 @@ impl Session {
         self.on_windows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn define_communicator(&self, recorder: &Recorder, communicator: &Communicator, number: u16) {
+    /// Defines a communicator; gives its name.
+    fn define_communicator(&self, recorder: &Recorder, communicator: &Communicator, number: u16) -> String {
         let Token(handle) = communicator.token;
         let name = pmpi::comm_get_name(Comm(handle as usize)).ok().filter(|name| !name.is_empty());
+        let name = name.unwrap_or_else(|| format!("communicator {:x}", communicator.context as u32));
         let members =
             |remote| Members::from_ranks(self.queue_events.shadow().members(communicator.token, remote));
         recorder.define(&Definition::Communicator {
             index: number,
             context: communicator.context,
-            name: name.unwrap_or_else(|| format!("communicator {:x}", communicator.context as u32)),
+            name: name.clone(),
             members: members(false),
             remote: communicator.inter.then(|| members(true)),
         });
+        name
     }
 }
 

@@ -7,7 +7,9 @@ use mpi_intercept::{Call, FunctionId, Hook};
 use mpit_events::{BulkListener, Core, MAX_EVENT_TYPES, Record, SourceIndex, Ticks};
 use mpit_sources::p2p::{Message, Observer};
 
+use super::chosen::{Chosen, Hidden};
 use super::collectives;
+use super::filter::Choice;
 use super::handles::Handles;
 use super::recorder::{Kind, Objects, Place, Queue, Recorder};
 use crate::log::format::NO_OBJECT;
@@ -42,13 +44,23 @@ pub struct Tracer {
     objects: Objects,
     /// The same for the handles that calls have.
     handles: Handles,
-    /// The functions whose calls are collective operations.
-    collective: [bool; FunctionId::COUNT],
+    /// What there is to do for a function besides recording its calls: some of the bits below.
+    flags: [u8; FunctionId::COUNT],
+    /// The communicators that are left out, where some may be.
+    hidden: Option<&'static Hidden>,
 }
+
+/// Its calls are collective operations.
+const COLLECTIVE: u8 = 1;
+/// Its calls are not wanted.
+const UNWANTED: u8 = 2;
+/// Its calls are not wanted on some communicators.
+const BY_COMMUNICATOR: u8 = 4;
 
 impl Tracer {
     /// A tracer into this recorder, listening from now on. `logged` are event types that somebody
-    /// else records already.
+    /// else records already, `calls` the functions that are wanted; `chosen` tells whether communicators
+    /// may be left out.
     ///
     /// # Errors
     /// Those of the events core.
@@ -57,6 +69,8 @@ impl Tracer {
         recorder: &'static Recorder,
         core: &'static Core,
         logged: &[mpit_events::EventIndex],
+        calls: &Choice,
+        chosen: bool,
     ) -> Result<&'static Tracer, mpit_events::Error> {
         let mut kinds = [Kind::None; MAX_EVENT_TYPES];
         let mut events = Vec::new();
@@ -93,17 +107,57 @@ impl Tracer {
             }
         }
         let (objects, handles) = (Objects::default(), Handles::default());
-        let collective = collectives::functions();
-        let tracer = Tracer { abi, recorder, kinds, objects, handles, collective };
+        let hidden = chosen.then(|| &*Box::leak(Box::default()));
+        let flags = flags(calls, chosen);
+        let tracer = Tracer { abi, recorder, kinds, objects, handles, flags, hidden };
         let tracer = &*Box::leak(Box::new(tracer));
-        core.listen_in_bulk(&events, tracer)?;
+        match tracer.chosen() {
+            Some(chosen) => core.listen_in_bulk(&events, chosen)?,
+            None => core.listen_in_bulk(&events, tracer)?,
+        }
         Ok(tracer)
+    }
+
+    /// Who is to be told of communicators and messages.
+    pub fn observer(&'static self) -> &'static dyn Observer {
+        match self.chosen() {
+            Some(chosen) => chosen,
+            None => self,
+        }
+    }
+
+    fn chosen(&'static self) -> Option<&'static Chosen> {
+        self.hidden.map(|hidden| &*Box::leak(Box::new(Chosen { tracer: self, hidden })))
+    }
+
+    /// The communicator at this place of the twin, with this handle, is left out from now on, or is not.
+    pub fn set_hidden(&self, place: u32, handle: u64, is_hidden: bool) {
+        if let Some(hidden) = self.hidden {
+            hidden.set(place, handle, is_hidden);
+        }
     }
 
     /// The communicator at this place of the twin, with this handle, has this number in the log.
     pub fn set_number(&self, place: u32, handle: u64, number: u16) {
         self.objects.set(place, number);
         self.handles.set(handle, number);
+    }
+
+    /// A call of a function that there is more to do for than to record it.
+    #[inline(never)]
+    fn enter_otherwise(&self, function: FunctionId, call: &Call<'_>) {
+        let flags = self.flags[function.index()];
+        let on_hidden = || {
+            let comm = call.comm().filter(|_| flags & BY_COMMUNICATOR != 0);
+            comm.zip(self.hidden).is_some_and(|(comm, hidden)| hidden.handle(comm.0 as u64))
+        };
+        if flags & UNWANTED != 0 || on_hidden() {
+            return self.recorder.pass_over();
+        }
+        self.recorder.enter(function as u16);
+        if flags & COLLECTIVE != 0 {
+            self.collective(call);
+        }
     }
 
     #[cold]
@@ -115,6 +169,21 @@ impl Tracer {
     }
 }
 
+/// What there is to do for each function besides recording its calls.
+fn flags(calls: &Choice, chosen: bool) -> [u8; FunctionId::COUNT] {
+    let collective = collectives::functions();
+    let mut flags = [0; FunctionId::COUNT];
+    for function in FunctionId::all() {
+        let name = function.name();
+        let plain = name.strip_suffix("_c").unwrap_or(name);
+        let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+        flags[function.index()] = flag(collective[function.index()], COLLECTIVE)
+            | flag(!calls.wants(&[name, plain]), UNWANTED)
+            | flag(chosen, BY_COMMUNICATOR);
+    }
+    flags
+}
+
 impl BulkListener for Tracer {
     fn events(&self, source: SourceIndex, records: &[Record]) {
         self.recorder.events(source, records, &self.kinds, &self.objects);
@@ -124,10 +193,10 @@ impl BulkListener for Tracer {
 impl Hook for Tracer {
     #[inline]
     fn enter(&self, function: FunctionId, call: &mut Call<'_>) {
-        self.recorder.enter(function as u16);
-        if self.collective[function.index()] {
-            self.collective(call);
+        if self.flags[function.index()] != 0 {
+            return self.enter_otherwise(function, call);
         }
+        self.recorder.enter(function as u16);
     }
 
     #[inline]
@@ -160,11 +229,11 @@ impl Observer for Tracer {
         self.recorder.timed_at_entry(kind, object, &payload)
     }
 
-    fn send_completed(&self, request: u64) {
+    fn send_completed(&self, _: u32, request: u64) {
         self.recorder.send_completed(request as u32);
     }
 
-    fn receive_posted(&self, request: u64, returns: Option<Ticks>) {
+    fn receive_posted(&self, _: u32, request: u64, returns: Option<Ticks>) {
         self.recorder.posted(request as u32, returns);
     }
 
@@ -174,8 +243,22 @@ impl Observer for Tracer {
         self.recorder.at_exit(kind, object, &payload);
     }
 
-    fn cancelled(&self, request: u64) {
+    fn cancelled(&self, _: u32, request: u64) {
         let payload = log::Completion { request: request as u32 }.to_payload();
         self.recorder.at_exit(kind::REQUEST_CANCELLED, NO_OBJECT, &payload);
+    }
+
+    fn tested(&self, _: u32, request: u64) {
+        self.recorder.tested(request as u32);
+    }
+
+    fn collective_requested(&self, _: u32, request: u64) {
+        let payload = log::Completion { request: request as u32 }.to_payload();
+        self.recorder.at_entry(kind::COLLECTIVE_REQUEST, NO_OBJECT, &payload);
+    }
+
+    fn collective_completed(&self, _: u32, request: u64) {
+        let payload = log::Completion { request: request as u32 }.to_payload();
+        self.recorder.at_exit(kind::COLLECTIVE_COMPLETE, NO_OBJECT, &payload);
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Bytes are counted as an algorithm without any cleverness would move them, as Score-P does: the root of a broadcast
 //! sends to every process, itself included, and in an all-to-all each process sends to each. Nothing is counted for
-//! `MPI_IN_PLACE` where data stays where it is. Neighbourhood and nonblocking collectives are not among them.
+//! `MPI_IN_PLACE` where data stays where it is. Among neighbours it is what goes to and comes from each of them, without
+//! those that are `MPI_PROC_NULL`. Nonblocking and persistent forms count as the blocking one.
 
 use std::ffi::{c_int, c_void};
 
@@ -21,21 +22,48 @@ pub(super) struct Collective {
     pub(super) received: u64,
 }
 
-/// Which functions [`of`] has an answer for.
+/// Which functions [`of`] has an answer for: by their names, as the forms of an operation differ only in these.
 pub(super) fn functions() -> [bool; FunctionId::COUNT] {
-    use FunctionId as F;
     let mut collective = [false; FunctionId::COUNT];
-    let (plain, large) = (
-        [F::Barrier, F::Bcast, F::Gather, F::Gatherv, F::Scatter, F::Scatterv, F::Allgather, F::Allgatherv],
-        [F::Bcast_c, F::Gather_c, F::Gatherv_c, F::Scatter_c, F::Scatterv_c, F::Allgather_c, F::Allgatherv_c],
-    );
-    let all_to_all = [F::Alltoall, F::Alltoall_c, F::Alltoallv, F::Alltoallv_c, F::Alltoallw, F::Alltoallw_c];
-    let reducing = [F::Allreduce, F::Reduce, F::Reduce_scatter, F::Reduce_scatter_block, F::Scan, F::Exscan];
-    let reducing_large =
-        [F::Allreduce_c, F::Reduce_c, F::Reduce_scatter_c, F::Reduce_scatter_block_c, F::Scan_c, F::Exscan_c];
-    let all = plain.iter().chain(&large).chain(&all_to_all).chain(&reducing).chain(&reducing_large);
-    all.for_each(|function| collective[function.index()] = true);
+    for function in FunctionId::all() {
+        let name = function.name();
+        let name = name.strip_prefix("MPI_").unwrap_or(name);
+        let name = name.strip_suffix("_c").unwrap_or(name);
+        let name = name.strip_suffix("_init").or(name.strip_prefix('I')).unwrap_or(name).to_lowercase();
+        let name = name.strip_prefix("neighbor_").unwrap_or(&name);
+        collective[function.index()] = OPERATIONS.contains(&name);
+    }
     collective
+}
+
+const OPERATIONS: [&str; 17] = [
+    "barrier",
+    "bcast",
+    "gather",
+    "gatherv",
+    "scatter",
+    "scatterv",
+    "allgather",
+    "allgatherv",
+    "alltoall",
+    "alltoallv",
+    "alltoallw",
+    "reduce",
+    "allreduce",
+    "reduce_scatter",
+    "reduce_scatter_block",
+    "scan",
+    "exscan",
+];
+
+/// The same answer for several forms of a call, whose arguments have the same names.
+macro_rules! forms {
+    ($call:expr; $([$($form:ident)*]($a:ident) => $answer:expr,)*) => {
+        match $call {
+            $($(Call::$form($a) => $answer,)*)*
+            _ => None,
+        }
+    };
 }
 
 /// The processes of a communicator, as a collective operation sees them.
@@ -54,7 +82,7 @@ impl Processes {
     }
 }
 
-/// What a call is about; `None` where it is no blocking collective operation, or MPI does not answer.
+/// What a call is about; `None` where it is no collective operation, or MPI does not answer.
 #[cold]
 #[inline(never)]
 pub(super) fn of(abi: &Abi, call: &Call<'_>) -> Option<Collective> {
@@ -102,60 +130,83 @@ pub(super) fn of(abi: &Abi, call: &Call<'_>) -> Option<Collective> {
             })
         };
     }
-    match call {
-        Call::Barrier(a) => unrooted(a.comm, 0, 0),
-        Call::Bcast(a) => {
+    forms! { call;
+        [Barrier Ibarrier Barrier_init](a) => unrooted(a.comm, 0, 0),
+        [Bcast Ibcast Bcast_init](a) => {
             let (taking, each) = (Rooted::new(abi, a.comm, a.root)?, bytes(a.count, a.datatype));
             Some(taking.scatters(each, || taking.processes.count * each))
-        }
-        Call::Gather(a) => {
+        },
+        [Gather Igather Gather_init](a) => {
             let taking = Rooted::new(abi, a.comm, a.root)?;
             let at_root = || taking.others(stays(a.sendbuf)) * bytes(a.recvcount, a.recvtype);
             Some(taking.gathers(own(a.sendbuf, a.sendcount, a.sendtype), at_root))
-        }
-        Call::Scatter(a) => {
+        },
+        [Scatter Iscatter Scatter_init](a) => {
             let taking = Rooted::new(abi, a.comm, a.root)?;
             let at_root = || taking.others(stays(a.recvbuf)) * bytes(a.sendcount, a.sendtype);
             Some(taking.scatters(own(a.recvbuf, a.recvcount, a.recvtype), at_root))
-        }
-        Call::Reduce(a) => {
+        },
+        [Reduce Ireduce Reduce_init](a) => {
             let (taking, each) = (Rooted::new(abi, a.comm, a.root)?, bytes(a.count, a.datatype));
             let sent = if stays(a.sendbuf) { 0 } else { each };
             Some(taking.gathers(sent, || taking.others(stays(a.sendbuf)) * each))
-        }
-        Call::Gatherv(a) => gatherv!(a),
-        Call::Gatherv_c(a) => gatherv!(a),
-        Call::Scatterv(a) => scatterv!(a),
-        Call::Scatterv_c(a) => scatterv!(a),
-        Call::Allgather(a) => {
+        },
+        [Gatherv Igatherv Gatherv_init Gatherv_c Igatherv_c Gatherv_init_c](a) => gatherv!(a),
+        [Scatterv Iscatterv Scatterv_init Scatterv_c Iscatterv_c Scatterv_init_c](a) => scatterv!(a),
+        [Allgather Iallgather Allgather_init](a) => {
             let others = Processes::of(a.comm)?.count - u64::from(stays(a.sendbuf));
             let received = bytes(a.recvcount, a.recvtype);
             let sent = if stays(a.sendbuf) { received } else { bytes(a.sendcount, a.sendtype) };
             unrooted(a.comm, others * sent, others * received)
-        }
-        Call::Allgatherv(a) => allgatherv!(a),
-        Call::Allgatherv_c(a) => allgatherv!(a),
-        Call::Alltoall(a) => with_all(a.comm, stays(a.sendbuf), bytes(a.recvcount, a.recvtype)),
-        Call::Alltoallv(a) => alltoallv!(a),
-        Call::Alltoallv_c(a) => alltoallv!(a),
-        Call::Alltoallw(a) => alltoallw!(a),
-        Call::Alltoallw_c(a) => alltoallw!(a),
-        Call::Allreduce(a) => with_all(a.comm, stays(a.sendbuf), bytes(a.count, a.datatype)),
-        Call::Reduce_scatter_block(a) => with_all(a.comm, stays(a.sendbuf), bytes(a.recvcount, a.datatype)),
-        Call::Reduce_scatter(a) => reduces(a.comm, stays(a.sendbuf), a.recvcounts, a.datatype),
-        Call::Reduce_scatter_c(a) => reduces(a.comm, stays(a.sendbuf), a.recvcounts, a.datatype),
-        Call::Scan(a) => {
+        },
+        [Allgatherv Iallgatherv Allgatherv_init Allgatherv_c Iallgatherv_c Allgatherv_init_c](a) => allgatherv!(a),
+        [Alltoall Ialltoall Alltoall_init](a) => with_all(a.comm, stays(a.sendbuf), bytes(a.recvcount, a.recvtype)),
+        [Alltoallv Ialltoallv Alltoallv_init Alltoallv_c Ialltoallv_c Alltoallv_init_c](a) => alltoallv!(a),
+        [Alltoallw Ialltoallw Alltoallw_init Alltoallw_c Ialltoallw_c Alltoallw_init_c](a) => alltoallw!(a),
+        [Allreduce Iallreduce Allreduce_init](a) => with_all(a.comm, stays(a.sendbuf), bytes(a.count, a.datatype)),
+        [Reduce_scatter_block Ireduce_scatter_block Reduce_scatter_block_init](a) => with_all(a.comm, stays(a.sendbuf), bytes(a.recvcount, a.datatype)),
+        [Reduce_scatter Ireduce_scatter Reduce_scatter_init Reduce_scatter_c Ireduce_scatter_c Reduce_scatter_init_c](a) => reduces(a.comm, stays(a.sendbuf), a.recvcounts, a.datatype),
+        [Scan Iscan Scan_init](a) => {
             let (before, after) = neighbours(a.comm)?;
             let itself = u64::from(!stays(a.sendbuf));
             let each = bytes(a.count, a.datatype);
             unrooted(a.comm, (after + itself) * each, (before + itself) * each)
-        }
-        Call::Exscan(a) => {
+        },
+        [Exscan Iexscan Exscan_init](a) => {
             let (before, after) = neighbours(a.comm)?;
             let each = bytes(a.count, a.datatype);
             unrooted(a.comm, after * each, before * each)
-        }
-        _ => None,
+        },
+        [Neighbor_allgather Ineighbor_allgather Neighbor_allgather_init](a) => {
+            let near = Near::of(a.comm)?;
+            let (sent, received) = (bytes(a.sendcount, a.sendtype), bytes(a.recvcount, a.recvtype));
+            unrooted(a.comm, near.destinations() * sent, near.sources() * received)
+        },
+        [Neighbor_allgatherv Ineighbor_allgatherv Neighbor_allgatherv_init Neighbor_allgatherv_c
+         Ineighbor_allgatherv_c Neighbor_allgatherv_init_c](a) => {
+            let near = Near::of(a.comm)?;
+            let sent = near.destinations() * bytes(a.sendcount, a.sendtype);
+            unrooted(a.comm, sent, near.received(a.recvcounts, |_| a.recvtype))
+        },
+        [Neighbor_alltoall Ineighbor_alltoall Neighbor_alltoall_init](a) => {
+            let near = Near::of(a.comm)?;
+            let (sent, received) = (bytes(a.sendcount, a.sendtype), bytes(a.recvcount, a.recvtype));
+            unrooted(a.comm, near.destinations() * sent, near.sources() * received)
+        },
+        [Neighbor_alltoallv Ineighbor_alltoallv Neighbor_alltoallv_init Neighbor_alltoallv_c Ineighbor_alltoallv_c
+         Neighbor_alltoallv_init_c](a) => {
+            let near = Near::of(a.comm)?;
+            let sent = near.sent(a.sendcounts, |_| a.sendtype);
+            unrooted(a.comm, sent, near.received(a.recvcounts, |_| a.recvtype))
+        },
+        [Neighbor_alltoallw Ineighbor_alltoallw Neighbor_alltoallw_init Neighbor_alltoallw_c Ineighbor_alltoallw_c
+         Neighbor_alltoallw_init_c](a) => {
+            let near = Near::of(a.comm)?;
+            // SAFETY: the application gives MPI a datatype for each neighbour.
+            let sent = near.sent(a.sendcounts, |place| unsafe { a.sendtypes.get(place) });
+            // SAFETY: as above.
+            unrooted(a.comm, sent, near.received(a.recvcounts, |place| unsafe { a.recvtypes.get(place) }))
+        },
     }
 }
 
@@ -265,6 +316,44 @@ fn neighbours(comm: Comm) -> Option<(u64, u64)> {
     let Processes { count, rank, .. } = Processes::of(comm)?;
     let rank = rank as u64;
     Some((rank, count.saturating_sub(rank + 1)))
+}
+
+/// The neighbours of this process.
+struct Near(pmpi::Neighbours);
+
+impl Near {
+    fn of(comm: Comm) -> Option<Near> {
+        pmpi::neighbours(comm).ok().map(Near)
+    }
+
+    fn sources(&self) -> u64 {
+        self.0.sources.iter().filter(|is_there| **is_there).count() as u64
+    }
+
+    fn destinations(&self) -> u64 {
+        self.0.destinations.iter().filter(|is_there| **is_there).count() as u64
+    }
+
+    fn sent<C: Copy + Into<i64>>(&self, counts: *const C, datatype: impl Fn(usize) -> Datatype) -> u64 {
+        of_each(&self.0.destinations, counts, datatype)
+    }
+
+    fn received<C: Copy + Into<i64>>(&self, counts: *const C, datatype: impl Fn(usize) -> Datatype) -> u64 {
+        of_each(&self.0.sources, counts, datatype)
+    }
+}
+
+/// The bytes for those neighbours that are there.
+fn of_each<C: Copy + Into<i64>>(
+    neighbours: &[bool],
+    counts: *const C,
+    datatype: impl Fn(usize) -> Datatype,
+) -> u64 {
+    let counts = array(counts, neighbours.len() as u64).iter().zip(neighbours).enumerate();
+    counts
+        .filter(|(_, (_, is_there))| **is_there)
+        .map(|(place, (&count, _))| bytes(count.into(), datatype(place)))
+        .sum()
 }
 
 /// The bytes of so many elements; 0 where MPI does not know the datatype.

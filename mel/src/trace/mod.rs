@@ -3,12 +3,15 @@
 //! - [`recorder`]: the streams of each thread, and what appends to them.
 //! - [`calls`]: the hook, the observer and the listener of a trace: MPI calls, messages, searches.
 //! - [`collectives`]: what a collective call moves; [`handles`]: on which communicator.
+//! - [`filter`]: what of a run is wanted, by names; `chosen`: keeps the rest from the tracer.
 //! - [`windows`]: the observer of a trace for one-sided communication.
 //! - [`events`]: the generic logger, which knows no event by name.
 
 pub mod calls;
+mod chosen;
 mod collectives;
 pub mod events;
+pub mod filter;
 mod handles;
 pub mod recorder;
 pub mod windows;

@@ -1,7 +1,7 @@
 //! The streams of the event log, each thread its own: appending takes no lock.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU16, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, Ordering};
 
 use mpit_events::{Clock, Core, Record, SourceIndex, Ticks};
 
@@ -15,12 +15,21 @@ pub struct Recorder {
     log: LogFile,
     core: &'static Core,
     clock: Clock,
-    /// Nothing is recorded any more: the log is finished, or this is a forked child.
-    closed: AtomicBool,
+    /// Whether anything is recorded: one of the numbers below.
+    state: AtomicU8,
+    /// Whether the log says already that it has gaps.
+    has_phases: AtomicBool,
     threads: AtomicU32,
     /// The streams of the only thread that calls MPI, if there is only one.
     home: AtomicPtr<Thread>,
 }
+
+/// Everything is recorded.
+const RECORDS: u8 = 0;
+/// The program has switched recording off for a while; what has begun is still ended.
+const PAUSED: u8 = 1;
+/// Nothing is recorded any more: the log is finished, or this is a forked child.
+const CLOSED: u8 = 2;
 
 /// How the events of a type are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,9 +90,10 @@ thread_local! {
 impl Recorder {
     /// A recorder into this log.
     pub fn new(log: LogFile, core: &'static Core) -> Self {
-        let (closed, threads) = (AtomicBool::new(false), AtomicU32::new(0));
+        let (state, has_phases, threads) =
+            (AtomicU8::new(RECORDS), AtomicBool::new(false), AtomicU32::new(0));
         let home = AtomicPtr::new(std::ptr::null_mut());
-        Recorder { log, core, clock: Clock::best(), closed, threads, home }
+        Recorder { log, core, clock: Clock::best(), state, has_phases, threads, home }
     }
 
     /// Only this thread calls MPI: its streams need not be looked up.
@@ -102,10 +112,19 @@ impl Recorder {
         });
     }
 
-    /// The MPI call ends.
+    /// An MPI call begins that is not recorded.
+    pub(super) fn pass_over(&self) {
+        self.with(|thread| {
+            thread.entered = self.clock.now();
+            thread.left = None;
+            self.calls_of(thread).pass_over();
+        });
+    }
+
+    /// The MPI call ends; also where recording was switched off in it.
     #[inline]
     pub(super) fn leave(&self, function: u16) {
-        self.with(|thread| {
+        self.with_unless(CLOSED, |thread| {
             let left = thread.left.take().unwrap_or_else(|| self.clock.now());
             let duration = left.since(thread.entered);
             if !self.calls_of(thread).leave(duration) {
@@ -114,9 +133,9 @@ impl Recorder {
         });
     }
 
-    /// A whole call that was not recorded as it went: `MPI_Init`.
+    /// A whole call that was not recorded as it went: `MPI_Init`, `MPI_Finalize`. Also while recording is switched off.
     pub fn whole_call(&self, function: u16, entered: Ticks) {
-        self.with(|thread| {
+        self.with_unless(CLOSED, |thread| {
             self.call(thread, entered, kind::ENTER, NO_OBJECT, &function.to_le_bytes());
             self.call(thread, self.clock.now(), kind::LEAVE, NO_OBJECT, &function.to_le_bytes());
         });
@@ -165,6 +184,40 @@ impl Recorder {
             let left = self.left(thread);
             self.stored(self.calls_of(thread).complete(left.0, request));
         });
+    }
+
+    /// A request was tested in the current call, and is not complete.
+    pub(super) fn tested(&self, request: u32) {
+        self.with(|thread| {
+            if !self.calls_of(thread).test(request) {
+                let left = self.left(thread);
+                self.stored(self.calls_of(thread).tested(left.0, request));
+            }
+        });
+    }
+
+    /// Switches recording off, or on again, as the program asks for it. Calls that are under way in other threads are still
+    /// ended.
+    pub fn set_recording(&self, on: bool) {
+        let (from, to) = if on { (PAUSED, RECORDS) } else { (RECORDS, PAUSED) };
+        if self.state.load(Ordering::Relaxed) != from {
+            return;
+        }
+        if !self.has_phases.swap(true, Ordering::Relaxed) {
+            self.define(&Definition::Phases {});
+        }
+        self.with_unless(CLOSED, |thread| {
+            let now = self.clock.now();
+            self.call(thread, now, kind::RECORDING, NO_OBJECT, &u32::from(on).to_le_bytes());
+        });
+        let _ = self.state.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Hands what the log holds to the disk, and waits for that: it is there then even if the machine fails.
+    pub fn flush(&self) {
+        if self.state.load(Ordering::Relaxed) != CLOSED && self.log.flush().is_err() {
+            self.tell_failure();
+        }
     }
 
     /// When the current call is left: what happens at its exit has one time.
@@ -339,7 +392,7 @@ impl Recorder {
 
     /// From now on nothing is recorded; writes down how the process ended.
     pub fn finish(&self, state: State) {
-        if self.closed.swap(true, Ordering::AcqRel) {
+        if self.state.swap(CLOSED, Ordering::AcqRel) == CLOSED {
             return;
         }
         self.home.store(std::ptr::null_mut(), Ordering::Relaxed);
@@ -354,13 +407,19 @@ impl Recorder {
 
     /// This is a forked child: the log belongs to its parent.
     pub fn abandon(&self) {
-        self.closed.store(true, Ordering::Release);
+        self.state.store(CLOSED, Ordering::Release);
     }
 
-    /// Uses this thread's streams; `None` where nothing is recorded any more.
+    /// Uses this thread's streams, while something is recorded; else `None`.
     #[inline(always)]
     fn with<R>(&self, user: impl FnOnce(&mut Thread) -> R) -> Option<R> {
-        if self.closed.load(Ordering::Relaxed) {
+        self.with_unless(PAUSED, user)
+    }
+
+    /// Uses this thread's streams, in a state before this one.
+    #[inline(always)]
+    fn with_unless<R>(&self, state: u8, user: impl FnOnce(&mut Thread) -> R) -> Option<R> {
+        if self.state.load(Ordering::Relaxed) >= state {
             return None;
         }
         let mut thread = self.home.load(Ordering::Relaxed);

@@ -38,8 +38,10 @@ pub(crate) use system::SystemTreeNodeRecord;
 
 use strings::Strings;
 
+use std::collections::BTreeMap;
+
 use crate::{
-    clock::Clock,
+    clock::{Clock, ClockOffset},
     refs::{LocationGroupRef, LocationRef, StringRef, SystemTreeNodeRef},
     value::AttributeValue,
 };
@@ -67,6 +69,7 @@ pub struct Definitions {
     pub(crate) properties: Vec<PropertyRecord>,
     pub(crate) markers: Vec<MarkerRecord>,
     pub(crate) marks: Vec<Mark>,
+    pub(crate) clock_offsets: BTreeMap<LocationRef, Vec<ClockOffset>>,
 }
 
 /// A named value of something that is defined.
@@ -89,6 +92,12 @@ impl Definitions {
     /// Sets the clock of all locations; the last call counts.
     pub fn set_clock(&mut self, clock: Clock) {
         self.clock = Some(clock);
+    }
+
+    /// Tells how far the clock of a location is from the archive's; in the order of time. Only for locations that this
+    /// process writes.
+    pub fn clock_offset(&mut self, location: LocationRef, offset: ClockOffset) {
+        self.clock_offsets.entry(location).or_default().push(offset);
     }
 
     /// The reference to this text; NUL characters, which the format does not have, are left out.

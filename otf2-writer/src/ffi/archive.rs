@@ -1,6 +1,7 @@
 //! The archive's handle.
 
 use std::{
+    collections::BTreeMap,
     ffi::{CString, c_void},
     ptr::{self, NonNull},
 };
@@ -13,6 +14,7 @@ use super::{
     memory,
 };
 use crate::{
+    clock::ClockOffset,
     collectives::Collectives,
     definitions::{Definitions, Mark},
     error::Error,
@@ -115,8 +117,12 @@ impl RawArchive {
     }
 
     /// Ends the writing of events and writes a definition file for each of these locations, which
-    /// is empty: all references in the events are those of the global definitions.
-    pub(crate) fn write_local_definitions(&self, locations: &[LocationRef]) -> Result<(), Error> {
+    /// has only offsets of its clock: all references in the events are those of the global definitions.
+    pub(crate) fn write_local_definitions(
+        &self,
+        locations: &[LocationRef],
+        offsets: &BTreeMap<LocationRef, Vec<ClockOffset>>,
+    ) -> Result<(), Error> {
         const LOCAL: &str = "writing the local definitions";
         let (api, raw) = (self.api, self.handle.as_ptr());
         // SAFETY: the handle is open.
@@ -126,6 +132,12 @@ impl RawArchive {
         for location in locations {
             // SAFETY: the handle is open.
             let writer = handle(api, LOCAL, || unsafe { api.OTF2_Archive_GetDefWriter(raw, location.0) })?;
+            for ClockOffset { time, offset, deviation } in offsets.get(location).into_iter().flatten() {
+                // SAFETY: the writer is open.
+                strictly(api, LOCAL, || unsafe {
+                    api.OTF2_DefWriter_WriteClockOffset(writer.as_ptr(), time.0, *offset, *deviation)
+                })?;
+            }
             // SAFETY: the writer is this archive's and is not used afterwards.
             strictly(api, LOCAL, || unsafe { api.OTF2_Archive_CloseDefWriter(raw, writer.as_ptr()) })?;
         }

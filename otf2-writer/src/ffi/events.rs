@@ -80,6 +80,11 @@ impl RawEventWriter {
             match *event {
                 Event::Enter { region } => api.OTF2_EvtWriter_Enter(writer, list, time, region.0),
                 Event::Leave { region } => api.OTF2_EvtWriter_Leave(writer, list, time, region.0),
+                Event::MeasurementOnOff { on } => {
+                    let mode =
+                        if on { otf2_sys::OTF2_MEASUREMENT_ON } else { otf2_sys::OTF2_MEASUREMENT_OFF };
+                    api.OTF2_EvtWriter_MeasurementOnOff(writer, list, time, mode as u8)
+                }
                 Event::MpiSend { receiver, comm, tag, bytes } => {
                     api.OTF2_EvtWriter_MpiSend(writer, list, time, receiver, comm.0, tag, bytes)
                 }

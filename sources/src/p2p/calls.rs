@@ -47,7 +47,7 @@ impl Hook for Calls {
             | F::Request_get_status | F::Request_free | F::Cancel | F::Comm_free | F::Comm_disconnect => Wants::Both,
             F::Send_init | F::Send_init_c | F::Bsend_init | F::Bsend_init_c | F::Rsend_init | F::Rsend_init_c
             | F::Ssend_init | F::Ssend_init_c | F::Recv_init | F::Recv_init_c => Wants::Leave,
-            other => progress::wants(other),
+            other => progress::wants(other, self.0.wants_messages()),
         }
     }
 
@@ -60,7 +60,7 @@ impl Hook for Calls {
     }
 
     #[inline]
-    fn leave(&self, _: FunctionId, call: &mut Call<'_>, code: c_int) {
+    fn leave(&self, function: FunctionId, call: &mut Call<'_>, code: c_int) {
         // By far the most frequent of those that only take a note.
         if let Call::Irecv(a) = call
             && self.0.posts_later()
@@ -75,7 +75,7 @@ impl Hook for Calls {
         }
         // SAFETY: as above.
         let frame = unsafe { &mut *self.0.frame() };
-        leave(self.0, frame, call, code == self.0.abi.constants.success);
+        leave(self.0, frame, function, call, code == self.0.abi.constants.success);
     }
 }
 
@@ -216,9 +216,10 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
             let statuses = &mut a.array_of_statuses;
             await_requests(tracker, frame, a.array_of_requests, a.incount, statuses, Ends::Some);
         }
-        Call::Request_get_status(_) => {
+        Call::Request_get_status(a) => {
             tracker.settle(frame);
             frame.call.entered = tracker.now();
+            frame.call.handle = a.request.word();
         }
         Call::Request_free(a) => {
             // SAFETY: the application's in-out argument: one handle.
@@ -250,7 +251,13 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
     }
 }
 
-fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, success: bool) {
+fn leave(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    function: FunctionId,
+    call: &mut Call<'_>,
+    success: bool,
+) {
     match call {
         Call::Send(a) => sent(tracker, frame, &sending!(a), success),
         Call::Bsend(a) => sent(tracker, frame, &sending!(a), success),
@@ -289,7 +296,19 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
                 looked(tracker, frame);
             }
         }
-        Call::Probe(_) | Call::Request_get_status(_) => drained(tracker, frame),
+        Call::Probe(_) => drained(tracker, frame),
+        Call::Request_get_status(a) => {
+            // SAFETY: MPI has filled the flag where it succeeded.
+            if tracker.wants_messages() && success && unsafe { a.flag.read() } == 0 {
+                let handle = frame.call.handle;
+                tracker.quietly(frame, |work, _| {
+                    if let Some(tracked) = work.state.requests.get(handle) {
+                        work.tell_tested(tracked);
+                    }
+                });
+            }
+            drained(tracker, frame);
+        }
         Call::Mprobe(a) => keep_message(tracker, frame, a.message, a.status, success),
         Call::Improbe(a) => {
             // SAFETY: MPI has filled the flag where it succeeded.
@@ -311,8 +330,8 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
                 let handle = unsafe { a.request.read() }.word();
                 tracker.work(frame, |work, _| {
                     work.state.requests.insert(handle, tracked);
-                    if let Tracked::Probed { request, .. } = tracked {
-                        work.tell_of_message(|observer| observer.receive_posted(request, None));
+                    if let Tracked::Probed { comm, request, .. } = tracked {
+                        work.tell_of_message(|observer| observer.receive_posted(comm.0, request, None));
                     }
                 });
             }
@@ -335,6 +354,7 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
             if success && unsafe { a.flag.read() } != 0 {
                 complete_all(tracker, frame, a.status, Ends::Some);
             } else {
+                tested(tracker, frame);
                 looked(tracker, frame);
             }
         }
@@ -350,6 +370,7 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
             if unsafe { a.flag.read() } != 0 {
                 complete_all(tracker, frame, a.array_of_statuses, Ends::Some);
             } else {
+                tested(tracker, frame);
                 looked(tracker, frame);
             }
         }
@@ -360,13 +381,22 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
         }
         Call::Testany(a) => {
             // SAFETY: MPI has filled flag and index where it succeeded.
-            let which = if success && unsafe { a.flag.read() } != 0 { unsafe { a.index.read() } } else { -1 };
+            let flag = success && unsafe { a.flag.read() } != 0;
+            if !flag {
+                tested(tracker, frame);
+            }
+            // SAFETY: as above.
+            let which = if flag { unsafe { a.index.read() } } else { -1 };
             complete_one(tracker, frame, which, a.status);
         }
         Call::Waitsome(a) => {
             complete_some(tracker, frame, a.outcount, a.array_of_indices, a.array_of_statuses);
         }
         Call::Testsome(a) => {
+            // SAFETY: MPI has filled the count where it succeeded.
+            if success && unsafe { a.outcount.read() } == 0 {
+                tested(tracker, frame);
+            }
             complete_some(tracker, frame, a.outcount, a.array_of_indices, a.array_of_statuses);
         }
         Call::Request_free(_) if success => {
@@ -383,7 +413,7 @@ fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, succ
             let handle = frame.call.handle;
             tracker.work(frame, |work, _| work.remove_comm(handle));
         }
-        call => progress::leave(tracker, frame, call, success),
+        call => progress::leave(tracker, frame, function, call, success),
     }
 }
 
@@ -448,6 +478,16 @@ fn looked(tracker: &'static Tracker, frame: &mut Frame) {
     tracker.quietly(frame, |work, local| work.defer_look(local.entered));
     frame.call.entered.0 = 0;
     tracker.settle_if_due(frame);
+}
+
+/// No request of the call is complete.
+#[inline]
+fn tested(tracker: &'static Tracker, frame: &mut Frame) {
+    if tracker.wants_messages() {
+        tracker.quietly(frame, |work, local| {
+            local.pending.iter().for_each(|pending| work.tell_tested(pending.tracked));
+        });
+    }
 }
 
 /// Of a combined send and receive.
@@ -578,8 +618,16 @@ fn cancel(work: &mut Work<'_>, handle: usize) {
         Some(Tracked::Receive { receive, .. } | Tracked::Silent { receive, .. }) => receive,
         Some(Tracked::Persistent(place)) => match work.state.requests.persistent(place).active {
             Some(Active::Receive { receive, .. }) => receive,
-            _ => return,
+            Some(Active::Send { .. }) => {
+                work.state.cancels = true;
+                return;
+            }
+            None => return,
         },
+        Some(Tracked::Send { .. }) => {
+            work.state.cancels = true;
+            return;
+        }
         _ => return,
     };
     work.state.cancels = true;

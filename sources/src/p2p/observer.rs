@@ -48,12 +48,19 @@ pub trait Observer: Sync {
     fn sent(&self, _: &Message) -> Option<Ticks> {
         None
     }
-    /// A nonblocking send is complete.
-    fn send_completed(&self, _request: u64) {}
+    /// A nonblocking send on this communicator is complete.
+    fn send_completed(&self, _comm: u32, _request: u64) {}
     /// A nonblocking receive is posted: at this time, where the call is about to return.
-    fn receive_posted(&self, _request: u64, _returns: Option<Ticks>) {}
+    fn receive_posted(&self, _comm: u32, _request: u64, _returns: Option<Ticks>) {}
     /// A message was received.
     fn received(&self, _: &Message) {}
     /// A request was cancelled.
-    fn cancelled(&self, _request: u64) {}
+    fn cancelled(&self, _comm: u32, _request: u64) {}
+    /// A request was tested, and is not complete.
+    fn tested(&self, _comm: u32, _request: u64) {}
+    /// The collective operation of the call under way has this request; or one that has it, because it is persistent, is
+    /// started.
+    fn collective_requested(&self, _comm: u32, _request: u64) {}
+    /// A collective operation that has a request is complete.
+    fn collective_completed(&self, _comm: u32, _request: u64) {}
 }

@@ -109,7 +109,7 @@ impl Work<'_> {
         if let Some((receive, comm, request)) = self.post_silently(comm, source, tag, at) {
             if self.tracker.wants_messages() {
                 let returns = self.state.engine.time();
-                self.tell_of_message(|observer| observer.receive_posted(request, Some(returns)));
+                self.tell_of_message(|observer| observer.receive_posted(comm.0, request, Some(returns)));
             }
             self.state.requests.insert(handle, Tracked::Receive { receive, comm, request, source, tag });
         }

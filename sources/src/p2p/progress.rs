@@ -5,7 +5,7 @@ use mpi_intercept::{Call, FunctionId, Wants};
 
 use super::comms::{self, mix, with_member};
 use super::frame::Frame;
-use super::requests::Tracked;
+use super::requests::{Stage, Tracked};
 use super::tracker::{Tracker, Work};
 
 /// The call makes progress from here on.
@@ -14,7 +14,13 @@ pub(super) fn enter(tracker: &'static Tracker, frame: &mut Frame) {
     frame.call.entered = tracker.now();
 }
 
-pub(super) fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>, success: bool) {
+pub(super) fn leave(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    function: FunctionId,
+    call: &mut Call<'_>,
+    success: bool,
+) {
     if frame.call.entered.0 != 0 {
         tracker.drain(frame);
         frame.call.entered.0 = 0;
@@ -49,7 +55,14 @@ pub(super) fn leave(tracker: &'static Tracker, frame: &mut Frame, call: &mut Cal
         Call::Psend_init(_) | Call::Precv_init(_) => {
             tracker.work(frame, |work, _| work.state.not_followed.partitioned += 1);
         }
-        _ => {}
+        call => {
+            if tracker.wants_messages()
+                && let Some(stage) = collective_with_request(function)
+                && let (Some(comm), Some(request)) = (call.comm(), call.request())
+            {
+                keep_collective(tracker, frame, comm, request, stage);
+            }
+        }
     }
 }
 
@@ -69,9 +82,10 @@ pub(super) fn changes_communicators(function: FunctionId, awaited: bool) -> bool
 
 /// Which of these calls matter, and at which end.
 #[rustfmt::skip]
-pub(super) fn wants(function: FunctionId) -> Wants {
+pub(super) fn wants(function: FunctionId, messages: bool) -> Wants {
     use FunctionId as F;
     match function {
+        other if messages && collective_with_request(other).is_some() => Wants::Leave,
         // Waits for others, so that ob1 makes progress in it.
         F::Barrier | F::Bcast | F::Bcast_c | F::Gather | F::Gather_c | F::Gatherv | F::Gatherv_c
         | F::Scatter | F::Scatter_c | F::Scatterv | F::Scatterv_c | F::Allgather | F::Allgather_c
@@ -92,6 +106,56 @@ pub(super) fn wants(function: FunctionId) -> Wants {
         | F::Psend_init | F::Precv_init => Wants::Leave,
         _ => Wants::Nothing,
     }
+}
+
+/// Whether a function makes a request of a collective operation, by its name, and where that request is then.
+fn collective_with_request(function: FunctionId) -> Option<Stage> {
+    let name = function.name().strip_prefix("MPI_")?;
+    let name = name.strip_suffix("_c").unwrap_or(name);
+    let (plain, stage) = match (name.strip_suffix("_init"), name.strip_prefix('I')) {
+        (Some(plain), _) => (plain.to_lowercase(), Stage::Idle),
+        (None, Some(plain)) => (plain.to_lowercase(), Stage::Once),
+        (None, None) => return None,
+    };
+    let plain = plain.strip_prefix("neighbor_").unwrap_or(&plain);
+    let is_collective = [
+        "barrier",
+        "bcast",
+        "gather",
+        "gatherv",
+        "scatter",
+        "scatterv",
+        "allgather",
+        "allgatherv",
+        "alltoall",
+        "alltoallv",
+        "alltoallw",
+        "reduce",
+        "allreduce",
+        "reduce_scatter",
+        "reduce_scatter_block",
+        "scan",
+        "exscan",
+    ];
+    is_collective.contains(&plain).then_some(stage)
+}
+
+/// Remembers the request of a collective operation.
+fn keep_collective(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    comm: Comm,
+    request: HandlePtr<mpi_abi::Request>,
+    stage: Stage,
+) {
+    // SAFETY: MPI has filled the request, because the call succeeded.
+    let handle = unsafe { request.read() }.word();
+    tracker.work(frame, |work, _| {
+        let Some(comm) = work.state.comms.get(comm.word()).map(|comm| comm.index) else { return };
+        let request = work.state.engine.identity();
+        work.state.requests.insert(handle, Tracked::Collective { comm, request, stage });
+        work.tell_of_message(|observer| observer.collective_requested(comm.0, request));
+    });
 }
 
 /// A communicator that all processes of its parent made together.

@@ -38,6 +38,8 @@ pub(super) enum Tracked {
     Send { comm: CommIndex, request: u64, bytes: u64 },
     /// A persistent request, by its place among them.
     Persistent(u32),
+    /// A collective operation: only where observers want to know.
+    Collective { comm: CommIndex, request: u64, stage: Stage },
     /// A communicator is being duplicated; its handle will be at this address.
     Duplicate { context: u64, new: usize },
 }
@@ -51,9 +53,21 @@ impl Tracked {
             | Tracked::Silent { request, .. }
             | Tracked::Probed { request, .. }
             | Tracked::Send { request, .. } => Some(request),
-            Tracked::Persistent(_) | Tracked::Duplicate { .. } => None,
+            Tracked::Collective { request, stage: Stage::Once, .. } => Some(request),
+            Tracked::Collective { .. } | Tracked::Persistent(_) | Tracked::Duplicate { .. } => None,
         }
     }
+}
+
+/// Where the request of a collective operation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Under way, and over when it is complete.
+    Once,
+    /// Persistent, and not started.
+    Idle,
+    /// Persistent, and under way.
+    Active,
 }
 
 /// The active part of a persistent request.

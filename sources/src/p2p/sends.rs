@@ -148,7 +148,7 @@ fn remember(tracker: &'static Tracker, frame: &mut Frame, request: HandlePtr<Req
     tracker.work(frame, |work, _| {
         if work.tracker.abi.is_shared_request(handle) {
             // Complete already; many sends share this handle.
-            work.sent(comm, id, bytes);
+            work.send_ended((comm, id, bytes), None);
         } else {
             work.state.requests.insert(handle.word(), Tracked::Send { comm, request: id, bytes });
         }

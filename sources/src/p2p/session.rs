@@ -213,6 +213,15 @@ impl Shadow {
         told.filter(|_| self.0.work(frame, |work, _| work.state.routes.world_rank) == Some(0))
     }
 
+    /// Lets the twin follow all that this thread's calls have left for later, and raises the events of that. Not inside a
+    /// hook of the twin.
+    pub fn catch_up(self) {
+        // SAFETY: as in `start`.
+        let frame = unsafe { &mut *self.0.frame() };
+        self.0.settle(frame);
+        self.0.flush(frame);
+    }
+
     /// What this process has done until now that is not followed.
     pub fn not_followed(self) -> NotFollowed {
         // SAFETY: as in `start`.

@@ -13,7 +13,7 @@ use super::frame::{self, Buffer, Current, Frame, Objects};
 use super::not_followed::NotFollowed;
 use super::observer::{Communicator, Message, Observer};
 use super::posts::Posts;
-use super::requests::{Active, Persistent, Requests, Tracked};
+use super::requests::{Active, Persistent, Requests, Stage, Tracked};
 use super::routes::Routes;
 use super::rows::Rows;
 use super::session::Part;
@@ -601,7 +601,7 @@ impl Work<'_> {
     ) -> Option<(ReceiveIndex, CommIndex, u64)> {
         let posted = self.post_silently(comm, source, tag, now)?;
         if !blocking && self.tracker.wants_messages() {
-            self.tell_of_message(|observer| observer.receive_posted(posted.2, None));
+            self.tell_of_message(|observer| observer.receive_posted(posted.1.0, posted.2, None));
         }
         Some(posted)
     }
@@ -689,7 +689,7 @@ impl Work<'_> {
     ) {
         let Completion::Message { source, tag } = real else {
             if let Some(request) = request {
-                self.tell_of_message(|observer| observer.cancelled(request));
+                self.tell_of_message(|observer| observer.cancelled(comm.0, request));
             }
             return;
         };
@@ -719,7 +719,15 @@ impl Work<'_> {
 
     /// A started persistent request.
     pub(super) fn start(&mut self, handle: usize) {
-        let Some(Tracked::Persistent(place)) = self.state.requests.get(handle) else { return };
+        let place = match self.state.requests.get(handle) {
+            Some(Tracked::Persistent(place)) => place,
+            Some(Tracked::Collective { comm, request, .. }) => {
+                let active = Tracked::Collective { comm, request, stage: Stage::Active };
+                self.state.requests.insert(handle, active);
+                return self.tell_of_message(|observer| observer.collective_requested(comm.0, request));
+            }
+            _ => return,
+        };
         let Persistent { comm, peer, tag, bytes, sends, .. } = *self.state.requests.persistent(place);
         let active = if sends {
             self.send(comm, peer, tag, bytes, false).map(|(comm, request, bytes)| Active::Send {
@@ -743,7 +751,10 @@ impl Work<'_> {
                 let persistent = self.state.requests.persistent(place);
                 persistent.sends && Self::waits(persistent.bytes)
             }
-            Tracked::Probed { .. } | Tracked::Duplicate { .. } | Tracked::Silent { .. } => true,
+            Tracked::Probed { .. }
+            | Tracked::Duplicate { .. }
+            | Tracked::Silent { .. }
+            | Tracked::Collective { .. } => true,
             Tracked::Receive { .. } => false,
         }
     }
@@ -785,7 +796,16 @@ impl Work<'_> {
                 let real = if is_known { Completion::Message { source, tag } } else { Completion::Unknown };
                 self.received_as((receive, comm, request), real, None, false);
             }
-            Tracked::Send { comm, request, bytes } => self.sent(comm, request, bytes),
+            Tracked::Send { comm, request, bytes } => self.send_ended((comm, request, bytes), status),
+            Tracked::Collective { comm, request, stage } => {
+                if stage == Stage::Active {
+                    let idle = Tracked::Collective { comm, request, stage: Stage::Idle };
+                    self.state.requests.insert(pending.handle, idle);
+                }
+                if stage != Stage::Idle {
+                    self.tell_of_message(|observer| observer.collective_completed(comm.0, request));
+                }
+            }
             Tracked::Probed { comm, request, bytes } => {
                 self.probed_received((comm, request, bytes), status, false);
             }
@@ -794,7 +814,9 @@ impl Work<'_> {
                     let ending = status.map_or(Ending::Unknown, Ending::Told);
                     self.received((receive, comm, request), ending, false);
                 }
-                Some(Active::Send { comm, request, bytes }) => self.sent(comm, request, bytes),
+                Some(Active::Send { comm, request, bytes }) => {
+                    self.send_ended((comm, request, bytes), status);
+                }
                 None => {}
             },
             Tracked::Duplicate { context, new } => {
@@ -807,10 +829,41 @@ impl Work<'_> {
         }
     }
 
-    /// A nonblocking send is complete.
-    pub(super) fn sent(&mut self, comm: CommIndex, request: u64, bytes: u64) {
+    /// A nonblocking send is complete, or cancelled.
+    pub(super) fn send_ended(
+        &mut self,
+        (comm, request, bytes): (CommIndex, u64, u64),
+        status: Option<StatusPtr>,
+    ) {
         self.state.engine.transferred(self.sink, comm, request, bytes);
-        self.tell_of_message(|observer| observer.send_completed(request));
+        let is_cancelled = self.state.cancels
+            // SAFETY: the status of a request that is complete, in this MPI's layout.
+            && status.is_some_and(|status| unsafe { status.cancelled(self.tracker.abi) });
+        if is_cancelled {
+            self.tell_of_message(|observer| observer.cancelled(comm.0, request));
+        } else {
+            self.tell_of_message(|observer| observer.send_completed(comm.0, request));
+        }
+    }
+
+    /// Tells that a request was tested and is not complete.
+    #[cold]
+    pub(super) fn tell_tested(&mut self, tracked: Tracked) {
+        let (comm, request) = match tracked {
+            Tracked::Receive { comm, request, .. }
+            | Tracked::Silent { comm, request, .. }
+            | Tracked::Probed { comm, request, .. }
+            | Tracked::Send { comm, request, .. }
+            | Tracked::Collective { comm, request, stage: Stage::Once | Stage::Active } => (comm, request),
+            Tracked::Persistent(place) => match self.state.requests.persistent(place).active {
+                Some(Active::Receive { comm, request, .. } | Active::Send { comm, request, .. }) => {
+                    (comm, request)
+                }
+                None => return,
+            },
+            Tracked::Collective { .. } | Tracked::Duplicate { .. } => return,
+        };
+        self.tell_of_message(|observer| observer.tested(comm.0, request));
     }
 
     /// The receive of a probed message is complete.

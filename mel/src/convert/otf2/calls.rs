@@ -4,7 +4,8 @@ use otf2_writer::{AttributeValue, CollectiveRoot, CommRef, Event, RegionRef};
 use rustc_hash::FxHashMap;
 
 use super::communicators::{Communicators, Target};
-use super::roles;
+use super::requests::{Operation, Requested, Requests};
+use super::roles::{self, Way};
 use super::track::Track;
 use super::windows::{self, Span, Windows};
 use super::{Conversion, ConvertError};
@@ -21,6 +22,7 @@ pub(super) struct Known<'a> {
     pub(super) queues: &'a mut Queues,
     pub(super) windows: &'a mut Windows,
     pub(super) epochs: &'a mut Vec<Span>,
+    pub(super) requests: &'a mut Requests,
 }
 
 /// A thread that calls MPI.
@@ -32,11 +34,14 @@ pub(super) struct Thread {
     /// The function that was entered last, and the end of its collective operation.
     function: u16,
     collective: Option<Event<'static>>,
+    /// The collective operation of the call under way that has, or will have, a request.
+    requested: Option<Requested>,
 }
 
 impl Thread {
     pub(super) fn new(number: u32, track: Track) -> Self {
-        Thread { number, track, regions: FxHashMap::default(), function: 0, collective: None }
+        let (regions, collective, requested) = (FxHashMap::default(), None, None);
+        Thread { number, track, regions, function: 0, collective, requested }
     }
 }
 
@@ -49,9 +54,9 @@ impl Conversion<'_> {
         (position, log): (usize, &RankLog),
         record: &Record<'_>,
     ) -> Result<(), ConvertError> {
-        let Known { communicators, queues, windows, epochs } = known;
+        let Known { communicators, queues, windows, epochs, requests } = known;
         let time = self.timeline.nanos(position, record.time);
-        let Thread { number, track, regions, function, collective } = thread;
+        let Thread { number, track, regions, function, collective, requested } = thread;
         let mut region = || {
             let number = u16_at(&record.payload, 0);
             *regions.entry(number).or_insert_with(|| {
@@ -63,7 +68,7 @@ impl Conversion<'_> {
             kind::ENTER => {
                 queues.begin_call(*number);
                 *function = u16_at(&record.payload, 0);
-                *collective = None;
+                (*collective, *requested) = (None, None);
                 track.summary().calls += 1;
                 track.enter(time, region(), &[])?;
             }
@@ -75,13 +80,33 @@ impl Conversion<'_> {
             }
             kind::COLLECTIVE => {
                 let name = log.definitions.functions.get(function).map_or("", String::as_str);
-                *collective = end_of_collective(name, communicators.of(position, record), record);
-                match collective {
-                    Some(_) => {
+                match operation(name, communicators.of(position, record), record) {
+                    Some((operation, Way::Blocking)) => {
+                        *collective = Some(operation.end());
                         track.summary().collectives += 1;
                         track.event(time, &Event::MpiCollectiveBegin, &[])?;
                     }
+                    Some((operation, way)) => {
+                        *requested = Some(Requested { operation, persistent: way == Way::Persistent });
+                    }
                     None => track.summary().unknown_messages += 1,
+                }
+            }
+            kind::COLLECTIVE_REQUEST => {
+                let request = Completion::from_payload(&record.payload).request;
+                if requests.begin_collective(request, requested.take()) {
+                    track.event(
+                        time,
+                        &Event::NonBlockingCollectiveRequest { request: request.into() },
+                        &[],
+                    )?;
+                }
+            }
+            kind::COLLECTIVE_COMPLETE => {
+                let request = Completion::from_payload(&record.payload).request;
+                if let Some(operation) = requests.end_collective(request) {
+                    track.summary().collectives += 1;
+                    track.event(time, &operation.complete(request.into()), &[])?;
                 }
             }
             _ if windows::is_about_a_window(record) => {
@@ -89,6 +114,7 @@ impl Conversion<'_> {
             }
             _ => match message(record, communicators.target(position, record)) {
                 Some(event) => {
+                    let Some(event) = requests.whole(event) else { return Ok(()) };
                     track.summary().messages += 1;
                     let waited = match event {
                         Event::MpiIrecv { request, .. } => queues.received(*number, Some(request as u32)),
@@ -109,8 +135,8 @@ impl Conversion<'_> {
     }
 }
 
-/// The event that ends a collective operation; none if its function or its communicator is not known.
-fn end_of_collective(name: &str, comm: Option<CommRef>, record: &Record<'_>) -> Option<Event<'static>> {
+/// A collective operation and how its function goes about it; none if that or the communicator is not known.
+fn operation(name: &str, comm: Option<CommRef>, record: &Record<'_>) -> Option<(Operation, Way)> {
     let Collective { root, sent, received } = Collective::from_payload(&record.payload);
     let root = match root {
         NO_ROOT => CollectiveRoot::None,
@@ -118,8 +144,8 @@ fn end_of_collective(name: &str, comm: Option<CommRef>, record: &Record<'_>) -> 
         ROOT_IN_THIS_GROUP => CollectiveRoot::ThisGroup,
         rank => CollectiveRoot::Rank(u32::try_from(rank).ok()?),
     };
-    let (op, comm) = (roles::operation_of(name)?, comm?);
-    Some(Event::MpiCollectiveEnd { op, comm, root, sent_bytes: sent, received_bytes: received })
+    let ((op, way), comm) = (roles::operation_of(name)?, comm?);
+    Some((Operation { op, comm, root, sent, received }, way))
 }
 
 fn is_message(kind: u16) -> bool {
@@ -134,6 +160,7 @@ fn message(record: &Record<'_>, target: Option<Target>) -> Option<Event<'static>
         kind::MPI_ISEND_COMPLETE => return Some(Event::MpiIsendComplete { request }),
         kind::MPI_IRECV_REQUEST => return Some(Event::MpiIrecvRequest { request }),
         kind::REQUEST_CANCELLED => return Some(Event::MpiRequestCancelled { request }),
+        kind::REQUEST_TESTED => return Some(Event::MpiRequestTest { request }),
         kind if !is_message(kind) => return None,
         _ => {}
     }

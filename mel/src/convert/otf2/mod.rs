@@ -8,7 +8,7 @@
 //! | metrics on these, and attributes of receives | [`regions`]: event types `X_insert`, `X_remove` |
 //! | windows, operations on them, epochs | [`windows`]: joined by members and order; epochs on locations of their own |
 //! | communicators and their groups | [`communicators`]: joined over the ranks by their identity |
-//! | times in nanoseconds since the first record | [`time`]: one line per clock |
+//! | times in nanoseconds since the first record, by each node's own clock, and clock offsets | [`time`]: one line per clock |
 //!
 //! On each location times never go back and regions are nested properly, whatever a log holds; what
 //! had to be left out or moved for that is counted in the [`Summary`].
@@ -17,6 +17,7 @@ mod calls;
 mod communicators;
 mod pairs;
 mod regions;
+mod requests;
 mod roles;
 mod tables;
 pub(crate) mod time;
@@ -29,9 +30,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use otf2_writer::{
-    Archive, ArchiveOptions, AttributeValue, Clock, Group, GroupMembers, Location, LocationGroup,
-    LocationGroupRef, LocationRef, Paradigm, ParadigmClass, ParadigmDefinition, Severity, SystemTreeDomain,
-    SystemTreeNode, Ticks,
+    Archive, ArchiveOptions, AttributeValue, Clock, ClockOffset, Event, Group, GroupMembers, Location,
+    LocationGroup, LocationGroupRef, LocationRef, Paradigm, ParadigmClass, ParadigmDefinition, Severity,
+    SystemTreeDomain, SystemTreeNode, Ticks,
 };
 use thiserror::Error;
 
@@ -39,15 +40,17 @@ use self::calls::Thread;
 use self::communicators::Communicators;
 use self::pairs::Pairs;
 use self::regions::Stream;
+use self::requests::Requests;
 use self::tables::Tables;
-use self::time::Timeline;
+use self::time::{Offset, Timeline};
 use self::track::Track;
 use self::windows::Windows;
 use super::merge::Merged;
 use super::queues::Queues;
 use super::run::Run;
 use super::types::Types;
-use crate::log::{RankLog, StreamKind};
+use crate::log::format::u32_at;
+use crate::log::{RankLog, Record, StreamKind, kind};
 
 /// The name of the archive in its directory.
 pub const FILE_NAME: &str = "traces.otf2";
@@ -188,24 +191,31 @@ type MainLocations = Vec<LocationRef>;
 struct Conversion<'a> {
     run: &'a Run,
     archive: Archive,
+    /// The times of each node's own clock.
     timeline: Timeline,
+    /// For each log, what readers have to add to them.
+    offsets: Vec<Vec<Offset>>,
     pairs: Pairs,
     tables: Tables,
     summary: Summary,
+    /// Which log is being converted.
+    position: usize,
     tick: &'a dyn Fn(u64),
 }
 
 impl<'a> Conversion<'a> {
     fn new(run: &'a Run, archive: Archive, tick: &'a dyn Fn(u64)) -> Self {
-        let timeline = Timeline::new(&run.ranks);
+        let (timeline, offsets) = Timeline::new(&run.ranks).uncorrected(&run.ranks);
         let pairs = Pairs::find(&run.ranks);
         Conversion {
             run,
             archive,
             timeline,
+            offsets,
             pairs,
             tables: Tables::default(),
             summary: Summary::default(),
+            position: 0,
             tick,
         }
     }
@@ -288,6 +298,7 @@ impl<'a> Conversion<'a> {
         windows: &mut Windows,
     ) -> Result<(), ConvertError> {
         let rank = log.info.rank;
+        self.position = position;
         let (mut threads, mut streams) = (Vec::<Thread>::new(), Vec::new());
         let mut lanes = BTreeMap::new();
         let events = || log.definitions.streams.values().filter(|stream| stream.kind == StreamKind::Events);
@@ -325,13 +336,20 @@ impl<'a> Conversion<'a> {
             lanes.insert(*number, lane);
         }
         let (mut queues, mut epochs) = (Queues::new(&types), Vec::new());
+        queues.set_gaps(log.definitions.phases);
+        let mut requests = Requests::new(log.definitions.phases);
         for (count, (number, record)) in Merged::new(log, lanes.keys().copied()).enumerate() {
             super::tell(self.tick, count);
+            if record.kind == kind::RECORDING {
+                self.switch(position, &record, &mut queues, &mut threads, &mut streams)?;
+                continue;
+            }
             let log = (position, log);
             match lanes.get(&number) {
                 Some(Lane::Calls(place)) => {
                     let (queues, windows, epochs) = (&mut queues, &mut *windows, &mut epochs);
-                    let known = calls::Known { communicators, queues, windows, epochs };
+                    let requests = &mut requests;
+                    let known = calls::Known { communicators, queues, windows, epochs, requests };
                     self.convert_call(&mut threads[*place], known, log, &record)?;
                 }
                 Some(Lane::Events(place)) => {
@@ -341,7 +359,7 @@ impl<'a> Conversion<'a> {
             }
         }
         self.convert_epochs(rank, group, epochs)?;
-        self.mark_losses(log, &lanes, &threads, &streams);
+        self.mark_losses((position, log), &lanes, &threads, &streams);
         for thread in threads {
             self.summary.add(thread.track.close()?);
         }
@@ -351,10 +369,30 @@ impl<'a> Conversion<'a> {
         Ok(())
     }
 
+    /// The program has switched recording off or on, for all of the process.
+    fn switch(
+        &mut self,
+        position: usize,
+        record: &Record<'_>,
+        queues: &mut Queues,
+        threads: &mut [Thread],
+        streams: &mut [Stream],
+    ) -> Result<(), ConvertError> {
+        let (on, time) = (u32_at(&record.payload, 0) != 0, self.timeline.nanos(position, record.time));
+        if !on {
+            queues.forget();
+        }
+        let threads = threads.iter_mut().map(|thread| &mut thread.track);
+        for track in threads.chain(streams.iter_mut().map(Stream::track_mut)) {
+            track.event(time, &Event::MeasurementOnOff { on }, &[])?;
+        }
+        Ok(())
+    }
+
     /// Markers where streams end because there was no space for more.
     fn mark_losses(
         &mut self,
-        log: &RankLog,
+        (position, log): (usize, &RankLog),
         lanes: &BTreeMap<u32, Lane>,
         threads: &[Thread],
         streams: &[Stream],
@@ -369,13 +407,20 @@ impl<'a> Conversion<'a> {
                 let text = format!("{lost} records are missing from here on: there was no space for them");
                 let definitions = self.archive.definitions_mut();
                 let marker = definitions.marker("MEL", "records missing", Severity::High);
-                definitions.mark(track.last(), track.location(), marker, &text);
+                let time = Offset::correct(&self.offsets[position], track.last().0);
+                definitions.mark(Ticks(time), track.location(), marker, &text);
             }
         }
     }
 
-    /// Begins to write a location.
+    /// Begins to write a location of the rank that is being converted.
     fn track(&mut self, location: LocationRef) -> Result<Track, ConvertError> {
+        for Offset { time, nanos, error } in self.offsets.get(self.position).into_iter().flatten() {
+            // The truth lies anywhere within the error.
+            let deviation = *error as f64 / 3f64.sqrt();
+            let offset = ClockOffset { time: Ticks(*time), offset: *nanos, deviation };
+            self.archive.definitions_mut().clock_offset(location, offset);
+        }
         Ok(Track::new(location, self.archive.event_writer(location)?))
     }
 

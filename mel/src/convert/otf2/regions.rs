@@ -67,6 +67,10 @@ impl Stream {
         &self.track
     }
 
+    pub(super) fn track_mut(&mut self) -> &mut Track {
+        &mut self.track
+    }
+
     /// Ends the location. Gives what was written, and what was not.
     pub(super) fn close(self) -> Result<super::Summary, ConvertError> {
         let mut summary = self.track.close()?;

@@ -42,29 +42,49 @@ pub(super) fn of(name: &str) -> RegionRole {
     }
 }
 
-/// The operation of a blocking collective function; none for others.
-pub(super) fn operation_of(name: &str) -> Option<CollectiveOp> {
+/// How a collective function goes about its operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// It returns when the operation is complete.
+    Blocking,
+    /// It starts the operation.
+    Nonblocking,
+    /// It makes a request by which the operation is started.
+    Persistent,
+}
+
+/// The operation of a collective function, and how it goes about it; none for others. Among neighbours it is the operation
+/// of the same name: the format has none of its own for that.
+pub(super) fn operation_of(name: &str) -> Option<(CollectiveOp, Way)> {
     let name = name.strip_prefix("MPI_")?;
-    Some(match name.strip_suffix("_c").unwrap_or(name) {
-        "Barrier" => CollectiveOp::Barrier,
-        "Bcast" => CollectiveOp::Bcast,
-        "Gather" => CollectiveOp::Gather,
-        "Gatherv" => CollectiveOp::Gatherv,
-        "Scatter" => CollectiveOp::Scatter,
-        "Scatterv" => CollectiveOp::Scatterv,
-        "Allgather" => CollectiveOp::Allgather,
-        "Allgatherv" => CollectiveOp::Allgatherv,
-        "Alltoall" => CollectiveOp::Alltoall,
-        "Alltoallv" => CollectiveOp::Alltoallv,
-        "Alltoallw" => CollectiveOp::Alltoallw,
-        "Allreduce" => CollectiveOp::Allreduce,
-        "Reduce" => CollectiveOp::Reduce,
-        "Reduce_scatter" => CollectiveOp::ReduceScatter,
-        "Reduce_scatter_block" => CollectiveOp::ReduceScatterBlock,
-        "Scan" => CollectiveOp::Scan,
-        "Exscan" => CollectiveOp::Exscan,
+    let name = name.strip_suffix("_c").unwrap_or(name);
+    let (name, way) = match (name.strip_suffix("_init"), name.strip_prefix('I')) {
+        (Some(name), _) => (name, Way::Persistent),
+        (None, Some(name)) => (name, Way::Nonblocking),
+        (None, None) => (name, Way::Blocking),
+    };
+    let name = name.to_lowercase();
+    let operation = match name.strip_prefix("neighbor_").unwrap_or(&name) {
+        "barrier" => CollectiveOp::Barrier,
+        "bcast" => CollectiveOp::Bcast,
+        "gather" => CollectiveOp::Gather,
+        "gatherv" => CollectiveOp::Gatherv,
+        "scatter" => CollectiveOp::Scatter,
+        "scatterv" => CollectiveOp::Scatterv,
+        "allgather" => CollectiveOp::Allgather,
+        "allgatherv" => CollectiveOp::Allgatherv,
+        "alltoall" => CollectiveOp::Alltoall,
+        "alltoallv" => CollectiveOp::Alltoallv,
+        "alltoallw" => CollectiveOp::Alltoallw,
+        "allreduce" => CollectiveOp::Allreduce,
+        "reduce" => CollectiveOp::Reduce,
+        "reduce_scatter" => CollectiveOp::ReduceScatter,
+        "reduce_scatter_block" => CollectiveOp::ReduceScatterBlock,
+        "scan" => CollectiveOp::Scan,
+        "exscan" => CollectiveOp::Exscan,
         _ => return None,
-    })
+    };
+    Some((operation, way))
 }
 
 #[cfg(test)]
@@ -91,6 +111,22 @@ mod tests {
             ("main", RegionRole::Function),
         ] {
             assert_eq!(of(name), role, "{name}");
+        }
+    }
+
+    #[test]
+    fn collective_functions_are_known_in_all_their_forms() {
+        for (name, known) in [
+            ("MPI_Reduce_scatter_block_c", Some((CollectiveOp::ReduceScatterBlock, Way::Blocking))),
+            ("MPI_Ibarrier", Some((CollectiveOp::Barrier, Way::Nonblocking))),
+            ("MPI_Ineighbor_alltoallw_c", Some((CollectiveOp::Alltoallw, Way::Nonblocking))),
+            ("MPI_Neighbor_allgather", Some((CollectiveOp::Allgather, Way::Blocking))),
+            ("MPI_Allreduce_init", Some((CollectiveOp::Allreduce, Way::Persistent))),
+            ("MPI_Isend", None),
+            ("MPI_Send_init", None),
+            ("MPI_Init", None),
+        ] {
+            assert_eq!(operation_of(name), known, "{name}");
         }
     }
 }

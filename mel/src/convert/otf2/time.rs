@@ -8,10 +8,37 @@ use crate::log::{HeaderInfo, RankLog};
 /// means that two hosts have the same name.
 const SAME_HOST_NANOS: i128 = 10_000_000;
 
+/// Wall clocks that are further apart than that, in nanoseconds, are not kept on one time by anybody.
+const FAR_APART_NANOS: i128 = 1_000_000_000;
+
+/// What is to be added to a time of a clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Offset {
+    /// The time, in nanoseconds since the start.
+    pub(crate) time: u64,
+    /// What is to be added, in nanoseconds.
+    pub(crate) nanos: i64,
+    /// How far that may be from the truth, in nanoseconds.
+    pub(crate) error: u64,
+}
+
+impl Offset {
+    /// A time as readers have it who add what is between two offsets.
+    pub(crate) fn correct(offsets: &[Offset], time: u64) -> u64 {
+        let [first, .., last] = offsets else { return time };
+        let (run, rise) = (last.time.saturating_sub(first.time).max(1), last.nanos - first.nanos);
+        let passed = i128::from(time) - i128::from(first.time);
+        let nanos = i128::from(first.nanos) + i128::from(rise) * passed / i128::from(run);
+        u64::try_from(i128::from(time) + nanos).unwrap_or(0)
+    }
+}
+
 /// The clocks of all ranks.
 #[derive(Debug)]
 pub(crate) struct Timeline {
     lines: Vec<Line>,
+    /// The first tick of each log.
+    firsts: Vec<u64>,
     start: i128,
     /// The wall clock at time zero, in nanoseconds since 1970-01-01 UTC.
     pub(crate) start_unix_nanos: u64,
@@ -68,16 +95,63 @@ impl Timeline {
         let readings: Vec<_> = logs.iter().map(|log| (&*log.definitions.clock_readings, &log.info)).collect();
         let infos: Vec<&HeaderInfo> = logs.iter().map(|log| &log.info).collect();
         let lines = by_readings(&readings).unwrap_or_else(|| by_wall_clocks(&infos));
-        let first_of = |(log, line): (&RankLog, &Line)| {
+        let first_of = |log: &RankLog| {
             let records =
                 log.streams().into_iter().filter_map(|stream| Some(log.records(stream).next()?.time));
-            line.at(records.chain([log.info.origin_ticks]).min().unwrap_or(0))
+            records.chain([log.info.origin_ticks]).min().unwrap_or(0)
         };
-        let start = logs.iter().zip(&lines).map(first_of).min().unwrap_or(0);
+        let firsts: Vec<u64> = logs.iter().map(first_of).collect();
+        let start = firsts.iter().zip(&lines).map(|(first, line)| line.at(*first)).min().unwrap_or(0);
         let start_unix_nanos = infos.iter().zip(&lines).next().map_or(0, |(info, line)| {
             i128::from(info.origin_realtime_nanos) - line.at(info.origin_ticks) + start
         });
-        Timeline { lines, start, start_unix_nanos: u64::try_from(start_unix_nanos).unwrap_or(0) }
+        Timeline { lines, firsts, start, start_unix_nanos: u64::try_from(start_unix_nanos).unwrap_or(0) }
+    }
+
+    /// The same with the times of each node's own clock, and for each log what is to be added to these to get one time: at
+    /// the begin and the end of the log. As the clocks differ by a straight line, that is as good as at the instants of the
+    /// comparisons, and readers need not look beyond. Where there is only one clock, nothing changes and nothing is to be
+    /// added.
+    pub(crate) fn uncorrected(mut self, logs: &[RankLog]) -> (Timeline, Vec<Vec<Offset>>) {
+        let readings: Option<Vec<(u64, i64)>> =
+            logs.iter().map(|log| log.definitions.clock_readings.first().copied()).collect();
+        let (Some(readings), Some(first)) = (readings, logs.first()) else {
+            return (self, vec![Vec::new(); logs.len()]);
+        };
+        // The wall clocks of all nodes, so that those of the first one are right where the run begins.
+        let wall = |info: &HeaderInfo| Line::of_header(info);
+        let shift = self.lines[0].at(first.info.origin_ticks) - wall(&first.info).at(first.info.origin_ticks);
+        let mut nodes = BTreeMap::new();
+        let mut own = Vec::new();
+        for ((log, reading), line) in logs.iter().zip(&readings).zip(&self.lines) {
+            own.push(*nodes.entry(*reading).or_insert_with(|| {
+                let mut own = wall(&log.info);
+                own.nanos += shift;
+                let apart = line.at(reading.0) - own.at(reading.0);
+                // Clocks that nobody sets: only how they drift apart is told.
+                if apart.abs() > FAR_APART_NANOS {
+                    own.nanos += apart;
+                }
+                own
+            }));
+        }
+        let start = self.firsts.iter().zip(&own).map(|(first, line)| line.at(*first)).min().unwrap_or(0);
+        let earlier = (self.start - start).max(0);
+        self.start -= earlier;
+        self.start_unix_nanos = self.start_unix_nanos.saturating_sub(earlier as u64);
+        let corrected = std::mem::replace(&mut self.lines, own);
+        let offsets = logs.iter().enumerate().map(|(position, log)| {
+            let last = log.definitions.clock_readings.last().map_or(0, |reading| reading.0);
+            let last = last.max(log.end_ticks.unwrap_or(0));
+            let at = |ticks: u64| Offset {
+                time: self.nanos(position, ticks),
+                nanos: (corrected[position].at(ticks) - self.lines[position].at(ticks)) as i64,
+                error: log.definitions.clock_error_nanos,
+            };
+            vec![at(self.firsts[position]), at(last)]
+        });
+        let offsets = offsets.collect();
+        (self, offsets)
     }
 
     /// The time of a tick of the clock of the log at that position. A tick before the start, which
@@ -178,5 +252,45 @@ mod tests {
         // Readings that go back are no line: the clock's own rate is taken.
         let line = Line::of_readings(&[(100, 0), (50, 10)], &own).unwrap();
         assert_eq!(line.at(101), 1);
+    }
+
+    #[test]
+    fn readers_correct_the_times_of_each_node_as_we_do() {
+        let directory = tempfile::tempdir().unwrap();
+        // The second node's clock is 70 microseconds ahead, and runs a little fast.
+        let nodes = [
+            (info(0, "a", 1_000_000_000, 1_000, 9_000_000_000), [(2_000, 500), (1_002_000, 1_000_500)]),
+            (info(1, "b", 1_000_000_000, 5_000, 9_000_070_000), [(6_000, 600), (1_006_050, 1_000_600)]),
+        ];
+        let logs: Vec<RankLog> = nodes
+            .iter()
+            .map(|(info, readings)| {
+                let path = directory.path().join(info.rank.to_string());
+                let log = crate::log::LogFile::create(&path, info).unwrap();
+                for (local_ticks, reference_nanos) in *readings {
+                    let reading = crate::log::Definition::ClockReading {
+                        local_ticks,
+                        reference_nanos,
+                        error_nanos: 30,
+                    };
+                    log.define(&reading).unwrap();
+                }
+                log.finish(crate::log::State::Finalised, readings[1].0 + 10_000);
+                RankLog::open(&path).unwrap()
+            })
+            .collect();
+        let corrected = Timeline::new(&logs);
+        let begin = corrected.nanos(0, 1_000);
+        let (own, offsets) = Timeline::new(&logs).uncorrected(&logs);
+        let shift = Offset::correct(&offsets[0], own.nanos(0, 1_000)) - begin;
+        for (position, ticks) in
+            [(0, 1_000), (0, 900_000), (1, 5_000), (1, 6_000), (1, 500_000), (1, 1_016_050)]
+        {
+            let time = Offset::correct(&offsets[position], own.nanos(position, ticks));
+            let expected = corrected.nanos(position, ticks) + shift;
+            assert!(time.abs_diff(expected) <= 1, "{position}, {ticks}: {time}, not {expected}");
+        }
+        assert!(offsets[1][0].nanos < -60_000 && offsets[1][0].error == 30, "{offsets:?}");
+        assert_ne!(offsets[1][0].nanos, offsets[1][1].nanos, "the clock drifts");
     }
 }

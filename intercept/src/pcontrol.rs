@@ -1,0 +1,102 @@
+//! `MPI_Pcontrol`: variadic, so that its further arguments, which may be for another tool in the chain, can be passed on
+//! only as they came, by a jump. Hooks see the whole call before that.
+//!
+//! Unlike other calls it may come at any time, before `MPI_Init` too.
+
+use std::{ffi::c_int, sync::atomic::Ordering::Relaxed};
+
+use crate::{
+    Call, FunctionId, args,
+    depth::Depth,
+    dispatch::{self, ACTIVE, STATE, UNRESOLVED},
+    lifecycle,
+};
+
+/// Lets the hooks see the call, where there are any.
+pub(crate) extern "C" fn attend(level: c_int) {
+    if STATE.load(Relaxed) == UNRESOLVED {
+        lifecycle::resolve();
+    }
+    if STATE.load(Relaxed) == ACTIVE
+        && let Some(depth) = Depth::enter_from_top()
+    {
+        show(&depth, level);
+    }
+}
+
+/// Lets the hooks see the call at both of its ends.
+pub(crate) fn show(depth: &Depth, level: c_int) {
+    let mut arguments = args::Pcontrol { level };
+    let entered = dispatch::enter(depth, FunctionId::Pcontrol, &mut Call::Pcontrol(&mut arguments));
+    let success = mpi_abi::Abi::current().map_or(0, |abi| abi.constants.success);
+    dispatch::leave(depth, entered, FunctionId::Pcontrol, &mut Call::Pcontrol(&mut arguments), success);
+}
+
+/// The symbol. With nobody listening a jump, as for every other function.
+macro_rules! symbol {
+    ($symbol:ident = $id:ident) => {
+        #[cfg(target_arch = "x86_64")]
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C-unwind" fn $symbol(level: c_int) -> c_int {
+            // Seven words and 128 bytes, so that the stack is aligned to 16 as the call wants it. Registers and stack
+            // are as they came when it jumps on: `al` tells how many of the vector registers hold arguments.
+            std::arch::naked_asm!(
+                "cmp byte ptr [rip + {state}], {idle}",
+                "je 2f",
+                "push rax",
+                "push rdi",
+                "push rsi",
+                "push rdx",
+                "push rcx",
+                "push r8",
+                "push r9",
+                "sub rsp, 128",
+                "movups [rsp], xmm0",
+                "movups [rsp + 16], xmm1",
+                "movups [rsp + 32], xmm2",
+                "movups [rsp + 48], xmm3",
+                "movups [rsp + 64], xmm4",
+                "movups [rsp + 80], xmm5",
+                "movups [rsp + 96], xmm6",
+                "movups [rsp + 112], xmm7",
+                "call {attend}",
+                "movups xmm0, [rsp]",
+                "movups xmm1, [rsp + 16]",
+                "movups xmm2, [rsp + 32]",
+                "movups xmm3, [rsp + 48]",
+                "movups xmm4, [rsp + 64]",
+                "movups xmm5, [rsp + 80]",
+                "movups xmm6, [rsp + 96]",
+                "movups xmm7, [rsp + 112]",
+                "add rsp, 128",
+                "pop r9",
+                "pop r8",
+                "pop rcx",
+                "pop rdx",
+                "pop rsi",
+                "pop rdi",
+                "pop rax",
+                "2:",
+                "jmp qword ptr [rip + {next} + {offset}]",
+                state = sym $crate::dispatch::STATE,
+                idle = const $crate::dispatch::IDLE,
+                attend = sym $crate::pcontrol::attend,
+                next = sym $crate::wrapper::NEXT,
+                offset = const FunctionId::$id as usize * size_of::<*mut c_void>(),
+            )
+        }
+
+        /// Without the further arguments, which no MPI looks at.
+        #[cfg(not(target_arch = "x86_64"))]
+        #[unsafe(no_mangle)]
+        unsafe extern "C-unwind" fn $symbol(level: c_int) -> c_int {
+            type Signature = unsafe extern "C-unwind" fn(c_int) -> c_int;
+            $crate::pcontrol::attend(level);
+            let address = $crate::wrapper::NEXT[FunctionId::$id as usize].load(std::sync::atomic::Ordering::Relaxed);
+            // SAFETY: resolved by now; the next function of this name begins with this parameter.
+            unsafe { std::mem::transmute::<*mut c_void, Signature>(address)(level) }
+        }
+    };
+}
+pub(crate) use symbol;
