@@ -137,6 +137,10 @@ const MPICH_BUILTIN_REQUEST: usize = 0x6c00_0000 >> 26;
 /// Words in the version strings of libraries with MPICH's binary interface.
 const MPICH_WORDS: [&str; 5] = ["MPICH", "Intel(R) MPI", "MVAPICH", "CRAY MPI", "ParaStation"];
 
+fn has_the_abi_of_mpich(version: &str) -> bool {
+    MPICH_WORDS.iter().any(|word| version.contains(word))
+}
+
 fn look() -> Result<Abi, Unknown> {
     let init = next::unseen(c"MPI_Init");
     if init.is_null() {
@@ -146,7 +150,7 @@ fn look() -> Result<Abi, Unknown> {
     let file = file.rsplit('/').next().unwrap_or_default().to_owned();
     let library = pmpi::library_version_of_any_mpi().unwrap_or_default();
     let library = library.lines().next().unwrap_or_default().trim().to_owned();
-    let mpich = MPICH_WORDS.iter().any(|word| library.contains(word));
+    let mpich = has_the_abi_of_mpich(&library);
 
     let standard_abi = file.starts_with("libmpi_abi") || pmpi::abi_version_beside(init as usize).is_some();
     let is_open_mpi = !next::in_same_object(init as usize, c"ompi_mpi_comm_world").is_null();
@@ -172,4 +176,27 @@ fn look() -> Result<Abi, Unknown> {
     };
     let standard = pmpi::get_version().unwrap_or((0, 0));
     Ok(Abi { family, constants, status, handle_width, library, standard, mpich, shared_request })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relatives_of_mpich_are_known_by_how_they_call_themselves() {
+        let relatives = [
+            "MPICH Version:\t4.0.2",
+            "Intel(R) MPI Library 2021.8 for Linux* OS",
+            "MVAPICH2 Version      :\t2.3.7",
+            "MVAPICH Version      :\t3.0",
+            "MPI VERSION    : CRAY MPICH version 8.1.16.5 (ANL base 3.4a2)",
+            "ParaStation MPI 5.6.0-1",
+        ];
+        for version in relatives {
+            assert!(has_the_abi_of_mpich(version), "{version}");
+        }
+        for other in ["Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4", "Strange MPI 0.1", ""] {
+            assert!(!has_the_abi_of_mpich(other), "{other}");
+        }
+    }
 }
