@@ -50,6 +50,7 @@ impl EventWriter {
     ///
     /// # Errors
     /// As [`write_with`](Self::write_with).
+    #[inline]
     pub fn enter(
         &mut self,
         time: Ticks,
@@ -63,6 +64,7 @@ impl EventWriter {
     ///
     /// # Errors
     /// As [`write_with`](Self::write_with).
+    #[inline]
     pub fn leave(
         &mut self,
         time: Ticks,
@@ -76,6 +78,7 @@ impl EventWriter {
     ///
     /// # Errors
     /// As [`write_with`](Self::write_with).
+    #[inline]
     pub fn write(&mut self, time: Ticks, event: &Event<'_>) -> Result<(), Error> {
         self.write_with(time, event, &[])
     }
@@ -87,6 +90,8 @@ impl EventWriter {
     ///   [`Error::MetricSize`]: the event was left out, the location goes on.
     /// - [`Error::Library`]: the buffer could not be written (the disk is full, for example). From
     ///   now on the location takes no events: [`Error::LocationFailed`].
+    // Inlined, here and below: who writes an event mostly knows which one, and need not choose among all.
+    #[inline]
     pub fn write_with(
         &mut self,
         time: Ticks,
@@ -138,6 +143,7 @@ impl EventWriter {
 /// The format counts the numbers of a metric in one byte.
 const MOST_NUMBERS: usize = u8::MAX as usize;
 
+#[inline]
 fn check_attributes(attributes: &[(AttributeRef, AttributeValue)]) -> Result<(), Error> {
     for (position, &(attribute, value)) in attributes.iter().enumerate() {
         let value = value.value_type();

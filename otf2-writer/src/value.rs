@@ -21,6 +21,7 @@ macro_rules! values {
 
         impl AttributeValue {
             /// The type of this value.
+            #[inline]
             pub const fn value_type(self) -> Type {
                 match self {
                     $(Self::$name(_) => Type::$name,)*
@@ -28,6 +29,7 @@ macro_rules! values {
             }
 
             /// The value as libotf2 takes it.
+            #[inline]
             pub(crate) const fn to_raw(self) -> otf2_sys::OTF2_AttributeValue {
                 match self {
                     $(Self::$name($value) => otf2_sys::OTF2_AttributeValue { $field: $raw },)*

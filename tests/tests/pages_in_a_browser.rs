@@ -9,16 +9,22 @@ use std::process::{Command, Stdio};
 
 use mel_tests::artifacts::{fresh_dir, mel, root};
 use mel_tests::browser::Browser;
-use mel_tests::{Job, Mpi, compile_source};
+use mel_tests::windows::WindowProgram;
+use mel_tests::{Job, Mpi, Program, compile_source};
 use serde_json::{Value, json};
 
 /// Runs a halo exchange and writes its page.
 fn page(directory: &Path, options: &[&str]) -> PathBuf {
     let mpi = Mpi::all().into_iter().next().expect("an MPI");
     let program = compile_source(&mpi, &root().join("examples/programs/halo2d.c"));
+    page_of(directory, Job::new(&mpi, 4, program).args(["--iterations", "40"]), options)
+}
+
+/// Runs a job and writes its page and its pictures.
+fn page_of(directory: &Path, job: Job<'_>, options: &[&str]) -> PathBuf {
     let run = directory.join("run");
     let with: Vec<&str> = options.iter().copied().chain(["-o", run.to_str().expect("UTF-8")]).collect();
-    let job = Job::new(&mpi, 4, program).args(["--iterations", "40"]).under_mel(with).run();
+    let job = job.under_mel(with).run();
     job.expect(job.code == Some(0), "the program ends as ever");
     let page = directory.join("page.html");
     let mut report = Command::new(mel());
@@ -144,6 +150,70 @@ fn a_traced_run_can_be_looked_at() {
     let call = point_until(&mut browser, middle, &["MPI_", "sent to", "tag"]);
     assert!(call.contains("rank"), "{call}");
     picture(&mut browser, "hover-call.png");
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+/// The tooltip of the first block on a row of that kind whose attributes `a` fulfil a condition.
+fn tip_where(browser: &mut Browser, kind: &str, condition: &str) -> String {
+    let script = format!(
+        "(() => {{ for (const row of data.events.rows.filter((row) => row.kind === '{kind}')) {{ \
+         const many = new Map(row.several.map((s) => [s[0], s])), attributes = new Map(row.attributes); \
+         const full = Object.assign(unpack(row), {{manyOf: many, attributesOf: attributes}}); \
+         for (const [i, a] of row.attributes) if ({condition}) {{ \
+         tip.innerHTML = sliceTip(full, i); tip.hidden = false; return tip.innerText; }} }} return ''; }})()"
+    );
+    browser.value(&script).as_str().unwrap_or_default().to_owned()
+}
+
+fn texts(browser: &mut Browser, selector: &str) -> String {
+    browser
+        .value(&format!("document.querySelector('{selector}').innerText"))
+        .as_str()
+        .unwrap_or_default()
+        .into()
+}
+
+#[test]
+fn windows_have_colours_and_attributes_of_their_own() {
+    let Some(mut browser) = Browser::start(1280, 900) else { return };
+    let directory = fresh_dir();
+    let mpi = Mpi::all().into_iter().next().expect("an MPI");
+    let program = WindowProgram::named("lock");
+    let job = Job::new(&mpi, program.ranks, program.compile(&mpi));
+    let page = page_of(directory.path(), job, &["--trace"]);
+    browser.open(&page);
+    let legend = texts(&mut browser, "#timeline .legend");
+    assert!(legend.contains("one-sided") && legend.contains("epochs of windows"), "{legend}");
+    let put = tip_where(&mut browser, "calls", "a[0] === 3");
+    assert!(put.contains("MPI_Put") && put.contains("window 0"), "{put}");
+    let completes = tip_where(&mut browser, "calls", "a.length >= 6 && a[0] === 9");
+    assert!(completes.contains("completes") && completes.contains("took"), "{completes}");
+    let epoch = tip_where(&mut browser, "epochs", "a[2] > 0");
+    assert!(epoch.contains("epoch") && epoch.contains("operations") && epoch.contains("target"), "{epoch}");
+    // What is not there is not because the run was not traced.
+    for section in ["#lengths", "#matrix"] {
+        let told = texts(&mut browser, section);
+        assert!(told.contains("point-to-point") && !told.contains("mel run"), "{section}: {told}");
+    }
+    browser.value("document.querySelector('#timeline').scrollIntoView()");
+    picture(&mut browser, "windows.png");
+    assert_eq!(browser.value(OVERLAPS), Value::Array(Vec::new()));
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn a_receive_tells_how_long_its_message_was_unexpected() {
+    let Some(mut browser) = Browser::start(1280, 900) else { return };
+    let directory = fresh_dir();
+    let mpi = Mpi::all().into_iter().next().expect("an MPI");
+    let program = Program::named("unexpected");
+    let job = Job::new(&mpi, program.ranks[0], program.compile(&mpi)).args(&program.args[0]);
+    let page = page_of(directory.path(), job, &["--trace"]);
+    browser.open(&page);
+    let receive = tip_where(&mut browser, "calls", "a[0] === 0 && a[5] > 0");
+    assert!(receive.contains("received from") && receive.contains("was unexpected for"), "{receive}");
+    let search = tip_where(&mut browser, "searches", "true");
+    assert!(search.contains("queue length") && search.contains("communicator"), "{search}");
     assert_eq!(browser.complaints(), [""; 0]);
 }
 

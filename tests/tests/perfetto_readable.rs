@@ -1,16 +1,54 @@
 //! Perfetto's published definitions read our traces: nothing unknown, no crossing slices, no message that goes back in
 //! time, and the searches are those that the profile counts.
 
+use std::path::Path;
 use std::process::Command;
 
 use mel_tests::artifacts::{fresh_dir, installed_by, mel, root};
 use mel_tests::cases::for_each_case_on;
 use mel_tests::profile::Profile;
-use mel_tests::{Mpi, test_every_program};
+use mel_tests::trace::Trace;
+use mel_tests::windows::WindowProgram;
+use mel_tests::{Job, Mpi, test_every_program};
 use serde_json::Value;
 
 /// Programs with all ways to receive. Where threads share a tag, only they know whose message was whose.
 const PROGRAMS: [&str; 2] = ["random", "wildcards"];
+
+/// Converts a run, and reads what has become of it with the definitions in that environment.
+fn read(prefix: &Path, run: &Path) -> Value {
+    let trace = run.join("app.perfetto");
+    let mut convert = Command::new(mel());
+    convert.args(["convert", "--perfetto"]).arg(&trace).arg(run);
+    assert!(convert.status().expect("mel can be started").success());
+    let mut reader = Command::new(prefix.join("bin/python"));
+    let read = reader.arg(root().join("tests/readers/read_perfetto.py")).arg(&trace).output();
+    let read = read.expect("python can be started");
+    serde_json::from_slice(&read.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&read.stderr)))
+}
+
+#[test]
+fn operations_on_windows_and_epochs_are_slices() {
+    let Some(prefix) = installed_by("scripts/pypi-readers", Some("perfetto")) else {
+        eprintln!("skipped: no definitions of Perfetto; scripts/pypi-readers installs them");
+        return;
+    };
+    let mpi = &Mpi::all()[0];
+    for name in ["lock", "pscw", "fence"] {
+        let program = WindowProgram::named(name);
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let options = ["--trace".as_ref(), "-o".as_ref(), output.as_os_str()];
+        let run = Job::new(mpi, program.ranks, program.compile(mpi)).under_mel(options).run();
+        run.expect(run.code == Some(0), name);
+        let (trace, read) = (Trace::read(&output), read(&prefix, &output));
+        assert_eq!(read["faults"], Value::Array(Vec::new()), "{name}");
+        let started = ["RMA_PUT", "RMA_GET", "RMA_ATOMIC"].map(|kind| trace.count(kind)).iter().sum::<u64>();
+        assert!(started > 0 && read["operations"] == started, "{name}: {started} operations: {read}");
+        assert_eq!(read["epoch_operations"], started, "{name}: each was started in an epoch: {read}");
+    }
+}
 
 fn readable(name: &str) {
     if !PROGRAMS.contains(&name) {
@@ -28,16 +66,7 @@ fn readable(name: &str) {
         let run = case.job().under_mel(options).run();
         run.expect(run.code == Some(0), &case.to_string());
 
-        let trace = directory.path().join("app.perfetto");
-        let mut convert = Command::new(mel());
-        convert.args(["convert", "--perfetto"]).arg(&trace).arg(&output);
-        assert!(convert.status().expect("mel can be started").success(), "{case}");
-        let mut reader = Command::new(prefix.join("bin/python"));
-        let read = reader.arg(root().join("tests/readers/read_perfetto.py")).arg(&trace).output();
-        let read = read.expect("python can be started");
-        let read: Value = serde_json::from_slice(&read.stdout)
-            .unwrap_or_else(|e| panic!("{case}: {e}: {}", String::from_utf8_lossy(&read.stderr)));
-
+        let read = read(&prefix, &output);
         assert_eq!(read["faults"], Value::Array(Vec::new()), "{case}");
         let profile = Profile::read(&output);
         for queue in ["posted", "unexpected"] {

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use mel_tests::artifacts::fresh_dir;
+use mel_tests::counts::{Alone, disagreements};
 use mel_tests::events::Log;
+use mel_tests::profile::Profile;
+use mel_tests::readers::Python;
 use mel_tests::trace::Trace;
 use mel_tests::windows::{WINDOW_EVENTS, WindowProgram};
 use mel_tests::{Finished, Job, Mpi, compile_special};
@@ -111,71 +114,48 @@ fn without_the_queues_only_windows_are_told() {
     run.expect(!run.stderr.contains("queue statistics"), "the queues were not counted");
 }
 
+/// Runs a program with a trace and a profile of its windows, and holds the two against each other.
+fn trace_as_profiled(context: &str, job: Job<'_>) -> Trace {
+    let directory = fresh_dir();
+    let output = directory.path().join("run");
+    let options = ["--profile".as_ref(), "queues,rma".as_ref(), "--trace".as_ref(), "-o".as_ref()];
+    let run = job.under_mel(options.into_iter().chain([output.as_os_str()])).run();
+    run.expect(run.code == Some(0), context);
+    let (trace, profile) = (Trace::read(&output), Profile::read(&output));
+    assert_eq!(trace.disorder(), None, "{context}");
+    assert_eq!(disagreements(&trace, &profile, Alone::default()), [""; 0], "{context}");
+    for python in Python::all() {
+        assert_eq!(python.disagreement(&output, &trace), None, "{context}");
+    }
+    trace
+}
+
 #[test]
 fn the_trace_has_what_the_profile_counts() {
     for mpi in &Mpi::all() {
-        let program = compile_special(mpi, "window_threads");
-        let directory = fresh_dir();
-        let output = directory.path().join("run");
-        let options =
-            ["--profile".as_ref(), "rma".as_ref(), "--trace".as_ref(), "-o".as_ref(), output.as_os_str()];
-        let run = Job::new(mpi, 2, program).args(["12", "4"]).under_mel(options).run();
-        run.expect(run.code == Some(0), mpi.name);
-        let trace = Trace::read(&output);
-        assert_eq!(trace.disorder(), None, "{}", mpi.name);
-        let count = |kind: &str| trace.records.iter().filter(|record| record.kind == kind).count() as u64;
-        let text = fs::read_to_string(output.join("profile.json")).expect("there is a profile");
-        let profile: Value = serde_json::from_str(&text).expect("it is JSON");
-        let ranks = profile["ranks"].as_array().expect("a list of ranks");
-        let of = |of: &dyn Fn(&Value) -> Option<u64>| -> u64 {
-            ranks.iter().map(|rank| sum(&rank["windows"][0], of)).sum()
-        };
-        assert_eq!(
-            count("RMA_PUT"),
-            of(&|thread| thread["operations"]["put"]["started"].as_u64()),
-            "{}",
-            mpi.name
-        );
-        assert_eq!(
-            count("RMA_GET"),
-            of(&|thread| thread["operations"]["get"]["started"].as_u64()),
-            "{}",
-            mpi.name
-        );
-        assert_eq!(
-            count("RMA_OP_COMPLETE_BLOCKING"),
-            of(&|thread| thread["completed"].as_u64()),
-            "{}",
-            mpi.name
-        );
+        let job = Job::new(mpi, 2, compile_special(mpi, "window_threads")).args(["12", "4"]);
+        let trace = trace_as_profiled(mpi.name, job);
         let once =
             ["RMA_WIN_CREATE", "RMA_REQUEST_LOCK", "RMA_ACQUIRE_LOCK", "RMA_RELEASE_LOCK", "RMA_WIN_DESTROY"];
-        assert_eq!(once.map(count), [2; 5], "{}", mpi.name);
+        assert_eq!(once.map(|kind| trace.count(kind)), [2; 5], "{}", mpi.name);
         assert_eq!(trace.enters().get("lock_all epoch"), Some(&2), "{}", mpi.name);
-        let windows = trace.definitions.iter().filter(|line| line.starts_with("RMA_WIN ")).count();
-        assert_eq!(windows, 1, "{}: both ranks have the same window", mpi.name);
+        assert_eq!(trace.definition_kinds()["RMA_WIN"], 1, "{}: both ranks have the same window", mpi.name);
     }
 }
 
 #[test]
 fn traces_show_every_way_to_synchronise() {
     let mpi = &Mpi::all()[0];
-    for (name, kinds) in [
-        ("fence", &["RMA_COLLECTIVE_BEGIN", "RMA_COLLECTIVE_END"][..]),
-        ("pscw", &["RMA_GROUP_SYNC"]),
-        ("requests", &["RMA_OP_COMPLETE_NON_BLOCKING", "RMA_ATOMIC"]),
-        ("accumulate", &["RMA_ATOMIC"]),
-    ] {
-        let program = WindowProgram::named(name);
-        let directory = fresh_dir();
-        let output = directory.path().join("run");
-        let options = ["--trace".as_ref(), "-o".as_ref(), output.as_os_str()];
-        let run = Job::new(mpi, program.ranks, program.compile(mpi)).under_mel(options).run();
-        run.expect(run.code == Some(0), name);
-        let trace = Trace::read(&output);
-        assert_eq!(trace.disorder(), None, "{name}");
-        for kind in kinds {
-            assert!(trace.records.iter().any(|record| record.kind == *kind), "{name}: no {kind}");
-        }
+    for name in WindowProgram::names() {
+        let program = WindowProgram::named(&name);
+        let trace = trace_as_profiled(&name, Job::new(mpi, program.ranks, program.compile(mpi)));
+        let kinds = match &*name {
+            "fence" => &["RMA_COLLECTIVE_BEGIN", "RMA_COLLECTIVE_END"][..],
+            "pscw" => &["RMA_GROUP_SYNC"],
+            "requests" => &["RMA_OP_COMPLETE_NON_BLOCKING", "RMA_ATOMIC"],
+            "accumulate" => &["RMA_ATOMIC"],
+            _ => &["RMA_WIN_CREATE"],
+        };
+        assert!(kinds.iter().all(|kind| trace.count(kind) > 0), "{name}: {kinds:?}");
     }
 }

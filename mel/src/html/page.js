@@ -102,7 +102,7 @@ if (events && events.rows.length) {
   const scrollTo = timelineSection($("#timeline"), stretch);
   moments(stretch, scrollTo);
   if (events.lengths.length) lengthsSection($("#lengths"), stretch);
-  else note($("#lengths"), LOG_QUEUES("the lengths of the queues"));
+  else note($("#lengths"), events.searches ? LOG_QUEUES("the lengths of the queues") : "Nothing was in a queue: no message was sent point-to-point.");
   redraws.push(() => stretch.set(stretch.from, stretch.to));
 } else {
   note($("#timeline"), "This run has no trace: run the program with <code>mel run --trace</code>.");
@@ -110,6 +110,7 @@ if (events && events.rows.length) {
   else note($("#lengths"), LOG_QUEUES("the lengths of the queues"));
 }
 if (events && events.matrix) matrixSection($("#matrix"));
+else if (events && events.calls) note($("#matrix"), "No message was received point-to-point.");
 else note($("#matrix"), "This run's log has no messages: run the program with <code>mel run --trace</code>.");
 communicatorTable($("#communicators"));
 rankTable($("#ranks"));

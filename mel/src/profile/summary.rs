@@ -4,6 +4,7 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use super::number::duration;
 use super::schema::RankProfile;
+use super::windows;
 
 /// How a quantity is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ macro_rules! quantities {
     (@some $some:expr) => { $some };
 }
 
-/// All quantities of the table, in its order. The first of a group is its count.
+/// All quantities of the queues, in the order of the table. The first of a group is its count.
 pub const QUANTITIES: &[Quantity] = quantities![
     "posted queue" posted.messages: [
         "receives" messages Count of all,
@@ -112,7 +113,7 @@ pub fn table(ranks: &[RankProfile]) -> String {
     let alone = ranks.len() == 1;
     table.set_header(if alone { vec!["", "rank"] } else { vec!["", "min", "rank", "median", "max", "rank"] });
     let (mut group, mut empty) = ("", false);
-    for quantity in QUANTITIES {
+    for quantity in QUANTITIES.iter().chain(windows::QUANTITIES) {
         let Some(spread) = spread(ranks, quantity.of) else { continue };
         if quantity.group != group {
             group = quantity.group;
@@ -192,6 +193,23 @@ mod tests {
         };
         assert_eq!(words(&text), words(expected), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn windows_have_a_group_where_there_are_any() {
+        use crate::profile::windows::{KindProfile, WindowProfile, WindowThread};
+        let operations = [("put".into(), KindProfile { started: 7, bytes: 56 })].into();
+        let thread = WindowThread { operations, synchronising_s: 2e-3, ..WindowThread::default() };
+        let window = WindowProfile { threads: vec![thread], ..WindowProfile::default() };
+        let one = RankProfile { rank: 1, windows: vec![window], ..RankProfile::default() };
+        let text = table(&[RankProfile::default(), one]);
+        let words = |name: &str| -> Vec<String> {
+            let line = text.lines().find_map(|line| line.trim().strip_prefix(name)).unwrap_or_default();
+            line.split("  ").map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect()
+        };
+        assert_eq!(words("operations"), ["0", "0", "3.5", "7", "1"], "{text}");
+        assert_eq!(words("synchronising"), ["0 ns", "0", "1.00 ms", "2.00 ms", "1"], "{text}");
+        assert!(!text.contains("posted") && !text.contains("complete"), "{text}");
     }
 
     #[test]

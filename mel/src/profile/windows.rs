@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Histogram;
 use super::number::{duration, general};
 use super::schema::{Profile, RankProfile};
+use super::summary::{Quantity, Unit};
 
 /// What one rank did with a window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -130,6 +131,26 @@ impl Sum {
     fn mean_s(&self) -> f64 {
         if self.completed == 0 { 0.0 } else { self.completion_s / self.completed as f64 }
     }
+}
+
+/// The quantities of one-sided communication in the table across ranks: all windows of a rank together. The first is
+/// their count.
+pub const QUANTITIES: &[Quantity] = &[
+    quantity("operations", Unit::Count, |rank| Some(Sum::of(&rank.windows).started as f64)),
+    quantity("mean time to complete", Unit::Seconds, |rank| completing(rank, |sum| sum.mean_s())),
+    quantity("longest to complete", Unit::Seconds, |rank| completing(rank, |sum| sum.longest_s)),
+    quantity("holding locks", Unit::Seconds, |rank| Some(Sum::of(&rank.windows).held_s)),
+    quantity("synchronising", Unit::Seconds, |rank| Some(Sum::of(&rank.windows).synchronising_s)),
+];
+
+const fn quantity(name: &'static str, unit: Unit, of: fn(&RankProfile) -> Option<f64>) -> Quantity {
+    Quantity { group: "one-sided operations", name, unit, of }
+}
+
+/// A time of a rank that has completed any operation.
+fn completing(rank: &RankProfile, of: impl Fn(&Sum) -> f64) -> Option<f64> {
+    let sum = Sum::of(&rank.windows);
+    (sum.completed > 0).then(|| of(&sum))
 }
 
 /// A line for each window of a rank; above [`MOST_LINES`] windows, one for all.

@@ -79,6 +79,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// Turns the code of a call on the hot path into a result: success costs one comparison.
+#[inline]
 pub(super) fn check(api: &Otf2, doing: &'static str, code: OTF2_ErrorCode) -> Result<(), Error> {
     if code == OTF2_SUCCESS { Ok(()) } else { Err(take(api, doing, code)) }
 }
@@ -110,6 +111,7 @@ fn forget() {
     ORIGIN.with_borrow_mut(|origin| *origin = None);
 }
 
+#[cold]
 fn take(api: &Otf2, doing: &'static str, code: OTF2_ErrorCode) -> Error {
     let origin = ORIGIN.with_borrow_mut(Option::take);
     let Origin { code, detail } = origin.unwrap_or(Origin { code, detail: String::new() });

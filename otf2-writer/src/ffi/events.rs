@@ -1,6 +1,9 @@
 //! The handle of one location's events.
 
-use std::{ptr::NonNull, rc::Rc};
+use std::{
+    ptr::{self, NonNull},
+    rc::Rc,
+};
 
 use otf2_sys::{OTF2_AttributeList, OTF2_EvtWriter, OTF2_MetricValue};
 
@@ -48,6 +51,7 @@ impl RawEventWriter {
 
     /// Writes one event. The order of time, the attributes and the size of a metric are right: the
     /// caller has checked them, so that what fails here is the writing.
+    #[inline]
     pub(crate) fn write(
         &mut self,
         Ticks(time): Ticks,
@@ -55,7 +59,9 @@ impl RawEventWriter {
         attributes: &[(AttributeRef, AttributeValue)],
     ) -> Result<(), Error> {
         const WRITE: &str = "writing an event";
-        let (api, writer, list) = (self.archive.api, self.handle.as_ptr(), self.attributes.as_ptr());
+        let (api, writer) = (self.archive.api, self.handle.as_ptr());
+        // Without a list libotf2 need not look whether it is empty.
+        let list = if attributes.is_empty() { ptr::null_mut() } else { self.attributes.as_ptr() };
         for (attribute, value) in attributes {
             // SAFETY: the list is ours, and the value is of the type that is said.
             let code = unsafe {
@@ -68,7 +74,7 @@ impl RawEventWriter {
             };
             check(api, WRITE, code).inspect_err(|_| self.forget_attributes())?;
         }
-        // SAFETY: writer and list are open and ours; the arrays of the metric have the length that
+        // SAFETY: writer and list are open and ours, or the list is null, which is one without attributes; the arrays of the metric have the length that
         // is given. The list is emptied by the write.
         let code = unsafe {
             match *event {
@@ -200,6 +206,19 @@ impl RawEventWriter {
                 Event::RmaOpCompleteNonBlocking { window, matching } => {
                     api.OTF2_EvtWriter_RmaOpCompleteNonBlocking(writer, list, time, window.0, matching)
                 }
+                // Most have one value, and need no room for 255.
+                Event::Metric { metric, values: [value] } => {
+                    let (kind, value) = raw_number(*value);
+                    api.OTF2_EvtWriter_Metric(
+                        writer,
+                        list,
+                        time,
+                        metric.0,
+                        1,
+                        &raw const kind,
+                        &raw const value,
+                    )
+                }
                 Event::Metric { metric, values } => {
                     let numbers = MetricNumbers::new(values);
                     api.OTF2_EvtWriter_Metric(
@@ -261,6 +280,16 @@ impl Drop for RawEventWriter {
     }
 }
 
+/// The type and the value of a number of a metric.
+#[inline]
+fn raw_number(value: MetricValue) -> (u8, OTF2_MetricValue) {
+    match value {
+        MetricValue::I64(value) => (Type::I64 as u8, OTF2_MetricValue { signed_int: value }),
+        MetricValue::U64(value) => (Type::U64 as u8, OTF2_MetricValue { unsigned_int: value }),
+        MetricValue::F64(value) => (Type::F64 as u8, OTF2_MetricValue { floating_point: value }),
+    }
+}
+
 /// The values of a metric event, in libotf2's two arrays.
 struct MetricNumbers {
     count: u8,
@@ -270,6 +299,7 @@ struct MetricNumbers {
 
 impl MetricNumbers {
     /// Of more than 255 values, the first 255.
+    #[inline(never)]
     fn new(values: &[MetricValue]) -> Self {
         let count = u8::try_from(values.len()).unwrap_or(u8::MAX);
         let mut numbers = Self {
@@ -278,11 +308,7 @@ impl MetricNumbers {
             values: [OTF2_MetricValue { unsigned_int: 0 }; u8::MAX as usize],
         };
         for ((kind, slot), value) in numbers.types.iter_mut().zip(&mut numbers.values).zip(values) {
-            (*kind, *slot) = match *value {
-                MetricValue::I64(value) => (Type::I64 as u8, OTF2_MetricValue { signed_int: value }),
-                MetricValue::U64(value) => (Type::U64 as u8, OTF2_MetricValue { unsigned_int: value }),
-                MetricValue::F64(value) => (Type::F64 as u8, OTF2_MetricValue { floating_point: value }),
-            };
+            (*kind, *slot) = raw_number(*value);
         }
         numbers
     }
