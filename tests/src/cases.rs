@@ -16,9 +16,10 @@ pub struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// The run that belongs to this case, still without MEL.
+    /// The run that belongs to this case, still without MEL. More than two ranks share processors with each other.
     pub fn job(&self) -> Job<'_> {
-        Job::new(self.mpi, self.ranks, self.program.compile(self.mpi)).args(self.args)
+        let job = Job::new(self.mpi, self.ranks, self.program.compile(self.mpi)).args(self.args);
+        if self.ranks > 2 { job.patient() } else { job }
     }
 }
 
