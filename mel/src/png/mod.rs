@@ -133,6 +133,7 @@ mod tests {
             first_look_ns: far,
             calls: 1,
             searches: 0,
+            operations: 0,
             messages: 0,
             operations: 0,
             names,
