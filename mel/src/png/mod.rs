@@ -135,7 +135,6 @@ mod tests {
             searches: 0,
             operations: 0,
             messages: 0,
-            operations: 0,
             names,
             communicators: Vec::new(),
             rows: vec![row],
