@@ -43,6 +43,8 @@ mod hook;
 mod lifecycle;
 mod missing;
 mod pcontrol;
+#[cfg(target_arch = "x86_64")]
+mod registers;
 mod wrapper;
 
 // What the MPI standard defines needs no second documentation, and has names of its own.

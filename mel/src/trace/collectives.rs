@@ -9,6 +9,7 @@ use std::ffi::{c_int, c_void};
 
 use mpi_abi::{Abi, Comm, Datatype, HandlePtr, pmpi};
 use mpi_intercept::{Call, FunctionId};
+use mpit_sources::p2p::COLLECTIVES;
 
 use crate::log::format::{NO_ROOT, ROOT_IN_THIS_GROUP, ROOT_ITSELF};
 
@@ -31,30 +32,10 @@ pub(super) fn functions() -> [bool; FunctionId::COUNT] {
         let name = name.strip_suffix("_c").unwrap_or(name);
         let name = name.strip_suffix("_init").or(name.strip_prefix('I')).unwrap_or(name).to_lowercase();
         let name = name.strip_prefix("neighbor_").unwrap_or(&name);
-        collective[function.index()] = OPERATIONS.contains(&name);
+        collective[function.index()] = COLLECTIVES.contains(&name);
     }
     collective
 }
-
-const OPERATIONS: [&str; 17] = [
-    "barrier",
-    "bcast",
-    "gather",
-    "gatherv",
-    "scatter",
-    "scatterv",
-    "allgather",
-    "allgatherv",
-    "alltoall",
-    "alltoallv",
-    "alltoallw",
-    "reduce",
-    "allreduce",
-    "reduce_scatter",
-    "reduce_scatter_block",
-    "scan",
-    "exscan",
-];
 
 /// The same answer for several forms of a call, whose arguments have the same names.
 macro_rules! forms {

@@ -28,5 +28,6 @@ mod types;
 
 pub use not_followed::NotFollowed;
 pub use observer::{Communicator, Message, Observer};
+pub use progress::COLLECTIVES;
 pub use progress_engine::Progress;
 pub use session::{Part, Path, Shadow};

@@ -108,6 +108,27 @@ pub(super) fn wants(function: FunctionId, messages: bool) -> Wants {
     }
 }
 
+/// The collective operations, by the names of their functions.
+pub const COLLECTIVES: [&str; 17] = [
+    "barrier",
+    "bcast",
+    "gather",
+    "gatherv",
+    "scatter",
+    "scatterv",
+    "allgather",
+    "allgatherv",
+    "alltoall",
+    "alltoallv",
+    "alltoallw",
+    "reduce",
+    "allreduce",
+    "reduce_scatter",
+    "reduce_scatter_block",
+    "scan",
+    "exscan",
+];
+
 /// Whether a function makes a request of a collective operation, by its name, and where that request is then.
 fn collective_with_request(function: FunctionId) -> Option<Stage> {
     let name = function.name().strip_prefix("MPI_")?;
@@ -118,26 +139,7 @@ fn collective_with_request(function: FunctionId) -> Option<Stage> {
         (None, None) => return None,
     };
     let plain = plain.strip_prefix("neighbor_").unwrap_or(&plain);
-    let is_collective = [
-        "barrier",
-        "bcast",
-        "gather",
-        "gatherv",
-        "scatter",
-        "scatterv",
-        "allgather",
-        "allgatherv",
-        "alltoall",
-        "alltoallv",
-        "alltoallw",
-        "reduce",
-        "allreduce",
-        "reduce_scatter",
-        "reduce_scatter_block",
-        "scan",
-        "exscan",
-    ];
-    is_collective.contains(&plain).then_some(stage)
+    COLLECTIVES.contains(&plain).then_some(stage)
 }
 
 /// Remembers the request of a collective operation.
