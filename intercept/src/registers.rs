@@ -1,0 +1,50 @@
+//! Registers that may hold arguments, kept over a call of ours that the caller knows nothing of.
+//!
+//! For use right at the entry of a function written by hand (x86-64): seven words and 128 bytes, so that the stack is
+//! aligned to 16 as a call wants it. `al` tells how many of the vector registers hold arguments of a variadic function.
+
+/// Saves them.
+macro_rules! save_arguments {
+    () => {
+        "push rax
+        push rdi
+        push rsi
+        push rdx
+        push rcx
+        push r8
+        push r9
+        sub rsp, 128
+        movups [rsp], xmm0
+        movups [rsp + 16], xmm1
+        movups [rsp + 32], xmm2
+        movups [rsp + 48], xmm3
+        movups [rsp + 64], xmm4
+        movups [rsp + 80], xmm5
+        movups [rsp + 96], xmm6
+        movups [rsp + 112], xmm7"
+    };
+}
+pub(crate) use save_arguments;
+
+/// Restores them, and the stack.
+macro_rules! restore_arguments {
+    () => {
+        "movups xmm0, [rsp]
+        movups xmm1, [rsp + 16]
+        movups xmm2, [rsp + 32]
+        movups xmm3, [rsp + 48]
+        movups xmm4, [rsp + 64]
+        movups xmm5, [rsp + 80]
+        movups xmm6, [rsp + 96]
+        movups xmm7, [rsp + 112]
+        add rsp, 128
+        pop r9
+        pop r8
+        pop rcx
+        pop rdx
+        pop rsi
+        pop rdi
+        pop rax"
+    };
+}
+pub(crate) use restore_arguments;
