@@ -99,6 +99,16 @@ impl Trace {
         self.records.iter().filter_map(of).collect()
     }
 
+    /// The regions that a location enters, in order, each with the text of an attribute, if it has that:
+    /// `("NAME" <5>; STRING; "text" <7>)`.
+    pub fn entered_with<'a>(&'a self, location: u64, name: &str) -> Vec<(&'a str, Option<&'a str>)> {
+        let named = format!("(\"{name}\" <");
+        let enters =
+            self.records.iter().filter(|record| record.kind == "ENTER" && record.location == location);
+        let text = |record: &'a Record| record.details.split_once(&named)?.1.split('"').nth(1);
+        enters.map(|record| (region(&record.details), text(record))).collect()
+    }
+
     /// The values of each metric over time, by its name and the first location of its process.
     pub fn metrics(&self) -> BTreeMap<(String, u64), Vec<u64>> {
         let mut metrics = BTreeMap::<_, Vec<u64>>::new();
@@ -255,6 +265,19 @@ mod tests {
         assert_eq!(trace.attribute("unexpected for"), [22713]);
         assert_eq!(trace.metrics(), BTreeMap::from([(("pml_ob1_unex: x".to_owned(), 3), vec![2])]));
         assert_eq!((trace.count("MPI_RECV"), trace.count("MPI_SEND")), (1, 0));
+    }
+
+    #[test]
+    fn texts_of_regions_are_read() {
+        let trace = trace(&[
+            "ENTER 0 10 Region: \"MPI_Send\" <3>",
+            "    ADDITIONAL ATTRIBUTES: (\"call site\" <0>; STRING; \"a.c:7 (f)\" <16>)",
+            "ENTER 0 12 Region: \"MPI_Recv\" <4>",
+            "ENTER 1 12 Region: \"MPI_Recv\" <4>",
+        ]);
+        let entered = [("MPI_Send", Some("a.c:7 (f)")), ("MPI_Recv", None)];
+        assert_eq!(trace.entered_with(0, "call site"), entered);
+        assert_eq!(trace.entered_with(1, "of another name"), entered[1..]);
     }
 
     #[test]

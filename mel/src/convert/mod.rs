@@ -3,6 +3,7 @@
 //! - [`run`]: the logs of a run, all ranks.
 //! - [`lanes`]: spans that overlap, on rows.
 //! - [`merge`]: the streams of a rank in the order of time.
+//! - [`callsites`]: from where MPI functions are called, as lines.
 //! - [`spans`]: what a rank did as calls with their messages, searches, and single events.
 //! - [`types`]: what event types are to each other: pairs, and changes of queues.
 //! - [`queues`]: how long queues are, and how long what leaves them was in them.
@@ -15,6 +16,7 @@
 //!
 //! Conversion knows no event by name: all it knows of an event is what the log's definitions say.
 
+pub mod callsites;
 pub mod lanes;
 pub mod merge;
 pub mod one_sided;

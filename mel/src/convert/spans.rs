@@ -13,7 +13,7 @@ use super::one_sided::{EpochSpan, OneSided, OperationInCall, OperationSpan};
 use super::queues::{Latest, Length, Queues, Stay};
 use super::types::{Queue, Role, Types};
 use crate::log::format::u16_at;
-use crate::log::{Collective, Completion, Message, RankLog, Record, kind};
+use crate::log::{Collective, Completion, Entry, Message, RankLog, Record, kind};
 
 /// An MPI call from its entry to its exit.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub struct CallSpan<'a> {
     pub function: u16,
     /// When it was entered and left, in ticks.
     pub ticks: (u64, u64),
+    /// The address that it returns to; 0 where it was not recorded.
+    pub returns_to: u64,
     /// Calls of the same thread that it lies in; mostly 0.
     pub depth: usize,
     /// Messages that were sent or received in it.
@@ -145,6 +147,7 @@ struct OpenRegion<'a> {
 
 struct OpenCall {
     function: u16,
+    returns_to: u64,
     entered: u64,
     messages: Vec<MessageInCall>,
     collective: Option<(u16, Collective)>,
@@ -160,9 +163,9 @@ impl<'a> State<'a> {
         let thread = self.threads.get(&stream).copied().unwrap_or(0);
         match record.kind {
             kind::ENTER => {
-                let function = u16_at(&record.payload, 0);
+                let entry = Entry::from_payload(&record.payload);
                 self.queues.begin_call(thread);
-                self.calls.entry(stream).or_default().push(OpenCall::new(function, record.time));
+                self.calls.entry(stream).or_default().push(OpenCall::new(entry, record.time));
             }
             kind::LEAVE => {
                 let function = u16_at(&record.payload, 0);
@@ -290,6 +293,7 @@ fn leave(open: &mut Vec<OpenCall>, thread: u32, time: u64, visitor: &mut impl Vi
         thread,
         function: call.function,
         ticks: (call.entered, time.max(call.entered)),
+        returns_to: call.returns_to,
         depth: open.len(),
         messages: &call.messages,
         collective: call.collective,
@@ -299,9 +303,10 @@ fn leave(open: &mut Vec<OpenCall>, thread: u32, time: u64, visitor: &mut impl Vi
 }
 
 impl OpenCall {
-    fn new(function: u16, entered: u64) -> OpenCall {
+    fn new(entry: Entry, entered: u64) -> OpenCall {
+        let Entry { function, returns_to } = entry;
         let (messages, operations) = (Vec::new(), Vec::new());
-        OpenCall { function, entered, messages, collective: None, operations, completed: (0, 0) }
+        OpenCall { function, returns_to, entered, messages, collective: None, operations, completed: (0, 0) }
     }
 }
 

@@ -9,13 +9,14 @@
 
 use std::io::{self, Write};
 
+use super::callsites::CallSites;
 use super::merge::Merged;
 use super::run::Run;
 use super::value;
 use super::windows;
 use crate::log::definitions::EventType;
 use crate::log::format::{u16_at, u64_at};
-use crate::log::{Collective, Message, RankLog, Record, State, StreamKind, kind};
+use crate::log::{Collective, Entry, Message, RankLog, Record, State, StreamKind, kind};
 
 /// What is written besides events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,8 +30,9 @@ pub struct Options {
 /// # Errors
 /// Those of `out`.
 pub fn write_run(out: &mut impl Write, run: &Run, options: Options, tick: impl Fn(u64)) -> io::Result<()> {
+    let mut sites = CallSites::default();
     for log in &run.ranks {
-        write_rank(out, log, options, &tick)?;
+        write_with(out, log, options, &mut sites, &tick)?;
     }
     Ok(())
 }
@@ -45,6 +47,16 @@ pub fn write_rank(
     options: Options,
     tick: impl Fn(u64),
 ) -> io::Result<()> {
+    write_with(out, log, options, &mut CallSites::default(), tick)
+}
+
+fn write_with(
+    out: &mut impl Write,
+    log: &RankLog,
+    options: Options,
+    sites: &mut CallSites,
+    tick: impl Fn(u64),
+) -> io::Result<()> {
     let info = &log.info;
     writeln!(out, "# rank {} of {}, {}, {}", info.rank, info.world_size, info.host, ending(log))?;
     let streams = log.streams().into_iter().filter(|stream| {
@@ -52,7 +64,7 @@ pub fn write_rank(
         options.calls || kind != Some(StreamKind::Calls)
     });
     for (number, (_, record)) in Merged::new(log, streams).enumerate() {
-        write_record(out, log, &record, options)?;
+        write_record(out, log, &record, options, sites)?;
         super::tell(&tick, number);
     }
     match log.dropped_total() {
@@ -74,6 +86,7 @@ fn write_record(
     log: &RankLog,
     record: &Record<'_>,
     options: Options,
+    sites: &mut CallSites,
 ) -> io::Result<()> {
     if let Some(number) = record.event_type() {
         write_time(out, log, record.time)?;
@@ -88,7 +101,7 @@ fn write_record(
     }
     if options.calls {
         write_time(out, log, record.time)?;
-        write_call(out, log, record)?;
+        write_call(out, log, record, sites)?;
     }
     Ok(())
 }
@@ -114,14 +127,25 @@ fn write_event(out: &mut impl Write, event_type: &EventType, payload: &[u8]) -> 
     writeln!(out)
 }
 
-fn write_call(out: &mut impl Write, log: &RankLog, record: &Record<'_>) -> io::Result<()> {
+fn write_call(
+    out: &mut impl Write,
+    log: &RankLog,
+    record: &Record<'_>,
+    sites: &mut CallSites,
+) -> io::Result<()> {
     let message = Message::from_payload(&record.payload);
     let what = match record.kind {
         kind::ENTER | kind::LEAVE => {
             let number = u16_at(&record.payload, 0);
             let name = log.definitions.functions.get(&number).map_or("an MPI function", String::as_str);
             let verb = if record.kind == kind::ENTER { "enter" } else { "leave" };
-            return writeln!(out, " {verb} {name}");
+            write!(out, " {verb} {name}")?;
+            if record.kind == kind::ENTER
+                && let Some(site) = sites.of(log, Entry::from_payload(&record.payload).returns_to)
+            {
+                write!(out, " from {site}")?;
+            }
+            return writeln!(out);
         }
         kind::COLLECTIVE => {
             let Collective { root, sent, received } = Collective::from_payload(&record.payload);

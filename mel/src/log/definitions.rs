@@ -86,6 +86,17 @@ pub enum Definition {
         /// Its name, for example `MPI_Send`.
         name: String,
     },
+    /// The program, or a shared library, that has called MPI.
+    Module {
+        /// Its first address in the process.
+        start: u64,
+        /// The first address behind it.
+        end: u64,
+        /// What was added to the addresses in its file.
+        bias: u64,
+        /// Its file.
+        path: String,
+    },
     /// What the user wanted to see, as patterns of names.
     Filter {
         /// Only these MPI functions, if any.
@@ -238,6 +249,17 @@ pub struct Communicator {
     pub remote: Option<Members>,
 }
 
+/// A module as a log defines it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// The first address behind it.
+    pub end: u64,
+    /// What was added to the addresses in its file.
+    pub bias: u64,
+    /// Its file.
+    pub path: String,
+}
+
 /// What may follow the event type that begins a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending {
@@ -260,6 +282,8 @@ pub struct Definitions {
     /// The members of each window.
     pub windows: BTreeMap<u16, Members>,
     pub functions: BTreeMap<u16, String>,
+    /// By their first addresses.
+    pub modules: BTreeMap<u64, Module>,
     /// By the event type that begins a pair: the others.
     pub pairs: BTreeMap<u16, Ending>,
     /// The functions that test requests.
@@ -289,6 +313,12 @@ impl Definitions {
             }
         }
         definitions
+    }
+
+    /// The module that an address of the process is in.
+    pub fn module_of(&self, address: u64) -> Option<&Module> {
+        let (_, module) = self.modules.range(..=address).next_back()?;
+        (address < module.end).then_some(module)
     }
 
     /// Adds one definition, replacing one of the same number.
@@ -323,6 +353,9 @@ impl Definitions {
                 let told: Vec<String> =
                     told.map(|(what, list)| format!("{what} {}", list.join(", "))).collect();
                 self.filtered = told.join("; ");
+            }
+            Definition::Module { start, end, bias, path } => {
+                self.modules.insert(start, Module { end, bias, path });
             }
             Definition::Phases {} => self.phases = true,
             Definition::Function { number, name } => {

@@ -3,15 +3,16 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::iter::Peekable;
 
 use super::definitions::Definitions;
-use super::format::{Call, Pair, kind};
+use super::format::{Call, Entry, Pair, kind, u16_at, u64_at};
 use super::reader::{Record, Stored};
 
 /// The records of a stream, in the order in which things happened.
 #[derive(Clone, Debug)]
 pub struct Records<'a> {
-    stored: Stored<'a>,
+    stored: Peekable<Stored<'a>>,
     /// What the pairs are.
     definitions: &'a Definitions,
     /// What comes before the next stored record.
@@ -22,7 +23,7 @@ pub struct Records<'a> {
 
 impl<'a> Records<'a> {
     pub(super) fn new(stored: Stored<'a>, definitions: &'a Definitions) -> Self {
-        Records { stored, definitions, ready: VecDeque::new(), open: None }
+        Records { stored: stored.peekable(), definitions, ready: VecDeque::new(), open: None }
     }
 
     /// Ends the call that is under way.
@@ -43,12 +44,24 @@ impl<'a> Records<'a> {
         end(kind::LEAVE, 0, 2);
     }
 
+    /// The payload of the entry that a record tells of, with what the next one tells of the caller.
+    fn entry(&mut self, record: &Record<'a>) -> Cow<'a, [u8]> {
+        let of_this = |next: &Record<'_>| next.kind == kind::CALLSITE && next.time == record.time;
+        match self.stored.next_if(of_this) {
+            Some(site) => {
+                let function = u16_at(&record.payload, 0);
+                Cow::Owned(Entry { function, returns_to: u64_at(&site.payload, 0) }.to_payload().to_vec())
+            }
+            None => part(&record.payload, 0, 2),
+        }
+    }
+
     fn take_apart(&mut self, record: Record<'a>) {
         if self.open.as_ref().is_some_and(|call| record.kind == kind::CALL || record.time > call.time) {
             self.leave();
         }
         if record.kind == kind::CALL {
-            let payload = part(&record.payload, 0, 2);
+            let payload = self.entry(&record);
             self.ready.push_back(Record { kind: kind::ENTER, payload, ..record });
             // A call that was never left, because its process ended in it, stays entered.
             let duration = Call::from_payload(&record.payload).duration;
@@ -61,6 +74,11 @@ impl<'a> Records<'a> {
                     self.ready.push_back(Record { payload, ..record });
                 }
             }
+        } else if record.kind == kind::ENTER {
+            let payload = self.entry(&record);
+            self.ready.push_back(Record { payload, ..record });
+        } else if record.kind == kind::CALLSITE {
+            // Of a call that is not there: the file is damaged.
         } else if record.kind >= kind::PAIR {
             self.take_pair_apart(&record);
         } else {

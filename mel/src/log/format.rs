@@ -5,7 +5,7 @@
 /// The first eight bytes of a log.
 pub const MAGIC: [u8; 8] = *b"MEL-LOG\n";
 /// The version of the layout.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// Size of the header page.
 pub const HEADER_BYTES: usize = 4096;
 /// Size of a chunk: its header and its records.
@@ -151,6 +151,9 @@ pub mod kind {
     pub const COLLECTIVE_REQUEST: u16 = 33;
     /// A collective operation that has a request is complete: [`Completion`](super::Completion).
     pub const COLLECTIVE_COMPLETE: u16 = 34;
+    /// From where the function that was just entered is called: the address that it returns to, `u64`. A reader sees it
+    /// in the entry.
+    pub const CALLSITE: u16 = 35;
     /// Twenty more bytes of the payload of the record before.
     pub const CONTINUATION: u16 = 15;
     /// Instance of event type `n` is kind `EVENT + n`; the payload is the event's own.
@@ -367,6 +370,30 @@ impl Call {
     }
 }
 
+/// The payload of a call's entry, as readers see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Entry {
+    /// Number of the function.
+    pub function: u16,
+    /// The address that it returns to; 0 where it was not recorded.
+    pub returns_to: u64,
+}
+
+impl Entry {
+    /// The payload in the log's byte order.
+    pub fn to_payload(self) -> [u8; 12] {
+        let mut payload = [0; 12];
+        payload[0..2].copy_from_slice(&self.function.to_le_bytes());
+        payload[4..12].copy_from_slice(&self.returns_to.to_le_bytes());
+        payload
+    }
+
+    /// Reads a payload; bytes that are not there count as zero.
+    pub fn from_payload(payload: &[u8]) -> Entry {
+        Entry { function: u16_at(payload, 0), returns_to: u64_at(payload, 4) }
+    }
+}
+
 /// The payload of two events in one record, or three: the elements of the first, as many as fit, and the ticks
 /// between the two.
 ///
@@ -522,6 +549,7 @@ mod tests {
             (kind::COLLECTIVE_REQUEST, "has a request"),
             (kind::COLLECTIVE_COMPLETE, "collective operation with a request is complete"),
             (kind::CONTINUATION, "20 more bytes"),
+            (kind::CALLSITE, "is called from"),
             (kind::RMA_OPERATION, "put"),
             (kind::RMA_LAST_OPERATION, "compare and swap"),
             (kind::RMA_COMPLETE, "complete"),

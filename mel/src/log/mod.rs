@@ -18,7 +18,9 @@ mod space;
 pub mod writer;
 
 pub use definitions::{Definition, Definitions, Element, Members, StreamKind};
-pub use format::{Call, Collective, Completion, Epoch, HeaderInfo, Message, Operation, Pair, State, kind};
+pub use format::{
+    Call, Collective, Completion, Entry, Epoch, HeaderInfo, Message, Operation, Pair, State, kind,
+};
 pub use limit::is_limit;
 pub use reader::{RankLog, ReadError, Record};
 pub use writer::{Appender, LogFile};

@@ -26,6 +26,8 @@ pub struct Config {
     pub calls: Choice,
     /// The communicators that are recorded, by name or number (`MEL_ONLY_COMMS`, `MEL_NO_COMMS`).
     pub comms: Choice,
+    /// Whether a trace tells from where MPI functions are called (`MEL_CALLSITES=1`).
+    pub call_sites: bool,
     /// Whether nothing is recorded before `MPI_Pcontrol(1)` (`MEL_PAUSED=1`).
     pub paused: bool,
     /// The most bytes of a rank's event log (`MEL_LIMIT`: a number, and `K`, `M`, `G` or `T` for binary multiples).
@@ -61,6 +63,7 @@ impl Config {
                 .map(|list| parse_list(&list).map(str::to_owned).collect::<Vec<_>>())
                 .filter(|names| !names.is_empty()),
             trace: flag("MEL_TRACE"),
+            call_sites: flag("MEL_CALLSITES"),
             paused: flag("MEL_PAUSED"),
             output: set("MEL_OUTPUT").map(PathBuf::from),
             force: flag("MEL_FORCE"),
@@ -94,6 +97,12 @@ impl Config {
             if config.tell_size.is_none() {
                 config.complaints.push(format!("MEL_TELL_SIZE={size}: give a size such as 500M or 2G, or 0"));
             }
+        }
+        if config.call_sites && !config.trace {
+            config.call_sites = false;
+            config
+                .complaints
+                .push("MEL_CALLSITES=1: call sites are in traces only; set MEL_TRACE=1, too".into());
         }
         match set("MPIT_ENVELOPES").as_deref() {
             Some("messages") => config.following.path = Path::Messages,
@@ -222,6 +231,13 @@ mod tests {
             read(&[("MPIT_SOURCES", "psm")]).complaints,
             ["MPIT_SOURCES=psm: give auto, or some of peruse, shadow and native"]
         );
+        let config = read(&[("MEL_CALLSITES", "1")]);
+        assert_eq!(
+            config.complaints,
+            ["MEL_CALLSITES=1: call sites are in traces only; set MEL_TRACE=1, too"]
+        );
+        assert!(!config.call_sites);
+        assert!(read(&[("MEL_CALLSITES", "1"), ("MEL_TRACE", "1")]).call_sites);
         let config = read(&[("MPIT_PROGRESS", "yes")]);
         assert_eq!(config.complaints, ["MPIT_PROGRESS=yes: give none, thread or signal"]);
     }

@@ -216,6 +216,9 @@ impl Session {
             if one && self.config.following.progress != Progress::Thread {
                 recorder.set_home();
             }
+            if self.config.call_sites {
+                recorder.record_call_sites();
+            }
             if self.config.paused {
                 recorder.set_recording(false);
             }

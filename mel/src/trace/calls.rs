@@ -56,6 +56,8 @@ const COLLECTIVE: u8 = 1;
 const UNWANTED: u8 = 2;
 /// Its calls are not wanted on some communicators.
 const BY_COMMUNICATOR: u8 = 4;
+/// From where it is called is recorded.
+const CALL_SITE: u8 = 8;
 
 impl Tracer {
     /// A tracer into this recorder, listening from now on. `logged` are event types that somebody
@@ -108,7 +110,7 @@ impl Tracer {
         }
         let (objects, handles) = (Objects::default(), Handles::default());
         let hidden = chosen.then(|| &*Box::leak(Box::default()));
-        let flags = flags(calls, chosen);
+        let flags = flags(calls, chosen, recorder.records_call_sites());
         let tracer = Tracer { abi, recorder, kinds, objects, handles, flags, hidden };
         let tracer = &*Box::leak(Box::new(tracer));
         match tracer.chosen() {
@@ -155,6 +157,9 @@ impl Tracer {
             return self.recorder.pass_over();
         }
         self.recorder.enter(function as u16);
+        if flags & CALL_SITE != 0 {
+            self.recorder.call_site();
+        }
         if flags & COLLECTIVE != 0 {
             self.collective(call);
         }
@@ -170,7 +175,7 @@ impl Tracer {
 }
 
 /// What there is to do for each function besides recording its calls.
-fn flags(calls: &Choice, chosen: bool) -> [u8; FunctionId::COUNT] {
+fn flags(calls: &Choice, chosen: bool, sites: bool) -> [u8; FunctionId::COUNT] {
     let collective = collectives::functions();
     let mut flags = [0; FunctionId::COUNT];
     for function in FunctionId::all() {
@@ -179,7 +184,8 @@ fn flags(calls: &Choice, chosen: bool) -> [u8; FunctionId::COUNT] {
         let flag = |set: bool, flag: u8| if set { flag } else { 0 };
         flags[function.index()] = flag(collective[function.index()], COLLECTIVE)
             | flag(!calls.wants(&[name, plain]), UNWANTED)
-            | flag(chosen, BY_COMMUNICATOR);
+            | flag(chosen, BY_COMMUNICATOR)
+            | flag(sites, CALL_SITE);
     }
     flags
 }

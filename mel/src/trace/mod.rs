@@ -3,11 +3,13 @@
 //! - [`recorder`]: the streams of each thread, and what appends to them.
 //! - [`calls`]: the hook, the observer and the listener of a trace: MPI calls, messages, searches.
 //! - [`collectives`]: what a collective call moves; [`handles`]: on which communicator.
+//! - `callsites`: from where MPI functions are called.
 //! - [`filter`]: what of a run is wanted, by names; `chosen`: keeps the rest from the tracer.
 //! - [`windows`]: the observer of a trace for one-sided communication.
 //! - [`events`]: the generic logger, which knows no event by name.
 
 pub mod calls;
+mod callsites;
 mod chosen;
 mod collectives;
 pub mod events;

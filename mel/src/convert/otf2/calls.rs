@@ -11,7 +11,7 @@ use super::windows::{self, Span, Windows};
 use super::{Conversion, ConvertError};
 use crate::convert::queues::Queues;
 use crate::log::format::{NO_ROOT, ROOT_IN_THIS_GROUP, ROOT_ITSELF, u16_at};
-use crate::log::{Collective, Completion, Message, RankLog, Record, kind};
+use crate::log::{Collective, Completion, Entry, Message, RankLog, Record, kind};
 
 /// The region of a function that the log does not define.
 const UNKNOWN: &str = "MPI (unknown function)";
@@ -67,10 +67,17 @@ impl Conversion<'_> {
         match record.kind {
             kind::ENTER => {
                 queues.begin_call(*number);
-                *function = u16_at(&record.payload, 0);
+                let entry = Entry::from_payload(&record.payload);
+                *function = entry.function;
                 (*collective, *requested) = (None, None);
                 track.summary().calls += 1;
-                track.enter(time, region(), &[])?;
+                let region = region();
+                let site = self.sites.of(log, entry.returns_to).map(|site| {
+                    let definitions = self.archive.definitions_mut();
+                    let attribute = self.tables.call_site(definitions);
+                    (attribute, AttributeValue::String(definitions.string(&site)))
+                });
+                track.enter(time, region, site.as_slice())?;
             }
             kind::LEAVE => {
                 if let Some(end) = collective.take() {

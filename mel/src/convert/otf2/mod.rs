@@ -4,6 +4,7 @@
 //! |---|---|
 //! | a location group per rank | its log |
 //! | a location per thread that calls MPI, `rank N` for the first | [`calls`]: regions and messages |
+//! | an attribute `call site` of a call's region | the address that it returns to, as [`callsites`](super::callsites) reads it |
 //! | a location per stream of events of a source | [`regions`]: event types `X_begin`, `X_end` |
 //! | metrics on these, and attributes of receives | [`regions`]: event types `X_insert`, `X_remove` |
 //! | windows, operations on them, epochs | [`windows`]: joined by members and order; epochs on locations of their own |
@@ -45,6 +46,7 @@ use self::tables::Tables;
 use self::time::{Offset, Timeline};
 use self::track::Track;
 use self::windows::Windows;
+use super::callsites::CallSites;
 use super::merge::Merged;
 use super::queues::Queues;
 use super::run::Run;
@@ -197,6 +199,7 @@ struct Conversion<'a> {
     offsets: Vec<Vec<Offset>>,
     pairs: Pairs,
     tables: Tables,
+    sites: CallSites,
     summary: Summary,
     /// Which log is being converted.
     position: usize,
@@ -214,6 +217,7 @@ impl<'a> Conversion<'a> {
             offsets,
             pairs,
             tables: Tables::default(),
+            sites: CallSites::default(),
             summary: Summary::default(),
             position: 0,
             tick,

@@ -19,6 +19,7 @@ pub(super) struct Tables {
     metrics: FxHashMap<(String, String), MetricRef>,
     queue_length: Option<AttributeRef>,
     unexpected_for: Option<AttributeRef>,
+    call_site: Option<AttributeRef>,
 }
 
 impl Tables {
@@ -55,6 +56,13 @@ impl Tables {
         *self
             .unexpected_for
             .get_or_insert_with(|| definitions.attribute("unexpected for", description, Type::U64))
+    }
+
+    /// The attribute of a call: from where it comes.
+    pub(super) fn call_site(&mut self, definitions: &mut Definitions) -> AttributeRef {
+        let description =
+            "from where the function was called: file, line and function, or what is known of them";
+        *self.call_site.get_or_insert_with(|| definitions.attribute("call site", description, Type::String))
     }
 
     /// The region that an event type of this name begins.

@@ -27,6 +27,7 @@ use self::proto::{
     CounterDescriptor, DebugAnnotation, Packet, ProcessDescriptor, ThreadDescriptor, Trace, TrackDescriptor,
     TrackEvent, Type, Value,
 };
+use super::callsites::CallSites;
 use super::lanes::Lanes;
 use super::one_sided::{EpochSpan, OperationInCall, OperationSpan};
 use super::otf2::time::Timeline;
@@ -67,7 +68,7 @@ pub struct Summary {
 /// Those of `out`.
 pub fn write(out: &mut impl Write, run: &Run, tick: &dyn Fn(u64)) -> io::Result<Summary> {
     let timeline = Timeline::new(&run.ranks);
-    let mut summary = Summary::default();
+    let (mut summary, mut sites) = (Summary::default(), CallSites::default());
     // Processes have the numbers from 1 on; threads that are not their first ones have those after them.
     let mut next_thread = process_number(run.ranks.iter().map(|log| log.info.rank).max().unwrap_or(0)) + 1;
     for (position, log) in run.ranks.iter().enumerate() {
@@ -79,6 +80,7 @@ pub fn write(out: &mut impl Write, run: &Run, tick: &dyn Fn(u64)) -> io::Result<
             position,
             timeline: &timeline,
             names: Names::default(),
+            sites: &mut sites,
             flows: Flows::of(log),
             tracks: BTreeMap::new(),
             next_thread,
@@ -121,6 +123,7 @@ struct Writer<'a, W> {
     position: usize,
     timeline: &'a Timeline,
     names: Names,
+    sites: &'a mut CallSites,
     flows: Flows,
     tracks: BTreeMap<Track, u64>,
     next_thread: i32,
@@ -307,8 +310,10 @@ impl<W: Write> Visitor for Writer<'_, W> {
         let function = self.log.definitions.functions.get(&call.function);
         let name = function.map_or("MPI (unknown function)", String::as_str);
         let name_iid = Some(self.names.number(Kind::Event, name));
+        let site = self.sites.of(self.log, call.returns_to);
         let mut debug_annotations: Vec<DebugAnnotation> =
-            call.messages.iter().take(MOST_TOLD).map(|told| self.message(told)).collect();
+            site.iter().map(|site| self.text("call site", site)).collect();
+        debug_annotations.extend(call.messages.iter().take(MOST_TOLD).map(|told| self.message(told)));
         if let Some((object, told)) = call.collective {
             if told.root >= 0 {
                 debug_annotations.push(self.annotation("root", Value::Signed(told.root.into())));

@@ -48,6 +48,47 @@ fn a_call_is_entered_and_left_around_what_happens_in_it() {
 }
 
 #[test]
+fn an_entry_has_the_address_that_it_returns_to() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log");
+    let log = create(&path);
+    let mut calls = log.stream(StreamKind::Calls, 0, None);
+    let site = |address: u64| address.to_le_bytes();
+    assert!(calls.append(5, kind::CALLSITE, NO_OBJECT, &site(1)), "of no call");
+    assert!(calls.append(6, kind::ENTER, NO_OBJECT, &FUNCTION.to_le_bytes()));
+    assert!(calls.append(6, kind::CALLSITE, NO_OBJECT, &site(2)));
+    assert!(calls.append(7, kind::LEAVE, NO_OBJECT, &FUNCTION.to_le_bytes()));
+    for number in 1..RECORDS_PER_CHUNK as u64 {
+        // In the first of these the chunk ends.
+        let time = 10 * number;
+        assert!(calls.enter(time, FUNCTION, NO_OBJECT));
+        assert!(calls.append(time, kind::CALLSITE, NO_OBJECT, &site(u64::MAX - number)));
+        assert!(calls.leave(1) || calls.append(time + 1, kind::LEAVE, NO_OBJECT, &FUNCTION.to_le_bytes()));
+    }
+    assert!(calls.enter(1 << 40, FUNCTION, NO_OBJECT));
+    let read = RankLog::open(&path).unwrap();
+    let entries = read.records(0).filter(|record| record.kind == kind::ENTER);
+    let entries: Vec<Entry> = entries.map(|record| Entry::from_payload(&record.payload)).collect();
+    let addresses: Vec<u64> = entries.iter().map(|entry| entry.returns_to).collect();
+    let told = (1..RECORDS_PER_CHUNK as u64).map(|number| u64::MAX - number);
+    assert_eq!(addresses, [2].into_iter().chain(told).chain([0]).collect::<Vec<_>>());
+    assert!(entries.iter().all(|entry| entry.function == FUNCTION));
+    assert!(read.records(0).all(|record| record.kind != kind::CALLSITE));
+    assert_eq!(Entry::from_payload(&entries[1].to_payload()), entries[1]);
+}
+
+#[test]
+fn an_address_is_in_the_module_around_it() {
+    let mut definitions = Definitions::default();
+    for (start, path) in [(100, "a"), (300, "b")] {
+        definitions.add(Definition::Module { start, end: start + 50, bias: start, path: path.into() });
+    }
+    let path = |address| definitions.module_of(address).map(|module| module.path.as_str());
+    let found = [99, 100, 149, 150, 310, 350].map(path);
+    assert_eq!(found, [None, Some("a"), Some("a"), None, Some("b"), None]);
+}
+
+#[test]
 fn a_call_in_which_a_chunk_ends_is_left_by_a_record_of_its_own() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log");
