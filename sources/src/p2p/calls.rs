@@ -466,16 +466,23 @@ fn use_message(tracker: &'static Tracker, frame: &mut Frame, handle: usize, stat
 /// call that needs it.
 #[inline]
 pub(super) fn drained(tracker: &'static Tracker, frame: &mut Frame) {
-    tracker.quietly(frame, |work, local| work.defer(local.entered, true));
-    frame.call.entered.0 = 0;
-    tracker.settle_if_due(frame);
+    made_progress(tracker, frame, |work, entered| work.defer(entered, true));
 }
 
 /// [`drained`], where the call has looked once, after it had found that what it wanted was not there: ob1 does so in
 /// `MPI_Iprobe` and in tests.
 #[inline]
 fn looked(tracker: &'static Tracker, frame: &mut Frame) {
-    tracker.quietly(frame, |work, local| work.defer_look(local.entered));
+    made_progress(tracker, frame, |work, entered| work.defer_look(entered));
+}
+
+#[inline(always)]
+fn made_progress(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    defer: impl FnOnce(&mut Work<'_>, mpit_events::Ticks),
+) {
+    tracker.quietly(frame, |work, local| defer(work, local.entered));
     frame.call.entered.0 = 0;
     tracker.settle_if_due(frame);
 }
@@ -615,21 +622,17 @@ fn free_request(work: &mut Work<'_>, handle: usize) {
 fn cancel(work: &mut Work<'_>, handle: usize) {
     use super::requests::Active;
     let receive = match work.state.requests.get(handle) {
-        Some(Tracked::Receive { receive, .. } | Tracked::Silent { receive, .. }) => receive,
+        Some(Tracked::Receive { receive, .. } | Tracked::Silent { receive, .. }) => Some(receive),
+        Some(Tracked::Send { .. }) => None,
         Some(Tracked::Persistent(place)) => match work.state.requests.persistent(place).active {
-            Some(Active::Receive { receive, .. }) => receive,
-            Some(Active::Send { .. }) => {
-                work.state.cancels = true;
-                return;
-            }
+            Some(Active::Receive { receive, .. }) => Some(receive),
+            Some(Active::Send { .. }) => None,
             None => return,
         },
-        Some(Tracked::Send { .. }) => {
-            work.state.cancels = true;
-            return;
-        }
         _ => return,
     };
     work.state.cancels = true;
-    work.state.engine.cancel(work.sink, receive);
+    if let Some(receive) = receive {
+        work.state.engine.cancel(work.sink, receive);
+    }
 }

@@ -182,6 +182,7 @@ impl Work<'_> {
     /// The progress of a call that began at `entered` and ends now; its completions are yet to be added.
     #[inline(always)]
     pub(super) fn progress(&mut self, entered: Ticks, open: bool) -> Progress {
+        self.state.routes.prepare();
         let now = self.tracker.now();
         let away = self.was_away(entered, now);
         Progress { from: entered, until: now, first: 0, end: 0, open, away }
@@ -191,23 +192,22 @@ impl Work<'_> {
     /// waited for more than the receives that it has completed, which are added by [`Deferred::keep`].
     #[inline]
     pub(super) fn defer(&mut self, entered: Ticks, open: bool) {
-        if !self.state.posts.is_empty() {
-            self.post_first();
-        }
-        self.state.routes.prepare();
-        let progress = self.progress(entered, open);
-        self.state.deferred.add(progress);
-        self.tracker.unsettled.store(true, Ordering::Relaxed);
+        self.defer_as(entered, open, |call| call);
     }
 
     /// The same for a call that has looked once, just before it returned, and found nothing that it wanted.
     #[inline]
     pub(super) fn defer_look(&mut self, entered: Ticks) {
+        self.defer_as(entered, true, |look| Progress { from: look.until, ..look });
+    }
+
+    #[inline(always)]
+    fn defer_as(&mut self, entered: Ticks, open: bool, what: impl FnOnce(Progress) -> Progress) {
         if !self.state.posts.is_empty() {
             self.post_first();
         }
-        let look = self.progress(entered, true);
-        self.state.deferred.add(Progress { from: look.until, ..look });
+        let call = self.progress(entered, open);
+        self.state.deferred.add(what(call));
         self.tracker.unsettled.store(true, Ordering::Relaxed);
     }
 

@@ -77,7 +77,6 @@ pub(super) fn awaits_row(
 #[inline(always)]
 pub(super) fn complete_row(tracker: &'static Tracker, frame: &mut Frame) {
     tracker.quietly(frame, |work, local| {
-        work.state.routes.prepare();
         work.state.rows.call = Some(work.progress(local.entered, local.open));
         work.state.posts.give(&mut work.state.rows.posts);
     });
