@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measures what MEL costs one-sided communication from sixteen threads: the paper's Figure 2, on this machine.
 
-rma.c runs on two ranks in each configuration. A round runs all configurations one after the other, in an order that
+rma.c runs on two ranks in each configuration: the target, which polls all the time, on the last processor, the sixteen
+threads on the others. A round runs all configurations one after the other, in an order that
 changes, so that whatever changes on the machine changes for all of them. In each round the plain program runs first
 and last: rates are compared with the mean of the two, and how far the two differ is the noise floor, which is shown
 beside the ratios. A round in which they differ by more than a tenth, over all points, is left out: the machine has
@@ -10,8 +11,10 @@ quartiles over rounds. A bar that is missed by less than plain runs differ is to
 
     python3 benches/rma.py                     all MPIs that are installed
     python3 benches/rma.py --mpi mpich         only one
+    python3 benches/rma.py --only callbacks    only that beside the plain program
     python3 benches/rma.py --rounds 25         more rounds, less noise
-    python3 benches/rma.py --realtime          before everything else that runs here (chrt, as root)
+    python3 benches/rma.py --realtime          before everything else that runs here (chrt, as root); threads take turns
+                                               when they wait, instead of being interrupted with a lock of the MPI
     python3 benches/rma.py --json FILE         adds the numbers to FILE, and reports on all that it has
     python3 benches/rma.py --svg FILE          draws the ratios
 
@@ -74,6 +77,13 @@ def compile_bench(mpi, scratch):
     return executables
 
 
+def realtime(command):
+    """Before everything else on this machine. Threads take turns when they wait, and not after some milliseconds: one that
+    is interrupted with a lock of the MPI has all others wait for it, which is most of what would be measured. The
+    launcher comes before its processes, and what ends the run comes before both."""
+    return ["chrt", "-f", "12", "timeout", "-k", "5", str(TIME_LIMIT_S), "chrt", "-f", "11", *command]
+
+
 def run(mpi, configuration, executables, scratch, options):
     """One run: {(operation, way, bytes): operations per second}."""
     executable = executables["callbacks" if configuration == "callbacks" else "plain"]
@@ -83,9 +93,10 @@ def run(mpi, configuration, executables, scratch, options):
             prefix = ["env", f"LD_PRELOAD={RELEASE / 'libmel.so'}", "MEL_PROFILE=none"]
         if configuration == "profile":
             prefix = [str(RELEASE / "mel"), "run", "--profile", "rma", "-o", f"{directory}/mel", "--"]
-        command = LAUNCHERS[mpi.name] + prefix + [str(executable), str(options.milliseconds)]
+        command = prefix + [str(executable), str(options.milliseconds)]
+        command = LAUNCHERS[mpi.name] + (["chrt", "-f", "10"] if options.realtime else []) + command
         if options.realtime:
-            command = ["chrt", "-r", "10", *command]
+            command = realtime(command)
         done = subprocess.run(
             command,
             cwd=directory,
@@ -94,7 +105,7 @@ def run(mpi, configuration, executables, scratch, options):
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=TIME_LIMIT_S,
+            timeout=TIME_LIMIT_S + 10,
         )
         rates = {}
         for line in done.stdout.splitlines():
@@ -113,6 +124,7 @@ def measure(mpi, options, scratch):
     for number in range(options.rounds):
         rates = {}
         between = [name for name in CONFIGURATIONS if name not in ("plain", "again")]
+        between = options.only or between
         for configuration in ["plain", *random.sample(between, len(between)), "again"]:
             progress(f"{mpi.name}: round {number + 1}/{options.rounds} {configuration}")
             rates[configuration] = run(mpi, configuration, executables, scratch, options)
@@ -185,6 +197,8 @@ def report(name, measured):
     print("|---|" + "---|" * len(SIZES))
     all_reached = True
     for configuration in list(CONFIGURATIONS)[1:]:
+        if any(configuration not in rates for rates in measured):
+            continue
         cells = []
         for size in SIZES:
             value, least = by_size(measured, configuration, size), bar(configuration, size)
@@ -227,6 +241,8 @@ def draw(path, all_measured):
                 f'<text x="{x(number):.1f}" y="{y0 + height + 18}" text-anchor="middle">{size_name(size)}</text>'
             )
         for line, (configuration, colour) in enumerate(COLOURS.items()):
+            if any(configuration not in rates for rates in measured):
+                continue
             values = [by_size(measured, configuration, size) for size in SIZES]
             points = " ".join(f"{x(number):.1f},{y(value):.1f}" for number, value in enumerate(values))
             parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
@@ -246,6 +262,9 @@ def draw(path, all_measured):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mpi", choices=list(LAUNCHERS), help="measure only this MPI")
+    parser.add_argument(
+        "--only", action="append", choices=["idle", "callbacks", "profile"], help="measure only this beside the plain program"
+    )
     parser.add_argument("--rounds", type=int, default=9, help="default: 9; 0: only report what FILE has")
     parser.add_argument("--milliseconds", type=int, default=20, help="of each measurement; default: 20")
     parser.add_argument("--realtime", action="store_true", help="run before everything else on this machine; needs root")

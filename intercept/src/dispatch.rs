@@ -24,22 +24,31 @@ pub(crate) const IDLE: u8 = 1;
 /// Hooks are called.
 pub(crate) const ACTIVE: u8 = 2;
 
-/// What wrappers do. Leaves [`UNRESOLVED`] once, then moves between the others.
-pub(crate) static STATE: AtomicU8 = AtomicU8::new(UNRESOLVED);
+/// What every call looks at, in one cache line.
+#[repr(C, align(8))]
+pub(crate) struct Shared {
+    /// What wrappers do. Leaves [`UNRESOLVED`] once, then moves between the others.
+    pub(crate) state: AtomicU8,
+    /// Measurement has ended for good.
+    stopped: AtomicBool,
+    /// The hooks that there are, as bits from the lowest; only grows.
+    pub(crate) present: AtomicU8,
+}
+
+pub(crate) static SHARED: Shared =
+    Shared { state: AtomicU8::new(UNRESOLVED), stopped: AtomicBool::new(false), present: AtomicU8::new(0) };
+
 /// The ABI is known and the startup functions have run: hooks may be called.
 static STARTED: AtomicBool = AtomicBool::new(false);
-/// Measurement has ended for good.
-static STOPPED: AtomicBool = AtomicBool::new(false);
-
 /// Ends measurement in this process for good: no hook is called any more, MPI calls of the
 /// application go straight to MPI. A hook that another thread is in returns normally.
 ///
 /// Callable from anywhere, signal handlers and hooks included.
 pub fn stop() {
-    STOPPED.store(true, Ordering::SeqCst);
+    SHARED.stopped.store(true, Ordering::SeqCst);
     fortran::ignore();
     // Where the next functions are not known yet the state stays, so that they will be.
-    let _ = STATE.compare_exchange(ACTIVE, IDLE, Ordering::SeqCst, Ordering::SeqCst);
+    let _ = SHARED.state.compare_exchange(ACTIVE, IDLE, Ordering::SeqCst, Ordering::SeqCst);
 }
 
 /// Hooks may run from now on.
@@ -59,9 +68,9 @@ pub(crate) fn hook_was_registered() {
 
 fn activate() {
     fortran::attend();
-    let _ = STATE.compare_exchange(IDLE, ACTIVE, Ordering::SeqCst, Ordering::SeqCst);
+    let _ = SHARED.state.compare_exchange(IDLE, ACTIVE, Ordering::SeqCst, Ordering::SeqCst);
     // Somebody may have stopped in between.
-    if STOPPED.load(Ordering::SeqCst) {
+    if SHARED.stopped.load(Ordering::SeqCst) {
         stop();
     }
 }
@@ -74,9 +83,7 @@ pub(crate) type Entered = Option<u8>;
 pub(crate) fn enter(depth: &Depth, function: FunctionId, call: &mut Call<'_>) -> Entered {
     let present = hook::present();
     let wanted = hook::wanted(function).enter & present;
-    let hooks = || {
-        hook::ascending(wanted).for_each(|(place, hook)| hook.enter_on(depth.kept(place), function, call));
-    };
+    let hooks = || hook::ascending(wanted, |place, hook| hook.enter_on(depth.kept(place), function, call));
     (wanted == 0 || guarded(depth, Place::Hook(function), hooks)).then_some(present)
 }
 
@@ -85,13 +92,11 @@ pub(crate) fn enter(depth: &Depth, function: FunctionId, call: &mut Call<'_>) ->
 pub(crate) fn leave(depth: &Depth, entered: Entered, function: FunctionId, call: &mut Call<'_>, code: c_int) {
     let Some(present) = entered else { return };
     let wanted = hook::wanted(function).leave & present;
-    if wanted == 0 || STOPPED.load(Ordering::Relaxed) {
+    if wanted == 0 || SHARED.stopped.load(Ordering::Relaxed) {
         return;
     }
     let hooks = || {
-        hook::descending(wanted).for_each(|(place, hook)| {
-            hook.leave_on(depth.kept(place), function, call, code);
-        });
+        hook::descending(wanted, |place, hook| hook.leave_on(depth.kept(place), function, call, code));
     };
     guarded(depth, Place::Hook(function), hooks);
 }
@@ -138,7 +143,7 @@ pub(crate) fn report_our_panics() {
 
 fn report(place: &str, info: &PanicHookInfo<'_>) {
     // Only the first: panics of other threads in the same moment say nothing new.
-    if STOPPED.swap(true, Ordering::SeqCst) {
+    if SHARED.stopped.swap(true, Ordering::SeqCst) {
         return;
     }
     let payload = info.payload();

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use mpi_abi::{Comm, HandlePtr, Request};
+use mpi_abi::{Comm, HandlePtr, Request, Win};
 
 /// The arguments of each MPI function, named as in the MPI standard.
 pub mod args {
@@ -1680,6 +1680,52 @@ impl Call<'_> {
             Call::Win_allocate_shared(a) => a.comm,
             Call::Win_create(a) => a.comm,
             Call::Win_create_dynamic(a) => a.comm,
+            _ => return None,
+        })
+    }
+    /// The window that the call is about.
+    pub fn win(&self) -> Option<Win> {
+        Some(match self {
+            Call::Accumulate(a) => a.win,
+            Call::Compare_and_swap(a) => a.win,
+            Call::Fetch_and_op(a) => a.win,
+            Call::Get(a) => a.win,
+            Call::Get_accumulate(a) => a.win,
+            Call::Put(a) => a.win,
+            Call::Raccumulate(a) => a.win,
+            Call::Rget(a) => a.win,
+            Call::Rget_accumulate(a) => a.win,
+            Call::Rput(a) => a.win,
+            Call::Win_attach(a) => a.win,
+            Call::Win_call_errhandler(a) => a.win,
+            Call::Win_complete(a) => a.win,
+            Call::Win_delete_attr(a) => a.win,
+            Call::Win_detach(a) => a.win,
+            Call::Win_fence(a) => a.win,
+            Call::Win_flush(a) => a.win,
+            Call::Win_flush_all(a) => a.win,
+            Call::Win_flush_local(a) => a.win,
+            Call::Win_flush_local_all(a) => a.win,
+            Call::Win_get_attr(a) => a.win,
+            Call::Win_get_errhandler(a) => a.win,
+            Call::Win_get_group(a) => a.win,
+            Call::Win_get_info(a) => a.win,
+            Call::Win_get_name(a) => a.win,
+            Call::Win_lock(a) => a.win,
+            Call::Win_lock_all(a) => a.win,
+            Call::Win_post(a) => a.win,
+            Call::Win_set_attr(a) => a.win,
+            Call::Win_set_errhandler(a) => a.win,
+            Call::Win_set_info(a) => a.win,
+            Call::Win_set_name(a) => a.win,
+            Call::Win_shared_query(a) => a.win,
+            Call::Win_shared_query_c(a) => a.win,
+            Call::Win_start(a) => a.win,
+            Call::Win_sync(a) => a.win,
+            Call::Win_test(a) => a.win,
+            Call::Win_unlock(a) => a.win,
+            Call::Win_unlock_all(a) => a.win,
+            Call::Win_wait(a) => a.win,
             _ => return None,
         })
     }

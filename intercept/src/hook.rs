@@ -6,11 +6,15 @@ use std::{
     ptr,
     sync::{
         Mutex, OnceLock,
-        atomic::{AtomicU8, AtomicUsize, Ordering},
+        atomic::{AtomicU8, Ordering},
     },
 };
 
-use crate::{Call, FunctionId, dispatch};
+use crate::{
+    Call, FunctionId,
+    dispatch::{self, SHARED},
+    wrapper::FUNCTIONS,
+};
 
 /// A listener to MPI calls.
 ///
@@ -103,12 +107,6 @@ pub enum Wants {
 pub(crate) const MAX: usize = 8;
 
 static HOOKS: [OnceLock<&'static dyn Hook>; MAX] = [const { OnceLock::new() }; MAX];
-/// For each function, the hooks that want its entry and its exit, as bits.
-static WANTED: [[AtomicU8; 2]; FunctionId::COUNT] =
-    [const { [const { AtomicU8::new(0) }; 2] }; FunctionId::COUNT];
-/// How many of [`HOOKS`] are set; only grows.
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-
 /// There are as many hooks as can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Full;
@@ -132,12 +130,12 @@ impl std::error::Error for Full {}
 pub fn register(hook: &'static dyn Hook) -> Result<(), Full> {
     static REGISTERING: Mutex<()> = Mutex::new(());
     let _one_at_a_time = REGISTERING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let count = COUNT.load(Ordering::Relaxed);
+    let count = count();
     let slot = HOOKS.get(count).ok_or(Full)?;
     slot.set(hook).map_err(|_| Full)?;
     ask(count, hook);
-    // Release: who reads this count finds the slot set.
-    COUNT.store(count + 1, Ordering::Release);
+    // Release: who sees this bit finds the slot set.
+    SHARED.present.fetch_or(1 << count, Ordering::Release);
     dispatch::hook_was_registered();
     Ok(())
 }
@@ -162,23 +160,23 @@ fn ask(place: usize, hook: &dyn Hook) {
         }
     };
     for function in FunctionId::all() {
-        let [enter, leave] = &WANTED[function.index()];
+        let of = &FUNCTIONS[function.index()];
         let wants = hook.wants(function);
-        set(enter, matches!(wants, Wants::Enter | Wants::Both));
-        set(leave, matches!(wants, Wants::Leave | Wants::Both));
+        set(&of.enter, matches!(wants, Wants::Enter | Wants::Both));
+        set(&of.leave, matches!(wants, Wants::Leave | Wants::Both));
     }
 }
 
 /// How many hooks there are now.
 #[inline]
 pub(crate) fn count() -> usize {
-    COUNT.load(Ordering::Acquire)
+    present().trailing_ones() as usize
 }
 
 /// The hooks that are there, as bits.
 #[inline]
 pub(crate) fn present() -> u8 {
-    ((1u16 << count()) - 1) as u8
+    SHARED.present.load(Ordering::Acquire)
 }
 
 /// The hooks that want a function's entry and exit, as bits.
@@ -189,26 +187,34 @@ pub(crate) struct Wanted {
 
 #[inline]
 pub(crate) fn wanted(function: FunctionId) -> Wanted {
-    let [enter, leave] = &WANTED[function.index()];
-    Wanted { enter: enter.load(Ordering::Relaxed), leave: leave.load(Ordering::Relaxed) }
+    let of = &FUNCTIONS[function.index()];
+    Wanted { enter: of.enter.load(Ordering::Relaxed), leave: of.leave.load(Ordering::Relaxed) }
 }
 
-/// These hooks with their places, in the order of registration.
-#[inline]
-pub(crate) fn ascending(mut bits: u8) -> impl Iterator<Item = (usize, &'static dyn Hook)> {
-    std::iter::from_fn(move || {
-        let place = (bits != 0).then(|| bits.trailing_zeros())? as usize;
+/// Gives these hooks with their places to `each`, in the order of registration.
+#[inline(always)]
+pub(crate) fn ascending(mut bits: u8, mut each: impl FnMut(usize, &'static dyn Hook)) {
+    while bits != 0 {
+        let place = bits.trailing_zeros() as usize;
         bits &= bits - 1;
-        Some((place, *HOOKS.get(place)?.get()?))
-    })
+        at(place, &mut each);
+    }
 }
 
-/// These hooks with their places, in the reverse order.
-#[inline]
-pub(crate) fn descending(mut bits: u8) -> impl Iterator<Item = (usize, &'static dyn Hook)> {
-    std::iter::from_fn(move || {
-        let place = (bits != 0).then(|| 7 - bits.leading_zeros())? as usize;
-        bits &= !(1 << place);
-        Some((place, *HOOKS.get(place)?.get()?))
-    })
+/// Gives these hooks with their places to `each`, in the reverse order.
+#[inline(always)]
+pub(crate) fn descending(mut bits: u8, mut each: impl FnMut(usize, &'static dyn Hook)) {
+    while bits != 0 {
+        let place = bits.ilog2() as usize;
+        bits ^= 1 << place;
+        at(place, &mut each);
+    }
+}
+
+#[inline(always)]
+fn at(place: usize, each: &mut impl FnMut(usize, &'static dyn Hook)) {
+    // A bit of eight is always below; the compiler need not look.
+    if let Some(hook) = HOOKS[place % MAX].get() {
+        each(place % MAX, *hook);
+    }
 }

@@ -23,6 +23,7 @@
 //! handler functions) are not seen. `MPI_Wtime`, `MPI_Wtick`, `MPI_Aint_add`, `MPI_Aint_diff`, the
 //! conversions between C and Fortran handles and statuses are not interposed. Calls that another tool redirects to `PMPI_*` before they reach us are not seen.
 //! Functions that the program looks up in an MPI library that it has opened itself are seen, on x86-64.
+//! Of other libraries' functions, `dlsym` is interposed for that, and `sched_yield` for [`on_yield`].
 //! A thread that leaves an MPI call by `longjmp` is not seen from then on; C++ exceptions are fine.
 //!
 //! # Cost
@@ -46,6 +47,7 @@ mod pcontrol;
 #[cfg(target_arch = "x86_64")]
 mod registers;
 mod wrapper;
+mod yields;
 
 // What the MPI standard defines needs no second documentation, and has names of its own.
 #[allow(missing_docs, non_camel_case_types, non_snake_case, clippy::too_many_arguments)]
@@ -57,3 +59,4 @@ pub use dispatch::stop;
 pub use generated::{Call, FunctionId, args};
 pub use hook::{Full, Hook, Kept, Wants, ask_again, register};
 pub use lifecycle::{on_startup, start};
+pub use yields::on_yield;

@@ -13,7 +13,7 @@ use mpi_abi::{Abi, next};
 
 use crate::{
     depth::{Depth, untracked},
-    dispatch::{self, IDLE, Place, STATE, UNRESOLVED, complain},
+    dispatch::{self, IDLE, Place, SHARED, UNRESOLVED, complain},
     hook, wrapper,
 };
 
@@ -79,14 +79,14 @@ fn first_start() {
     dispatch::started();
 }
 
-/// Looks up all next functions. From then on [`STATE`] is not [`UNRESOLVED`].
+/// Looks up all next functions. From then on [`Shared::state`](dispatch::Shared) is not [`UNRESOLVED`].
 #[cold]
 #[inline(never)]
 pub(crate) fn resolve() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         wrapper::resolve_all();
-        let _ = STATE.compare_exchange(UNRESOLVED, IDLE, Ordering::SeqCst, Ordering::SeqCst);
+        let _ = SHARED.state.compare_exchange(UNRESOLVED, IDLE, Ordering::SeqCst, Ordering::SeqCst);
     });
 }
 

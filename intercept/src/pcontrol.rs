@@ -8,16 +8,16 @@ use std::{ffi::c_int, sync::atomic::Ordering::Relaxed};
 use crate::{
     Call, FunctionId, args,
     depth::Depth,
-    dispatch::{self, ACTIVE, STATE, UNRESOLVED},
+    dispatch::{self, ACTIVE, SHARED, UNRESOLVED},
     lifecycle,
 };
 
 /// Lets the hooks see the call, where there are any.
 pub(crate) extern "C" fn attend(level: c_int) {
-    if STATE.load(Relaxed) == UNRESOLVED {
+    if SHARED.state.load(Relaxed) == UNRESOLVED {
         lifecycle::resolve();
     }
-    if STATE.load(Relaxed) == ACTIVE
+    if SHARED.state.load(Relaxed) == ACTIVE
         && let Some(depth) = Depth::enter_from_top()
     {
         show(&depth, level);
@@ -41,18 +41,20 @@ macro_rules! symbol {
         unsafe extern "C-unwind" fn $symbol(level: c_int) -> c_int {
             // Registers and stack are as they came when it jumps on.
             std::arch::naked_asm!(
-                "cmp byte ptr [rip + {state}], {idle}",
+                "cmp byte ptr [rip + {shared} + {state}], {idle}",
                 "je 2f",
                 $crate::registers::save_arguments!(),
                 "call {attend}",
                 $crate::registers::restore_arguments!(),
                 "2:",
                 "jmp qword ptr [rip + {next} + {offset}]",
-                state = sym $crate::dispatch::STATE,
+                shared = sym $crate::dispatch::SHARED,
+                state = const std::mem::offset_of!($crate::dispatch::Shared, state),
                 idle = const $crate::dispatch::IDLE,
                 attend = sym $crate::pcontrol::attend,
-                next = sym $crate::wrapper::NEXT,
-                offset = const FunctionId::$id as usize * size_of::<*mut c_void>(),
+                next = sym $crate::wrapper::FUNCTIONS,
+                offset = const FunctionId::$id as usize * size_of::<$crate::wrapper::Function>()
+                    + std::mem::offset_of!($crate::wrapper::Function, next),
             )
         }
 
@@ -62,7 +64,7 @@ macro_rules! symbol {
         unsafe extern "C-unwind" fn $symbol(level: c_int) -> c_int {
             type Signature = unsafe extern "C-unwind" fn(c_int) -> c_int;
             $crate::pcontrol::attend(level);
-            let address = $crate::wrapper::NEXT[FunctionId::$id as usize].load(std::sync::atomic::Ordering::Relaxed);
+            let address = $crate::wrapper::FUNCTIONS[FunctionId::$id as usize].next.load(std::sync::atomic::Ordering::Relaxed);
             // SAFETY: resolved by now; the next function of this name begins with this parameter.
             unsafe { std::mem::transmute::<*mut c_void, Signature>(address)(level) }
         }

@@ -3,7 +3,7 @@
 use std::{
     ffi::{c_int, c_void},
     ptr,
-    sync::atomic::{AtomicPtr, Ordering},
+    sync::atomic::{AtomicPtr, AtomicU8, Ordering},
 };
 
 use mpi_abi::{
@@ -13,15 +13,33 @@ use mpi_abi::{
 
 use crate::generated::{COUNT, FunctionId, IDS, MISSING, NAMES};
 
-/// The next function for each [`FunctionId`]. After resolution none is null: a function that does
-/// not exist is replaced by one that ends the process.
-pub(crate) static NEXT: [AtomicPtr<c_void>; COUNT] = [const { AtomicPtr::new(ptr::null_mut()) }; COUNT];
+/// What a call looks at for its function: in one cache line, because a call that comes after a large copy finds none of
+/// ours at hand.
+#[repr(C, align(16))]
+pub(crate) struct Function {
+    /// The next function. After resolution not null: a function that does not exist is replaced by one that ends the
+    /// process.
+    pub(crate) next: AtomicPtr<c_void>,
+    /// The hooks that want its entry, as bits.
+    pub(crate) enter: AtomicU8,
+    /// The hooks that want its exit.
+    pub(crate) leave: AtomicU8,
+}
 
-/// Fills [`NEXT`].
+impl Function {
+    const fn new() -> Self {
+        Function { next: AtomicPtr::new(ptr::null_mut()), enter: AtomicU8::new(0), leave: AtomicU8::new(0) }
+    }
+}
+
+/// By [`FunctionId`].
+pub(crate) static FUNCTIONS: [Function; COUNT] = [const { Function::new() }; COUNT];
+
+/// Looks up the next functions.
 pub(crate) fn resolve_all() {
-    for ((slot, name), missing) in NEXT.iter().zip(NAMES).zip(MISSING) {
+    for ((function, name), missing) in FUNCTIONS.iter().zip(NAMES).zip(MISSING) {
         let found = next::next(name);
-        slot.store(if found.is_null() { missing as *mut c_void } else { found }, Ordering::SeqCst);
+        function.next.store(if found.is_null() { missing as *mut c_void } else { found }, Ordering::SeqCst);
     }
 }
 
@@ -57,7 +75,7 @@ impl FunctionId {
     /// Whether the MPI in use has it. Known from the first MPI call on.
     #[must_use]
     pub fn exists(self) -> bool {
-        let address = NEXT[self.index()].load(Ordering::Relaxed);
+        let address = FUNCTIONS[self.index()].next.load(Ordering::Relaxed);
         !address.is_null() && address != MISSING[self.index()] as *mut c_void
     }
 
@@ -181,14 +199,14 @@ macro_rules! wrapper {
     ($how:ident $symbol:ident = $id:ident: $args:ident($($p:ident: $c:ty),*)) => {
         const _: () = {
             use std::sync::atomic::Ordering::Relaxed;
-            use $crate::dispatch::{self, ACTIVE, STATE, UNRESOLVED};
-            use $crate::wrapper::NEXT;
+            use $crate::dispatch::{self, ACTIVE, SHARED, UNRESOLVED};
+            use $crate::wrapper::FUNCTIONS;
             type Signature = unsafe extern "C-unwind" fn($($c),*) -> c_int;
 
             /// The real function.
             #[inline(always)]
             fn next() -> Signature {
-                let address = NEXT[FunctionId::$id as usize].load(Relaxed);
+                let address = FUNCTIONS[FunctionId::$id as usize].next.load(Relaxed);
                 // SAFETY: called after resolution only, when the slot holds the next function of
                 // this name, which has this signature, or one that never returns.
                 unsafe { std::mem::transmute::<*mut c_void, Signature>(address) }
@@ -199,10 +217,10 @@ macro_rules! wrapper {
             #[inline(never)]
             unsafe extern "C-unwind" fn attended($($p: $c),*) -> c_int {
                 $crate::wrapper::start!($how);
-                if STATE.load(Relaxed) == UNRESOLVED {
+                if SHARED.state.load(Relaxed) == UNRESOLVED {
                     $crate::lifecycle::resolve();
                 }
-                let active = STATE.load(Relaxed) == ACTIVE;
+                let active = SHARED.state.load(Relaxed) == ACTIVE;
                 let depth = if active { $crate::depth::Depth::enter_from_top() } else { None };
                 let Some(depth) = depth else {
                     // SAFETY: the arguments are those of our caller, unchanged.
@@ -248,21 +266,23 @@ macro_rules! symbol {
             // Reading a byte is an atomic relaxed load, and so is reading an aligned address. Only
             // after resolution is the state IDLE, and the address there is set before the state.
             std::arch::naked_asm!(
-                "cmp byte ptr [rip + {state}], {idle}",
+                "cmp byte ptr [rip + {shared} + {state}], {idle}",
                 "jne {attended}",
                 "jmp qword ptr [rip + {next} + {offset}]",
-                state = sym STATE,
+                shared = sym SHARED,
+                state = const std::mem::offset_of!(dispatch::Shared, state),
                 idle = const $crate::dispatch::IDLE,
                 attended = sym attended,
-                next = sym NEXT,
-                offset = const FunctionId::$id as usize * size_of::<*mut c_void>(),
+                next = sym FUNCTIONS,
+                offset = const FunctionId::$id as usize * size_of::<$crate::wrapper::Function>()
+                    + std::mem::offset_of!($crate::wrapper::Function, next),
             )
         }
 
         #[cfg(not(target_arch = "x86_64"))]
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $symbol($($p: $c),*) -> c_int {
-            if STATE.load(Relaxed) == $crate::dispatch::IDLE {
+            if SHARED.state.load(Relaxed) == $crate::dispatch::IDLE {
                 // SAFETY: the arguments are those of our caller, unchanged.
                 unsafe { next()($($p),*) }
             } else {

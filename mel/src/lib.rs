@@ -12,6 +12,7 @@
 //! | [`html`] | the page of a run | the command |
 //! | [`mod@png`] | pictures of a run | the command |
 //! | [`cli`] | the command `mel` | the command |
+//! | [`progress`] | how far work on records is, for who waits | both |
 //! | [`names`] | event names as users type them | both |
 //!
 //! No room here knows an event by name, except where the queue statistics are counted.
@@ -24,6 +25,7 @@ pub mod names;
 pub mod png;
 pub mod preload;
 pub mod profile;
+pub mod progress;
 pub mod queues;
 pub mod trace;
 pub mod view;

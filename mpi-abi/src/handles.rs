@@ -10,14 +10,17 @@ use std::{
     ffi::c_void,
     fmt,
     marker::PhantomData,
-    sync::atomic::{AtomicU8, Ordering},
+    sync::atomic::{AtomicU8, AtomicUsize, Ordering},
 };
 
 /// Bytes of a handle (but of a file's) in memory: 8, or 4 in the MPICH family. Set once, when the ABI is known.
 static WIDTH: AtomicU8 = AtomicU8::new(8);
+/// The part of a machine word that a handle fills, as wide as [`WIDTH`] says: what every call looks at, for each handle.
+static FILLED: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 pub(crate) fn set_width(bytes: u8) {
     WIDTH.store(bytes, Ordering::Relaxed);
+    FILLED.store(if bytes == 4 { 0xffff_ffff } else { usize::MAX }, Ordering::Relaxed);
 }
 
 /// A value of one of MPI's opaque handle types.
@@ -37,6 +40,14 @@ pub trait Handle: Copy + Eq + fmt::Debug {
     fn width() -> usize {
         usize::from(WIDTH.load(Ordering::Relaxed))
     }
+
+    /// The bits of a machine word that belong to the handle.
+    #[doc(hidden)]
+    #[inline]
+    #[must_use]
+    fn filled() -> usize {
+        FILLED.load(Ordering::Relaxed)
+    }
 }
 
 macro_rules! handles {
@@ -49,7 +60,7 @@ macro_rules! handles {
         impl Handle for $name {
             #[inline]
             fn from_word(word: usize) -> Self {
-                Self(if Self::width() == 4 { word & 0xffff_ffff } else { word })
+                Self(word & Self::filled())
             }
 
             #[inline]
@@ -61,6 +72,11 @@ macro_rules! handles {
                 #[inline]
                 fn width() -> usize {
                     $width
+                }
+
+                #[inline]
+                fn filled() -> usize {
+                    usize::MAX
                 }
             )?
         }

@@ -88,6 +88,12 @@ impl Record {
         Record { internal, ..self }
     }
 
+    /// The same record, as if all of it had been at this time.
+    #[must_use]
+    pub fn at(self, time: Ticks) -> Self {
+        Record { ticks: time, since: time, ..self }
+    }
+
     /// The same record, of which registrations have heard already.
     #[must_use]
     pub fn told(self) -> Self {
@@ -98,6 +104,18 @@ impl Record {
     #[inline]
     pub fn payload(&self) -> &[u8] {
         &self.payload[..usize::from(self.length)]
+    }
+
+    /// The payload and zeros behind it: always of one size, so that it can be copied in a few pieces.
+    #[inline(always)]
+    pub fn padded(&self) -> &[u8; MAX_RECORD_PAYLOAD] {
+        &self.payload
+    }
+
+    /// Bytes of the payload.
+    #[inline(always)]
+    pub fn payload_len(&self) -> usize {
+        self.length.into()
     }
 }
 

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::event_type::{EventIndex, EventType, MAX_EVENT_TYPES};
 use crate::grace::{Grace, Retired};
 use crate::instance::Instance;
-use crate::object::{BindKind, List, Object, Token};
+use crate::object::{BindKind, List, Object, Registrations, Token};
 use crate::registration::{Inner, MAX_GENERATION, MAX_REGISTRATIONS, Registration};
 use crate::safety::Safety;
 use crate::source::{Source, SourceIndex};
@@ -430,11 +430,12 @@ impl Core {
     /// Whether a bulk listener wants this event: on all objects, then. Thread-safe and signal-safe.
     #[inline(always)]
     pub fn is_in_bulk(&self, event: EventIndex) -> bool {
-        self.in_bulk[event.get() / 64].load(Ordering::Relaxed) & (1 << (event.get() % 64)) != 0
+        // An index of a type is below their number; the compiler need not look.
+        self.in_bulk[event.get() / 64 % WORDS].load(Ordering::Relaxed) & (1 << (event.get() % 64)) != 0
     }
 
     /// Whether a callback has ever asked for the time of an instance of this event. A producer for which time is dear may
-    /// go without until then, and raise such events with [`Raise::event_now`]. Thread-safe and signal-safe.
+    /// go without until then, and raise such events with [`Raiser::event`]. Thread-safe and signal-safe.
     #[inline]
     pub fn time_is_asked(&self, event: EventIndex) -> bool {
         self.asked[event.get()].load(Ordering::Relaxed)
@@ -442,7 +443,7 @@ impl Core {
 
     #[inline(always)]
     pub(crate) fn asked(&self, event: EventIndex) -> &AtomicBool {
-        &self.asked[event.get()]
+        &self.asked[event.get() % MAX_EVENT_TYPES]
     }
 
     pub(crate) fn deferred(&self) -> &DeferredTypes {
@@ -500,13 +501,13 @@ impl Core {
         &self,
         object: &Object,
         event: EventIndex,
-        change: impl FnOnce(&mut Vec<Arc<Inner>>),
+        change: impl FnOnce(&mut Registrations),
     ) -> Option<Box<List>> {
         let current = object.list(event);
         // SAFETY: only `publish` replaces lists, and it runs under the lock of the tables, which
         // the caller holds; so the current list is not retired while we read it.
         let current = unsafe { current.as_ref() };
-        let mut registrations = current.map_or_else(Vec::new, |list| list.registrations.clone());
+        let mut registrations = current.map_or_else(Registrations::new, |list| list.registrations.clone());
         change(&mut registrations);
         let event_type = self.types.get(event.get()).cloned();
         let list = event_type

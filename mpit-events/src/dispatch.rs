@@ -9,9 +9,9 @@ use crate::bulk::Record;
 use crate::clock::Ticks;
 use crate::core::Core;
 use crate::event_type::EventIndex;
-use crate::grace::{Grace, Section, ThisThread};
-use crate::instance::{Instance, Mark};
-use crate::object::Object;
+use crate::grace::{Grace, Seat, Section};
+use crate::instance::{Instance, Mark, Time};
+use crate::object::{List, Object};
 use crate::payload::Payload;
 use crate::safety::Safety;
 use crate::source::{Source, SourceIndex};
@@ -28,7 +28,7 @@ pub struct Raiser<'a> {
     source: &'a Source,
     source_index: SourceIndex,
     /// Keeps the value on its thread.
-    thread: ThisThread,
+    seat: Seat<'a>,
 }
 
 impl<'a> Raiser<'a> {
@@ -38,15 +38,132 @@ impl<'a> Raiser<'a> {
         source: &'a Source,
         source_index: SourceIndex,
     ) -> Self {
-        Raiser { core, grace, source, source_index, thread: ThisThread::get() }
+        Raiser { core, grace, source, source_index, seat: grace.seat() }
     }
 
     /// Opens a section for raising events at `safety`. Signal-safe at [`Safety::AsyncSignalSafe`].
     #[inline(always)]
     pub fn section(&self, safety: Safety) -> Raise<'a> {
-        let section = self.grace.enter_on(self.thread, safety < Safety::AsyncSignalSafe);
+        let section = self.grace.enter_at(self.seat, safety < Safety::AsyncSignalSafe);
         Raise::new(self.core, self.source, self.source_index, safety, section)
     }
+
+    /// Raises a single event, observed at `observed`, or now where that is none: the clock is read then when somebody asks for
+    /// the time, and not before. As an event in a [`section`](Raiser::section) of its own, and in fewer instructions.
+    #[inline(always)]
+    pub fn event<P: Payload>(
+        &self,
+        safety: Safety,
+        event: EventIndex,
+        object: &Object,
+        observed: Option<Ticks>,
+        payload: &P,
+    ) {
+        if self.core.is_in_bulk(event) {
+            return self.event_in_bulk(safety, event, object, observed, bytemuck::bytes_of(payload));
+        }
+        self.event_to_registrations(safety, event, object, observed, payload);
+    }
+
+    /// As [`event`](Raiser::event), where no bulk listener hears it: for a producer that knows who listens.
+    #[inline(always)]
+    pub fn event_to_registrations<P: Payload>(
+        &self,
+        safety: Safety,
+        event: EventIndex,
+        object: &Object,
+        observed: Option<Ticks>,
+        payload: &P,
+    ) {
+        let section = self.grace.enter_at(self.seat, safety < Safety::AsyncSignalSafe);
+        let (core, source, source_index) = (self.core, self.source, self.source_index);
+        let from = Raising { core, source, source_index, safety, depth: section.depth() };
+        let time = observed.map_or(Time::Now, Time::Observed);
+        from.to_registrations(event, object, time, bytemuck::bytes_of(payload));
+    }
+
+    /// As [`event`](Raiser::event), where bulk listeners hear it too.
+    #[cold]
+    #[inline(never)]
+    fn event_in_bulk(
+        &self,
+        safety: Safety,
+        event: EventIndex,
+        object: &Object,
+        observed: Option<Ticks>,
+        payload: &[u8],
+    ) {
+        let observed = observed.unwrap_or_else(|| self.source.now());
+        self.section(safety).event_bytes(event, object, observed, payload);
+    }
+}
+
+/// Who raises, inside a section. Passed on by value, so that it stays in registers.
+#[derive(Clone, Copy)]
+struct Raising<'a> {
+    core: &'a Core,
+    source: &'a Source,
+    source_index: SourceIndex,
+    safety: Safety,
+    /// Of the section.
+    depth: usize,
+}
+
+impl Raising<'_> {
+    /// Bulk listeners have not promised to be safe in a signal handler.
+    #[inline]
+    fn may_tell_in_bulk(self) -> bool {
+        self.safety < Safety::AsyncSignalSafe && self.depth <= MAX_DEPTH
+    }
+
+    /// To be called inside a section only.
+    #[inline(always)]
+    fn to_registrations(self, event: EventIndex, object: &Object, time: Time, payload: &[u8]) {
+        let list = object.list(event);
+        if list.is_null() {
+            return;
+        }
+        // SAFETY: a list that is replaced lives until every raise section that could have loaded it
+        // is over; the caller is in such a section, and leaves it after this call.
+        let list = unsafe { &*list };
+        list.alive.used();
+        if self.depth > MAX_DEPTH {
+            return drop_one(list);
+        }
+        let instance = Instance {
+            mark: Mark::ours(),
+            event_type: &list.event_type,
+            source: self.source,
+            event,
+            source_index: self.source_index,
+            safety: self.safety,
+            token: object.token(),
+            time: Cell::new(time),
+            asked: self.core.asked(event),
+            payload,
+        };
+        for registration in &list.registrations {
+            registration.deliver(&instance);
+        }
+    }
+}
+
+/// A single event for bulk listeners, as a slice of one; a payload that does not fit a record
+/// is cut off.
+#[cold]
+#[inline(never)]
+fn in_bulk(from: Raising<'_>, event: EventIndex, observed: Ticks, payload: &[u8]) {
+    if from.may_tell_in_bulk() {
+        let record = Record::cut(event, observed, payload);
+        from.core.bulk().for_each(|bulk| bulk.listener.events(from.source_index, &[record]));
+    }
+}
+
+/// Callbacks have raised events too deep.
+#[cold]
+#[inline(never)]
+fn drop_one(list: &List) {
+    list.registrations.iter().for_each(|registration| registration.drop_events(1));
 }
 
 /// A section in which one thread raises events of one source. It costs two stores to a counter of the
@@ -80,73 +197,42 @@ impl<'a> Raise<'a> {
         self.event_bytes(event, object, observed, bytemuck::bytes_of(payload));
     }
 
-    /// Raises an event that is observed now. The clock is read when somebody asks for the time, and not before.
-    #[inline]
-    pub fn event_now<P: Payload>(&self, event: EventIndex, object: &Object, payload: &P) {
-        let payload = bytemuck::bytes_of(payload);
-        let mut observed = None;
-        if self.core.is_in_bulk(event) {
-            let now = self.source.now();
-            observed = Some(now);
-            self.in_bulk(event, now, payload);
-        }
-        self.to_registrations(event, object, observed, payload);
-    }
-
     /// Raises an event whose payload is at hand as bytes, laid out as its type says.
     #[inline]
     pub fn event_bytes(&self, event: EventIndex, object: &Object, observed: Ticks, payload: &[u8]) {
         if self.core.is_in_bulk(event) {
-            self.in_bulk(event, observed, payload);
+            in_bulk(self.raising(), event, observed, payload);
         }
-        self.to_registrations(event, object, Some(observed), payload);
+        self.to_registrations(event, object, observed, payload);
     }
 
-    /// A single event for bulk listeners, as a slice of one; a payload that does not fit a record
-    /// is cut off.
-    #[cold]
-    fn in_bulk(&self, event: EventIndex, observed: Ticks, payload: &[u8]) {
-        if self.may_tell_in_bulk() {
-            let record = Record::cut(event, observed, payload);
-            self.core.bulk().for_each(|bulk| bulk.listener.events(self.source_index, &[record]));
+    /// Raises events that were observed together at `observed`, in order.
+    #[inline(always)]
+    pub fn events<P: Payload>(
+        &self,
+        object: &Object,
+        observed: Ticks,
+        events: impl Iterator<Item = (EventIndex, P)>,
+    ) {
+        let from = self.raising();
+        for (event, payload) in events {
+            let payload = bytemuck::bytes_of(&payload);
+            if self.core.is_in_bulk(event) {
+                in_bulk(from, event, observed, payload);
+            }
+            from.to_registrations(event, object, Time::Observed(observed), payload);
         }
     }
 
-    /// Bulk listeners have not promised to be safe in a signal handler.
+    #[inline(always)]
+    fn raising(&self) -> Raising<'a> {
+        let (core, source, source_index, safety) = (self.core, self.source, self.source_index, self.safety);
+        Raising { core, source, source_index, safety, depth: self.section.depth() }
+    }
+
     #[inline]
-    fn may_tell_in_bulk(&self) -> bool {
-        self.safety < Safety::AsyncSignalSafe && self.section.depth() <= MAX_DEPTH
-    }
-
-    /// Without a time: it is now, if anybody asks.
-    #[inline]
-    fn to_registrations(&self, event: EventIndex, object: &Object, observed: Option<Ticks>, payload: &[u8]) {
-        let list = object.list(event);
-        if list.is_null() {
-            return;
-        }
-        // SAFETY: a list that is replaced lives until every raise section that could have loaded it
-        // is over; `self.section` is such a section and outlives this call.
-        let list = unsafe { &*list };
-        list.alive.used();
-        if self.section.depth() > MAX_DEPTH {
-            return list.registrations.iter().for_each(|registration| registration.drop_events(1));
-        }
-        let instance = Instance {
-            mark: Mark::ours(),
-            event_type: &list.event_type,
-            source: self.source,
-            event,
-            source_index: self.source_index,
-            safety: self.safety,
-            token: object.token(),
-            ticks: Cell::new(observed.map(|observed| self.source.stamp(observed))),
-            asked: self.core.asked(event),
-            payload,
-        };
-        for registration in &list.registrations {
-            registration.deliver(&instance);
-        }
+    fn to_registrations(&self, event: EventIndex, object: &Object, observed: Ticks, payload: &[u8]) {
+        self.raising().to_registrations(event, object, Time::Observed(observed), payload);
     }
 
     /// Raises what a producer has collected, in order: to bulk listeners as a whole, then one by
@@ -165,7 +251,7 @@ impl<'a> Raise<'a> {
     /// tool may run, and that has no room left.
     #[inline]
     pub fn records_in_bulk(&self, records: &[Record]) {
-        if self.may_tell_in_bulk() {
+        if self.raising().may_tell_in_bulk() {
             self.core.bulk().for_each(|bulk| bulk.listener.events(self.source_index, records));
         }
     }
@@ -179,7 +265,7 @@ impl<'a> Raise<'a> {
         }
         for record in records.iter().filter(|record| record.late == late && !record.told) {
             if let Some(object) = objects.get(record.object as usize) {
-                self.to_registrations(record.event, object, Some(record.ticks), record.payload());
+                self.to_registrations(record.event, object, record.ticks, record.payload());
             }
         }
     }
@@ -189,7 +275,7 @@ impl<'a> Raise<'a> {
     pub fn lost(&self, event: EventIndex, object: &Object, count: u64) {
         let list = object.list(event);
         if !list.is_null() {
-            // SAFETY: as in `event_bytes`.
+            // SAFETY: as in `Raising::to_registrations`; `self.section` is the section.
             let list = unsafe { &*list };
             list.registrations.iter().for_each(|registration| registration.drop_events(count));
         }

@@ -21,34 +21,54 @@ use crate::sync::{
     light_barrier, shared_array,
 };
 
-/// Counters of sections. Each of the first threads has one of its own; all later ones share the
+/// Counters of sections. Each of the first threads has a pair of its own; all later ones share the
 /// last.
 const SHARDS: usize = if cfg!(loom) { 3 } else { 64 };
 
+/// The sections that are open in each of the two sets.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Count(AtomicUsize);
+struct Shard([AtomicUsize; 2]);
 
-impl Count {
-    /// One section more. `own`: nobody else changes this counter.
+/// A thread and its shard.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seat<'a> {
+    shard: &'a Shard,
+    /// Whether nobody else uses the shard.
+    own: bool,
+    thread: ThisThread,
+}
+
+impl Seat<'_> {
+    /// One section more; gives how many are open on this thread.
     #[inline(always)]
-    fn add(&self, own: bool) {
-        if own {
+    fn add(&self, set: usize) -> usize {
+        let counts = &self.shard.0;
+        let depth = if self.own {
             // A signal handler on this thread adds and takes away its own before we go on.
-            self.0.store(self.0.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            let [this, other] = [set, 1 - set].map(|set| counts[set].load(Ordering::Relaxed));
+            counts[set].store(this + 1, Ordering::Relaxed);
+            this + other + 1
         } else {
-            self.0.fetch_add(1, Ordering::SeqCst);
-        }
+            let depth = &self.thread.state().depth;
+            depth.set(depth.get() + 1);
+            counts[set].fetch_add(1, Ordering::SeqCst);
+            depth.get()
+        };
         light_barrier();
+        depth
     }
 
     /// One section less.
     #[inline(always)]
-    fn take(&self, own: bool) {
-        if own {
-            self.0.store(self.0.load(Ordering::Relaxed) - 1, Ordering::Release);
+    fn take(&self, set: usize) {
+        let count = &self.shard.0[set];
+        if self.own {
+            count.store(count.load(Ordering::Relaxed) - 1, Ordering::Release);
         } else {
-            self.0.fetch_sub(1, Ordering::SeqCst);
+            let depth = &self.thread.state().depth;
+            depth.set(depth.get() - 1);
+            count.fetch_sub(1, Ordering::SeqCst);
         }
         light_barrier();
     }
@@ -64,14 +84,13 @@ pub(crate) struct Grace {
     /// Whether the price is paid by those who retire.
     asymmetric: bool,
     epoch: AtomicUsize,
-    sections: [[Count; SHARDS]; 2],
+    shards: [Shard; SHARDS],
     /// How many things wait: the one word that the end of a section looks at.
     waiting: AtomicUsize,
     retired: Mutex<Vec<(usize, Box<dyn Retired>)>>,
 }
 
-/// What a thread knows of itself: its shard, and how deep in raise sections it is. Two cells of a
-/// word each: loading what two smaller stores have written waits for both to leave the processor.
+/// What a thread knows of itself: its shard, and, where it shares that, how deep in raise sections it is.
 struct Thread {
     shard: Cell<usize>,
     depth: Cell<usize>,
@@ -114,10 +133,8 @@ impl ThisThread {
 /// The counted presence of a thread in a raise section.
 pub(crate) struct Section<'a> {
     grace: &'a Grace,
-    thread: ThisThread,
+    seat: Seat<'a>,
     set: usize,
-    shard: usize,
-    own: bool,
     depth: usize,
     /// Whether releasing (which may allocate and lock) is allowed at the end.
     may_release: bool,
@@ -128,7 +145,7 @@ impl Grace {
         Grace {
             asymmetric: heavy_barrier_is_available(),
             epoch: AtomicUsize::new(0),
-            sections: [(); 2].map(|()| shared_array![Count(AtomicUsize::new(0)); SHARDS]),
+            shards: shared_array![Shard([AtomicUsize::new(0), AtomicUsize::new(0)]); SHARDS],
             waiting: AtomicUsize::new(0),
             retired: Mutex::new(Vec::new()),
         }
@@ -136,19 +153,23 @@ impl Grace {
 
     #[inline]
     pub(crate) fn enter(&self, may_release: bool) -> Section<'_> {
-        self.enter_on(ThisThread::get(), may_release)
+        self.enter_at(self.seat(), may_release)
     }
 
-    /// As [`enter`](Grace::enter), by a thread that knows itself.
+    /// The calling thread's place.
+    #[inline]
+    pub(crate) fn seat(&self) -> Seat<'_> {
+        let thread = ThisThread::get();
+        let shard = thread.state().shard.get();
+        Seat { shard: &self.shards[shard], own: self.asymmetric && shard < SHARDS - 1, thread }
+    }
+
+    /// As [`enter`](Grace::enter), by a thread that knows its place.
     #[inline(always)]
-    pub(crate) fn enter_on(&self, thread: ThisThread, may_release: bool) -> Section<'_> {
-        let state = thread.state();
-        let (shard, depth) = (state.shard.get(), state.depth.get() + 1);
-        state.depth.set(depth);
+    pub(crate) fn enter_at<'a>(&'a self, seat: Seat<'a>, may_release: bool) -> Section<'a> {
         let set = self.epoch.load(Ordering::Relaxed) & 1;
-        let own = self.asymmetric && shard < SHARDS - 1;
-        self.sections[set][shard].add(own);
-        Section { grace: self, thread, set, shard, own, depth, may_release }
+        let depth = seat.add(set);
+        Section { grace: self, seat, set, depth, may_release }
     }
 
     /// Hands over what was replaced *before* this call.
@@ -175,8 +196,8 @@ impl Grace {
             // Two ends of an epoch at the most are needed, and possible, at one time.
             for _ in 0..2 {
                 let epoch = self.epoch.load(Ordering::SeqCst);
-                let other = &self.sections[(epoch + 1) & 1];
-                if other.iter().all(|count| count.0.load(Ordering::SeqCst) == 0) {
+                let other = (epoch + 1) & 1;
+                if self.shards.iter().all(|shard| shard.0[other].load(Ordering::SeqCst) == 0) {
                     self.epoch.store(epoch + 1, Ordering::SeqCst);
                 }
             }
@@ -216,11 +237,9 @@ impl Section<'_> {
 }
 
 impl Drop for Section<'_> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        let depth = &self.thread.state().depth;
-        depth.set(depth.get() - 1);
-        self.grace.sections[self.set][self.shard].take(self.own);
+        self.seat.take(self.set);
         if self.may_release && self.grace.waiting.load(Ordering::SeqCst) != 0 {
             self.grace.release();
         }

@@ -28,11 +28,21 @@ pub struct Instance<'a> {
     pub(crate) source_index: SourceIndex,
     pub(crate) safety: Safety,
     pub(crate) token: Token,
-    /// None where the clock was not read yet.
-    pub(crate) ticks: Cell<Option<Ticks>>,
+    pub(crate) time: Cell<Time>,
     /// Where it is noted that somebody asked for the time.
     pub(crate) asked: &'a AtomicBool,
     pub(crate) payload: &'a [u8],
+}
+
+/// When an instance was observed, as far as that is known: its time stamp is made when somebody asks for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Time {
+    /// Now: the clock was not read yet.
+    Now,
+    /// At this reading of the clock.
+    Observed(Ticks),
+    /// The time stamp, as it was told.
+    Stamp(Ticks),
 }
 
 /// What an instance begins with: an address that nobody else has.
@@ -94,15 +104,14 @@ impl Instance<'_> {
         if !self.asked.load(Ordering::Relaxed) {
             self.asked.store(true, Ordering::Relaxed);
         }
-        self.ticks.get().unwrap_or_else(|| self.read_clock())
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn read_clock(&self) -> Ticks {
-        let now = self.source.stamp(self.source.now());
-        self.ticks.set(Some(now));
-        now
+        let observed = match self.time.get() {
+            Time::Stamp(stamp) => return stamp,
+            Time::Observed(observed) => observed,
+            Time::Now => self.source.now(),
+        };
+        let stamp = self.source.stamp(observed);
+        self.time.set(Time::Stamp(stamp));
+        stamp
     }
 
     /// When it was observed, in ticks since the source's origin (`MPI_T_event_get_timestamp`).

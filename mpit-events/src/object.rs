@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::event_type::{EventIndex, EventType, MAX_EVENT_TYPES};
 use crate::registration::Inner;
 use crate::sync::{Alive, AtomicPtr, Ordering, exclusive, shared_array};
@@ -29,10 +31,14 @@ pub enum BindKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Token(pub u64);
 
+/// Some registrations, each once.
+pub(crate) type Registrations = SmallVec<[Arc<Inner>; 2]>;
+
 /// The registrations of one event type on one object. Immutable: a change publishes a new list.
 #[derive(Debug)]
 pub(crate) struct List {
-    pub(crate) registrations: Vec<Arc<Inner>>,
+    /// Most often there is one, which need not be looked up elsewhere.
+    pub(crate) registrations: Registrations,
     /// Their event type, here so that raising need not look it up.
     pub(crate) event_type: Arc<EventType>,
     pub(crate) alive: Alive,
@@ -70,7 +76,8 @@ impl Object {
     pub(crate) fn list(&self, event: EventIndex) -> *const List {
         // SeqCst pairs with the swap below: a raise section that the grace period has not seen
         // sees the new list.
-        self.lists[event.get()].load(Ordering::SeqCst)
+        // An index of a type is below their number; the compiler need not look.
+        self.lists[event.get() % MAX_EVENT_TYPES].load(Ordering::SeqCst)
     }
 
     /// Publishes a new list and returns the old one, which may still be read.

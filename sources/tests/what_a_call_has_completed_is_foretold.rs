@@ -5,7 +5,7 @@ mod common;
 
 use common::{Notes, QUEUE, Senders, twin};
 use mpit_events::Ticks;
-use mpit_sources::shadow::{ANY_SOURCE, Completion, EAGER_LIMIT, Envelope, Event, Foretold, Window};
+use mpit_sources::shadow::{ANY_SOURCE, ANY_TAG, Completion, EAGER_LIMIT, Envelope, Event, Foretold, Window};
 
 fn from(source: i32) -> Completion {
     Completion::Message { source, tag: 5 }
@@ -66,6 +66,45 @@ fn what_was_sent_to_a_process_off_the_processor_came_when_it_was_back() {
     let arrived = |record: &&mpit_events::Record| notes.is(record, Event::MessageArrived);
     let times: Vec<u64> = notes.records.iter().filter(arrived).map(|record| record.ticks.0).collect();
     assert_eq!(times, [100, 400, 1000]);
+}
+
+#[test]
+fn a_message_that_a_waiting_wildcard_receive_did_not_get_came_after_its_own() {
+    let (mut notes, mut senders) = (Notes::default(), Senders::default());
+    let (mut engine, comm) = twin(&mut notes);
+    let receive = engine.post(&mut notes, comm, 1, ANY_SOURCE, 5).receive;
+    let (first, own) = (senders.envelope(1, 5, 400), senders.envelope(2, 5, 500));
+    let of_another_tag = senders.envelope(3, 6, 450);
+    let mut window = Window::waited(Ticks(0), Ticks(1000));
+    assert!(engine.has_wildcards() && !engine.comes_later(&first), "nothing is known yet");
+    window.completes(engine.foretell(receive, from(2)));
+    assert!(engine.comes_later(&first), "else the receive would have taken it");
+    assert!(!engine.comes_later(&own) && !engine.comes_later(&of_another_tag));
+    engine.arrive_within(&mut notes, own, &mut window);
+    assert!(!engine.comes_later(&first));
+
+    // A receive posted before takes it: nothing is known of when.
+    let open = engine.post(&mut notes, comm, 2, 1, 5).receive;
+    let wild = engine.post(&mut notes, comm, 3, ANY_SOURCE, ANY_TAG).receive;
+    engine.foretell(wild, from(2));
+    assert!(!engine.comes_later(&first));
+    engine.cancel(&mut notes, open);
+    assert!(engine.comes_later(&first) && engine.comes_later(&of_another_tag));
+}
+
+#[test]
+fn a_message_that_a_receive_found_at_once_has_been_looked_at_before() {
+    let (mut notes, mut senders) = (Notes::default(), Senders::default());
+    let (mut engine, comm) = twin(&mut notes);
+    engine.arrive(&mut notes, senders.envelope(1, 5, 100), Ticks(100));
+    let receive = engine.post_at(&mut notes, comm, 1, ANY_SOURCE, 5, Ticks(200)).receive;
+    assert_eq!(engine.overlooked(receive, from(1)), None, "it has this message");
+    let posted = engine.overlooked(receive, from(2));
+    assert!(posted.is_some_and(|posted| posted >= Ticks(200)), "the twin has none of 2: {posted:?}");
+    engine.arrive(&mut notes, senders.envelope(2, 5, 150), Ticks(200));
+    assert_eq!(engine.overlooked(receive, from(2)), None, "now it has");
+    let waits = engine.post(&mut notes, comm, 2, 7, 5).receive;
+    assert_eq!(engine.overlooked(waits, from(7)), None, "its message may come later");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 What a trace must not have is listed as `faults`: fields that the definitions do not know, slices of a track that
 cross, times that go back on a track's slices, names that were not told before, flows that end without a beginning
-or before it, counters below zero.
+or before it or between messages of different sizes, counters below zero.
 """
 
 import collections
@@ -21,6 +21,8 @@ numbers, threads = {}, {}
 names = collections.defaultdict(lambda: collections.defaultdict(dict))
 slices, counters, instants = collections.Counter(), collections.Counter(), collections.Counter()
 begins, ends = {}, {}
+sizes = collections.defaultdict(set)
+lengths = collections.defaultdict(list)
 searched, epochs, operations, unexpected = [], [], [], []
 
 
@@ -80,7 +82,7 @@ for uuid, all_of_track in events.items():
     open_slices = []
     # As the trace processor: by time, and where that is the same, as they stand in the file.
     for time, sequence, event in sorted(all_of_track, key=lambda one: one[0]):
-        annotations = {}
+        annotations, messages = {}, []
         for annotation in event.debug_annotations:
             name = told(sequence, "debug_annotation_names", annotation.name_iid)
             if annotation.HasField("string_value_iid"):
@@ -88,6 +90,8 @@ for uuid, all_of_track in events.items():
             elif annotation.dict_entries:
                 annotations[name] = len(annotation.dict_entries)
                 entries = {told(sequence, "debug_annotation_names", one.name_iid): one for one in annotation.dict_entries}
+                if "bytes" in entries and "tag" in entries:
+                    messages.append(entries["bytes"].uint_value)
                 if "unexpected_ns" in entries and event.type == Event.TYPE_SLICE_BEGIN:
                     unexpected.append(entries["unexpected_ns"].uint_value)
             else:
@@ -107,8 +111,12 @@ for uuid, all_of_track in events.items():
                 open_slices.pop()
         elif event.type == Event.TYPE_COUNTER:
             counters[track] += 1
+            lengths[f"{process}, {track}"].append(event.counter_value)
             if event.counter_value < 0:
                 faults.append(f"{process}, {track}: {event.counter_value}")
+        # Of a call with several messages nobody knows which is whose.
+        for flow in (*event.flow_ids, *event.terminating_flow_ids):
+            sizes[flow].update(messages if len(messages) == 1 else ())
         for flow in event.flow_ids:
             if begins.setdefault(flow, time) != time:
                 faults.append(f"flow {flow} begins twice")
@@ -123,6 +131,8 @@ for flow, time in ends.items():
         faults.append(f"flow {flow} has no beginning")
     elif begins[flow] > time:
         faults.append(f"flow {flow} goes back")
+    if len(sizes[flow]) > 1:
+        faults.append(f"flow {flow} joins messages of {sorted(sizes[flow])} bytes")
 
 json.dump(
     {
@@ -130,6 +140,7 @@ json.dump(
         "slices": slices,
         "instants": instants,
         "counters": counters,
+        "lengths": lengths,
         "flows": len(ends),
         "open_flows": len(begins) - len(ends),
         "search": searched[0] if searched else None,

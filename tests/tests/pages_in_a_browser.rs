@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use mel_tests::artifacts::{fresh_dir, mel, root};
 use mel_tests::browser::Browser;
 use mel_tests::windows::WindowProgram;
-use mel_tests::{Job, Mpi, Program, compile_source};
+use mel_tests::{Job, Mpi, Program, compile_source, compile_special};
 use serde_json::{Value, json};
 
 /// Runs a halo exchange and writes its page.
@@ -214,6 +214,66 @@ fn a_receive_tells_how_long_its_message_was_unexpected() {
     assert!(receive.contains("received from") && receive.contains("was unexpected for"), "{receive}");
     let search = tip_where(&mut browser, "searches", "true");
     assert!(search.contains("queue length") && search.contains("communicator"), "{search}");
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn a_call_tells_the_line_that_it_is_in() {
+    let Some(mut browser) = Browser::start(1280, 900) else { return };
+    let directory = fresh_dir();
+    let mpi = Mpi::all().into_iter().next().expect("an MPI");
+    let job = Job::new(&mpi, 2, compile_special(&mpi, "call_sites"));
+    let page = page_of(directory.path(), job, &["--trace", "--callsites"]);
+    browser.open(&page);
+    let barrier = "data.events.names[row.names[i]].name === 'MPI_Barrier'";
+    let barrier = tip_where(&mut browser, "calls", barrier);
+    let source =
+        fs::read_to_string(root().join("tests/programs/special/call_sites.c")).expect("a program of ours");
+    let line = 1 + source.lines().position(|line| line.contains("MPI_Barrier(")).expect("it has a barrier");
+    assert!(barrier.contains(&format!("called at\tcall_sites.c:{line} (meet)")), "{barrier}");
+    assert_eq!(browser.value("data.events.sites.length"), 6, "each line once, whichever rank is in it");
+    // The same where blocks are drawn together.
+    browser.value("(() => { data.events.rows.forEach((row) => row.several.push([2, 9, 100, 50])); })()");
+    let several = tip_where(&mut browser, "calls", "many.has(i)");
+    assert!(several.contains("which is called at\tcall_sites.c:"), "{several}");
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn where_recording_was_off_is_shaded() {
+    let Some(mut browser) = Browser::start(1280, 900) else { return };
+    let directory = fresh_dir();
+    let mpi = Mpi::all().into_iter().next().expect("an MPI");
+    let page = page_of(directory.path(), Job::new(&mpi, 2, compile_special(&mpi, "phases")), &["--trace"]);
+    browser.open(&page);
+    assert_eq!(browser.value("data.events.pauses.map((row) => row.steps.length)"), json!([1, 1]));
+    for section in ["timeline", "lengths"] {
+        let legend = texts(&mut browser, &format!("#{section} .legend"));
+        assert!(legend.contains("recording off"), "{section}: {legend}");
+    }
+    // In the middle of it there is nothing else to point at.
+    browser.value(
+        "(() => { const { rank, steps, durations } = data.events.pauses[0]; \
+         places[0] = { rank, from: steps[0] - durations[0], to: steps[0] + 2 * durations[0] }; \
+         document.querySelector('[data-moment=\"0\"]').click(); })()",
+    );
+    // At an end of the run the page shows what is beside it instead.
+    let pause =
+        browser.value("(() => { const { steps, durations } = data.events.pauses[0]; return steps[0] + durations[0] / 2; })()");
+    let (from, to) = stretch(&mut browser);
+    let part = (pause.as_f64().expect("a time") - from) / (to - from);
+    let middle = (74.0 + (1280.0 - 48.0 - 74.0) * part) / (1280.0 - 48.0);
+    let tip = point_until(&mut browser, middle, &["recording off", "takes"]);
+    assert!(tip.contains("rank"), "{tip}");
+    picture(&mut browser, "pause.png");
+    // All that came into a queue has left it, though some of it unseen.
+    let ends = "data.events.lengths.flatMap((of) => [of.posted.last, of.unexpected.last]).filter((last) => last.length).map((last) => last.at(-1))";
+    let ends = browser.value(ends);
+    assert!(
+        ends.as_array().is_some_and(|ends| !ends.is_empty() && ends.iter().all(|end| end == 0)),
+        "{ends}"
+    );
+    assert_eq!(browser.value(OVERLAPS), Value::Array(Vec::new()));
     assert_eq!(browser.complaints(), [""; 0]);
 }
 

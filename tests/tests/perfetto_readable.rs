@@ -9,7 +9,7 @@ use mel_tests::cases::for_each_case_on;
 use mel_tests::profile::Profile;
 use mel_tests::trace::Trace;
 use mel_tests::windows::WindowProgram;
-use mel_tests::{Job, Mpi, test_every_program};
+use mel_tests::{Job, Mpi, compile_special, test_every_program};
 use serde_json::Value;
 
 /// Programs with all ways to receive. Where threads share a tag, only they know whose message was whose.
@@ -47,6 +47,36 @@ fn operations_on_windows_and_epochs_are_slices() {
         let started = ["RMA_PUT", "RMA_GET", "RMA_ATOMIC"].map(|kind| trace.count(kind)).iter().sum::<u64>();
         assert!(started > 0 && read["operations"] == started, "{name}: {started} operations: {read}");
         assert_eq!(read["epoch_operations"], started, "{name}: each was started in an epoch: {read}");
+    }
+}
+
+#[test]
+fn where_recording_was_off_is_a_slice_and_no_arrow_joins_what_does_not_belong_together() {
+    let Some(prefix) = installed_by("scripts/pypi-readers", Some("perfetto")) else {
+        eprintln!("skipped: no definitions of Perfetto; scripts/pypi-readers installs them");
+        return;
+    };
+    for mpi in &Mpi::all() {
+        let program = compile_special(mpi, "phases");
+        for (options, off) in [
+            (&["--trace"][..], 2),
+            (&["--trace", "--paused"], 2),
+            (&["--trace", "--no-calls", "MPI_Recv"], 2),
+        ] {
+            let directory = fresh_dir();
+            let output = directory.path().join("run");
+            let options = options.iter().map(AsRef::as_ref).chain(["-o".as_ref(), output.as_os_str()]);
+            let run = Job::new(mpi, 2, &program).under_mel(options).run();
+            run.expect(run.code == Some(0), mpi.name);
+            let read = read(&prefix, &output);
+            assert_eq!(read["faults"], Value::Array(Vec::new()), "{}: {read}", mpi.name);
+            assert_eq!(read["slices"]["recording: recording off"], off, "{}: {read}", mpi.name);
+            assert!(read["flows"].as_u64() > Some(3), "{}: {read}", mpi.name);
+            for (queue, lengths) in read["lengths"].as_object().expect("counters") {
+                let last = lengths.as_array().and_then(|lengths| lengths.last());
+                assert_eq!(last, Some(&0.into()), "{}: {queue}: {lengths}", mpi.name);
+            }
+        }
     }
 }
 

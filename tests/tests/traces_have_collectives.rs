@@ -68,11 +68,13 @@ fn with_bytes_and_names() {
 
 /// The same of operations with a request, on either communicator.
 #[rustfmt::skip]
-const WITH_REQUESTS: [(&str, &str, [u64; 3], [u64; 3]); 7] = [
+const WITH_REQUESTS: [(&str, &str, [u64; 3], [u64; 3]); 9] = [
     ("BARRIER", "NONE", [0, 0, 0], [0, 0, 0]),
     ("BCAST", "1", [0, 24, 0], [8, 8, 8]),
     ("ALLREDUCE", "NONE", [48, 48, 48], [48, 48, 48]),
     ("GATHERV", "2", [4, 8, 12], [0, 0, 24]),
+    ("BCAST", "0", [8, 8, 8], [8, 8, 8]),
+    ("ALLREDUCE", "NONE", [16, 16, 16], [16, 16, 16]),
     // One integer goes to the neighbour below, two go to the one above.
     ("ALLTOALLV", "NONE", [8, 12, 4], [4, 12, 8]),
     ("BCAST", "0", [60, 0, 0], [20, 20, 20]),
@@ -101,7 +103,7 @@ fn with_requests_and_among_neighbours() {
             let begun: Vec<String> =
                 of_rank("NON_BLOCKING_COLLECTIVE_REQUEST").into_iter().map(request).collect();
             let ends = of_rank("NON_BLOCKING_COLLECTIVE_COMPLETE");
-            let expected = if of_rank("NON_BLOCKING_COLLECTIVE_COMPLETE").len() > 5 { 7 } else { 5 };
+            let expected = if of_rank("NON_BLOCKING_COLLECTIVE_COMPLETE").len() > 7 { 9 } else { 7 };
             assert_eq!(
                 begun,
                 ends.iter().map(|end| request(end)).collect::<Vec<_>>(),

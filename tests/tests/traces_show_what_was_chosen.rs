@@ -8,11 +8,15 @@ use mel_tests::trace::{Record, Trace};
 use mel_tests::{Finished, Job, Mpi, compile_special};
 
 fn traced(mpi: &Mpi, options: &[&str]) -> (Finished, Trace) {
+    traced_of(mpi, "phases", options)
+}
+
+fn traced_of(mpi: &Mpi, program: &str, options: &[&str]) -> (Finished, Trace) {
     let directory = fresh_dir();
     let output = directory.path().join("run");
     let output = output.to_str().expect("a path in UTF-8");
     let options: Vec<&str> = [&["--trace", "-o", output], options].concat();
-    let run = Job::new(mpi, 2, compile_special(mpi, "phases")).under_mel(&options).run();
+    let run = Job::new(mpi, 2, compile_special(mpi, program)).under_mel(&options).run();
     run.expect(run.code == Some(0), &format!("{}: {options:?}", mpi.name));
     let trace = Trace::read(output.as_ref());
     assert_eq!(trace.disorder(), None, "{}: {options:?}", mpi.name);
@@ -35,14 +39,26 @@ fn tags(trace: &Trace, kinds: &[&str]) -> BTreeSet<u64> {
 }
 
 const GO: u64 = 900;
+const CROSSING: u64 = 400;
+
+/// The lengths in bytes of the messages with one tag, in records of this kind.
+fn lengths(trace: &Trace, kind: &str, tag: u64) -> Vec<u64> {
+    let of_tag =
+        trace.records.iter().filter(|record| record.kind == kind && number(record, "Tag") == Some(tag));
+    of_tag.filter_map(|record| number(record, "Length")).collect()
+}
 
 #[test]
 fn phases() {
     for mpi in &Mpi::all() {
         let (_, trace) = traced(mpi, &[]);
-        let recorded = [0, 1, 20, 21, 100, 102, 200, 300, GO].into();
+        let recorded = [0, 1, 20, 21, 100, 102, 200, 300, CROSSING, GO].into();
         assert_eq!(tags(&trace, &["MPI_SEND"]), recorded, "{}", mpi.name);
         assert_eq!(tags(&trace, &["MPI_RECV", "MPI_IRECV"]), recorded, "{}", mpi.name);
+        // Those that have one side only are left out: as they are, a reader would take them for one message.
+        for kind in ["MPI_SEND", "MPI_RECV"] {
+            assert_eq!(lengths(&trace, kind, CROSSING), [4, 16], "{}: {kind}", mpi.name);
+        }
         // Posted before, and complete after the gap; posted in the gap, so that only its end is known.
         assert_eq!(tags(&trace, &["MPI_IRECV"]), [100, 102, 200].into(), "{}", mpi.name);
         assert_eq!(trace.count("MPI_IRECV_REQUEST"), 3, "{}", mpi.name);
@@ -60,7 +76,8 @@ fn phases() {
         assert_eq!(trace.enters().get("MPI_Barrier"), Some(&(2 * 4)), "{}: {:?}", mpi.name, trace.enters());
 
         let (_, trace) = traced(mpi, &["--paused"]);
-        assert_eq!(tags(&trace, &["MPI_SEND"]), [20, 21, 102, 200, 300, GO].into(), "{}", mpi.name);
+        assert_eq!(tags(&trace, &["MPI_SEND"]), [20, 21, 102, 200, 300, CROSSING, GO].into(), "{}", mpi.name);
+        assert_eq!(lengths(&trace, "MPI_SEND", CROSSING), [16], "{}", mpi.name);
         for function in ["MPI_Init", "MPI_Finalize"] {
             assert_eq!(trace.enters().get(function), Some(&2), "{}: {function}", mpi.name);
         }
@@ -92,7 +109,7 @@ fn communicators() {
     for mpi in &Mpi::all() {
         for (option, wanted) in [
             (["--only-comms", "the h*"], [1, 21].into()),
-            (["--no-comms", "the halo"], [0, 20, 100, 102, 200, 300, GO].into()),
+            (["--no-comms", "the halo"], [0, 20, 100, 102, 200, 300, CROSSING, GO].into()),
         ] {
             let (_, trace) = traced(mpi, &option);
             let wanted: BTreeSet<u64> = wanted;
@@ -103,6 +120,35 @@ fn communicators() {
             for (name, _) in trace.metrics().keys() {
                 assert_eq!(name.ends_with(": the halo"), of_halo, "{}: {name}", mpi.name);
             }
+        }
+    }
+}
+
+/// A window is left out with the communicator that it was made on; a function that is left out takes no operation with it.
+#[test]
+fn windows() {
+    for mpi in &Mpi::all() {
+        let puts = |trace: &Trace| -> Vec<u64> {
+            let puts = trace.records.iter().filter(|record| record.kind == "RMA_PUT");
+            let mut bytes: Vec<u64> = puts.filter_map(|record| number(record, "Bytes")).collect();
+            bytes.sort_unstable();
+            bytes
+        };
+        for (options, bytes, made) in [
+            (&[][..], &[4, 4, 8, 8][..], 4),
+            (&["--no-comms", "the halo"], &[8, 8], 2),
+            (&["--only-comms", "the halo"], &[4, 4], 2),
+            (&["--no-calls", "MPI_Put"], &[4, 4, 8, 8], 4),
+        ] {
+            let (_, trace) = traced_of(mpi, "window_on_halo", options);
+            let context = format!("{}: {options:?}", mpi.name);
+            assert_eq!(puts(&trace), bytes, "{context}");
+            assert_eq!(trace.count("RMA_WIN_CREATE"), made, "{context}");
+            assert_eq!(trace.count("RMA_OP_COMPLETE_BLOCKING"), bytes.len() as u64, "{context}");
+            let enters = trace.enters();
+            let calls = if options.first() == Some(&"--no-calls") { None } else { Some(made) };
+            assert_eq!(enters.get("MPI_Put").copied(), calls, "{context}: {enters:?}");
+            assert_eq!(enters.get("MPI_Win_fence").copied(), Some(2 * made), "{context}: {enters:?}");
         }
     }
 }

@@ -53,7 +53,7 @@ fn header(out: &mut String) -> Result<()> {
     writeln!(out)?;
     writeln!(out, "use std::ffi::{{CStr, c_char, c_int, c_void}};")?;
     writeln!(out)?;
-    writeln!(out, "use mpi_abi::{{Comm, HandlePtr, Request}};")?;
+    writeln!(out, "use mpi_abi::{{Comm, HandlePtr, Request, Win}};")?;
     writeln!(out)?;
     Ok(())
 }
@@ -99,6 +99,7 @@ fn calls(out: &mut String, functions: &[Function], shapes: &[String]) -> Result<
     writeln!(out, "impl Call<'_> {{")?;
     for (name, ty, what) in [
         ("comm", "Comm", "The communicator that the call is about: its first argument that is one."),
+        ("win", "Win", "The window that the call is about."),
         (
             "request",
             "HandlePtr<Request>",

@@ -11,7 +11,7 @@ use super::mpi::Mpi;
 use crate::{
     FunctionId,
     depth::Depth,
-    dispatch::{ACTIVE, STATE},
+    dispatch::{ACTIVE, SHARED},
     hook, missing,
 };
 
@@ -55,7 +55,7 @@ impl Symbol {
 /// Whether hooks are to see this call: they listen, and it comes from the application.
 #[inline]
 pub(super) fn seen(symbol: &Symbol) -> Option<(&'static Mpi, Depth)> {
-    if !symbol.layer.load(Ordering::Relaxed) || STATE.load(Ordering::Relaxed) != ACTIVE {
+    if !symbol.layer.load(Ordering::Relaxed) || SHARED.state.load(Ordering::Relaxed) != ACTIVE {
         return None;
     }
     let mpi = Mpi::get()?;

@@ -5,9 +5,10 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 
-use super::output::{progress, to_stdout, write_file};
+use super::output::{to_stdout, write_file};
 use crate::convert::{Run, otf2, perfetto, text};
 use crate::log::RankLog;
+use crate::progress::Progress;
 
 /// Converts the event logs of a run to text, an OTF2 trace, or a Perfetto trace
 ///
@@ -64,9 +65,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let options = text::Options { calls: args.calls };
     match &args.output {
         Some(path) => {
-            let progress = progress(run.records_at_most());
-            write_file(path, |out| text::write_run(out, &run, options, |records| progress.inc(records)))?;
-            progress.finish_and_clear();
+            let progress = Progress::new("writing the text", run.records_at_most());
+            write_file(path, |out| text::write_run(out, &run, options, |records| progress.advance(records)))?;
+            drop(progress);
         }
         None => to_stdout(|mut out| text::write_run(&mut out, &run, options, |_| {}))?,
     }
@@ -82,21 +83,21 @@ fn trace(args: &Args, run: &Run) -> anyhow::Result<ExitCode> {
     if args.force {
         otf2::remove(directory)?;
     }
-    let progress = progress(run.records_at_most());
-    let summary = otf2::write(run, directory, &|records| progress.inc(records))?;
-    progress.finish_and_clear();
+    let progress = Progress::new("writing the trace", run.records_at_most());
+    let summary = otf2::write(run, directory, &|records| progress.advance(records))?;
+    drop(progress);
     to_stdout(|out| write!(out, "{}", told(&path, run, &summary)))?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn for_perfetto(path: &Path, run: &Run) -> anyhow::Result<ExitCode> {
-    let progress = progress(run.records_at_most());
+    let progress = Progress::new("writing the trace", run.records_at_most());
     let mut summary = perfetto::Summary::default();
     write_file(path, |out| {
-        summary = perfetto::write(out, run, &|records| progress.inc(records))?;
+        summary = perfetto::write(out, run, &|records| progress.advance(records))?;
         Ok(())
     })?;
-    progress.finish_and_clear();
+    drop(progress);
     let perfetto::Summary { calls, searches, messages, operations, events, changes } = summary;
     let (path, ranks) = (path.display(), run.ranks.len());
     let told = format!(
@@ -135,8 +136,8 @@ fn told(path: &Path, run: &Run, summary: &otf2::Summary) -> String {
         (summary.moved, "times went back: moved forward"),
         (summary.unknown_messages, "messages had no known communicator or peer: left out"),
         (
-            run.ranks.iter().filter(|log| log.definitions.phases).count() as u64,
-            "ranks were not recorded all the time (MPI_Pcontrol): of some messages there is one side only",
+            summary.one_sided,
+            "messages were sent or received while recording was off (MPI_Pcontrol): their other sides are left out",
         ),
         (left_out, "events are no regions: only `mel convert --text` shows them"),
         (

@@ -1,11 +1,10 @@
-//! Where the command writes: standard output, files; and how far it is.
+//! Where the command writes: standard output, files.
 
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressStyle};
 
 /// Lets `write` write to standard output. A reader that has seen enough (`mel report DIR | head`)
 /// is no error.
@@ -40,17 +39,4 @@ pub fn write_file(
 
 fn cannot_write(path: &Path) -> String {
     format!("cannot write {}", path.display())
-}
-
-/// A bar on standard error, if that is a terminal and the work is long enough to wait for.
-pub fn progress(records: usize) -> ProgressBar {
-    const LONG: usize = 2_000_000;
-    if records < LONG || !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(records as u64);
-    match ProgressStyle::with_template("{wide_bar} {percent} % of the log, {eta} left") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use super::output::{progress, to_stdout, write_file};
+use super::output::{to_stdout, write_file};
 use crate::convert::Run;
 use crate::convert::run::RunError;
 use crate::html;
@@ -14,6 +14,7 @@ use crate::png;
 use crate::profile::file::{self, ProfileError};
 use crate::profile::terminal::{terminal, wrapped};
 use crate::profile::{csv, report};
+use crate::progress::Progress;
 use crate::view::{View, Window, view};
 
 /// Shows what a finished run has found
@@ -106,9 +107,9 @@ fn look(args: &Args) -> anyhow::Result<View> {
         eprintln!("mel: {error}; left out");
     }
     let window = Window { from: args.from, to: args.to };
-    let progress = progress(logs.as_ref().map_or(0, Run::records_at_most));
-    let view = view(profile.as_ref(), logs.as_ref(), window, &|records| progress.inc(records));
-    progress.finish_and_clear();
+    let progress = Progress::new("reading the logs", logs.as_ref().map_or(0, Run::records_at_most));
+    let view = view(profile.as_ref(), logs.as_ref(), window, &|records| progress.advance(records));
+    drop(progress);
     Ok(view)
 }
 

@@ -35,8 +35,8 @@ use crate::preload::config::bytes;
       only communicators whose names begin so, and only from MPI_Pcontrol(1) on
 
 MPI_Pcontrol in the program: 0 switches trace and event log off, 1 on again, 2 writes the log to the disk. The
-profile counts the whole run. All processes should switch where no message is under way: of a message that was sent
-while recording was off, only the receive is in the trace.")]
+profile counts the whole run. All processes should switch where no message is under way: a message that only one of
+them has recorded is not in the trace.")]
 pub struct Args {
     /// Log these events: names separated by commas, colons, semicolons or blanks
     #[arg(short = 'e', long = "events", value_name = "LIST")]
@@ -50,13 +50,16 @@ pub struct Args {
     /// Record only calls of these MPI functions, such as 'MPI_*send*,MPI_Wait*'
     #[arg(long, value_name = "LIST")]
     pub only_calls: Option<String>,
-    /// Do not record calls of these MPI functions, such as 'MPI_Iprobe,MPI_Test*'; their messages are recorded
+    /// Do not record calls of these MPI functions, such as 'MPI_Iprobe,MPI_Test*'; their messages and operations on windows
+    /// are recorded
     #[arg(long, value_name = "LIST")]
     pub no_calls: Option<String>,
-    /// Record only these communicators: names that MPI_Comm_set_name gave, MPI_COMM_WORLD, or numbers in the order of their making
+    /// Record only these communicators: names that MPI_Comm_set_name gave, MPI_COMM_WORLD, or numbers in the order of their making;
+    /// and the windows made on them
     #[arg(long, value_name = "LIST")]
     pub only_comms: Option<String>,
-    /// Do not record what concerns these communicators: calls, messages, searches, events
+    /// Do not record what concerns these communicators and the windows made on them: calls, messages, operations, searches,
+    /// events
     #[arg(long, value_name = "LIST")]
     pub no_comms: Option<String>,
     /// With --trace, record from where each MPI function is called: file and line, if the program was compiled with -g.

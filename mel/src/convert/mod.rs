@@ -1,5 +1,6 @@
 //! From the event logs of a run to what people and other tools read.
 //!
+//! - [`partners`]: which send belongs to which receive.
 //! - [`run`]: the logs of a run, all ranks.
 //! - [`lanes`]: spans that overlap, on rows.
 //! - [`merge`]: the streams of a rank in the order of time.
@@ -21,6 +22,7 @@ pub mod lanes;
 pub mod merge;
 pub mod one_sided;
 pub mod otf2;
+pub mod partners;
 pub mod perfetto;
 pub mod queues;
 pub mod run;

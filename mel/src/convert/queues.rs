@@ -3,9 +3,10 @@
 //! An entry that leaves a queue at the end of a region with an element `request` is what that request gets: the message of
 //! a receive that was unexpected. Times are in whatever unit the reader of the log gives them.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use super::types::{Change, QueueKind, Type, Types};
+use super::types::{Change, QueueKind, Role, Type, Types};
+use crate::log::{Record, UnseenEvents};
 
 /// Entries whose times are kept, at most: receives whose completion the log does not tell would add up.
 const MAX_KEPT: usize = 1 << 20;
@@ -46,23 +47,31 @@ pub struct Length {
     pub of_all: u64,
 }
 
+impl Length {
+    fn of(length: i64, all: i64) -> Length {
+        let [of_communicator, of_all] = [length, all].map(|length| u64::try_from(length).unwrap_or(0));
+        Length { of_communicator, of_all }
+    }
+}
+
 /// The queues of a rank.
 #[derive(Debug, Default)]
 pub struct Queues {
     /// By queue.
     kinds: Vec<QueueKind>,
-    /// By queue: the length on all communicators.
-    all: Vec<u64>,
+    /// By queue: the length on all communicators. Below zero for a moment, where what left a queue unseen is told before
+    /// what came.
+    all: Vec<i64>,
     /// By queue and communicator.
-    lengths: FxHashMap<(usize, u16), u64>,
+    lengths: FxHashMap<(usize, u16), i64>,
     /// When each unexpected message came, by queue and request.
     inserted: FxHashMap<(usize, u64), u64>,
     /// How long what a request got had been in its queue.
     found: FxHashMap<u32, Stay>,
     /// The request that a thread has found something for since its current call began.
     latest: FxHashMap<u32, u32>,
-    /// What was seen to come, by queue and request, where recording was switched off for a while.
-    seen: Option<FxHashSet<(usize, u64)>>,
+    /// Queues and communicators that changed while recording was off, until that is told.
+    changed: Vec<(usize, u16)>,
 }
 
 impl Queues {
@@ -72,24 +81,47 @@ impl Queues {
         Queues { all: vec![0; kinds.len()], kinds, ..Queues::default() }
     }
 
-    /// Recording is switched off for a while, if so: entries that came meanwhile do not count when they leave.
-    pub fn set_gaps(&mut self, has_gaps: bool) {
-        self.seen = has_gaps.then(FxHashSet::default);
-    }
-
-    /// Recording is switched off: what is in the queues may go unseen.
-    pub fn forget(&mut self) {
-        self.lengths.clear();
-        self.all.fill(0);
+    /// Recording is switched off: what is in the queues may leave them unseen.
+    pub fn pause(&mut self) {
         self.inserted.clear();
         self.found.clear();
         self.latest.clear();
-        self.seen.iter_mut().for_each(FxHashSet::clear);
+    }
+
+    /// Recording is on again, and this record tells of events that went unseen.
+    pub fn unseen(&mut self, types: &Types<'_>, record: &Record<'_>) {
+        let UnseenEvents { event_type, count } = UnseenEvents::from_payload(&record.payload);
+        let Some(Role::Changes(Change { queue, inserts })) = types.get(event_type).map(|of| of.role) else {
+            return;
+        };
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        let by = if inserts { count } else { -count };
+        let key = (queue, record.object);
+        let (length, all) = (self.lengths.entry(key).or_default(), &mut self.all[queue]);
+        (*length, *all) = (length.saturating_add(by), all.saturating_add(by));
+        if !self.changed.contains(&key) {
+            self.changed.push(key);
+        }
+    }
+
+    /// Whether queues changed unseen, which has not been asked for.
+    #[inline]
+    pub fn has_changed(&self) -> bool {
+        !self.changed.is_empty()
+    }
+
+    /// Once all records are read that tell of events that went unseen: the queues that changed, with the communicator, and how
+    /// long they are.
+    pub fn changed(&mut self) -> Vec<(usize, u16, Length)> {
+        let length = |(queue, comm)| (queue, comm, Length::of(self.lengths[&(queue, comm)], self.all[queue]));
+        let changed = self.changed.iter().copied().map(length).collect();
+        self.changed.clear();
+        changed
     }
 
     /// The length of a queue on a communicator.
     pub fn length(&self, queue: usize, comm: u16) -> u64 {
-        self.lengths.get(&(queue, comm)).copied().unwrap_or(0)
+        self.lengths.get(&(queue, comm)).map_or(0, |length| u64::try_from(*length).unwrap_or(0))
     }
 
     /// An entry comes or goes, on a thread whose source is in the region `latest`.
@@ -102,18 +134,9 @@ impl Queues {
     ) -> Length {
         let Change { queue, inserts } = change;
         let (length, all) = (self.lengths.entry((queue, comm)).or_default(), &mut self.all[queue]);
-        let unseen = match (&mut self.seen, request) {
-            (Some(seen), Some(request)) if inserts => !seen.insert((queue, request)),
-            (Some(seen), Some(request)) => !seen.remove(&(queue, request)),
-            _ => false,
-        };
-        let step = |length: u64| match inserts {
-            _ if unseen => length,
-            true => length + 1,
-            false => length.saturating_sub(1),
-        };
+        let step = |length: i64| if inserts { length.saturating_add(1) } else { (length - 1).max(0) };
         (*length, *all) = (step(*length), step(*all));
-        let lengths = Length { of_communicator: *length, of_all: *all };
+        let lengths = Length::of(*length, *all);
         // Nobody asks how long receives were posted.
         if let Some(request) = request.filter(|_| self.kinds[queue] != QueueKind::Posted) {
             if !inserts {

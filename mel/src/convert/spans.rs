@@ -13,7 +13,7 @@ use super::one_sided::{EpochSpan, OneSided, OperationInCall, OperationSpan};
 use super::queues::{Latest, Length, Queues, Stay};
 use super::types::{Queue, Role, Types};
 use crate::log::format::u16_at;
-use crate::log::{Collective, Completion, Entry, Message, RankLog, Record, kind};
+use crate::log::{Collective, Entry, Message, RankLog, Record, Switch, kind};
 
 /// An MPI call from its entry to its exit.
 #[derive(Debug)]
@@ -47,10 +47,8 @@ pub struct MessageInCall {
     pub object: u16,
     /// Peer, tag and length.
     pub message: Message,
-    /// Sends: how many were started before. Receives: how many were posted before. Of the messages that
-    /// two ranks exchange with one tag in one communicator, the n-th that was sent is the n-th of those
-    /// that were posted (MPI-5.0, section 3.5).
-    pub order: u64,
+    /// Of how many messages that were sent, or received, the log tells before.
+    pub index: usize,
     /// Receives: when the message came into the unexpected queue and when it left it, in ticks, if it was there.
     pub unexpected: Option<Stay>,
 }
@@ -99,6 +97,10 @@ pub trait Visitor {
     fn operation(&mut self, _: &OperationSpan) {}
     /// An epoch of a window.
     fn epoch(&mut self, _: &EpochSpan) {}
+    /// Recording was off, from the first tick to the second.
+    fn pause(&mut self, _: (u64, u64)) {}
+    /// Recording is on again: how long a queue is on a communicator, which may have changed meanwhile.
+    fn length_after_pause(&mut self, _time: u64, _queue: Queue<'_>, _: Length) {}
     /// Any other event, with the number of its type and of its stream.
     fn event(&mut self, _stream: u32, _number: u16, _record: &Record<'_>) {}
 }
@@ -124,10 +126,11 @@ struct State<'a> {
     sources: FxHashMap<u32, Source<'a>>,
     queues: Queues,
     one_sided: OneSided,
-    /// When each pending receive was posted, as its number among all.
-    posted: FxHashMap<u32, u64>,
-    receives: u64,
-    sends: u64,
+    /// How many messages the log has told of until now.
+    sends: usize,
+    receives: usize,
+    /// Since when recording is off.
+    paused: Option<u64>,
     last: u64,
 }
 
@@ -157,6 +160,11 @@ struct OpenCall {
 
 impl<'a> State<'a> {
     fn record(&mut self, types: &Types<'a>, stream: u32, record: Record<'a>, visitor: &mut impl Visitor) {
+        if self.queues.has_changed() && record.kind != kind::UNSEEN_EVENTS {
+            for (queue, _, length) in self.queues.changed() {
+                visitor.length_after_pause(record.time, types.queues[queue], length);
+            }
+        }
         if let Some(number) = record.event_type() {
             return self.event(types, stream, number, record, visitor);
         }
@@ -176,20 +184,12 @@ impl<'a> State<'a> {
                     leave(open, thread, record.time, visitor);
                 }
             }
-            kind::MPI_IRECV_REQUEST => {
-                let request = Completion::from_payload(&record.payload).request;
-                self.posted.insert(request, self.receives);
-                self.receives += 1;
-            }
             kind::MPI_SEND | kind::MPI_ISEND | kind::MPI_RECV | kind::MPI_IRECV => {
                 let message = Message::from_payload(&record.payload);
                 let sent = matches!(record.kind, kind::MPI_SEND | kind::MPI_ISEND);
-                let known = if sent { None } else { self.posted.remove(&message.request) };
                 let counter = if sent { &mut self.sends } else { &mut self.receives };
-                let order = known.unwrap_or_else(|| {
-                    *counter += 1;
-                    *counter - 1
-                });
+                let index = *counter;
+                *counter += 1;
                 let unexpected = match record.kind {
                     kind::MPI_RECV => self.queues.received(thread, None),
                     kind::MPI_IRECV => self.queues.received(thread, Some(message.request)),
@@ -197,7 +197,7 @@ impl<'a> State<'a> {
                 };
                 if let Some(call) = self.open_call(stream) {
                     let object = record.object;
-                    call.messages.push(MessageInCall { sent, object, message, order, unexpected });
+                    call.messages.push(MessageInCall { sent, object, message, index, unexpected });
                 }
             }
             kind::COLLECTIVE => {
@@ -206,9 +206,16 @@ impl<'a> State<'a> {
                     call.collective = Some((record.object, told));
                 }
             }
-            kind::REQUEST_CANCELLED => {
-                self.posted.remove(&Completion::from_payload(&record.payload).request);
+            kind::RECORDING if !Switch::from_payload(&record.payload).on => {
+                self.paused = Some(record.time);
+                self.queues.pause();
             }
+            kind::RECORDING => {
+                if let Some(since) = self.paused.take() {
+                    visitor.pause((since, record.time));
+                }
+            }
+            kind::UNSEEN_EVENTS => self.queues.unseen(types, &record),
             kind::RMA_OPERATION..=kind::RMA_LAST_OPERATION => {
                 let told = self.one_sided.start(thread, &record);
                 if let Some(call) = self.open_call(stream) {
@@ -273,6 +280,9 @@ impl<'a> State<'a> {
 
     /// What has no end lasts until the last record.
     fn close(mut self, visitor: &mut impl Visitor) {
+        if let Some(since) = self.paused {
+            visitor.pause((since, self.last));
+        }
         for (stream, open) in &mut self.calls {
             let thread = self.threads.get(stream).copied().unwrap_or(0);
             while !open.is_empty() {

@@ -16,7 +16,9 @@ use super::value;
 use super::windows;
 use crate::log::definitions::EventType;
 use crate::log::format::{u16_at, u64_at};
-use crate::log::{Collective, Entry, Message, RankLog, Record, State, StreamKind, kind};
+use crate::log::{
+    Collective, Entry, Message, RankLog, Record, State, StreamKind, UnseenEvents, UnseenMessages, kind,
+};
 
 /// What is written besides events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -159,6 +161,19 @@ fn write_call(
         kind::MPI_ISEND => "isend",
         kind::MPI_IRECV => "irecv",
         kind::MPI_RECV => "recv",
+        kind::UNSEEN_MESSAGES => {
+            let UnseenMessages { peer, tag, sent, received } = UnseenMessages::from_payload(&record.payload);
+            let object = record.object;
+            return writeln!(
+                out,
+                " unseen communicator={object} peer={peer} tag={tag} sent={sent} received={received}"
+            );
+        }
+        kind::UNSEEN_EVENTS => {
+            let UnseenEvents { event_type, count } = UnseenEvents::from_payload(&record.payload);
+            let name = log.definitions.event_types.get(&event_type).map_or("?", |of| of.name.as_str());
+            return writeln!(out, " unseen communicator={} '{name}' count={count}", record.object);
+        }
         kind::RECORDING => {
             let state = if u64_at(&record.payload, 0) == 0 { "off" } else { "on" };
             return writeln!(out, " recording {state}");

@@ -109,7 +109,8 @@ function figureSection(section, groups, fills) {
       const every = figures.distributions.find((d) => d.group === group);
       const title = `<h3>${escape(group[0].toUpperCase() + group.slice(1))}</h3>`;
       if (!points.length || (!every && points.every((p) => p.value === 0))) return title + `<p class="note">Nothing on any rank.</p>`;
-      const fill = `var(--${fills[g]})`, name = quantity.name, what = group.endsWith("searches") ? "search time" : "lifetime";
+      const fill = `var(--${fills[g]})`, what = group.endsWith("searches") ? "search time" : "lifetime";
+      const name = quantity.name === "longest" ? `longest ${what}` : quantity.name;
       const panel = (heading, svg) => `<div class="panel"><h4>${heading}</h4>${svg}</div>`;
       return title + `<div class="panels">` + panel(`${escape(name)}, by rank`, perRank(points, name, quantity.seconds, fill, logarithmic)) +
         panel(`${escape(name)}, among the ranks`, acrossRanks(points, name, quantity.seconds, fill, logarithmic)) +

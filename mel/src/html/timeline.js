@@ -154,14 +154,16 @@ class Lanes {
 function sliceTip(row, i) {
   const events = data.events, name = events.names[row.names[i]], several = row.manyOf.get(i);
   const lines = [["rank", row.rank + (row.thread && row.kind === "calls" ? `, thread ${row.thread}` : "")], ["begins", duration(row.start[i] * 1e-9, 9)]];
-  const attributes = row.attributesOf.get(i);
+  const attributes = row.attributesOf.get(i), site = row.sites[i] ? events.sites[row.sites[i] - 1] : "";
   if (several) {
     const [, number, busy, longest] = several;
     lines.push(["drawn together", `${count(number)} within ${duration((row.end[i] - row.start[i]) * 1e-9)}`],
       ["take together", duration(busy * 1e-9)], ["the longest", `${name.name}, ${duration(longest * 1e-9)}`]);
+    if (site) lines.push(["which is called at", site]);
     return `<b>${count(number)} ${row.kind}</b>` + rowsOf(lines);
   }
   lines.push(["takes", duration((row.end[i] - row.start[i]) * 1e-9)]);
+  if (site) lines.push(["called at", site]);
   const comm = (number) => number >= 0 ? events.communicators[number] : "unknown";
   if (attributes && row.kind === "epochs") {
     const [target, window, operations, size] = attributes;
@@ -189,6 +191,50 @@ function sliceTip(row, i) {
   return `<b>${escape(name.name)}</b>` + rowsOf(lines);
 }
 
+// Where recording was off, by rank.
+function pausesByRank() {
+  return new Map(data.events.pauses.map((row) => {
+    const full = Object.assign(unpack(row), { longest: 0 });
+    full.longest = full.end.reduce((most, end, i) => Math.max(most, end - full.start[i]), 0);
+    return [row.rank, full];
+  }));
+}
+// Stripes, which no colour of a call is taken for.
+function stripes(pen) {
+  const tile = document.createElement("canvas"), side = 8;
+  tile.width = tile.height = side;
+  const brush = tile.getContext("2d");
+  brush.strokeStyle = color("paused");
+  brush.lineWidth = 2;
+  for (const by of [-side, 0, side]) {
+    brush.beginPath();
+    brush.moveTo(by - 1, side + 1);
+    brush.lineTo(by + side + 1, -1);
+    brush.stroke();
+  }
+  return pen.createPattern(tile, "repeat");
+}
+// Draws these over a lane, above what is there if that is to be covered.
+function drawPauses(pen, row, y, height, view, covers) {
+  if (!row) return;
+  const { from, to } = view.stretch, fills = covers ? [color("panel"), stripes(pen)] : [stripes(pen)];
+  for (let i = Math.max(0, lastBefore(row.start, from - row.longest)), last = lastBefore(row.start, to); i <= last; i++) {
+    const left = Math.max(view.x(row.start[i]), LABELS), right = Math.min(view.x(row.end[i]), view.width);
+    if (right < LABELS || left > view.width) continue;
+    for (const fill of fills) {
+      pen.fillStyle = fill;
+      pen.fillRect(left, y, Math.max(right - left, 1), height);
+    }
+  }
+}
+// The pause at a time: its beginning and end; null if there is none.
+function pauseAt(row, time) {
+  const i = row ? lastBefore(row.start, time) : -1;
+  return i >= 0 && time < row.end[i] ? [row.start[i], row.end[i]] : null;
+}
+const PAUSED = "recording off";
+const pausedLegend = (text) => `<span><i class="paused"></i>${text}</span>`;
+
 const HINT = "Drag to move; double-click, Ctrl and wheel, or the keys + \u2212 0 \u2190 \u2192 to zoom; point at a block for its attributes.";
 
 function timelineSection(section, stretch) {
@@ -199,6 +245,7 @@ function timelineSection(section, stretch) {
     manyOf: new Map(row.several.map((s) => [s[0], s])), attributesOf: new Map(row.attributes),
   }));
   rows.forEach((row) => { row.longest = row.end.reduce((most, end, i) => Math.max(most, end - row.start[i]), 0); });
+  const pauses = pausesByRank();
   const heights = rows.map((row, i) => tall[row.kind] + (i + 1 < rows.length && rows[i + 1].rank === row.rank ? 1 : gap));
   const together = Math.max(...rows.map((row) => row.resolution_ns), 0);
   const used = new Set(rows.flatMap((row) => [...new Set(row.names)].map((n) => events.names[n].class)));
@@ -206,7 +253,7 @@ function timelineSection(section, stretch) {
     (together ? ` This run has more than a page can hold: calls within ${duration(together * 1e-9)} of each other are drawn together, paler where time between them is not spent in MPI; <code>--from</code> and <code>--to</code> show a part of the run in full.` : "") +
     (events.hidden_ranks ? ` ${events.hidden_ranks} ranks in between are left out.` : "") + `</p>` +
     `<div class="controls"><button data-zoom="0.5">zoom in</button><button data-zoom="2">zoom out</button><button data-zoom="all">whole run</button>` +
-    `<span class="legend">${Object.keys(CLASSES).filter((c) => used.has(c)).map((c) => `<span><i style="background:var(--${c.replace("_", "-")})"></i>${CLASSES[c]}</span>`).join("")}</span></div>`);
+    `<span class="legend">${Object.keys(CLASSES).filter((c) => used.has(c)).map((c) => `<span><i style="background:var(--${c.replace("_", "-")})"></i>${CLASSES[c]}</span>`).join("")}${pauses.size ? pausedLegend(PAUSED) : ""}</span></div>`);
   section.addEventListener("click", (event) => {
     const zoom = event.target.dataset.zoom;
     if (zoom) zoom === "all" ? stretch.set(stretch.first, stretch.last) : stretch.zoom(Number(zoom));
@@ -217,6 +264,7 @@ function timelineSection(section, stretch) {
       pen.fillStyle = color("ink");
       pen.fillText(`rank ${row.rank}`, 8, y + height - (height > 14 ? 5 : 2));
     }
+    drawPauses(pen, pauses.get(row.rank), y, heights[lane] - (lane + 1 < rows.length && rows[lane + 1].rank === row.rank ? 0 : gap), view, false);
     const fills = events.names.map((name) => color(name.class.replace("_", "-")));
     const first = Math.max(0, lastBefore(row.start, from - row.longest)), last = lastBefore(row.start, to);
     // What is narrower than a pixel shares it: the one that takes longest gives the colour, all together its strength.
@@ -263,9 +311,12 @@ function timelineSection(section, stretch) {
       if (away < nearest || (away === 0 && best < 0)) [best, nearest] = [i, away];
       if (away === 0 || row.start[i] < time - row.longest - reach) break;
     }
-    return best < 0 ? "" : sliceTip(row, best);
+    if (best >= 0) return sliceTip(row, best);
+    const pause = pauseAt(pauses.get(row.rank), time);
+    return pause ? `<b>${PAUSED}</b>` + rowsOf([["rank", row.rank], ["begins", duration(pause[0] * 1e-9, 9)], ["takes", duration((pause[1] - pause[0]) * 1e-9)]]) : "";
   };
   const lanes = new Lanes(section, stretch, heights, draw, tipAt, "timeline of MPI calls and queue searches");
+  if (lanes.height > lanes.shown) $(".note", section).insertAdjacentText("beforeend", ` Scroll in it for all ${ranks.length} ranks.`);
   // What is shown can be read from outside, too.
   const tell = () => Object.assign(section.dataset, { from: stretch.from, to: stretch.to });
   stretch.hears.push(tell);
@@ -279,11 +330,12 @@ function timelineSection(section, stretch) {
 
 function lengthsSection(section, stretch) {
   const ranks = data.events.lengths.map((of) => ({ rank: of.rank, posted: unpack(of.posted), unexpected: unpack(of.unexpected) }));
+  const pauses = pausesByRank();
   const longest = (queue) => ranks.reduce((most, of) => of[queue].most.reduce((a, b) => Math.max(a, b), most), 0);
   const most = { posted: longest("posted"), unexpected: longest("unexpected") }, all = Math.max(most.posted, most.unexpected, 1);
   const height = ranks.length <= 12 ? 48 : ranks.length <= 32 ? 32 : 22, gap = 6;
   section.insertAdjacentHTML("beforeend", `<p class="note">Entries in the queues of each rank, all communicators together: posted receives upwards, unexpected messages downwards, all ranks to one scale (each half: ${count(all)}). At most ${count(most.posted)} receives were posted, ${count(most.unexpected)} messages unexpected. It moves and zooms with the timeline.</p>` +
-    `<div class="legend"><span><i style="background:var(--search-posted)"></i>posted receives</span><span><i style="background:var(--search-unexpected)"></i>unexpected messages</span></div>`);
+    `<div class="legend"><span><i style="background:var(--search-posted)"></i>posted receives</span><span><i style="background:var(--search-unexpected)"></i>unexpected messages</span>${pauses.size ? pausedLegend(`${PAUSED}: not known`) : ""}</div>`);
   const half = (pen, steps, base, scale, view) => {
     let drawn = -1e9, tallest = 0;
     const rect = (from, to, value) => {
@@ -304,18 +356,29 @@ function lengthsSection(section, stretch) {
     const of = ranks[lane], middle = y + (height - gap) / 2, scale = (height - gap) / 2 / all;
     pen.fillStyle = color("ink");
     pen.fillText(`rank ${of.rank}`, 8, middle + 4);
+    if (height >= 32) {
+      pen.fillStyle = color("faint");
+      pen.textAlign = "right";
+      pen.fillText(count(all), LABELS - 4, y + 9);
+      pen.fillText(count(all), LABELS - 4, y + height - gap);
+      pen.textAlign = "left";
+    }
     pen.fillStyle = color("line");
     pen.fillRect(LABELS, middle, view.width - LABELS, 1);
     pen.fillStyle = color("search-posted");
     half(pen, of.posted, middle, -scale, view);
     pen.fillStyle = color("search-unexpected");
     half(pen, of.unexpected, middle + 1, scale, view);
+    drawPauses(pen, pauses.get(of.rank), y, height - gap + 1, view, true);
   };
   const at = (steps, time) => {
     const i = lastBefore(steps.start, time);
     return i < 0 ? 0 : time < steps.end[i] ? `at most ${steps.most[i]}` : steps.last[i];
   };
-  const tipAt = (lane, time) => `<b>rank ${ranks[lane].rank}</b>` + rowsOf([["time", duration(time * 1e-9, 6)],
-    ["posted receives", at(ranks[lane].posted, time)], ["unexpected messages", at(ranks[lane].unexpected, time)]]);
+  const tipAt = (lane, time) => {
+    const { rank, posted, unexpected } = ranks[lane], paused = pauseAt(pauses.get(rank), time);
+    const told = (steps) => paused ? `not known: ${PAUSED}` : at(steps, time);
+    return `<b>rank ${rank}</b>` + rowsOf([["time", duration(time * 1e-9, 6)], ["posted receives", told(posted)], ["unexpected messages", told(unexpected)]]);
+  };
   new Lanes(section, stretch, ranks.map(() => height), draw, tipAt, "length of the message queues over time");
 }

@@ -5,7 +5,7 @@
 /// The first eight bytes of a log.
 pub const MAGIC: [u8; 8] = *b"MEL-LOG\n";
 /// The version of the layout.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// Size of the header page.
 pub const HEADER_BYTES: usize = 4096;
 /// Size of a chunk: its header and its records.
@@ -142,7 +142,7 @@ pub mod kind {
     pub const WIN_DESTROY: u16 = 31;
     /// An epoch has ended: [`Epoch`](super::Epoch).
     pub const RMA_EPOCH: u16 = 32;
-    /// Recording was switched off or on: 0 or 1, `u32`.
+    /// Recording was switched off or on: [`Switch`](super::super::Switch).
     pub const RECORDING: u16 = 13;
     /// Requests were tested and are not complete: as [`MPI_ISEND_COMPLETE`].
     pub const REQUEST_TESTED: u16 = 14;
@@ -154,6 +154,10 @@ pub mod kind {
     /// From where the function that was just entered is called: the address that it returns to, `u64`. A reader sees it
     /// in the entry.
     pub const CALLSITE: u16 = 35;
+    /// While recording was off, until the record before, there were messages: [`UnseenMessages`](super::super::UnseenMessages).
+    pub const UNSEEN_MESSAGES: u16 = 36;
+    /// The same of events: [`UnseenEvents`](super::super::UnseenEvents).
+    pub const UNSEEN_EVENTS: u16 = 37;
     /// Twenty more bytes of the payload of the record before.
     pub const CONTINUATION: u16 = 15;
     /// Instance of event type `n` is kind `EVENT + n`; the payload is the event's own.
@@ -407,24 +411,29 @@ impl Pair {
     /// Where the request of the third event is, if it is not in the elements of the first.
     pub const REQUEST: usize = 12;
 
-    /// The payload, where elements and duration fit.
+    /// The payload, where elements and duration fit: so many bytes of elements, and zeros behind them.
     #[inline(always)]
-    pub fn to_payload(elements: &[u8], duration: u64) -> Option<[u8; PAYLOAD_BYTES]> {
-        let duration = u32::try_from(duration).ok()?;
-        let mut payload = [0; PAYLOAD_BYTES];
-        payload
-            .get_mut(..elements.len())
-            .filter(|room| room.len() <= Pair::ELEMENTS)?
-            .copy_from_slice(elements);
+    pub fn to_payload(
+        elements: &[u8; PAYLOAD_BYTES],
+        length: usize,
+        duration: u64,
+    ) -> Option<[u8; PAYLOAD_BYTES]> {
+        let duration = u32::try_from(duration).ok().filter(|_| length <= Pair::ELEMENTS)?;
+        let mut payload = *elements;
         payload[Pair::ELEMENTS..].copy_from_slice(&duration.to_le_bytes());
         Some(payload)
     }
 
     /// The payload with the third event's request, where that fits too.
     #[inline(always)]
-    pub fn to_payload_with(elements: &[u8], duration: u64, request: u64) -> Option<[u8; PAYLOAD_BYTES]> {
+    pub fn to_payload_with(
+        elements: &[u8; PAYLOAD_BYTES],
+        length: usize,
+        duration: u64,
+        request: u64,
+    ) -> Option<[u8; PAYLOAD_BYTES]> {
         let request = u32::try_from(request).ok().filter(|request| *request != 0)?;
-        let mut payload = Pair::to_payload(elements, duration).filter(|_| elements.len() <= Pair::REQUEST)?;
+        let mut payload = Pair::to_payload(elements, length, duration).filter(|_| length <= Pair::REQUEST)?;
         payload[Pair::REQUEST..Pair::ELEMENTS].copy_from_slice(&request.to_le_bytes());
         Some(payload)
     }
@@ -550,6 +559,8 @@ mod tests {
             (kind::COLLECTIVE_COMPLETE, "collective operation with a request is complete"),
             (kind::CONTINUATION, "20 more bytes"),
             (kind::CALLSITE, "is called from"),
+            (kind::UNSEEN_MESSAGES, "messages went unseen"),
+            (kind::UNSEEN_EVENTS, "events went unseen"),
             (kind::RMA_OPERATION, "put"),
             (kind::RMA_LAST_OPERATION, "compare and swap"),
             (kind::RMA_COMPLETE, "complete"),

@@ -3,6 +3,7 @@
 //! - [`format`](mod@format): the layout in bytes, shared by both sides. `docs/event-log.md` is its prose.
 //! - [`definitions`]: what the numbers in the records mean, as JSON lines inside the same file.
 //! - [`writer`]: runs inside the application. Appending copies 32 bytes; nothing else.
+//! - [`gaps`]: what is known of times in which recording was off.
 //! - [`expand`]: what one record holds of several, for readers.
 //! - [`reader`]: runs in the command `mel`, on whole files as on torn ones.
 //!
@@ -12,6 +13,7 @@
 pub mod definitions;
 mod expand;
 pub mod format;
+mod gaps;
 mod limit;
 pub mod reader;
 mod space;
@@ -21,6 +23,7 @@ pub use definitions::{Definition, Definitions, Element, Members, StreamKind};
 pub use format::{
     Call, Collective, Completion, Entry, Epoch, HeaderInfo, Message, Operation, Pair, State, kind,
 };
+pub use gaps::{Switch, UnseenEvents, UnseenMessages};
 pub use limit::is_limit;
 pub use reader::{RankLog, ReadError, Record};
 pub use writer::{Appender, LogFile};

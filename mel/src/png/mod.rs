@@ -121,29 +121,54 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_moment_far_from_the_start_is_drawn_too() {
-        let far = 56_013_625_157_517_956;
-        let mut row = Row::new(0, 0, RowKind::Calls, 16);
-        row.push((far, far + 28), 0, &[]);
-        let names = vec![Name { name: "MPI_Wait".into(), class: Class::Wait, elements: Vec::new() }];
-        let events = Events {
+    /// Nothing, until this time.
+    fn events(to_ns: u64) -> Events {
+        Events {
             from_ns: 0,
-            to_ns: far + 28,
-            first_look_ns: far,
+            to_ns,
+            first_look_ns: 0,
             calls: 1,
             searches: 0,
             operations: 0,
             messages: 0,
-            names,
+            names: Vec::new(),
             communicators: Vec::new(),
-            rows: vec![row],
+            sites: Vec::new(),
+            rows: Vec::new(),
+            pauses: Vec::new(),
             hidden_ranks: 0,
             lengths: Vec::new(),
             matrix: None,
             moments: Vec::new(),
             traffic: BTreeMap::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn a_search_that_took_no_time_is_drawn() {
+        let mut row = Row::new(0, 0, RowKind::Searches, 16);
+        row.push((500, 500), 0, 0, &[]);
+        let class = Class::SearchPosted;
+        let names = vec![Name { name: "search".into(), class, elements: Vec::new() }];
+        let directory = tempfile::tempdir().unwrap();
+        let events = Events { rows: vec![row], names, ..events(1000) };
+        write(directory.path(), &View { figures: None, events: Some(events), ..run(1) }).unwrap();
+        let picture = fs::read(directory.path().join("timeline.png")).unwrap();
+        let mut reader = png::Decoder::new(io::Cursor::new(picture)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        reader.next_frame(&mut pixels).unwrap();
+        // Below the legend.
+        let below = &pixels[3 * 2000 * 60..];
+        assert!(below.chunks(3).any(|pixel| pixel[0] > pixel[1].saturating_add(40)), "nothing is pink");
+    }
+
+    #[test]
+    fn a_moment_far_from_the_start_is_drawn_too() {
+        let far = 56_013_625_157_517_956;
+        let mut row = Row::new(0, 0, RowKind::Calls, 16);
+        row.push((far, far + 28), 0, 0, &[]);
+        let names = vec![Name { name: "MPI_Wait".into(), class: Class::Wait, elements: Vec::new() }];
+        let events = Events { first_look_ns: far, names, rows: vec![row], ..events(far + 28) };
         let directory = tempfile::tempdir().unwrap();
         let files = write(directory.path(), &View { figures: None, events: Some(events), ..run(1) }).unwrap();
         assert_eq!(files, [directory.path().join("timeline.png")]);

@@ -9,6 +9,9 @@ use crate::view::events::Events;
 use crate::view::lengths::Lengths;
 use crate::view::timeline::{Row, RowKind};
 
+/// Where recording was off.
+const PAUSED: RGBColor = RGBColor(201, 206, 214);
+
 const WIDTH: u32 = 2000;
 /// Where the plot begins and ends, and the room above and below it.
 const LEFT: i32 = 130;
@@ -97,15 +100,15 @@ impl Axis {
     }
 }
 
-fn legend(area: &Area<'_>, entries: &[(Class, &str)]) -> Drawn {
+fn legend(area: &Area<'_>, entries: &[(RGBColor, &str)]) -> Drawn {
     let (mut x, mut y) = (LEFT, 14);
     let style = text(24, FAINT).pos(Pos::new(HPos::Left, VPos::Center));
-    for (class, name) in entries {
+    for (fill, name) in entries {
         let wide = 28 + area.estimate_text_size(name, &style)?.0 as i32;
         if x + wide > RIGHT {
             (x, y) = (LEFT, y + 30);
         }
-        area.draw(&Rectangle::new([(x, y), (x + 20, y + 20)], color(*class).filled()))?;
+        area.draw(&Rectangle::new([(x, y), (x + 20, y + 20)], fill.filled()))?;
         area.draw(&Text::new((*name).to_owned(), (x + 28, y + 10), style.clone()))?;
         x += wide + 34;
     }
@@ -137,14 +140,29 @@ pub(super) fn draw(area: &Area<'_>, events: &Events) -> Drawn {
     ];
     let used = |class: &Class| events.names.iter().any(|name| name.class == *class);
     let used: Vec<(Class, &str)> = names.into_iter().filter(|(class, _)| used(class)).collect();
+    let mut used: Vec<(RGBColor, &str)> =
+        used.into_iter().map(|(class, name)| (color(class), name)).collect();
+    used.extend((!events.pauses.is_empty()).then_some((PAUSED, "recording off")));
     legend(area, &used)?;
     let mut before = None;
     for (row, y, height) in placed {
+        draw_pauses(area, &axis, events, row.rank, (y, height))?;
         if before.replace(row.rank) != Some(row.rank) {
             let [calls, searches, gap] = heights(ranks(events).len());
             label(area, row.rank, y + calls / 2 + searches / 2, calls + searches + gap)?;
         }
         draw_row(area, &axis, row, y, height, events)?;
+    }
+    Ok(())
+}
+
+/// Where recording of a rank was off.
+fn draw_pauses(area: &Area<'_>, axis: &Axis, events: &Events, rank: u32, (y, height): (i32, i32)) -> Drawn {
+    let of_rank = events.pauses.iter().filter(|row| row.rank == rank);
+    for slice in of_rank.flat_map(Row::slices).filter(|slice| slice.end >= axis.from) {
+        let (left, right) = (axis.x(slice.start) as i32, axis.x(slice.end) as i32);
+        let corners = [(left, y), (right.max(left + 1), y + height)];
+        area.draw(&Rectangle::new(corners, PAUSED.filled()))?;
     }
     Ok(())
 }
@@ -160,12 +178,14 @@ fn draw_row(area: &Area<'_>, axis: &Axis, row: &Row, y: i32, height: i32, events
     for slice in row.slices().iter().filter(|slice| slice.end >= axis.from) {
         let (left, right) = (axis.x(slice.start) - f64::from(LEFT), axis.x(slice.end) - f64::from(LEFT));
         let share = slice.busy as f64 / (slice.end - slice.start).max(1) as f64;
+        // What takes no time that could be measured is there, too.
+        let longest = slice.longest.max(1);
         for at in left as usize..=(right as usize).min(pixels.len() - 1) {
             let covered = (right.min(at as f64 + 1.0) - left.max(at as f64)).max(0.0);
             let pixel = &mut pixels[at];
             pixel.busy += covered * share;
-            if slice.longest >= pixel.longest && (covered > 0.0 || pixel.longest == 0) {
-                (pixel.longest, pixel.name) = (slice.longest, slice.name);
+            if longest >= pixel.longest && (covered > 0.0 || pixel.longest == 0) {
+                (pixel.longest, pixel.name) = (longest, slice.name);
             }
         }
     }
@@ -178,7 +198,8 @@ fn draw_row(area: &Area<'_>, axis: &Axis, row: &Row, y: i32, height: i32, events
         let run = pixels[at..].iter().take_while(|other| alike(other) && other.longest > 0).count();
         if pixel.longest > 0 {
             let class = events.names.get(usize::from(pixel.name)).map_or(Class::Other, |name| name.class);
-            let corners = [(LEFT + at as i32, y), (LEFT + (at + run) as i32 - 1, y + height - 1)];
+            // The right and the lower edge are not part of what is filled.
+            let corners = [(LEFT + at as i32, y), (LEFT + (at + run) as i32, y + height)];
             area.draw(&Rectangle::new(corners, color(class).mix(shade(&pixel)).filled()))?;
         }
         at += run.max(1);
@@ -219,9 +240,10 @@ pub(super) fn draw_lengths(area: &Area<'_>, events: &Events) -> Drawn {
     legend(
         area,
         &[
-            (Class::SearchPosted, &up),
-            (Class::SearchUnexpected, "unexpected messages (downwards, same scale)"),
-        ],
+            (color(Class::SearchPosted), up.as_str()),
+            (color(Class::SearchUnexpected), "unexpected messages (downwards, same scale)"),
+            (PAUSED, "recording off: not known"),
+        ][..if events.pauses.is_empty() { 2 } else { 3 }],
     )?;
     let half = f64::from(height / 2 - 3);
     for (i, of) in events.lengths.iter().take(shown).enumerate() {
@@ -236,7 +258,8 @@ pub(super) fn draw_lengths(area: &Area<'_>, events: &Events) -> Drawn {
                     return Ok(());
                 }
                 let (left, right) = (axis.x(from) as i32, axis.x(to) as i32);
-                let tip = middle + (sign * half * f64::from(length) / f64::from(most.max(1))) as i32;
+                let tall = (half * f64::from(length) / f64::from(most.max(1))).max(1.0);
+                let tip = middle + (sign * tall) as i32;
                 let corners = [(left, middle.min(tip)), (right.max(left + 1), middle.max(tip))];
                 area.draw(&Rectangle::new(corners, color(class).filled()))?;
                 Ok(())
@@ -247,6 +270,7 @@ pub(super) fn draw_lengths(area: &Area<'_>, events: &Events) -> Drawn {
                 bar(step.end, next, step.last)?;
             }
         }
+        draw_pauses(area, &axis, events, of.rank, (middle - height / 2 + 3, height - 6))?;
     }
     Ok(())
 }

@@ -14,12 +14,12 @@ use mpit_sources::p2p::NotFollowed;
 use mpit_sources::shadow::Truth;
 use mpit_sources::transport::clocks::NodeClock;
 
-use super::patience::Patience;
 use super::session::{Run, Session};
 use super::tell;
 use crate::convert;
 use crate::log::{Definition, State};
 use crate::profile::{self, Ended, Profile, RankProfile};
+use crate::progress::Progress;
 use crate::trace::Recorder;
 
 /// All processes together, at the entry of `MPI_Finalize`.
@@ -101,8 +101,8 @@ fn write_files(session: &Session, run: &Run) {
     }
     if session.config.trace {
         let written = convert::Run::open(directory).map_err(|error| error.to_string()).and_then(|logs| {
-            let patience = Patience::new();
-            let tick = |records| patience.tick(records).iter().for_each(|line| tell(line));
+            let progress = Progress::new("writing the trace", logs.records_at_most());
+            let tick = |records| progress.advance_patiently(records).iter().for_each(|line| tell(line));
             convert::otf2::write(&logs, directory, &tick).map_err(|error| error.to_string())
         });
         match written {

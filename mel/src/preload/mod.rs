@@ -4,7 +4,7 @@
 //! - [`directory`]: where the run's files go.
 //! - [`session`]: what is switched on in `MPI_Init*`, and for each communicator.
 //! - [`finish`]: what is written and printed at the end, however the program ends.
-//! - [`growth`], `patience`: what is told of logs that become large, and of a trace that takes long to write.
+//! - [`growth`]: what is told of logs that become large.
 //! - `tools`: the twin for others' tools, where MEL itself was asked nothing.
 //!
 //! Nothing happens before the program initialises MPI. Nothing here may end or delay the program:
@@ -14,7 +14,6 @@ pub mod config;
 pub mod directory;
 pub mod finish;
 pub mod growth;
-mod patience;
 pub mod session;
 mod tools;
 

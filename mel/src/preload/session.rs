@@ -1,29 +1,31 @@
-//! What is switched on when MPI is initialised, and for each communicator of the program.
+//! What is switched on when MPI is initialised; `objects`: for each communicator and window of the program.
+
+mod objects;
 
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use mpi_abi::{Abi, Comm, next, pmpi};
+use mpi_abi::{Abi, next, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_events::{BindKind, Core, EventIndex, Registration, Ticks, Token};
 use mpit_sources::native::NativeEvents;
-use mpit_sources::p2p::{Communicator, Observer, Progress};
+use mpit_sources::p2p::{Observer, Progress};
 use mpit_sources::rma::{self, Rma};
 use mpit_sources::{Backend, Following, QueueEvents};
 
+use self::objects::Logged;
 use super::config::Config;
 use super::growth::{self, Growth};
 use super::{directory, finish, tell, tools};
 use crate::log::format::NO_OBJECT;
-use crate::log::{Definition, HeaderInfo, LogFile, Members};
+use crate::log::{Definition, HeaderInfo, LogFile};
 use crate::names::nearest_names;
 use crate::queues::QueueProfiler;
 use crate::trace::calls::{TRACED, Tracer, queues};
-use crate::trace::windows::object;
 use crate::trace::{Recorder, events};
 use crate::windows::WindowProfiler;
 
@@ -57,17 +59,6 @@ pub struct Session {
     numbers: AtomicU32,
     /// What the log knows of each communicator, to define it again when it gets a name.
     logged_communicators: Mutex<HashMap<Token, Logged>>,
-}
-
-/// A communicator that the log knows of.
-struct Logged {
-    communicator: Communicator,
-    /// Its number in the log.
-    number: u16,
-    /// Whether the user does not want to see it.
-    hidden: bool,
-    /// The registrations of the log on it.
-    handles: Vec<Registration>,
 }
 
 /// What is known once MPI is initialised.
@@ -220,7 +211,7 @@ impl Session {
                 recorder.record_call_sites();
             }
             if self.config.paused {
-                recorder.set_recording(false);
+                recorder.set_recording(false, 0);
             }
             self.define_types(recorder);
             self.listen_to_unbound(recorder);
@@ -276,7 +267,7 @@ impl Session {
         let mut observers: Vec<&'static dyn rma::Observer> = vec![self];
         observers.extend(self.windows.map(|windows| windows as &'static dyn rma::Observer));
         let tracer = self.run.get().and_then(|run| run.tracer);
-        observers.extend(tracer.map(|tracer| tracer as &'static dyn rma::Observer));
+        observers.extend(tracer.map(Tracer::window_observer));
         rma.start(self.config.windows || self.config.trace || self.logged().iter().any(is_bound), observers)
     }
 
@@ -445,143 +436,19 @@ impl Hook for Late {
     }
 }
 
-impl Observer for Session {
-    /// Handles for all listed types, for each communicator as it comes (the paper, section 5.2).
-    fn communicator_created(&self, communicator: &Communicator) {
-        let Some(Run { recorder: Some(recorder), tracer, .. }) = self.run.get() else { return };
-        let number = self.numbers.fetch_add(1, Ordering::Relaxed).min(u32::from(u16::MAX)) as u16;
-        let name = self.define_communicator(recorder, communicator, number);
-        let hidden = self.hides(&name, number);
-        if let Some(tracer) = tracer {
-            tracer.set_number(communicator.index, communicator.token.0, number);
-            tracer.set_hidden(communicator.index, communicator.token.0, hidden);
-        }
-        let handles = if hidden { Vec::new() } else { self.listen_on(recorder, communicator, number) };
-        let logged = Logged { communicator: *communicator, number, hidden, handles };
-        self.logged_communicators().insert(communicator.token, logged);
-    }
-
-    /// A program may make and free any number of communicators.
-    fn communicator_freed(&self, communicator: &Communicator) {
-        self.logged_communicators().remove(&communicator.token);
-    }
-}
-
-impl rma::Observer for Session {
-    /// Handles for all listed types, for each window as it comes.
-    fn window_created(&self, created: &rma::Created<'_>) {
-        let Some(Run { recorder: Some(recorder), .. }) = self.run.get() else { return };
-        let index = object(created.window);
-        if index != NO_OBJECT {
-            let members = Members::from_ranks(created.members.iter().copied());
-            recorder.define(&Definition::Window { index, members });
-        }
-        for &event in self.logged() {
-            let Some(event_type) = self.core.event_type(event) else { continue };
-            if event_type.bind == BindKind::Win
-                && let Ok(handle) = events::listen(recorder, self.core, event, Some(created.token), index)
-            {
-                self.on_windows().entry(created.window).or_default().push(handle);
-            }
-        }
-    }
-
-    /// A program may make and free any number of windows.
-    fn window_freed(&self, window: u32, _: Token) {
-        let handles = self.on_windows().remove(&window);
-        for handle in handles.into_iter().flatten() {
-            let _ = self.core.free(handle, None);
-        }
-    }
-}
-
 impl Session {
     /// The program calls `MPI_Pcontrol` (MPI-5.0, section 15.2.4). Levels that MPI leaves to tools are for other tools.
     fn control(&self, level: c_int) {
         let Some(Run { recorder: Some(recorder), .. }) = self.run.get() else { return };
         match level {
-            0 => {
-                self.queue_events.shadow().catch_up();
-                recorder.set_recording(false);
-            }
-            1 => {
-                // What was before is not seen.
-                self.queue_events.shadow().catch_up();
-                recorder.set_recording(true);
+            // What was before belongs to the phase before.
+            0 | 1 => {
+                let latest = self.queue_events.shadow().catch_up();
+                recorder.set_recording(level == 1, latest);
             }
             2 => recorder.flush(),
             _ => {}
         }
-    }
-
-    /// Whether the user does not want to see the communicator of this name.
-    fn hides(&self, name: &str, number: u16) -> bool {
-        let comms = &self.config.comms;
-        !comms.is_all() && !comms.wants(&[name, &number.to_string()])
-    }
-
-    /// Registrations of all listed types on a communicator.
-    fn listen_on(
-        &self,
-        recorder: &'static Recorder,
-        communicator: &Communicator,
-        number: u16,
-    ) -> Vec<Registration> {
-        let is_bound = |event: &&EventIndex| {
-            self.core.event_type(**event).is_some_and(|event_type| event_type.bind == BindKind::Comm)
-        };
-        let listen = |event: &EventIndex| {
-            events::listen(recorder, self.core, *event, Some(communicator.token), number)
-        };
-        self.logged().iter().filter(is_bound).filter_map(|event| listen(event).ok()).collect()
-    }
-
-    fn logged_communicators(&self) -> MutexGuard<'_, HashMap<Token, Logged>> {
-        self.logged_communicators.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The communicator has a name now.
-    fn define_again(&self, comm: Comm) {
-        let Some(Run { recorder: Some(recorder), tracer, .. }) = self.run.get() else { return };
-        let mut communicators = self.logged_communicators();
-        let Some(logged) = communicators.get_mut(&Token(comm.0 as u64)) else { return };
-        let Logged { communicator, number, hidden, handles } = logged;
-        let name = self.define_communicator(recorder, communicator, *number);
-        let hides = self.hides(&name, *number);
-        if std::mem::replace(hidden, hides) == hides {
-            return;
-        }
-        if let Some(tracer) = tracer {
-            tracer.set_hidden(communicator.index, communicator.token.0, hides);
-        }
-        if hides {
-            for handle in handles.drain(..) {
-                let _ = self.core.free(handle, None);
-            }
-        } else {
-            *handles = self.listen_on(recorder, communicator, *number);
-        }
-    }
-
-    fn on_windows(&self) -> MutexGuard<'_, HashMap<u32, Vec<Registration>>> {
-        self.on_windows.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Defines a communicator; gives its name.
-    fn define_communicator(&self, recorder: &Recorder, communicator: &Communicator, number: u16) -> String {
-        let Token(handle) = communicator.token;
-        let name = pmpi::comm_get_name(Comm(handle as usize)).ok().filter(|name| !name.is_empty());
-        let name = name.unwrap_or_else(|| format!("communicator {:x}", communicator.context as u32));
-        let members =
-            |remote| Members::from_ranks(self.queue_events.shadow().members(communicator.token, remote));
-        recorder.define(&Definition::Communicator {
-            index: number,
-            context: communicator.context,
-            name: name.clone(),
-            members: members(false),
-            remote: communicator.inter.then(|| members(true)),
-        });
-        name
     }
 }
 

@@ -6,6 +6,7 @@ use mpi_abi::Abi;
 use mpi_intercept::{Call, FunctionId, Hook};
 use mpit_events::{BulkListener, Core, MAX_EVENT_TYPES, Record, SourceIndex, Ticks};
 use mpit_sources::p2p::{Message, Observer};
+use mpit_sources::rma;
 
 use super::chosen::{Chosen, Hidden};
 use super::collectives;
@@ -135,7 +136,22 @@ impl Tracer {
     /// The communicator at this place of the twin, with this handle, is left out from now on, or is not.
     pub fn set_hidden(&self, place: u32, handle: u64, is_hidden: bool) {
         if let Some(hidden) = self.hidden {
-            hidden.set(place, handle, is_hidden);
+            hidden.set_communicator(place, handle, is_hidden);
+        }
+    }
+
+    /// Who is to be told of windows and operations on them.
+    pub fn window_observer(&'static self) -> &'static dyn rma::Observer {
+        match self.chosen() {
+            Some(chosen) => chosen,
+            None => self,
+        }
+    }
+
+    /// The window of this number, with this handle, is left out, or is not.
+    pub fn set_window_hidden(&self, window: u32, handle: u64, is_hidden: bool) {
+        if let Some(hidden) = self.hidden {
+            hidden.set_window(window, handle, is_hidden);
         }
     }
 
@@ -149,10 +165,7 @@ impl Tracer {
     #[inline(never)]
     fn enter_otherwise(&self, function: FunctionId, call: &Call<'_>) {
         let flags = self.flags[function.index()];
-        let on_hidden = || {
-            let comm = call.comm().filter(|_| flags & BY_COMMUNICATOR != 0);
-            comm.zip(self.hidden).is_some_and(|(comm, hidden)| hidden.handle(comm.0 as u64))
-        };
+        let on_hidden = || flags & BY_COMMUNICATOR != 0 && self.hidden.is_some_and(|hidden| hidden.has(call));
         if flags & UNWANTED != 0 || on_hidden() {
             return self.recorder.pass_over();
         }
@@ -232,26 +245,40 @@ impl Observer for Tracer {
     fn sent(&self, message: &Message) -> Option<Ticks> {
         let (object, payload) = self.message(message);
         let kind = if message.request.is_some() { kind::MPI_ISEND } else { kind::MPI_SEND };
-        self.recorder.timed_at_entry(kind, object, &payload)
+        let time = self.recorder.timed_at_entry(kind, object, &payload);
+        if time.is_none() {
+            self.recorder.message_unseen((object, message.peer, message.tag), true);
+        }
+        time
     }
 
     fn send_completed(&self, _: u32, request: u64) {
-        self.recorder.send_completed(request as u32);
+        if self.recorder.send_completed(request as u32).is_none() {
+            let payload = log::Completion { request: request as u32 }.to_payload();
+            self.recorder.ended_unseen(request, kind::MPI_ISEND_COMPLETE, NO_OBJECT, &payload);
+        }
     }
 
     fn receive_posted(&self, _: u32, request: u64, returns: Option<Ticks>) {
         self.recorder.posted(request as u32, returns);
     }
 
-    fn received(&self, message: &Message) {
+    fn received(&self, message: &Message, returns: Option<Ticks>) {
         let (object, payload) = self.message(message);
         let kind = if message.request.is_some() { kind::MPI_IRECV } else { kind::MPI_RECV };
-        self.recorder.at_exit(kind, object, &payload);
+        if self.recorder.received(returns, kind, object, &payload).is_none() {
+            let end = |request| self.recorder.ended_unseen(request, kind, object, &payload);
+            if !message.request.is_some_and(end) {
+                self.recorder.message_unseen((object, message.peer, message.tag), false);
+            }
+        }
     }
 
     fn cancelled(&self, _: u32, request: u64) {
         let payload = log::Completion { request: request as u32 }.to_payload();
-        self.recorder.at_exit(kind::REQUEST_CANCELLED, NO_OBJECT, &payload);
+        if self.recorder.ended(kind::REQUEST_CANCELLED, NO_OBJECT, &payload).is_none() {
+            self.recorder.ended_unseen(request, kind::REQUEST_CANCELLED, NO_OBJECT, &payload);
+        }
     }
 
     fn tested(&self, _: u32, request: u64) {
@@ -265,6 +292,8 @@ impl Observer for Tracer {
 
     fn collective_completed(&self, _: u32, request: u64) {
         let payload = log::Completion { request: request as u32 }.to_payload();
-        self.recorder.at_exit(kind::COLLECTIVE_COMPLETE, NO_OBJECT, &payload);
+        if self.recorder.ended(kind::COLLECTIVE_COMPLETE, NO_OBJECT, &payload).is_none() {
+            self.recorder.ended_unseen(request, kind::COLLECTIVE_COMPLETE, NO_OBJECT, &payload);
+        }
     }
 }

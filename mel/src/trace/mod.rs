@@ -5,6 +5,7 @@
 //! - [`collectives`]: what a collective call moves; [`handles`]: on which communicator.
 //! - `callsites`: from where MPI functions are called.
 //! - [`filter`]: what of a run is wanted, by names; `chosen`: keeps the rest from the tracer.
+//! - `unseen`: what is counted while recording is off.
 //! - [`windows`]: the observer of a trace for one-sided communication.
 //! - [`events`]: the generic logger, which knows no event by name.
 
@@ -16,6 +17,9 @@ pub mod events;
 pub mod filter;
 mod handles;
 pub mod recorder;
+#[cfg(test)]
+mod tests;
+mod unseen;
 pub mod windows;
 
 pub use recorder::Recorder;

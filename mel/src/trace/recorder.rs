@@ -7,8 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, O
 use mpit_events::{Clock, Core, Record, SourceIndex, Ticks};
 
 use super::callsites::CallSites;
+use super::unseen::Unseen;
 use crate::log::format::{NO_OBJECT, u64_at};
-use crate::log::{Appender, Completion, Definition, LogFile, Pair, State, StreamKind, is_limit, kind};
+use crate::log::{
+    Appender, Completion, Definition, LogFile, Pair, State, StreamKind, Switch, is_limit, kind,
+};
 use crate::preload::tell;
 use crate::profile::number::general;
 
@@ -26,6 +29,8 @@ pub struct Recorder {
     home: AtomicPtr<Thread>,
     /// Finds from where functions are called, if that is recorded.
     sites: OnceLock<CallSites>,
+    /// What is counted while recording is switched off.
+    unseen: Unseen,
 }
 
 /// Everything is recorded.
@@ -87,6 +92,14 @@ struct Events {
     latest: Ticks,
 }
 
+impl Thread {
+    /// The current call returns at this time, where that is known and no other was told.
+    #[inline(always)]
+    fn returns(&mut self, at: Option<Ticks>) {
+        self.left = self.left.or(at.map(|time| time.max(self.entered)));
+    }
+}
+
 thread_local! {
     static THREAD: Cell<*mut Thread> = const { Cell::new(std::ptr::null_mut()) };
 }
@@ -97,8 +110,8 @@ impl Recorder {
         let (state, has_phases, threads) =
             (AtomicU8::new(RECORDS), AtomicBool::new(false), AtomicU32::new(0));
         let home = AtomicPtr::new(std::ptr::null_mut());
-        let (clock, sites) = (Clock::best(), OnceLock::new());
-        Recorder { log, core, clock, state, has_phases, threads, home, sites }
+        let (clock, sites, unseen) = (Clock::best(), OnceLock::new(), Unseen::default());
+        Recorder { log, core, clock, state, has_phases, threads, home, sites, unseen }
     }
 
     /// Only this thread calls MPI: its streams need not be looked up.
@@ -195,17 +208,59 @@ impl Recorder {
     /// Something has happened in the current call.
     #[inline]
     pub(super) fn at_exit(&self, kind: u16, object: u16, payload: &[u8]) {
+        let _ = self.ended(kind, object, payload);
+    }
+
+    /// The same, of the end of a message. `None` where nothing is recorded.
+    #[inline]
+    pub(super) fn ended(&self, kind: u16, object: u16, payload: &[u8]) -> Option<()> {
+        self.received(None, kind, object, payload)
+    }
+
+    /// A request has ended while recording is off: what has begun before is still ended. Whether it has.
+    #[cold]
+    pub(super) fn ended_unseen(&self, request: u64, kind: u16, object: u16, payload: &[u8]) -> bool {
+        if !self.is_paused() || self.unseen.has_begun(request) {
+            return false;
+        }
+        let append = |thread: &mut Thread| self.call(thread, self.clock.now(), kind, object, payload);
+        self.with_unless(CLOSED, append).is_some()
+    }
+
+    /// A message was sent, or received, while recording is off: to or from this communicator, peer and tag.
+    #[cold]
+    pub(super) fn message_unseen(&self, channel: (u16, i32, i32), sent: bool) {
+        if self.is_paused() {
+            self.unseen.message(channel, sent);
+        }
+    }
+
+    fn is_paused(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == PAUSED
+    }
+
+    /// The current call has received a message; it returns at this time, where that is known. `None` where nothing is
+    /// recorded.
+    #[inline]
+    pub(super) fn received(
+        &self,
+        returns: Option<Ticks>,
+        kind: u16,
+        object: u16,
+        payload: &[u8],
+    ) -> Option<()> {
         self.with(|thread| {
+            thread.returns(returns);
             let left = self.left(thread);
             self.call(thread, left, kind, object, payload);
-        });
+        })
     }
 
     /// The current call has posted a receive; it returns at this time, where that is known.
     #[inline]
     pub(super) fn posted(&self, request: u32, returns: Option<Ticks>) {
         self.with(|thread| {
-            thread.left = thread.left.or(returns.map(|time| time.max(thread.entered)));
+            thread.returns(returns);
             if !self.calls_of(thread).post(request) {
                 let (left, payload) = (self.left(thread), Completion { request }.to_payload());
                 self.call(thread, left, kind::MPI_IRECV_REQUEST, NO_OBJECT, &payload);
@@ -213,13 +268,13 @@ impl Recorder {
         });
     }
 
-    /// The request of a send was completed in the current call.
+    /// The request of a send was completed in the current call. `None` where nothing is recorded.
     #[inline]
-    pub(super) fn send_completed(&self, request: u32) {
+    pub(super) fn send_completed(&self, request: u32) -> Option<()> {
         self.with(|thread| {
             let left = self.left(thread);
             self.stored(self.calls_of(thread).complete(left.0, request));
-        });
+        })
     }
 
     /// A request was tested in the current call, and is not complete.
@@ -232,9 +287,9 @@ impl Recorder {
         });
     }
 
-    /// Switches recording off, or on again, as the program asks for it. Calls that are under way in other threads are still
-    /// ended.
-    pub fn set_recording(&self, on: bool) {
+    /// Switches recording off, or on again, as the program asks for it. Calls and requests that are under way are still
+    /// ended. `request` is the latest one that was made.
+    pub fn set_recording(&self, on: bool, request: u64) {
         let (from, to) = if on { (PAUSED, RECORDS) } else { (RECORDS, PAUSED) };
         if self.state.load(Ordering::Relaxed) != from {
             return;
@@ -242,9 +297,17 @@ impl Recorder {
         if !self.has_phases.swap(true, Ordering::Relaxed) {
             self.define(&Definition::Phases {});
         }
+        let counts = self.unseen.switch(request);
         self.with_unless(CLOSED, |thread| {
-            let now = self.clock.now();
-            self.call(thread, now, kind::RECORDING, NO_OBJECT, &u32::from(on).to_le_bytes());
+            let (now, incomplete) = (self.clock.now(), counts.is_incomplete());
+            let switch = Switch { on, incomplete, request: request as u32 };
+            self.call(thread, now, kind::RECORDING, NO_OBJECT, &switch.to_payload());
+            for (object, messages) in counts.messages() {
+                self.call(thread, now, kind::UNSEEN_MESSAGES, object, &messages.to_payload());
+            }
+            for (object, events) in counts.events() {
+                self.call(thread, now, kind::UNSEEN_EVENTS, object, &events.to_payload());
+            }
         });
         let _ = self.state.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
     }
@@ -276,15 +339,27 @@ impl Recorder {
     /// Appends a record of an event of a source, raised on this thread.
     #[inline]
     pub fn event(&self, source: SourceIndex, time: Ticks, kind: u16, object: u16, payload: &[u8]) {
-        self.with(|thread| {
+        let recorded = self.with(|thread| {
             let Events { stream, .. } = self.events_of(thread, source);
             self.append(stream, time, kind, object, payload);
         });
+        if recorded.is_none() {
+            self.events_unseen(kind.checked_sub(kind::EVENT).map(|number| (number, object)).into_iter());
+        }
+    }
+
+    /// Events of these types happened on these communicators while recording is off.
+    #[cold]
+    fn events_unseen(&self, events: impl Iterator<Item = (u16, u16)>) {
+        if self.is_paused() {
+            self.unseen.events(events);
+        }
     }
 
     /// Appends those of the collected events that have a kind and whose communicator has a number.
     pub(super) fn events(&self, source: SourceIndex, records: &[Record], kinds: &[Kind], objects: &Objects) {
-        self.with(|thread| {
+        let all = records;
+        let recorded = self.with(|thread| {
             let Events { stream, latest, .. } = self.events_of(thread, source);
             let mut records = records.iter();
             while let Some(record) = records.next() {
@@ -309,6 +384,10 @@ impl Recorder {
                             }
                         }
                     }
+                    // When it really was, others have been recorded since.
+                    pair @ Kind::Pair(..) if record.late => {
+                        self.search(stream, &record.at(before), pair, object, None);
+                    }
                     _ if record.late => {}
                     Kind::None => {}
                     Kind::Event(kind) => {
@@ -324,6 +403,12 @@ impl Recorder {
                 }
             }
         });
+        if recorded.is_none() {
+            self.events_unseen(all.iter().filter_map(|record| match kinds[record.event.get()] {
+                Kind::Queue(queue) => Some((queue.number, objects.number(record.object))),
+                _ => None,
+            }));
+        }
     }
 
     /// Appends a pair of events by the second of them, and how a queue changed with it.
@@ -337,21 +422,25 @@ impl Recorder {
         queued: Option<(Queue, &Record)>,
     ) {
         let Kind::Pair(begin, end) = pair else { return };
-        let (elements, duration) = (search.payload(), search.ticks.since(search.since));
-        let whole = queued.and_then(|(queue, change)| match queue.place {
-            Place::After(kind) => Some((kind, Pair::to_payload(elements, duration)?)),
-            Place::Before(kind) => {
-                let request = u64_at(change.payload(), 0);
-                Some((kind, Pair::to_payload_with(elements, duration, request)?))
+        let (elements, length) = (search.padded(), search.payload_len());
+        let duration = search.ticks.since(search.since);
+        let whole = match queued {
+            Some((Queue { place: Place::After(kind), .. }, _)) => {
+                Pair::to_payload(elements, length, duration).map(|payload| (kind, payload))
             }
-            Place::Apart => None,
-        });
+            Some((Queue { place: Place::Before(kind), .. }, change)) => {
+                let request = u64_at(change.padded(), 0);
+                Pair::to_payload_with(elements, length, duration, request).map(|payload| (kind, payload))
+            }
+            _ => None,
+        };
         if let Some((kind, payload)) = whole {
             return self.append(stream, search.since, kind + begin, object, &payload);
         }
-        match Pair::to_payload(elements, duration) {
+        match Pair::to_payload(elements, length, duration) {
             Some(payload) => self.append(stream, search.since, kind::PAIR + begin, object, &payload),
             None => {
+                let elements = search.payload();
                 self.append(stream, search.since, kind::EVENT + begin, object, elements);
                 self.append(stream, search.ticks, kind::EVENT + end, object, elements);
             }
@@ -506,7 +595,7 @@ fn queued_after(search: &Record, next: &Record, kinds: &[Kind]) -> Option<Queue>
         && matches!(queue.place, Place::After(_))
         && (next.ticks, next.object) == (search.ticks, search.object)
         && !next.late
-        && next.payload() == search.payload();
+        && (next.payload_len(), next.padded()) == (search.payload_len(), search.padded());
     belongs.then_some(queue)
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::Window;
@@ -13,6 +14,7 @@ use super::matrix::{Matrix, Pairs, matrix};
 use super::pass::{Found, Pass, Shared, keep};
 use super::timeline::{Name, Row};
 use crate::convert::Run;
+use crate::convert::callsites::CallSites;
 use crate::convert::otf2::time::Timeline;
 use crate::convert::spans::walk;
 
@@ -44,8 +46,12 @@ pub struct Events {
     pub names: Vec<Name>,
     /// Names of communicators, as attributes number them.
     pub communicators: Vec<String>,
+    /// From where functions are called, as slices number it.
+    pub sites: Vec<String>,
     /// The rows of the timeline, by rank; calls above searches and epochs.
     pub rows: Vec<Row>,
+    /// When recording was off, of each rank that had it switched off.
+    pub pauses: Vec<Row>,
     /// Ranks that have no rows because there are too many.
     pub hidden_ranks: usize,
     /// The lengths of the queues of each rank; empty if their changes were not logged.
@@ -126,7 +132,9 @@ fn join(run: &Run, shared: &Shared<'_>, all: BTreeMap<usize, Found>) -> Events {
         messages: 0,
         names: Vec::new(),
         communicators: Vec::new(),
+        sites: Vec::new(),
         rows: Vec::new(),
+        pauses: Vec::new(),
         hidden_ranks: run.ranks.len() - run.ranks.len().div_ceil(shared.stride),
         lengths: Vec::new(),
         matrix: None,
@@ -134,13 +142,23 @@ fn join(run: &Run, shared: &Shared<'_>, all: BTreeMap<usize, Found>) -> Events {
         traffic: BTreeMap::new(),
     };
     let (mut pairs, mut unexpected_known, mut started) = (Pairs::default(), false, None);
+    // Debug information is read once for all ranks.
+    let (mut lines, mut numbers) = (CallSites::default(), FxHashMap::default());
     for (position, mut found) in all {
         let number = |name: &Name| position_or_push(&mut events.names, name) as u16;
         let names: Vec<u16> = found.names.iter().map(number).collect();
         let communicator = |name: &String| position_or_push(&mut events.communicators, name) as i64;
         let communicators: Vec<i64> = found.communicators.iter().map(communicator).collect();
+        let mut site = |address: &u64| {
+            let line = lines.of(&run.ranks[position], *address)?;
+            Some(*numbers.entry(line).or_insert_with_key(|line| {
+                events.sites.push(line.to_string());
+                (events.sites.len() - 1) as u32
+            }))
+        };
+        let sites: Vec<u32> = found.sites.iter().map(|address| site(address).unwrap_or(0)).collect();
         for row in &mut found.rows {
-            row.finish(&names, &communicators);
+            row.finish(&names, &communicators, &sites);
         }
         for mut moment in found.moments {
             moment.name = names[usize::from(moment.name)];
@@ -152,6 +170,7 @@ fn join(run: &Run, shared: &Shared<'_>, all: BTreeMap<usize, Found>) -> Events {
             events.traffic.entry(key).or_default().add(traffic);
         }
         events.rows.append(&mut found.rows);
+        events.pauses.extend(found.pauses);
         events.lengths.extend(found.lengths);
         pairs.extend(found.pairs);
         unexpected_known |= found.unexpected_known;

@@ -13,8 +13,9 @@ use super::timeline::{Name, Row, RowKind};
 use crate::convert::lanes::Lanes;
 use crate::convert::one_sided::{EpochSpan, OperationSpan};
 use crate::convert::otf2::time::Timeline;
+use crate::convert::queues::Length;
 use crate::convert::spans::{CallSpan, QueueChange, Region, Visitor};
-use crate::convert::types::{QueueKind, Types};
+use crate::convert::types::{Queue, QueueKind, Types};
 use crate::convert::value::{Value, read};
 use crate::convert::windows::EPOCHS;
 use crate::log::definitions::EventType;
@@ -59,7 +60,10 @@ pub(super) struct Shared<'a> {
 pub(super) struct Found {
     pub(super) names: Vec<Name>,
     pub(super) communicators: Vec<String>,
+    /// Addresses that calls return to.
+    pub(super) sites: Vec<u64>,
     pub(super) rows: Vec<Row>,
+    pub(super) pauses: Option<Row>,
     pub(super) lengths: Option<RankLengths>,
     pub(super) pairs: Pairs,
     pub(super) unexpected_known: bool,
@@ -84,6 +88,7 @@ pub(super) struct Pass<'a> {
     found: Found,
     numbers: FxHashMap<What, u16>,
     objects: FxHashMap<u16, i64>,
+    sites: FxHashMap<u64, u32>,
     rows: BTreeMap<(RowKind, u32), Row>,
     epochs: Lanes,
     posted: Lengths,
@@ -103,6 +108,7 @@ impl<'a> Pass<'a> {
             found: Found { unexpected_known, ..Found::default() },
             numbers: FxHashMap::default(),
             objects: FxHashMap::default(),
+            sites: FxHashMap::default(),
             rows: BTreeMap::new(),
             epochs: Lanes::new(MOST_EPOCH_ROWS),
             posted: Lengths::new(shared.steps),
@@ -138,6 +144,18 @@ impl<'a> Pass<'a> {
             let Some(known) = log.definitions.communicators.get(&object) else { return -1 };
             communicators.push(known.name.clone());
             communicators.len() as i64 - 1
+        })
+    }
+
+    /// The place of an address among those that calls return to, counted from 1; 0 where it was not recorded.
+    fn site(&mut self, returns_to: u64) -> u32 {
+        if returns_to == 0 {
+            return 0;
+        }
+        let addresses = &mut self.found.sites;
+        *self.sites.entry(returns_to).or_insert_with(|| {
+            addresses.push(returns_to);
+            addresses.len() as u32
         })
     }
 
@@ -222,7 +240,8 @@ impl Visitor for Pass<'_> {
         if call.messages.len() > MOST_TOLD || call.operations.len() > MOST_TOLD {
             attributes.push(all as i64);
         }
-        self.row(RowKind::Calls, call.thread).push((start, end), name, &attributes);
+        let site = self.site(call.returns_to);
+        self.row(RowKind::Calls, call.thread).push((start, end), name, site, &attributes);
         self.attributes = attributes;
     }
 
@@ -261,7 +280,7 @@ impl Visitor for Pass<'_> {
         attributes.extend(region.queue_length.map(signed));
         let comm = self.communicator(region.object);
         attributes.push(comm);
-        self.row(RowKind::Searches, 0).push((start, end), name, &attributes);
+        self.row(RowKind::Searches, 0).push((start, end), name, 0, &attributes);
         self.attributes = attributes;
     }
 
@@ -291,6 +310,25 @@ impl Visitor for Pass<'_> {
         self.found.last = self.found.last.max(time);
     }
 
+    fn length_after_pause(&mut self, ticks: u64, queue: Queue<'_>, length: Length) {
+        let time = self.shared.timeline.nanos(self.position, ticks);
+        let lengths = match queue.kind {
+            QueueKind::Posted => &mut self.posted,
+            QueueKind::Unexpected => &mut self.unexpected,
+            QueueKind::Other => return,
+        };
+        if time <= self.shared.to {
+            lengths.set(time.max(self.shared.from), length.of_all);
+        }
+    }
+
+    fn pause(&mut self, ticks: (u64, u64)) {
+        let Some((start, end)) = self.nanos(ticks).filter(|_| self.shown) else { return };
+        let (rank, most) = (self.rank, self.shared.slices);
+        let row = self.found.pauses.get_or_insert_with(|| Row::new(rank, 0, RowKind::Pauses, most));
+        row.push((start, end), 0, 0, &[]);
+    }
+
     fn operation(&mut self, operation: &OperationSpan) {
         self.found.operations += u64::from(self.nanos(operation.ticks).is_some());
     }
@@ -307,7 +345,7 @@ impl Visitor for Pass<'_> {
         // What has no row of its own is drawn over others.
         let lane = self.epochs.place((start, end)).unwrap_or(MOST_EPOCH_ROWS - 1) as u32;
         let attributes = [epoch.target.into(), epoch.window.into(), operations, bytes];
-        self.row(RowKind::Epochs, lane).push((start, end), name, &attributes);
+        self.row(RowKind::Epochs, lane).push((start, end), name, 0, &attributes);
     }
 }
 

@@ -30,6 +30,8 @@ pub enum RowKind {
     Searches,
     /// Epochs of windows.
     Epochs,
+    /// Times in which recording was off.
+    Pauses,
 }
 
 /// One call, one search, or several that are too short to be told apart.
@@ -47,6 +49,8 @@ pub struct Slice {
     pub busy: u64,
     /// The duration of the longest, in nanoseconds.
     pub longest: u64,
+    /// From where it was called, or the longest of several: its place among the call sites, counted from 1; 0 if not known.
+    pub site: u32,
     /// Its attributes, if it is one. For a search its elements and its communicator, for an epoch its elements. For a call
     /// groups of [`GROUP`] numbers, and the number of its messages and operations if it has more than are told:
     ///
@@ -86,17 +90,18 @@ impl Row {
         Row { rank, thread, kind, resolution: 0, slices: Vec::new(), most: most.max(16) }
     }
 
-    /// Adds a call or search that began after those that were added before.
-    pub fn push(&mut self, (start, end): (u64, u64), name: u16, attributes: &[i64]) {
+    /// Adds a call or search that began after those that were added before; of a call with its place among the call sites.
+    pub fn push(&mut self, (start, end): (u64, u64), name: u16, site: u32, attributes: &[i64]) {
         let busy = end.saturating_sub(start);
         let same_place = self.resolution > 0
             && self.slices.last().is_some_and(|last| together(last, start, end, self.resolution));
         if let Some(last) = self.slices.last_mut().filter(|_| same_place) {
-            let one = Slice { start, end, name, count: 1, busy, longest: busy, attributes: Box::default() };
+            let attributes = Box::default();
+            let one = Slice { start, end, name, count: 1, busy, longest: busy, site, attributes };
             return last.add(&one);
         }
         let attributes = attributes.into();
-        self.slices.push(Slice { start, end, name, count: 1, busy, longest: busy, attributes });
+        self.slices.push(Slice { start, end, name, count: 1, busy, longest: busy, site, attributes });
         while self.slices.len() > self.most {
             self.resolution = (2 * self.resolution).max(FINEST);
             self.draw_together();
@@ -120,11 +125,13 @@ impl Row {
         &self.slices
     }
 
-    /// Puts the slices in order, and gives their names and communicators other numbers.
-    pub fn finish(&mut self, names: &[u16], communicators: &[i64]) {
+    /// Puts the slices in order, and gives their names, communicators and call sites other numbers.
+    pub fn finish(&mut self, names: &[u16], communicators: &[i64], sites: &[u32]) {
         self.slices.sort_by_key(|slice| slice.start);
         for slice in &mut self.slices {
             slice.name = names.get(usize::from(slice.name)).copied().unwrap_or(0);
+            let place = slice.site.checked_sub(1).and_then(|place| sites.get(place as usize));
+            slice.site = place.map_or(0, |place| place + 1);
             let renumber = |number: &mut i64| {
                 let known = usize::try_from(*number).ok().and_then(|number| communicators.get(number));
                 *number = known.copied().unwrap_or(-1);
@@ -135,7 +142,7 @@ impl Row {
                     slice.attributes.iter_mut().skip(COMMUNICATOR).step_by(GROUP).for_each(renumber);
                 }
                 RowKind::Searches => slice.attributes.last_mut().into_iter().for_each(renumber),
-                RowKind::Epochs => {}
+                RowKind::Epochs | RowKind::Pauses => {}
             }
         }
     }
@@ -151,7 +158,7 @@ impl Slice {
         self.count = self.count.saturating_add(other.count);
         self.busy = self.busy.saturating_add(other.busy);
         if other.longest > self.longest {
-            (self.longest, self.name) = (other.longest, other.name);
+            (self.longest, self.name, self.site) = (other.longest, other.name, other.site);
         }
         self.attributes = Box::default();
     }
@@ -176,7 +183,9 @@ impl Serialize for Row {
             .filter(|(_, slice)| !slice.attributes.is_empty())
             .map(|(i, slice)| (i, &*slice.attributes))
             .collect();
-        let mut row = serializer.serialize_struct("Row", 9)?;
+        // Only of calls, and only where it was recorded.
+        let sites = self.slices.iter().any(|slice| slice.site > 0).then(|| column(|slice| slice.site.into()));
+        let mut row = serializer.serialize_struct("Row", 10)?;
         row.serialize_field("rank", &self.rank)?;
         row.serialize_field("thread", &self.thread)?;
         row.serialize_field("kind", &self.kind)?;
@@ -186,6 +195,7 @@ impl Serialize for Row {
         row.serialize_field("names", &column(|slice| slice.name.into()))?;
         row.serialize_field("several", &several)?;
         row.serialize_field("attributes", &attributes)?;
+        row.serialize_field("sites", &sites.unwrap_or_default())?;
         row.end()
     }
 }
@@ -198,7 +208,7 @@ mod tests {
     fn a_row_with_room_keeps_everything() {
         let mut row = Row::new(0, 0, RowKind::Calls, 100);
         for i in 0..100 {
-            row.push((i * 10, i * 10 + 5), 1, &[i as i64]);
+            row.push((i * 10, i * 10 + 5), 1, 0, &[i as i64]);
         }
         assert_eq!((row.slices().len(), row.resolution), (100, 0));
         assert_eq!(&*row.slices()[7].attributes, [7]);
@@ -211,15 +221,16 @@ mod tests {
         for i in 0..100_000u64 {
             let duration = if i == 50_000 { 900_000 } else { 5 };
             let start = i * 10 + if i > 50_000 { 900_000 } else { 0 };
-            row.push((start, start + duration), u16::from(duration > 5), &[1]);
+            row.push((start, start + duration), u16::from(duration > 5), 1 + u32::from(duration > 5), &[1]);
             busy += duration;
         }
-        row.finish(&[3, 4], &[]);
+        row.finish(&[3, 4], &[], &[7, 8]);
         assert!(row.slices().len() <= 100 && row.resolution > 0);
         assert_eq!(row.slices().iter().map(|s| u64::from(s.count)).sum::<u64>(), 100_000);
         assert_eq!(row.slices().iter().map(|s| s.busy).sum::<u64>(), busy);
         let long = row.slices().iter().find(|slice| slice.name == 4).unwrap();
-        assert_eq!((long.count, long.longest, &*long.attributes), (1, 900_000, &[1][..]));
+        assert_eq!((long.count, long.longest, long.site, &*long.attributes), (1, 900_000, 9, &[1][..]));
+        assert!(row.slices().iter().all(|slice| slice.name == 4 || slice.site == 8));
         assert!(row.slices().is_sorted_by_key(|slice| slice.start));
     }
 }

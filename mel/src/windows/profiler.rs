@@ -217,7 +217,7 @@ mod tests {
     }
 
     fn create(profiler: &WindowProfiler, window: u32) {
-        profiler.window_created(&Created { window, token: Token(7), members: &[0, 1] });
+        profiler.window_created(&Created { window, token: Token(7), comm: Token(8), members: &[0, 1] });
     }
 
     #[test]

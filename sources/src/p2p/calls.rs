@@ -36,7 +36,7 @@ impl Hook for Calls {
         match function {
             F::Irecv | F::Irecv_c => Wants::Leave,
             F::Isend | F::Isend_c | F::Ibsend | F::Ibsend_c | F::Irsend | F::Irsend_c | F::Issend | F::Issend_c
-                if !self.0.follows_sends() => if self.0.tells_after() { Wants::Leave } else { Wants::Enter },
+                if !self.0.follows_sends() => if self.0.defers() { Wants::Leave } else { Wants::Enter },
             F::Start | F::Startall | F::Type_free => Wants::Enter,
             F::Send | F::Send_c | F::Bsend | F::Bsend_c | F::Rsend | F::Rsend_c | F::Ssend | F::Ssend_c
             | F::Isend | F::Isend_c | F::Ibsend | F::Ibsend_c | F::Irsend | F::Irsend_c | F::Issend | F::Issend_c
@@ -61,20 +61,20 @@ impl Hook for Calls {
 
     #[inline]
     fn leave(&self, function: FunctionId, call: &mut Call<'_>, code: c_int) {
+        // SAFETY: as above.
+        let frame = unsafe { &mut *self.0.frame() };
         // By far the most frequent of those that only take a note.
         if let Call::Irecv(a) = call
-            && self.0.posts_later()
             && code == self.0.abi.constants.success
+            && self.0.posts_later(frame)
         {
             // SAFETY: MPI has filled the request, because the call succeeded.
             let handle = unsafe { a.request.read() }.word();
             let (at, comm) = (self.0.now(), a.comm.word());
-            if self.0.post_later(Post { at, handle, comm, source: a.source, tag: a.tag }) {
+            if self.0.post_later(frame, Post { at, handle, comm, source: a.source, tag: a.tag, request: 0 }) {
                 return;
             }
         }
-        // SAFETY: as above.
-        let frame = unsafe { &mut *self.0.frame() };
         leave(self.0, frame, function, call, code == self.0.abi.constants.success);
     }
 }
@@ -125,7 +125,7 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
             tracker.settled(frame, |work, local| {
                 local.receive = work.post(a.comm.word(), a.source, a.recvtag, true, local.entered);
                 let bytes = work.bytes(a.sendcount, a.sendtype);
-                local.open = bytes.is_some_and(Work::waits);
+                local.open = bytes.is_some_and(|bytes| work.waits(bytes));
                 local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
                 if needs_status(work, a.source, a.recvtag) {
                     own_status(work, local, &mut a.status);
@@ -137,7 +137,7 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
             tracker.settled(frame, |work, local| {
                 local.receive = work.post(a.comm.word(), a.source, a.recvtag, true, local.entered);
                 let bytes = work.bytes(a.count, a.datatype);
-                local.open = bytes.is_some_and(Work::waits);
+                local.open = bytes.is_some_and(|bytes| work.waits(bytes));
                 local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
                 if needs_status(work, a.source, a.recvtag) {
                     own_status(work, local, &mut a.status);
@@ -277,7 +277,8 @@ fn leave(
                 // SAFETY: MPI has filled the request, because the call succeeded.
                 let handle = unsafe { a.request.read() }.word();
                 tracker.settled(frame, |work, _| {
-                    work.post_request(handle, a.comm.word(), a.source, a.tag, tracker.now());
+                    let (at, comm) = (tracker.now(), a.comm.word());
+                    work.post_request(Post { at, handle, comm, source: a.source, tag: a.tag, request: 0 });
                 });
             }
         }

@@ -40,7 +40,7 @@ pub(super) fn await_requests(
         return;
     }
     let count = usize::try_from(count).unwrap_or(0);
-    if ends == Ends::All && awaits_row(tracker, frame, requests, count) {
+    if ends == Ends::All && awaits_row(tracker, frame, requests, count, statuses) {
         return;
     }
     tracker.settled(frame, |work, local| {
@@ -59,7 +59,7 @@ pub(super) fn await_requests(
                 local.pending.push(Pending { place: place as u32, handle, tracked });
                 work.state.requests.take_next();
             } else if let Some(tracked @ Tracked::Send { bytes, .. }) = next {
-                local.open |= Work::waits(bytes);
+                local.open |= work.waits(bytes);
                 local.pending.push(Pending { place: place as u32, handle, tracked });
                 work.state.requests.take_next();
             } else {
@@ -104,7 +104,7 @@ pub(super) fn own_status(work: &Work<'_>, local: &mut Current, status: &mut Stat
 }
 
 #[inline]
-fn own_statuses(work: &Work<'_>, local: &mut Current, statuses: &mut StatusPtr, count: usize) {
+pub(super) fn own_statuses(work: &Work<'_>, local: &mut Current, statuses: &mut StatusPtr, count: usize) {
     let words = work.tracker.abi.status.size.div_ceil(8) * count;
     if local.statuses.len() < words {
         local.statuses.resize(words, 0);
@@ -236,7 +236,7 @@ pub(super) fn complete_some(
 #[inline]
 pub(super) fn complete_all(tracker: &'static Tracker, frame: &mut Frame, statuses: StatusPtr, ends: Ends) {
     if std::mem::take(&mut frame.call.in_row) != 0 {
-        return complete_row(tracker, frame);
+        return complete_row(tracker, frame, statuses);
     }
     let which = |pending: &Pending| Some(status_at(tracker, statuses, pending.place as usize));
     complete(tracker, frame, which, ends);

@@ -7,6 +7,7 @@ use mpit_events::Ticks;
 
 use super::looks::Looks;
 use super::tracker::{State, Work};
+use super::yields;
 use crate::shadow::{Completion, Envelope, ReceiveIndex, Window};
 
 /// Envelopes taken in before their events are raised.
@@ -24,13 +25,15 @@ pub(super) struct Deferred {
     followed: usize,
     /// What ob1 takes in at once.
     pub(super) looks: Looks,
+    /// How often in a row the processor was given to others, and the envelope did not come.
+    in_vain: u32,
 }
 
 /// The progress that one MPI call has made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
     from: Ticks,
-    until: Ticks,
+    pub(super) until: Ticks,
     /// Where its completions begin and end.
     first: usize,
     end: usize,
@@ -42,6 +45,10 @@ pub(super) struct Progress {
 
 /// How often the ring is looked into for an envelope that is being written: about a microsecond.
 const PATIENCE: u32 = 64;
+/// How often it is looked into after that, each time when others have had the processor, its sender perhaps among them.
+const LAST_LOOKS: u32 = 4;
+/// How often in a row that may be in vain before it is not done again: envelopes that are lost never come.
+const MOST_IN_VAIN: u32 = 8;
 
 /// Calls, and completions, above which the twin does not wait to catch up.
 const MAX_DEFERRED: usize = 256;
@@ -57,6 +64,12 @@ impl Deferred {
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.calls.len() > MAX_DEFERRED || self.completions.len() > MAX_DEFERRED
+    }
+
+    /// When the call returned that was deferred last.
+    #[inline(always)]
+    pub(super) fn returned(&self) -> Option<Ticks> {
+        Some(self.calls.last()?.until)
     }
 
     /// Adds a completion to the call that was deferred last; `false` where none was.
@@ -104,13 +117,29 @@ impl Work<'_> {
     /// Takes in some of what came until the window's end; whether there may be more.
     #[inline]
     fn drain_some(&mut self, window: &mut Window) -> bool {
+        if window.is_away() || self.state.engine.has_wildcards() {
+            self.drain_knowing(window)
+        } else {
+            self.drain_ring(window, false)
+        }
+    }
+
+    /// The same where more than the envelopes tells when messages came.
+    #[inline(never)]
+    fn drain_knowing(&mut self, window: &mut Window) -> bool {
+        self.drain_ring(window, true)
+    }
+
+    #[inline(always)]
+    fn drain_ring(&mut self, window: &mut Window, knowing: bool) -> bool {
         // Between calls, a thread takes messages out of the ring as they are.
         let looks_twice = self.tracker.defers();
         let State { engine, routes, deferred: Deferred { looks, .. }, .. } = &mut *self.state;
         let Some(ring) = &mut routes.ring else { return self.drain_mail(window) };
         for taken in 0..DRAIN {
-            if let Some(envelope) = looks.next_left() {
-                engine.arrive_within(self.sink, envelope, window);
+            let mut comes_later = |envelope: &Envelope| knowing && engine.comes_later(envelope);
+            if let Some(envelope) = looks.next_left(&mut comes_later) {
+                engine.arrive_within(self.sink, seen(envelope, window, knowing), window);
                 continue;
             }
             if taken > 1 {
@@ -118,11 +147,13 @@ impl Work<'_> {
             }
             match ring.pop_until(window.until) {
                 Some(envelope) => {
-                    if !looks_twice || looks.takes(&envelope, !window.is_over()) {
-                        engine.arrive_within(self.sink, envelope, window);
+                    if !looks_twice || looks.takes(&envelope, !window.is_over(), comes_later) {
+                        engine.arrive_within(self.sink, seen(envelope, window, knowing), window);
                     }
                 }
-                None if looks.is_empty() || window.is_over() => return self.drain_mail(window),
+                None if looks.is_empty() => return self.drain_mail(window),
+                None if looks.goes_on() => {}
+                None if window.is_over() || !looks.has_taken() => return self.drain_mail(window),
                 None => looks.begin(),
             }
         }
@@ -138,7 +169,7 @@ impl Work<'_> {
                 return false;
             };
             inbox.pop_front();
-            engine.arrive_within(self.sink, envelope, window);
+            engine.arrive_within(self.sink, seen(envelope, window, true), window);
         }
         true
     }
@@ -153,17 +184,21 @@ impl Work<'_> {
         self.drain_some(&mut window)
     }
 
-    /// Whether the thread was off the processor between these two times. Asked of the system only where that
-    /// was long enough; where it was off before, too, since it was asked last, the answer may be wrong.
+    /// Whether the thread was off the processor between these two times. Asked only where that was long enough, and of the
+    /// system where the thread is not known to have given the processor away; where it was off before, too, since it was
+    /// asked last, the system's answer may be wrong.
     #[inline(always)]
     fn was_away(&mut self, from: Ticks, until: Ticks) -> bool {
-        until.since(from) > self.tracker.long() && self.has_been_switched()
+        until.since(from) > self.tracker.long()
+            && (yields::AWAY.was_away_after(from) || self.has_been_switched())
     }
 
     /// The thread was off the processor in a call that ended at `back`.
     #[cold]
     fn set_back(&self, window: &mut Window, back: Ticks) {
-        if let Some(last) = self.state.routes.ring.as_ref().and_then(|ring| ring.latest_until(back)) {
+        if yields::AWAY.was_away_after(window.from) {
+            window.set_away();
+        } else if let Some(last) = self.state.routes.ring.as_ref().and_then(|ring| ring.latest_until(back)) {
             window.set_back(back, last);
         }
     }
@@ -221,20 +256,26 @@ impl Work<'_> {
     /// The twin will soon catch up: the envelope that it looks for first comes nearer.
     #[inline(always)]
     pub(super) fn expect_envelope(&self) {
-        if !(self.state.deferred.is_empty() && self.state.rows.is_empty())
+        if self.follows_calls()
             && let Some(ring) = &self.state.routes.ring
         {
             ring.prefetch_next();
         }
     }
 
+    /// Whether there is progress of calls to follow, besides receives that were posted after it.
+    #[inline(always)]
+    pub(super) fn follows_calls(&self) -> bool {
+        !(self.state.rows.is_empty() && self.state.deferred.is_empty())
+    }
+
     /// Follows some of the progress that was deferred, then posts what was posted after it; whether there may be more.
     #[inline]
     pub(super) fn settle_some(&mut self) -> bool {
-        let more = if self.state.rows.is_empty() && self.state.deferred.is_empty() {
-            self.post_some()
-        } else {
+        let more = if self.follows_calls() {
             self.follow_some() || !self.state.posts.is_empty()
+        } else {
+            self.post_some()
         };
         self.tracker.unsettled.store(more, Ordering::Relaxed);
         more
@@ -304,10 +345,35 @@ impl Work<'_> {
         window
     }
 
-    /// Follows a completion whose envelope has perhaps yet to come: its sender is about to write it.
+    /// One more look, which ob1 had taken by this time: whether it has taken anything in.
+    fn look_before(&mut self, until: Ticks) -> bool {
+        let State { engine, routes, deferred: Deferred { looks, .. }, .. } = &mut *self.state;
+        let Some(ring) = &mut routes.ring else { return false };
+        let mut window = Window::open(until, until);
+        looks.begin();
+        loop {
+            if let Some(envelope) = looks.next_left(|_| false) {
+                engine.arrive_within(self.sink, envelope, &mut window);
+                continue;
+            }
+            match ring.pop_until(until) {
+                Some(envelope) if looks.takes(&envelope, false, |_| false) => {
+                    engine.arrive_within(self.sink, envelope, &mut window);
+                }
+                Some(_) => {}
+                None => return looks.has_taken(),
+            }
+        }
+    }
+
+    /// Follows a completion whose message is not the one that the twin has given to the receive: it has perhaps not looked
+    /// where ob1 had, or the envelope has yet to come, because its sender is about to write it.
     #[cold]
     #[inline(never)]
     fn catch_up(&mut self, receive: ReceiveIndex, real: Completion, from: Ticks, until: Ticks) {
+        while let Some(posted) = self.state.engine.overlooked(receive, real)
+            && self.look_before(posted)
+        {}
         let State { engine, routes, inbox, deferred, .. } = &mut *self.state;
         while engine.lacks_envelope(receive, real)
             && let Some(envelope) = deferred.looks.take_left()
@@ -323,7 +389,8 @@ impl Work<'_> {
                 engine.arrive(self.sink, Envelope { sent, ..envelope }, from);
             }
         } else if let Some(ring) = &mut routes.ring {
-            let mut patience = PATIENCE;
+            let mut patience = PATIENCE + if deferred.in_vain < MOST_IN_VAIN { LAST_LOOKS } else { 0 };
+            let others = patience - PATIENCE;
             while patience > 0 && engine.lacks_envelope(receive, real) {
                 match ring.pop() {
                     // It came before the call returned.
@@ -333,11 +400,31 @@ impl Work<'_> {
                     }
                     None => {
                         patience -= 1;
-                        std::hint::spin_loop();
+                        if patience >= others {
+                            std::hint::spin_loop();
+                        } else {
+                            // Not the function of that name, which others may watch.
+                            // SAFETY: it takes no arguments.
+                            unsafe { libc::syscall(libc::SYS_sched_yield) };
+                        }
                     }
                 }
+            }
+            if patience == 0 {
+                deferred.in_vain = deferred.in_vain.saturating_add(1);
+            } else if patience < PATIENCE + others {
+                deferred.in_vain = 0;
             }
         }
         engine.complete(self.sink, receive, real);
     }
+}
+
+/// A message that was sent while the thread is known to have been away, as if it had been sent when it was back.
+#[inline(always)]
+fn seen(mut envelope: Envelope, window: &Window, knowing: bool) -> Envelope {
+    if knowing && window.is_away() {
+        envelope.sent = yields::AWAY.back_after(envelope.sent);
+    }
+    envelope
 }

@@ -5,7 +5,7 @@ use mpi_abi::{Datatype, Handle, StatusPtr, pmpi};
 use super::frame;
 use super::requests::{Active, Persistent, Stage, Tracked};
 use super::tracker::{Ending, Work};
-use crate::shadow::{CommIndex, Completion, EAGER_LIMIT};
+use crate::shadow::{CommIndex, Completion};
 
 impl Work<'_> {
     /// A started persistent request.
@@ -37,10 +37,10 @@ impl Work<'_> {
     #[inline]
     pub(super) fn waits_for_others(&mut self, tracked: Tracked) -> bool {
         match tracked {
-            Tracked::Send { bytes, .. } => Self::waits(bytes),
+            Tracked::Send { bytes, .. } => self.waits(bytes),
             Tracked::Persistent(place) => {
-                let persistent = self.state.requests.persistent(place);
-                persistent.sends && Self::waits(persistent.bytes)
+                let Persistent { sends, bytes, .. } = *self.state.requests.persistent(place);
+                sends && self.waits(bytes)
             }
             Tracked::Probed { .. }
             | Tracked::Duplicate { .. }
@@ -169,7 +169,7 @@ impl Work<'_> {
             && let Some(status) = status
         {
             let told = (!blocking).then_some(request);
-            self.tell_received(comm, told, self.completion(status), Some(status));
+            self.tell_received(comm, told, self.completion(status), Some(status), None);
         }
     }
 
@@ -183,8 +183,8 @@ impl Work<'_> {
         Some(u64::try_from(count).ok()?.saturating_mul(self.state.sizes.get(datatype.word(), ask)))
     }
 
-    /// Whether ob1 would wait, and so make progress, in a blocking send of this size.
-    pub(super) fn waits(bytes: u64) -> bool {
-        bytes > EAGER_LIMIT
+    /// Whether a send of this size waits for its receiver, and makes progress meanwhile.
+    pub(super) fn waits(&self, bytes: u64) -> bool {
+        bytes > self.tracker.waits_above
     }
 }

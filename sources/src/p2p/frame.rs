@@ -84,6 +84,11 @@ pub(super) fn current(events: Ob1Events) -> *mut Frame {
     if frame.is_null() { make(events) } else { frame }
 }
 
+/// Whether this thread has a frame: it has called MPI.
+pub(super) fn is_here() -> bool {
+    !FRAME.get().is_null()
+}
+
 #[cold]
 #[inline(never)]
 fn make(events: Ob1Events) -> *mut Frame {

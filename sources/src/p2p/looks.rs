@@ -2,6 +2,9 @@
 //!
 //! Over shared memory that is so many messages of each sender and no more; the rest waits for the next look, while messages
 //! of others, sent after them, are taken in. A call that waits looks until it has what it waits for, and no further.
+//!
+//! Of each sender in turn: so a message may come after others that were sent later. Where it is known to have done so, it is
+//! held back until those are there.
 
 use std::collections::VecDeque;
 
@@ -9,6 +12,9 @@ use crate::shadow::Envelope;
 
 /// The most messages of one sender that ob1 takes in at one look (`mca_btl_vader_check_fboxes`, Open MPI 4.1).
 const AT_ONE_LOOK: u8 = 32;
+
+/// Marks a sender of whom nothing is taken in for now: one of its messages is held back.
+const HELD: u8 = 0x80;
 
 /// What the look that is being followed has taken in, and what it has left.
 pub(super) struct Looks {
@@ -21,11 +27,22 @@ pub(super) struct Looks {
     left: VecDeque<Envelope>,
     /// How many of these the look has yet to consider.
     ahead: usize,
+    /// Whether messages are held back, and whether others have been taken in since that was found out.
+    held: bool,
+    moved: bool,
 }
 
 impl Default for Looks {
     fn default() -> Self {
-        Looks { taken: [0; 64], first: None, mixed: false, left: VecDeque::new(), ahead: 0 }
+        Looks {
+            taken: [0; 64],
+            first: None,
+            mixed: false,
+            left: VecDeque::new(),
+            ahead: 0,
+            held: false,
+            moved: false,
+        }
     }
 }
 
@@ -37,6 +54,26 @@ impl Looks {
         self.first = None;
         self.mixed = false;
         self.ahead = self.left.len();
+        self.held = false;
+        self.moved = false;
+    }
+
+    /// Whether it has taken anything in.
+    #[inline(always)]
+    pub(super) fn has_taken(&self) -> bool {
+        self.first.is_some()
+    }
+
+    /// Goes on with the look where it has held messages back, and taken in others since: whether it does.
+    pub(super) fn goes_on(&mut self) -> bool {
+        if !(self.held && self.moved) {
+            return false;
+        }
+        self.held = false;
+        self.moved = false;
+        self.taken.iter_mut().for_each(|taken| *taken &= !HELD);
+        self.ahead = self.left.len();
+        true
     }
 
     /// Whether no look has left anything.
@@ -51,17 +88,37 @@ impl Looks {
         let place = place(envelope);
         self.taken[place] = self.taken[place].saturating_add(1);
         self.mixed |= *self.first.get_or_insert(place) != place;
+        self.moved = true;
     }
 
     /// Whether the look takes this message in, which has just come out of the ring; otherwise it is kept for a later one.
-    /// A call that `goes_on` will look again: where there is but one sender, it may as well do so at once.
+    /// A call that `goes_on` will look again: where there is but one sender, it may as well do so at once. A message that
+    /// `comes_later` is held back.
     #[inline(always)]
-    pub(super) fn takes(&mut self, envelope: &Envelope, goes_on: bool) -> bool {
+    pub(super) fn takes(
+        &mut self,
+        envelope: &Envelope,
+        goes_on: bool,
+        comes_later: impl FnOnce(&Envelope) -> bool,
+    ) -> bool {
         if self.taken[place(envelope)] >= AT_ONE_LOOK && !self.looks_again(envelope, goes_on) {
+            return false;
+        }
+        if comes_later(envelope) {
+            self.hold(envelope);
             return false;
         }
         self.note(envelope);
         true
+    }
+
+    /// Holds a message back, and with it all later ones of its sender.
+    #[cold]
+    #[inline(never)]
+    fn hold(&mut self, envelope: &Envelope) {
+        self.taken[place(envelope)] |= HELD;
+        self.left.push_back(*envelope);
+        self.held = true;
     }
 
     #[cold]
@@ -78,17 +135,17 @@ impl Looks {
 
     /// The next message that the look takes in of those that an earlier one has left.
     #[inline(always)]
-    pub(super) fn next_left(&mut self) -> Option<Envelope> {
-        if self.ahead == 0 { None } else { self.search_left() }
+    pub(super) fn next_left(&mut self, comes_later: impl FnMut(&Envelope) -> bool) -> Option<Envelope> {
+        if self.ahead == 0 { None } else { self.search_left(comes_later) }
     }
 
     #[cold]
     #[inline(never)]
-    fn search_left(&mut self) -> Option<Envelope> {
+    fn search_left(&mut self, mut comes_later: impl FnMut(&Envelope) -> bool) -> Option<Envelope> {
         while self.ahead > 0 {
             self.ahead -= 1;
             let envelope = self.left.pop_front()?;
-            if self.takes(&envelope, false) {
+            if self.takes(&envelope, false, &mut comes_later) {
                 return Some(envelope);
             }
         }
@@ -120,10 +177,10 @@ mod tests {
     fn look(looks: &mut Looks, ring: &[Envelope], goes_on: bool) -> Vec<(i32, u32)> {
         looks.begin();
         let mut taken = Vec::new();
-        while let Some(left) = looks.next_left() {
+        while let Some(left) = looks.next_left(|_| false) {
             taken.push(left);
         }
-        taken.extend(ring.iter().filter(|envelope| looks.takes(envelope, goes_on)));
+        taken.extend(ring.iter().filter(|envelope| looks.takes(envelope, goes_on, |_| false)));
         taken.iter().map(|envelope| (envelope.source, envelope.sequence)).collect()
     }
 
@@ -146,6 +203,25 @@ mod tests {
         let ring: Vec<_> = (0..100).map(|i| envelope(1, i)).collect();
         assert_eq!(look(&mut looks, &ring, true).len(), 100);
         assert!(looks.is_empty());
+    }
+
+    #[test]
+    fn what_comes_later_is_held_back_until_others_have_come() {
+        let mut looks = Looks::default();
+        looks.begin();
+        let ring: Vec<_> = (0..40).map(|i| envelope(1, i)).chain((0..3).map(|i| envelope(2, i))).collect();
+        let waits = std::cell::Cell::new(true);
+        let comes_later = |envelope: &Envelope| waits.get() && envelope.source == 1;
+        let taken: Vec<_> = ring.iter().filter(|envelope| looks.takes(envelope, true, comes_later)).collect();
+        assert!(taken.iter().all(|envelope| envelope.source == 2) && taken.len() == 3);
+        assert!(looks.goes_on(), "others have come");
+        assert_eq!(looks.next_left(comes_later), None);
+        assert!(!looks.goes_on(), "nothing has");
+        waits.set(false);
+        looks.begin();
+        let mut left = std::iter::from_fn(|| looks.next_left(comes_later));
+        assert!((0..32).all(|number| left.next() == Some(envelope(1, number))));
+        assert_eq!(left.next(), None, "a look takes no more of a sender that was held back");
     }
 
     proptest! {

@@ -135,14 +135,14 @@ impl Work<'_> {
         blocking: bool,
         now: Ticks,
     ) -> Option<(ReceiveIndex, CommIndex, u64)> {
-        let posted = self.post_silently(comm, source, tag, now)?;
+        let posted = self.post_silently(comm, source, tag, now, 0)?;
         if !blocking && self.tracker.wants_messages() {
             self.tell_of_message(|observer| observer.receive_posted(posted.1.0, posted.2, None));
         }
         Some(posted)
     }
 
-    /// The same, of which observers are not told.
+    /// The same, of which observers are not told, or have been told with this identity.
     #[inline(always)]
     pub(super) fn post_silently(
         &mut self,
@@ -150,6 +150,7 @@ impl Work<'_> {
         source: i32,
         tag: i32,
         now: Ticks,
+        identity: u64,
     ) -> Option<(ReceiveIndex, CommIndex, u64)> {
         let constants = &self.tracker.abi.constants;
         if source == constants.proc_null {
@@ -165,7 +166,7 @@ impl Work<'_> {
             return None;
         }
         let tag = if tag == constants.any_tag { ANY_TAG } else { tag };
-        let request = self.state.engine.identity();
+        let request = if identity == 0 { self.state.engine.identity() } else { identity };
         let Posted { receive, .. } = self.state.engine.post_at(self.sink, index, request, source, tag, now);
         Some((receive, index, request))
     }
@@ -209,7 +210,8 @@ impl Work<'_> {
         blocking: bool,
     ) {
         if self.tracker.wants_messages() {
-            self.tell_received(comm, (!blocking).then_some(request), real, status);
+            let returned = self.state.deferred.returned();
+            self.tell_received(comm, (!blocking).then_some(request), real, status, returned);
         }
         if !self.state.deferred.keep(receive, real) {
             self.state.engine.complete(self.sink, receive, real);
@@ -222,6 +224,7 @@ impl Work<'_> {
         request: Option<u64>,
         real: Completion,
         status: Option<StatusPtr>,
+        returned: Option<Ticks>,
     ) {
         let Completion::Message { source, tag } = real else {
             if let Some(request) = request {
@@ -232,7 +235,7 @@ impl Work<'_> {
         // SAFETY: where there is a status, `completion` read the message from it: it is filled.
         let bytes = status.and_then(|status| unsafe { status.bytes(self.tracker.abi) });
         let message = Message { comm: comm.0, peer: source, tag, bytes: bytes.unwrap_or(0), request };
-        self.tell_of_message(|observer| observer.received(&message));
+        self.tell_of_message(|observer| observer.received(&message, returned));
     }
 
     /// What a status says.

@@ -27,6 +27,7 @@ mod sends;
 mod session;
 mod tracker;
 mod types;
+mod yields;
 
 pub use not_followed::NotFollowed;
 pub use observer::{Communicator, Message, Observer};

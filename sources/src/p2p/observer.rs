@@ -52,8 +52,8 @@ pub trait Observer: Sync {
     fn send_completed(&self, _comm: u32, _request: u64) {}
     /// A nonblocking receive is posted: at this time, where the call is about to return.
     fn receive_posted(&self, _comm: u32, _request: u64, _returns: Option<Ticks>) {}
-    /// A message was received.
-    fn received(&self, _: &Message) {}
+    /// A message was received: by this time, where the call is about to return.
+    fn received(&self, _: &Message, _returns: Option<Ticks>) {}
     /// A request was cancelled.
     fn cancelled(&self, _comm: u32, _request: u64) {}
     /// A request was tested, and is not complete.

@@ -151,12 +151,19 @@ fn keep_collective(
     stage: Stage,
 ) {
     // SAFETY: MPI has filled the request, because the call succeeded.
-    let handle = unsafe { request.read() }.word();
+    let handle = unsafe { request.read() };
     tracker.work(frame, |work, _| {
         let Some(comm) = work.state.comms.get(comm.word()).map(|comm| comm.index) else { return };
         let request = work.state.engine.identity();
-        work.state.requests.insert(handle, Tracked::Collective { comm, request, stage });
+        // Complete already, where many share this handle.
+        let is_complete = stage == Stage::Once && work.tracker.abi.is_shared_request(handle);
+        if !is_complete {
+            work.state.requests.insert(handle.word(), Tracked::Collective { comm, request, stage });
+        }
         work.tell_of_message(|observer| observer.collective_requested(comm.0, request));
+        if is_complete {
+            work.tell_of_message(|observer| observer.collective_completed(comm.0, request));
+        }
     });
 }
 

@@ -3,9 +3,10 @@
 
 use std::sync::atomic::Ordering;
 
-use mpi_abi::{Handle, HandlePtr, Request};
+use mpi_abi::{Handle, HandlePtr, Request, StatusPtr};
 
 use super::calls::drained;
+use super::completion::own_statuses;
 use super::deferral::Progress;
 use super::frame::Frame;
 use super::posts::{AT_ONCE, Post, ROOM};
@@ -57,13 +58,20 @@ pub(super) fn awaits_row(
     frame: &mut Frame,
     requests: HandlePtr<Request>,
     count: usize,
+    statuses: &mut StatusPtr,
 ) -> bool {
-    if !tracker.posts_later() || tracker.mail.is_open() {
+    if !tracker.posts_later(frame) || tracker.mail.is_open() {
         return false;
     }
     let is_row = tracker.quietly(frame, |work, local| {
-        local.open = work.state.long_sends;
-        work.is_row(requests, count)
+        let is_row = work.is_row(requests, count);
+        if is_row {
+            local.open = work.state.long_sends && !tracker.follows_sends();
+            if tracker.wants_messages() && statuses.is_ignore(tracker.abi) {
+                own_statuses(work, local, statuses, count);
+            }
+        }
+        is_row
     });
     if is_row != Some(true) {
         return false;
@@ -75,9 +83,12 @@ pub(super) fn awaits_row(
 
 /// The call has returned, and its row is complete.
 #[inline(always)]
-pub(super) fn complete_row(tracker: &'static Tracker, frame: &mut Frame) {
+pub(super) fn complete_row(tracker: &'static Tracker, frame: &mut Frame, statuses: StatusPtr) {
     tracker.quietly(frame, |work, local| {
         work.state.rows.call = Some(work.progress(local.entered, local.open));
+        if tracker.wants_messages() {
+            work.tell_of_row(statuses);
+        }
         work.state.posts.give(&mut work.state.rows.posts);
     });
     tracker.unsettled.store(true, Ordering::Relaxed);
@@ -118,6 +129,10 @@ impl Work<'_> {
         if noted.is_empty() || !known.is_empty() || *cancels {
             return false;
         }
+        // Observers are told by places.
+        if self.tracker.wants_messages() && noted.len() != count {
+            return false;
+        }
         for place in 0..count {
             // SAFETY: the application's array of `count` handles.
             let handle = unsafe { requests.get(place) }.word();
@@ -131,6 +146,19 @@ impl Work<'_> {
             }
         }
         noted.is_empty()
+    }
+
+    /// Tells observers of the messages of the row that is complete.
+    #[inline(always)]
+    fn tell_of_row(&mut self, statuses: StatusPtr) {
+        for place in 0..self.state.posts.waiting().len() {
+            let Post { comm, request, .. } = self.state.posts.waiting()[place];
+            let Some(comm) = self.state.comms.get(comm).map(|known| known.index) else { continue };
+            // SAFETY: the call has a status for each of its requests, its own or ours, and they are the row's.
+            let status = unsafe { statuses.at(self.tracker.abi, place) };
+            let returned = self.state.rows.call.map(|call| call.until);
+            self.tell_received(comm, Some(request), self.completion(status), Some(status), returned);
+        }
     }
 
     /// Follows some of the row; whether there may be more to follow, of it or of what came after it.
@@ -152,6 +180,10 @@ impl Work<'_> {
                 }
             },
         };
+        if window.is_away() {
+            self.end_row(call, Some(window));
+            return true;
+        }
         for taken in 0..DRAIN {
             let State { engine, routes, deferred, rows, .. } = &mut *self.state;
             if taken > 1 {
@@ -186,10 +218,10 @@ impl Work<'_> {
         let State { engine, comms, rows, .. } = &mut *self.state;
         let end = rows.posts.len().min(rows.next + AT_ONCE);
         while rows.next < end {
-            let Post { at, comm, source, tag, .. } = rows.posts[rows.next];
+            let Post { at, comm, source, tag, request, .. } = rows.posts[rows.next];
             let known = comms.get(comm).filter(|known| (source as usize) < known.destinations.len());
             let comm = known.ok_or(NotFollowed)?.index;
-            let request = engine.identity();
+            let request = if request == 0 { engine.identity() } else { request };
             engine.post_in_row(self.sink, &mut rows.row, comm, request, (source, tag), at);
             rows.next += 1;
         }
@@ -214,8 +246,8 @@ impl Work<'_> {
         deferred.follow_first(call, window);
         engine.give_up(&mut rows.row, |receive, real| deferred.complete_in_first(receive, real));
         for place in std::mem::take(&mut rows.next)..rows.posts.len() {
-            let Post { at, comm, source, tag, .. } = self.state.rows.posts[place];
-            if let Some((receive, ..)) = self.post(comm, source, tag, false, at) {
+            let post @ Post { source, tag, .. } = self.state.rows.posts[place];
+            if let Some((receive, ..)) = self.post_noted(post) {
                 self.state.deferred.complete_in_first(receive, Completion::Message { source, tag });
             }
         }

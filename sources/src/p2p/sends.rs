@@ -1,11 +1,12 @@
 //! Sends: when the receiver's twin is told of a message.
 //!
 //! Where every event of a send may be wanted, its envelope is written before the message is sent. Where
-//! nobody wants to know of sends (the queue profile alone), the envelope of a send that returns without
-//! waiting for its receiver is written afterwards, while the message is on its way and this process would
-//! wait: the message itself is not held up. Then
+//! nobody wants to know of these (a queue profile, a trace), the envelope of a send that returns without
+//! waiting for its receiver is written afterwards, and observers are told then, while the message is on its way
+//! and this process would wait: the message itself is not held up. Then
 //!
-//! - a message was `sent` when its send returned, which is later by no more than that send took;
+//! - a message was `sent` when its call began, where observers know that, else when it returned, which is later by no
+//!   more than that send took;
 //! - its receive may be complete before its envelope is there; the receiver's twin waits a moment for it
 //!   ([`deferral`](super::deferral));
 //! - the envelopes of one process still come in the order of its sends, and each before the next MPI call:
@@ -18,10 +19,7 @@ use super::calls::drained;
 use super::frame::Frame;
 use super::requests::Tracked;
 use super::tracker::{Tracker, Work};
-use crate::shadow::CommIndex;
-
-/// The size in bytes up to which every MPI sends a message without waiting for its receiver.
-const PROMPT: u64 = 1024;
+use crate::shadow::{CommIndex, EAGER_LIMIT};
 
 /// The arguments of a send, in whichever call.
 ///
@@ -51,9 +49,9 @@ impl Work<'_> {
 /// A blocking send: of a short message the receiver is perhaps told later.
 #[inline(always)]
 pub(super) fn blocking_send(tracker: &'static Tracker, frame: &mut Frame, sending: &Sending) {
-    if tracker.tells_after() {
+    if tracker.tells_after(frame) {
         let prompt = tracker.quietly(frame, |work, _| {
-            work.bytes(sending.count, sending.datatype).is_some_and(|bytes| bytes <= PROMPT)
+            work.bytes(sending.count, sending.datatype).is_some_and(|bytes| bytes <= work.tracker.prompt)
         });
         if prompt == Some(true) {
             frame.call.untold = true;
@@ -69,7 +67,7 @@ pub(super) fn waiting_send(tracker: &'static Tracker, frame: &mut Frame, sending
     let waits = tracker.work(frame, |work, local| {
         let Some(bytes) = work.bytes(sending.count, sending.datatype) else { return false };
         local.send = work.send(sending.comm, sending.peer, sending.tag, bytes, true);
-        Work::waits(bytes)
+        work.waits(bytes)
     });
     if waits == Some(true) {
         frame.call.entered = tracker.now();
@@ -79,19 +77,22 @@ pub(super) fn waiting_send(tracker: &'static Tracker, frame: &mut Frame, sending
 /// A nonblocking send, which never waits.
 #[inline(always)]
 pub(super) fn nonblocking_send(tracker: &'static Tracker, frame: &mut Frame, sending: &Sending) {
-    if !tracker.tells_after() {
+    frame.call.untold = tracker.tells_after(frame);
+    if !frame.call.untold {
         tracker.work(frame, |work, local| local.send = work.send_counted(sending, false));
     }
 }
 
 // Exits.
 
-/// Tells the receiver of a message that has been sent.
+/// Tells the receiver of a message that has been sent, and observers.
 #[inline(always)]
-fn tell(tracker: &'static Tracker, frame: &mut Frame, sending: &Sending) {
-    tracker.quietly(frame, |work, _| {
+fn tell(tracker: &'static Tracker, frame: &mut Frame, sending: &Sending, blocking: bool) {
+    tracker.quietly(frame, |work, local| {
         work.expect_envelope();
-        if let Some(bytes) = work.bytes(sending.count, sending.datatype) {
+        if tracker.wants_messages() {
+            local.send = work.send_counted(sending, blocking);
+        } else if let Some(bytes) = work.bytes(sending.count, sending.datatype) {
             work.tell_receiver(sending.comm, sending.peer, sending.tag, bytes);
         }
     });
@@ -105,7 +106,8 @@ fn tell(tracker: &'static Tracker, frame: &mut Frame, sending: &Sending) {
 pub(super) fn sent(tracker: &'static Tracker, frame: &mut Frame, sending: &Sending, success: bool) {
     if std::mem::take(&mut frame.call.untold) {
         if success {
-            tell(tracker, frame, sending);
+            tell(tracker, frame, sending, true);
+            frame.call.send = None;
         }
         return;
     }
@@ -126,16 +128,22 @@ pub(super) fn keep_send(
     sending: &Sending,
     success: bool,
 ) {
-    if tracker.tells_after() {
-        if success {
-            tell(tracker, frame, sending);
-            tracker.quietly(frame, |work, _| {
-                let bytes = work.bytes(sending.count, sending.datatype).unwrap_or(0);
-                work.state.long_sends |= Work::waits(bytes);
-            });
-        }
+    // Where nobody follows sends, their entry is not seen.
+    let untold = if tracker.follows_sends() {
+        std::mem::take(&mut frame.call.untold)
     } else {
+        tracker.tells_after(frame)
+    };
+    if untold && success {
+        tell(tracker, frame, sending, false);
+    }
+    if !untold || tracker.wants_messages() {
         remember(tracker, frame, request, success);
+    } else if success {
+        tracker.quietly(frame, |work, _| {
+            let bytes = work.bytes(sending.count, sending.datatype).unwrap_or(0);
+            work.state.long_sends |= bytes > EAGER_LIMIT;
+        });
     }
 }
 

@@ -12,6 +12,7 @@ use super::observer::Observer;
 use super::progress;
 use super::progress_engine::{self, Progress};
 use super::tracker::Tracker;
+use super::yields;
 use crate::shadow::{Ob1Events, Truth};
 use crate::transport::clocks::{NodeClock, Nodes};
 use crate::transport::node::node_identity;
@@ -133,6 +134,7 @@ impl Shadow {
         {
             tracker.set_home();
         }
+        yields::follow(tracker);
         // SAFETY: the frame is this thread's own, and no hook is running.
         let frame = unsafe { &mut *self.0.frame() };
         let members: Vec<(i32, Address)> = (0..)
@@ -214,12 +216,14 @@ impl Shadow {
     }
 
     /// Lets the twin follow all that this thread's calls have left for later, and raises the events of that. Not inside a
-    /// hook of the twin.
-    pub fn catch_up(self) {
+    /// hook of the twin. Gives a number that no request has: those that were made before have lower ones, those that are made
+    /// from now on greater ones.
+    pub fn catch_up(self) -> u64 {
         // SAFETY: as in `start`.
         let frame = unsafe { &mut *self.0.frame() };
         self.0.settle(frame);
         self.0.flush(frame);
+        self.0.quietly(frame, |work, _| work.state.engine.identity()).unwrap_or(0)
     }
 
     /// What this process has done until now that is not followed.

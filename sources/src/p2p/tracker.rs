@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 
-use mpi_abi::{Abi, StatusPtr};
+use mpi_abi::{Abi, Family, StatusPtr};
 use mpit_events::{Clock, Core, Record, Safety, Ticks, Token};
 
 use super::comms::{Comm, Comms, Destination};
@@ -19,7 +19,7 @@ use super::rows::Rows;
 use super::session::Part;
 use super::types::TypeSizes;
 use crate::Serial;
-use crate::shadow::{CommIndex, Engine, Envelope, Event, Ob1Events};
+use crate::shadow::{CommIndex, EAGER_LIMIT, Engine, Envelope, Event, Ob1Events};
 use crate::transport::batch::{Mail, Outbox};
 use crate::transport::clocks::{NodeClock, Nodes};
 
@@ -42,6 +42,10 @@ pub(super) struct Tracker {
     clock: Clock,
     /// Ticks of 30 microseconds.
     long: u64,
+    /// The size in bytes up to which this MPI sends a message without waiting for its receiver.
+    pub(super) prompt: u64,
+    /// The size in bytes above which the twin takes a send to wait.
+    pub(super) waits_above: u64,
     /// Whether several threads use the state.
     threads: AtomicBool,
     /// Whether several threads of the application call MPI at the same time.
@@ -136,10 +140,16 @@ pub(super) struct Work<'a> {
 impl Tracker {
     /// A tracker of this process; it follows nothing until communicators are added.
     pub(super) fn new(abi: &'static Abi, core: &'static Core, events: Ob1Events) -> Self {
+        // ob1 hands more than 256 bytes to shared memory in a buffer, and waits until the receiver has given that back, though
+        // up to 4096 bytes need no answer of the receive (`mca_pml_ob1_send_inline`, `mca_btl_vader_send`, Open MPI 4.1).
+        let (prompt, waits_above) =
+            if abi.family == Family::OpenMpi { (256, 256) } else { (1024, EAGER_LIMIT) };
         Tracker {
             abi,
             core,
             events,
+            prompt,
+            waits_above,
             clock: Clock::best(),
             long: Clock::best().ticks_per_second() * 30 / 1_000_000,
             threads: AtomicBool::new(false),
@@ -211,6 +221,16 @@ impl Tracker {
     #[inline(always)]
     pub(super) fn long(&self) -> u64 {
         self.long
+    }
+
+    /// The thread was away in earnest where that took more ticks: those of two microseconds.
+    pub(super) fn brief(&self) -> u64 {
+        self.long / 15
+    }
+
+    /// Whether several threads use the state.
+    pub(super) fn has_threads(&self) -> bool {
+        self.threads.load(Ordering::Relaxed)
     }
 
     /// The time now.
@@ -408,10 +428,12 @@ impl Tracker {
         self.defer.load(Ordering::Relaxed) && !self.threads.load(Ordering::Relaxed)
     }
 
-    /// Whether the receiver of a message is told of it after the send has returned.
+    /// Whether the receiver of a message is told of it after the send has returned: nobody wants to hear in the call of
+    /// what it does.
     #[inline(always)]
-    pub(super) fn tells_after(&self) -> bool {
-        self.defers() && !self.follows_sends()
+    pub(super) fn tells_after(&self, frame: &mut Frame) -> bool {
+        self.defers()
+            && (!self.follows_sends() || !self.core.has_registrations() && !self.tells_of_sends(frame))
     }
 
     /// Sets whether the requests of sends are followed; before the hook is registered.

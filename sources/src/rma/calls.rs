@@ -16,6 +16,18 @@ use super::synchronisation::Call as Synchronises;
 use super::tracker::Tracker;
 use super::window::{Base, Window};
 
+/// What a call has started, of its arguments; `$data`, where it is given, is count and datatype.
+macro_rules! started_by {
+    ($a:ident, $kind:ident) => {
+        started_by!($a, $kind, ($a.target_count, $a.target_datatype))
+    };
+    ($a:ident, $kind:ident, $data:expr) => {{
+        let (count, datatype) = $data;
+        let (win, target, displacement) = ($a.win, $a.target_rank, $a.target_disp);
+        Started { kind: Kind::$kind, win, target, displacement, count, datatype }
+    }};
+}
+
 /// The tracker as a hook of the interception.
 pub(super) struct Calls(pub(super) &'static Tracker);
 
@@ -58,7 +70,16 @@ impl Hook for Calls {
     fn leave_on(&self, kept: &Kept, _: FunctionId, call: &mut Call<'_>, code: c_int) {
         // SAFETY: as above.
         let frame = unsafe { &mut *self.0.frame(kept) };
-        leave(self.0, frame, call, code == self.0.abi.constants.success);
+        let success = code == self.0.success;
+        // What comes most often takes the shortest way.
+        let what = match call {
+            Call::Put(a) => started_by!(a, Put),
+            Call::Get(a) => started_by!(a, Get),
+            call => return leave(self.0, frame, call, success),
+        };
+        if success {
+            started(self.0, frame, what, None);
+        }
     }
 }
 
@@ -117,7 +138,7 @@ fn enter(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         Call::Request_free(a) => await_requests(tracker, frame, a.request, 1),
         _ => {
             if let Some((win, call)) = synchronises(call, tracker.abi.constants.lock_exclusive)
-                && let Some(window) = frame.known.take(&tracker.windows, win.word())
+                && let Some(window) = frame.known.take(&tracker.windows, frame.thread, win.word())
             {
                 tracker.begin(frame, &window, call);
                 frame.known.keep(window);
@@ -126,34 +147,24 @@ fn enter(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>) {
     }
 }
 
+#[inline(never)]
 fn leave(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>, success: bool) {
     macro_rules! operation {
         ($a:ident, $kind:ident, $request:expr) => {
-            operation!($a, $kind, $request, ($a.target_count, $a.target_datatype))
+            operation!(started_by!($a, $kind), $request)
         };
         // Of one element.
         ($a:ident, $kind:ident) => {
-            operation!($a, $kind, None, (1, $a.datatype))
+            operation!(started_by!($a, $kind, (1, $a.datatype)), None)
         };
-        ($a:ident, $kind:ident, $request:expr, $data:expr) => {
+        ($what:expr, $request:expr) => {
             if success {
-                let (count, datatype) = $data;
-                let what = Started {
-                    kind: Kind::$kind,
-                    win: $a.win,
-                    target: $a.target_rank,
-                    displacement: $a.target_disp,
-                    count,
-                    datatype,
-                };
-                started(tracker, frame, what, $request);
+                started_otherwise(tracker, frame, $what, $request);
             }
         };
     }
     match call {
-        Call::Put(a) => operation!(a, Put, None),
         Call::Rput(a) => operation!(a, Put, Some(a.request)),
-        Call::Get(a) => operation!(a, Get, None),
         Call::Rget(a) => operation!(a, Get, Some(a.request)),
         Call::Accumulate(a) => operation!(a, Accumulate, None),
         Call::Raccumulate(a) => operation!(a, Accumulate, Some(a.request)),
@@ -209,7 +220,7 @@ fn leave(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>, success: boo
 fn synchronised(tracker: &Tracker, frame: &mut Frame, call: &Call<'_>, success: bool) {
     let exclusive = tracker.abi.constants.lock_exclusive;
     let Some((win, what)) = synchronises(call, exclusive) else { return };
-    let Some(window) = frame.known.take(&tracker.windows, win.word()) else { return };
+    let Some(window) = frame.known.take(&tracker.windows, frame.thread, win.word()) else { return };
     if success {
         passed(tracker, frame, call, what, &window);
     } else {
@@ -254,7 +265,18 @@ struct Started {
     datatype: Datatype,
 }
 
-#[inline]
+/// An operation of another call than those that come most often.
+#[inline(never)]
+fn started_otherwise(
+    tracker: &Tracker,
+    frame: &mut Frame,
+    what: Started,
+    request: Option<HandlePtr<Request>>,
+) {
+    started(tracker, frame, what, request);
+}
+
+#[inline(always)]
 fn started(tracker: &Tracker, frame: &mut Frame, what: Started, request: Option<HandlePtr<Request>>) {
     let Started { kind, win, target, displacement, count, datatype } = what;
     // To MPI_PROC_NULL nothing is done.
@@ -263,8 +285,8 @@ fn started(tracker: &Tracker, frame: &mut Frame, what: Started, request: Option<
     }
     let id = frame.next_operation();
     let (begun, thread) = (std::mem::take(&mut frame.begun), frame.thread);
-    let bytes = frame.known.bytes(&tracker.windows, count, datatype);
-    let Some(window) = frame.known.window(&tracker.windows, win.word()) else { return };
+    let known = frame.known.operation(&tracker.windows, thread, win.word(), (count, datatype));
+    let Some((window, list, bytes)) = known else { return };
     let request = request.filter(|_| kind.brings_data());
     let address = window.address(target, displacement);
     let has_request = request.is_some();
@@ -274,7 +296,7 @@ fn started(tracker: &Tracker, frame: &mut Frame, what: Started, request: Option<
         let handle = unsafe { request.read() }.word();
         tracker.await_request(handle, window.clone(), operation());
     }
-    tracker.started(&frame.raiser, window, thread, operation);
+    tracker.started((&frame.raiser, frame.level), window, list, operation);
 }
 
 fn created(tracker: &Tracker, win: HandlePtr<Win>, comm: mpi_abi::Comm, base: Option<(*mut c_void, i64)>) {

@@ -1,28 +1,34 @@
 //! What a thread keeps between the entry and the exit of an MPI call, and its source of events.
 
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering as Memory};
 
-use mpi_abi::{Datatype, pmpi};
+use mpi_abi::{Datatype, Handle, pmpi};
 use mpi_intercept::Kept;
-use mpit_events::{Clock, Core, Ordering, Raiser, Source, Ticks};
+use mpit_events::{Clock, Core, Ordering, Raiser, Ring, Safety, Source, Ticks};
 
 use super::operation::Operation;
 use super::window::Window;
 use super::windows::Windows;
 
-/// A thread's own state.
+/// A thread's own state. What each operation looks at comes first, in two cache lines: after a large copy none of ours is
+/// at hand.
+#[repr(C, align(128))]
 pub(super) struct Frame {
-    /// The `n`-th thread that uses windows.
-    pub(super) thread: u32,
-    /// Raises events of the thread's source.
-    pub(super) raiser: Raiser<'static>,
-    /// Operations that this thread has started.
+    pub(super) known: Known,
+    /// The number of the operation that this thread has started last: its own number in the upper part, then how many.
     started: u64,
-    /// When the current call, which synchronises, was entered.
-    pub(super) entered: Ticks,
     /// When the current call, which starts an operation, was entered; zero where its entry was not seen.
     pub(super) begun: Ticks,
+    /// Raises events of the thread's source.
+    pub(super) raiser: Raiser<'static>,
+    /// The `n`-th thread that uses windows.
+    pub(super) thread: u32,
+    /// At which level this thread raises.
+    pub(super) level: Safety,
+    /// When the current call, which synchronises, was entered.
+    pub(super) entered: Ticks,
     /// The operations that the current call completes if it succeeds.
     pub(super) completing: Vec<Operation>,
     /// Those of requests that the current call may complete.
@@ -31,16 +37,29 @@ pub(super) struct Frame {
     pub(super) partners: Vec<i32>,
     /// The window that the current call frees.
     pub(super) freed: Option<Arc<Window>>,
-    pub(super) known: Known,
 }
 
 /// What handles meant last.
-#[derive(Default)]
 pub(super) struct Known {
     version: u64,
+    /// The handle of a window, [`NONE`] at first.
+    handle: usize,
+    /// That window, where it is followed.
     window: Option<Arc<Window>>,
-    size: Option<(Datatype, u64)>,
+    /// This thread's list of the window's operations, where it has one of its own.
+    list: Option<NonNull<Ring<Operation>>>,
+    /// The handle of a datatype, [`NONE`] at first.
+    datatype: usize,
+    /// The bytes of that datatype.
+    size: u64,
 }
+
+/// The window of an operation, the list of its operations of this thread, where it has one of its own, and the bytes that the
+/// operation moves.
+pub(super) type Operand<'a> = (&'a Arc<Window>, Option<&'a Ring<Operation>>, u64);
+
+/// What no MPI has as a handle.
+const NONE: usize = usize::MAX;
 
 /// An operation whose request the current call may complete.
 pub(super) struct Awaited {
@@ -54,14 +73,14 @@ pub(super) struct Awaited {
 /// The frame of this thread, which the interception keeps; made at its first use, and never freed: it is small, and a thread
 /// that ends may still be in the middle of a call.
 #[inline(always)]
-pub(super) fn of(kept: &Kept, core: &'static Core) -> *mut Frame {
+pub(super) fn of(kept: &Kept, core: &'static Core, level: impl FnOnce() -> Safety) -> *mut Frame {
     let frame = kept.get().cast::<Frame>();
-    if frame.is_null() { make(kept, core) } else { frame }
+    if frame.is_null() { make(kept, core, level()) } else { frame }
 }
 
 #[cold]
 #[inline(never)]
-fn make(kept: &Kept, core: &'static Core) -> *mut Frame {
+fn make(kept: &Kept, core: &'static Core, level: Safety) -> *mut Frame {
     static THREADS: AtomicU32 = AtomicU32::new(0);
     let thread = THREADS.fetch_add(1, Memory::Relaxed);
     let description = format!("one-sided communication, as application thread {thread} calls it");
@@ -74,49 +93,57 @@ fn make(kept: &Kept, core: &'static Core) -> *mut Frame {
     let frame = Box::into_raw(Box::new(Frame {
         thread,
         raiser: core.raiser(source),
-        started: 0,
+        level,
+        started: u64::from(thread) << 40,
         entered: Ticks(0),
         begun: Ticks(0),
         completing: Vec::with_capacity(256),
         awaited: Vec::new(),
         partners: Vec::new(),
         freed: None,
-        known: Known::default(),
+        known: Known::new(),
     }));
     kept.set(frame.cast());
     frame
 }
 
 impl Frame {
-    /// A number for a new operation: that of the thread is in its upper part.
-    #[inline]
+    /// A number for a new operation.
+    #[inline(always)]
     pub(super) fn next_operation(&mut self) -> u64 {
         self.started += 1;
-        (u64::from(self.thread) << 40) | self.started
+        self.started
     }
 }
 
 impl Known {
-    /// The window of this handle, if it is followed.
+    fn new() -> Self {
+        Known { version: 0, handle: NONE, window: None, list: None, datatype: NONE, size: 0 }
+    }
+
+    /// What an operation on the window of this handle works on, if it is followed; zero bytes of a datatype that MPI does
+    /// not know.
     #[inline(always)]
-    pub(super) fn window(&mut self, windows: &Windows, handle: usize) -> Option<&Arc<Window>> {
+    pub(super) fn operation(
+        &mut self,
+        windows: &Windows,
+        thread: u32,
+        handle: usize,
+        (count, datatype): (i64, Datatype),
+    ) -> Option<Operand<'_>> {
         self.refresh(windows);
-        if self.window.as_ref().is_none_or(|window| window.handle != handle) {
-            self.look_up(windows, handle);
-        }
-        self.window.as_ref()
+        let bytes = self.bytes(count, datatype);
+        self.find(windows, thread, handle);
+        // SAFETY: the list is that of the window, which keeps it for as long as it lives, and we keep the window.
+        let list = self.list.map(|list| unsafe { list.as_ref() });
+        self.window.as_ref().map(|window| (window, list, bytes))
     }
 
-    #[cold]
-    #[inline(never)]
-    fn look_up(&mut self, windows: &Windows, handle: usize) {
-        self.window = windows.get(handle);
-    }
-
-    /// As [`window`](Known::window), to be given back with [`keep`](Known::keep): threads that share a window then do
-    /// not count its users all the time.
-    pub(super) fn take(&mut self, windows: &Windows, handle: usize) -> Option<Arc<Window>> {
-        self.window(windows, handle)?;
+    /// The window of this handle, if it is followed, to be given back with [`keep`](Known::keep): threads that share a
+    /// window then do not count its users all the time.
+    pub(super) fn take(&mut self, windows: &Windows, thread: u32, handle: usize) -> Option<Arc<Window>> {
+        self.refresh(windows);
+        self.find(windows, thread, handle);
         self.window.take()
     }
 
@@ -125,24 +152,36 @@ impl Known {
         self.window = Some(window);
     }
 
-    /// The bytes of so many of a datatype; zero for one that MPI does not know.
     #[inline(always)]
-    pub(super) fn bytes(&mut self, windows: &Windows, count: i64, datatype: Datatype) -> u64 {
-        self.refresh(windows);
-        let size = match self.size {
-            Some((known, size)) if known == datatype => size,
-            _ => self.learn_size(datatype),
-        };
-        size.saturating_mul(u64::try_from(count).unwrap_or(0))
+    fn find(&mut self, windows: &Windows, thread: u32, handle: usize) {
+        if self.handle != handle {
+            self.look_up(windows, thread, handle);
+        }
     }
 
     #[cold]
     #[inline(never)]
-    fn learn_size(&mut self, datatype: Datatype) -> u64 {
+    fn look_up(&mut self, windows: &Windows, thread: u32, handle: usize) {
+        self.handle = handle;
+        self.window = windows.get(handle);
+        let list = self.window.as_ref().and_then(|window| window.pending.list_of(thread));
+        self.list = list.map(NonNull::from);
+    }
+
+    #[inline(always)]
+    fn bytes(&mut self, count: i64, datatype: Datatype) -> u64 {
+        if self.datatype != datatype.word() {
+            self.learn_size(datatype);
+        }
+        // MPI has taken the call, so that the count is not negative.
+        self.size.wrapping_mul(count as u64)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn learn_size(&mut self, datatype: Datatype) {
         let size = pmpi::type_size(datatype).ok().and_then(|size| u64::try_from(size).ok());
-        let size = size.unwrap_or(0);
-        self.size = Some((datatype, size));
-        size
+        (self.datatype, self.size) = (datatype.word(), size.unwrap_or(0));
     }
 
     /// Forgets what handles meant, where one of them may mean something else by now.
@@ -157,6 +196,6 @@ impl Known {
     #[cold]
     #[inline(never)]
     fn forget(&mut self, version: u64) {
-        *self = Known { version, ..Known::default() };
+        *self = Known { version, ..Known::new() };
     }
 }

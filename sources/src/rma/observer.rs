@@ -13,6 +13,8 @@ pub struct Created<'a> {
     pub window: u32,
     /// What its events are bound to: the value of its handle.
     pub token: Token,
+    /// The communicator that it was made on: the value of its handle.
+    pub comm: Token,
     /// The ranks in `MPI_COMM_WORLD` of its processes; −1 for one of another job.
     pub members: &'a [i32],
 }

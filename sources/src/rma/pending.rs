@@ -43,22 +43,30 @@ impl Pending {
         Pending { lists, sharing, used, back, given_back }
     }
 
+    /// The list to which no other thread adds; none where this thread has to share the last. From now on calls that
+    /// synchronise look into it.
+    pub(super) fn list_of(&self, thread: u32) -> Option<&Ring<Operation>> {
+        let (place, last) = (thread as usize, self.lists.len() - 1);
+        self.used.fetch_max(place.min(last) + 1, Ordering::Relaxed);
+        self.lists.get(place).filter(|_| place + 1 < LISTS)
+    }
+
     /// Adds an operation that the calling thread has started to that thread's list; false where the list is full. It is
     /// made where it is stored: [`Ring::add`] says why.
     ///
     /// # Safety
-    /// The thread is the calling one, or MPI lets only one thread at a time call it.
+    /// The list is that of the calling thread ([`list_of`](Pending::list_of)), or MPI lets only one thread at a time call it.
     #[inline(always)]
-    pub(super) unsafe fn add(&self, thread: u32, operation: impl Fn() -> Operation) -> bool {
-        let place = thread as usize;
-        if place >= self.used.load(Ordering::Relaxed) {
-            self.used.fetch_max((place + 1).min(self.lists.len()), Ordering::Relaxed);
-        }
-        match self.lists.get(place) {
+    pub(super) unsafe fn add(
+        &self,
+        list: Option<&Ring<Operation>>,
+        operation: impl Fn() -> Operation,
+    ) -> bool {
+        match list {
             // SAFETY: only the operation's thread adds to this list, because it is not the last, and that is the
             // calling one; or one thread at a time calls.
-            Some(list) if place + 1 < LISTS => unsafe { list.add(operation(), MOST) },
-            _ => self.add_to_last(operation()),
+            Some(list) => unsafe { list.add(operation(), MOST) },
+            None => self.add_to_last(operation()),
         }
     }
 
@@ -127,7 +135,7 @@ mod tests {
 
     fn add(pending: &Pending, operation: &Operation) -> bool {
         // SAFETY: each thread of a test adds its own.
-        unsafe { pending.add(operation.thread, || *operation) }
+        unsafe { pending.add(pending.list_of(operation.thread), || *operation) }
     }
 
     fn taken(pending: &Pending, call: Call) -> Vec<u64> {

@@ -1,12 +1,13 @@
 //! The state of the process: windows, requests, who listens; and how events are raised.
 
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use mpi_abi::{Abi, Comm, Handle, Win, pmpi};
 use mpi_intercept::Kept;
 use mpit_events::{
-    BindKind, Clock, Core, Payload, Producer, Raise, Raiser, Safety, Source, SourceIndex, Ticks, Token,
+    BindKind, Clock, Core, Payload, Producer, Raise, Raiser, Ring, Safety, Source, SourceIndex, Ticks, Token,
 };
 
 use super::events::{Event, Events, Moved, RmaEvents};
@@ -23,6 +24,8 @@ use crate::Serial;
 
 /// Set beside the bits of the events where observers want operations and epochs.
 const OBSERVED: Events = 1 << 31;
+/// Set where a bulk listener wants one of the events.
+const IN_BULK: Events = 1 << 30;
 /// The events of operations.
 const OPERATIONS: Events = Event::PutStarted.bit()
     | Event::PutComplete.bit()
@@ -30,18 +33,22 @@ const OPERATIONS: Events = Event::PutStarted.bit()
     | Event::GetComplete.bit()
     | OBSERVED;
 
+/// What each operation looks at comes first, in one cache line: after a large copy none of ours is at hand.
+#[repr(C, align(64))]
 pub(super) struct Tracker {
-    pub(super) abi: &'static Abi,
-    core: &'static Core,
+    /// The events that somebody listens to, [`OBSERVED`] and [`IN_BULK`].
+    wanted: AtomicU32,
+    /// What MPI returns where all went well.
+    pub(super) success: c_int,
     events: RmaEvents,
     pub(super) windows: Windows,
+    pub(super) abi: &'static Abi,
+    core: &'static Core,
     pub(super) requests: Requests,
     pub(super) times: Times,
     observers: OnceLock<Vec<&'static dyn Observer>>,
     /// Whether windows are followed.
     follows: AtomicBool,
-    /// The events that somebody listens to, and [`OBSERVED`].
-    wanted: AtomicU32,
     /// Whether an operation with a request that matters was ever started.
     awaits: AtomicBool,
     /// Whether several threads may call MPI at once.
@@ -57,15 +64,16 @@ pub(super) struct Tracker {
 impl Tracker {
     pub(super) fn new(abi: &'static Abi, core: &'static Core, events: RmaEvents) -> Self {
         Tracker {
-            abi,
-            core,
+            wanted: AtomicU32::new(0),
+            success: abi.constants.success,
             events,
             windows: Windows::default(),
+            abi,
+            core,
             requests: Requests::default(),
             times: Times::new(),
             observers: OnceLock::new(),
             follows: AtomicBool::new(false),
-            wanted: AtomicU32::new(0),
             awaits: AtomicBool::new(false),
             threads: AtomicBool::new(false),
             made: AtomicU32::new(0),
@@ -126,7 +134,6 @@ impl Tracker {
         Clock::best().now()
     }
 
-    #[inline(always)]
     fn level(&self) -> Safety {
         if self.threads.load(Ordering::Relaxed) { Safety::ThreadSafe } else { Safety::MpiRestricted }
     }
@@ -150,7 +157,8 @@ impl Tracker {
         let index = self.made.fetch_add(1, Ordering::Relaxed);
         let threads = self.threads.load(Ordering::Relaxed);
         self.windows.insert(Arc::new(Window::new(index, win.word(), object, group, bases, threads)));
-        let created = Created { window: index, token, members: &members };
+        let comm = Token(comm.word() as u64);
+        let created = Created { window: index, token, comm, members: &members };
         self.observers().iter().for_each(|observer| observer.window_created(&created));
     }
 
@@ -173,29 +181,30 @@ impl Tracker {
     #[inline(always)]
     pub(super) fn started(
         &self,
-        raiser: &Raiser<'_>,
+        (raiser, level): (&Raiser<'_>, Safety),
         window: &Window,
-        thread: u32,
+        list: Option<&Ring<Operation>>,
         operation: impl Fn() -> Operation,
     ) {
         let Operation { kind, started, has_request, .. } = operation();
-        // SAFETY: the thread that has started the operation is this one, in the call that did so.
-        if !has_request && !unsafe { window.pending.add(thread, &operation) } {
+        // SAFETY: the list is that of this thread, in the call that has started the operation.
+        if !has_request && !unsafe { window.pending.add(list, &operation) } {
             self.lose(window, operation());
         }
         let event = if kind.brings_data() { Event::GetStarted } else { Event::PutStarted };
         let wanted = self.wanted();
-        if wanted & event.bit() != 0 {
-            let section = raiser.section(self.level());
-            let (event, object, payload) = (self.events.index(event), &window.object, moved(&operation()));
-            if started == Ticks(0) {
-                section.event_now(event, object, &payload);
-            } else {
-                section.event(event, object, started, &payload);
-            }
-        }
         if wanted & OBSERVED != 0 {
             self.tell_started(window.index, operation());
+        }
+        if wanted & event.bit() != 0 {
+            let observed = (started != Ticks(0)).then_some(started);
+            let event = self.events.index(event);
+            let moved = moved(&operation());
+            if wanted & IN_BULK == 0 {
+                raiser.event_to_registrations(level, event, &window.object, observed, &moved);
+            } else {
+                raiser.event(level, event, &window.object, observed, &moved);
+            }
         }
     }
 
@@ -285,10 +294,7 @@ impl Tracker {
             mpi_intercept::ask_again();
         }
         if self.wanted() & (Event::PutComplete.bit() | Event::GetComplete.bit()) != 0 {
-            let section = section();
-            for operation in &frame.completing {
-                self.completed(&section, window, operation, now);
-            }
+            self.completed(&section(), window, &frame.completing, now);
         }
         if self.wanted() & OBSERVED != 0 {
             for operation in &frame.completing {
@@ -304,7 +310,8 @@ impl Tracker {
     /// The current call has completed the request of an operation.
     pub(super) fn request_completed(&self, frame: &Frame, window: &Window, operation: &Operation) {
         let now = self.now();
-        self.completed(&frame.raiser.section(self.level()), window, operation, now);
+        let section = frame.raiser.section(self.level());
+        self.completed(&section, window, std::slice::from_ref(operation), now);
         if self.wanted() & OBSERVED != 0 {
             let hear =
                 |observer: &&dyn Observer| observer.completed(window.index, frame.thread, operation, now);
@@ -329,9 +336,12 @@ impl Tracker {
         section.event(self.events.index(event), &window.object, now, payload);
     }
 
-    fn completed(&self, section: &Raise<'_>, window: &Window, operation: &Operation, now: Ticks) {
-        let event = if operation.kind.brings_data() { Event::GetComplete } else { Event::PutComplete };
-        self.raise(section, window, event, now, &moved(operation));
+    fn completed(&self, section: &Raise<'_>, window: &Window, operations: &[Operation], now: Ticks) {
+        let index = |event| self.events.index(event);
+        let (put, get) = (index(Event::PutComplete), index(Event::GetComplete));
+        let event = |operation: &Operation| if operation.kind.brings_data() { get } else { put };
+        let events = operations.iter().map(|operation| (event(operation), moved(operation)));
+        section.events(&window.object, now, events);
     }
 
     fn targeted(&self, section: &Raise<'_>, window: &Window, event: Event, target: i32, now: Ticks) {
@@ -365,7 +375,7 @@ impl Tracker {
     /// The frame of the calling thread.
     #[inline(always)]
     pub(super) fn frame(&self, kept: &Kept) -> *mut Frame {
-        frame::of(kept, self.core)
+        frame::of(kept, self.core, || self.level())
     }
 }
 
@@ -379,7 +389,10 @@ fn moved(operation: &Operation) -> Moved {
 impl Producer for Tracker {
     fn listeners_changed(&self) {
         let observed = self.observers().iter().any(|observer| observer.wants_operations());
-        let wanted = self.events.active(self.core) | if observed { OBSERVED } else { 0 };
+        let in_bulk = Event::ALL.into_iter().any(|event| self.core.is_in_bulk(self.events.index(event)));
+        let wanted = self.events.active(self.core)
+            | if observed { OBSERVED } else { 0 }
+            | if in_bulk { IN_BULK } else { 0 };
         let before = self.wanted.swap(wanted, Ordering::Relaxed);
         let changed = self.times.listeners_changed()
             || (before != 0) != (wanted != 0)

@@ -10,10 +10,12 @@ use rustc_hash::FxHashMap;
 use super::window::Window;
 
 #[derive(Default)]
+#[repr(C)]
 pub(super) struct Windows {
-    table: RwLock<FxHashMap<usize, Arc<Window>>>,
-    /// Changes when a handle, of a window or of a datatype, may mean something else than before.
+    /// Changes when a handle, of a window or of a datatype, may mean something else than before. First, where each
+    /// operation finds it beside what else it looks at.
     version: AtomicU64,
+    table: RwLock<FxHashMap<usize, Arc<Window>>>,
 }
 
 impl Windows {

@@ -103,6 +103,8 @@ pub struct Engine {
     floor: u64,
     /// What it takes to copy 64 KiB, in ticks.
     copy: u64,
+    /// Whether a receive has ever waited for any source.
+    wildcards: bool,
 }
 
 impl Default for Engine {
@@ -127,6 +129,7 @@ impl Engine {
             identities: 0,
             floor: 0,
             copy: 0,
+            wildcards: false,
         }
     }
 
@@ -158,6 +161,12 @@ impl Engine {
     #[inline]
     pub fn time(&self) -> Ticks {
         self.last
+    }
+
+    /// When a search ends that begins now and finds nothing, because no message waits.
+    #[inline(always)]
+    pub fn searched(&self, now: Ticks) -> Ticks {
+        self.last.max(now).plus(self.floor)
     }
 
     /// Messages in the unexpected queues.
@@ -249,6 +258,9 @@ impl Engine {
             return Posted { receive: ReceiveIndex(index), matched: true };
         }
         emit::search_ends(sink, comm, (begin, end), asked);
+        if source == ANY_SOURCE {
+            self.wildcards = true;
+        }
         self.receives.append(posted_list(&mut self.comms, comm, source), index);
         emit::queued(sink, comm, end, asked);
         Posted { receive: ReceiveIndex(index), matched: false }

@@ -16,6 +16,7 @@
 //! * A receive first searches the unexpected messages, and is queued only where none matches
 //!   (`recv_req_start`).
 
+mod away;
 mod engine;
 mod envelope;
 mod events;
@@ -25,6 +26,7 @@ mod receive;
 mod sink;
 mod truth;
 
+pub use away::Away;
 pub use engine::{CommIndex, Completion, Engine, Foretold, MAX_EMITTED, Posted, Probed, Row, Window};
 pub use envelope::Envelope;
 pub use events::{

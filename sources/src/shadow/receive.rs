@@ -48,8 +48,13 @@ impl Receive {
     /// tag, and is not known to get another.
     #[inline]
     pub(super) fn accepts(&self, source: i32, tag: i32) -> bool {
-        (self.tag == tag || self.tag == ANY_TAG)
-            && (!self.foretold || self.message.source == source && self.message.tag == tag)
+        self.fits(tag) && (!self.foretold || self.message.source == source && self.message.tag == tag)
+    }
+
+    /// Whether it was posted for this tag, too.
+    #[inline]
+    pub(super) fn fits(&self, tag: i32) -> bool {
+        self.tag == tag || self.tag == ANY_TAG
     }
 
     /// The message that it is matched with.

@@ -35,6 +35,11 @@ int main(int argc, char **argv)
         MPI_Testall(1, &request, &flag, MPI_STATUSES_IGNORE);
     while (!flag);
 
+    /* Both are complete at once: an MPI may give both the same request. */
+    MPI_Ibcast(out, 2, MPI_INT, 0, MPI_COMM_SELF, &both[0]);
+    MPI_Iallreduce(out, in, 4, MPI_INT, MPI_SUM, MPI_COMM_SELF, &both[1]);
+    MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+
     /* The middle one has two neighbours, the others one. */
     MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &open_ended, 0, &row);
     MPI_Comm_set_name(row, "the row");

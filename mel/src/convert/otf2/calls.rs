@@ -119,6 +119,7 @@ impl Conversion<'_> {
             _ if windows::is_about_a_window(record) => {
                 self.convert_window_record(position, record, windows, track, epochs)?;
             }
+            kind if requests.is_one_sided(kind) => track.summary().one_sided += u64::from(is_message(kind)),
             _ => match message(record, communicators.target(position, record)) {
                 Some(event) => {
                     let Some(event) = requests.whole(event) else { return Ok(()) };

@@ -48,11 +48,11 @@ use self::track::Track;
 use self::windows::Windows;
 use super::callsites::CallSites;
 use super::merge::Merged;
+use super::partners::Recorded;
 use super::queues::Queues;
 use super::run::Run;
 use super::types::Types;
-use crate::log::format::u32_at;
-use crate::log::{RankLog, Record, StreamKind, kind};
+use crate::log::{RankLog, Record, StreamKind, Switch, kind};
 
 /// The name of the archive in its directory.
 pub const FILE_NAME: &str = "traces.otf2";
@@ -100,6 +100,8 @@ pub struct Summary {
     pub unbegun: u64,
     /// Messages, and collective operations, whose communicator or peer the log does not define.
     pub unknown_messages: u64,
+    /// Messages of which the logs have one side only, because recording was off at the other one.
+    pub one_sided: u64,
     /// Event types that have no place in the archive: they are no pairs, or pairs that cross others.
     pub left_out: BTreeMap<String, u64>,
 }
@@ -117,6 +119,7 @@ impl Summary {
             unfinished,
             unbegun,
             unknown_messages,
+            one_sided,
             left_out,
         } = other;
         self.calls += calls;
@@ -129,6 +132,7 @@ impl Summary {
         self.unfinished += unfinished;
         self.unbegun += unbegun;
         self.unknown_messages += unknown_messages;
+        self.one_sided += one_sided;
         for (name, count) in left_out {
             *self.left_out.entry(name).or_default() += count;
         }
@@ -200,6 +204,8 @@ struct Conversion<'a> {
     pairs: Pairs,
     tables: Tables,
     sites: CallSites,
+    /// Which messages have both of their sides, where recording was off at times.
+    recorded: Option<Recorded>,
     summary: Summary,
     /// Which log is being converted.
     position: usize,
@@ -218,6 +224,7 @@ impl<'a> Conversion<'a> {
             pairs,
             tables: Tables::default(),
             sites: CallSites::default(),
+            recorded: Recorded::of(run),
             summary: Summary::default(),
             position: 0,
             tick,
@@ -340,13 +347,23 @@ impl<'a> Conversion<'a> {
             lanes.insert(*number, lane);
         }
         let (mut queues, mut epochs) = (Queues::new(&types), Vec::new());
-        queues.set_gaps(log.definitions.phases);
-        let mut requests = Requests::new(log.definitions.phases);
+        let mut requests = match &self.recorded {
+            Some(recorded) => Requests::with_gaps(log, recorded),
+            None => Requests::default(),
+        };
         for (count, (number, record)) in Merged::new(log, lanes.keys().copied()).enumerate() {
             super::tell(self.tick, count);
             if record.kind == kind::RECORDING {
                 self.switch(position, &record, &mut queues, &mut threads, &mut streams)?;
                 continue;
+            }
+            if record.kind == kind::UNSEEN_EVENTS {
+                queues.unseen(&types, &record);
+                continue;
+            }
+            if queues.has_changed() {
+                let time = self.timeline.nanos(position, record.time);
+                self.convert_lengths(&mut streams, (&types, &mut queues), log, time)?;
             }
             let log = (position, log);
             match lanes.get(&number) {
@@ -382,9 +399,10 @@ impl<'a> Conversion<'a> {
         threads: &mut [Thread],
         streams: &mut [Stream],
     ) -> Result<(), ConvertError> {
-        let (on, time) = (u32_at(&record.payload, 0) != 0, self.timeline.nanos(position, record.time));
+        let (Switch { on, .. }, time) =
+            (Switch::from_payload(&record.payload), self.timeline.nanos(position, record.time));
         if !on {
-            queues.forget();
+            queues.pause();
         }
         let threads = threads.iter_mut().map(|thread| &mut thread.track);
         for track in threads.chain(streams.iter_mut().map(Stream::track_mut)) {

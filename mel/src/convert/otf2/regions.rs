@@ -132,6 +132,28 @@ impl Conversion<'_> {
         Ok(())
     }
 
+    /// Writes how long queues are that changed while recording was off, each where its lengths stood before, or on the first
+    /// location.
+    pub(super) fn convert_lengths(
+        &mut self,
+        streams: &mut [Stream],
+        (types, queues): (&Types<'_>, &mut Queues),
+        log: &RankLog,
+        time: u64,
+    ) -> Result<(), ConvertError> {
+        for (queue, comm, length) in queues.changed() {
+            let key = (queue, comm);
+            let place = streams.iter().position(|stream| stream.metrics.contains_key(&key)).unwrap_or(0);
+            let Some(Stream { track, metrics, .. }) = streams.get_mut(place) else { return Ok(()) };
+            let name = types.queues[queue].name;
+            let metric = *metrics.entry(key).or_insert_with(|| self.queue_metric(name, log, comm));
+            track.summary().queue_changes += 1;
+            let values = &[MetricValue::U64(length.of_communicator)];
+            track.event(time, &Event::Metric { metric, values }, &[])?;
+        }
+        Ok(())
+    }
+
     fn plan(&mut self, part: Part, types: &Types<'_>, number: u16) -> Plan {
         let Some(of) = types.get(number) else { return Plan::LeaveOut("(not defined)".into(), 0) };
         match (part, of.role) {

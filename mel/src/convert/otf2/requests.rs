@@ -4,6 +4,9 @@
 use otf2_writer::{CollectiveOp, CollectiveRoot, CommRef, Event};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::convert::partners::{Place, Places, Recorded};
+use crate::log::{RankLog, kind};
+
 /// A collective operation, as a process takes part in it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operation {
@@ -43,14 +46,40 @@ pub(super) struct Requested {
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     collectives: FxHashMap<u32, Requested>,
-    /// Those of messages, where the log has gaps.
-    begun: Option<FxHashSet<u64>>,
+    /// Those of messages, where logs have gaps.
+    messages: Option<Messages>,
+}
+
+/// The messages of a rank, where logs have gaps.
+#[derive(Debug)]
+struct Messages {
+    /// Requests whose beginning the trace has.
+    begun: FxHashSet<u64>,
+    /// Which of what was sent, of what was received, and of the receives that were posted, have no other side; and how many
+    /// of each were there until now.
+    left_out: [Vec<bool>; 3],
+    next: [usize; 3],
 }
 
 impl Requests {
-    /// The requests of a log that has gaps, or has none.
-    pub(super) fn new(has_gaps: bool) -> Self {
-        Requests { collectives: FxHashMap::default(), begun: has_gaps.then(FxHashSet::default) }
+    /// The requests of a log of a run in which recording was off at times.
+    pub(super) fn with_gaps(log: &RankLog, recorded: &Recorded) -> Self {
+        let Places { sends, receives, completes } = Places::of(log);
+        let one_sided = |place: &Option<Place>| !place.is_some_and(|place| recorded.has_both(place));
+        let [sends, receives]: [Vec<bool>; 2] =
+            [sends, receives].map(|places| places.iter().map(one_sided).collect());
+        let posted =
+            completes.iter().map(|receive| receive.is_some_and(|receive| receives[receive])).collect();
+        let messages =
+            Messages { begun: FxHashSet::default(), left_out: [sends, receives, posted], next: [0; 3] };
+        Requests { messages: Some(messages), ..Requests::default() }
+    }
+
+    /// Whether the next record, which is of this kind, is about a message that the trace does not show, because the logs have
+    /// one side of it only. To be asked for each record, once.
+    #[inline]
+    pub(super) fn is_one_sided(&mut self, kind: u16) -> bool {
+        self.messages.as_mut().is_some_and(|messages| messages.is_one_sided(kind))
     }
 
     /// The call under way tells of this request: that of its own operation, or of one that was made before and is started.
@@ -78,10 +107,24 @@ impl Requests {
     /// out, but that a message was received is told as of a receive without a request.
     #[inline]
     pub(super) fn whole(&mut self, event: Event<'static>) -> Option<Event<'static>> {
-        match &mut self.begun {
+        match &mut self.messages {
             None => Some(event),
-            Some(begun) => whole(begun, event),
+            Some(messages) => whole(&mut messages.begun, event),
         }
+    }
+}
+
+impl Messages {
+    #[cold]
+    fn is_one_sided(&mut self, kind: u16) -> bool {
+        let of = match kind {
+            kind::MPI_SEND | kind::MPI_ISEND => 0,
+            kind::MPI_RECV | kind::MPI_IRECV => 1,
+            kind::MPI_IRECV_REQUEST => 2,
+            _ => return false,
+        };
+        self.next[of] += 1;
+        self.left_out[of].get(self.next[of] - 1).copied().unwrap_or(false)
     }
 }
 

@@ -7,6 +7,7 @@
 //! | a track `searches` per stream, with slices | searches of the queues, with their elements |
 //! | counters | the lengths of the queues, where insertions and removals were logged |
 //! | tracks `epochs`, `operations`, with slices | those of windows, on as many tracks as it takes so that none overlap |
+//! | a track `recording`, with a slice `recording off` | times in which the program had it switched off |
 //! | a track `events` | other events, with their elements |
 //! | flows | from the call that sends a message to the end of the call that receives it ([`flows`]) |
 //!
@@ -31,9 +32,11 @@ use super::callsites::CallSites;
 use super::lanes::Lanes;
 use super::one_sided::{EpochSpan, OperationInCall, OperationSpan};
 use super::otf2::time::Timeline;
+use super::partners::Recorded;
+use super::queues::Length;
 use super::run::Run;
 use super::spans::{CallSpan, MessageInCall, QueueChange, Region, Visitor, walk};
-use super::types::QueueKind;
+use super::types::{Queue, QueueKind};
 use super::value;
 use super::windows::{EPOCHS, OPERATIONS};
 use crate::log::definitions::EventType;
@@ -69,6 +72,7 @@ pub struct Summary {
 pub fn write(out: &mut impl Write, run: &Run, tick: &dyn Fn(u64)) -> io::Result<Summary> {
     let timeline = Timeline::new(&run.ranks);
     let (mut summary, mut sites) = (Summary::default(), CallSites::default());
+    let recorded = Recorded::of(run);
     // Processes have the numbers from 1 on; threads that are not their first ones have those after them.
     let mut next_thread = process_number(run.ranks.iter().map(|log| log.info.rank).max().unwrap_or(0)) + 1;
     for (position, log) in run.ranks.iter().enumerate() {
@@ -81,7 +85,7 @@ pub fn write(out: &mut impl Write, run: &Run, tick: &dyn Fn(u64)) -> io::Result<
             timeline: &timeline,
             names: Names::default(),
             sites: &mut sites,
-            flows: Flows::of(log),
+            flows: Flows::of(log, recorded.as_ref()),
             tracks: BTreeMap::new(),
             next_thread,
             lanes: [Lanes::new(MOST_TRACKS), Lanes::new(MOST_TRACKS)],
@@ -107,6 +111,7 @@ fn process_number(rank: u32) -> i32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Track {
     Calls(u32),
+    Recording,
     Searches(u32),
     Posted,
     Unexpected,
@@ -186,12 +191,13 @@ impl<W: Write> Writer<'_, W> {
         let (name, order) = match track {
             Track::Calls(0) => ("MPI calls".to_owned(), 0),
             Track::Calls(thread) => (format!("MPI calls, thread {thread}"), 0),
-            Track::Searches(stream) => (threads("searches", stream), 1),
-            Track::Posted => ("posted receives".to_owned(), 2),
-            Track::Unexpected => ("unexpected messages".to_owned(), 3),
-            Track::Epochs(row) => (numbered("epochs", row), 4),
-            Track::Operations(row) => (numbered("operations", row), 5),
-            Track::Events(stream) => (threads("events", stream), 6),
+            Track::Recording => ("recording".to_owned(), 1),
+            Track::Searches(stream) => (threads("searches", stream), 2),
+            Track::Posted => ("posted receives".to_owned(), 3),
+            Track::Unexpected => ("unexpected messages".to_owned(), 4),
+            Track::Epochs(row) => (numbered("epochs", row), 5),
+            Track::Operations(row) => (numbered("operations", row), 6),
+            Track::Events(stream) => (threads("events", stream), 7),
         };
         let counts = matches!(track, Track::Posted | Track::Unexpected);
         let mut descriptor = TrackDescriptor {
@@ -292,6 +298,20 @@ impl<W: Write> Writer<'_, W> {
         self.event(ticks.1, Type::SliceEnd, TrackEvent { track_uuid, ..TrackEvent::default() });
     }
 
+    /// A queue has this length from now on.
+    fn length(&mut self, ticks: u64, queue: Queue<'_>, length: Length) {
+        let track = match queue.kind {
+            QueueKind::Posted => Track::Posted,
+            QueueKind::Unexpected => Track::Unexpected,
+            QueueKind::Other => return,
+        };
+        let track_uuid = Some(self.track(track));
+        let counter_value = Some(i64::try_from(length.of_all).unwrap_or(i64::MAX));
+        self.summary.changes += 1;
+        let counter = TrackEvent { track_uuid, counter_value, ..TrackEvent::default() };
+        self.event(ticks, Type::Counter, counter);
+    }
+
     /// Something that a track of slices has no room for: an instant that tells how long it took.
     fn instant(&mut self, track: Track, ticks: (u64, u64), name: &str, annotations: Vec<DebugAnnotation>) {
         let track_uuid = Some(self.track(track));
@@ -333,7 +353,7 @@ impl<W: Write> Visitor for Writer<'_, W> {
         }
         let (mut flow_ids, mut received) = (Vec::new(), Vec::new());
         for told in call.messages {
-            let flow = self.flows.next(self.log, told);
+            let flow = self.flows.flow(told);
             if told.sent {
                 flow_ids.extend(flow);
             } else {
@@ -375,16 +395,15 @@ impl<W: Write> Visitor for Writer<'_, W> {
     }
 
     fn change(&mut self, change: &QueueChange<'_>) {
-        let track = match change.queue.kind {
-            QueueKind::Posted => Track::Posted,
-            QueueKind::Unexpected => Track::Unexpected,
-            QueueKind::Other => return,
-        };
-        let (track_uuid, length) = (Some(self.track(track)), change.length.of_all);
-        let counter_value = Some(i64::try_from(length).unwrap_or(i64::MAX));
-        self.summary.changes += 1;
-        let counter = TrackEvent { track_uuid, counter_value, ..TrackEvent::default() };
-        Writer::event(self, change.record.time, Type::Counter, counter);
+        self.length(change.record.time, change.queue, change.length);
+    }
+
+    fn length_after_pause(&mut self, time: u64, queue: Queue<'_>, length: Length) {
+        self.length(time, queue, length);
+    }
+
+    fn pause(&mut self, ticks: (u64, u64)) {
+        self.slice(Track::Recording, ticks, "recording off", Vec::new());
     }
 
     fn operation(&mut self, told: &OperationSpan) {

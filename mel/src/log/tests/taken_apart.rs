@@ -1,6 +1,8 @@
 //! Records that hold several things: calls, and pairs of events.
 
-use super::super::format::{CHUNK_BYTES, HEADER_BYTES, NO_OBJECT, Pair, RECORDS_PER_CHUNK, chunk, u16_at};
+use super::super::format::{
+    CHUNK_BYTES, HEADER_BYTES, NO_OBJECT, PAYLOAD_BYTES, Pair, RECORDS_PER_CHUNK, chunk, u16_at,
+};
 use super::super::*;
 use super::{EVENT, create, numbered};
 
@@ -105,6 +107,21 @@ fn a_call_in_which_a_chunk_ends_is_left_by_a_record_of_its_own() {
     assert_eq!((kinds[0], *kinds.last().unwrap()), ((1, kind::ENTER), (6, kind::LEAVE)));
 }
 
+/// These elements, and zeros behind them.
+fn padded(elements: &[u8]) -> [u8; PAYLOAD_BYTES] {
+    let mut padded = [0; PAYLOAD_BYTES];
+    padded[..elements.len()].copy_from_slice(elements);
+    padded
+}
+
+fn pair(elements: &[u8], duration: u64) -> Option<[u8; PAYLOAD_BYTES]> {
+    Pair::to_payload(&padded(elements), elements.len(), duration)
+}
+
+fn pair_with(elements: &[u8], duration: u64, request: u64) -> Option<[u8; PAYLOAD_BYTES]> {
+    Pair::to_payload_with(&padded(elements), elements.len(), duration, request)
+}
+
 #[test]
 fn a_pair_is_two_events() {
     let directory = tempfile::tempdir().unwrap();
@@ -113,11 +130,11 @@ fn a_pair_is_two_events() {
     log.define(&Definition::Pair { begin: 3, end: 5, inserts: None, removes: None }).unwrap();
     let mut events = log.stream(StreamKind::Events, 0, Some(0));
     let elements: Vec<u8> = (1..=16).collect();
-    events.append(100, kind::PAIR + 3, 2, &Pair::to_payload(&elements, 9).unwrap());
+    events.append(100, kind::PAIR + 3, 2, &pair(&elements, 9).unwrap());
     // Of an unknown pair the first is known.
-    events.append(200, kind::PAIR + 4, 2, &Pair::to_payload(&elements[..3], 9).unwrap());
-    assert!(Pair::to_payload(&elements, 1 << 32).is_none());
-    assert!(Pair::to_payload(&[0; 17], 1).is_none());
+    events.append(200, kind::PAIR + 4, 2, &pair(&elements[..3], 9).unwrap());
+    assert!(pair(&elements, 1 << 32).is_none());
+    assert!(pair(&[0; 17], 1).is_none());
     let read = RankLog::open(&path).unwrap();
     assert_eq!(kinds(&read), [(100, kind::EVENT + 3), (109, kind::EVENT + 5), (200, kind::EVENT + 4)]);
     for record in read.records(0).take(2) {
@@ -141,11 +158,11 @@ fn a_pair_may_tell_of_a_queue_too() {
     log.define(&Definition::Pair { begin: 6, end: 7, inserts: Some(12), removes: None }).unwrap();
     let mut events = log.stream(StreamKind::Events, 0, Some(0));
     let (short, long): (Vec<u8>, Vec<u8>) = ((1..=12).collect(), (1..=16).collect());
-    events.append(100, kind::PAIR_INSERTING + 3, 2, &Pair::to_payload_with(&short, 5, 77).unwrap());
-    events.append(200, kind::PAIR_REMOVING + 3, 2, &Pair::to_payload_with(&short, 5, 78).unwrap());
-    events.append(300, kind::PAIR_INSERTING + 6, 2, &Pair::to_payload(&long, 5).unwrap());
-    assert!(Pair::to_payload_with(&long, 5, 7).is_none());
-    assert!(Pair::to_payload_with(&short, 5, 1 << 32).is_none());
+    events.append(100, kind::PAIR_INSERTING + 3, 2, &pair_with(&short, 5, 77).unwrap());
+    events.append(200, kind::PAIR_REMOVING + 3, 2, &pair_with(&short, 5, 78).unwrap());
+    events.append(300, kind::PAIR_INSERTING + 6, 2, &pair(&long, 5).unwrap());
+    assert!(pair_with(&long, 5, 7).is_none());
+    assert!(pair_with(&short, 5, 1 << 32).is_none());
     let read = RankLog::open(&path).unwrap();
     let told: Vec<(u64, u16, Vec<u8>)> = read
         .records(0)

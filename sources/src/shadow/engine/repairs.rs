@@ -123,6 +123,19 @@ impl Engine {
         })
     }
 
+    /// Where a receive was matched with another message than the real library gave it, which has not come here: when it was
+    /// posted. If it did not have to wait, that message had been looked at by then. `None` where the message is lost, too.
+    pub fn overlooked(&self, index: ReceiveIndex, real: Completion) -> Option<Ticks> {
+        let Completion::Message { source, tag } = real else { return None };
+        let receive = self.receives.get(index.0)?;
+        let has_it = |envelope: &&Envelope| envelope.source == source && envelope.tag == tag;
+        receive.matched().filter(|envelope| !has_it(envelope))?;
+        let is_lost = self.comms[receive.comm.0 as usize].peers.get(source).is_some_and(|peer| peer.lost > 0);
+        let is_here = self.queued(receive.comm, source, tag).is_some()
+            || self.holder_of(receive.comm, source, tag, index).is_some();
+        (!is_here && !is_lost).then_some(receive.queued)
+    }
+
     /// The place of the first such message in the unexpected queue.
     fn queued(&self, comm: CommIndex, source: i32, tag: i32) -> Option<u32> {
         let peer = self.comms[comm.0 as usize].peers.get(source)?;

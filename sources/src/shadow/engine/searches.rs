@@ -2,8 +2,9 @@
 //! is read only from the second entry on.
 
 use super::{CommIndex, Engine, Message};
+use crate::shadow::envelope::Envelope;
 use crate::shadow::queues::{List, Slab};
-use crate::shadow::receive::ReceiveIndex;
+use crate::shadow::receive::{Receive, ReceiveIndex};
 use crate::shadow::sink::Sink;
 use crate::shadow::{ANY_SOURCE, ANY_TAG};
 
@@ -107,22 +108,41 @@ impl Engine {
         message: (i32, i32),
     ) -> (Option<ReceiveIndex>, u64) {
         let begin = sink.now();
-        let found = self.search_posted_from(specific, wild, message);
+        let found = self.first_posted(specific, wild, |receive| receive.accepts(message.0, message.1));
         (found, self.floor + sink.now().since(begin))
     }
 
+    /// Whether receives wait for any source in this program, so that messages may [come later](Engine::comes_later).
+    #[inline(always)]
+    pub fn has_wildcards(&self) -> bool {
+        self.wildcards
+    }
+
+    /// Whether ob1 has not taken this message in yet, though it was sent: it would have gone to a receive that is known to
+    /// have got another one, which has not come yet.
+    #[inline(never)]
+    pub fn comes_later(&mut self, envelope: &Envelope) -> bool {
+        let Some(comm) = self.comm_of(envelope) else { return false };
+        let known = &self.comms[comm.0 as usize];
+        let specific = known.peers.get(envelope.source).and_then(|peer| peer.posted.first());
+        let first = self.first_posted(specific, known.wild.first(), |receive| receive.fits(envelope.tag));
+        first
+            .and_then(|index| self.receives.get(index.0))
+            .is_some_and(|receive| !receive.accepts(envelope.source, envelope.tag))
+    }
+
     /// Goes through both lists in the order of posting.
-    fn search_posted_from(
+    fn first_posted(
         &self,
         mut specific: Option<u32>,
         mut wild: Option<u32>,
-        (source, tag): (i32, i32),
+        is_it: impl Fn(&Receive) -> bool,
     ) -> Option<ReceiveIndex> {
         loop {
             let order = |index: Option<u32>| index.map_or(u64::MAX, |index| self.order_of(index));
             let first = if order(specific) <= order(wild) { &mut specific } else { &mut wild };
             let index = (*first)?;
-            if self.receives.get(index)?.accepts(source, tag) {
+            if is_it(self.receives.get(index)?) {
                 return Some(ReceiveIndex(index));
             }
             *first = self.receives.next(index);

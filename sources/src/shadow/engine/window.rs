@@ -4,7 +4,9 @@
 //! tells more than the envelopes do. A receive gets no other message than the one that it has completed
 //! with ([`Engine::foretell`](super::Engine::foretell)). A call that waited for receives returned as soon
 //! as the last of them had its message: it came then, however long before it was sent (the process may
-//! have been off the processor), and nothing that came later was looked at.
+//! have been off the processor), and nothing that came later was looked at. A message that would have gone to a
+//! wildcard receive which got another one was looked at after that other one
+//! ([`Engine::comes_later`](super::Engine::comes_later)).
 
 use mpit_events::Ticks;
 
@@ -23,12 +25,14 @@ pub struct Window {
     pub(super) unmet: u32,
     /// Whether it waited for receives and for nothing else.
     pub(super) waited: bool,
+    /// Whether it is known when the process was off the processor in it.
+    away: bool,
 }
 
 impl Window {
     /// A call of which nothing is known but its time.
     pub fn open(from: Ticks, until: Ticks) -> Self {
-        Window { from, until, lag: 0, back: Ticks(0), unmet: 0, waited: false }
+        Window { from, until, lag: 0, back: Ticks(0), unmet: 0, waited: false, away: false }
     }
 
     /// A call that has waited for receives only.
@@ -41,6 +45,18 @@ impl Window {
     pub fn set_back(&mut self, back: Ticks, last: Ticks) {
         self.back = back;
         self.lag = back.since(last);
+    }
+
+    /// It is known when the process was off the processor in it: what came meanwhile is given as if it had been sent when
+    /// the process was back ([`Away::back_after`](crate::shadow::Away::back_after)).
+    pub fn set_away(&mut self) {
+        self.away = true;
+    }
+
+    /// Whether that is known.
+    #[inline(always)]
+    pub fn is_away(&self) -> bool {
+        self.away
     }
 
     /// Adds a receive that the call has completed.

@@ -1,0 +1,57 @@
+//! The recorder, without MPI: collected events written, and read back.
+
+use mpit_events::{Clock, Core, MAX_EVENT_TYPES, Ordering, Record, Source, Ticks};
+use mpit_sources::shadow::{Event, Ob1Events, Queued, Searched};
+
+use super::recorder::{Kind, Objects, Place, Queue, Recorder};
+use crate::log::{Definition, HeaderInfo, LogFile, RankLog, State, kind};
+
+#[test]
+fn a_search_that_is_told_late_stands_where_it_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log");
+    let core: &'static Core = Box::leak(Box::default());
+    let types = Ob1Events::register(core, "").unwrap();
+    let source = core.add_source(Source::new("twin", "", Ordering::Ordered, Clock::best()));
+    let [begin, end, remove] = [Event::SearchPostedBegin, Event::SearchPostedEnd, Event::PostedRemove]
+        .map(|event| types.index(event));
+    let number = |event: mpit_events::EventIndex| event.get() as u16;
+
+    let info = HeaderInfo {
+        rank: 0,
+        world_size: 1,
+        pid: 1,
+        ticks_per_second: 1_000_000,
+        origin_ticks: 0,
+        origin_realtime_nanos: 0,
+        host: String::new(),
+    };
+    let log = LogFile::create(&path, &info).unwrap();
+    let pair = Definition::Pair { begin: number(begin), end: number(end), inserts: None, removes: None };
+    log.define(&pair).unwrap();
+    let mut kinds = [Kind::None; MAX_EVENT_TYPES];
+    kinds[end.get()] = Kind::Pair(number(begin), number(end));
+    kinds[remove.get()] =
+        Kind::Queue(Queue { number: number(remove), search: number(begin), place: Place::Apart });
+
+    let search = |from, until, late| {
+        let message = Searched { source: 1, tag: 2, sequence: 3 };
+        Record::new(end, 0, Ticks(until), late, &message).ending(Ticks(from))
+    };
+    let removal = |since, time, late| {
+        let receive = Queued { request: 9, source: 1, tag: 2 };
+        Record::new(remove, 0, Ticks(time), late, &receive).ending(Ticks(since))
+    };
+    let recorder = Recorder::new(log, core);
+    let told =
+        [search(100, 110, false), removal(20, 60, true), search(50, 60, true), search(120, 125, false)];
+    recorder.events(source, &told, &kinds, &Objects::default());
+    recorder.finish(State::Finalised);
+
+    let read = RankLog::open(&path).unwrap();
+    let found: Vec<_> = read.records(0).map(|record| (record.time, record.kind - kind::EVENT)).collect();
+    let (begin, end, remove) = (number(begin), number(end), number(remove));
+    let expected =
+        [(100, begin), (110, end), (110, remove), (110, begin), (110, end), (120, begin), (125, end)];
+    assert_eq!(found, expected);
+}

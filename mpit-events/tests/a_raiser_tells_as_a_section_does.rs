@@ -1,0 +1,82 @@
+//! A single event of a raiser, events that were observed together, and events of a section reach the same listeners, with times
+//! that never go back.
+#![allow(missing_docs)]
+mod common;
+use std::sync::{Arc, Mutex};
+
+use common::{MockSource, Number};
+use mpit_events::{BindKind, BulkListener, Object, Record, Safety, SourceIndex, Ticks, Token};
+
+/// What was heard: numbers and times.
+type Heard = Arc<Mutex<Vec<(u64, u64)>>>;
+
+struct Bulk(Heard);
+
+impl BulkListener for Bulk {
+    fn events(&self, _: SourceIndex, records: &[Record]) {
+        let number = |record: &Record| u64::from_ne_bytes(record.payload().try_into().unwrap());
+        self.0.lock().unwrap().extend(records.iter().map(|record| (number(record), record.ticks.0)));
+    }
+}
+
+fn listen(mock: &MockSource) -> (Arc<Object>, Heard) {
+    let heard = Heard::default();
+    let handle = mock.core.alloc(mock.bound, Some(Token(1))).unwrap();
+    let to = heard.clone();
+    let hear = move |instance: &mpit_events::Instance<'_>| {
+        to.lock().unwrap().push((instance.read(0).unwrap(), instance.ticks().0));
+    };
+    mock.core.set_callback(handle, Safety::ThreadSafe, hear).unwrap();
+    (mock.core.bind(BindKind::Comm, Token(1)), heard)
+}
+
+fn taken(heard: &Heard) -> Vec<(u64, u64)> {
+    std::mem::take(&mut heard.lock().unwrap())
+}
+
+#[test]
+fn times_that_are_told_never_go_back_and_are_the_same_for_all() {
+    let mock = MockSource::new();
+    let (object, one) = listen(&mock);
+    let (_, other) = listen(&mock);
+    let raiser = mock.core.raiser(mock.source);
+    let raise = |number, observed| {
+        raiser.event(Safety::MpiRestricted, mock.bound, &object, observed, &Number { number });
+    };
+    raise(1, Some(Ticks(50)));
+    raise(2, Some(Ticks(40)));
+    raise(3, Some(Ticks(60)));
+    let expected = [(1, 50), (2, 50), (3, 60)];
+    assert_eq!((taken(&one), taken(&other)), (expected.to_vec(), expected.to_vec()));
+
+    let section = raiser.section(Safety::MpiRestricted);
+    section.events(&object, Ticks(55), [4, 5].map(|number| (mock.bound, Number { number })).into_iter());
+    let expected = [(4, 60), (5, 60)];
+    assert_eq!((taken(&one), taken(&other)), (expected.to_vec(), expected.to_vec()));
+
+    let before = mock.core.source(mock.source).unwrap().now();
+    raise(6, None);
+    let now = taken(&one)[0].1;
+    assert!(now >= before.0 && now <= mock.core.source(mock.source).unwrap().now().0);
+    assert_eq!(taken(&other), [(6, now)]);
+}
+
+#[test]
+fn bulk_listeners_hear_it_too_unless_the_producer_knows_that_there_are_none() {
+    let mock = MockSource::new();
+    let (object, heard) = listen(&mock);
+    let bulk: &'static Bulk = Box::leak(Box::new(Bulk(Heard::default())));
+    mock.core.listen_in_bulk(&[mock.bound], bulk).unwrap();
+    let raiser = mock.core.raiser(mock.source);
+    raiser.event(Safety::MpiRestricted, mock.bound, &object, Some(Ticks(7)), &Number { number: 1 });
+    let level = Safety::MpiRestricted;
+    raiser.event_to_registrations(level, mock.bound, &object, Some(Ticks(8)), &Number { number: 2 });
+    let numbers = [3, 4].map(|number| (mock.bound, Number { number }));
+    raiser.section(level).events(&object, Ticks(9), numbers.into_iter());
+    raiser.event(level, mock.bound, &object, None, &Number { number: 5 });
+    let (bulk, heard) = (taken(&bulk.0), taken(&heard));
+    assert_eq!(bulk[..3], [(1, 7), (3, 9), (4, 9)]);
+    assert_eq!(heard[..4], [(1, 7), (2, 8), (3, 9), (4, 9)]);
+    assert_eq!(bulk[3], heard[4], "the clock was read once");
+    assert_eq!(bulk[3].0, 5);
+}

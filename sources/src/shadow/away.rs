@@ -1,0 +1,91 @@
+//! When this process was off the processor: what came meanwhile was looked at when it was back.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use mpit_events::Ticks;
+
+/// Intervals that are remembered.
+const MOST: usize = 256;
+
+/// The last intervals in which a thread had given its processor away, in order.
+///
+/// One thread notes; that thread, or another, may ask at the same time, and is perhaps told of one interval too few.
+#[derive(Debug)]
+pub struct Away {
+    /// Where each began, and ended.
+    intervals: [[AtomicU64; 2]; MOST],
+    /// How many there have been.
+    count: AtomicUsize,
+}
+
+impl Default for Away {
+    fn default() -> Self {
+        Away::new()
+    }
+}
+
+impl Away {
+    /// No intervals yet.
+    pub const fn new() -> Self {
+        Away { intervals: [const { [const { AtomicU64::new(0) }; 2] }; MOST], count: AtomicUsize::new(0) }
+    }
+
+    /// The thread was away from `left` to `back`, later than ever before.
+    pub fn note(&self, left: Ticks, back: Ticks) {
+        let count = self.count.load(Ordering::Relaxed);
+        let [from, until] = &self.intervals[count % MOST];
+        from.store(left.0, Ordering::Relaxed);
+        until.store(back.0, Ordering::Relaxed);
+        self.count.store(count + 1, Ordering::Release);
+    }
+
+    /// Whether the thread was away, and came back after this time.
+    pub fn was_away_after(&self, time: Ticks) -> bool {
+        self.latest().next().is_some_and(|[_, back]| back > time)
+    }
+
+    /// When the thread was there after this time: that time, or the end of the interval that it lies in.
+    pub fn back_after(&self, time: Ticks) -> Ticks {
+        let found = self.latest().take_while(|[_, back]| *back >= time).find(|[left, _]| *left <= time);
+        found.map_or(time, |[_, back]| back)
+    }
+
+    /// The intervals, the last one first.
+    fn latest(&self) -> impl Iterator<Item = [Ticks; 2]> {
+        let count = self.count.load(Ordering::Acquire);
+        let interval = move |place: usize| {
+            let [from, until] = &self.intervals[place % MOST];
+            [Ticks(from.load(Ordering::Relaxed)), Ticks(until.load(Ordering::Relaxed))]
+        };
+        (count.saturating_sub(MOST)..count).rev().map(interval)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sent_in_an_interval_is_seen_at_its_end() {
+        let away = Away::new();
+        assert!(!away.was_away_after(Ticks(0)));
+        assert_eq!(away.back_after(Ticks(7)), Ticks(7));
+        away.note(Ticks(10), Ticks(20));
+        away.note(Ticks(30), Ticks(50));
+        let seen = [5, 10, 15, 20, 25, 30, 49, 50, 51].map(|time| away.back_after(Ticks(time)).0);
+        assert_eq!(seen, [5, 20, 20, 20, 25, 50, 50, 50, 51]);
+        assert!(away.was_away_after(Ticks(49)) && !away.was_away_after(Ticks(50)));
+    }
+
+    #[test]
+    fn only_the_last_intervals_are_remembered() {
+        let away = Away::new();
+        for i in 0..2 * MOST as u64 {
+            away.note(Ticks(10 * i), Ticks(10 * i + 5));
+        }
+        let (first, last) = (10 * MOST as u64, 10 * (2 * MOST as u64 - 1));
+        assert_eq!(away.back_after(Ticks(first + 1)), Ticks(first + 5));
+        assert_eq!(away.back_after(Ticks(last + 1)), Ticks(last + 5));
+        assert_eq!(away.back_after(Ticks(first - 9)), Ticks(first - 9), "forgotten");
+    }
+}

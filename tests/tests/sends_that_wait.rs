@@ -1,0 +1,53 @@
+//! A blocking send that waits for its receiver makes progress: what comes meanwhile is unexpected. Open MPI's ob1 waits
+//! above 256 bytes over shared memory, long before messages need an answer of their receive.
+
+use mel_tests::artifacts::fresh_dir;
+use mel_tests::profile::Profile;
+use mel_tests::{Job, Mpi, compile_special};
+
+const ROUNDS: u64 = 50;
+
+/// The profile of a run.
+fn queues(mpi: &Mpi, bytes: u64, sources: &str, options: &[&str]) -> Profile {
+    let directory = fresh_dir();
+    let output = directory.path().join("run");
+    let mut all = vec!["-o", output.to_str().expect("a path in UTF-8")];
+    all.extend(options);
+    let run = Job::new(mpi, 2, compile_special(mpi, "sends_that_wait"))
+        .args([bytes.to_string()])
+        .env("MPIT_SOURCES", sources)
+        .under_mel(all)
+        .run();
+    run.expect(run.code == Some(0), mpi.name);
+    Profile::read(&output)
+}
+
+fn holds(mpi: &Mpi, sources: &str, parts: &[&str]) {
+    for bytes in [300, 1000, 4000] {
+        for options in [&[][..], &["--profile", "queues", "-e", "pml_ob1_unex_insert"]] {
+            let profile = queues(mpi, bytes, sources, options);
+            for part in parts {
+                let count = |queue: &str| profile.count(1, &format!("{part}{queue}.messages"));
+                let told = (count("unexpected"), count("posted"));
+                assert_eq!(told, (ROUNDS, 0), "{bytes} bytes, {part}, {options:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_twin_makes_progress_in_them() {
+    for mpi in Mpi::all().iter().filter(|mpi| mpi.name.starts_with("openmpi")) {
+        holds(mpi, "shadow", &[""]);
+    }
+}
+
+#[test]
+fn ob1_does_as_the_twin_says() {
+    match Mpi::with_peruse() {
+        Some(mpi) => holds(&mpi, "peruse,shadow", &["", "comparison."]),
+        None => {
+            eprintln!("skipped: there is no Open MPI with PERUSE (scripts/openmpi-with-peruse builds one)")
+        }
+    }
+}
