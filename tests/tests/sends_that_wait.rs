@@ -7,6 +7,9 @@ use mel_tests::{Job, Mpi, compile_special};
 
 const ROUNDS: u64 = 50;
 
+/// ob1 may see that the receiver is done before it sees the message: it looks at two places, and both come in between.
+const RACES: u64 = 5;
+
 /// The profile of a run.
 fn queues(mpi: &Mpi, bytes: u64, sources: &str, options: &[&str]) -> Profile {
     let directory = fresh_dir();
@@ -29,7 +32,9 @@ fn holds(mpi: &Mpi, sources: &str, parts: &[&str]) {
             for part in parts {
                 let count = |queue: &str| profile.count(1, &format!("{part}{queue}.messages"));
                 let told = (count("unexpected"), count("posted"));
-                assert_eq!(told, (ROUNDS, 0), "{bytes} bytes, {part}, {options:?}");
+                let what = format!("{bytes} bytes, {part}, {options:?}: {told:?}");
+                assert_eq!(told.0 + told.1, ROUNDS, "{what}");
+                assert!(told.0 >= ROUNDS - RACES, "{what}");
             }
         }
     }

@@ -53,6 +53,14 @@ pub(super) enum Kind {
     Queue(Queue),
 }
 
+impl Kind {
+    /// Whether such events are recorded also where they are told late.
+    #[inline(always)]
+    fn is_told_late(self) -> bool {
+        matches!(self, Kind::Pair(..) | Kind::Queue(_))
+    }
+}
+
 /// An event about an entry of a queue, which changes as a search ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Queue {
@@ -88,7 +96,7 @@ pub(super) struct Thread {
 struct Events {
     source: SourceIndex,
     stream: Appender,
-    /// The time of the last event in order that was recorded from a collection.
+    /// The time of the last event that was recorded from a collection.
     latest: Ticks,
 }
 
@@ -365,11 +373,11 @@ impl Recorder {
             while let Some(record) = records.next() {
                 let object = objects.number(record.object);
                 let next = records.as_slice().first();
-                let before = *latest;
-                if !record.late {
+                let (kind, before) = (kinds[record.event.get()], *latest);
+                if !record.late || kind.is_told_late() {
                     *latest = before.max(record.ticks);
                 }
-                match kinds[record.event.get()] {
+                match kind {
                     // An entry may go because of what is known later. The queue changes then, where the events are told.
                     Kind::Queue(queue) => {
                         match next.filter(|next| queue.is_before_end(record, next, kinds)) {
@@ -379,14 +387,14 @@ impl Recorder {
                                 self.search(stream, search, end, object, Some((queue, record)));
                             }
                             None => {
-                                let (kind, time) = (kind::EVENT + queue.number, record.ticks.max(before));
-                                self.append(stream, time, kind, object, record.payload());
+                                let number = kind::EVENT + queue.number;
+                                self.append(stream, *latest, number, object, record.payload());
                             }
                         }
                     }
                     // When it really was, others have been recorded since.
                     pair @ Kind::Pair(..) if record.late => {
-                        self.search(stream, &record.at(before), pair, object, None);
+                        self.search(stream, &record.at(*latest), pair, object, None);
                     }
                     _ if record.late => {}
                     Kind::None => {}

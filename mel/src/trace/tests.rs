@@ -43,15 +43,24 @@ fn a_search_that_is_told_late_stands_where_it_is_told() {
         Record::new(remove, 0, Ticks(time), late, &receive).ending(Ticks(since))
     };
     let recorder = Recorder::new(log, core);
-    let told =
-        [search(100, 110, false), removal(20, 60, true), search(50, 60, true), search(120, 125, false)];
+    let told = [
+        search(100, 110, false),
+        // Both happened before what is recorded already, then after it.
+        removal(20, 60, true),
+        search(50, 60, true),
+        search(120, 125, false),
+        removal(115, 130, true),
+        search(128, 130, true),
+        search(140, 145, false),
+    ];
     recorder.events(source, &told, &kinds, &Objects::default());
     recorder.finish(State::Finalised);
 
     let read = RankLog::open(&path).unwrap();
     let found: Vec<_> = read.records(0).map(|record| (record.time, record.kind - kind::EVENT)).collect();
     let (begin, end, remove) = (number(begin), number(end), number(remove));
-    let expected =
-        [(100, begin), (110, end), (110, remove), (110, begin), (110, end), (120, begin), (125, end)];
-    assert_eq!(found, expected);
+    let in_order = |from, until| vec![(from, begin), (until, end)];
+    let late = |time| vec![(time, remove), (time, begin), (time, end)];
+    let expected = [in_order(100, 110), late(110), in_order(120, 125), late(130), in_order(140, 145)];
+    assert_eq!(found, expected.concat());
 }
