@@ -3,8 +3,13 @@
 
 Two programs (pingpong.c: latency; msgrate.c: message rate) run on two ranks, one per core, in each
 configuration. A round runs all configurations one after the other, so that whatever changes on the machine
-changes for all of them; a run is compared with the plain run of its own round, and the median of these ratios
-over all rounds is what counts.
+changes for all of them.
+
+Each run also tells, before and after, how far apart the two cores are, and whether the ranks have them for themselves.
+On a virtual machine that changes from one second to the next, and by more than what is measured: a run is compared
+with the plain run of its own round (a trace: with EZTrace's) if both were under the same conditions, and the median of
+these ratios is what counts; it is told and judged for near cores and for far ones apart. Where the ranks share a core
+with each other or with somebody else, ratios are told and not judged.
 
     python3 benches/compare.py                     all, as `make bench` does
     python3 benches/compare.py --mpi mpich         only one MPI
@@ -14,6 +19,8 @@ Exit code 1 when a bar is missed. Needs the release build (`make build`), and on
 """
 
 import argparse
+import itertools
+import math
 import os
 import shutil
 import statistics
@@ -111,8 +118,18 @@ BARS = {
 # Where PERUSE calls back for each event, a message rate can be less.
 BARS_OF = {("openmpi-peruse", "profile", "msgrate"): 0.30}
 
-# Plain runs that differ by more than this factor among themselves make the comparison worthless.
-NOISY = 1.3
+# Cores are near ones and far ones where this factor lies between what a line takes from one to the other.
+TWO_DISTANCES = 1.8
+
+# Ranks that slow each other down by more than this share a core; one whose work takes longer than on others by such a
+# factor shares its core with somebody else.
+SHARED = 1.2
+
+# Times as many rounds as were asked for, at most, until there are as many pairs under the same conditions.
+PATIENCE = 4
+
+# Pairs of runs without which a configuration is not judged.
+ENOUGH = 5
 
 CONFIGURATIONS = {
     "plain": "nothing attached",
@@ -137,8 +154,24 @@ def prefix(configuration, mpi, directory):
     return []
 
 
+@dataclass
+class Run:
+    """What a program has printed: its result, and the conditions before and after: line_ns, work_ns, slowdown."""
+
+    value: float
+    conditions: list
+
+
+def read(output, bench):
+    """The result of a program from what it has printed; None where that is not complete."""
+    lines = [line.split() for line in output.splitlines()]
+    values = [float(words[1]) for words in lines if len(words) == 2 and words[0] == bench.key]
+    conditions = [tuple(map(float, words[2::2])) for words in lines if words[:1] == ["conditions"]]
+    return Run(values[0], conditions) if values and conditions else None
+
+
 def run(mpi, bench, configuration, executable, scratch):
-    """One run; returns the number that the program printed. Everything that it wrote is removed."""
+    """One run, and what it printed. Everything that it wrote is removed."""
     with tempfile.TemporaryDirectory(prefix="run-", dir=scratch) as directory:
         command = mpi.launcher + prefix(configuration, mpi, Path(directory)) + [str(executable)]
         environment = {**os.environ, **mpi.environment}
@@ -155,10 +188,9 @@ def run(mpi, bench, configuration, executable, scratch):
             )
         except subprocess.TimeoutExpired:
             sys.exit(f"compare.py: not finished after {TIME_LIMIT_S} s: {' '.join(command)}")
-        for line in done.stdout.splitlines():
-            words = line.split()
-            if len(words) == 2 and words[0] == bench.key and done.returncode == 0:
-                return float(words[1])
+        result = read(done.stdout, bench)
+        if result and done.returncode == 0:
+            return result
         sys.exit(
             f"compare.py: no result from: {' '.join(command)} (exit code {done.returncode})\n{done.stdout}{done.stderr}"
         )
@@ -182,24 +214,90 @@ def progress(text):
         print(f"\r{text:60}\r", end="", file=sys.stderr, flush=True)
 
 
-def measure(mpi, configurations, rounds, scratch):
-    """All results as {(bench, configuration): [one number per round]}."""
-    executables = compile_benches(mpi, scratch)
-    results = {}
-    for number in range(rounds):
-        for bench in BENCHES:
-            for configuration in configurations:
-                progress(f"{mpi.name}: round {number + 1}/{rounds} {bench.program} {configuration}")
-                value = run(mpi, bench, configuration, executables[bench.program], scratch)
-                results.setdefault((bench.program, configuration), []).append(value)
+def border(numbers, factor):
+    """Between the two kinds of numbers that there are; above all of them where they are of one kind."""
+    logs = sorted(math.log(number) for number in numbers if number > 0)
+    if not logs:
+        return math.inf
+    low, high = logs[0], logs[-1]
+    for _ in range(20):
+        middle = (low + high) / 2
+        below, above = [x for x in logs if x <= middle], [x for x in logs if x > middle]
+        if not above:
+            return math.inf
+        low, high = statistics.mean(below), statistics.mean(above)
+    return math.exp((low + high) / 2) if high - low > math.log(factor) else math.inf
+
+
+# Which cores the ranks have; only on the first ones anything is judged.
+CORES = ("two cores", "cores that somebody else uses too", "one core")
+
+
+@dataclass
+class Group:
+    """The runs under the same conditions: the rounds, each with those of its runs that were."""
+
+    distance: float
+    cores: str
+    rounds: list
+
+    def values(self, configuration):
+        return [runs[configuration].value for runs in self.rounds if configuration in runs]
+
+    def ratios(self, configuration, reference):
+        """Of each run to the reference run of the same round."""
+        both = [runs for runs in self.rounds if configuration in runs and reference in runs]
+        return [runs[configuration].value / runs[reference].value for runs in both]
+
+
+def by_conditions(rounds, seen):
+    """The groups of these runs, by what distances and speeds have been seen so far: those of cores for themselves
+    first, of near cores before those of far ones."""
+    far = border([distance for distance, _, _ in seen], TWO_DISTANCES)
+    slow = border([work for _, work, _ in seen], SHARED)
+
+    def kind_of(run):
+        """None where they have changed in the run."""
+        kinds = {
+            (2 if slowdown > SHARED else 1 if work > slow else 0, distance > far)
+            for distance, work, slowdown in run.conditions
+        }
+        return kinds.pop() if len(kinds) == 1 else None
+
+    groups = []
+    for kind in itertools.product(range(len(CORES)), (False, True)):
+        alike = [{name: run for name, run in runs.items() if kind_of(run) == kind} for runs in rounds]
+        conditions = [pair for runs in alike for run in runs.values() for pair in run.conditions]
+        if any("plain" in runs for runs in alike):
+            distance = statistics.median(distance for distance, _, _ in conditions)
+            groups.append(Group(distance, CORES[kind[0]], alike))
+    return groups
+
+
+def reference_of(configuration, configurations):
+    """What a configuration is judged by."""
+    return "eztrace" if configuration == "trace" and "eztrace" in configurations else "plain"
+
+
+def measure(mpi, bench, configurations, rounds, executable, scratch, seen):
+    """The runs of a program, grouped by their conditions, which are added to those that have been seen."""
+    done = []
+    for number in range(PATIENCE * rounds):
+        runs = {}
+        for configuration in configurations:
+            progress(f"{mpi.name}: {bench.program}, round {number + 1}: {configuration}")
+            runs[configuration] = run(mpi, bench, configuration, executable, scratch)
+            seen += runs[configuration].conditions
+        done.append(runs)
+        groups = by_conditions(done, seen)
+
+        def pairs(group):
+            return min(len(group.ratios(name, reference_of(name, configurations))) for name in configurations)
+
+        if any(pairs(group) >= rounds for group in groups if group.cores == CORES[0]):
+            break
     progress("")
-    return results
-
-
-def ratio(results, bench, configuration, reference):
-    """The median over the rounds of each run's ratio to the reference run of the same round."""
-    pairs = zip(results[bench.program, configuration], results[bench.program, reference])
-    return statistics.median(value / base for value, base in pairs)
+    return groups
 
 
 def judge(value, bar, bench):
@@ -208,34 +306,41 @@ def judge(value, bar, bench):
     return f"{sign} {bar:.2f} {'reached' if reached else 'MISSED'}", reached
 
 
-def report(mpi, configurations, results):
-    """Prints the table of one MPI; returns whether all bars were reached."""
+def verdict(mpi, bench, configuration, configurations, group):
+    """What the bar says of these runs, and whether it was reached; nothing where there is no bar."""
+    bar = BARS_OF.get((mpi.name, configuration, bench.program), BARS.get((configuration, bench.program)))
+    reference = reference_of(configuration, configurations)
+    if reference == "eztrace":
+        bar = 1.0
+    ratios = group.ratios(configuration, reference)
+    if bar is None or not ratios:
+        return "", True
+    value = statistics.median(ratios)
+    words = f"{value:.2f} of EZTrace, " if reference == "eztrace" else ""
+    if group.cores != CORES[0]:
+        return words, True
+    if len(ratios) < ENOUGH:
+        return words + "too few to judge", True
+    judged, reached = judge(value, bar, bench)
+    return words + judged, reached
+
+
+def report(mpi, bench, configurations, groups):
+    """Prints the tables of a program; returns whether all bars were reached."""
     all_reached = True
-    rounds = len(results["pingpong", "plain"])
-    print(f"\n{mpi.name}: medians of {rounds} interleaved rounds, 8-byte messages, 2 ranks on 2 cores")
-    for bench in BENCHES:
-        plain = results[bench.program, "plain"]
-        if max(plain) > NOISY * min(plain):
-            print(
-                f"\n  The plain runs differ by a factor of {max(plain) / min(plain):.1f}: the machine is busy with"
-                " other things, and these ratios say little."
-            )
-        print(f"\n  {bench.title:32} {bench.unit:>9} {'ratio':>7}   bar")
+    for group in groups:
+        apart = f"{group.distance:.0f} ns apart" if group.distance > 0 else "without memory that they share"
+        print(f"\n{mpi.name}, {bench.title} of 8-byte messages, 2 ranks on {group.cores}, {apart}")
+        print(f"  {'':32} {bench.unit:>9} {'ratio':>7} {'pairs':>5}   bar")
         for configuration in configurations:
-            values = results[bench.program, configuration]
-            against_plain = ratio(results, bench, configuration, "plain")
-            verdict = ""
-            bar = BARS_OF.get((mpi.name, configuration, bench.program), BARS.get((configuration, bench.program)))
-            if bar is not None:
-                verdict, reached = judge(against_plain, bar, bench)
-                all_reached &= reached
-            elif configuration == "trace" and "eztrace" in configurations:
-                against_eztrace = ratio(results, bench, "trace", "eztrace")
-                verdict, reached = judge(against_eztrace, 1.0, bench)
-                verdict = f"{against_eztrace:.2f} of EZTrace, {verdict}"
-                all_reached &= reached
-            middle = statistics.median(values) * bench.scale
-            print(f"  {CONFIGURATIONS[configuration]:32} {middle:9.2f} {against_plain:7.3f}   {verdict}")
+            ratios = group.ratios(configuration, "plain")
+            if not ratios:
+                continue
+            words, reached = verdict(mpi, bench, configuration, configurations, group)
+            all_reached &= reached
+            middle = statistics.median(group.values(configuration)) * bench.scale
+            against = statistics.median(ratios)
+            print(f"  {CONFIGURATIONS[configuration]:32} {middle:9.2f} {against:7.3f} {len(ratios):5}   {words}")
     return all_reached
 
 
@@ -243,7 +348,8 @@ def arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=7, help="rounds, at least 5 for a judgement (7)")
+    rounds = f"pairs of runs under the same conditions, at least {ENOUGH} to be judged (7)"
+    parser.add_argument("--rounds", type=int, default=7, help=rounds)
     parser.add_argument("--mpi", choices=[mpi.name for mpi in MPIS], help="only this MPI")
     parser.add_argument(
         "--only", metavar="LIST", help=f"configurations beside plain, by comma: {','.join(CONFIGURATIONS)}"
@@ -277,12 +383,15 @@ def main():
     if (os.cpu_count() or 1) < 2:
         sys.exit("compare.py: two cores are needed, one for each rank")
 
-    all_reached = True
+    all_reached, seen = True, []
     with tempfile.TemporaryDirectory(prefix="mel-bench-") as scratch:
         for mpi in mpis:
             these = [name for name in configurations if not mpi.only or name in mpi.only]
-            results = measure(mpi, these, chosen.rounds, Path(scratch))
-            all_reached &= report(mpi, these, results)
+            executables = compile_benches(mpi, Path(scratch))
+            for bench in BENCHES:
+                executable = executables[bench.program]
+                groups = measure(mpi, bench, these, chosen.rounds, executable, Path(scratch), seen)
+                all_reached &= report(mpi, bench, these, groups)
     sys.exit(0 if all_reached else 1)
 
 

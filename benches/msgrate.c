@@ -43,6 +43,6 @@ int main(int argc, char **argv)
     }
     if (rank == 0)
         printf("rate_per_s %.0f\n", median(rates));
-    MPI_Finalize();
+    finish(rank);
     return 0;
 }

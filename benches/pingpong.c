@@ -35,6 +35,6 @@ int main(int argc, char **argv)
     }
     if (rank == 0)
         printf("latency_ns %.2f\n", median(nanoseconds));
-    MPI_Finalize();
+    finish(rank);
     return 0;
 }
