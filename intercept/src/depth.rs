@@ -8,24 +8,89 @@ use std::cell::Cell;
 use crate::dispatch::Place;
 use crate::hook::{self, Kept};
 
-/// What a thread knows of itself; looked up once per call, and in one cache line but for what the last hook keeps.
+/// What a thread knows of itself; looked up once per call, and in one cache line but for what the last hook keeps. Zeros at
+/// first.
 #[repr(C, align(64))]
-pub(crate) struct Thread {
+struct Thread {
     depth: Cell<u32>,
-    /// What of ours this thread is running.
-    inside: Cell<Option<Place>>,
+    /// What of ours this thread is running ([`Place::code`]).
+    inside: Cell<u16>,
     /// What each hook keeps of this thread.
     kept: [Kept; hook::MAX],
 }
 
-thread_local! {
-    // Constant and without destructor: usable at any time in the life of a thread, and never a
-    // reason to allocate.
-    static THREAD: Thread = const { Thread {
-        depth: Cell::new(0),
-        inside: Cell::new(None),
-        kept: [const { Kept::new() }; hook::MAX],
-    } };
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod current {
+    //! The compiler looks a library's thread-local variable up in a function of the dynamic linker, each time. With a descriptor
+    //! (<https://www.fsfla.org/~lxoliva/writeups/TLS/RFC-TLSDESC-x86.txt>) the linker chooses the function: in a library that
+    //! is there from the start, it is two instructions.
+
+    use super::Thread;
+
+    std::arch::global_asm!(
+        ".pushsection .tbss.mpi_intercept_thread,\"awT\",@nobits",
+        ".globl mpi_intercept_thread",
+        ".hidden mpi_intercept_thread",
+        ".type mpi_intercept_thread,@object",
+        ".size mpi_intercept_thread,{size}",
+        ".balign {align}",
+        "mpi_intercept_thread:",
+        ".zero {size}",
+        ".popsection",
+        size = const size_of::<Thread>(),
+        align = const align_of::<Thread>(),
+    );
+
+    /// This thread's own.
+    #[inline(always)]
+    pub(super) fn thread() -> *const Thread {
+        let thread: *const Thread;
+        // SAFETY: the address of the variable above, for this thread. What is called keeps all registers but this one;
+        // some versions forget those of vectors, where they make room for the variable at its first use.
+        unsafe {
+            std::arch::asm!(
+                "leaq mpi_intercept_thread@TLSDESC(%rip), %rax",
+                "callq *mpi_intercept_thread@TLSCALL(%rax)",
+                "addq %fs:0, %rax",
+                out("rax") thread,
+                out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
+                out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
+                out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
+                out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
+                options(att_syntax),
+            );
+        }
+        thread
+    }
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+mod current {
+    use super::*;
+
+    thread_local! {
+        // Constant and without destructor: usable at any time in the life of a thread, and never a
+        // reason to allocate.
+        static THREAD: Thread = const { Thread {
+            depth: Cell::new(0),
+            inside: Cell::new(0),
+            kept: [const { Kept::new() }; hook::MAX],
+        } };
+    }
+
+    /// This thread's own.
+    #[inline(always)]
+    pub(super) fn thread() -> *const Thread {
+        THREAD.with(std::ptr::from_ref)
+    }
+}
+
+/// This thread's own.
+#[inline(always)]
+fn thread() -> &'static Thread {
+    // SAFETY: the variable has no destructor and lives as long as the thread, which the reference never leaves: it is used
+    // in the functions below only. All its bytes are zero at first, which is a valid value.
+    unsafe { &*current::thread() }
 }
 
 /// One level; left when dropped, also while a foreign exception unwinds through us.
@@ -35,29 +100,25 @@ impl Depth {
     /// One level down, if this thread is at the top; otherwise `None`.
     #[inline]
     pub(crate) fn enter_from_top() -> Option<Self> {
-        THREAD.with(|thread| {
-            if thread.depth.get() == 0 {
-                thread.depth.set(1);
-                Some(Self(thread))
-            } else {
-                None
-            }
+        let thread = thread();
+        (thread.depth.get() == 0).then(|| {
+            thread.depth.set(1);
+            Self(thread)
         })
     }
 
     /// One level down from anywhere.
     #[inline]
     pub(crate) fn enter() -> Self {
-        THREAD.with(|thread| {
-            thread.depth.set(thread.depth.get().wrapping_add(1));
-            Self(thread)
-        })
+        let thread = thread();
+        thread.depth.set(thread.depth.get().wrapping_add(1));
+        Self(thread)
     }
 
     /// Whether this thread is at the top: outside of MPI and outside of the tool.
     #[inline]
     pub(crate) fn at_top() -> bool {
-        THREAD.with(|thread| thread.depth.get() == 0)
+        thread().depth.get() == 0
     }
 
     #[inline]
@@ -76,13 +137,13 @@ impl Depth {
     /// Notes what of ours runs now.
     #[inline]
     pub(crate) fn set_inside(&self, place: Option<Place>) {
-        self.thread().inside.set(place);
+        self.thread().inside.set(Place::code(place));
     }
 }
 
 /// What of ours this thread is running.
 pub(crate) fn inside() -> Option<Place> {
-    THREAD.with(|thread| thread.inside.get())
+    Place::of_code(thread().inside.get())
 }
 
 impl Drop for Depth {

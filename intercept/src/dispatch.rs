@@ -82,7 +82,7 @@ pub(crate) type Entered = Option<u8>;
 #[inline]
 pub(crate) fn enter(depth: &Depth, function: FunctionId, call: &mut Call<'_>) -> Entered {
     let present = hook::present();
-    let wanted = hook::wanted(function).enter & present;
+    let wanted = hook::wanted(function, present).enter;
     let hooks = || hook::ascending(wanted, |place, hook| hook.enter_on(depth.kept(place), function, call));
     (wanted == 0 || guarded(depth, Place::Hook(function), hooks)).then_some(present)
 }
@@ -90,8 +90,14 @@ pub(crate) fn enter(depth: &Depth, function: FunctionId, call: &mut Call<'_>) ->
 /// Calls `leave` of the hooks that want it and were there when the call began.
 #[inline]
 pub(crate) fn leave(depth: &Depth, entered: Entered, function: FunctionId, call: &mut Call<'_>, code: c_int) {
-    let Some(present) = entered else { return };
-    let wanted = hook::wanted(function).leave & present;
+    if let Some(present) = entered {
+        leave_to(depth, hook::wanted(function, present).leave, function, call, code);
+    }
+}
+
+/// Calls `leave` of these hooks.
+#[inline(always)]
+fn leave_to(depth: &Depth, wanted: u8, function: FunctionId, call: &mut Call<'_>, code: c_int) {
     if wanted == 0 || SHARED.stopped.load(Ordering::Relaxed) {
         return;
     }
@@ -99,6 +105,35 @@ pub(crate) fn leave(depth: &Depth, entered: Entered, function: FunctionId, call:
         hook::descending(wanted, |place, hook| hook.leave_on(depth.kept(place), function, call, code));
     };
     guarded(depth, Place::Hook(function), hooks);
+}
+
+/// Calls `leave` of these hooks for a call whose entry none has seen. One function for all wrappers: a call that comes after a
+/// large copy finds none of our code at hand.
+#[inline(never)]
+pub(crate) fn leave_unentered(
+    depth: &Depth,
+    wanted: u8,
+    function: FunctionId,
+    call: &mut Call<'_>,
+    code: c_int,
+) {
+    // Most often there is one.
+    if !wanted.is_power_of_two() {
+        return leave_unentered_by_all(depth, wanted, function, call, code);
+    }
+    if !SHARED.stopped.load(Ordering::Relaxed) {
+        guarded(depth, Place::Hook(function), || {
+            hook::at(wanted.trailing_zeros() as usize, &mut |place, hook| {
+                hook.leave_on(depth.kept(place), function, call, code);
+            });
+        });
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn leave_unentered_by_all(depth: &Depth, wanted: u8, function: FunctionId, call: &mut Call<'_>, code: c_int) {
+    leave_to(depth, wanted, function, call, code);
 }
 
 /// Where code runs whose panics end measurement.
@@ -110,8 +145,28 @@ pub(crate) enum Place {
     Startup,
 }
 
+impl Place {
+    /// As a number; zero of none.
+    #[inline(always)]
+    pub(crate) const fn code(place: Option<Place>) -> u16 {
+        match place {
+            None => 0,
+            Some(Place::Startup) => 1,
+            Some(Place::Hook(function)) => 2 + function.index() as u16,
+        }
+    }
+
+    pub(crate) fn of_code(code: u16) -> Option<Place> {
+        match code {
+            0 => None,
+            1 => Some(Place::Startup),
+            _ => FunctionId::from_index(usize::from(code) - 2).map(Place::Hook),
+        }
+    }
+}
+
 /// Runs hooks or a startup function; false when it panicked, which ends measurement.
-#[inline]
+#[inline(always)]
 pub(crate) fn guarded(depth: &Depth, place: Place, f: impl FnOnce()) -> bool {
     depth.set_inside(Some(place));
     // Unwind safety: after a panic none of ours runs again, so nobody sees what it left behind.

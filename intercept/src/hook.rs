@@ -3,7 +3,6 @@
 use std::{
     cell::Cell,
     ffi::{c_int, c_void},
-    ptr,
     sync::{
         Mutex, OnceLock,
         atomic::{AtomicU8, Ordering},
@@ -72,8 +71,9 @@ pub trait Hook: Sync {
 pub struct Kept(Cell<*mut c_void>);
 
 impl Kept {
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     pub(crate) const fn new() -> Self {
-        Kept(Cell::new(ptr::null_mut()))
+        Kept(Cell::new(std::ptr::null_mut()))
     }
 
     /// What was [`set`](Kept::set) on this thread.
@@ -185,10 +185,14 @@ pub(crate) struct Wanted {
     pub(crate) leave: u8,
 }
 
+/// Of the hooks that are `present`.
 #[inline]
-pub(crate) fn wanted(function: FunctionId) -> Wanted {
+pub(crate) fn wanted(function: FunctionId, present: u8) -> Wanted {
     let of = &FUNCTIONS[function.index()];
-    Wanted { enter: of.enter.load(Ordering::Relaxed), leave: of.leave.load(Ordering::Relaxed) }
+    Wanted {
+        enter: of.enter.load(Ordering::Relaxed) & present,
+        leave: of.leave.load(Ordering::Relaxed) & present,
+    }
 }
 
 /// Gives these hooks with their places to `each`, in the order of registration.
@@ -211,8 +215,9 @@ pub(crate) fn descending(mut bits: u8, mut each: impl FnMut(usize, &'static dyn 
     }
 }
 
+/// Gives the hook of this place.
 #[inline(always)]
-fn at(place: usize, each: &mut impl FnMut(usize, &'static dyn Hook)) {
+pub(crate) fn at(place: usize, each: &mut impl FnMut(usize, &'static dyn Hook)) {
     // A bit of eight is always below; the compiler need not look.
     if let Some(hook) = HOOKS[place % MAX].get() {
         each(place % MAX, *hook);

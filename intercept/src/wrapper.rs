@@ -217,16 +217,29 @@ macro_rules! wrapper {
             #[inline(never)]
             unsafe extern "C-unwind" fn attended($($p: $c),*) -> c_int {
                 $crate::wrapper::start!($how);
-                if SHARED.state.load(Relaxed) == UNRESOLVED {
+                let mut state = SHARED.state.load(Relaxed);
+                if state == UNRESOLVED {
                     $crate::lifecycle::resolve();
+                    state = SHARED.state.load(Relaxed);
                 }
-                let active = SHARED.state.load(Relaxed) == ACTIVE;
-                let depth = if active { $crate::depth::Depth::enter_from_top() } else { None };
+                let depth = if state == ACTIVE { $crate::depth::Depth::enter_from_top() } else { None };
                 let Some(depth) = depth else {
                     // SAFETY: the arguments are those of our caller, unchanged.
                     return unsafe { next()($($p),*) };
                 };
                 let receive = || args::$args { $($p: $crate::wrapper::Argument::<$c>::receive($p)),* };
+                let wanted = $crate::hook::wanted(FunctionId::$id, $crate::hook::present());
+                if wanted.enter == 0 {
+                    // The arguments need not be in memory before the call.
+                    // SAFETY: the arguments are those of our caller, unchanged.
+                    let code = unsafe { next()($($p),*) };
+                    if wanted.leave != 0 {
+                        let mut arguments = receive();
+                        let call = &mut Call::$args(&mut arguments);
+                        dispatch::leave_unentered(&depth, wanted.leave, FunctionId::$id, call, code);
+                    }
+                    return code;
+                }
                 let mut arguments = receive();
                 let entered = dispatch::enter(&depth, FunctionId::$id, &mut Call::$args(&mut arguments));
                 if entered.is_none() {

@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::bulk::Record;
@@ -48,38 +49,65 @@ impl<'a> Raiser<'a> {
         Raise::new(self.core, self.source, self.source_index, safety, section)
     }
 
+    /// Prepares for raising `event` on `object` again and again.
+    pub fn prepare(&self, safety: Safety, event: EventIndex, object: &Object) -> Option<Prepared<'a>> {
+        let instance = Instance {
+            mark: Mark::ours(),
+            event,
+            source_index: self.source_index,
+            safety,
+            time: Cell::new(Time::Now),
+            payload: NonNull::<[u8; 0]>::from(&[]),
+            token: object.token(),
+            event_type: self.core.event_type(event)?,
+            source: self.source,
+            asked: self.core.asked(event),
+        };
+        Some(Prepared { instance })
+    }
+
     /// Raises a single event, observed at `observed`, or now where that is none: the clock is read then when somebody asks for
     /// the time, and not before. As an event in a [`section`](Raiser::section) of its own, and in fewer instructions.
+    /// `object` is the one that the event was prepared for.
     #[inline(always)]
     pub fn event<P: Payload>(
         &self,
-        safety: Safety,
-        event: EventIndex,
+        prepared: &mut Prepared<'a>,
         object: &Object,
         observed: Option<Ticks>,
         payload: &P,
     ) {
-        if self.core.is_in_bulk(event) {
+        if self.core.is_in_bulk(prepared.instance.event) {
+            let Instance { safety, event, .. } = prepared.instance;
             return self.event_in_bulk(safety, event, object, observed, bytemuck::bytes_of(payload));
         }
-        self.event_to_registrations(safety, event, object, observed, payload);
+        self.event_to_registrations(prepared, object, observed, payload);
     }
 
     /// As [`event`](Raiser::event), where no bulk listener hears it: for a producer that knows who listens.
     #[inline(always)]
     pub fn event_to_registrations<P: Payload>(
         &self,
-        safety: Safety,
-        event: EventIndex,
+        prepared: &mut Prepared<'a>,
         object: &Object,
         observed: Option<Ticks>,
         payload: &P,
     ) {
-        let section = self.grace.enter_at(self.seat, safety < Safety::AsyncSignalSafe);
-        let (core, source, source_index) = (self.core, self.source, self.source_index);
-        let from = Raising { core, source, source_index, safety, depth: section.depth() };
-        let time = observed.map_or(Time::Now, Time::Observed);
-        from.to_registrations(event, object, time, bytemuck::bytes_of(payload));
+        let instance = &mut prepared.instance;
+        let section = self.grace.enter_at(self.seat, instance.safety < Safety::AsyncSignalSafe);
+        let list = object.list(instance.event);
+        if !list.is_null() {
+            // SAFETY: as in `Raising::to_registrations`.
+            let list = unsafe { &*list };
+            list.alive.used();
+            if section.depth() > MAX_DEPTH {
+                drop_one(list);
+            } else {
+                *instance.time.get_mut() = observed.map_or(Time::Now, Time::Observed);
+                instance.payload = NonNull::from(bytemuck::bytes_of(payload));
+                list.deliver(instance);
+            }
+        }
     }
 
     /// As [`event`](Raiser::event), where bulk listeners hear it too.
@@ -96,6 +124,12 @@ impl<'a> Raiser<'a> {
         let observed = observed.unwrap_or_else(|| self.source.now());
         self.section(safety).event_bytes(event, object, observed, payload);
     }
+}
+
+/// What stays the same in all instances of an event on one object that one thread raises one after the other
+/// ([`Raiser::prepare`]). Raising then writes time and payload, and nothing else.
+pub struct Prepared<'a> {
+    instance: Instance<'a>,
 }
 
 /// Who raises, inside a section. Passed on by value, so that it stays in registers.
@@ -130,20 +164,83 @@ impl Raising<'_> {
         if self.depth > MAX_DEPTH {
             return drop_one(list);
         }
-        let instance = Instance {
+        list.deliver(&self.instance(list, event, object, time, payload));
+    }
+
+    #[inline(always)]
+    fn instance<'b>(
+        &'b self,
+        list: &'b List,
+        event: EventIndex,
+        object: &Object,
+        time: Time,
+        payload: &[u8],
+    ) -> Instance<'b> {
+        Instance {
             mark: Mark::ours(),
-            event_type: &list.event_type,
-            source: self.source,
             event,
             source_index: self.source_index,
             safety: self.safety,
-            token: object.token(),
             time: Cell::new(time),
+            payload: NonNull::from(payload),
+            token: object.token(),
+            event_type: &list.event_type,
+            source: self.source,
             asked: self.core.asked(event),
-            payload,
-        };
-        for registration in &list.registrations {
-            registration.deliver(&instance);
+        }
+    }
+
+    /// Events that were observed together, in order, to registrations: those that follow each other with one instance. To
+    /// be called inside a section only.
+    #[inline(always)]
+    fn all_to_registrations<'p, P: Payload>(
+        self,
+        object: &Object,
+        observed: Ticks,
+        mut events: impl Iterator<Item = (EventIndex, &'p P)>,
+    ) {
+        let mut next = events.next();
+        while let Some((event, payload)) = next {
+            let place = object.list(event);
+            if place.is_null() {
+                next = events.next();
+                continue;
+            }
+            // SAFETY: as in `to_registrations`.
+            let list = unsafe { &*place };
+            list.alive.used();
+            if self.depth > MAX_DEPTH {
+                drop_one(list);
+                next = events.next();
+                continue;
+            }
+            let payload = bytemuck::bytes_of(payload);
+            let mut instance = self.instance(list, event, object, Time::Observed(observed), payload);
+            loop {
+                list.deliver(&instance);
+                next = events.next();
+                // A callback may have changed who listens.
+                let Some((_, payload)) =
+                    next.filter(|(next, _)| *next == event && object.list(event) == place)
+                else {
+                    break;
+                };
+                // Whoever asked has got a time stamp; the next one is for the source to make.
+                if let Time::Stamp(_) = instance.time.get() {
+                    instance.time.set(Time::Observed(observed));
+                }
+                instance.payload = NonNull::from(bytemuck::bytes_of(payload));
+            }
+        }
+    }
+}
+
+impl List {
+    /// To be called inside a section only.
+    #[inline(always)]
+    fn deliver(&self, instance: &Instance<'_>) {
+        for registration in &self.registrations {
+            registration.deliver(instance);
         }
     }
 }
@@ -208,20 +305,16 @@ impl<'a> Raise<'a> {
 
     /// Raises events that were observed together at `observed`, in order.
     #[inline(always)]
-    pub fn events<P: Payload>(
+    pub fn events<'p, P: Payload>(
         &self,
         object: &Object,
         observed: Ticks,
-        events: impl Iterator<Item = (EventIndex, P)>,
+        events: impl Iterator<Item = (EventIndex, &'p P)>,
     ) {
-        let from = self.raising();
-        for (event, payload) in events {
-            let payload = bytemuck::bytes_of(&payload);
-            if self.core.is_in_bulk(event) {
-                in_bulk(from, event, observed, payload);
-            }
-            from.to_registrations(event, object, Time::Observed(observed), payload);
+        if self.core.has_bulk_listeners() {
+            return events.for_each(|(event, payload)| self.event(event, object, observed, payload));
         }
+        self.raising().all_to_registrations(object, observed, events);
     }
 
     #[inline(always)]

@@ -15,6 +15,8 @@
 //! Elsewhere both sides are sequentially consistent.
 
 use std::cell::Cell;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
 
 use crate::sync::{
     AtomicUsize, Mutex, MutexGuard, Ordering, fence, heavy_barrier, heavy_barrier_is_available,
@@ -30,13 +32,14 @@ const SHARDS: usize = if cfg!(loom) { 3 } else { 64 };
 #[repr(align(128))]
 struct Shard([AtomicUsize; 2]);
 
-/// A thread and its shard.
+/// A thread and its shard. Without padding, which would be copied about where this is moved.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seat<'a> {
     shard: &'a Shard,
-    /// Whether nobody else uses the shard.
-    own: bool,
-    thread: ThisThread,
+    /// Where the thread counts its sections; none where nobody else uses the shard, which then tells.
+    sharing: Option<ThisThread>,
+    /// Keeps the value on its thread.
+    thread: PhantomData<*const ()>,
 }
 
 impl Seat<'_> {
@@ -44,16 +47,19 @@ impl Seat<'_> {
     #[inline(always)]
     fn add(&self, set: usize) -> usize {
         let counts = &self.shard.0;
-        let depth = if self.own {
-            // A signal handler on this thread adds and takes away its own before we go on.
-            let [this, other] = [set, 1 - set].map(|set| counts[set].load(Ordering::Relaxed));
-            counts[set].store(this + 1, Ordering::Relaxed);
-            this + other + 1
-        } else {
-            let depth = &self.thread.state().depth;
-            depth.set(depth.get() + 1);
-            counts[set].fetch_add(1, Ordering::SeqCst);
-            depth.get()
+        let depth = match self.sharing {
+            None => {
+                // A signal handler on this thread adds and takes away its own before we go on.
+                let [this, other] = [set, 1 - set].map(|set| counts[set].load(Ordering::Relaxed));
+                counts[set].store(this + 1, Ordering::Relaxed);
+                this + other + 1
+            }
+            Some(thread) => {
+                let depth = &thread.state().depth;
+                depth.set(depth.get() + 1);
+                counts[set].fetch_add(1, Ordering::SeqCst);
+                depth.get()
+            }
         };
         light_barrier();
         depth
@@ -63,12 +69,13 @@ impl Seat<'_> {
     #[inline(always)]
     fn take(&self, set: usize) {
         let count = &self.shard.0[set];
-        if self.own {
-            count.store(count.load(Ordering::Relaxed) - 1, Ordering::Release);
-        } else {
-            let depth = &self.thread.state().depth;
-            depth.set(depth.get() - 1);
-            count.fetch_sub(1, Ordering::SeqCst);
+        match self.sharing {
+            None => count.store(count.load(Ordering::Relaxed) - 1, Ordering::Release),
+            Some(thread) => {
+                let depth = &thread.state().depth;
+                depth.set(depth.get() - 1);
+                count.fetch_sub(1, Ordering::SeqCst);
+            }
         }
         light_barrier();
     }
@@ -109,7 +116,7 @@ loom::thread_local! {
 
 /// The calling thread's [`Thread`], looked up once: in a library that takes a function call of some nanoseconds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ThisThread(*const Thread);
+pub(crate) struct ThisThread(NonNull<Thread>);
 
 impl ThisThread {
     #[inline]
@@ -118,7 +125,7 @@ impl ThisThread {
             if thread.shard.get() == NO_SHARD {
                 thread.shard.set(next_shard());
             }
-            ThisThread(thread)
+            ThisThread(NonNull::from(thread))
         })
     }
 
@@ -126,18 +133,17 @@ impl ThisThread {
     fn state(&self) -> &Thread {
         // SAFETY: the thread's own variable, which has no destructor and lives as long as the thread; the pointer in
         // here keeps this value on that thread.
-        unsafe { &*self.0 }
+        unsafe { self.0.as_ref() }
     }
 }
 
-/// The counted presence of a thread in a raise section.
+/// The counted presence of a thread in a raise section. Without padding, as [`Seat`].
 pub(crate) struct Section<'a> {
-    grace: &'a Grace,
+    /// Where releasing (which may allocate and lock) is allowed at the end.
+    releases: Option<&'a Grace>,
     seat: Seat<'a>,
     set: usize,
     depth: usize,
-    /// Whether releasing (which may allocate and lock) is allowed at the end.
-    may_release: bool,
 }
 
 impl Grace {
@@ -161,7 +167,8 @@ impl Grace {
     pub(crate) fn seat(&self) -> Seat<'_> {
         let thread = ThisThread::get();
         let shard = thread.state().shard.get();
-        Seat { shard: &self.shards[shard], own: self.asymmetric && shard < SHARDS - 1, thread }
+        let own = self.asymmetric && shard < SHARDS - 1;
+        Seat { shard: &self.shards[shard], sharing: (!own).then_some(thread), thread: PhantomData }
     }
 
     /// As [`enter`](Grace::enter), by a thread that knows its place.
@@ -169,7 +176,7 @@ impl Grace {
     pub(crate) fn enter_at<'a>(&'a self, seat: Seat<'a>, may_release: bool) -> Section<'a> {
         let set = self.epoch.load(Ordering::Relaxed) & 1;
         let depth = seat.add(set);
-        Section { grace: self, seat, set, depth, may_release }
+        Section { releases: may_release.then_some(self), seat, set, depth }
     }
 
     /// Hands over what was replaced *before* this call.
@@ -240,8 +247,10 @@ impl Drop for Section<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         self.seat.take(self.set);
-        if self.may_release && self.grace.waiting.load(Ordering::SeqCst) != 0 {
-            self.grace.release();
+        if let Some(grace) = self.releases
+            && grace.waiting.load(Ordering::SeqCst) != 0
+        {
+            grace.release();
         }
     }
 }

@@ -1,6 +1,7 @@
 //! An event instance: what a callback sees, valid only while it runs.
 
 use std::cell::Cell;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use bytemuck::Pod;
@@ -22,16 +23,18 @@ use crate::source::{Source, SourceIndex};
 #[repr(C)]
 pub struct Instance<'a> {
     pub(crate) mark: Mark,
-    pub(crate) event_type: &'a EventType,
-    pub(crate) source: &'a Source,
     pub(crate) event: EventIndex,
     pub(crate) source_index: SourceIndex,
     pub(crate) safety: Safety,
-    pub(crate) token: Token,
+    // What differs between the instances of a kind lies together.
     pub(crate) time: Cell<Time>,
+    /// Whoever raises keeps this alive, and as it is, while callbacks have the instance.
+    pub(crate) payload: NonNull<[u8]>,
+    pub(crate) token: Token,
+    pub(crate) event_type: &'a EventType,
+    pub(crate) source: &'a Source,
     /// Where it is noted that somebody asked for the time.
     pub(crate) asked: &'a AtomicBool,
-    pub(crate) payload: &'a [u8],
 }
 
 /// When an instance was observed, as far as that is known: its time stamp is made when somebody asks for it.
@@ -122,19 +125,20 @@ impl Instance<'_> {
     /// The whole payload (`MPI_T_event_copy`): [`EventType::extent`] bytes, not aligned.
     #[inline]
     pub fn payload(&self) -> &[u8] {
-        self.payload
+        // SAFETY: as the field says; others than callbacks do not get to see an instance.
+        unsafe { self.payload.as_ref() }
     }
 
     /// The payload as the struct that it was raised with; `None` where the size differs.
     #[inline]
     pub fn payload_as<P: Pod>(&self) -> Option<P> {
-        bytemuck::try_pod_read_unaligned(self.payload).ok()
+        bytemuck::try_pod_read_unaligned(self.payload()).ok()
     }
 
     /// The bytes of one element (`MPI_T_event_read`); `None` where there is no such element.
     pub fn element(&self, index: usize) -> Option<&[u8]> {
         let element = self.event_type.elements.get(index)?;
-        self.payload.get(element.displacement..element.displacement + element.datatype.size())
+        self.payload().get(element.displacement..element.displacement + element.datatype.size())
     }
 
     /// One element as a number; `None` where there is no such element or it is of another type.

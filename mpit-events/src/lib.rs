@@ -83,7 +83,7 @@ pub use crate::callback::{DroppedFn, EventFn, FreeFn, UserData};
 pub use crate::clock::{Clock, Reading, Ticks};
 pub use crate::core::{Core, Producer, core};
 pub use crate::deferred::{Deferred, Occurrences};
-pub use crate::dispatch::{MAX_DEPTH, Raise, Raiser};
+pub use crate::dispatch::{MAX_DEPTH, Prepared, Raise, Raiser};
 pub use crate::error::Error;
 pub use crate::event_type::{EventIndex, EventType, MAX_EVENT_TYPES, Verbosity};
 pub use crate::instance::Instance;

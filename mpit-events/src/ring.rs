@@ -76,20 +76,44 @@ impl<T: Copy + Default> Ring<T> {
     /// for all stores before it.
     #[inline(always)]
     pub unsafe fn add(&self, value: T, most: usize) -> bool {
+        // SAFETY: as the caller promises.
+        unsafe { self.put(value, most).map(|_| self.publish()).is_some() }
+    }
+
+    /// Puts a value where the next one comes, as [`add`](Ring::add) does, and gives it there; it is not among the values
+    /// before [`publish`](Ring::publish).
+    ///
+    /// # Safety
+    /// One thread at a time adds, and nothing is put or added while what this gives is used.
+    #[inline(always)]
+    pub unsafe fn put(&self, value: T, most: usize) -> Option<&T> {
         let end = self.end.load(Ordering::Relaxed);
         // SAFETY: the caller is the owner, who alone uses `seen` and changes `places`.
         let (seen, capacity) = unsafe { (self.seen.get(), self.places.with(|places| places.len())) };
         if end - seen >= capacity {
             // SAFETY: as the caller promises.
             if !unsafe { self.make_room(end, most) } {
-                return false;
+                return None;
             }
         }
         // SAFETY: the owner reads `places`; the place is not among the values: `begin` has passed the value that was
-        // there, and takers are done with it.
-        unsafe { self.places.with(|places| places.get_unchecked(end & (places.len() - 1)).set(value)) };
-        self.end.store(end + 1, Ordering::Release);
-        true
+        // there, and takers are done with it. They look at what comes before the end, so that it stays as it is until then.
+        unsafe {
+            self.places.with(|places| {
+                let place = places.get_unchecked(end & (places.len() - 1));
+                place.set(value);
+                Some(&*place.with(std::ptr::from_ref))
+            })
+        }
+    }
+
+    /// Makes the value that was put last one of the values.
+    ///
+    /// # Safety
+    /// One thread at a time adds, and has just [put](Ring::put) a value.
+    #[inline(always)]
+    pub unsafe fn publish(&self) {
+        self.end.store(self.end.load(Ordering::Relaxed) + 1, Ordering::Release);
     }
 
     /// Makes room for one more; false where there are `most` already.
@@ -353,6 +377,18 @@ mod tests {
                 assert!(ring.is_empty());
             }
         }
+    }
+
+    #[test]
+    fn what_is_put_is_there_when_it_is_published() {
+        let ring = Ring::new();
+        add(&ring, 1);
+        // SAFETY: tests here have one thread.
+        assert_eq!(unsafe { ring.put(2, 128) }, Some(&2));
+        assert_eq!(take(&ring, |_| true), [1]);
+        // SAFETY: as above.
+        unsafe { ring.publish() };
+        assert_eq!(take(&ring, |_| true), [2]);
     }
 
     #[test]

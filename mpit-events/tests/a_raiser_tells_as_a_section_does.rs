@@ -40,9 +40,8 @@ fn times_that_are_told_never_go_back_and_are_the_same_for_all() {
     let (object, one) = listen(&mock);
     let (_, other) = listen(&mock);
     let raiser = mock.core.raiser(mock.source);
-    let raise = |number, observed| {
-        raiser.event(Safety::MpiRestricted, mock.bound, &object, observed, &Number { number });
-    };
+    let mut prepared = raiser.prepare(Safety::MpiRestricted, mock.bound, &object).unwrap();
+    let mut raise = |number, observed| raiser.event(&mut prepared, &object, observed, &Number { number });
     raise(1, Some(Ticks(50)));
     raise(2, Some(Ticks(40)));
     raise(3, Some(Ticks(60)));
@@ -50,7 +49,8 @@ fn times_that_are_told_never_go_back_and_are_the_same_for_all() {
     assert_eq!((taken(&one), taken(&other)), (expected.to_vec(), expected.to_vec()));
 
     let section = raiser.section(Safety::MpiRestricted);
-    section.events(&object, Ticks(55), [4, 5].map(|number| (mock.bound, Number { number })).into_iter());
+    let numbers = [4, 5].map(|number| Number { number });
+    section.events(&object, Ticks(55), numbers.iter().map(|number| (mock.bound, number)));
     let expected = [(4, 60), (5, 60)];
     assert_eq!((taken(&one), taken(&other)), (expected.to_vec(), expected.to_vec()));
 
@@ -68,15 +68,42 @@ fn bulk_listeners_hear_it_too_unless_the_producer_knows_that_there_are_none() {
     let bulk: &'static Bulk = Box::leak(Box::new(Bulk(Heard::default())));
     mock.core.listen_in_bulk(&[mock.bound], bulk).unwrap();
     let raiser = mock.core.raiser(mock.source);
-    raiser.event(Safety::MpiRestricted, mock.bound, &object, Some(Ticks(7)), &Number { number: 1 });
     let level = Safety::MpiRestricted;
-    raiser.event_to_registrations(level, mock.bound, &object, Some(Ticks(8)), &Number { number: 2 });
-    let numbers = [3, 4].map(|number| (mock.bound, Number { number }));
-    raiser.section(level).events(&object, Ticks(9), numbers.into_iter());
-    raiser.event(level, mock.bound, &object, None, &Number { number: 5 });
+    let mut prepared = raiser.prepare(level, mock.bound, &object).unwrap();
+    raiser.event(&mut prepared, &object, Some(Ticks(7)), &Number { number: 1 });
+    raiser.event_to_registrations(&mut prepared, &object, Some(Ticks(8)), &Number { number: 2 });
+    let numbers = [3, 4].map(|number| Number { number });
+    let events = numbers.iter().map(|number| (mock.bound, number));
+    raiser.section(level).events(&object, Ticks(9), events);
+    raiser.event(&mut prepared, &object, None, &Number { number: 5 });
     let (bulk, heard) = (taken(&bulk.0), taken(&heard));
     assert_eq!(bulk[..3], [(1, 7), (3, 9), (4, 9)]);
     assert_eq!(heard[..4], [(1, 7), (2, 8), (3, 9), (4, 9)]);
     assert_eq!(bulk[3], heard[4], "the clock was read once");
     assert_eq!(bulk[3].0, 5);
+}
+
+#[test]
+fn events_raised_together_are_heard_by_those_who_listen_when_each_is_raised() {
+    let mock: &'static MockSource = Box::leak(Box::new(MockSource::new()));
+    let (object, heard) = listen(mock);
+    let core = &mock.core;
+    let handle = core.alloc(mock.bound, Some(Token(1))).unwrap();
+    let until = Arc::new(Mutex::new(Vec::new()));
+    let noted = until.clone();
+    let number = |instance: &mpit_events::Instance<'_>| instance.payload_as::<Number>().unwrap().number;
+    let callback = move |instance: &mpit_events::Instance<'_>| {
+        noted.lock().unwrap().push((number(instance), instance.event()));
+        if number(instance) == 2 {
+            core.free(handle, None).unwrap();
+        }
+    };
+    mock.core.set_callback(handle, Safety::MpiRestricted, callback).unwrap();
+    let raiser = mock.core.raiser(mock.source);
+    let numbers = [1, 2, 3].map(|number| Number { number });
+    let of = |number: &Number| if number.number == 1 { mock.unbound } else { mock.bound };
+    let events = numbers.iter().map(|number| (of(number), number));
+    raiser.section(Safety::MpiRestricted).events(&object, Ticks(9), events);
+    assert_eq!(*until.lock().unwrap(), [(2, mock.bound)]);
+    assert_eq!(taken(&heard), [(2, 9), (3, 9)]);
 }

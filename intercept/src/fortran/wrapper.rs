@@ -68,7 +68,7 @@ pub(super) fn seen(symbol: &Symbol) -> Option<(&'static Mpi, Depth)> {
 /// Whether any hook asked for this function: otherwise nothing needs to be converted.
 #[inline]
 pub(super) fn wanted(function: FunctionId) -> bool {
-    let wanted = hook::wanted(function);
+    let wanted = hook::wanted(function, hook::present());
     wanted.enter | wanted.leave != 0
 }
 

@@ -27,8 +27,11 @@ impl Observer for Tracer {
 
     #[inline]
     fn started(&self, window: u32, operation: &Operation) {
-        let payload =
-            log::Operation { target: operation.target, bytes: operation.bytes, number: operation.id };
+        let payload = log::Operation {
+            target: operation.moved.target,
+            bytes: operation.moved.size,
+            number: operation.id,
+        };
         let kind = kind::RMA_OPERATION + operation.kind as u16;
         self.recorder.at_entry(kind, object(window), &payload.to_payload());
     }

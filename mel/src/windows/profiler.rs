@@ -168,7 +168,7 @@ impl Observer for WindowProfiler {
         self.count(window, operation.thread, |counts| {
             let kind = &mut counts.kinds[operation.kind as usize];
             kind.started += 1;
-            kind.bytes += operation.bytes;
+            kind.bytes += operation.moved.size;
         });
     }
 
@@ -199,7 +199,7 @@ impl Observer for WindowProfiler {
 
 #[cfg(test)]
 mod tests {
-    use mpit_sources::rma::{Call, Epoch};
+    use mpit_sources::rma::{Call, Epoch, Moved};
 
     use super::*;
 
@@ -207,9 +207,7 @@ mod tests {
         Operation {
             id: 1,
             started: Ticks(100),
-            address: 0,
-            bytes,
-            target: 0,
+            moved: Moved { target: 0, address: 0, size: bytes },
             thread,
             kind,
             has_request: false,

@@ -181,7 +181,17 @@ impl Work<'_> {
         if self.was_away(entered, now) {
             self.set_back(&mut window, now);
         }
-        self.drain_some(&mut window)
+        let more = self.drain_some(&mut window);
+        if self.tracker.unseen.load(Ordering::Relaxed) {
+            self.note_unseen();
+        }
+        more
+    }
+
+    /// Notes whether looks have left envelopes for the next call.
+    #[cold]
+    fn note_unseen(&self) {
+        self.tracker.unseen.store(!self.state.deferred.looks.is_empty(), Ordering::Relaxed);
     }
 
     /// Whether the thread was off the processor between these two times. Asked only where that was long enough, and of the
@@ -361,9 +371,12 @@ impl Work<'_> {
                     engine.arrive_within(self.sink, envelope, &mut window);
                 }
                 Some(_) => {}
-                None => return looks.has_taken(),
+                None => break,
             }
         }
+        let has_taken = looks.has_taken();
+        self.note_unseen();
+        has_taken
     }
 
     /// Follows a completion whose message is not the one that the twin has given to the receive: it has perhaps not looked

@@ -124,7 +124,7 @@ impl Frame {
     #[inline]
     pub(super) fn raise(&mut self, core: &Core, level: Safety) {
         let sink = &mut self.sink;
-        if sink.records.is_empty() && sink.losses.is_empty() {
+        if sink.is_empty() {
             return;
         }
         if sink.any_late || !sink.losses.is_empty() {
@@ -234,6 +234,12 @@ impl Buffer {
         let (records, losses) = (Vec::new(), Vec::new());
         let (any_late, mail_waits, mail_is_due) = (false, false, false);
         Buffer { wanted: 0, version: None, clock, events, records, any_late, losses, mail_waits, mail_is_due }
+    }
+
+    /// Whether nothing waits to be raised.
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.losses.is_empty()
     }
 
     #[cold]

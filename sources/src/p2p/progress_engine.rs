@@ -9,6 +9,7 @@ mod signal;
 mod thread;
 
 use std::str::FromStr;
+use std::sync::atomic::Ordering;
 
 use mpi_abi::pmpi;
 use mpit_events::{Record, Safety, Ticks};
@@ -127,8 +128,9 @@ impl Watch {
                 engine.arrive(sink, envelope, *looked);
                 taken += 1;
             }
-            if for_bulk {
+            if for_bulk && !sink.records.is_empty() {
                 told.extend(sink.records.iter().map(|record| record.told()));
+                tracker.unseen.store(true, Ordering::Relaxed);
             }
             // In a signal handler this is never the last reference to go: the state has one.
             (taken != 0).then(|| (taken, state.objects.clone()))

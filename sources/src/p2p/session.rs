@@ -158,6 +158,7 @@ impl Shadow {
                         routes.open(neighbour as u32).map_err(|e| e.to_string())
                     }
                 });
+                ring.iter().for_each(|ring| tracker.watch(ring));
                 routes.ring = ring.ok();
                 (reachable, routes.node_is_world(world_size))
             })

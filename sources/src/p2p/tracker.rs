@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 
 use mpi_abi::{Abi, Family, StatusPtr};
+use mpi_intercept::Kept;
 use mpit_events::{Clock, Core, Record, Safety, Ticks, Token};
 
 use super::comms::{Comm, Comms, Destination};
@@ -22,6 +23,7 @@ use crate::Serial;
 use crate::shadow::{CommIndex, EAGER_LIMIT, Engine, Envelope, Event, Ob1Events};
 use crate::transport::batch::{Mail, Outbox};
 use crate::transport::clocks::{NodeClock, Nodes};
+use crate::transport::ring::{Lookout, Ring};
 
 /// Events of a send's request.
 pub(super) const OF_SENDS: u16 = 1 << Event::RequestActivate as u8
@@ -53,6 +55,11 @@ pub(super) struct Tracker {
     defer: AtomicBool,
     /// Whether progress is deferred.
     pub(super) unsettled: AtomicBool,
+    /// Whether the state keeps what the next call that makes progress has to take in: envelopes that a look has left, or
+    /// events that were told between calls. Written by who has the state.
+    pub(super) unseen: AtomicBool,
+    /// Whether envelopes wait in this process's ring, for those who have not got the state.
+    lookout: OnceLock<Lookout>,
     /// Whether the requests of sends are followed.
     follows_sends: AtomicBool,
     /// What is followed, as a number.
@@ -156,6 +163,8 @@ impl Tracker {
             multiple: AtomicBool::new(false),
             defer: AtomicBool::new(false),
             unsettled: AtomicBool::new(false),
+            unseen: AtomicBool::new(false),
+            lookout: OnceLock::new(),
             follows_sends: AtomicBool::new(true),
             part: AtomicU8::new(Part::Events as u8),
             duplicates: AtomicBool::new(false),
@@ -188,6 +197,8 @@ impl Tracker {
     /// Several threads use the state from now on.
     pub(super) fn set_threads(&self) {
         self.threads.store(true, Ordering::Relaxed);
+        // Calls defer no more, and may have left something.
+        self.unseen.store(true, Ordering::Relaxed);
         self.state.set_threads();
     }
 
@@ -357,6 +368,21 @@ impl Tracker {
         if home.is_null() { frame::current(self.events) } else { home }
     }
 
+    /// The frame of the calling thread, which the interception keeps after its first call.
+    #[inline(always)]
+    pub(super) fn frame_kept(&self, kept: &Kept) -> *mut Frame {
+        let frame = kept.get().cast::<Frame>();
+        if frame.is_null() { self.keep_frame(kept) } else { frame }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn keep_frame(&self, kept: &Kept) -> *mut Frame {
+        let frame = self.frame();
+        kept.set(frame.cast());
+        frame
+    }
+
     /// Only this thread calls MPI: its frame need not be looked up.
     pub(super) fn set_home(&self) {
         self.home.store(frame::current(self.events), Ordering::Relaxed);
@@ -366,12 +392,31 @@ impl Tracker {
     /// that makes progress began.
     #[inline]
     pub(super) fn drain(&'static self, frame: &mut Frame) {
+        if self.nothing_has_come() && frame.sink.is_empty() {
+            return;
+        }
         if self.unsettled.load(Ordering::Relaxed) {
             self.settle(frame);
         } else {
             self.exchange();
         }
         while self.work(frame, |work, local| work.drain_all(local.entered)) == Some(true) {}
+    }
+
+    /// Whether a call that makes progress has nothing to take in, as far as can be told without the state: most often so in
+    /// calls that are not about messages, of which many threads may be in one at the same time.
+    #[inline(always)]
+    fn nothing_has_come(&self) -> bool {
+        !self.unsettled.load(Ordering::Relaxed)
+            && !self.unseen.load(Ordering::Relaxed)
+            && !self.defers()
+            && !self.mail.is_open()
+            && self.lookout.get().is_some_and(Lookout::is_empty)
+    }
+
+    /// Envelopes come in this ring from now on.
+    pub(super) fn watch(&self, ring: &Ring) {
+        let _ = self.lookout.set(ring.lookout());
     }
 
     /// Lets the twin catch up with what calls have deferred.

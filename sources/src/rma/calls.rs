@@ -8,7 +8,9 @@ use std::ffi::{c_int, c_void};
 
 use mpi_abi::{Datatype, Handle, HandlePtr, Request, Win};
 use mpi_intercept::{Call, FunctionId, Hook, Kept, Wants};
+use mpit_events::Ticks;
 
+use super::events::Moved;
 use super::exchange;
 use super::frame::{Awaited, Frame};
 use super::operation::{Kind, Operation};
@@ -138,10 +140,10 @@ fn enter(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         Call::Request_free(a) => await_requests(tracker, frame, a.request, 1),
         _ => {
             if let Some((win, call)) = synchronises(call, tracker.abi.constants.lock_exclusive)
-                && let Some(window) = frame.known.take(&tracker.windows, frame.thread, win.word())
+                && let Some(window) = frame.take(tracker, win.word())
             {
                 tracker.begin(frame, &window, call);
-                frame.known.keep(window);
+                frame.keep(window);
             }
         }
     }
@@ -220,13 +222,13 @@ fn leave(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>, success: boo
 fn synchronised(tracker: &Tracker, frame: &mut Frame, call: &Call<'_>, success: bool) {
     let exclusive = tracker.abi.constants.lock_exclusive;
     let Some((win, what)) = synchronises(call, exclusive) else { return };
-    let Some(window) = frame.known.take(&tracker.windows, frame.thread, win.word()) else { return };
+    let Some(window) = frame.take(tracker, win.word()) else { return };
     if success {
         passed(tracker, frame, call, what, &window);
     } else {
         give_back(frame, &window);
     }
-    frame.known.keep(window);
+    frame.keep(window);
 }
 
 /// The call has failed: what it should have completed is under way as before.
@@ -284,19 +286,23 @@ fn started(tracker: &Tracker, frame: &mut Frame, what: Started, request: Option<
         return;
     }
     let id = frame.next_operation();
-    let (begun, thread) = (std::mem::take(&mut frame.begun), frame.thread);
-    let known = frame.known.operation(&tracker.windows, thread, win.word(), (count, datatype));
-    let Some((window, list, bytes)) = known else { return };
+    let (begun, thread) = (frame.begun, frame.thread);
+    // Most often nobody times it: one store less.
+    if begun != Ticks(0) {
+        frame.begun = Ticks(0);
+    }
+    let Some(on) = frame.operation(tracker, win.word(), (count, datatype)) else { return };
     let request = request.filter(|_| kind.brings_data());
-    let address = window.address(target, displacement);
+    let (address, size) = (on.window.address(target, displacement), on.bytes);
     let has_request = request.is_some();
-    let operation = || Operation { id, started: begun, address, bytes, target, thread, kind, has_request };
+    let moved = Moved { target, address, size };
+    let operation = || Operation { id, started: begun, moved, thread, kind, has_request };
     if let Some(request) = request {
         // SAFETY: MPI has filled the request, because the call succeeded.
         let handle = unsafe { request.read() }.word();
-        tracker.await_request(handle, window.clone(), operation());
+        tracker.await_request(handle, on.window.clone(), operation());
     }
-    tracker.started((&frame.raiser, frame.level), window, list, operation);
+    tracker.started(on, operation);
 }
 
 fn created(tracker: &Tracker, win: HandlePtr<Win>, comm: mpi_abi::Comm, base: Option<(*mut c_void, i64)>) {
@@ -338,7 +344,7 @@ fn requests_completed(tracker: &Tracker, frame: &mut Frame, done: impl Fn(usize)
         if done(place) {
             tracker.request_completed(frame, &window, &operation);
         } else {
-            tracker.requests.insert(handle, window, operation);
+            tracker.await_request(handle, window, operation);
         }
     }
     frame.awaited = awaited;

@@ -8,6 +8,7 @@ event_payload! {
 }
 event_payload! {
     /// The events of an operation: the target's rank in the window, the address there, and the bytes that move.
+    #[derive(Default, Eq)]
     pub struct Moved { "target" target: i32, "address" address: u64, "size" size: u64 }
 }
 

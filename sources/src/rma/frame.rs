@@ -6,17 +6,18 @@ use std::sync::atomic::{AtomicU32, Ordering as Memory};
 
 use mpi_abi::{Datatype, Handle, pmpi};
 use mpi_intercept::Kept;
-use mpit_events::{Clock, Core, Ordering, Raiser, Ring, Safety, Source, Ticks};
+use mpit_events::{Clock, Core, Ordering, Prepared, Raiser, Ring, Safety, Source, Ticks};
 
+use super::events::Event;
 use super::operation::Operation;
+use super::tracker::Tracker;
 use super::window::Window;
-use super::windows::Windows;
 
-/// A thread's own state. What each operation looks at comes first, in two cache lines: after a large copy none of ours is
+/// A thread's own state. What each operation looks at comes first, in three cache lines: after a large copy none of ours is
 /// at hand.
 #[repr(C, align(128))]
 pub(super) struct Frame {
-    pub(super) known: Known,
+    known: Known,
     /// The number of the operation that this thread has started last: its own number in the upper part, then how many.
     started: u64,
     /// When the current call, which starts an operation, was entered; zero where its entry was not seen.
@@ -26,7 +27,9 @@ pub(super) struct Frame {
     /// The `n`-th thread that uses windows.
     pub(super) thread: u32,
     /// At which level this thread raises.
-    pub(super) level: Safety,
+    level: Safety,
+    /// The events of operations that are started on the window that is known: of one that writes, and of one that brings data.
+    starts: Option<[Prepared<'static>; 2]>,
     /// When the current call, which synchronises, was entered.
     pub(super) entered: Ticks,
     /// The operations that the current call completes if it succeeds.
@@ -40,7 +43,7 @@ pub(super) struct Frame {
 }
 
 /// What handles meant last.
-pub(super) struct Known {
+struct Known {
     version: u64,
     /// The handle of a window, [`NONE`] at first.
     handle: usize,
@@ -54,9 +57,17 @@ pub(super) struct Known {
     size: u64,
 }
 
-/// The window of an operation, the list of its operations of this thread, where it has one of its own, and the bytes that the
-/// operation moves.
-pub(super) type Operand<'a> = (&'a Arc<Window>, Option<&'a Ring<Operation>>, u64);
+/// What an operation works on, and how it is told.
+pub(super) struct Operand<'a> {
+    pub(super) window: &'a Arc<Window>,
+    /// The list of the window's operations of this thread, where it has one of its own.
+    pub(super) list: Option<&'a Ring<Operation>>,
+    /// How many it moves; zero of a datatype that MPI does not know.
+    pub(super) bytes: u64,
+    pub(super) raiser: &'a Raiser<'static>,
+    /// See [`Frame`].
+    pub(super) starts: Option<&'a mut [Prepared<'static>; 2]>,
+}
 
 /// What no MPI has as a handle.
 const NONE: usize = usize::MAX;
@@ -102,6 +113,7 @@ fn make(kept: &Kept, core: &'static Core, level: Safety) -> *mut Frame {
         partners: Vec::new(),
         freed: None,
         known: Known::new(),
+        starts: None,
     }));
     kept.set(frame.cast());
     frame
@@ -114,58 +126,71 @@ impl Frame {
         self.started += 1;
         self.started
     }
-}
 
-impl Known {
-    fn new() -> Self {
-        Known { version: 0, handle: NONE, window: None, list: None, datatype: NONE, size: 0 }
-    }
-
-    /// What an operation on the window of this handle works on, if it is followed; zero bytes of a datatype that MPI does
-    /// not know.
+    /// What an operation on the window of this handle works on, if that is followed.
     #[inline(always)]
     pub(super) fn operation(
         &mut self,
-        windows: &Windows,
-        thread: u32,
+        tracker: &Tracker,
         handle: usize,
         (count, datatype): (i64, Datatype),
     ) -> Option<Operand<'_>> {
-        self.refresh(windows);
-        let bytes = self.bytes(count, datatype);
-        self.find(windows, thread, handle);
+        self.refresh(tracker);
+        let bytes = self.known.bytes(count, datatype);
+        self.find(tracker, handle);
         // SAFETY: the list is that of the window, which keeps it for as long as it lives, and we keep the window.
-        let list = self.list.map(|list| unsafe { list.as_ref() });
-        self.window.as_ref().map(|window| (window, list, bytes))
+        let list = self.known.list.map(|list| unsafe { list.as_ref() });
+        let (raiser, starts) = (&self.raiser, self.starts.as_mut());
+        self.known.window.as_ref().map(|window| Operand { window, list, bytes, raiser, starts })
     }
 
-    /// The window of this handle, if it is followed, to be given back with [`keep`](Known::keep): threads that share a
+    /// The window of this handle, if it is followed, to be given back with [`keep`](Frame::keep): threads that share a
     /// window then do not count its users all the time.
-    pub(super) fn take(&mut self, windows: &Windows, thread: u32, handle: usize) -> Option<Arc<Window>> {
-        self.refresh(windows);
-        self.find(windows, thread, handle);
-        self.window.take()
+    pub(super) fn take(&mut self, tracker: &Tracker, handle: usize) -> Option<Arc<Window>> {
+        self.refresh(tracker);
+        self.find(tracker, handle);
+        self.known.window.take()
     }
 
     /// Keeps the window for the next call.
     pub(super) fn keep(&mut self, window: Arc<Window>) {
-        self.window = Some(window);
+        self.known.window = Some(window);
     }
 
     #[inline(always)]
-    fn find(&mut self, windows: &Windows, thread: u32, handle: usize) {
-        if self.handle != handle {
-            self.look_up(windows, thread, handle);
+    fn find(&mut self, tracker: &Tracker, handle: usize) {
+        if self.known.handle != handle {
+            self.look_up(tracker, handle);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn look_up(&mut self, windows: &Windows, thread: u32, handle: usize) {
-        self.handle = handle;
-        self.window = windows.get(handle);
-        let list = self.window.as_ref().and_then(|window| window.pending.list_of(thread));
-        self.list = list.map(NonNull::from);
+    fn look_up(&mut self, tracker: &Tracker, handle: usize) {
+        let window = tracker.windows.get(handle);
+        self.known.list =
+            window.as_ref().and_then(|window| window.pending.list_of(self.thread)).map(NonNull::from);
+        self.starts = window.as_ref().and_then(|window| {
+            let prepare =
+                |event| self.raiser.prepare(self.level, tracker.events.index(event), &window.object);
+            Some([prepare(Event::PutStarted)?, prepare(Event::GetStarted)?])
+        });
+        (self.known.handle, self.known.window) = (handle, window);
+    }
+
+    /// Forgets what handles meant, where one of them may mean something else by now.
+    #[inline(always)]
+    fn refresh(&mut self, tracker: &Tracker) {
+        let version = tracker.windows.version();
+        if self.known.version != version {
+            self.known.forget(version);
+        }
+    }
+}
+
+impl Known {
+    fn new() -> Self {
+        Known { version: 0, handle: NONE, window: None, list: None, datatype: NONE, size: 0 }
     }
 
     #[inline(always)]
@@ -182,15 +207,6 @@ impl Known {
     fn learn_size(&mut self, datatype: Datatype) {
         let size = pmpi::type_size(datatype).ok().and_then(|size| u64::try_from(size).ok());
         (self.datatype, self.size) = (datatype.word(), size.unwrap_or(0));
-    }
-
-    /// Forgets what handles meant, where one of them may mean something else by now.
-    #[inline(always)]
-    fn refresh(&mut self, windows: &Windows) {
-        let version = windows.version();
-        if self.version != version {
-            self.forget(version);
-        }
     }
 
     #[cold]

@@ -2,6 +2,8 @@
 
 use mpit_events::Ticks;
 
+use super::events::Moved;
+
 /// What an operation does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -53,12 +55,8 @@ pub struct Operation {
     pub id: u64,
     /// When the call was entered that started it. Zero where only callbacks listen that ask for no times.
     pub started: Ticks,
-    /// Where it reads or writes: the target's address. Where the target's base is not known, the displacement.
-    pub address: u64,
-    /// The bytes at the target that it reads or writes.
-    pub bytes: u64,
-    /// The target's rank in the window.
-    pub target: i32,
+    /// What its events carry. Where the target's base is not known, the address is the displacement.
+    pub moved: Moved,
     /// The thread that started it.
     pub thread: u32,
     /// What it does.

@@ -51,28 +51,23 @@ impl Pending {
         self.lists.get(place).filter(|_| place + 1 < LISTS)
     }
 
-    /// Adds an operation that the calling thread has started to that thread's list; false where the list is full. It is
-    /// made where it is stored: [`Ring::add`] says why.
+    /// Puts an operation that the calling thread has started where it will be in that thread's list, once it is
+    /// [published](Ring::publish); none where the list is full.
     ///
     /// # Safety
-    /// The list is that of the calling thread ([`list_of`](Pending::list_of)), or MPI lets only one thread at a time call it.
+    /// The list is that of the calling thread ([`list_of`](Pending::list_of)), or MPI lets only one thread at a time call it;
+    /// and it puts no other one while what this gives is used.
     #[inline(always)]
-    pub(super) unsafe fn add(
-        &self,
-        list: Option<&Ring<Operation>>,
-        operation: impl Fn() -> Operation,
-    ) -> bool {
-        match list {
-            // SAFETY: only the operation's thread adds to this list, because it is not the last, and that is the
-            // calling one; or one thread at a time calls.
-            Some(list) => unsafe { list.add(operation(), MOST) },
-            None => self.add_to_last(operation()),
-        }
+    pub(super) unsafe fn put(list: &Ring<Operation>, operation: Operation) -> Option<&Operation> {
+        // SAFETY: only the operation's thread adds to this list, because it is not the last, and that is the calling one;
+        // or one thread at a time calls.
+        unsafe { list.put(operation, MOST) }
     }
 
+    /// Adds an operation of a thread that has no list of its own; false where there is no room.
     #[cold]
     #[inline(never)]
-    fn add_to_last(&self, operation: Operation) -> bool {
+    pub(super) fn add_to_last(&self, operation: Operation) -> bool {
         let last = &self.lists[self.lists.len() - 1];
         // SAFETY: threads that share the list add one after the other; where there is one list, MPI sees to that.
         self.sharing.with(|()| unsafe { last.add(operation, MOST) }) == Some(true)
@@ -115,7 +110,7 @@ impl Completes {
     pub(super) fn includes(self, operation: &Operation) -> bool {
         let whose = match self.whose {
             Whose::All => true,
-            Whose::Target(target) => operation.target == target,
+            Whose::Target(target) => operation.moved.target == target,
         };
         whose && (!self.only_data || operation.kind.brings_data())
     }
@@ -125,17 +120,22 @@ impl Completes {
 mod tests {
     use mpit_events::Ticks;
 
+    use super::super::events::Moved;
     use super::super::operation::Kind;
     use super::super::synchronisation::Call;
     use super::*;
 
     fn operation(id: u64, thread: u32, target: i32, kind: Kind) -> Operation {
-        Operation { id, started: Ticks(id), address: 0, bytes: 8, target, thread, kind, has_request: false }
+        let moved = Moved { target, address: 0, size: 8 };
+        Operation { id, started: Ticks(id), moved, thread, kind, has_request: false }
     }
 
     fn add(pending: &Pending, operation: &Operation) -> bool {
-        // SAFETY: each thread of a test adds its own.
-        unsafe { pending.add(pending.list_of(operation.thread), || *operation) }
+        match pending.list_of(operation.thread) {
+            // SAFETY: each thread of a test adds its own.
+            Some(list) => unsafe { Pending::put(list, *operation).map(|_| list.publish()).is_some() },
+            None => pending.add_to_last(*operation),
+        }
     }
 
     fn taken(pending: &Pending, call: Call) -> Vec<u64> {

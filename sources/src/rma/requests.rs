@@ -32,11 +32,22 @@ impl Requests {
         self.count.load(Ordering::Relaxed) == 0
     }
 
-    pub(super) fn insert(&self, handle: usize, window: Arc<Window>, operation: Operation) {
-        self.table.with(|table| {
-            table.insert(handle, (window, operation));
-            self.count.store(table.len(), Ordering::Relaxed);
-        });
+    /// Gives back the operation that had this request: an MPI may have one for all operations that are complete when their
+    /// call returns.
+    #[must_use]
+    pub(super) fn insert(
+        &self,
+        handle: usize,
+        window: Arc<Window>,
+        operation: Operation,
+    ) -> Option<(Arc<Window>, Operation)> {
+        self.table
+            .with(|table| {
+                let before = table.insert(handle, (window, operation));
+                self.count.store(table.len(), Ordering::Relaxed);
+                before
+            })
+            .flatten()
     }
 
     /// The operation of this request, which is in the caller's hands from now on.
@@ -76,6 +87,7 @@ impl Requests {
 mod tests {
     use mpit_events::{Core, Ticks};
 
+    use super::super::events::Moved;
     use super::super::operation::Kind;
     use super::super::synchronisation::Call;
     use super::*;
@@ -87,16 +99,14 @@ mod tests {
         let operation = |id, target| Operation {
             id,
             started: Ticks(0),
-            address: 0,
-            bytes: 1,
-            target,
+            moved: Moved { target, address: 0, size: 1 },
             thread: 0,
             kind: Kind::Get,
             has_request: true,
         };
         let requests = Requests::default();
         for (handle, of, target) in [(10, 0, 0), (11, 0, 1), (12, 1, 0)] {
-            requests.insert(handle, window(of), operation(handle as u64, target));
+            assert!(requests.insert(handle, window(of), operation(handle as u64, target)).is_none());
         }
         assert_eq!(requests.take(10).unwrap().1.id, 10);
         assert!(requests.take(10).is_none() && !requests.is_empty());
@@ -105,6 +115,9 @@ mod tests {
         assert!(taken.is_empty());
         requests.take_completed(0, Call::FlushAll.completes().unwrap(), &mut taken);
         assert_eq!(taken.iter().map(|operation| operation.id).collect::<Vec<_>>(), [11]);
-        assert!(requests.take(12).is_some() && requests.is_empty());
+        let again = requests.insert(12, window(0), operation(13, 0)).unwrap();
+        assert_eq!((again.0.index, again.1.id), (1, 12));
+        assert_eq!(requests.take(12).unwrap().1.id, 13);
+        assert!(requests.is_empty());
     }
 }

@@ -83,7 +83,9 @@ mod tests {
         let source = core.add_source(Source::new("s", "", Order::Ordered, Clock::best()));
         let window = core.bind(BindKind::Win, Token(7));
         let payload = Moved { target: 0, address: 0, size: 0 };
-        core.raiser(source).event(Safety::ThreadSafe, event, &window, None, &payload);
+        let raiser = core.raiser(source);
+        let mut prepared = raiser.prepare(Safety::ThreadSafe, event, &window).unwrap();
+        raiser.event(&mut prepared, &window, None, &payload);
         assert!(completed(1, false) && times.are_wanted());
         assert!(!completed(5000, false) && times.are_wanted());
     }

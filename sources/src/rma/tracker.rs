@@ -7,14 +7,16 @@ use std::sync::{Arc, OnceLock};
 use mpi_abi::{Abi, Comm, Handle, Win, pmpi};
 use mpi_intercept::Kept;
 use mpit_events::{
-    BindKind, Clock, Core, Payload, Producer, Raise, Raiser, Ring, Safety, Source, SourceIndex, Ticks, Token,
+    BindKind, Clock, Core, Object, Payload, Prepared, Producer, Raise, Raiser, Safety, Source, SourceIndex,
+    Ticks, Token,
 };
 
 use super::events::{Event, Events, Moved, RmaEvents};
 use super::exchange;
-use super::frame::{self, Frame};
+use super::frame::{self, Frame, Operand};
 use super::observer::{Created, Observer, Synchronised};
-use super::operation::Operation;
+use super::operation::{Kind, Operation};
+use super::pending::Pending;
 use super::requests::Requests;
 use super::synchronisation::Call;
 use super::times::Times;
@@ -40,7 +42,7 @@ pub(super) struct Tracker {
     wanted: AtomicU32,
     /// What MPI returns where all went well.
     pub(super) success: c_int,
-    events: RmaEvents,
+    pub(super) events: RmaEvents,
     pub(super) windows: Windows,
     pub(super) abi: &'static Abi,
     core: &'static Core,
@@ -165,7 +167,7 @@ impl Tracker {
     /// The window is no more.
     #[cold]
     pub(super) fn freed(&self, frame: &mut Frame, window: &Window) {
-        self.complete(frame, window, || self.section(self.late()));
+        self.complete(frame, window, &self.section(self.late()));
         self.core.unbind(&window.object);
         if let Some(group) = window.group {
             let _ = pmpi::group_free(group);
@@ -176,41 +178,57 @@ impl Tracker {
 
     // Operations.
 
-    /// The calling thread has started an operation, which is made anew for each use: one that stood in memory would be
-    /// loaded from there ([`Ring::add`](mpit_events::Ring::add)).
+    /// The calling thread has started an operation, which is made where it is used: from memory it would be loaded in other
+    /// pieces than it was stored in ([`Ring::add`](mpit_events::Ring::add)).
     #[inline(always)]
-    pub(super) fn started(
-        &self,
-        (raiser, level): (&Raiser<'_>, Safety),
-        window: &Window,
-        list: Option<&Ring<Operation>>,
-        operation: impl Fn() -> Operation,
-    ) {
+    pub(super) fn started(&self, mut on: Operand<'_>, operation: impl Fn() -> Operation) {
         let Operation { kind, started, has_request, .. } = operation();
-        // SAFETY: the list is that of this thread, in the call that has started the operation.
-        if !has_request && !unsafe { window.pending.add(list, &operation) } {
-            self.lose(window, operation());
+        if let Some(list) = on.list.filter(|_| !has_request)
+            // SAFETY: the list is that of this thread, in the call that has started the operation; callbacks start none,
+            // because hooks do not run inside hooks.
+            && let Some(there) = unsafe { Pending::put(list, operation()) }
+        {
+            self.tell_started(&mut on, kind, started, there);
+            // SAFETY: it was put above.
+            return unsafe { list.publish() };
         }
-        let event = if kind.brings_data() { Event::GetStarted } else { Event::PutStarted };
+        self.started_aside(on, operation());
+    }
+
+    /// An operation that is not in the thread's own list: it has a request, or there is no list or no room.
+    #[inline(never)]
+    fn started_aside(&self, mut on: Operand<'_>, operation: Operation) {
+        let is_kept = operation.has_request || on.list.is_none() && on.window.pending.add_to_last(operation);
+        if !is_kept {
+            self.lose(on.window, operation);
+        }
+        self.tell_started(&mut on, operation.kind, operation.started, &operation);
+    }
+
+    #[inline(always)]
+    fn tell_started(&self, on: &mut Operand<'_>, kind: Kind, started: Ticks, operation: &Operation) {
         let wanted = self.wanted();
         if wanted & OBSERVED != 0 {
-            self.tell_started(window.index, operation());
+            self.observe_started(on.window.index, operation);
         }
-        if wanted & event.bit() != 0 {
+        let brings_data = kind.brings_data();
+        let event = if brings_data { Event::GetStarted } else { Event::PutStarted };
+        if wanted & event.bit() != 0
+            && let Some(starts) = &mut on.starts
+        {
             let observed = (started != Ticks(0)).then_some(started);
-            let event = self.events.index(event);
-            let moved = moved(&operation());
+            let (prepared, object) = (&mut starts[usize::from(brings_data)], &on.window.object);
             if wanted & IN_BULK == 0 {
-                raiser.event_to_registrations(level, event, &window.object, observed, &moved);
+                on.raiser.event_to_registrations(prepared, object, observed, &operation.moved);
             } else {
-                raiser.event(level, event, &window.object, observed, &moved);
+                tell_started_in_bulk(on.raiser, prepared, object, observed, &operation.moved);
             }
         }
     }
 
     #[inline(never)]
-    fn tell_started(&self, window: u32, operation: Operation) {
-        self.observers().iter().for_each(|observer| observer.started(window, &operation));
+    fn observe_started(&self, window: u32, operation: &Operation) {
+        self.observers().iter().for_each(|observer| observer.started(window, operation));
     }
 
     /// There is no room for an operation: its completion will not be told.
@@ -233,7 +251,10 @@ impl Tracker {
 
     /// The operation's completion will be told by its request, or by what completes its window.
     pub(super) fn await_request(&self, handle: usize, window: Arc<Window>, operation: Operation) {
-        self.requests.insert(handle, window, operation);
+        // The other one that had this request is told by what completes its window.
+        if let Some((window, other)) = self.requests.insert(handle, window, operation) {
+            window.pending.give_back(&other);
+        }
         if !self.awaits.swap(true, Ordering::Relaxed) {
             mpi_intercept::ask_again();
         }
@@ -263,9 +284,10 @@ impl Tracker {
 
     /// The call has succeeded. `opens`: whether an epoch follows, where it is a fence.
     pub(super) fn end(&self, frame: &mut Frame, window: &Window, call: Call, opens: bool) {
-        let (raiser, level) = (frame.raiser, self.level());
-        let now = self.complete(frame, window, || raiser.section(level));
-        self.synchronised(&raiser.section(level), window, call, now);
+        let section = frame.raiser.section(self.level());
+        let now = self.complete(frame, window, &section);
+        self.synchronised(&section, window, call, now);
+        drop(section);
         if self.wanted() & OBSERVED != 0 {
             let ended = window.pass(call, now, opens);
             frame.partners.clear();
@@ -284,7 +306,7 @@ impl Tracker {
     }
 
     /// Tells the operations that the call has completed, and the time of that.
-    fn complete<'a>(&self, frame: &mut Frame, window: &Window, section: impl Fn() -> Raise<'a>) -> Ticks {
+    fn complete(&self, frame: &mut Frame, window: &Window, section: &Raise<'_>) -> Ticks {
         let now = self.now();
         if frame.completing.is_empty() {
             return now;
@@ -294,7 +316,7 @@ impl Tracker {
             mpi_intercept::ask_again();
         }
         if self.wanted() & (Event::PutComplete.bit() | Event::GetComplete.bit()) != 0 {
-            self.completed(&section(), window, &frame.completing, now);
+            self.completed(section, window, &frame.completing, now);
         }
         if self.wanted() & OBSERVED != 0 {
             for operation in &frame.completing {
@@ -340,7 +362,7 @@ impl Tracker {
         let index = |event| self.events.index(event);
         let (put, get) = (index(Event::PutComplete), index(Event::GetComplete));
         let event = |operation: &Operation| if operation.kind.brings_data() { get } else { put };
-        let events = operations.iter().map(|operation| (event(operation), moved(operation)));
+        let events = operations.iter().map(|operation| (event(operation), &operation.moved));
         section.events(&window.object, now, events);
     }
 
@@ -379,10 +401,17 @@ impl Tracker {
     }
 }
 
-/// What the events of an operation carry.
-#[inline]
-fn moved(operation: &Operation) -> Moved {
-    Moved { target: operation.target, address: operation.address, size: operation.bytes }
+/// Away from the way of those who have callbacks only.
+#[cold]
+#[inline(never)]
+fn tell_started_in_bulk(
+    raiser: &Raiser<'static>,
+    prepared: &mut Prepared<'static>,
+    object: &Object,
+    observed: Option<Ticks>,
+    moved: &Moved,
+) {
+    raiser.event(prepared, object, observed, moved);
 }
 
 /// Keeps what is wanted at hand, so that a call asks one word.

@@ -14,6 +14,8 @@
 
 use std::cell::Cell;
 use std::io;
+use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mpit_events::{Ticks, prefetch};
@@ -104,14 +106,27 @@ fn lap(position: u64) -> u64 {
 }
 
 /// The mapped ring, for its owner or a writer.
-#[derive(Debug)]
-struct Shared(Segment);
+#[derive(Clone, Debug)]
+struct Shared {
+    start: NonNull<u8>,
+    segment: Arc<Segment>,
+}
+
+// SAFETY: all that is in the memory is atomic, and it is there for as long as the segment.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
 
 impl Shared {
+    fn new(segment: Segment) -> io::Result<Self> {
+        let start = NonNull::new(segment.start()).ok_or(io::ErrorKind::InvalidData)?;
+        Ok(Shared { start, segment: Arc::new(segment) })
+    }
+
     fn header(&self) -> &Header {
         // SAFETY: the segment has `BYTES` bytes (checked when it was made or opened), is aligned to
         // a page, and holds only atomics, for which every bit pattern is valid.
-        unsafe { &*self.0.start().cast::<Header>() }
+        unsafe { self.start.cast::<Header>().as_ref() }
     }
 
     #[inline(always)]
@@ -121,7 +136,7 @@ impl Shared {
         let place = (position & !15) | (position & 7) << 1 | (position >> 3 & 1);
         let index = (place & (CAPACITY - 1)) as usize;
         // SAFETY: the index is below CAPACITY, so the slot lies within `BYTES`; otherwise as above.
-        unsafe { &*self.0.start().add(size_of::<Header>()).cast::<Slot>().add(index) }
+        unsafe { self.start.add(size_of::<Header>()).cast::<Slot>().add(index).as_ref() }
     }
 }
 
@@ -138,12 +153,12 @@ impl Ring {
     /// # Errors
     /// Those of [`Segment::create`].
     pub fn create() -> io::Result<Ring> {
-        Ok(Ring { shared: Shared(Segment::create(BYTES)?), position: 0 })
+        Ok(Ring { shared: Shared::new(Segment::create(BYTES)?)?, position: 0 })
     }
 
     /// Where writers find it.
     pub fn address(&self) -> Option<Address> {
-        self.shared.0.address()
+        self.shared.segment.address()
     }
 
     /// Takes the next envelope, if one has come.
@@ -198,9 +213,29 @@ impl Ring {
         prefetch::for_reading(self.shared.slot(self.position));
     }
 
+    /// A view of the ring for all threads of its owner.
+    pub fn lookout(&self) -> Lookout {
+        Lookout { shared: self.shared.clone() }
+    }
+
     /// Envelopes that found no room, over the whole run.
     pub fn lost(&self) -> u64 {
         self.shared.header().lost.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Tells any thread of a ring's owner, without a lock, whether an envelope waits.
+#[derive(Debug)]
+pub struct Lookout {
+    shared: Shared,
+}
+
+impl Lookout {
+    /// Whether the next envelope has not come yet. One that another thread is just taking may still count as waiting.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        let position = self.shared.header().head.0.load(Ordering::Relaxed);
+        !self.shared.slot(position).holds(position)
     }
 }
 
@@ -221,7 +256,7 @@ impl RingWriter {
     /// Those of [`Segment::open`].
     pub fn open(address: Address) -> io::Result<RingWriter> {
         Ok(RingWriter {
-            shared: Shared(Segment::open(address, BYTES)?),
+            shared: Shared::new(Segment::open(address, BYTES)?)?,
             head: Cell::new(0),
             next: Cell::new(0),
         })
@@ -285,8 +320,11 @@ mod tests {
         let mut ring = Ring::create().unwrap();
         let writer = RingWriter::open(ring.address().unwrap()).unwrap();
         assert_eq!(ring.pop(), None);
+        let lookout = ring.lookout();
         for sequence in 0..40_000 {
+            assert!(lookout.is_empty());
             assert!(writer.push(&envelope(2, sequence)));
+            assert!(!lookout.is_empty());
             assert_eq!(ring.peek(), Some(envelope(2, sequence)));
             assert_eq!(ring.pop(), Some(envelope(2, sequence)));
             assert_eq!(ring.pop(), None);
