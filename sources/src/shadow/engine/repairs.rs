@@ -166,7 +166,7 @@ impl Engine {
     pub fn has_run_out(&self, index: ReceiveIndex, real: Completion, before: Option<Completion>) -> bool {
         let Completion::Message { source, .. } = real else { return false };
         let Some(receive) = self.receives.get(index.0) else { return false };
-        if !receive.matched().is_some_and(|has| has.source != source) {
+        if receive.matched().is_none_or(|has| has.source == source) {
             return false;
         }
         if self.messages.len() == 0 {
