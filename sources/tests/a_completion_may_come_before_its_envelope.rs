@@ -15,11 +15,11 @@ fn it_lacks_its_envelope_until_that_arrives() {
     let (mut engine, comm) = twin(&mut notes);
     let request = engine.identity();
     let receive = engine.post(&mut notes, comm, request, ANY_SOURCE, 5).receive;
-    assert!(engine.lacks_envelope(receive, REAL));
-    assert!(!engine.lacks_envelope(receive, Completion::Cancelled));
+    assert!(engine.lacks(receive, REAL).is_some());
+    assert_eq!(engine.lacks(receive, Completion::Cancelled), None);
     assert_eq!(engine.complete_matched(&mut notes, receive, REAL), None);
     engine.arrive(&mut notes, senders.envelope(1, 5, 0), Ticks(0));
-    assert!(!engine.lacks_envelope(receive, REAL));
+    assert_eq!(engine.lacks(receive, REAL), None);
     assert!(engine.complete_matched(&mut notes, receive, REAL).is_some());
     let truth = engine.close(&mut notes);
     assert_eq!((truth.matched, truth.rebound, truth.synthesised, truth.unclaimed), (1, 0, 0, 0));
@@ -33,5 +33,5 @@ fn a_lost_envelope_is_not_waited_for() {
     let receive = engine.post(&mut notes, comm, request, 1, 5).receive;
     let _lost = senders.envelope(1, 5, 0);
     engine.arrive(&mut notes, senders.envelope(1, 6, 0), Ticks(0));
-    assert!(!engine.lacks_envelope(receive, REAL));
+    assert_eq!(engine.lacks(receive, REAL), None);
 }

@@ -6,6 +6,7 @@ mod common;
 use common::{Notes, QUEUE, Senders, twin};
 use mpit_events::Ticks;
 use mpit_sources::shadow::{ANY_SOURCE, ANY_TAG, Completion, EAGER_LIMIT, Envelope, Event, Foretold, Window};
+use proptest::prelude::*;
 
 fn from(source: i32) -> Completion {
     Completion::Message { source, tag: 5 }
@@ -98,13 +99,59 @@ fn a_message_that_a_receive_found_at_once_has_been_looked_at_before() {
     let (mut engine, comm) = twin(&mut notes);
     engine.arrive(&mut notes, senders.envelope(1, 5, 100), Ticks(100));
     let receive = engine.post_at(&mut notes, comm, 1, ANY_SOURCE, 5, Ticks(200)).receive;
-    assert_eq!(engine.overlooked(receive, from(1)), None, "it has this message");
-    let posted = engine.overlooked(receive, from(2));
-    assert!(posted.is_some_and(|posted| posted >= Ticks(200)), "the twin has none of 2: {posted:?}");
+    assert_eq!(engine.lacks(receive, from(1)), None, "it has this message");
+    let lacking = engine.lacks(receive, from(2)).expect("the twin has none of 2");
+    assert!(lacking.by.is_some_and(|posted| posted >= Ticks(200)), "{lacking:?}");
+    assert!(lacking.is_from_its_sender(&senders.envelope(2, 9, 0)));
+    assert!(!lacking.is_from_its_sender(&senders.envelope(1, 5, 0)));
+    assert!(!lacking.is_from_its_sender(&Envelope { context: 8, ..senders.envelope(2, 5, 0) }));
     engine.arrive(&mut notes, senders.envelope(2, 5, 150), Ticks(200));
-    assert_eq!(engine.overlooked(receive, from(2)), None, "now it has");
+    assert_eq!(engine.lacks(receive, from(2)), None, "now it has");
     let waits = engine.post(&mut notes, comm, 2, 7, 5).receive;
-    assert_eq!(engine.overlooked(waits, from(7)), None, "its message may come later");
+    assert_eq!(
+        engine.lacks(waits, from(7)).map(|lacking| lacking.by),
+        Some(None),
+        "its message may come later"
+    );
+}
+
+#[test]
+fn ob1_had_run_out_where_the_twin_has_given_its_last_message_to_the_wrong_receive() {
+    let (mut notes, mut senders) = (Notes::default(), Senders::default());
+    let (mut engine, comm) = twin(&mut notes);
+    let other = senders.envelope(1, 5, 100);
+    engine.arrive(&mut notes, other, Ticks(100));
+    let receive = engine.post_at(&mut notes, comm, 1, ANY_SOURCE, 5, Ticks(200)).receive;
+    assert!(engine.has_run_out(receive, from(2), None));
+    assert!(!engine.has_run_out(receive, from(1), None), "it has its own");
+    assert!(!engine.has_run_out(receive, Completion::Unknown, None));
+    assert_eq!(engine.given_to(receive), Some(&other));
+    assert_eq!(engine.unexpected().count(), 0);
+    engine.arrive(&mut notes, senders.envelope(2, 5, 150), Ticks(200));
+    assert!(!engine.has_run_out(receive, from(2), None), "the right one is there");
+    let waits = engine.post(&mut notes, comm, 2, 7, 5).receive;
+    assert!(!engine.has_run_out(waits, from(7), None), "it was given none");
+}
+
+#[test]
+fn ob1_had_run_out_where_it_gave_two_messages_of_a_sender_one_after_the_other() {
+    let (mut notes, mut senders) = (Notes::default(), Senders::default());
+    let (mut engine, comm) = twin(&mut notes);
+    for source in [1, 1, 2, 2, 3] {
+        engine.arrive(&mut notes, senders.envelope(source, 5, 100), Ticks(100));
+    }
+    let [first, second] = [1, 2].map(|request| engine.post(&mut notes, comm, request, ANY_SOURCE, 5).receive);
+    assert!(engine.complete_matched(&mut notes, first, from(1)).is_some());
+    // It was given a message of 2, and others of 2 and 3 are there.
+    assert!(engine.has_run_out(second, from(1), Some(from(1))));
+    assert!(!engine.has_run_out(second, from(1), Some(from(3))), "it may have been the turn of 1");
+    assert!(!engine.has_run_out(second, from(1), None));
+    assert_eq!(engine.unexpected().count(), 3);
+    for source in [2, 3] {
+        let taken = engine.post(&mut notes, comm, 3, source, 5).receive;
+        engine.complete(&mut notes, taken, from(source));
+    }
+    assert!(!engine.has_run_out(second, from(1), Some(from(1))), "there were perhaps only those of 1");
 }
 
 #[test]
@@ -171,4 +218,40 @@ fn a_message_that_was_exchanged_is_inserted_once() {
     assert_eq!(notes.count(Event::UnexRemove), 2);
     let truth = engine.close(&mut notes);
     assert_eq!((truth.matched, truth.rebound, truth.unclaimed), (1, 1, 0));
+}
+
+proptest! {
+    /// However many messages ob1 had looked at before the twin, and in whichever order it gave them away: with those that
+    /// the twin says it lacks, each receive gets its own, and none is left over.
+    #[test]
+    fn a_twin_that_is_given_what_it_lacks_ends_with_the_truth(
+        sources in prop::collection::vec(0..3i32, 1..40),
+        seen in 0..40usize,
+        choices in prop::collection::vec(any::<prop::sample::Index>(), 40),
+    ) {
+        let (mut notes, mut senders) = (Notes::default(), Senders::default());
+        let (mut engine, comm) = twin(&mut notes);
+        let sent: Vec<Envelope> = sources.iter().map(|&source| senders.envelope(source, 5, 0)).collect();
+        let (looked_at, rest) = sent.split_at(seen.min(sent.len()));
+        looked_at.iter().for_each(|envelope| engine.arrive(&mut notes, *envelope, Ticks(0)));
+        let receives: Vec<_> =
+            sent.iter().map(|_| engine.post(&mut notes, comm, 1, ANY_SOURCE, 5).receive).collect();
+        let (mut rest, mut unreceived) = (rest.to_vec(), sources);
+        for (receive, choice) in receives.into_iter().zip(choices) {
+            let source = unreceived.remove(choice.index(unreceived.len()));
+            while let Some(lacking) = engine.lacks(receive, from(source)) {
+                let next = rest.iter().position(|envelope| lacking.is_from_its_sender(envelope));
+                let next = next.expect("it has been sent");
+                engine.arrive(&mut notes, rest.remove(next), Ticks(0));
+            }
+            let got = engine.complete(&mut notes, receive, from(source));
+            prop_assert_eq!(got.map(|envelope| envelope.source), Some(source));
+        }
+        prop_assert!(rest.is_empty());
+        let truth = engine.close(&mut notes);
+        prop_assert_eq!((truth.unclaimed, truth.synthesised, truth.dropped), (0, 0, 0));
+        let (inserted, removed) = (notes.count(Event::UnexInsert), notes.count(Event::UnexRemove));
+        prop_assert_eq!(inserted, removed);
+        prop_assert_eq!(notes.count(Event::PostedInsert), notes.count(Event::PostedRemove));
+    }
 }

@@ -1,5 +1,5 @@
-//! A blocking send that waits for its receiver makes progress: what comes meanwhile is unexpected. Open MPI's ob1 waits
-//! above 256 bytes over shared memory, long before messages need an answer of their receive.
+//! A send that waits for its receiver makes progress, whether it is blocking or waited for later: what comes meanwhile is
+//! unexpected. Open MPI's ob1 waits above 256 bytes over shared memory, long before messages need an answer of their receive.
 
 use mel_tests::artifacts::fresh_dir;
 use mel_tests::profile::Profile;
@@ -11,13 +11,13 @@ const ROUNDS: u64 = 50;
 const RACES: u64 = 5;
 
 /// The profile of a run.
-fn queues(mpi: &Mpi, bytes: u64, sources: &str, options: &[&str]) -> Profile {
+fn queues(mpi: &Mpi, bytes: u64, how: &str, sources: &str, options: &[&str]) -> Profile {
     let directory = fresh_dir();
     let output = directory.path().join("run");
     let mut all = vec!["-o", output.to_str().expect("a path in UTF-8")];
     all.extend(options);
     let run = Job::new(mpi, 2, compile_special(mpi, "sends_that_wait"))
-        .args([bytes.to_string()])
+        .args([bytes.to_string(), how.to_owned()])
         .env("MPIT_SOURCES", sources)
         .under_mel(all)
         .run();
@@ -25,14 +25,14 @@ fn queues(mpi: &Mpi, bytes: u64, sources: &str, options: &[&str]) -> Profile {
     Profile::read(&output)
 }
 
-fn holds(mpi: &Mpi, sources: &str, parts: &[&str]) {
+fn holds(mpi: &Mpi, how: &str, sources: &str, parts: &[&str]) {
     for bytes in [300, 1000, 4000] {
         for options in [&[][..], &["--profile", "queues", "-e", "pml_ob1_unex_insert"]] {
-            let profile = queues(mpi, bytes, sources, options);
+            let profile = queues(mpi, bytes, how, sources, options);
             for part in parts {
                 let count = |queue: &str| profile.count(1, &format!("{part}{queue}.messages"));
                 let told = (count("unexpected"), count("posted"));
-                let what = format!("{bytes} bytes, {part}, {options:?}: {told:?}");
+                let what = format!("{bytes} bytes, {how}, {part}, {options:?}: {told:?}");
                 assert_eq!(told.0 + told.1, ROUNDS, "{what}");
                 assert!(told.0 >= ROUNDS - RACES, "{what}");
             }
@@ -40,19 +40,37 @@ fn holds(mpi: &Mpi, sources: &str, parts: &[&str]) {
     }
 }
 
-#[test]
-fn the_twin_makes_progress_in_them() {
+fn the_twin_says_so(how: &str) {
     for mpi in Mpi::all().iter().filter(|mpi| mpi.name.starts_with("openmpi")) {
-        holds(mpi, "shadow", &[""]);
+        holds(mpi, how, "shadow", &[""]);
     }
 }
 
-#[test]
-fn ob1_does_as_the_twin_says() {
+fn ob1_says_so(how: &str) {
     match Mpi::with_peruse() {
-        Some(mpi) => holds(&mpi, "peruse,shadow", &["", "comparison."]),
+        Some(mpi) => holds(&mpi, how, "peruse,shadow", &["", "comparison."]),
         None => {
             eprintln!("skipped: there is no Open MPI with PERUSE (scripts/openmpi-with-peruse builds one)")
         }
     }
+}
+
+#[test]
+fn the_twin_makes_progress_in_blocking_sends() {
+    the_twin_says_so("blocking");
+}
+
+#[test]
+fn the_twin_makes_progress_where_sends_are_waited_for() {
+    the_twin_says_so("nonblocking");
+}
+
+#[test]
+fn ob1_does_as_the_twin_says_in_blocking_sends() {
+    ob1_says_so("blocking");
+}
+
+#[test]
+fn ob1_does_as_the_twin_says_where_sends_are_waited_for() {
+    ob1_says_so("nonblocking");
 }

@@ -44,9 +44,8 @@ pub(super) fn await_requests(
         return;
     }
     tracker.settled(frame, |work, local| {
-        // Sends that are not followed may be among them.
-        local.open = work.state.long_sends && !work.tracker.follows_sends();
         if work.state.requests.is_empty() {
+            local.open = work.awaits_sends(requests, count, 0);
             return;
         }
         let mut needs_statuses = work.tracker.wants_messages() || work.state.cancels;
@@ -66,10 +65,31 @@ pub(super) fn await_requests(
                 needs_statuses |= await_request(work, local, place, handle, ends);
             }
         }
+        local.open |= work.awaits_sends(requests, count, local.pending.len());
         if needs_statuses && !local.pending.is_empty() && statuses.is_ignore(work.tracker.abi) {
             own_statuses(work, local, statuses, count);
         }
     });
+}
+
+impl Work<'_> {
+    /// Whether sends that are not followed are among these requests, of which so many are known, and may wait for their
+    /// receivers. Those that were complete at once share a handle.
+    #[inline(always)]
+    pub(super) fn awaits_sends(&self, requests: HandlePtr<Request>, count: usize, known: usize) -> bool {
+        self.state.long_sends && !self.tracker.follows_sends() && self.has_others(requests, count, known)
+    }
+
+    #[inline(never)]
+    fn has_others(&self, requests: HandlePtr<Request>, count: usize, known: usize) -> bool {
+        let abi = self.tracker.abi;
+        let is_open = |place: &usize| {
+            // SAFETY: the application's array of `count` handles.
+            let handle = unsafe { requests.get(*place) };
+            handle != abi.constants.request_null && !abi.is_shared_request(handle)
+        };
+        (0..count).filter(is_open).count() > known
+    }
 }
 
 /// Notes a request that may be anything, wherever it is kept; whether its status is needed.

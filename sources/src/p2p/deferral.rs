@@ -8,7 +8,7 @@ use mpit_events::Ticks;
 use super::looks::Looks;
 use super::tracker::{State, Work};
 use super::yields;
-use crate::shadow::{Completion, Envelope, ReceiveIndex, Window};
+use crate::shadow::{Completion, Envelope, Lacking, ReceiveIndex, Window};
 
 /// Envelopes taken in before their events are raised.
 const DRAIN: usize = 64;
@@ -25,6 +25,8 @@ pub(super) struct Deferred {
     followed: usize,
     /// What ob1 takes in at once.
     pub(super) looks: Looks,
+    /// Whether the twin has found out that ob1 looked in that call, though the twin had messages.
+    looked_again: bool,
     /// How often in a row the processor was given to others, and the envelope did not come.
     in_vain: u32,
 }
@@ -309,11 +311,12 @@ impl Work<'_> {
         for place in call.first..call.end {
             let (receive, real) = self.state.deferred.completions[place];
             if self.state.engine.complete_matched(self.sink, receive, real).is_none() {
-                self.catch_up(receive, real, call.from, call.until);
+                self.catch_up(place, &call);
             }
         }
         let deferred = &mut self.state.deferred;
         deferred.window = None;
+        deferred.looked_again = false;
         deferred.followed = followed + 1;
         if deferred.followed < deferred.calls.len() {
             return true;
@@ -355,81 +358,97 @@ impl Work<'_> {
         window
     }
 
-    /// One more look, which ob1 had taken by this time: whether it has taken anything in.
-    fn look_before(&mut self, until: Ticks) -> bool {
-        let State { engine, routes, deferred: Deferred { looks, .. }, .. } = &mut *self.state;
-        let Some(ring) = &mut routes.ring else { return false };
-        let mut window = Window::open(until, until);
+    /// One more look, at what had been sent by this time. What the twin has of it already, and what it has given to the
+    /// receives from this one on that the call has completed, counts as taken in by it.
+    fn look_again(&mut self, place: usize, call: &Progress) {
+        let time = call.from;
+        let State { engine, routes, deferred: Deferred { looks, completions, .. }, .. } = &mut *self.state;
+        let Some(ring) = &mut routes.ring else { return };
+        let mut window = Window::open(time, time);
         looks.begin();
+        let given = completions[place..call.end].iter().filter_map(|&(receive, _)| engine.given_to(receive));
+        engine.unexpected().chain(given).for_each(|envelope| looks.note(envelope));
         loop {
             if let Some(envelope) = looks.next_left(|_| false) {
                 engine.arrive_within(self.sink, envelope, &mut window);
                 continue;
             }
-            match ring.pop_until(until) {
+            match ring.pop_until(time) {
                 Some(envelope) if looks.takes(&envelope, false, |_| false) => {
                     engine.arrive_within(self.sink, envelope, &mut window);
                 }
                 Some(_) => {}
-                None => break,
+                None => return,
             }
         }
-        let has_taken = looks.has_taken();
-        self.note_unseen();
-        has_taken
     }
 
     /// Follows a completion whose message is not the one that the twin has given to the receive: it has perhaps not looked
     /// where ob1 had, or the envelope has yet to come, because its sender is about to write it.
+    ///
+    /// Where ob1 has [run out](crate::shadow::Engine::has_run_out) of messages, it looked in the call, and so does the twin.
+    /// Otherwise it takes in as many of the sender's messages as it must; those of others wait for its next look.
     #[cold]
     #[inline(never)]
-    fn catch_up(&mut self, receive: ReceiveIndex, real: Completion, from: Ticks, until: Ticks) {
-        while let Some(posted) = self.state.engine.overlooked(receive, real)
-            && self.look_before(posted)
-        {}
-        let State { engine, routes, inbox, deferred, .. } = &mut *self.state;
-        while engine.lacks_envelope(receive, real)
-            && let Some(envelope) = deferred.looks.take_left()
-        {
-            engine.arrive(self.sink, envelope, from);
+    fn catch_up(&mut self, place: usize, call: &Progress) {
+        let Progress { from, until, .. } = *call;
+        let (receive, real) = self.state.deferred.completions[place];
+        let before = (place > call.first).then(|| self.state.deferred.completions[place - 1].1);
+        let in_vain = self.state.deferred.in_vain;
+        let mut patience = PATIENCE + if in_vain < MOST_IN_VAIN { LAST_LOOKS } else { 0 };
+        let others = patience - PATIENCE;
+        if !self.state.deferred.looked_again && self.state.engine.has_run_out(receive, real, before) {
+            self.state.deferred.looked_again = true;
+            self.look_again(place, call);
+        }
+        while let Some(lacking) = self.state.engine.lacks(receive, real) {
+            if let Some(envelope) = self.next_of(&lacking) {
+                // It came before the call returned, if not before the receive was posted.
+                let sent = envelope.sent.min(lacking.by.unwrap_or(until));
+                let seen = lacking.by.unwrap_or(from);
+                self.state.engine.arrive(self.sink, Envelope { sent, ..envelope }, seen);
+            } else if patience == 0 || self.tracker.mail.is_open() {
+                break;
+            } else {
+                patience -= 1;
+                if patience >= others {
+                    std::hint::spin_loop();
+                } else {
+                    // Not the function of that name, which others may watch.
+                    // SAFETY: it takes no arguments.
+                    unsafe { libc::syscall(libc::SYS_sched_yield) };
+                }
+            }
+        }
+        if patience == 0 {
+            self.state.deferred.in_vain = in_vain.saturating_add(1);
+        } else if patience < PATIENCE + others {
+            self.state.deferred.in_vain = 0;
+        }
+        self.note_unseen();
+        self.state.engine.complete(self.sink, receive, real);
+    }
+
+    /// The next message of a sender that the twin lacks one of, where there is any.
+    fn next_of(&mut self, lacking: &Lacking) -> Option<Envelope> {
+        let State { routes, inbox, deferred: Deferred { looks, .. }, .. } = &mut *self.state;
+        let left = looks.take_left(|envelope| lacking.is_from_its_sender(envelope));
+        if left.is_some() {
+            return left;
         }
         if self.tracker.mail.is_open() {
             // It is perhaps there already: clocks of other nodes may be a little ahead.
-            while engine.lacks_envelope(receive, real)
-                && let Some(envelope) = inbox.pop_front()
-            {
-                let sent = envelope.sent.min(until);
-                engine.arrive(self.sink, Envelope { sent, ..envelope }, from);
-            }
-        } else if let Some(ring) = &mut routes.ring {
-            let mut patience = PATIENCE + if deferred.in_vain < MOST_IN_VAIN { LAST_LOOKS } else { 0 };
-            let others = patience - PATIENCE;
-            while patience > 0 && engine.lacks_envelope(receive, real) {
-                match ring.pop() {
-                    // It came before the call returned.
-                    Some(envelope) => {
-                        let sent = envelope.sent.min(until);
-                        engine.arrive(self.sink, Envelope { sent, ..envelope }, from);
-                    }
-                    None => {
-                        patience -= 1;
-                        if patience >= others {
-                            std::hint::spin_loop();
-                        } else {
-                            // Not the function of that name, which others may watch.
-                            // SAFETY: it takes no arguments.
-                            unsafe { libc::syscall(libc::SYS_sched_yield) };
-                        }
-                    }
-                }
-            }
-            if patience == 0 {
-                deferred.in_vain = deferred.in_vain.saturating_add(1);
-            } else if patience < PATIENCE + others {
-                deferred.in_vain = 0;
-            }
+            let place = inbox.iter().position(|envelope| lacking.is_from_its_sender(envelope))?;
+            return inbox.remove(place);
         }
-        engine.complete(self.sink, receive, real);
+        let ring = routes.ring.as_mut()?;
+        loop {
+            let envelope = ring.pop()?;
+            if lacking.is_from_its_sender(&envelope) {
+                return Some(envelope);
+            }
+            looks.leave(envelope);
+        }
     }
 }
 

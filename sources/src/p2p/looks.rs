@@ -8,10 +8,16 @@
 
 use std::collections::VecDeque;
 
+use super::comms::WORLD;
 use crate::shadow::Envelope;
 
 /// The most messages of one sender that ob1 takes in at one look (`mca_btl_vader_check_fboxes`, Open MPI 4.1).
 const AT_ONE_LOOK: u8 = 32;
+
+/// A sender's first messages go through a queue that all senders share; only with the last of them ob1 learns of the
+/// sender's own box, which it looks at before that queue, and so in its next look. They are sixteen with those of collective
+/// operations (`mca_btl_vader_try_fbox_setup`), which the twin does not see: some are sent while MPI is initialised.
+const QUEUED: u32 = 12;
 
 /// Marks a sender of whom nothing is taken in for now: one of its messages is held back.
 const HELD: u8 = 0x80;
@@ -86,7 +92,8 @@ impl Looks {
     #[inline(always)]
     pub(super) fn note(&mut self, envelope: &Envelope) {
         let place = place(envelope);
-        self.taken[place] = self.taken[place].saturating_add(1);
+        let is_last_queued = envelope.sequence == QUEUED - 1 && envelope.context == WORLD;
+        self.taken[place] = if is_last_queued { AT_ONE_LOOK } else { self.taken[place].saturating_add(1) };
         self.mixed |= *self.first.get_or_insert(place) != place;
         self.moved = true;
     }
@@ -152,10 +159,19 @@ impl Looks {
         None
     }
 
-    /// The first message of all that were left, in whichever look.
-    pub(super) fn take_left(&mut self) -> Option<Envelope> {
-        self.ahead = self.ahead.saturating_sub(1);
-        self.left.pop_front()
+    /// The first message of all that were left in whichever look that is one of these; between looks.
+    pub(super) fn take_left(&mut self, is_one: impl FnMut(&Envelope) -> bool) -> Option<Envelope> {
+        let place = self.left.iter().position(is_one)?;
+        if place < self.ahead {
+            self.ahead -= 1;
+        }
+        self.left.remove(place)
+    }
+
+    /// Leaves a message that has just come out of the ring for the next look; between looks.
+    pub(super) fn leave(&mut self, envelope: Envelope) {
+        self.left.push_back(envelope);
+        self.begin();
     }
 }
 
@@ -170,7 +186,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn envelope(source: i32, sequence: u32) -> Envelope {
-        Envelope { source, sequence, ..Envelope::default() }
+        Envelope { context: 7, source, sequence, ..Envelope::default() }
     }
 
     /// One look, with what is in the ring; the messages that it takes in, as sender and number.
@@ -195,6 +211,16 @@ mod tests {
         assert_eq!(second, of(1, 32..64).chain(of(2, 32..40)).chain(of(3, 0..1)).collect::<Vec<_>>());
         assert_eq!(look(&mut looks, &[], false), of(1, 64..71).collect::<Vec<_>>());
         assert!(looks.is_empty());
+    }
+
+    #[test]
+    fn the_box_of_a_sender_is_looked_at_after_its_first_messages() {
+        let of_world = |number| Envelope { context: WORLD, ..envelope(1, number) };
+        let ring: Vec<_> = (0..60).map(of_world).collect();
+        let mut looks = Looks::default();
+        let counts = [&ring[..], &[], &[]].map(|ring| look(&mut looks, ring, false).len() as u32);
+        assert_eq!(counts, [QUEUED, u32::from(AT_ONE_LOOK), 60 - QUEUED - u32::from(AT_ONE_LOOK)]);
+        assert_eq!(look(&mut Looks::default(), &ring, true).len(), 60, "a call that waits looks again");
     }
 
     #[test]
@@ -224,13 +250,33 @@ mod tests {
         assert_eq!(left.next(), None, "a look takes no more of a sender that was held back");
     }
 
+    #[test]
+    fn what_is_left_is_taken_of_one_sender_alone() {
+        let mut looks = Looks::default();
+        let ring: Vec<_> = (0..40).flat_map(|i| [envelope(1, i), envelope(2, i)]).collect();
+        assert_eq!(look(&mut looks, &ring, false).len(), 64);
+        looks.leave(envelope(3, 0));
+        let of_2 = |envelope: &Envelope| envelope.source == 2;
+        assert_eq!(looks.take_left(of_2), Some(envelope(2, 32)));
+        assert_eq!(looks.take_left(|envelope| envelope.source == 4), None);
+        let next = look(&mut looks, &[envelope(2, 40)], false);
+        assert_eq!(next.iter().filter(|(source, _)| *source == 1).count(), 8);
+        assert_eq!(next.iter().filter(|(source, _)| *source == 3).count(), 1);
+        let of_2: Vec<_> =
+            next.iter().filter(|(source, _)| *source == 2).map(|(_, number)| *number).collect();
+        assert_eq!(of_2, (33..41).collect::<Vec<_>>());
+    }
+
     proptest! {
         #[test]
         fn messages_of_a_sender_stay_in_order(
-            rounds in prop::collection::vec((prop::collection::vec(0..4i32, 0..120), any::<bool>()), 1..8)
+            rounds in prop::collection::vec(
+                (prop::collection::vec(0..4i32, 0..120), any::<bool>(), 0..40usize),
+                1..8,
+            )
         ) {
             let (mut looks, mut sent, mut seen) = (Looks::default(), [0; 4], [0; 4]);
-            for (senders, goes_on) in rounds.into_iter().chain((0..40).map(|_| (Vec::new(), false))) {
+            for (senders, goes_on, lacking) in rounds.into_iter().chain((0..40).map(|_| (Vec::new(), false, 0))) {
                 let ring: Vec<_> = senders
                     .into_iter()
                     .map(|source| {
@@ -238,7 +284,14 @@ mod tests {
                         envelope(source, sent[source as usize] - 1)
                     })
                     .collect();
-                for (source, number) in look(&mut looks, &ring, goes_on) {
+                // Of the last of them one sender's messages are needed at once.
+                let (first, last) = ring.split_at(ring.len() - ring.len() / 4);
+                let mut taken = look(&mut looks, first, goes_on);
+                last.iter().for_each(|envelope| looks.leave(*envelope));
+                let of_one = |envelope: &Envelope| envelope.source == 1;
+                let needed = std::iter::from_fn(|| looks.take_left(of_one)).take(lacking);
+                taken.extend(needed.map(|envelope| (envelope.source, envelope.sequence)));
+                for (source, number) in taken {
                     prop_assert_eq!(number, seen[source as usize]);
                     seen[source as usize] += 1;
                 }

@@ -66,7 +66,7 @@ pub(super) fn awaits_row(
     let is_row = tracker.quietly(frame, |work, local| {
         let is_row = work.is_row(requests, count);
         if is_row {
-            local.open = work.state.long_sends && !tracker.follows_sends();
+            local.open = work.awaits_sends(requests, count, work.state.posts.waiting().len());
             if tracker.wants_messages() && statuses.is_ignore(tracker.abi) {
                 own_statuses(work, local, statuses, count);
             }

@@ -19,7 +19,7 @@ use super::calls::drained;
 use super::frame::Frame;
 use super::requests::Tracked;
 use super::tracker::{Tracker, Work};
-use crate::shadow::{CommIndex, EAGER_LIMIT};
+use crate::shadow::CommIndex;
 
 /// The arguments of a send, in whichever call.
 ///
@@ -41,6 +41,13 @@ impl Work<'_> {
         let Sending { comm, peer, tag, count, datatype } = *sending;
         let bytes = self.bytes(count, datatype)?;
         self.send(comm, peer, tag, bytes, blocking)
+    }
+
+    /// Notes that calls which wait for sends may wait for their receivers from now on, where this one is so long.
+    #[inline(always)]
+    fn note_long_send(&mut self, sending: &Sending) {
+        let bytes = self.bytes(sending.count, sending.datatype).unwrap_or(0);
+        self.state.long_sends |= self.waits(bytes);
     }
 }
 
@@ -79,7 +86,10 @@ pub(super) fn waiting_send(tracker: &'static Tracker, frame: &mut Frame, sending
 pub(super) fn nonblocking_send(tracker: &'static Tracker, frame: &mut Frame, sending: &Sending) {
     frame.call.untold = tracker.tells_after(frame);
     if !frame.call.untold {
-        tracker.work(frame, |work, local| local.send = work.send_counted(sending, false));
+        tracker.work(frame, |work, local| {
+            local.send = work.send_counted(sending, false);
+            work.note_long_send(sending);
+        });
     }
 }
 
@@ -140,10 +150,7 @@ pub(super) fn keep_send(
     if !untold || tracker.wants_messages() {
         remember(tracker, frame, request, success);
     } else if success {
-        tracker.quietly(frame, |work, _| {
-            let bytes = work.bytes(sending.count, sending.datatype).unwrap_or(0);
-            work.state.long_sends |= bytes > EAGER_LIMIT;
-        });
+        tracker.quietly(frame, |work, _| work.note_long_send(sending));
     }
 }
 

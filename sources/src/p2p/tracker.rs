@@ -100,7 +100,7 @@ pub(super) struct State {
     pub(super) sizes: TypeSizes,
     /// Whether the application has cancelled a request: the status of a receive tells whether it was.
     pub(super) cancels: bool,
-    /// Whether a nonblocking send has been started that may wait for its receiver.
+    /// Whether a nonblocking send has been started that calls which wait for it may wait for its receiver with.
     pub(super) long_sends: bool,
     /// How often the thread had been taken off the processor when it was asked last.
     pub(super) switches: i64,

@@ -18,6 +18,7 @@ use super::sink::Sink;
 use super::truth::Truth;
 use super::{ANY_SOURCE, EAGER_LIMIT};
 
+pub use repairs::Lacking;
 pub use row::Row;
 pub use window::{Foretold, Window};
 
@@ -427,16 +428,6 @@ impl Engine {
             return Some(envelope);
         }
         None
-    }
-
-    /// Whether this receive, which the real library has completed, is without a message: its envelope has
-    /// not come, and is not known to be lost.
-    pub fn lacks_envelope(&self, index: ReceiveIndex, real: Completion) -> bool {
-        let Completion::Message { source, .. } = real else { return false };
-        self.receives.get(index.0).is_some_and(|receive| {
-            let peer = self.comms[receive.comm.0 as usize].peers.get(source);
-            receive.state == State::Posted && peer.is_none_or(|peer| peer.lost == 0)
-        })
     }
 
     /// The application cancelled a receive; it ends with its completion.

@@ -27,7 +27,9 @@ mod sink;
 mod truth;
 
 pub use away::Away;
-pub use engine::{CommIndex, Completion, Engine, Foretold, MAX_EMITTED, Posted, Probed, Row, Window};
+pub use engine::{
+    CommIndex, Completion, Engine, Foretold, Lacking, MAX_EMITTED, Posted, Probed, Row, Window,
+};
 pub use envelope::Envelope;
 pub use events::{
     Arrived, Event, Ob1Events, Queued, Request, Searched, SearchedFor, Transferred,

@@ -11,6 +11,23 @@ use crate::shadow::receive::{Receive, ReceiveIndex, State};
 use crate::shadow::sink::Sink;
 use crate::shadow::{ANY_SOURCE, ANY_TAG};
 
+/// A message that has not come to the twin, though a receive is known to have completed with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lacking {
+    context: u64,
+    source: i32,
+    /// When it had come at the latest, where that is known: the receive that has got it was given another one here, and so
+    /// did not wait.
+    pub by: Option<Ticks>,
+}
+
+impl Lacking {
+    /// Whether this is a message of the same sender.
+    pub fn is_from_its_sender(&self, envelope: &Envelope) -> bool {
+        envelope.source == self.source && envelope.context == self.context
+    }
+}
+
 impl Engine {
     /// The receive was not matched with the message that it completed with.
     #[cold]
@@ -123,17 +140,51 @@ impl Engine {
         })
     }
 
-    /// Where a receive was matched with another message than the real library gave it, which has not come here: when it was
-    /// posted. If it did not have to wait, that message had been looked at by then. `None` where the message is lost, too.
-    pub fn overlooked(&self, index: ReceiveIndex, real: Completion) -> Option<Ticks> {
+    /// What the twin lacks for a receive that the real library has completed: its envelope has not come here, and is not
+    /// known to be lost. `None` where nothing is missing.
+    pub fn lacks(&self, index: ReceiveIndex, real: Completion) -> Option<Lacking> {
         let Completion::Message { source, tag } = real else { return None };
         let receive = self.receives.get(index.0)?;
-        let has_it = |envelope: &&Envelope| envelope.source == source && envelope.tag == tag;
-        receive.matched().filter(|envelope| !has_it(envelope))?;
-        let is_lost = self.comms[receive.comm.0 as usize].peers.get(source).is_some_and(|peer| peer.lost > 0);
+        let comm = &self.comms[receive.comm.0 as usize];
+        if comm.peers.get(source).is_some_and(|peer| peer.lost > 0) {
+            return None;
+        }
+        let lacking = Lacking { context: comm.context, source, by: None };
+        if receive.state == State::Posted {
+            return Some(lacking);
+        }
+        receive.matched().filter(|has| (has.source, has.tag) != (source, tag))?;
         let is_here = self.queued(receive.comm, source, tag).is_some()
             || self.holder_of(receive.comm, source, tag, index).is_some();
-        (!is_here && !is_lost).then_some(receive.queued)
+        (!is_here).then_some(Lacking { by: Some(receive.queued), ..lacking })
+    }
+
+    /// Whether the real library had no message for this receive when it was posted, though the twin had one and gave it to
+    /// the receive: so it looked for more in the call that has completed the receive, `before` which it has completed another
+    /// one. That is so where the twin has given away all that it had and still lacks the right message. And ob1 gives the
+    /// messages of the senders in turn: of one sender there are two one after the other only where there are none of others.
+    pub fn has_run_out(&self, index: ReceiveIndex, real: Completion, before: Option<Completion>) -> bool {
+        let Completion::Message { source, .. } = real else { return false };
+        let Some(receive) = self.receives.get(index.0) else { return false };
+        if receive.matched().is_none_or(|has| has.source == source) {
+            return false;
+        }
+        if self.messages.len() == 0 {
+            return self.lacks(index, real).is_some();
+        }
+        let peers = &self.comms[receive.comm.0 as usize].peers;
+        before == Some(real)
+            && peers.in_turn_after(source).any(|(rank, peer)| rank != source && !peer.unexpected.is_empty())
+    }
+
+    /// The messages in the unexpected queues.
+    pub fn unexpected(&self) -> impl Iterator<Item = &Envelope> {
+        self.messages.iter().map(|(_, message)| &message.envelope)
+    }
+
+    /// The message that this receive is matched with.
+    pub fn given_to(&self, index: ReceiveIndex) -> Option<&Envelope> {
+        self.receives.get(index.0).and_then(Receive::matched)
     }
 
     /// The place of the first such message in the unexpected queue.
