@@ -140,15 +140,7 @@ impl Appender {
         if self.note(Call::COMPLETED, request) {
             return true;
         }
-        let last = self.completions;
-        if self.pack(last, time, request) {
-            return true;
-        }
-        if !self.append(time, kind::MPI_ISEND_COMPLETE, NO_OBJECT, &request.to_le_bytes()) {
-            return false;
-        }
-        self.completions = self.cursor.wrapping_sub(RECORD_BYTES);
-        true
+        self.add_to(|this| &mut this.completions, kind::MPI_ISEND_COMPLETE, time, request)
     }
 
     /// The call under way has tested this request, which is not complete. `false` where it needs a record of its own. A
@@ -160,14 +152,26 @@ impl Appender {
 
     /// Appends that a request was tested and is not complete, as [`complete`](Self::complete) does.
     pub fn tested(&mut self, time: u64, request: u32) -> bool {
-        let last = self.tests;
-        if self.pack(last, time, request) {
+        self.add_to(|this| &mut this.tests, kind::REQUEST_TESTED, time, request)
+    }
+
+    /// Appends a request to the last record of several of this kind, or begins another one.
+    #[inline(always)]
+    fn add_to(
+        &mut self,
+        last: impl Fn(&mut Appender) -> &mut *mut u8,
+        kind: u16,
+        time: u64,
+        request: u32,
+    ) -> bool {
+        let before = *last(self);
+        if self.pack(before, time, request) {
             return true;
         }
-        if !self.append(time, kind::REQUEST_TESTED, NO_OBJECT, &request.to_le_bytes()) {
+        if !self.append(time, kind, NO_OBJECT, &request.to_le_bytes()) {
             return false;
         }
-        self.tests = self.cursor.wrapping_sub(RECORD_BYTES);
+        *last(self) = self.cursor.wrapping_sub(RECORD_BYTES);
         true
     }
 
