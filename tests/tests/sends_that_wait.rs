@@ -8,7 +8,7 @@ use mel_tests::{Job, Mpi, compile_special};
 const ROUNDS: u64 = 50;
 
 /// ob1 may see that the receiver is done before it sees the message: it looks at two places, and both come in between.
-const RACES: u64 = 5;
+const RACES: u64 = 15;
 
 /// The profile of a run.
 fn queues(mpi: &Mpi, bytes: u64, how: &str, sources: &str, options: &[&str]) -> Profile {
