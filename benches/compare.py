@@ -249,6 +249,10 @@ class Group:
         both = [runs for runs in self.rounds if configuration in runs and reference in runs]
         return [runs[configuration].value / runs[reference].value for runs in both]
 
+    def fewest_pairs(self, configurations):
+        """Of any configuration with the run that it is judged by."""
+        return min(len(self.ratios(name, reference_of(name, configurations))) for name in configurations)
+
 
 def by_conditions(rounds, seen):
     """The groups of these runs, by what distances and speeds have been seen so far: those of cores for themselves
@@ -290,11 +294,7 @@ def measure(mpi, bench, configurations, rounds, executable, scratch, seen):
             seen += runs[configuration].conditions
         done.append(runs)
         groups = by_conditions(done, seen)
-
-        def pairs(group):
-            return min(len(group.ratios(name, reference_of(name, configurations))) for name in configurations)
-
-        if any(pairs(group) >= rounds for group in groups if group.cores == CORES[0]):
+        if any(group.cores == CORES[0] and group.fewest_pairs(configurations) >= rounds for group in groups):
             break
     progress("")
     return groups
@@ -316,18 +316,21 @@ def verdict(mpi, bench, configuration, configurations, group):
     if bar is None or not ratios:
         return "", True
     value = statistics.median(ratios)
-    words = f"{value:.2f} of EZTrace, " if reference == "eztrace" else ""
+    reached = True
     if group.cores != CORES[0]:
-        return words, True
-    if len(ratios) < ENOUGH:
-        return words + "too few to judge", True
-    judged, reached = judge(value, bar, bench)
-    return words + judged, reached
+        judged = "not judged"
+    elif len(ratios) < ENOUGH:
+        judged = "too few to judge"
+    else:
+        judged, reached = judge(value, bar, bench)
+    return f"{value:.2f} of EZTrace, {judged}" if reference == "eztrace" else judged, reached
 
 
 def report(mpi, bench, configurations, groups):
     """Prints the tables of a program; returns whether all bars were reached."""
     all_reached = True
+    if not groups:
+        print(f"\n{mpi.name}, {bench.title}: conditions changed in all plain runs, nothing to tell; try more --rounds")
     for group in groups:
         apart = f"{group.distance:.0f} ns apart" if group.distance > 0 else "without memory that they share"
         print(f"\n{mpi.name}, {bench.title} of 8-byte messages, 2 ranks on {group.cores}, {apart}")
