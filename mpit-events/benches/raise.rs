@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as Memory};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use mpit_events::{BindKind, Clock, Core, EventType, Ordering, Safety, Source, Token, event_payload};
+use mpit_events::{BindKind, Clock, Core, EventType, Ordering, Safety, Source, Ticks, Token, event_payload};
 
 event_payload! {
     struct Inserted { "request" request: u64, "source" source: i32, "tag" tag: i32 }
@@ -32,6 +32,14 @@ fn raise(criterion: &mut Criterion) {
     criterion.bench_function("raise, nobody listens", |b| b.iter(raise_one));
     criterion.bench_function("the clock alone", |b| b.iter(|| clock.now()));
 
+    let raiser = core.raiser(source);
+    let mut prepared = raiser.prepare(Safety::MpiRestricted, event, &object).unwrap();
+    let mut raise_prepared = |observed: Ticks| {
+        if core.is_active(event) {
+            raiser.event(&mut prepared, &object, Some(observed), black_box(&payload));
+        }
+    };
+
     let mut handles = Vec::new();
     for registrations in [1, 4, 40] {
         while handles.len() < registrations {
@@ -42,6 +50,12 @@ fn raise(criterion: &mut Criterion) {
         }
         criterion
             .bench_function(&format!("raise, counting callbacks: {registrations}"), |b| b.iter(raise_one));
+        // What a source does that raises one event after the other: `Raiser` and `Prepared`.
+        let name = format!("raise prepared, counting callbacks: {registrations}");
+        criterion.bench_function(&name, |b| b.iter(|| raise_prepared(clock.now())));
+        criterion.bench_function(&format!("{name}, the time is known"), |b| {
+            b.iter(|| raise_prepared(black_box(Ticks(1))));
+        });
     }
 
     let raise = core.raise_section(source, Safety::MpiRestricted);
