@@ -5,7 +5,10 @@ mod common;
 
 use common::{Notes, QUEUE, Senders, twin};
 use mpit_events::Ticks;
-use mpit_sources::shadow::{ANY_SOURCE, ANY_TAG, Completion, EAGER_LIMIT, Envelope, Event, Foretold, Window};
+use mpit_sources::shadow::{
+    ANY_SOURCE, ANY_TAG, CommIndex, Completion, Copying, EAGER_LIMIT, Engine, Envelope, Event, Foretold,
+    Sink, Window,
+};
 use proptest::prelude::*;
 
 fn from(source: i32) -> Completion {
@@ -200,6 +203,42 @@ fn a_long_message_is_complete_later_than_it_comes() {
     assert!(!window.is_over(), "the call went on for its data");
     assert_eq!(window.until, Ticks(1000));
     assert_eq!(engine.foretell(receive, from(1)), Foretold::Long);
+}
+
+/// A twin of a process that copies long messages as soon as they are matched: 64 KiB in so many ticks.
+fn twin_that_copies(notes: &mut Notes, of_64_kib: u64) -> (Engine, CommIndex) {
+    let (mut engine, comm) = twin(notes);
+    engine.set_copying(Copying { of_64_kib, at_once: true });
+    (engine, comm)
+}
+
+#[test]
+fn a_long_message_that_is_copied_at_once_ends_the_call() {
+    let (mut notes, mut senders) = (Notes::default(), Senders::default());
+    let (mut engine, comm) = twin_that_copies(&mut notes, 100);
+    let receive = engine.post(&mut notes, comm, 1, 1, 5).receive;
+    let mut window = Window::waited(Ticks(100), Ticks(1000));
+    window.completes(engine.foretell(receive, from(1)));
+    let envelope = Envelope { bytes: 2 << 16, ..senders.envelope(1, 5, 300) };
+    notes.records.clear();
+    engine.arrive_within(&mut notes, envelope, &mut window);
+    assert!(window.is_over());
+    assert_eq!(window.until, Ticks(1000));
+    let removed =
+        notes.records.iter().find(|record| record.event == Sink::index(&notes, Event::PostedRemove));
+    assert_eq!(removed.unwrap().ticks, Ticks(800), "then it took 200 ticks to copy it");
+}
+
+#[test]
+fn a_long_message_that_was_copied_before_does_not_make_a_call_look() {
+    let (mut notes, mut senders) = (Notes::default(), Senders::default());
+    let (mut engine, comm) = twin_that_copies(&mut notes, 100);
+    let envelope = Envelope { bytes: 2 << 16, ..senders.envelope(1, 5, 0) };
+    engine.arrive(&mut notes, envelope, Ticks(0));
+    let receive = engine.post(&mut notes, comm, 1, 1, 5).receive;
+    let mut window = Window::waited(Ticks(100), Ticks(1000));
+    window.completes(engine.foretell(receive, from(1)));
+    assert!(window.is_over());
 }
 
 #[test]

@@ -14,6 +14,7 @@ use super::completion::{
     own_status,
 };
 use super::frame::{Frame, Pending};
+use super::last_look::{Awaits, Looking};
 use super::posts::Post;
 use super::progress;
 use super::requests::{Persistent, Tracked};
@@ -34,7 +35,8 @@ impl Hook for Calls {
             return Wants::Nothing;
         }
         match function {
-            F::Irecv | F::Irecv_c => Wants::Leave,
+            // The clock is read once, and at the entry only where a call may take long.
+            F::Irecv | F::Irecv_c => if self.0.times_posts() { Wants::Both } else { Wants::Leave },
             F::Isend | F::Isend_c | F::Ibsend | F::Ibsend_c | F::Irsend | F::Irsend_c | F::Issend | F::Issend_c
                 if !self.0.follows_sends() => if self.0.defers() { Wants::Leave } else { Wants::Enter },
             F::Start | F::Startall | F::Type_free => Wants::Enter,
@@ -70,7 +72,7 @@ impl Hook for Calls {
         {
             // SAFETY: MPI has filled the request, because the call succeeded.
             let handle = unsafe { a.request.read() }.word();
-            let (at, comm) = (self.0.now(), a.comm.word());
+            let (at, comm) = (self.0.posted_at(frame), a.comm.word());
             if self.0.post_later(frame, Post { at, handle, comm, source: a.source, tag: a.tag, request: 0 }) {
                 return;
             }
@@ -110,9 +112,10 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         Call::Irsend(a) => nonblocking_send(tracker, frame, &sending!(a)),
         Call::Issend(a) => nonblocking_send(tracker, frame, &sending!(a)),
         // Receives.
+        Call::Irecv(_) => frame.call.posted = tracker.now(),
         Call::Recv(a) => {
             frame.call.entered = tracker.now();
-            frame.call.open = false;
+            frame.call.awaits = Awaits::Receives;
             tracker.settled(frame, |work, local| {
                 local.receive = work.post(a.comm.word(), a.source, a.tag, true, local.entered);
                 if local.receive.is_some() && needs_status(work, a.source, a.tag) {
@@ -125,7 +128,7 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
             tracker.settled(frame, |work, local| {
                 local.receive = work.post(a.comm.word(), a.source, a.recvtag, true, local.entered);
                 let bytes = work.bytes(a.sendcount, a.sendtype);
-                local.open = bytes.is_some_and(|bytes| work.waits(bytes));
+                local.awaits = bytes.map_or(Awaits::Receives, |bytes| work.awaits(bytes));
                 local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
                 if needs_status(work, a.source, a.recvtag) {
                     own_status(work, local, &mut a.status);
@@ -137,7 +140,7 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
             tracker.settled(frame, |work, local| {
                 local.receive = work.post(a.comm.word(), a.source, a.recvtag, true, local.entered);
                 let bytes = work.bytes(a.count, a.datatype);
-                local.open = bytes.is_some_and(|bytes| work.waits(bytes));
+                local.awaits = bytes.map_or(Awaits::Receives, |bytes| work.awaits(bytes));
                 local.send = bytes.and_then(|bytes| work.send(a.comm.word(), a.dest, a.sendtag, bytes, true));
                 if needs_status(work, a.source, a.recvtag) {
                     own_status(work, local, &mut a.status);
@@ -268,7 +271,7 @@ fn leave(
         Call::Irsend(a) => keep_send(tracker, frame, a.request, &sending!(a), success),
         Call::Issend(a) => {
             // It waits for its receiver, however short the message is.
-            tracker.quietly(frame, |work, _| work.state.long_sends = true);
+            tracker.quietly(frame, |work, _| work.state.long_sends = Awaits::Others);
             keep_send(tracker, frame, a.request, &sending!(a), success);
         }
         // Posted here, where the request is known: nothing can come in between.
@@ -276,8 +279,9 @@ fn leave(
             if success {
                 // SAFETY: MPI has filled the request, because the call succeeded.
                 let handle = unsafe { a.request.read() }.word();
+                let at = tracker.posted_at(frame);
                 tracker.settled(frame, |work, _| {
-                    let (at, comm) = (tracker.now(), a.comm.word());
+                    let comm = a.comm.word();
                     work.post_request(Post { at, handle, comm, source: a.source, tag: a.tag, request: 0 });
                 });
             }
@@ -467,7 +471,7 @@ fn use_message(tracker: &'static Tracker, frame: &mut Frame, handle: usize, stat
 /// call that needs it.
 #[inline]
 pub(super) fn drained(tracker: &'static Tracker, frame: &mut Frame) {
-    made_progress(tracker, frame, |work, entered| work.defer(entered, true));
+    made_progress(tracker, frame, |work, entered| work.defer(entered, Awaits::Others, Looking::ToTheEnd));
 }
 
 /// [`drained`], where the call has looked once, after it had found that what it wanted was not there: ob1 does so in
@@ -542,7 +546,7 @@ fn finish_receive(
     };
     tracker.quietly(frame, |work, local| {
         // The send of `MPI_Sendrecv` may have been waited for too.
-        work.defer(local.entered, local.open);
+        work.defer(local.entered, local.awaits, Looking::ToTheEnd);
         if let Some(receive) = local.receive.take() {
             work.received(receive, ending, true);
         }

@@ -10,6 +10,7 @@ use mpi_abi::{Handle, HandlePtr, Request, StatusPtr};
 
 use super::calls::drained;
 use super::frame::{Current, Frame, Pending};
+use super::last_look::{Awaits, Looking};
 use super::requests::Tracked;
 use super::rows::{awaits_row, complete_row, fail_row};
 use super::tracker::{Ending, Tracker, Work};
@@ -34,7 +35,7 @@ pub(super) fn await_requests(
     ends: Ends,
 ) {
     frame.call.entered = tracker.now();
-    frame.call.open = false;
+    frame.call.awaits = Awaits::Receives;
     frame.call.pending.clear();
     if requests.is_null() {
         return;
@@ -45,7 +46,7 @@ pub(super) fn await_requests(
     }
     tracker.settled(frame, |work, local| {
         if work.state.requests.is_empty() {
-            local.open = work.awaits_sends(requests, count, 0);
+            local.awaits = work.awaits_sends(requests, count, 0);
             return;
         }
         let mut needs_statuses = work.tracker.wants_messages() || work.state.cancels;
@@ -58,14 +59,14 @@ pub(super) fn await_requests(
                 local.pending.push(Pending { place: place as u32, handle, tracked });
                 work.state.requests.take_next();
             } else if let Some(tracked @ Tracked::Send { bytes, .. }) = next {
-                local.open |= work.waits(bytes);
+                local.awaits = local.awaits.max(work.awaits(bytes));
                 local.pending.push(Pending { place: place as u32, handle, tracked });
                 work.state.requests.take_next();
             } else {
                 needs_statuses |= await_request(work, local, place, handle, ends);
             }
         }
-        local.open |= work.awaits_sends(requests, count, local.pending.len());
+        local.awaits = local.awaits.max(work.awaits_sends(requests, count, local.pending.len()));
         if needs_statuses && !local.pending.is_empty() && statuses.is_ignore(work.tracker.abi) {
             own_statuses(work, local, statuses, count);
         }
@@ -73,11 +74,16 @@ pub(super) fn await_requests(
 }
 
 impl Work<'_> {
-    /// Whether sends that are not followed are among these requests, of which so many are known, and may wait for their
-    /// receivers. Those that were complete at once share a handle.
+    /// What a call with these requests may wait for, of which so many are known, if sends that are not followed are among
+    /// them. Those that were complete at once share a handle.
     #[inline(always)]
-    pub(super) fn awaits_sends(&self, requests: HandlePtr<Request>, count: usize, known: usize) -> bool {
-        self.state.long_sends && !self.tracker.follows_sends() && self.has_others(requests, count, known)
+    pub(super) fn awaits_sends(&self, requests: HandlePtr<Request>, count: usize, known: usize) -> Awaits {
+        let sends = self.state.long_sends;
+        if sends != Awaits::Receives && self.has_others(requests, count, known) {
+            sends
+        } else {
+            Awaits::Receives
+        }
     }
 
     #[inline(never)]
@@ -100,7 +106,7 @@ fn await_request(work: &mut Work<'_>, local: &mut Current, place: usize, handle:
         Ends::Some => work.state.requests.get(handle),
     };
     let Some(tracked) = known else { return false };
-    local.open |= work.waits_for_others(tracked);
+    local.awaits = local.awaits.max(work.awaits_request(tracked));
     local.pending.push(Pending { place: place as u32, handle, tracked });
     match tracked {
         Tracked::Receive { source, tag, .. } => source | tag < 0,
@@ -143,7 +149,7 @@ fn complete(
 ) {
     let at_once = tracker.tells_of_sends(frame);
     tracker.work(frame, |work, local| {
-        work.defer(local.entered, local.open);
+        work.defer(local.entered, local.awaits, Looking::ForRequests);
         local.entered = mpit_events::Ticks(0);
         for pending in &local.pending {
             if (!at_once || work.is_receive(pending))

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use mpit_events::Ticks;
 
+use super::last_look::{Awaits, Looking};
 use super::looks::Looks;
 use super::tracker::{State, Work};
 use super::yields;
@@ -39,10 +40,23 @@ pub(super) struct Progress {
     /// Where its completions begin and end.
     first: usize,
     end: usize,
-    /// Whether it may have waited for more than the receives that it has completed.
-    pub(super) open: bool,
+    /// What it may have waited for, besides the receives that it has completed.
+    awaits: Awaits,
+    looking: Looking,
     /// Whether the thread was off the processor in it.
     away: bool,
+}
+
+impl Progress {
+    /// Whether it may have waited for more than the receives that it has completed.
+    #[inline(always)]
+    pub(super) fn is_open(&self) -> bool {
+        self.awaits != Awaits::Receives
+    }
+
+    fn middle(&self) -> Ticks {
+        self.from.plus(self.until.since(self.from) / 2)
+    }
 }
 
 /// How often the ring is looked into for an envelope that is being written: about a microsecond.
@@ -88,7 +102,9 @@ impl Deferred {
     fn add(&mut self, call: Progress) {
         let end = self.completions.len();
         match self.calls.last_mut() {
-            Some(last) if call.open && last.open && last.first == last.end && self.window.is_none() => {
+            Some(last)
+                if call.is_open() && last.is_open() && last.first == last.end && self.window.is_none() =>
+            {
                 last.until = call.until;
                 last.away |= call.away;
             }
@@ -228,32 +244,42 @@ impl Work<'_> {
 
     /// The progress of a call that began at `entered` and ends now; its completions are yet to be added.
     #[inline(always)]
-    pub(super) fn progress(&mut self, entered: Ticks, open: bool) -> Progress {
+    pub(super) fn progress(&mut self, entered: Ticks, awaits: Awaits, looking: Looking) -> Progress {
         self.state.routes.prepare();
         let now = self.tracker.now();
         let away = self.was_away(entered, now);
-        Progress { from: entered, until: now, first: 0, end: 0, open, away }
+        Progress { from: entered, until: now, first: 0, end: 0, awaits, looking, away }
     }
 
-    /// A call has made progress since `entered`: the twin will follow later. `open` says that it may have
-    /// waited for more than the receives that it has completed, which are added by [`Deferred::keep`].
+    /// A call has made progress since `entered`, and waited for this: the twin will follow later. The receives that it has
+    /// completed are added by [`Deferred::keep`].
     #[inline]
-    pub(super) fn defer(&mut self, entered: Ticks, open: bool) {
-        self.defer_as(entered, open, |call| call);
+    pub(super) fn defer(&mut self, entered: Ticks, awaits: Awaits, looking: Looking) {
+        self.defer_as(entered, awaits, looking, |call| call);
     }
 
-    /// The same for a call that has looked once, just before it returned, and found nothing that it wanted.
+    /// The same for a call that has looked once, and found nothing that it wanted. What it has found otherwise it has taken in
+    /// one after the other: all of it is told in the middle of the call.
     #[inline]
     pub(super) fn defer_look(&mut self, entered: Ticks) {
-        self.defer_as(entered, true, |look| Progress { from: look.until, ..look });
+        self.defer_as(entered, Awaits::Others, Looking::Once, |look| Progress {
+            from: look.middle(),
+            ..look
+        });
     }
 
     #[inline(always)]
-    fn defer_as(&mut self, entered: Ticks, open: bool, what: impl FnOnce(Progress) -> Progress) {
+    fn defer_as(
+        &mut self,
+        entered: Ticks,
+        awaits: Awaits,
+        looking: Looking,
+        what: impl FnOnce(Progress) -> Progress,
+    ) {
         if !self.state.posts.is_empty() {
             self.post_first();
         }
-        let call = self.progress(entered, open);
+        let call = self.progress(entered, awaits, looking);
         self.state.deferred.add(what(call));
         self.tracker.unsettled.store(true, Ordering::Relaxed);
     }
@@ -338,7 +364,7 @@ impl Work<'_> {
     /// Begins to follow a call.
     #[inline(always)]
     fn begin(&mut self, call: &Progress) -> Window {
-        let mut window = self.open(call, call.open || call.first == call.end);
+        let mut window = self.open(call, call.is_open() || call.first == call.end);
         let State { engine, deferred, .. } = &mut *self.state;
         for &(receive, real) in &deferred.completions[call.first..call.end] {
             window.completes(engine.foretell(receive, real));
@@ -349,8 +375,12 @@ impl Work<'_> {
     /// The window of a call that is about to be followed.
     #[inline(always)]
     pub(super) fn open(&mut self, call: &Progress, open: bool) -> Window {
-        let until = call.until;
-        let mut window = if open { Window::open(call.from, until) } else { Window::waited(call.from, until) };
+        let Progress { from, until, awaits, looking, .. } = *call;
+        let mut window = if open {
+            Window::open(from, self.tracker.last_look.of(from, until, awaits, looking))
+        } else {
+            Window::waited(from, until)
+        };
         if call.away {
             self.set_back(&mut window, until);
         }

@@ -3,9 +3,10 @@
 use mpi_abi::{Datatype, Handle, StatusPtr, pmpi};
 
 use super::frame;
+use super::last_look::Awaits;
 use super::requests::{Active, Persistent, Stage, Tracked};
 use super::tracker::{Ending, Work};
-use crate::shadow::{CommIndex, Completion};
+use crate::shadow::{CommIndex, Completion, EAGER_LIMIT};
 
 impl Work<'_> {
     /// A started persistent request.
@@ -33,20 +34,20 @@ impl Work<'_> {
         self.state.requests.persistent(place).active = active;
     }
 
-    /// Whether the call that waits for this request may wait for another process, though not for an envelope.
+    /// What the call that waits for this request may wait for, besides an envelope.
     #[inline]
-    pub(super) fn waits_for_others(&mut self, tracked: Tracked) -> bool {
+    pub(super) fn awaits_request(&mut self, tracked: Tracked) -> Awaits {
         match tracked {
-            Tracked::Send { bytes, .. } => self.waits(bytes),
+            Tracked::Send { bytes, .. } => self.awaits(bytes),
             Tracked::Persistent(place) => {
                 let Persistent { sends, bytes, .. } = *self.state.requests.persistent(place);
-                sends && self.waits(bytes)
+                if sends { self.awaits(bytes) } else { Awaits::Receives }
             }
             Tracked::Probed { .. }
             | Tracked::Duplicate { .. }
             | Tracked::Silent { .. }
-            | Tracked::Collective { .. } => true,
-            Tracked::Receive { .. } => false,
+            | Tracked::Collective { .. } => Awaits::Others,
+            Tracked::Receive { .. } => Awaits::Receives,
         }
     }
 
@@ -183,8 +184,14 @@ impl Work<'_> {
         Some(u64::try_from(count).ok()?.saturating_mul(self.state.sizes.get(datatype.word(), ask)))
     }
 
-    /// Whether a send of this size waits for its receiver, and makes progress meanwhile.
-    pub(super) fn waits(&self, bytes: u64) -> bool {
-        bytes > self.tracker.waits_above
+    /// What a call waits for that completes a send of this size, and makes progress meanwhile.
+    pub(super) fn awaits(&self, bytes: u64) -> Awaits {
+        if bytes <= self.tracker.waits_above {
+            Awaits::Receives
+        } else if bytes <= EAGER_LIMIT {
+            Awaits::Buffers
+        } else {
+            Awaits::Others
+        }
     }
 }

@@ -10,6 +10,7 @@ use mpit_events::{
     Clock, Core, EventIndex, Object, Ordering, Raise, Record, Safety, Source, SourceIndex, Ticks,
 };
 
+use super::last_look::Awaits;
 use super::requests::Tracked;
 use super::session::Part;
 use crate::shadow::{CommIndex, Event, Ob1Events, ReceiveIndex, Sink};
@@ -49,14 +50,16 @@ pub(super) struct Outlet {
 pub(super) struct Current {
     /// When the call was entered, if it makes progress.
     pub(super) entered: Ticks,
+    /// When a call that posts a nonblocking receive was entered, where that is noted.
+    pub(super) posted: Ticks,
     /// The receive that the call posted.
     pub(super) receive: Option<(ReceiveIndex, CommIndex, u64)>,
     /// The send that the call started.
     pub(super) send: Option<(CommIndex, u64, u64)>,
     /// Whether the receiver of the call's message has yet to be told.
     pub(super) untold: bool,
-    /// Whether the call may wait for more than receives.
-    pub(super) open: bool,
+    /// What the call may wait for.
+    pub(super) awaits: Awaits,
     /// Whether the call's probe has found a message in the twin.
     pub(super) found: bool,
     /// How many requests the call has whose receives are a row; none where it does not wait for one.
@@ -101,10 +104,11 @@ fn make(events: Ob1Events) -> *mut Frame {
         sink: Buffer::new(Clock::best(), events),
         call: Current {
             entered: Ticks(0),
+            posted: Ticks(0),
             receive: None,
             send: None,
             untold: false,
-            open: false,
+            awaits: Awaits::Receives,
             found: false,
             in_row: 0,
             pending: Vec::with_capacity(256),

@@ -7,7 +7,9 @@ use mpit_events::Ticks;
 use super::comms::{Destination, Route};
 use super::observer::Message;
 use super::tracker::{Ending, OF_SENDS, Work};
-use crate::shadow::{ANY_SOURCE, ANY_TAG, CommIndex, Completion, Envelope, Posted, ReceiveIndex};
+use crate::shadow::{
+    ANY_SOURCE, ANY_TAG, CommIndex, Completion, EAGER_LIMIT, Envelope, Posted, ReceiveIndex,
+};
 
 impl Work<'_> {
     /// The application sends: tell the receiver's twin. Gives the request's identity where
@@ -167,8 +169,21 @@ impl Work<'_> {
         }
         let tag = if tag == constants.any_tag { ANY_TAG } else { tag };
         let request = if identity == 0 { self.state.engine.identity() } else { identity };
-        let Posted { receive, .. } = self.state.engine.post_at(self.sink, index, request, source, tag, now);
+        let Posted { receive, matched } =
+            self.state.engine.post_at(self.sink, index, request, source, tag, now);
+        if matched {
+            self.may_have_copied(receive);
+        }
         Some((receive, index, request))
+    }
+
+    /// A receive has found its message when it was posted. A call that copies a long one takes long, and so its beginning
+    /// matters from now on.
+    #[inline(always)]
+    fn may_have_copied(&self, receive: ReceiveIndex) {
+        if self.state.engine.given_to(receive).is_some_and(|envelope| envelope.bytes > EAGER_LIMIT) {
+            self.tracker.time_posts();
+        }
     }
 
     /// A probe searches: whether it finds a message; `None` where nothing is searched.

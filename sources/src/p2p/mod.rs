@@ -13,6 +13,7 @@ mod endings;
 mod exchange;
 mod frame;
 mod in_order;
+mod last_look;
 mod looks;
 mod messages;
 mod not_followed;

@@ -77,6 +77,15 @@ impl Posts {
 }
 
 impl Tracker {
+    /// When the nonblocking receive was posted whose call returns: at its entry, where that was noted.
+    #[inline(always)]
+    pub(super) fn posted_at(&self, frame: &mut Frame) -> Ticks {
+        match std::mem::take(&mut frame.call.posted) {
+            Ticks(0) => self.now(),
+            entered => entered,
+        }
+    }
+
     /// Whether it may be left for later that the twin posts a receive: nobody wants to hear in the call of its events,
     /// nor of those of sends, which would come before them.
     #[inline(always)]

@@ -9,6 +9,7 @@ use super::calls::drained;
 use super::completion::own_statuses;
 use super::deferral::Progress;
 use super::frame::Frame;
+use super::last_look::Looking;
 use super::posts::{AT_ONCE, Post, ROOM};
 use super::requests::Tracked;
 use super::tracker::{Ending, State, Tracker, Work};
@@ -66,7 +67,7 @@ pub(super) fn awaits_row(
     let is_row = tracker.quietly(frame, |work, local| {
         let is_row = work.is_row(requests, count);
         if is_row {
-            local.open = work.awaits_sends(requests, count, work.state.posts.waiting().len());
+            local.awaits = work.awaits_sends(requests, count, work.state.posts.waiting().len());
             if tracker.wants_messages() && statuses.is_ignore(tracker.abi) {
                 own_statuses(work, local, statuses, count);
             }
@@ -85,7 +86,7 @@ pub(super) fn awaits_row(
 #[inline(always)]
 pub(super) fn complete_row(tracker: &'static Tracker, frame: &mut Frame, statuses: StatusPtr) {
     tracker.quietly(frame, |work, local| {
-        work.state.rows.call = Some(work.progress(local.entered, local.open));
+        work.state.rows.call = Some(work.progress(local.entered, local.awaits, Looking::ForRequests));
         if tracker.wants_messages() {
             work.tell_of_row(statuses);
         }
@@ -231,7 +232,7 @@ impl Work<'_> {
     /// What is known of the call that has completed the row.
     #[inline(always)]
     fn open_for_row(&mut self, call: &Progress) -> Window {
-        let mut window = self.open(call, call.open);
+        let mut window = self.open(call, call.is_open());
         for _ in 0..self.state.rows.row.unmet() {
             window.completes(Foretold::Waits);
         }

@@ -17,6 +17,7 @@ use mpi_abi::{Datatype, Handle, HandlePtr, Request};
 
 use super::calls::drained;
 use super::frame::Frame;
+use super::last_look::Awaits;
 use super::requests::Tracked;
 use super::tracker::{Tracker, Work};
 use crate::shadow::CommIndex;
@@ -47,7 +48,7 @@ impl Work<'_> {
     #[inline(always)]
     fn note_long_send(&mut self, sending: &Sending) {
         let bytes = self.bytes(sending.count, sending.datatype).unwrap_or(0);
-        self.state.long_sends |= self.waits(bytes);
+        self.state.long_sends = self.state.long_sends.max(self.awaits(bytes));
     }
 }
 
@@ -71,12 +72,12 @@ pub(super) fn blocking_send(tracker: &'static Tracker, frame: &mut Frame, sendin
 /// A blocking send that may wait for the receiver, which is told first.
 #[inline(never)]
 pub(super) fn waiting_send(tracker: &'static Tracker, frame: &mut Frame, sending: &Sending) {
-    let waits = tracker.work(frame, |work, local| {
-        let Some(bytes) = work.bytes(sending.count, sending.datatype) else { return false };
+    let awaits = tracker.work(frame, |work, local| {
+        let Some(bytes) = work.bytes(sending.count, sending.datatype) else { return Awaits::Receives };
         local.send = work.send(sending.comm, sending.peer, sending.tag, bytes, true);
-        work.waits(bytes)
+        work.awaits(bytes)
     });
-    if waits == Some(true) {
+    if awaits.is_some_and(|awaits| awaits != Awaits::Receives) {
         frame.call.entered = tracker.now();
     }
 }

@@ -186,10 +186,10 @@ impl Shadow {
             };
             tracker.mail.open(abi, private, clock);
         }
-        let (floor, copy) = (tracker.shortest_search(), tracker.copy_of_64_kib());
+        let (floor, copying) = (tracker.shortest_search(), tracker.copying(several_nodes));
         tracker.work(frame, |work, _| {
             work.state.engine.set_floor(floor);
-            work.state.engine.set_copy(copy);
+            work.state.engine.set_copying(copying);
             work.follow_predefined();
         });
         let told = unreachable && path == Path::Best && world_rank == 0;

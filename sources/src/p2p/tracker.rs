@@ -11,6 +11,7 @@ use mpit_events::{Clock, Core, Record, Safety, Ticks, Token};
 use super::comms::{Comm, Comms, Destination};
 use super::deferral::Deferred;
 use super::frame::{self, Buffer, Current, Frame, Objects};
+use super::last_look::{Awaits, LastLook};
 use super::not_followed::NotFollowed;
 use super::observer::{Communicator, Observer};
 use super::posts::Posts;
@@ -20,7 +21,7 @@ use super::rows::Rows;
 use super::session::Part;
 use super::types::TypeSizes;
 use crate::Serial;
-use crate::shadow::{CommIndex, EAGER_LIMIT, Engine, Envelope, Event, Ob1Events};
+use crate::shadow::{CommIndex, Copying, EAGER_LIMIT, Engine, Envelope, Event, Ob1Events};
 use crate::transport::batch::{Mail, Outbox};
 use crate::transport::clocks::{NodeClock, Nodes};
 use crate::transport::ring::{Lookout, Ring};
@@ -44,6 +45,8 @@ pub(super) struct Tracker {
     clock: Clock,
     /// Ticks of 30 microseconds.
     long: u64,
+    /// When calls look for the last time.
+    pub(super) last_look: LastLook,
     /// The size in bytes up to which this MPI sends a message without waiting for its receiver.
     pub(super) prompt: u64,
     /// The size in bytes above which the twin takes a send to wait.
@@ -66,6 +69,8 @@ pub(super) struct Tracker {
     part: AtomicU8,
     /// Whether a communicator has been made by a request.
     duplicates: AtomicBool,
+    /// Whether calls that post nonblocking receives are timed from their beginning.
+    times_posts: AtomicBool,
     /// The frame of the only thread that calls MPI, if there is only one.
     home: AtomicPtr<Frame>,
     /// While it is held only local procedures of MPI are called (MPI-5.0, section 2.4.3: groups, ranks and sizes), which
@@ -100,8 +105,8 @@ pub(super) struct State {
     pub(super) sizes: TypeSizes,
     /// Whether the application has cancelled a request: the status of a receive tells whether it was.
     pub(super) cancels: bool,
-    /// Whether a nonblocking send has been started that calls which wait for it may wait for its receiver with.
-    pub(super) long_sends: bool,
+    /// The most that calls have had to wait for which completed the nonblocking sends so far.
+    pub(super) long_sends: Awaits,
     /// How often the thread had been taken off the processor when it was asked last.
     pub(super) switches: i64,
     pub(super) not_followed: NotFollowed,
@@ -159,6 +164,7 @@ impl Tracker {
             waits_above,
             clock: Clock::best(),
             long: Clock::best().ticks_per_second() * 30 / 1_000_000,
+            last_look: LastLook::of_clock(Clock::best().ticks_per_second()),
             threads: AtomicBool::new(false),
             multiple: AtomicBool::new(false),
             defer: AtomicBool::new(false),
@@ -168,6 +174,7 @@ impl Tracker {
             follows_sends: AtomicBool::new(true),
             part: AtomicU8::new(Part::Events as u8),
             duplicates: AtomicBool::new(false),
+            times_posts: AtomicBool::new(false),
             home: AtomicPtr::new(std::ptr::null_mut()),
             state: Serial::default(),
             mail: Mail::default(),
@@ -272,11 +279,13 @@ impl Tracker {
         (fastest / u64::from(SEARCHES)).max(1)
     }
 
-    /// What it takes to copy 64 KiB from another process, in ticks: measured on this one, where the system allows that.
-    pub(super) fn copy_of_64_kib(&self) -> u64 {
+    /// How long messages are copied: measured on this process's own memory, where the system allows that. Messages of
+    /// `several_nodes` come in pieces.
+    pub(super) fn copying(&self, several_nodes: bool) -> Copying {
         const BYTES: usize = 1 << 16;
         let (from, mut to) = (vec![1u8; 4 * BYTES], vec![0u8; BYTES]);
         let mut fastest = u64::MAX;
+        let mut may_read = true;
         for from in from.chunks(BYTES) {
             let remote = libc::iovec { iov_base: from.as_ptr().cast_mut().cast(), iov_len: BYTES };
             let local = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: BYTES };
@@ -284,12 +293,14 @@ impl Tracker {
             // SAFETY: both buffers have so many bytes; only the second one, which nobody else has, is written to.
             let read = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
             if read < 0 {
+                may_read = false;
                 to.copy_from_slice(from);
             }
             fastest = fastest.min(self.now().since(begin));
             std::hint::black_box(&to);
         }
-        fastest
+        let at_once = may_read && !several_nodes && self.abi.family == Family::OpenMpi;
+        Copying { of_64_kib: fastest, at_once }
     }
 
     pub(super) fn observers(&self) -> &[&'static dyn Observer] {
@@ -510,6 +521,19 @@ impl Tracker {
     /// A communicator is made by a request.
     pub(super) fn await_duplicates(&self) {
         if !self.duplicates.swap(true, Ordering::Relaxed) && self.part() == Part::Communicators {
+            mpi_intercept::ask_again();
+        }
+    }
+
+    /// Whether the beginning of a call that posts a nonblocking receive is noted.
+    pub(super) fn times_posts(&self) -> bool {
+        self.times_posts.load(Ordering::Relaxed)
+    }
+
+    /// From now on it is.
+    #[inline]
+    pub(super) fn time_posts(&self) {
+        if !self.times_posts() && !self.times_posts.swap(true, Ordering::Relaxed) {
             mpi_intercept::ask_again();
         }
     }

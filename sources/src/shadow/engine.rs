@@ -9,6 +9,7 @@ mod window;
 use mpit_events::Ticks;
 use rustc_hash::FxHashMap;
 
+use super::copying::Copying;
 use super::envelope::Envelope;
 use super::events::{Event, Request};
 use super::peers::{Peer, Peers};
@@ -102,8 +103,8 @@ pub struct Engine {
     identities: u64,
     /// What a search costs that is settled at its first entry, in ticks.
     floor: u64,
-    /// What it takes to copy 64 KiB, in ticks.
-    copy: u64,
+    /// How messages that are not sent eagerly are copied.
+    copying: Copying,
     /// Whether a receive has ever waited for any source.
     wildcards: bool,
 }
@@ -129,7 +130,7 @@ impl Engine {
             order: 0,
             identities: 0,
             floor: 0,
-            copy: 0,
+            copying: Copying::default(),
             wildcards: false,
         }
     }
@@ -140,10 +141,9 @@ impl Engine {
         self.floor = ticks;
     }
 
-    /// Sets how many ticks it takes to copy 64 KiB from another process: for so long ob1 looks for no message where it
-    /// has matched one that it does not send eagerly.
-    pub fn set_copy(&mut self, ticks: u64) {
-        self.copy = ticks;
+    /// Sets how messages that are not sent eagerly are copied: while it copies, ob1 looks for no other ones.
+    pub fn set_copying(&mut self, copying: Copying) {
+        self.copying = copying;
     }
 
     /// The truth check's counts so far.
@@ -329,7 +329,7 @@ impl Engine {
         if let Some(index) = found
             && self.receives.get(index.0).is_some_and(|receive| receive.foretold)
         {
-            begin = meet_foretold(&envelope, begin, window);
+            begin = meet_foretold(&envelope, begin, window, self.copying);
         }
         let begin = self.advance(begin);
         emit::arrival(sink, comm, begin, &envelope);
@@ -342,11 +342,11 @@ impl Engine {
                     receive.message.fill(context, source, tag, sequence, bytes, sent);
                     let Receive { request, queued, source, tag, .. } = *receive;
                     self.receives.unlink(posted_list(&mut self.comms, comm, source), index.0);
-                    emit::removed(sink, comm, (queued, end), (request, source, tag), false);
+                    emit::removed(sink, comm, (queued, end), (request, source, tag));
                     emit::arrival_searched(sink, comm, (begin, end), &envelope);
                     emit::matched(sink, comm, request, bytes, end);
                     if bytes > EAGER_LIMIT && window.until != Ticks(u64::MAX) {
-                        let copied = end.plus((bytes >> 6).saturating_mul(self.copy) >> 10);
+                        let copied = end.plus(self.copying.takes(bytes));
                         self.advance(copied.min(window.until));
                     }
                 }
@@ -391,7 +391,7 @@ impl Engine {
                 receive.message.tag = tag;
                 Foretold::Waits
             }
-            State::Matched if receive.message.bytes > EAGER_LIMIT => Foretold::Long,
+            State::Matched if receive.message.bytes > EAGER_LIMIT && !self.copying.at_once => Foretold::Long,
             _ => Foretold::Nothing,
         }
     }
@@ -548,7 +548,7 @@ impl Engine {
     fn take_receive(&mut self, sink: &mut impl Sink, index: ReceiveIndex, time: Ticks) {
         self.unlink_receive(index);
         if let Some(&receive) = self.receives.get(index.0) {
-            emit::receive_removed(sink, &receive, time, false);
+            emit::receive_removed(sink, &receive, time);
         }
     }
 
@@ -620,22 +620,25 @@ impl Engine {
 /// When a message came that the call is known to have completed a receive with; it came at `begin` at the
 /// earliest.
 #[inline(always)]
-fn meet_foretold(envelope: &Envelope, begin: Ticks, window: &mut Window) -> Ticks {
+fn meet_foretold(envelope: &Envelope, begin: Ticks, window: &mut Window, copying: Copying) -> Ticks {
     window.unmet = window.unmet.saturating_sub(1);
     if window.unmet != 0 || !window.waited {
         return begin;
     }
-    if envelope.bytes > EAGER_LIMIT {
+    if envelope.bytes > EAGER_LIMIT && !copying.at_once {
         // The call has waited for the data too.
         window.waited = false;
         return begin;
     }
-    // With this message the call returned. What was there when it began it has seen at once.
-    if envelope.sent > window.from && window.until != Ticks(u64::MAX) {
-        return begin.max(window.until);
-    }
-    window.until = begin;
-    begin
+    // With this message, once copied, the call returned. What was there when it began it has seen at once.
+    let took = copying.takes(envelope.bytes);
+    let came = if envelope.sent > window.from && window.until != Ticks(u64::MAX) {
+        begin.max(Ticks(window.until.0.saturating_sub(took)))
+    } else {
+        begin
+    };
+    window.until = window.until.min(came.plus(took)).max(came);
+    came
 }
 
 /// The list in which a receive for this source waits.

@@ -17,6 +17,7 @@
 //!   (`recv_req_start`).
 
 mod away;
+mod copying;
 mod engine;
 mod envelope;
 mod events;
@@ -27,6 +28,7 @@ mod sink;
 mod truth;
 
 pub use away::Away;
+pub use copying::Copying;
 pub use engine::{
     CommIndex, Completion, Engine, Foretold, Lacking, MAX_EMITTED, Posted, Probed, Row, Window,
 };

@@ -69,15 +69,14 @@ pub(super) fn removed(
     comm: CommIndex,
     (since, time): (Ticks, Ticks),
     (request, source, tag): Asked,
-    late: bool,
 ) {
-    sink.emit_end(Event::PostedRemove, comm, since, time, late, Queued { request, source, tag });
+    sink.emit_end(Event::PostedRemove, comm, since, time, false, Queued { request, source, tag });
 }
 
 /// [`removed`], of a receive that the engine keeps.
-pub(super) fn receive_removed(sink: &mut impl Sink, receive: &Receive, time: Ticks, late: bool) {
+pub(super) fn receive_removed(sink: &mut impl Sink, receive: &Receive, time: Ticks) {
     let Receive { comm, request, queued, source, tag, .. } = *receive;
-    removed(sink, comm, (queued, time), (request, source, tag), late);
+    removed(sink, comm, (queued, time), (request, source, tag));
 }
 
 /// A message has arrived, and the posted receives are searched for it.

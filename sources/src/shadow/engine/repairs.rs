@@ -74,8 +74,9 @@ impl Engine {
             return Some(envelope);
         }
         let claimed = self.claim(sink, receive.comm, source, tag, index, now);
-        if receive.state == State::Posted && claimed.is_some() {
-            emit::receive_removed(sink, &receive, now, false);
+        if receive.state == State::Posted {
+            // Out of the queue it is in any case.
+            emit::receive_removed(sink, &receive, now);
         }
         if let Some(&wrong) = receive.matched() {
             self.set_state(index, State::Cancelled);
@@ -91,10 +92,10 @@ impl Engine {
             peer.lost -= 1;
             self.synthesise(sink, index, &receive, now);
         } else {
-            // Its envelope has yet to come. The queue event waits with it.
+            // Its envelope has yet to come.
             let waiting = self.receives.get_mut(index.0)?;
             if receive.state != State::Posted {
-                // Out of the queue already: only the count waits.
+                // What is told of a match was told of the wrong one: only the count waits.
                 waiting.request = 0;
             }
             waiting.state = State::Awaited;
@@ -290,9 +291,6 @@ impl Engine {
         sink.emit(Event::MessageArrived, comm, sent, true, Arrived { context, source, tag, sequence });
         let searched = Searched { source, tag, sequence };
         sink.emit(Event::SearchPostedBegin, comm, sent, true, searched);
-        if receive.request != 0 {
-            emit::receive_removed(sink, &receive, sent, true);
-        }
         sink.emit_end(Event::SearchPostedEnd, comm, sent, sent, true, searched);
         if receive.request != 0 {
             emit::transfer_begins(sink, comm, receive.request, bytes, sent, true);
@@ -302,7 +300,7 @@ impl Engine {
         true
     }
 
-    /// A completed receive whose envelope is lost: it leaves the queue now.
+    /// A completed receive whose envelope is lost.
     pub(super) fn synthesise(
         &mut self,
         sink: &mut impl Sink,
@@ -311,7 +309,6 @@ impl Engine {
         now: Ticks,
     ) {
         if receive.request != 0 {
-            emit::receive_removed(sink, receive, now, false);
             sink.emit(Event::RequestComplete, receive.comm, now, false, Request { request: receive.request });
         }
         self.receives.discard(index.0);

@@ -129,14 +129,14 @@ impl Engine {
         }
         let Some(found) = row.find(comm, envelope.source, envelope.tag) else { return false };
         peer.expected = peer.expected.wrapping_add(1);
-        let begin = meet_foretold(envelope, window.seen(envelope.sent), window);
+        let begin = meet_foretold(envelope, window.seen(envelope.sent), window, self.copying);
         let begin = self.advance(begin);
         emit::arrival(sink, comm, begin, envelope);
         let end = self.advance(begin.plus(self.floor));
         let Place { queued, request, .. } = row.places[found];
         row.meet(found);
         self.truth.matched += 1;
-        emit::removed(sink, comm, (queued, end), (request, envelope.source, envelope.tag), false);
+        emit::removed(sink, comm, (queued, end), (request, envelope.source, envelope.tag));
         emit::arrival_searched(sink, comm, (begin, end), envelope);
         emit::matched(sink, comm, request, envelope.bytes, end);
         true
