@@ -114,9 +114,9 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         // Receives.
         Call::Irecv(_) => frame.call.posted = tracker.now(),
         Call::Recv(a) => {
-            frame.call.entered = tracker.now();
             frame.call.awaits = Awaits::Receives;
             tracker.settled(frame, |work, local| {
+                local.entered = tracker.now();
                 local.receive = work.post(a.comm.word(), a.source, a.tag, true, local.entered);
                 if local.receive.is_some() && needs_status(work, a.source, a.tag) {
                     own_status(work, local, &mut a.status);
@@ -124,8 +124,8 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
             });
         }
         Call::Sendrecv(a) => {
-            frame.call.entered = tracker.now();
             tracker.settled(frame, |work, local| {
+                local.entered = tracker.now();
                 local.receive = work.post(a.comm.word(), a.source, a.recvtag, true, local.entered);
                 let bytes = work.bytes(a.sendcount, a.sendtype);
                 local.awaits = bytes.map_or(Awaits::Receives, |bytes| work.awaits(bytes));
@@ -136,8 +136,8 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
             });
         }
         Call::Sendrecv_replace(a) => {
-            frame.call.entered = tracker.now();
             tracker.settled(frame, |work, local| {
+                local.entered = tracker.now();
                 local.receive = work.post(a.comm.word(), a.source, a.recvtag, true, local.entered);
                 let bytes = work.bytes(a.count, a.datatype);
                 local.awaits = bytes.map_or(Awaits::Receives, |bytes| work.awaits(bytes));

@@ -34,17 +34,15 @@ pub(super) fn await_requests(
     statuses: &mut StatusPtr,
     ends: Ends,
 ) {
-    frame.call.entered = tracker.now();
     frame.call.awaits = Awaits::Receives;
     frame.call.pending.clear();
-    if requests.is_null() {
-        return;
-    }
-    let count = usize::try_from(count).unwrap_or(0);
+    let count = if requests.is_null() { 0 } else { usize::try_from(count).unwrap_or(0) };
     if ends == Ends::All && awaits_row(tracker, frame, requests, count, statuses) {
+        frame.call.entered = tracker.now();
         return;
     }
     tracker.settled(frame, |work, local| {
+        local.entered = tracker.now();
         if work.state.requests.is_empty() {
             local.awaits = work.awaits_sends(requests, count, 0);
             return;

@@ -48,7 +48,7 @@ pub(super) struct Outlet {
 
 /// What the entry of an MPI call leaves for its exit.
 pub(super) struct Current {
-    /// When the call was entered, if it makes progress.
+    /// When the call was entered and the twin had caught up, if the call makes progress.
     pub(super) entered: Ticks,
     /// When a call that posts a nonblocking receive was entered, where that is noted.
     pub(super) posted: Ticks,
