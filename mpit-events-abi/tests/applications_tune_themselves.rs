@@ -42,10 +42,10 @@ fn in_rust() {
     }
 }
 
-/// Builds the example with rsmpi for an MPI, beside the other things that Cargo has built.
+/// Builds the example with rsmpi for an MPI, beside the other things that are built from source once: most of it is others'.
 fn built(mpi: &Mpi) -> PathBuf {
-    let output = common::library().parent().and_then(Path::parent).expect("a target directory");
-    let target = output.join("rust-tool").join(mpi.name);
+    let home = std::env::var_os("HOME").expect("a home directory");
+    let target = Path::new(&home).join(".cache/mel/rust-tool").join(mpi.name);
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(["build", "--quiet", "--target-dir"]).arg(&target);
     command.env("MPICC", mpi.mpicc().get_program()).current_dir(common::root().join("examples/rust-tool"));

@@ -20,10 +20,10 @@ pub(crate) fn library() -> &'static Path {
     LIBRARY.get_or_init(|| built(env!("CARGO_PKG_NAME"), "libmpit_events.so"))
 }
 
-/// `libmel.so`, built as needed.
+/// `libmel.so`, as `make build` leaves it.
 pub(crate) fn libmel() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| built("mel", "libmel.so"))
+    LIBRARY.get_or_init(mel_tests::artifacts::libmel)
 }
 
 /// A library, built with the profile of this test: Cargo does not do that for one that no Rust program can
