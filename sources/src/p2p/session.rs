@@ -2,7 +2,7 @@
 
 use std::io;
 
-use mpi_abi::{Abi, pmpi};
+use mpi_abi::{Abi, Family, pmpi};
 use mpi_intercept::Hook;
 use mpit_events::{Core, Error};
 
@@ -13,8 +13,9 @@ use super::progress;
 use super::progress_engine::{self, Progress};
 use super::tracker::Tracker;
 use super::yields;
-use crate::shadow::{Ob1Events, Truth};
+use crate::shadow::{Copying, Ob1Events, Truth};
 use crate::transport::clocks::{NodeClock, Nodes};
+use crate::transport::memory;
 use crate::transport::node::node_identity;
 use crate::transport::ring::Ring;
 use crate::transport::segment::Address;
@@ -144,6 +145,7 @@ impl Shadow {
             .collect();
         let own = members.iter().position(|(rank, _)| *rank == world_rank).unwrap_or(0);
         let neighbour = (own + 1) % members.len();
+        let neighbour_pid = members[neighbour].1.pid;
         let (reachable, alone) = tracker
             .work(frame, |work, _| {
                 let routes = &mut work.state.routes;
@@ -186,7 +188,11 @@ impl Shadow {
             };
             tracker.mail.open(abi, private, clock);
         }
-        let (floor, copying) = (tracker.shortest_search(), tracker.copying(several_nodes));
+        let floor = tracker.shortest_search();
+        let copying = Copying {
+            of_64_kib: memory::time_of_64_kib(tracker.clock()),
+            at_once: abi.family == Family::OpenMpi && !several_nodes && memory::may_be_read(neighbour_pid),
+        };
         tracker.work(frame, |work, _| {
             work.state.engine.set_floor(floor);
             work.state.engine.set_copying(copying);

@@ -21,7 +21,7 @@ use super::rows::Rows;
 use super::session::Part;
 use super::types::TypeSizes;
 use crate::Serial;
-use crate::shadow::{CommIndex, Copying, EAGER_LIMIT, Engine, Envelope, Event, Ob1Events};
+use crate::shadow::{CommIndex, EAGER_LIMIT, Engine, Envelope, Event, Ob1Events};
 use crate::transport::batch::{Mail, Outbox};
 use crate::transport::clocks::{NodeClock, Nodes};
 use crate::transport::ring::{Lookout, Ring};
@@ -277,30 +277,6 @@ impl Tracker {
             fastest = fastest.min(self.now().since(begin));
         }
         (fastest / u64::from(SEARCHES)).max(1)
-    }
-
-    /// How long messages are copied: measured on this process's own memory, where the system allows that. Messages of
-    /// `several_nodes` come in pieces.
-    pub(super) fn copying(&self, several_nodes: bool) -> Copying {
-        const BYTES: usize = 1 << 16;
-        let (from, mut to) = (vec![1u8; 4 * BYTES], vec![0u8; BYTES]);
-        let mut fastest = u64::MAX;
-        let mut may_read = true;
-        for from in from.chunks(BYTES) {
-            let remote = libc::iovec { iov_base: from.as_ptr().cast_mut().cast(), iov_len: BYTES };
-            let local = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: BYTES };
-            let begin = self.now();
-            // SAFETY: both buffers have so many bytes; only the second one, which nobody else has, is written to.
-            let read = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
-            if read < 0 {
-                may_read = false;
-                to.copy_from_slice(from);
-            }
-            fastest = fastest.min(self.now().since(begin));
-            std::hint::black_box(&to);
-        }
-        let at_once = may_read && !several_nodes && self.abi.family == Family::OpenMpi;
-        Copying { of_64_kib: fastest, at_once }
     }
 
     pub(super) fn observers(&self) -> &[&'static dyn Observer] {
