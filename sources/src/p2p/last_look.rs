@@ -30,7 +30,7 @@ pub(super) enum Looking {
 }
 
 /// How long before its return a call that sends has looked for messages for the last time, in nanoseconds (Open MPI 4.1
-/// with PERUSE, two machines).
+/// with PERUSE, on an Intel Xeon).
 const AFTER_SENDING_NS: u64 = 750;
 /// The same for a call that waits for requests. That is more than it takes to return: who sends the next message has mostly
 /// just given this process what it waited for, and so this process has hardly looked since.
