@@ -15,6 +15,7 @@ mod frame;
 mod in_order;
 mod last_look;
 mod looks;
+mod memory;
 mod messages;
 mod not_followed;
 mod observer;

@@ -7,6 +7,7 @@ use mpi_intercept::Hook;
 use mpit_events::{Core, Error};
 
 use super::calls::Calls;
+use super::memory;
 use super::not_followed::NotFollowed;
 use super::observer::Observer;
 use super::progress;
@@ -15,7 +16,6 @@ use super::tracker::Tracker;
 use super::yields;
 use crate::shadow::{Copying, Ob1Events, Truth};
 use crate::transport::clocks::{NodeClock, Nodes};
-use crate::transport::memory;
 use crate::transport::node::node_identity;
 use crate::transport::ring::Ring;
 use crate::transport::segment::Address;

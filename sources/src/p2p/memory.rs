@@ -5,14 +5,14 @@
 
 use std::io;
 
-use mpit_events::{Clock, Ticks};
+use mpit_events::Clock;
 
 /// With these values of the parameter `btl_vader_single_copy_mechanism` long messages come in pieces. Images for containers set it,
 /// and `mpirun --mca` hands it on.
 const IN_PIECES: [&str; 2] = ["none", "emulated"];
 
 /// Whether Open MPI may read the memory of a process of this node.
-pub(crate) fn may_be_read(pid: i32) -> bool {
+pub(super) fn may_be_read(pid: i32) -> bool {
     let mechanism = std::env::var("OMPI_MCA_btl_vader_single_copy_mechanism").ok();
     !is_in_pieces(mechanism.as_deref()) && system_allows(pid)
 }
@@ -33,12 +33,12 @@ fn system_allows(pid: i32) -> bool {
 
 /// Ticks of the clock in which 64 KiB are copied: of this process's own memory, the way another one's is where the system
 /// has that.
-pub(crate) fn time_of_64_kib(clock: Clock) -> u64 {
+pub(super) fn time_of_64_kib(clock: Clock) -> u64 {
     const BYTES: usize = 1 << 16;
     let (mut from, mut to) = (vec![1u8; 4 * BYTES], vec![0u8; BYTES]);
     let time_one = |from: &mut [u8]| {
         let remote = libc::iovec { iov_base: from.as_mut_ptr().cast(), iov_len: from.len() };
-        let begin: Ticks = clock.now();
+        let begin = clock.now();
         if read(std::process::id() as i32, &mut to, &remote).is_err() {
             to.copy_from_slice(from);
         }
