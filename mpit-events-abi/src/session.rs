@@ -64,11 +64,11 @@ impl Session {
             lines.clear();
         }
         let following = Following { path: Path::Best, progress, messages: false };
-        lines.extend(self.queue_events.start(Vec::new(), following)?);
-        lines.iter().for_each(|line| tell(line));
         if let Some(rma) = self.rma {
             rma.start(true, Vec::new())?;
         }
+        lines.extend(self.queue_events.start(Vec::new(), following)?);
+        lines.iter().for_each(|line| tell(line));
         Ok(())
     }
 

@@ -205,7 +205,8 @@ impl QueueEvents {
         self.chosen.get().map_or(&[], |(backends, _)| backends)
     }
 
-    /// Begins, at the end of `MPI_Init*`, all processes together. Gives lines for the user.
+    /// Begins, at the end of `MPI_Init*`, all processes together, as the last thing there that communicates: the twin
+    /// follows from here. Gives lines for the user.
     ///
     /// # Errors
     /// Those of MPI; nothing is followed then.
@@ -247,15 +248,16 @@ impl QueueEvents {
         self.shadow.set_part(part);
         let _ = self.chosen.set((backends, offer));
         lines.extend(self.shadow.start(following.path)?);
-        if raises {
-            lines.extend(self.shadow.start_progress(following.progress));
-        } else if following.progress != Progress::None {
-            lines.push(format!("{} is ignored: PERUSE tells of ob1's own progress", Progress::VARIABLE));
-        }
         let listens = self.backends().contains(&Backend::Peruse);
         if listens {
             // Nobody sends before all listen.
             pmpi::barrier(constants.comm_world)?;
+        }
+        if raises {
+            self.shadow.meet()?;
+            lines.extend(self.shadow.start_progress(following.progress));
+        } else if following.progress != Progress::None {
+            lines.push(format!("{} is ignored: PERUSE tells of ob1's own progress", Progress::VARIABLE));
         }
         // One process tells it for all.
         if pmpi::comm_rank(constants.comm_world)? != 0 {

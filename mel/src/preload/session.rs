@@ -245,12 +245,12 @@ impl Session {
             observers.push(tracer.observer());
         }
         let following = Following { messages: tracer.is_some(), ..self.config.following };
+        self.follow_windows()?;
         let lines = self.queue_events.start(observers, following)?;
         lines.iter().for_each(|line| tell(line));
         if let Some(recorder) = recorder {
             finish::define_clock(recorder, self.queue_events.shadow().clocks().first());
         }
-        self.follow_windows()?;
         self.count_second(level == threads.multiple);
         if let Some(recorder) = recorder.filter(|_| self.config.trace) {
             recorder.whole_call(function as u16, started);

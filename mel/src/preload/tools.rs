@@ -32,11 +32,11 @@ fn try_begin(session: &'static Session) -> mpi_abi::Result<bool> {
     if any == [0] {
         return Ok(false);
     }
-    for line in session.queue_events.start(Vec::new(), session.config.following)? {
-        tell(&line);
-    }
     if let Some(rma) = session.rma {
         rma.start(true, Vec::new())?;
+    }
+    for line in session.queue_events.start(Vec::new(), session.config.following)? {
+        tell(&line);
     }
     RUNS.store(true, Ordering::Release);
     Ok(true)

@@ -22,6 +22,7 @@ mod observer;
 mod posts;
 mod progress;
 mod progress_engine;
+mod rendezvous;
 mod requests;
 mod routes;
 mod rows;

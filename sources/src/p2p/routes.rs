@@ -85,6 +85,19 @@ impl Routes {
         }
     }
 
+    /// Tells another process of the node that this one has come to a round of a rendezvous.
+    pub(super) fn greet(&mut self, member: u32, round: u32) {
+        let _ = self.open(member);
+        if let Some(Writer::Open(ring)) = self.writers.get(member as usize) {
+            ring.greet(round);
+        }
+    }
+
+    /// Whether another process has told this one that.
+    pub(super) fn is_greeted(&self, round: u32) -> bool {
+        self.ring.as_ref().is_none_or(|ring| ring.is_greeted(round))
+    }
+
     /// Sends an envelope through a ring; a full ring counts the loss.
     #[inline]
     pub(super) fn push(&mut self, member: u32, envelope: &Envelope) {

@@ -205,6 +205,25 @@ impl Shadow {
         }))
     }
 
+    /// Waits until all processes have come here, without MPI: after all that calls MPI at the end of `MPI_Init*`. It does
+    /// nothing where they are of several nodes or share no memory.
+    ///
+    /// # Errors
+    /// Those of MPI.
+    pub fn meet(self) -> mpi_abi::Result<()> {
+        let world_size = pmpi::comm_size(self.0.abi.constants.comm_world)?;
+        // SAFETY: as in `start`.
+        let frame = unsafe { &mut *self.0.frame() };
+        self.0.work(frame, |work, _| {
+            let routes = &mut work.state.routes;
+            if routes.node_is_world(world_size) {
+                // Its members have the numbers of their ranks. Where one is missing, its first messages are too.
+                let _ = routes.meet(routes.world_rank as u32, world_size as u32);
+            }
+        });
+        Ok(())
+    }
+
     /// This node's clock beside that of rank 0, as it was compared at the start and, after [`finish`](Shadow::finish),
     /// at the end. Nothing where all processes of the job have one clock.
     pub fn clocks(self) -> Vec<NodeClock> {

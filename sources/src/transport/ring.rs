@@ -38,6 +38,8 @@ struct Header {
     head: Line<AtomicU64>,
     /// Envelopes that did not fit.
     lost: Line<AtomicU64>,
+    /// A bit for each round of a rendezvous ([`RingWriter::greet`]).
+    greeted: Line<AtomicU64>,
 }
 
 /// An envelope in four words.
@@ -218,6 +220,11 @@ impl Ring {
         Lookout { shared: self.shared.clone() }
     }
 
+    /// Whether a writer has [greeted](RingWriter::greet) in this round. What it did before is seen then.
+    pub fn is_greeted(&self, round: u32) -> bool {
+        self.shared.header().greeted.0.load(Ordering::Acquire) >> round & 1 != 0
+    }
+
     /// Envelopes that found no room, over the whole run.
     pub fn lost(&self) -> u64 {
         self.shared.header().lost.0.load(Ordering::Relaxed)
@@ -289,6 +296,11 @@ impl RingWriter {
         // envelope.
         prefetch::for_writing(self.shared.slot(position + 4));
         true
+    }
+
+    /// Tells the owner, without an envelope, that this process has come to a round of a rendezvous: one of 64.
+    pub fn greet(&self, round: u32) {
+        self.shared.header().greeted.0.fetch_or(1 << round, Ordering::Release);
     }
 
     /// Prepares for the next envelope: its slot, which the owner may have looked at in vain, comes
