@@ -19,6 +19,9 @@ const AT_ONE_LOOK: u8 = 32;
 /// operations (`mca_btl_vader_try_fbox_setup`), which the twin does not see: some are sent while MPI is initialised.
 const QUEUED: u32 = 12;
 
+/// The most messages that ob1 takes out of that queue at one look (`mca_btl_vader_component_progress`).
+const QUEUED_AT_ONE_LOOK: u8 = 31;
+
 /// Marks a sender of whom nothing is taken in for now: one of its messages is held back.
 const HELD: u8 = 0x80;
 
@@ -26,6 +29,8 @@ const HELD: u8 = 0x80;
 pub(super) struct Looks {
     /// Messages taken in, by sender, of whom several may share a place.
     taken: [u8; 64],
+    /// How many of them were in the queue that all senders share.
+    queued: u8,
     /// The place of the first of them, and whether others have come.
     first: Option<usize>,
     mixed: bool,
@@ -42,6 +47,7 @@ impl Default for Looks {
     fn default() -> Self {
         Looks {
             taken: [0; 64],
+            queued: 0,
             first: None,
             mixed: false,
             left: VecDeque::new(),
@@ -57,6 +63,7 @@ impl Looks {
     #[inline]
     pub(super) fn begin(&mut self) {
         self.taken = [0; 64];
+        self.queued = 0;
         self.first = None;
         self.mixed = false;
         self.ahead = self.left.len();
@@ -92,8 +99,13 @@ impl Looks {
     #[inline(always)]
     pub(super) fn note(&mut self, envelope: &Envelope) {
         let place = place(envelope);
-        let is_last_queued = envelope.sequence == QUEUED - 1 && envelope.context == WORLD;
-        self.taken[place] = if is_last_queued { AT_ONE_LOOK } else { self.taken[place].saturating_add(1) };
+        self.taken[place] = self.taken[place].saturating_add(1);
+        if is_queued(envelope) {
+            self.queued = self.queued.saturating_add(1);
+            if envelope.sequence == QUEUED - 1 {
+                self.taken[place] = AT_ONE_LOOK;
+            }
+        }
         self.mixed |= *self.first.get_or_insert(place) != place;
         self.moved = true;
     }
@@ -108,7 +120,9 @@ impl Looks {
         goes_on: bool,
         comes_later: impl FnOnce(&Envelope) -> bool,
     ) -> bool {
-        if self.taken[place(envelope)] >= AT_ONE_LOOK && !self.looks_again(envelope, goes_on) {
+        let has_all = self.taken[place(envelope)] >= AT_ONE_LOOK
+            || is_queued(envelope) && self.queued >= QUEUED_AT_ONE_LOOK;
+        if has_all && !self.looks_again(envelope, goes_on) {
             return false;
         }
         if comes_later(envelope) {
@@ -135,6 +149,9 @@ impl Looks {
         if again {
             self.begin();
         } else {
+            // Whatever else its sender has sent comes after it.
+            let taken = &mut self.taken[place(envelope)];
+            *taken = (*taken).max(AT_ONE_LOOK);
             self.left.push_back(*envelope);
         }
         again
@@ -173,6 +190,12 @@ impl Looks {
         self.left.push_back(envelope);
         self.begin();
     }
+}
+
+/// Whether a message comes through the queue that all senders share.
+#[inline(always)]
+fn is_queued(envelope: &Envelope) -> bool {
+    envelope.sequence < QUEUED && envelope.context == WORLD
 }
 
 #[inline(always)]
@@ -224,6 +247,15 @@ mod tests {
     }
 
     #[test]
+    fn a_look_takes_so_many_of_the_first_messages_of_all() {
+        let first = |source| (0..QUEUED).map(move |number| Envelope { context: WORLD, ..envelope(source, number) });
+        let ring: Vec<_> = (1..=4).flat_map(first).collect();
+        let mut looks = Looks::default();
+        let counts = [&ring[..], &[]].map(|ring| look(&mut looks, ring, false).len());
+        assert_eq!(counts, [31, 17]);
+    }
+
+    #[test]
     fn a_call_that_goes_on_looks_again_at_the_only_sender() {
         let mut looks = Looks::default();
         let ring: Vec<_> = (0..100).map(|i| envelope(1, i)).collect();
@@ -270,6 +302,7 @@ mod tests {
     proptest! {
         #[test]
         fn messages_of_a_sender_stay_in_order(
+            context in prop::sample::select(vec![7, WORLD]),
             rounds in prop::collection::vec(
                 (prop::collection::vec(0..4i32, 0..120), any::<bool>(), 0..40usize),
                 1..8,
@@ -281,7 +314,7 @@ mod tests {
                     .into_iter()
                     .map(|source| {
                         sent[source as usize] += 1;
-                        envelope(source, sent[source as usize] - 1)
+                        Envelope { context, ..envelope(source, sent[source as usize] - 1) }
                     })
                     .collect();
                 // Of the last of them one sender's messages are needed at once.
