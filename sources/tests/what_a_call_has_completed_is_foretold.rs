@@ -36,6 +36,17 @@ fn wildcards_get_the_messages_that_they_have_completed_with() {
 }
 
 #[test]
+fn what_is_sent_after_a_collective_operation_comes_after_it() {
+    let mut window = Window::open(Ticks(0), Ticks(1000));
+    let sent = |sent, parted| Envelope { sent: Ticks(sent), parted, ..Envelope::default() };
+    assert!(!window.is_parting() && !window.comes_after(&sent(900, true)));
+    window.part(Ticks(800));
+    assert!(window.is_parting() && window.comes_after(&sent(900, true)));
+    assert!(!window.comes_after(&sent(900, false)), "it was sent before the operation, or long after");
+    assert!(!window.comes_after(&sent(800, true)));
+}
+
+#[test]
 fn the_last_message_came_when_the_call_returned() {
     let (mut notes, mut senders) = (Notes::default(), Senders::default());
     let (mut engine, comm) = twin(&mut notes);

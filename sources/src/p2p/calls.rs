@@ -481,6 +481,15 @@ fn looked(tracker: &'static Tracker, frame: &mut Frame) {
     made_progress(tracker, frame, |work, entered| work.defer_look(entered));
 }
 
+/// [`drained`], after a collective operation.
+pub(super) fn parted(tracker: &'static Tracker, frame: &mut Frame) {
+    if tracker.defers() {
+        return made_progress(tracker, frame, |work, entered| work.defer_collective(entered));
+    }
+    tracker.drain(frame);
+    frame.call.entered.0 = 0;
+}
+
 #[inline(always)]
 fn made_progress(
     tracker: &'static Tracker,

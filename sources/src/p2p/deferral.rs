@@ -106,6 +106,7 @@ impl Deferred {
                 if call.is_open() && last.is_open() && last.first == last.end && self.window.is_none() =>
             {
                 last.until = call.until;
+                last.looking = call.looking;
                 last.away |= call.away;
             }
             _ => self.calls.push(Progress { first: end, end, ..call }),
@@ -135,7 +136,7 @@ impl Work<'_> {
     /// Takes in some of what came until the window's end; whether there may be more.
     #[inline]
     fn drain_some(&mut self, window: &mut Window) -> bool {
-        if window.is_away() || self.state.engine.has_wildcards() {
+        if window.is_away() || window.is_parting() || self.state.engine.has_wildcards() {
             self.drain_knowing(window)
         } else {
             self.drain_ring(window, false)
@@ -155,7 +156,9 @@ impl Work<'_> {
         let State { engine, routes, deferred: Deferred { looks, .. }, .. } = &mut *self.state;
         let Some(ring) = &mut routes.ring else { return self.drain_mail(window) };
         for taken in 0..DRAIN {
-            let mut comes_later = |envelope: &Envelope| knowing && engine.comes_later(envelope);
+            let mut comes_later = |envelope: &Envelope| {
+                knowing && (window.comes_after(envelope) || engine.comes_later(envelope))
+            };
             if let Some(envelope) = looks.next_left(&mut comes_later) {
                 engine.arrive_within(self.sink, seen(envelope, window, knowing), window);
                 continue;
@@ -196,6 +199,9 @@ impl Work<'_> {
     pub(super) fn drain_all(&mut self, entered: Ticks) -> bool {
         let now = self.tracker.now();
         let mut window = Window::open(entered, Ticks(u64::MAX));
+        if !self.state.deferred.looks.is_empty() {
+            self.state.deferred.looks.begin();
+        }
         if self.was_away(entered, now) {
             self.set_back(&mut window, now);
         }
@@ -266,6 +272,12 @@ impl Work<'_> {
             from: look.middle(),
             ..look
         });
+    }
+
+    /// The same for a collective operation.
+    pub(super) fn defer_collective(&mut self, entered: Ticks) {
+        self.defer_as(entered, Awaits::Others, Looking::Together, |call| call);
+        self.state.parted = self.state.deferred.returned().unwrap_or_default();
     }
 
     #[inline(always)]
@@ -381,6 +393,9 @@ impl Work<'_> {
         } else {
             Window::waited(from, until)
         };
+        if looking == Looking::Together {
+            window.part(self.tracker.last_look.at_parted(until));
+        }
         if call.away {
             self.set_back(&mut window, until);
         }

@@ -248,7 +248,8 @@ mod tests {
 
     #[test]
     fn a_look_takes_so_many_of_the_first_messages_of_all() {
-        let first = |source| (0..QUEUED).map(move |number| Envelope { context: WORLD, ..envelope(source, number) });
+        let first =
+            |source| (0..QUEUED).map(move |number| Envelope { context: WORLD, ..envelope(source, number) });
         let ring: Vec<_> = (1..=4).flat_map(first).collect();
         let mut looks = Looks::default();
         let counts = [&ring[..], &[]].map(|ring| look(&mut looks, ring, false).len());

@@ -31,7 +31,7 @@ impl Work<'_> {
             let (request, time) = self.begin_send(index, peer, tag, bytes, blocking);
             (send, at) = (Some((index, request, bytes)), time);
         }
-        envelope.sent = at.unwrap_or_else(|| self.tracker.now());
+        self.send_at(&mut envelope, at.unwrap_or_else(|| self.tracker.now()));
         self.deliver(route, &envelope);
         send
     }
@@ -40,7 +40,7 @@ impl Work<'_> {
     #[inline(always)]
     pub(super) fn tell_receiver(&mut self, comm: usize, peer: i32, tag: i32, bytes: u64) {
         if let Some((_, route, mut envelope)) = self.address(comm, peer, tag, bytes) {
-            envelope.sent = self.tracker.now();
+            self.send_at(&mut envelope, self.tracker.now());
             self.deliver(route, &envelope);
         }
     }
@@ -67,8 +67,14 @@ impl Work<'_> {
         let Destination { route, sequence } = *destination;
         destination.sequence = sequence.wrapping_add(1);
         let (context, source) = (known.public.context, known.rank);
-        let envelope = Envelope { context, source, tag, sequence, bytes, sent: Ticks(0) };
+        let envelope = Envelope { context, source, tag, sequence, bytes, sent: Ticks(0), parted: false };
         Some((known.index, route, envelope))
+    }
+
+    #[inline(always)]
+    fn send_at(&self, envelope: &mut Envelope, now: Ticks) {
+        envelope.sent = now;
+        envelope.parted = self.tracker.last_look.has_just_parted(self.state.parted, now);
     }
 
     #[inline(always)]

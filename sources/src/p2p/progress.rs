@@ -3,6 +3,7 @@
 use mpi_abi::{Abi, Comm, Handle, HandlePtr, pmpi};
 use mpi_intercept::{Call, FunctionId, Wants};
 
+use super::calls;
 use super::comms::{self, mix, with_member};
 use super::frame::Frame;
 use super::requests::{Stage, Tracked};
@@ -22,8 +23,7 @@ pub(super) fn leave(
     success: bool,
 ) {
     if frame.call.entered.0 != 0 {
-        tracker.drain(frame);
-        frame.call.entered.0 = 0;
+        calls::parted(tracker, frame);
     }
     if !success {
         return;

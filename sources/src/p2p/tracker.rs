@@ -107,6 +107,8 @@ pub(super) struct State {
     pub(super) cancels: bool,
     /// The most that calls have had to wait for which completed the nonblocking sends so far.
     pub(super) long_sends: Awaits,
+    /// When a collective operation was left, the latest.
+    pub(super) parted: Ticks,
     /// How often the thread had been taken off the processor when it was asked last.
     pub(super) switches: i64,
     pub(super) not_followed: NotFollowed,
@@ -266,7 +268,7 @@ impl Tracker {
         let mut engine = Engine::new();
         let comm = engine.add_comm(&mut sink, 0);
         for source in 0..2 {
-            let envelope = Envelope { context: 0, source, tag: 1, sequence: 0, bytes: 0, sent: Ticks(0) };
+            let envelope = Envelope { source, tag: 1, ..Envelope::default() };
             engine.arrive(&mut sink, envelope, Ticks(0));
         }
         for _ in 0..10 {

@@ -323,7 +323,7 @@ impl Engine {
         if !self.comms[comm.0 as usize].awaited.is_empty() && self.meet_awaited(sink, comm, envelope) {
             return;
         }
-        let Envelope { context, source, tag, sequence, bytes, sent } = envelope;
+        let Envelope { context, source, tag, sequence, bytes, sent, .. } = envelope;
         let (found, took) = self.search_posted(sink, comm, source, tag);
         let mut begin = window.seen(envelope.sent);
         if let Some(index) = found

@@ -17,10 +17,12 @@ pub struct Envelope {
     pub bytes: u64,
     /// When the sender called MPI to send it.
     pub sent: Ticks,
+    /// Whether the sender had left a collective operation just before: whoever was in it, too, has hardly looked since.
+    pub parted: bool,
 }
 
 impl Envelope {
-    /// Stores each field for itself. A copy of the whole would be loaded in other pieces than it was stored in a moment
+    /// Stores each field for itself, of those that matter once the message has arrived. A copy of the whole would be loaded in other pieces than it was stored in a moment
     /// before, and so wait until all stores before it have left the processor.
     #[inline(always)]
     pub(super) fn fill(

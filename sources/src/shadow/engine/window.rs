@@ -10,6 +10,8 @@
 
 use mpit_events::Ticks;
 
+use crate::shadow::Envelope;
+
 /// From when to when a call has looked for messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
@@ -27,12 +29,18 @@ pub struct Window {
     pub(super) waited: bool,
     /// Whether it is known when the process was off the processor in it.
     away: bool,
+    /// Where the call was a collective operation: when it has looked for the last time for messages of those that had left
+    /// it before.
+    parting: Ticks,
 }
+
+/// Where it was no such call.
+const NEVER: Ticks = Ticks(u64::MAX);
 
 impl Window {
     /// A call of which nothing is known but its time.
     pub fn open(from: Ticks, until: Ticks) -> Self {
-        Window { from, until, lag: 0, back: Ticks(0), unmet: 0, waited: false, away: false }
+        Window { from, until, lag: 0, back: Ticks(0), unmet: 0, waited: false, away: false, parting: NEVER }
     }
 
     /// A call that has waited for receives only.
@@ -57,6 +65,24 @@ impl Window {
     #[inline(always)]
     pub fn is_away(&self) -> bool {
         self.away
+    }
+
+    /// The call was a collective operation, and has hardly looked after this time: those that had left it by then had done
+    /// their part.
+    pub fn part(&mut self, last_look: Ticks) {
+        self.parting = last_look;
+    }
+
+    /// Whether it was one.
+    #[inline(always)]
+    pub fn is_parting(&self) -> bool {
+        self.parting != NEVER
+    }
+
+    /// Whether a message was sent after that, by one of them.
+    #[inline(always)]
+    pub fn comes_after(&self, envelope: &Envelope) -> bool {
+        envelope.parted && envelope.sent > self.parting
     }
 
     /// Adds a receive that the call has completed.
