@@ -35,7 +35,7 @@ impl Sink for Taking {
 }
 
 fn envelope(sequence: u32, tag: i32) -> Envelope {
-    Envelope { context: 7, source: 1, tag, sequence, bytes: 8, sent: Ticks(0) }
+    Envelope { context: 7, source: 1, tag, sequence, bytes: 8, ..Envelope::default() }
 }
 
 fn matching(criterion: &mut Criterion) {
