@@ -116,7 +116,9 @@ fn communicators() {
             assert_eq!(tags(&trace, &["MPI_SEND"]), wanted, "{}: {option:?}", mpi.name);
             assert_eq!(tags(&trace, &["MPI_RECV", "MPI_IRECV"]), wanted, "{}: {option:?}", mpi.name);
             let of_halo = option[0] == "--only-comms";
-            assert_eq!(trace.enters().contains_key("MPI_Barrier"), !of_halo, "{}: {option:?}", mpi.name);
+            let enters = trace.enters();
+            assert_eq!(enters.contains_key("MPI_Barrier"), !of_halo, "{}: {option:?}", mpi.name);
+            assert_eq!(enters.contains_key("MPI_Comm_free"), of_halo, "{}: {option:?}", mpi.name);
             for (name, _) in trace.metrics().keys() {
                 assert_eq!(name.ends_with(": the halo"), of_halo, "{}: {name}", mpi.name);
             }
@@ -149,6 +151,9 @@ fn windows() {
             let calls = if options.first() == Some(&"--no-calls") { None } else { Some(made) };
             assert_eq!(enters.get("MPI_Put").copied(), calls, "{context}: {enters:?}");
             assert_eq!(enters.get("MPI_Win_fence").copied(), Some(2 * made), "{context}: {enters:?}");
+            for function in ["MPI_Win_create", "MPI_Win_free"] {
+                assert_eq!(enters.get(function).copied(), Some(made), "{context}: {enters:?}");
+            }
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use mpi_abi::{Handle, HandlePtr};
 use mpi_intercept::Call;
 use mpit_events::{BulkListener, Record, SourceIndex, Ticks, Token};
 use mpit_sources::p2p::{Message, Observer};
@@ -56,6 +57,12 @@ impl Known {
     fn handle(&self, handle: u64) -> bool {
         self.handles.number(handle) != NO_OBJECT
     }
+
+    /// Whether the object is left out whose handle the application wants to be freed.
+    fn has<H: Handle>(&self, freed: HandlePtr<H>) -> bool {
+        // SAFETY: the application's in-out argument: one handle, which MPI reads, too.
+        !freed.is_null() && self.handle(unsafe { freed.read() }.word() as u64)
+    }
 }
 
 impl Hidden {
@@ -71,8 +78,15 @@ impl Hidden {
 
     /// Whether a call is about a communicator or a window that is left out.
     pub(super) fn has(&self, call: &Call<'_>) -> bool {
-        let comm = || call.comm().is_some_and(|comm| self.communicators.handle(comm.0 as u64));
-        comm() || call.win().is_some_and(|win| self.windows.handle(win.0 as u64))
+        match call {
+            Call::Comm_free(a) => self.communicators.has(a.comm),
+            Call::Comm_disconnect(a) => self.communicators.has(a.comm),
+            Call::Win_free(a) => self.windows.has(a.win),
+            call => {
+                let comm = || call.comm().is_some_and(|comm| self.communicators.handle(comm.0 as u64));
+                comm() || call.win().is_some_and(|win| self.windows.handle(win.0 as u64))
+            }
+        }
     }
 }
 
