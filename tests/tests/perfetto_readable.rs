@@ -57,12 +57,13 @@ fn where_recording_was_off_is_a_slice_and_no_arrow_joins_what_does_not_belong_to
         return;
     };
     for mpi in &Mpi::all() {
-        let program = compile_special(mpi, "phases");
+        let (program, mut arrows) = (compile_special(mpi, "phases"), None);
         for (options, off) in [
             (&["--trace"][..], 2),
+            (&["--trace", "--no-calls", "MPI_Recv,MPI_Send,MPI_Wait"], 2),
             (&["--trace", "--paused"], 2),
-            (&["--trace", "--no-calls", "MPI_Recv"], 2),
         ] {
+            let lacks_calls = options.contains(&"--no-calls");
             let directory = fresh_dir();
             let output = directory.path().join("run");
             let options = options.iter().map(AsRef::as_ref).chain(["-o".as_ref(), output.as_os_str()]);
@@ -72,6 +73,14 @@ fn where_recording_was_off_is_a_slice_and_no_arrow_joins_what_does_not_belong_to
             assert_eq!(read["faults"], Value::Array(Vec::new()), "{}: {read}", mpi.name);
             assert_eq!(read["slices"]["recording: recording off"], off, "{}: {read}", mpi.name);
             assert!(read["flows"].as_u64() > Some(3), "{}: {read}", mpi.name);
+            // An arrow needs no call to begin or end in.
+            let told = (read["flows"].clone(), read["open_flows"].clone());
+            if lacks_calls {
+                assert_eq!(Some(&told), arrows.as_ref(), "{}: {read}", mpi.name);
+                let sent = read["instants"]["MPI calls: message sent"].as_u64();
+                assert!(sent >= read["flows"].as_u64(), "{}: {read}", mpi.name);
+            }
+            arrows.get_or_insert(told);
             for (queue, lengths) in read["lengths"].as_object().expect("counters") {
                 let last = lengths.as_array().and_then(|lengths| lengths.last());
                 assert_eq!(last, Some(&0.into()), "{}: {queue}: {lengths}", mpi.name);

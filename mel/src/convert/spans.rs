@@ -89,6 +89,9 @@ pub struct QueueChange<'a> {
 pub trait Visitor {
     /// An MPI call.
     fn call(&mut self, _: &CallSpan<'_>) {}
+    /// A message that a thread sent or received in a call that the log does not tell of, at this tick: such calls are not
+    /// wanted, or recording was off.
+    fn lone_message(&mut self, _thread: u32, _ticks: u64, _: &MessageInCall) {}
     /// A search, or another pair of events.
     fn region(&mut self, _: &Region<'_>) {}
     /// A change of a queue.
@@ -195,9 +198,10 @@ impl<'a> State<'a> {
                     kind::MPI_IRECV => self.queues.received(thread, Some(message.request)),
                     _ => None,
                 };
-                if let Some(call) = self.open_call(stream) {
-                    let object = record.object;
-                    call.messages.push(MessageInCall { sent, object, message, index, unexpected });
+                let told = MessageInCall { sent, object: record.object, message, index, unexpected };
+                match self.open_call(stream) {
+                    Some(call) => call.messages.push(told),
+                    None => visitor.lone_message(thread, record.time, &told),
                 }
             }
             kind::COLLECTIVE => {

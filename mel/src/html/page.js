@@ -7,7 +7,7 @@ const note = (section, html) => section.insertAdjacentHTML("beforeend", `<p clas
 function header() {
   const events = data.events, length = data.duration_s || (events ? (events.to_ns - events.from_ns) * 1e-9 : 0);
   $("#command").textContent = data.command || "MEL";
-  const parts = [`${data.world_size} ${data.world_size === 1 ? "rank" : "ranks"}`, duration(length)];
+  const parts = [many(data.world_size, "rank"), duration(length)];
   if (data.mpi) parts.push(data.mpi);
   if (data.backend) parts.push(`events: ${data.backend}`);
   if (data.started_unix_s) parts.push(new Date(data.started_unix_s * 1000).toLocaleString("sv"));
@@ -15,7 +15,7 @@ function header() {
   $("#run").textContent = parts.join(" \u00b7 ");
   $("#findings ul").innerHTML = data.findings.map((text) => `<li>${escape(text)}</li>`).join("");
   if (events && events.calls + events.searches > 0) {
-    $("#findings ul").insertAdjacentHTML("beforeend", `<li>the event log has ${count(events.calls)} MPI calls, ${count(events.searches)} queue searches${events.operations ? `, ${count(events.operations)} operations on windows` : ""} and ${count(events.messages)} received messages</li>`);
+    $("#findings ul").insertAdjacentHTML("beforeend", `<li>the event log has ${many(events.calls, "MPI call")}, ${events.searches === 1 ? "1 queue search" : `${count(events.searches)} queue searches`}${events.operations ? `, operations on windows: ${count(events.operations)}` : ""} and ${many(events.messages, "received message")}${events.lone_messages ? ` (${count(events.lone_messages)} of them in calls that are not recorded: the timeline does not show them)` : ""}</li>`);
   }
 }
 

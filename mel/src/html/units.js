@@ -15,6 +15,7 @@ function duration(seconds, digits = 3) {
 }
 
 const count = (value) => value === null ? "none" : Number(value.toFixed(1)).toLocaleString("en").replace(/,/g, "\u202f");
+const many = (number, what) => `${count(number)} ${what}${number === 1 ? "" : "s"}`;
 const bytes = (value) => {
   const unit = value >= 1 << 30 ? [1 << 30, "GiB"] : value >= 1 << 20 ? [1 << 20, "MiB"] : value >= 10240 ? [1024, "KiB"] : [1, "B"];
   return Number((value / unit[0]).toPrecision(4)) + "\u202f" + unit[1];

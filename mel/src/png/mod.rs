@@ -131,6 +131,7 @@ mod tests {
             searches: 0,
             operations: 0,
             messages: 0,
+            lone_messages: 0,
             names: Vec::new(),
             communicators: Vec::new(),
             sites: Vec::new(),

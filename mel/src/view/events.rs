@@ -42,6 +42,8 @@ pub struct Events {
     pub operations: u64,
     /// Messages that were received.
     pub messages: u64,
+    /// Those of them that the timeline does not show: the calls that received them are not recorded.
+    pub lone_messages: u64,
     /// What slices are.
     pub names: Vec<Name>,
     /// Names of communicators, as attributes number them.
@@ -130,6 +132,7 @@ fn join(run: &Run, shared: &Shared<'_>, all: BTreeMap<usize, Found>) -> Events {
         searches: 0,
         operations: 0,
         messages: 0,
+        lone_messages: 0,
         names: Vec::new(),
         communicators: Vec::new(),
         sites: Vec::new(),
@@ -177,6 +180,7 @@ fn join(run: &Run, shared: &Shared<'_>, all: BTreeMap<usize, Found>) -> Events {
         events.calls += found.calls;
         events.searches += found.searches;
         events.messages += found.messages;
+        events.lone_messages += found.lone_messages;
         events.operations += found.operations;
         events.to_ns = events.to_ns.max(found.last);
         started = [started, found.started].into_iter().flatten().min();

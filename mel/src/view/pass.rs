@@ -14,7 +14,7 @@ use crate::convert::lanes::Lanes;
 use crate::convert::one_sided::{EpochSpan, OperationSpan};
 use crate::convert::otf2::time::Timeline;
 use crate::convert::queues::Length;
-use crate::convert::spans::{CallSpan, QueueChange, Region, Visitor};
+use crate::convert::spans::{CallSpan, MessageInCall, QueueChange, Region, Visitor};
 use crate::convert::types::{Queue, QueueKind, Types};
 use crate::convert::value::{Value, read};
 use crate::convert::windows::EPOCHS;
@@ -72,6 +72,7 @@ pub(super) struct Found {
     pub(super) calls: u64,
     pub(super) searches: u64,
     pub(super) messages: u64,
+    pub(super) lone_messages: u64,
     pub(super) operations: u64,
     pub(super) last: u64,
     /// When `MPI_Init` was left.
@@ -171,6 +172,18 @@ impl<'a> Pass<'a> {
         self.rows.entry((kind, thread)).or_insert_with(|| Row::new(rank, thread, kind, most))
     }
 
+    fn received(&mut self, told: &MessageInCall) {
+        self.found.messages += 1;
+        let traffic = self.found.traffic.entry(told.object).or_default();
+        traffic.messages += 1;
+        traffic.bytes = traffic.bytes.saturating_add(told.message.bytes);
+        if let Some(sender) = self.world(told.object, told.message.peer.into()) {
+            let traffic: &mut Traffic = self.found.pairs.entry((sender, self.rank)).or_default();
+            traffic.messages += 1;
+            traffic.bytes = traffic.bytes.saturating_add(told.message.bytes);
+        }
+    }
+
     pub(super) fn finish(mut self) -> Found {
         self.found.rows = std::mem::take(&mut self.rows).into_values().collect();
         if !self.posted.steps().is_empty() || !self.unexpected.steps().is_empty() {
@@ -187,15 +200,7 @@ impl Visitor for Pass<'_> {
         self.found.last = self.found.last.max(end);
         self.found.calls += 1;
         for message in call.messages.iter().filter(|message| !message.sent) {
-            self.found.messages += 1;
-            let traffic = self.found.traffic.entry(message.object).or_default();
-            traffic.messages += 1;
-            traffic.bytes = traffic.bytes.saturating_add(message.message.bytes);
-            if let Some(sender) = self.world(message.object, message.message.peer.into()) {
-                let traffic: &mut Traffic = self.found.pairs.entry((sender, self.rank)).or_default();
-                traffic.messages += 1;
-                traffic.bytes = traffic.bytes.saturating_add(message.message.bytes);
-            }
+            self.received(message);
         }
         if !self.shown || call.depth > 0 {
             return;
@@ -243,6 +248,15 @@ impl Visitor for Pass<'_> {
         let site = self.site(call.returns_to);
         self.row(RowKind::Calls, call.thread).push((start, end), name, site, &attributes);
         self.attributes = attributes;
+    }
+
+    fn lone_message(&mut self, _: u32, ticks: u64, told: &MessageInCall) {
+        let Some((time, _)) = self.nanos((ticks, ticks)) else { return };
+        self.found.last = self.found.last.max(time);
+        if !told.sent {
+            self.received(told);
+            self.found.lone_messages += 1;
+        }
     }
 
     fn region(&mut self, region: &Region<'_>) {

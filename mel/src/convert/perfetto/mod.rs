@@ -10,6 +10,7 @@
 //! | a track `recording`, with a slice `recording off` | times in which the program had it switched off |
 //! | a track `events` | other events, with their elements |
 //! | flows | from the call that sends a message to the end of the call that receives it ([`flows`]) |
+//! | instants `message sent`, `message received` among the calls | the ends of flows where the call is not in the log |
 //!
 //! Times are nanoseconds since the first record of the run.
 
@@ -275,6 +276,25 @@ impl<W: Write> Writer<'_, W> {
         DebugAnnotation { name_iid, value: None, dict_entries: entries }
     }
 
+    /// An instant on the track of a thread's calls, where an arrow begins or ends.
+    fn message_at(&mut self, thread: u32, ticks: u64, told: &MessageInCall, flow: Option<u64>) {
+        let name = if told.sent { "message sent" } else { "message received" };
+        let (track_uuid, name_iid) =
+            (Some(self.track(Track::Calls(thread))), Some(self.names.number(Kind::Event, name)));
+        let (debug_annotations, flow) = (vec![self.message(told)], Vec::from_iter(flow));
+        let (flow_ids, terminating_flow_ids) =
+            if told.sent { (flow, Vec::new()) } else { (Vec::new(), flow) };
+        let instant = TrackEvent {
+            track_uuid,
+            name_iid,
+            debug_annotations,
+            flow_ids,
+            terminating_flow_ids,
+            ..TrackEvent::default()
+        };
+        self.event(ticks, Type::Instant, instant);
+    }
+
     /// An operation on a window, as an annotation of the call that starts it, or of its own slice.
     fn operation_elements(&mut self, told: &OperationInCall) -> Vec<DebugAnnotation> {
         vec![
@@ -365,19 +385,16 @@ impl<W: Write> Visitor for Writer<'_, W> {
         Writer::event(self, call.ticks.0, Type::SliceBegin, begin);
         // A message arrives at the end of the call that receives it: an arrow to its beginning would go back.
         for (flow, told) in received {
-            let name_iid = Some(self.names.number(Kind::Event, "message received"));
-            let (debug_annotations, terminating_flow_ids) = (vec![self.message(told)], vec![flow]);
-            let instant = TrackEvent {
-                track_uuid,
-                name_iid,
-                debug_annotations,
-                terminating_flow_ids,
-                ..TrackEvent::default()
-            };
-            Writer::event(self, call.ticks.1, Type::Instant, instant);
+            self.message_at(call.thread, call.ticks.1, told, Some(flow));
         }
         let end = TrackEvent { track_uuid, ..TrackEvent::default() };
         Writer::event(self, call.ticks.1, Type::SliceEnd, end);
+    }
+
+    fn lone_message(&mut self, thread: u32, ticks: u64, told: &MessageInCall) {
+        self.summary.messages += u64::from(!told.sent);
+        let flow = self.flows.flow(told);
+        self.message_at(thread, ticks, told, flow);
     }
 
     fn region(&mut self, region: &Region<'_>) {
