@@ -32,7 +32,7 @@ fn share(rank: &RankProfile) -> Option<f64> {
     (messages >= 10).then(|| rank.unexpected.messages as f64 / messages as f64)
 }
 
-/// Half of the messages unexpected, and clearly more than with the others.
+/// Half of the messages unexpected: on all ranks, on half of them, or on one.
 fn unexpected_share(profile: &Profile) -> Option<String> {
     let shares = spread(&profile.ranks, share)?;
     let (most, rank) = shares.max;
@@ -40,16 +40,26 @@ fn unexpected_share(profile: &Profile) -> Option<String> {
         return None;
     }
     let percent = |share: f64| (share * 100.0).floor();
-    if profile.ranks.len() > 1 && shares.min.0 >= 0.5 {
+    let (alone, several) = (profile.ranks.len() == 1, profile.ranks.len() > 2);
+    if !alone && shares.min.0 >= 0.5 {
         return Some(format!(
             "all ranks found at least {} % of their messages unexpected: receives are posted late everywhere",
             percent(shares.min.0)
         ));
     }
+    if several && shares.median >= 0.5 {
+        return Some(format!(
+            "half of the ranks found at least {} % of their messages unexpected (rank {rank}: {} %): receives are \
+             posted late in many places",
+            percent(shares.median),
+            percent(most)
+        ));
+    }
+    let others =
+        if alone { String::new() } else { format!(" (median of the ranks: {} %)", percent(shares.median)) };
     Some(format!(
-        "rank {rank} found {} % of its messages unexpected (median of the ranks: {} %): it posts its receives late",
-        percent(most),
-        percent(shares.median)
+        "rank {rank} found {} % of its messages unexpected{others}: it posts its receives late",
+        percent(most)
     ))
 }
 
@@ -230,6 +240,17 @@ mod tests {
                 "all ranks found at least 60 % of their messages unexpected: receives are posted late everywhere"
             ]
         );
+        let sentences =
+            findings(&run(vec![rank(0, 80, 20), rank(1, 35, 65), rank(2, 20, 80), rank(3, 30, 70)]));
+        assert_eq!(
+            sentences,
+            [
+                "half of the ranks found at least 67 % of their messages unexpected (rank 2: 80 %): receives are \
+              posted late in many places"
+            ]
+        );
+        let sentences = findings(&run(vec![rank(0, 40, 60)]));
+        assert_eq!(sentences, ["rank 0 found 60 % of its messages unexpected: it posts its receives late"]);
     }
 
     #[test]
