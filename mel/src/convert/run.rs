@@ -1,5 +1,6 @@
 //! The event logs of a run, all ranks.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -66,6 +67,22 @@ impl Run {
         let told = self.ranks.iter().map(|log| log.info.world_size).max();
         let seen = self.ranks.iter().map(|log| log.info.rank.saturating_add(1)).max();
         told.max(seen).unwrap_or(0)
+    }
+
+    /// The ranks whose logs end before `MPI_Finalize`.
+    pub fn ended_early(&self) -> usize {
+        self.ranks.iter().filter(|log| log.ended_early()).count()
+    }
+
+    /// The records that the logs have lost.
+    pub fn lost(&self) -> u64 {
+        self.ranks.iter().map(RankLog::dropped_total).sum()
+    }
+
+    /// What the user wanted to be recorded, if not everything: mostly the same on all ranks.
+    pub fn filters(&self) -> BTreeSet<&str> {
+        let told = self.ranks.iter().map(|log| log.definitions.filtered.as_str());
+        told.filter(|told| !told.is_empty()).collect()
     }
 
     /// An upper bound of the number of records, to measure progress by.

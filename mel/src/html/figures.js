@@ -91,8 +91,9 @@ function everyOne(bins, what, fill) {
 // A section with a choice of the quantity, and panels for each group.
 function figureSection(section, groups, fills) {
   const figures = data.figures;
-  if (!figures) {
-    section.insertAdjacentHTML("beforeend", `<p class="note">This run has no profile: run the program with <code>mel run --profile queues</code>.</p>`);
+  if (!figures || !figures.quantities.some((q) => groups.includes(q.group))) {
+    note(section, !figures && data.ended_early ? "This run left no profile: that is written in <code>MPI_Finalize</code>, which the program did not reach."
+      : "This run has no profile of the queues: run the program with <code>mel run --profile queues</code>.");
     return;
   }
   const of = (group) => figures.quantities.map((q, index) => ({ ...q, index })).filter((q) => q.group === group);

@@ -96,6 +96,9 @@ function rankTable(section) {
 header();
 figureSection($("#lifetimes"), ["posted queue", "unexpected queue"], ["search-posted", "search-unexpected"]);
 figureSection($("#searches"), ["posted queue searches", "unexpected queue searches"], ["search-posted", "search-unexpected"]);
+const ONE_SIDED = "one-sided operations";
+if (data.figures && data.figures.quantities.some((q) => q.group === ONE_SIDED)) figureSection($("#windows"), [ONE_SIDED], ["one-sided"]);
+else $("#windows").remove();
 const events = data.events;
 if (events && events.rows.length) {
   const stretch = new Stretch(events.from_ns, events.to_ns);

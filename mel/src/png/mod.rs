@@ -41,7 +41,7 @@ pub enum PictureError {
         what: String,
     },
     /// There is nothing to draw.
-    #[error("the run has neither a profile nor events: there is nothing to draw")]
+    #[error("the run has neither a profile of the queues nor events: there is nothing to draw")]
     Nothing,
 }
 
@@ -57,6 +57,9 @@ pub fn write(directory: &Path, view: &View) -> Result<Vec<PathBuf>, PictureError
             ("lifetimes.png", ["posted queue", "unexpected queue"]),
             ("search-times.png", ["posted queue searches", "unexpected queue searches"]),
         ] {
+            if !figures.quantities.iter().any(|quantity| groups.contains(&quantity.group)) {
+                continue;
+            }
             let path = directory.join(name);
             canvas::picture(&path, (1800, 1000), |area| figures::draw(area, figures, groups))?;
             files.push(path);

@@ -1,15 +1,19 @@
 //! The numbers of each rank as comma-separated values (RFC 4180), for spreadsheets and scripts.
 
 use super::schema::{Ended, Profile};
-use super::summary::{QUANTITIES, Unit};
+use super::summary::{Unit, quantities};
 
 /// A line of names, then a line per rank. Times are in seconds: the names of their columns end with `_s`.
 /// A number that a rank does not have, as the mean of nothing, is empty.
 pub fn csv(profile: &Profile) -> String {
     let mut text = String::from("rank,host,ended");
-    for quantity in QUANTITIES {
+    for quantity in quantities(profile) {
         let unit = if quantity.unit == Unit::Seconds { "_s" } else { "" };
-        text += &format!(",{}_{}{unit}", quantity.group.replace(' ', "_"), quantity.name.replace(' ', "_"));
+        text += &format!(
+            ",{}_{}{unit}",
+            quantity.group.replace([' ', '-'], "_"),
+            quantity.name.replace(' ', "_")
+        );
     }
     text.push('\n');
     for rank in &profile.ranks {
@@ -20,7 +24,7 @@ pub fn csv(profile: &Profile) -> String {
             Ended::Killed => "killed",
         };
         text += &format!("{},{},{ended}", rank.rank, quoted(&rank.host));
-        for quantity in QUANTITIES {
+        for quantity in quantities(profile) {
             text.push(',');
             if let Some(value) = (quantity.of)(rank) {
                 text += &value.to_string();
@@ -42,6 +46,7 @@ fn quoted(field: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::windows::WindowProfile;
     use crate::profile::{QueueStats, RankProfile};
 
     #[test]
@@ -64,5 +69,19 @@ mod tests {
         // There is no mean of no messages.
         let mean = names.iter().position(|name| *name == "unexpected_queue_mean_lifetime_s").unwrap();
         assert_eq!(rest.split(',').nth(mean - 7), Some(""));
+    }
+
+    #[test]
+    fn what_was_not_counted_has_no_columns() {
+        let window = WindowProfile { windows: 1, ..WindowProfile::default() };
+        let rank = RankProfile { windows: vec![window], ..RankProfile::default() };
+        let of_windows = Profile { profiled: vec!["rma".into()], ranks: vec![rank], ..Profile::default() };
+        let text = csv(&of_windows);
+        let names = text.lines().next().unwrap();
+        assert!(names.starts_with("rank,host,ended,one_sided_operations_operations,"), "{names}");
+        assert!(names.ends_with(",one_sided_operations_synchronising_s"), "{names}");
+        assert!(!names.contains("queue"), "{names}");
+        let both = csv(&Profile { profiled: vec!["queues".into(), "rma".into()], ..of_windows });
+        assert!(both.contains(",posted_queue_receives,") && both.contains("one_sided"), "{both}");
     }
 }

@@ -18,6 +18,9 @@ pub fn findings(profile: &Profile) -> Vec<String> {
         sentences.push(quiet(profile));
     }
     sentences.extend(windows::findings(profile));
+    if sentences.is_empty() {
+        sentences.extend(windows::quiet(profile));
+    }
     sentences.extend(ends(profile));
     sentences.extend(truth(profile.ranks.iter().fold(Truth::default(), |sum, rank| sum.plus(rank.truth))));
     sentences.extend(not_followed(

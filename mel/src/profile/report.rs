@@ -28,9 +28,7 @@ pub fn report(profile: &Profile) -> String {
         text += "[MEL] the lines above are those of the extremes; all ranks are in the profile\n";
     }
     text += &format!("[MEL] {}\n", headline(profile));
-    if profile.has_queues() {
-        text += &table(&profile.ranks);
-    }
+    text += &table(&profile.ranks);
     for sentence in findings(profile) {
         text += &format!("[MEL] {sentence}\n");
     }

@@ -3,7 +3,7 @@
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::number::duration;
-use super::schema::RankProfile;
+use super::schema::{Profile, RankProfile};
 use super::windows;
 
 /// How a quantity is told.
@@ -71,6 +71,13 @@ pub const QUANTITIES: &[Quantity] = quantities![
         "longest" max_s Seconds of some,
     ],
 ];
+
+/// The quantities that a run has counted: of the queues, and of windows where there were any.
+pub fn quantities(profile: &Profile) -> impl Iterator<Item = &'static Quantity> + Clone {
+    let of_windows = profile.ranks.iter().any(|rank| !rank.windows.is_empty());
+    let queues = if profile.has_queues() { QUANTITIES } else { &[] };
+    queues.iter().chain(if of_windows { windows::QUANTITIES } else { &[] })
+}
 
 /// The spread of a quantity over the ranks that have it.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -211,6 +211,16 @@ pub fn findings(profile: &Profile) -> Vec<String> {
     sentences
 }
 
+/// What there is to say of a profile of windows in which nothing stands out.
+pub fn quiet(profile: &Profile) -> Option<String> {
+    let sentence = if profile.ranks.iter().any(|rank| !rank.windows.is_empty()) {
+        "nothing stands out: no rank spent a tenth of the run in calls that synchronise windows"
+    } else {
+        "no window was made: the program has no one-sided communication"
+    };
+    profile.profiled.iter().any(|what| what == "rma").then(|| sentence.into())
+}
+
 /// A tenth of the operations of a rank completed by another thread than the one that had started them.
 fn for_others(sums: &[(u32, Sum)]) -> Option<String> {
     let share = |sum: &Sum| sum.for_others as f64 / sum.completed.max(1) as f64;

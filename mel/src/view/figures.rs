@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::profile::summary::{QUANTITIES, Unit};
+use crate::profile::summary::{self, Unit};
 use crate::profile::{Ended, Histogram, Profile};
 
 /// The numbers of a profile, by rank.
@@ -19,7 +19,7 @@ pub struct Figures {
 /// A number that each rank has.
 #[derive(Debug, Serialize)]
 pub struct QuantityName {
-    /// What it is a number of: a queue, or its searches.
+    /// What it is a number of: a queue, its searches, or operations on windows.
     pub group: &'static str,
     /// Its name within the group.
     pub name: &'static str,
@@ -52,7 +52,8 @@ pub struct Distribution {
 
 /// The numbers of a profile.
 pub fn figures(profile: &Profile) -> Figures {
-    let quantities = QUANTITIES.iter().map(|quantity| QuantityName {
+    let counted = summary::quantities(profile);
+    let quantities = counted.clone().map(|quantity| QuantityName {
         group: quantity.group,
         name: quantity.name,
         seconds: quantity.unit == Unit::Seconds,
@@ -61,7 +62,7 @@ pub fn figures(profile: &Profile) -> Figures {
         rank: rank.rank,
         host: rank.host.clone(),
         ended: rank.ended,
-        values: QUANTITIES.iter().map(|quantity| (quantity.of)(rank).filter(|v| v.is_finite())).collect(),
+        values: counted.clone().map(|quantity| (quantity.of)(rank).filter(|v| v.is_finite())).collect(),
     });
     Figures {
         quantities: quantities.collect(),

@@ -44,6 +44,8 @@ pub struct View {
     pub world_size: u32,
     /// What stands out, in words.
     pub findings: Vec<String>,
+    /// Whether the logs of some ranks end before `MPI_Finalize`.
+    pub ended_early: bool,
     /// Numbers per rank; none without a profile.
     pub figures: Option<figures::Figures>,
     /// The communicators that are known.
@@ -73,11 +75,10 @@ pub fn view(
     let told = profile.unwrap_or(&empty);
     let events = logs.map(|run| events::read_logs(run, window, tick));
     let mut sentences = profile.map(findings).unwrap_or_default();
-    if let Some(early) = logs.map(|run| run.ranks.iter().filter(|log| log.ended_early()).count())
-        && early > 0
-        && profile.is_none()
-    {
-        sentences.push(format!("{early} ranks ended before MPI_Finalize: everything until then is shown"));
+    let early = logs.map_or(0, Run::ended_early);
+    if early > 0 && profile.is_none() {
+        let ranks = if early == 1 { "rank" } else { "ranks" };
+        sentences.push(format!("{early} {ranks} ended before MPI_Finalize: everything until then is shown"));
     }
     let lost: u64 = logs.iter().flat_map(|run| &run.ranks).map(crate::log::RankLog::dropped_total).sum();
     if lost > 0 {
@@ -92,6 +93,7 @@ pub fn view(
         duration_s: told.duration_s,
         world_size: told.world_size.max(logs.map_or(0, Run::world_size)),
         findings: sentences,
+        ended_early: early > 0,
         figures: profile.filter(|profile| !profile.ranks.is_empty()).map(figures::figures),
         communicators: communicators::rows(profile, logs, events.as_ref().map(|events| &events.traffic)),
         events,
