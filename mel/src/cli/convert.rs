@@ -7,7 +7,6 @@ use anyhow::bail;
 
 use super::output::{to_stdout, write_file};
 use crate::convert::{Run, otf2, perfetto, text};
-use crate::log::RankLog;
 use crate::progress::Progress;
 
 /// Converts the event logs of a run to text, an OTF2 trace, or a Perfetto trace
@@ -100,12 +99,30 @@ fn for_perfetto(path: &Path, run: &Run) -> anyhow::Result<ExitCode> {
     drop(progress);
     let perfetto::Summary { calls, searches, messages, operations, events, changes } = summary;
     let (path, ranks) = (path.display(), run.ranks.len());
-    let told = format!(
+    let mut told = format!(
         "{path}: {ranks} ranks, {calls} MPI calls, {searches} queue searches, {messages} messages, \
          {changes} changes of queue lengths, {operations} operations on windows, {events} other events\n"
     );
+    told += &of_logs(run, "what is missing is not marked");
     to_stdout(|out| out.write_all(told.as_bytes()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the logs lack of the run; `missing` says what has become of lost records.
+fn of_logs(run: &Run, missing: &str) -> String {
+    let mut text: String = run.filters().iter().map(|told| format!("  recorded: {told}\n")).collect();
+    for (count, what) in [
+        (run.ended_early() as u64, "ranks ended before MPI_Finalize: everything until then is in the trace"),
+        (
+            run.lost(),
+            &format!("records are missing in the logs, the disk was full or --limit reached: {missing}"),
+        ),
+    ] {
+        if count > 0 {
+            text += &format!("  {count} {what}\n");
+        }
+    }
+    text
 }
 
 /// What is in a trace, and what is not.
@@ -118,19 +135,9 @@ fn told(path: &Path, run: &Run, summary: &otf2::Summary) -> String {
         summary.messages,
         summary.regions,
     );
-    let filters: std::collections::BTreeSet<&str> = run
-        .ranks
-        .iter()
-        .map(|log| log.definitions.filtered.as_str())
-        .filter(|told| !told.is_empty())
-        .collect();
-    for told in filters {
-        text += &format!("  recorded: {told}\n");
-    }
-    let early = run.ranks.iter().filter(|log| log.ended_early()).count();
+    text += &of_logs(run, "markers tell where");
     let left_out: u64 = summary.left_out.values().sum();
     for (count, what) in [
-        (early as u64, "ranks ended before MPI_Finalize: everything until then is in the trace"),
         (summary.unfinished, "regions had no end: they end where the next one around them does"),
         (summary.unbegun, "ends had no beginning: left out"),
         (summary.moved, "times went back: moved forward"),
@@ -140,10 +147,6 @@ fn told(path: &Path, run: &Run, summary: &otf2::Summary) -> String {
             "messages were sent or received while recording was off (MPI_Pcontrol): their other sides are left out",
         ),
         (left_out, "events are no regions: only `mel convert --text` shows them"),
-        (
-            run.ranks.iter().map(RankLog::dropped_total).sum(),
-            "records are missing in the logs, which had no space: markers tell where",
-        ),
     ] {
         if count > 0 {
             text += &format!("  {count} {what}\n");

@@ -71,7 +71,7 @@ fn write_with(
     }
     match log.dropped_total() {
         0 => Ok(()),
-        lost => writeln!(out, "# {lost} records are missing: there was no space to store them"),
+        lost => writeln!(out, "# {lost} records are missing: the disk was full, or --limit reached"),
     }
 }
 

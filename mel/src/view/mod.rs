@@ -80,9 +80,14 @@ pub fn view(
         let ranks = if early == 1 { "rank" } else { "ranks" };
         sentences.push(format!("{early} {ranks} ended before MPI_Finalize: everything until then is shown"));
     }
-    let lost: u64 = logs.iter().flat_map(|run| &run.ranks).map(crate::log::RankLog::dropped_total).sum();
+    for told in logs.map(Run::filters).unwrap_or_default() {
+        sentences.push(format!("the event log has only a part of the run: {told}"));
+    }
+    let lost = logs.map_or(0, Run::lost);
     if lost > 0 {
-        sentences.push(format!("{lost} records are missing in the event logs: there was no space for them"));
+        sentences.push(format!(
+            "{lost} records are missing in the event logs: the disk was full, or --limit reached"
+        ));
     }
     View {
         command: told.command.join(" "),

@@ -426,7 +426,8 @@ impl<'a> Conversion<'a> {
                 Lane::Events(place) => streams[*place].track(),
             };
             if lost > 0 {
-                let text = format!("{lost} records are missing from here on: there was no space for them");
+                let text =
+                    format!("{lost} records are missing from here on: the disk was full, or --limit reached");
                 let definitions = self.archive.definitions_mut();
                 let marker = definitions.marker("MEL", "records missing", Severity::High);
                 let time = Offset::correct(&self.offsets[position], track.last().0);
