@@ -36,7 +36,8 @@ function valueScale(values, from, to, logarithmic) {
 
 // (a) the value of each rank. Many ranks share bars, which show the largest value.
 function perRank(points, name, seconds, fill, logarithmic) {
-  const ranks = points.map((p) => p.rank), low = Math.min(...ranks), span = Math.max(...ranks) - low + 1;
+  // Also those that have no such value: a gap tells it.
+  const ranks = data.figures.ranks.map((r) => r.rank), low = Math.min(...ranks), span = Math.max(...ranks) - low + 1;
   const each = Math.ceil(span / 320), bars = new Map();
   for (const point of points) {
     const key = Math.floor((point.rank - low) / each), known = bars.get(key);
@@ -80,6 +81,7 @@ function everyOne(bins, what, fill) {
   const low = Math.floor(bins[0][0] / 10) * 10, high = Math.max(low + 10, Math.ceil((bins[bins.length - 1][0] + 1) / 10) * 10);
   const x = scaleOf(10 ** (low / 10) * 1e-9, 10 ** (high / 10) * 1e-9, LEFT, WIDTH - RIGHT, true);
   const y = valueScale(bins.map((b) => b[1]), HEIGHT - BOTTOM, TOP, false), width = (WIDTH - RIGHT - LEFT) / (high - low);
+  y.ticks = y.ticks.filter(Number.isInteger);
   let svg = frame(x, y, x.ticks.map((t) => duration(t)), tickTexts(y.ticks, false), what, "how many");
   for (const [bin, number] of bins) {
     const ends = [bin, bin + 1].map((b) => duration(10 ** (b / 10) * 1e-9, 2)).join(" to ");

@@ -19,6 +19,14 @@ pub(super) fn draw(area: &Area<'_>, figures: &Figures, groups: [&str; 2]) -> Dra
         let Some(longest) = longest else { continue };
         let points: Vec<(u32, f64)> =
             figures.ranks.iter().filter_map(|rank| Some((rank.rank, rank.values[longest]?))).collect();
+        if points.is_empty() {
+            panels[2 * row].draw(&Text::new(
+                format!("{group}: nothing on any rank"),
+                (40, 40),
+                text(34, INK),
+            ))?;
+            continue;
+        }
         let what = if group.ends_with("searches") { "longest search" } else { "longest lifetime" };
         let most = points.iter().map(|point| point.1).fold(0.0, f64::max);
         let (unit, per_second) = unit(most);
@@ -26,7 +34,17 @@ pub(super) fn draw(area: &Area<'_>, figures: &Figures, groups: [&str; 2]) -> Dra
             points.iter().map(|(rank, value)| (*rank, value * per_second)).collect();
         let letters = [["(a)", "(b)"], ["(c)", "(d)"]][row];
         let title = |letter: &str| format!("{letter} {group}");
-        per_rank(&panels[2 * row], &scaled, &title(letters[0]), &format!("{what} [{unit}]"), color(class))?;
+        // Ranks without such a value are gaps.
+        let all = figures.ranks.iter().map(|rank| rank.rank);
+        let ranks = (all.clone().min().unwrap_or(0), all.max().unwrap_or(0));
+        per_rank(
+            &panels[2 * row],
+            ranks,
+            &scaled,
+            &title(letters[0]),
+            &format!("{what} [{unit}]"),
+            color(class),
+        )?;
         histogram(
             &panels[2 * row + 1],
             &scaled,
@@ -38,9 +56,14 @@ pub(super) fn draw(area: &Area<'_>, figures: &Figures, groups: [&str; 2]) -> Dra
     Ok(())
 }
 
-fn per_rank(area: &Area<'_>, points: &[(u32, f64)], title: &str, what: &str, fill: RGBColor) -> Drawn {
-    let first = points.iter().map(|point| point.0).min().unwrap_or(0);
-    let last = points.iter().map(|point| point.0).max().unwrap_or(0);
+fn per_rank(
+    area: &Area<'_>,
+    (first, last): (u32, u32),
+    points: &[(u32, f64)],
+    title: &str,
+    what: &str,
+    fill: RGBColor,
+) -> Drawn {
     let most = points.iter().map(|point| point.1).fold(0.0, f64::max);
     let x = f64::from(first) - 0.5..f64::from(last) + 0.5;
     let bars = points.iter().map(|(rank, value)| {
