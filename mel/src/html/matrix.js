@@ -9,11 +9,12 @@ function mix(a, b, share) {
 
 function matrixSection(section) {
   const matrix = data.events.matrix, kinds = KINDS.filter(([name]) => name !== "unexpected" || matrix.unexpected_known);
+  const usual = kinds.find(([, , column]) => matrix.cells.some((c) => c[column] > 0));
   const size = matrix.size, cell = Math.max(2, Math.min(52, Math.floor(500 / size))), side = cell * size, left = 54, top = 40;
   section.insertAdjacentHTML("beforeend",
     (matrix.unexpected_known ? "" : `<p class="note">${LOG_QUEUES("which messages were unexpected")}</p>`) +
-    `<div class="controls"><label>Show <select id="matrix-choice">${kinds.map(([name, text]) => `<option value="${name}">${text}</option>`).join("")}</select></label>` +
-    (matrix.block > 1 ? `<span class="note">each row and column: ${matrix.block} ranks</span>` : "") + `</div>` +
+    `<div class="controls"><label>Show <select id="matrix-choice">${kinds.map((kind) => `<option value="${kind[0]}"${kind === usual ? " selected" : ""}>${kind[1]}</option>`).join("")}</select></label>` +
+    (matrix.block > 1 ? `<span class="note">each row and column: ${matrix.block} ranks</span>` : "") + `<span class="note">colours: logarithmic</span></div>` +
     `<div class="beside"><canvas style="width:${left + side + 90}px;height:${top + side + 8}px" role="img" aria-label="messages by sender and receiver"></canvas><div class="pairs wide"></div></div>`);
   const canvas = $("canvas", section), cells = new Map(matrix.cells.map((c) => [c[0] * size + c[1], c]));
   const label = (i) => matrix.block > 1 ? `${i * matrix.block}\u2013${(i + 1) * matrix.block - 1}` : String(i);
@@ -25,15 +26,15 @@ function matrixSection(section) {
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.font = "11px system-ui, 'DejaVu Sans', sans-serif";
     const most = matrix.cells.reduce((a, c) => Math.max(a, c[column]), 0), [low, high] = [color("low"), color("high")];
-    const shade = (value) => mix(low, high, most <= 1 ? 1 : Math.log(value) / Math.log(most));
+    const share = (value) => most <= 1 ? 1 : Math.log(value) / Math.log(most);
     pen.fillStyle = color("panel");
     pen.fillRect(left, top, side, side);
     for (const c of matrix.cells) {
       if (!c[column]) continue;
-      pen.fillStyle = shade(c[column]);
+      pen.fillStyle = mix(low, high, share(c[column]));
       pen.fillRect(left + c[1] * cell, top + c[0] * cell, cell - (cell > 5 ? 1 : 0), cell - (cell > 5 ? 1 : 0));
       if (cell >= 36) {
-        pen.fillStyle = Math.log(c[column]) / Math.log(most || 2) > 0.5 ? color("paper") : color("ink");
+        pen.fillStyle = share(c[column]) > 0.5 ? color("paper") : color("ink");
         pen.textAlign = "center";
         const text = c[column] >= 1e4 ? Number((c[column] / 10 ** (3 * Math.floor(Math.log10(c[column]) / 3))).toPrecision(3)) + ["", "k", "M", "G", "T", "P"][Math.floor(Math.log10(c[column]) / 3)] : String(c[column]);
         pen.fillText(text, left + c[1] * cell + cell / 2, top + c[0] * cell + cell / 2 + 4);

@@ -12,10 +12,11 @@ const LEFT: i32 = 110;
 const TOP: i32 = 120;
 const SIDE: i32 = 840;
 
-/// Unexpected messages where they were logged, else all messages; colours by powers of ten.
+/// Unexpected messages where there were any, else all messages; colours by powers of ten.
 pub(super) fn draw(area: &Area<'_>, matrix: &Matrix) -> Drawn {
-    let what = if matrix.unexpected_known { "unexpected messages" } else { "messages" };
-    let value = |cell: &(u32, u32, u64, u64, u64)| if matrix.unexpected_known { cell.4 } else { cell.2 };
+    let unexpected = matrix.unexpected_known && matrix.cells.iter().any(|cell| cell.4 > 0);
+    let what = if unexpected { "unexpected messages" } else { "messages" };
+    let value = |cell: &(u32, u32, u64, u64, u64)| if unexpected { cell.4 } else { cell.2 };
     let most = matrix.cells.iter().map(value).max().unwrap_or(0);
     let share = |value: u64| if most <= 1 { 1.0 } else { (value as f64).ln() / (most as f64).ln() };
     let edge = |i: u32| (f64::from(i) * f64::from(SIDE) / f64::from(matrix.size.max(1))) as i32;
@@ -58,6 +59,7 @@ fn scale(area: &Area<'_>, most: u64) -> Drawn {
     area.draw(&Text::new(most.to_string(), (x + 28, TOP), text(24, INK)))?;
     if most > 1 {
         area.draw(&Text::new("1", (x + 28, TOP + height - 24), text(24, INK)))?;
+        area.draw(&Text::new("log scale", (x, TOP + height + 10), text(24, INK)))?;
     }
     Ok(())
 }
