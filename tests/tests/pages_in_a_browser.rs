@@ -202,6 +202,73 @@ fn windows_have_colours_and_attributes_of_their_own() {
 }
 
 #[test]
+fn operations_on_windows_have_figures_and_queues_that_were_not_counted_have_none() {
+    let Some(mut browser) = Browser::start(1280, 900) else { return };
+    let directory = fresh_dir();
+    let mpi = Mpi::all().into_iter().next().expect("an MPI");
+    let program = WindowProgram::named("lock");
+    let job = Job::new(&mpi, program.ranks, program.compile(&mpi));
+    let page = page_of(directory.path(), job, &["--trace", "--profile", "rma"]);
+    browser.open(&page);
+    assert!(browser.value("document.querySelectorAll('#windows svg').length").as_u64() >= Some(2));
+    for section in ["#lifetimes", "#searches"] {
+        let told = texts(&mut browser, section);
+        assert!(told.contains("--profile queues") && !told.contains("Nothing"), "{section}: {told}");
+    }
+    assert!(!texts(&mut browser, "#findings").is_empty());
+    assert_eq!(browser.value(OVERLAPS), Value::Array(Vec::new()));
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn messages_in_calls_that_are_left_out_are_counted() {
+    let Some(mut browser) = Browser::start(1280, 900) else { return };
+    let mpi = Mpi::all().into_iter().next().expect("an MPI");
+    let mut told = Vec::new();
+    for options in [&["--trace"][..], &["--trace", "--no-calls", "MPI_Recv,MPI_Wait"]] {
+        let directory = fresh_dir();
+        let job = Job::new(&mpi, 2, compile_special(&mpi, "phases"));
+        browser.open(&page_of(directory.path(), job, options));
+        told.push(
+            browser.value(
+                "[data.events.messages, data.events.matrix.cells.map((c) => [c[0], c[1], c[2], c[3]])]",
+            ),
+        );
+        let findings = texts(&mut browser, "#findings");
+        assert_eq!(findings.contains("in calls that are not recorded"), options.len() > 1, "{findings}");
+        assert_eq!(findings.contains("no calls MPI_Recv, MPI_Wait"), options.len() > 1, "{findings}");
+    }
+    assert_eq!(told[0], told[1]);
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn a_run_that_was_killed_is_not_told_to_ask_for_a_profile() {
+    let Some(mut browser) = Browser::start(1280, 900) else { return };
+    let directory = fresh_dir();
+    let mpi = Mpi::all().into_iter().next().expect("an MPI");
+    let run = directory.path().join("run");
+    let job = Job::new(&mpi, 2, Program::named("kill_me").compile(&mpi)).args(["100"]);
+    let job = job.under_mel(["--trace", "-o", run.to_str().expect("UTF-8")]).run();
+    job.expect(job.code != Some(0), "the program is killed");
+    let page = directory.path().join("page.html");
+    let mut report = Command::new(mel());
+    assert!(
+        report
+            .arg("report")
+            .arg("--html")
+            .args([&page, &run])
+            .status()
+            .expect("mel can be started")
+            .success()
+    );
+    browser.open(&page);
+    let told = texts(&mut browser, "#lifetimes");
+    assert!(told.contains("MPI_Finalize") && !told.contains("mel run"), "{told}");
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
 fn a_receive_tells_how_long_its_message_was_unexpected() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let directory = fresh_dir();
@@ -328,6 +395,29 @@ fn one_rank_or_thousands_fit_on_the_page() {
         assert_eq!(browser.value(rows), ranks);
     }
     assert_eq!(browser.complaints(), [""; 0]);
+}
+
+/// A rank that has no such number is a gap, not missing from the axis.
+#[test]
+fn ranks_without_a_value_have_their_place() {
+    let Some(mut browser) = Browser::start(1280, 900) else { return };
+    let directory = fresh_dir();
+    let mut profile = profile_of(4);
+    for rank in [0, 1, 3] {
+        profile["ranks"][rank]["unexpected"] = json!({"messages": 0});
+    }
+    fs::write(directory.path().join("profile.json"), profile.to_string()).expect("a profile");
+    let page = directory.path().join("page.html");
+    let mut report = Command::new(mel());
+    report.arg("report").arg("--html").arg(&page).arg(directory.path());
+    assert!(report.status().expect("mel can be started").success());
+    browser.open(&page);
+    let plot = "[...document.querySelectorAll('#lifetimes svg')].filter((svg) => svg.getAttribute('aria-label').endsWith('of each rank'))[1]";
+    let ranks = format!(
+        "[...{plot}.querySelectorAll('text')].filter((text) => text.getAttribute('y') === '189').map((text) => text.textContent)"
+    );
+    assert_eq!(browser.value(&ranks), json!(["0", "1", "2", "3"]));
+    assert_eq!(browser.value(&format!("{plot}.querySelectorAll('.bar').length")), 1);
 }
 
 #[test]

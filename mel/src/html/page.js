@@ -9,7 +9,7 @@ function header() {
   $("#command").textContent = data.command || "MEL";
   const parts = [many(data.world_size, "rank"), duration(length)];
   if (data.mpi) parts.push(data.mpi);
-  if (data.backend) parts.push(`events: ${data.backend}`);
+  if (data.backend) parts.push(`events: ${data.backend}${data.backend === "shadow" ? ", computed beside the MPI library" : ""}`);
   if (data.started_unix_s) parts.push(new Date(data.started_unix_s * 1000).toLocaleString("sv"));
   if (data.mel_version) parts.push(`MEL ${data.mel_version}`);
   $("#run").textContent = parts.join(" \u00b7 ");
@@ -46,12 +46,14 @@ function moments(stretch, scrollTo) {
     }
     return best;
   };
-  const told = [["posted", "receives posted"], ["unexpected", "unexpected messages"]].map(([queue, text]) => [longest(queue), text]).filter(([best]) => best.most > 0);
+  const told = [["posted", "posted receive"], ["unexpected", "unexpected message"]].map(([queue, text]) => [longest(queue), text]).filter(([best]) => best.most > 0);
   if (told.length) {
-    say("the longest queues: " + told.map(([best, text]) => `${count(best.most)} ${text} on ${link(best.rank, best.at, best.length, `rank ${best.rank} at ${duration(best.at * 1e-9, 4)}`)}`).join(", "));
+    say("the longest queues: " + told.map(([best, text]) => `${many(best.most, text)} on ${link(best.rank, best.at, best.length, `rank ${best.rank} at ${duration(best.at * 1e-9, 4)}`)}`).join(", "));
   }
-  if (events.moments.length) {
-    say("the longest searches: " + events.moments.map((m) => link(m.rank, m.start_ns, m.duration_ns, `rank ${m.rank} at ${duration(m.start_ns * 1e-9, 4)} (${duration(m.duration_ns * 1e-9)})`)).join(", "));
+  // A search that ends at its first entry takes a few nanoseconds, always the same.
+  const long = events.moments.filter((m) => m.duration_ns >= 10);
+  if (long.length) {
+    say("the longest searches: " + long.map((m) => link(m.rank, m.start_ns, m.duration_ns, `rank ${m.rank} at ${duration(m.start_ns * 1e-9, 4)} (${duration(m.duration_ns * 1e-9)})`)).join(", "));
   }
   $("#findings").addEventListener("click", (event) => {
     const place = places[event.target.dataset.moment];
@@ -83,7 +85,7 @@ function rankTable(section) {
   if (!figures) return section.remove();
   const groups = [...new Set(figures.quantities.map((q) => q.group))];
   const ended = figures.ranks.some((r) => r.ended !== "finalised");
-  section.insertAdjacentHTML("beforeend", `<details><summary>The numbers of all ${figures.ranks.length} ranks</summary><div class="wide"><table class="data"><thead><tr><th></th>` +
+  section.insertAdjacentHTML("beforeend", `<details><summary>The numbers of ${figures.ranks.length === 1 ? "the rank" : `all ${figures.ranks.length} ranks`}</summary><div class="wide"><table class="data"><thead><tr><th></th>` +
     groups.map((g) => `<th colspan="${figures.quantities.filter((q) => q.group === g).length}" style="text-align:left">${escape(g)}</th>`).join("") + "</tr><tr><th>rank</th>" +
     figures.quantities.map((q) => `<th>${escape(q.name)}</th>`).join("") + `<th>host</th>${ended ? "<th>ended</th>" : ""}</tr></thead><tbody></tbody></table></div></details>`);
   // Thousands of ranks are many cells: they are made when somebody wants to see them.
@@ -105,7 +107,9 @@ if (events && events.rows.length) {
   const scrollTo = timelineSection($("#timeline"), stretch);
   moments(stretch, scrollTo);
   if (events.lengths.length) lengthsSection($("#lengths"), stretch);
-  else note($("#lengths"), events.searches ? LOG_QUEUES("the lengths of the queues") : "Nothing was in a queue: no message was sent point-to-point.");
+  else if (events.searches) note($("#lengths"), LOG_QUEUES("the lengths of the queues"));
+  else note($("#lengths"), events.messages ? "The log has no change of a queue: a program that is killed takes the last few with it."
+    : "Nothing was in a queue: no message was sent point-to-point.");
   redraws.push(() => stretch.set(stretch.from, stretch.to));
 } else {
   note($("#timeline"), "This run has no trace: run the program with <code>mel run --trace</code>.");

@@ -334,7 +334,7 @@ function lengthsSection(section, stretch) {
   const longest = (queue) => ranks.reduce((most, of) => of[queue].most.reduce((a, b) => Math.max(a, b), most), 0);
   const most = { posted: longest("posted"), unexpected: longest("unexpected") }, all = Math.max(most.posted, most.unexpected, 1);
   const height = ranks.length <= 12 ? 48 : ranks.length <= 32 ? 32 : 22, gap = 6;
-  section.insertAdjacentHTML("beforeend", `<p class="note">Entries in the queues of each rank, all communicators together: posted receives upwards, unexpected messages downwards, all ranks to one scale (each half: ${count(all)}). At most ${count(most.posted)} receives were posted, ${count(most.unexpected)} messages unexpected. It moves and zooms with the timeline.</p>` +
+  section.insertAdjacentHTML("beforeend", `<p class="note">Entries in the queues of each rank, all communicators together: posted receives upwards, unexpected messages downwards, all ranks to one scale (each half: ${count(all)}). Longest: ${many(most.posted, "posted receive")}, ${many(most.unexpected, "unexpected message")}. It moves and zooms with the timeline.</p>` +
     `<div class="legend"><span><i style="background:var(--search-posted)"></i>posted receives</span><span><i style="background:var(--search-unexpected)"></i>unexpected messages</span>${pauses.size ? pausedLegend(`${PAUSED}: not known`) : ""}</div>`);
   const half = (pen, steps, base, scale, view) => {
     let drawn = -1e9, tallest = 0;
