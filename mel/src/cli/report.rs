@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::bail;
+use clap::ArgGroup;
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::output::{to_stdout, write_file};
@@ -23,6 +25,7 @@ use crate::view::{View, Window, view};
 /// and what stands out in plain words; or a page for the browser, pictures, or all numbers. A run that
 /// was killed is shown as far as it went.
 #[derive(Debug, clap::Args)]
+#[command(group = ArgGroup::new("looks").multiple(true).args(["html", "png"]))]
 #[command(after_help = "Examples:
   mel report mel-app-1
       table, distributions and findings, in 80 columns
@@ -55,11 +58,11 @@ pub struct Args {
     /// Draw the plots of that page as pictures into a directory
     #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "csv", "lines"])]
     pub png: Option<PathBuf>,
-    /// Show the timeline from here on, in seconds since its beginning
-    #[arg(long, value_name = "SECONDS")]
+    /// Show the timeline of page or pictures from here on, in seconds since its beginning
+    #[arg(long, value_name = "SECONDS", requires = "looks")]
     pub from: Option<f64>,
     /// Show the timeline up to here
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", requires = "looks")]
     pub to: Option<f64>,
 }
 
@@ -95,6 +98,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// What a page or a picture shows of the run, from whatever it has left.
 fn look(args: &Args) -> anyhow::Result<View> {
+    if let (Some(from), Some(to)) = (args.from, args.to)
+        && from >= to
+    {
+        bail!("--from {from} is not before --to {to}");
+    }
     let profile = match file::read_run(&args.directory) {
         Err(ProfileError::Absent(_)) => None,
         read => Some(read?),
@@ -156,7 +164,20 @@ fn ended(log: &RankLog) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::{Cli, Command};
     use crate::log::{HeaderInfo, LogFile, StreamKind, kind};
+    use clap::Parser;
+
+    #[test]
+    fn a_part_is_one_of_page_or_pictures_and_begins_before_its_end() {
+        let parse = |line: &str| match Cli::try_parse_from(line.split(' ')).map(|cli| cli.command) {
+            Ok(Command::Report(args)) => Some(args),
+            _ => None,
+        };
+        assert!(parse("mel report d --from 1").is_none() && parse("mel report d --csv --to 1").is_none());
+        let args = parse("mel report d --html p --png q --from 2 --to 1.5").unwrap();
+        assert_eq!(look(&args).unwrap_err().to_string(), "--from 2 is not before --to 1.5");
+    }
 
     #[test]
     fn logs_alone_are_told_by_rank() {

@@ -40,7 +40,9 @@ pub enum ProfileError {
         error: serde_json::Error,
     },
     /// There is no profile at all.
-    #[error("{0} holds no profile: was the program run with `mel run --profile queues`?")]
+    #[error(
+        "{0} holds no profile: was the program run with `mel run --profile queues`, and did it reach MPI_Finalize?"
+    )]
     Absent(PathBuf),
 }
 
