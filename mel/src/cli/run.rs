@@ -34,9 +34,10 @@ use crate::preload::config::bytes;
   mpirun -n 4 mel run --trace --only-comms 'halo*' --paused ./app
       only communicators whose names begin so, and only from MPI_Pcontrol(1) on
 
-MPI_Pcontrol in the program: 0 switches trace and event log off, 1 on again, 2 writes the log to the disk. The
-profile counts the whole run. All processes should switch where no message is under way: a message that only one of
-them has recorded is not in the trace.")]
+MPI_Pcontrol in the program: 0 switches trace and event log off, 1 on again, 2
+writes the log to the disk. The profile counts the whole run. All processes
+should switch where no message is under way: a message that only one of them
+has recorded is not in the trace.")]
 pub struct Args {
     /// Log these events: names separated by commas, colons, semicolons or blanks
     #[arg(short = 'e', long = "events", value_name = "LIST")]
@@ -69,7 +70,8 @@ pub struct Args {
     /// Record nothing until the program calls MPI_Pcontrol(1)
     #[arg(long)]
     pub paused: bool,
-    /// The most that the event log of each rank may take, such as 500M or 2G; what follows is counted, not kept
+    /// The most that the event log of each rank may take, such as 500M or 2G, but at least some 4M; what follows is
+    /// counted, not kept
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub limit: Option<String>,
     /// Tell how large the event logs are from this size on, each time that they have doubled; 0 for never. Default: 1G
