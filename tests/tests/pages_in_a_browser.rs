@@ -239,6 +239,14 @@ fn messages_in_calls_that_are_left_out_are_counted() {
         assert_eq!(findings.contains("no calls MPI_Recv, MPI_Wait"), options.len() > 1, "{findings}");
     }
     assert_eq!(told[0], told[1]);
+    // Messages that are not recorded are not told to be none.
+    let directory = fresh_dir();
+    let job = Job::new(&mpi, 2, compile_special(&mpi, "phases"));
+    browser.open(&page_of(directory.path(), job, &["--trace", "--only-comms", "nobody"]));
+    for section in ["#lengths", "#matrix"] {
+        let told = texts(&mut browser, section);
+        assert!(told.contains("The log has no message"), "{section}: {told}");
+    }
     assert_eq!(browser.complaints(), [""; 0]);
 }
 

@@ -109,7 +109,7 @@ if (events && events.rows.length) {
   if (events.lengths.length) lengthsSection($("#lengths"), stretch);
   else if (events.searches) note($("#lengths"), LOG_QUEUES("the lengths of the queues"));
   else note($("#lengths"), events.messages ? "The log has no change of a queue: a program that is killed takes the last few with it."
-    : "Nothing was in a queue: no message was sent point-to-point.");
+    : "The log has no message that was sent point-to-point, and so nothing of the queues.");
   redraws.push(() => stretch.set(stretch.from, stretch.to));
 } else {
   note($("#timeline"), "This run has no trace: run the program with <code>mel run --trace</code>.");
@@ -117,7 +117,7 @@ if (events && events.rows.length) {
   else note($("#lengths"), LOG_QUEUES("the lengths of the queues"));
 }
 if (events && events.matrix) matrixSection($("#matrix"));
-else if (events && events.calls) note($("#matrix"), "No message was received point-to-point.");
+else if (events && events.calls) note($("#matrix"), "The log has no message that was received point-to-point.");
 else note($("#matrix"), "This run's log has no messages: run the program with <code>mel run --trace</code>.");
 communicatorTable($("#communicators"));
 rankTable($("#ranks"));
