@@ -63,7 +63,15 @@ impl<T: Copy + Default> Ring<T> {
     /// Whether there is nothing. Of other threads' additions, those are seen that come before in the application's order.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.end.load(Ordering::Relaxed) == self.takers.begin.load(Ordering::Relaxed)
+        self.len() == 0
+    }
+
+    /// How many there are, as seen by [`is_empty`](Ring::is_empty).
+    #[inline]
+    pub fn len(&self) -> usize {
+        let begin = self.takers.begin.load(Ordering::Relaxed);
+        // Who reads an old end and a new beginning has seen that what came before was taken.
+        self.end.load(Ordering::Relaxed).saturating_sub(begin)
     }
 
     /// Adds a value; false where there are `most` (a power of two) already. Allocates when the list becomes longer than

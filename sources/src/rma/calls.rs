@@ -187,7 +187,7 @@ fn leave(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>, success: boo
             if success {
                 tracker.freed(frame, &window);
             } else {
-                give_back(frame, &window);
+                give_back(tracker, frame, &window);
                 tracker.windows.insert(window);
             }
         }
@@ -211,7 +211,7 @@ fn leave(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>, success: boo
         Call::Request_free(_) => {
             // What completes the window completes it now.
             for Awaited { window, operation, .. } in frame.awaited.drain(..) {
-                window.pending.give_back(&operation);
+                tracker.give_back(&window, &operation);
             }
         }
         _ => synchronised(tracker, frame, call, success),
@@ -226,15 +226,15 @@ fn synchronised(tracker: &Tracker, frame: &mut Frame, call: &Call<'_>, success: 
     if success {
         passed(tracker, frame, call, what, &window);
     } else {
-        give_back(frame, &window);
+        give_back(tracker, frame, &window);
     }
     frame.keep(window);
 }
 
 /// The call has failed: what it should have completed is under way as before.
 #[cold]
-fn give_back(frame: &mut Frame, window: &Window) {
-    frame.completing.drain(..).for_each(|operation| window.pending.give_back(&operation));
+fn give_back(tracker: &Tracker, frame: &mut Frame, window: &Window) {
+    frame.completing.drain(..).for_each(|operation| tracker.give_back(window, &operation));
 }
 
 /// It has succeeded.
@@ -297,12 +297,12 @@ fn started(tracker: &Tracker, frame: &mut Frame, what: Started, request: Option<
     let has_request = request.is_some();
     let moved = Moved { target, address, size };
     let operation = || Operation { id, started: begun, moved, thread, kind, has_request };
-    if let Some(request) = request {
-        // SAFETY: MPI has filled the request, because the call succeeded.
-        let handle = unsafe { request.read() }.word();
-        tracker.await_request(handle, on.window.clone(), operation());
-    }
+    let Some(request) = request else { return tracker.started(on, operation) };
+    let window = on.window.clone();
     tracker.started(on, operation);
+    // SAFETY: MPI has filled the request, because the call succeeded.
+    let handle = unsafe { request.read() }.word();
+    tracker.await_request(handle, window, operation());
 }
 
 fn created(tracker: &Tracker, win: HandlePtr<Win>, comm: mpi_abi::Comm, base: Option<(*mut c_void, i64)>) {

@@ -1,11 +1,14 @@
 //! Operations of a window that have been started and not been completed.
 //!
 //! Each thread adds to a list of its own, which no lock protects from it: sixteen threads that put at once do not meet.
-//! A call that synchronises goes into the lists that hold something ([`Ring`]).
+//! A call that synchronises goes into the lists that hold something ([`Ring`]). What it leaves there the next one would look
+//! at again; so what is left of many is put aside, by target: a program that puts for days, and flushes locally, does not
+//! wait in each flush until all its puts have been looked at.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
 use mpit_events::Ring;
+use rustc_hash::FxHashMap;
 
 use super::operation::Operation;
 use super::synchronisation::{Completes, Whose};
@@ -16,6 +19,8 @@ const LISTS: usize = 64;
 /// Operations that a list keeps: further ones are followed no more, so that a program that never completes any does
 /// not fill the memory.
 const MOST: usize = 1 << 18;
+/// What a call leaves of a list with so many is put aside: to look at fewer takes less than to put one aside.
+const MANY: usize = 256;
 
 /// The operations of a window that are under way.
 pub(super) struct Pending {
@@ -24,23 +29,39 @@ pub(super) struct Pending {
     sharing: Serial<()>,
     /// Lists from this one on have never held anything.
     used: AtomicUsize,
-    /// What was taken and is under way nevertheless.
-    back: Serial<Vec<Operation>>,
-    /// How much that is.
-    given_back: AtomicUsize,
+    aside: Serial<Aside>,
+    /// How many are aside; not zero while something is put there.
+    set_aside: AtomicUsize,
+}
+
+/// Operations that are in no list and under way nevertheless.
+#[derive(Default)]
+struct Aside {
+    count: usize,
+    /// By target, and by whether they bring data.
+    operations: FxHashMap<(i32, bool), Vec<Operation>>,
+}
+
+/// What [`Pending::take`] tells besides what it has taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Taken {
+    /// Whether those of each thread are in order.
+    pub(super) in_order: bool,
+    /// Others for which there was no room: such as write, and such as bring data.
+    pub(super) lost: [u64; 2],
 }
 
 impl Pending {
     /// None yet. `threads`: several threads may call MPI at once.
     pub(super) fn new(threads: bool) -> Self {
-        let (sharing, back) = (Serial::default(), Serial::default());
+        let (sharing, aside) = (Serial::default(), Serial::default());
         if threads {
             sharing.set_threads();
-            back.set_threads();
+            aside.set_threads();
         }
         let lists = (0..if threads { LISTS } else { 1 }).map(|_| Ring::new()).collect();
-        let (used, given_back) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Pending { lists, sharing, used, back, given_back }
+        let (used, set_aside) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Pending { lists, sharing, used, aside, set_aside }
     }
 
     /// The list to which no other thread adds; none where this thread has to share the last. From now on calls that
@@ -73,34 +94,102 @@ impl Pending {
         self.sharing.with(|()| unsafe { last.add(operation, MOST) }) == Some(true)
     }
 
-    /// An operation, of whichever thread, was taken, and is under way nevertheless.
+    /// An operation, of whichever thread, was taken, and is under way nevertheless; false where there is no room.
     #[cold]
-    pub(super) fn give_back(&self, operation: &Operation) {
-        self.back.with(|back| {
-            back.push(*operation);
-            self.given_back.store(back.len(), Ordering::Relaxed);
+    pub(super) fn give_back(&self, operation: &Operation) -> bool {
+        let most = self.most_aside();
+        let give = |aside: &mut Aside| {
+            let is_kept = aside.add(*operation, most);
+            self.set_aside.store(aside.count, Ordering::Relaxed);
+            is_kept
+        };
+        self.aside.with(give) == Some(true)
+    }
+
+    /// Moves the operations that are completed to the end of `taken`.
+    pub(super) fn take(&self, completes: Completes, taken: &mut Vec<Operation>) -> Taken {
+        let all = completes == Completes { whose: Whose::All, only_data: false };
+        let mut told = Taken { in_order: true, lost: [0; 2] };
+        // What was started before this call in MPI's order is seen: the application has ordered the two.
+        for list in &self.lists[..self.used.load(Ordering::Relaxed)] {
+            match list.len() {
+                0 => {}
+                MANY.. if !all => self.take_of_many(list, completes, taken, &mut told.lost),
+                _ => list.take(all, |operation| completes.includes(operation), taken),
+            }
+        }
+        // Who finds a list empty finds what was put aside meanwhile.
+        fence(Ordering::Acquire);
+        if self.set_aside.load(Ordering::Relaxed) != 0 {
+            let before = taken.len();
+            self.aside.with(|aside| {
+                aside.take(completes, taken);
+                self.set_aside.store(aside.count, Ordering::Relaxed);
+            });
+            told.in_order = taken.len() == before;
+        }
+        told
+    }
+
+    /// Empties a list: what is not completed is put aside, or lost where there is no room.
+    #[cold]
+    #[inline(never)]
+    fn take_of_many(
+        &self,
+        list: &Ring<Operation>,
+        completes: Completes,
+        taken: &mut Vec<Operation>,
+        lost: &mut [u64; 2],
+    ) {
+        let (first, most) = (taken.len(), self.most_aside());
+        self.aside.with(|aside| {
+            // Before the list is empty for others.
+            self.set_aside.store(aside.count + 1, Ordering::Relaxed);
+            list.take(true, |_| true, taken);
+            for operation in taken.extract_if(first.., |operation| !completes.includes(operation)) {
+                if !aside.add(operation, most) {
+                    lost[usize::from(operation.kind.brings_data())] += 1;
+                }
+            }
+            self.set_aside.store(aside.count, Ordering::Relaxed);
         });
     }
 
-    /// Moves the operations that are completed to the end of `taken`, those of each thread in order; true where these
-    /// are not in order already.
-    pub(super) fn take(&self, completes: Completes, taken: &mut Vec<Operation>) -> bool {
-        let all = completes == Completes { whose: Whose::All, only_data: false };
-        let included = |operation: &Operation| completes.includes(operation);
-        // What was started before this call in MPI's order is seen: the application has ordered the two.
-        let back = self.given_back.load(Ordering::Relaxed) != 0;
-        if back {
-            self.back.with(|back| {
-                taken.extend(back.extract_if(.., |operation| included(operation)));
-                self.given_back.store(back.len(), Ordering::Relaxed);
-            });
+    /// As many as all lists together.
+    fn most_aside(&self) -> usize {
+        MOST * self.used.load(Ordering::Relaxed)
+    }
+}
+
+impl Aside {
+    /// Adds an operation; false where there are `most` already.
+    fn add(&mut self, operation: Operation, most: usize) -> bool {
+        if self.count >= most {
+            return false;
         }
-        for list in &self.lists[..self.used.load(Ordering::Relaxed)] {
-            if !list.is_empty() {
-                list.take(all, included, taken);
+        let of = (operation.moved.target, operation.kind.brings_data());
+        self.operations.entry(of).or_default().push(operation);
+        self.count += 1;
+        true
+    }
+
+    /// Moves the operations that are completed to the end of `taken`.
+    fn take(&mut self, completes: Completes, taken: &mut Vec<Operation>) {
+        let before = taken.len();
+        match completes.whose {
+            Whose::All => {
+                let completed = |of: &(i32, bool), _: &mut Vec<Operation>| of.1 || !completes.only_data;
+                taken.extend(self.operations.extract_if(completed).flat_map(|(_, operations)| operations));
+            }
+            Whose::Target(target) => {
+                for brings_data in [true, false] {
+                    if brings_data || !completes.only_data {
+                        taken.extend(self.operations.remove(&(target, brings_data)).into_iter().flatten());
+                    }
+                }
             }
         }
-        back
+        self.count -= taken.len() - before;
     }
 }
 
@@ -206,9 +295,42 @@ mod tests {
     #[test]
     fn what_is_given_back_is_taken_again() {
         let pending = some();
-        pending.give_back(&operation(9, 1, 1, Kind::Put));
-        assert_eq!(taken(&pending, Call::Flush(1)), [9, 2, 3]);
-        assert_eq!(taken(&pending, Call::Flush(1)), []);
+        assert!(pending.give_back(&operation(9, 1, 1, Kind::Put)));
+        let mut taken = Vec::new();
+        assert!(!pending.take(Call::Flush(1).completes().unwrap(), &mut taken).in_order);
+        assert_eq!(taken.iter().map(|operation| operation.id).collect::<Vec<_>>(), [2, 3, 9]);
+        assert_eq!(self::taken(&pending, Call::Flush(1)), []);
+    }
+
+    #[test]
+    fn what_is_left_of_many_is_not_looked_at_again() {
+        let pending = Pending::new(false);
+        for id in 0..2 * MANY as u64 {
+            let kind = if id % 8 == 0 { Kind::Get } else { Kind::Put };
+            assert!(add(&pending, &operation(id, 0, (id / 8 % 2) as i32, kind)));
+        }
+        let told = |wanted: fn(u64) -> bool| (0..2 * MANY as u64).filter(|id| wanted(*id)).collect::<Vec<_>>();
+        assert_eq!(taken(&pending, Call::FlushLocal(1)), told(|id| id % 16 == 8));
+        assert!(pending.lists[0].is_empty());
+        assert_eq!(taken(&pending, Call::FlushLocal(1)), []);
+        assert_eq!(taken(&pending, Call::Flush(1)), told(|id| id % 16 > 8));
+        assert_eq!(taken(&pending, Call::FlushLocalAll), told(|id| id % 16 == 0));
+        assert_eq!(taken(&pending, Call::FlushAll), told(|id| id % 16 > 0 && id % 16 < 8));
+        assert_eq!(pending.set_aside.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn what_is_aside_has_an_end() {
+        let pending = Pending::new(false);
+        let mut lost = 0;
+        for id in 0..MOST as u64 + 500 {
+            assert!(add(&pending, &operation(id, 0, 0, Kind::Put)));
+            if id % 500 == 499 {
+                lost += pending.take(Call::FlushLocalAll.completes().unwrap(), &mut Vec::new()).lost[0];
+            }
+        }
+        assert_eq!(lost, (MOST as u64 + 500) / 500 * 500 - MOST as u64);
+        assert_eq!(taken(&pending, Call::FlushAll).len(), MOST + (MOST + 500) % 500);
     }
 
     #[test]

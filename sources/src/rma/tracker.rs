@@ -16,7 +16,7 @@ use super::exchange;
 use super::frame::{self, Frame, Operand};
 use super::observer::{Created, Observer, Synchronised};
 use super::operation::{Kind, Operation};
-use super::pending::Pending;
+use super::pending::{Pending, Taken};
 use super::requests::Requests;
 use super::synchronisation::Call;
 use super::times::Times;
@@ -198,11 +198,12 @@ impl Tracker {
     /// An operation that is not in the thread's own list: it has a request, or there is no list or no room.
     #[inline(never)]
     fn started_aside(&self, mut on: Operand<'_>, operation: Operation) {
+        // Before another thread can complete it.
+        self.tell_started(&mut on, operation.kind, operation.started, &operation);
         let is_kept = operation.has_request || on.list.is_none() && on.window.pending.add_to_last(operation);
         if !is_kept {
-            self.lose(on.window, operation);
+            self.lose(on.window, operation.kind.brings_data(), 1);
         }
-        self.tell_started(&mut on, operation.kind, operation.started, &operation);
     }
 
     #[inline(always)]
@@ -231,13 +232,20 @@ impl Tracker {
         self.observers().iter().for_each(|observer| observer.started(window, operation));
     }
 
-    /// There is no room for an operation: its completion will not be told.
+    /// There is no room for so many operations: their completion will not be told.
     #[cold]
     #[inline(never)]
-    fn lose(&self, window: &Window, operation: Operation) {
-        self.lost.fetch_add(1, Ordering::Relaxed);
-        let event = if operation.kind.brings_data() { Event::GetComplete } else { Event::PutComplete };
-        self.section(self.late()).lost(self.events.index(event), &window.object, 1);
+    fn lose(&self, window: &Window, bring_data: bool, count: u64) {
+        self.lost.fetch_add(count, Ordering::Relaxed);
+        let event = if bring_data { Event::GetComplete } else { Event::PutComplete };
+        self.section(self.late()).lost(self.events.index(event), &window.object, count);
+    }
+
+    /// An operation was taken, and is under way nevertheless: what completes its window completes it.
+    pub(super) fn give_back(&self, window: &Window, operation: &Operation) {
+        if !window.pending.give_back(operation) {
+            self.lose(window, operation.kind.brings_data(), 1);
+        }
     }
 
     /// The source of what cannot be ordered.
@@ -251,9 +259,8 @@ impl Tracker {
 
     /// The operation's completion will be told by its request, or by what completes its window.
     pub(super) fn await_request(&self, handle: usize, window: Arc<Window>, operation: Operation) {
-        // The other one that had this request is told by what completes its window.
         if let Some((window, other)) = self.requests.insert(handle, window, operation) {
-            window.pending.give_back(&other);
+            self.give_back(&window, &other);
         }
         if !self.awaits.swap(true, Ordering::Relaxed) {
             mpi_intercept::ask_again();
@@ -274,11 +281,14 @@ impl Tracker {
             self.observers().iter().for_each(|observer| observer.synchronises(window.index, call));
         }
         let Some(completes) = call.completes().filter(|_| self.wants_operations()) else { return };
-        let back = window.pending.take(completes, &mut frame.completing);
+        let Taken { in_order, lost } = window.pending.take(completes, &mut frame.completing);
         let requests = self.requests.take_completed(window.index, completes, &mut frame.completing);
         // Those of a thread are told in its order.
-        if back || requests {
+        if !in_order || requests {
             frame.completing.sort_unstable_by_key(|operation| operation.id);
+        }
+        for (bring_data, count) in [false, true].into_iter().zip(lost).filter(|(_, count)| *count > 0) {
+            self.lose(window, bring_data, count);
         }
     }
 
