@@ -3,6 +3,9 @@
 //! The request of a put or an accumulate says only that the origin's buffer is free (MPI-5.0, section 12.3.5), so
 //! these are not here.
 
+use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,11 +16,23 @@ use super::synchronisation::Completes;
 use super::window::Window;
 use crate::Serial;
 
+/// Operations that share a request, at most: an application may never wait for them.
+const MOST: usize = 1 << 16;
+
 /// Operations with requests, by the requests' handles.
 #[derive(Default)]
 pub(super) struct Requests {
     count: AtomicUsize,
-    table: Serial<FxHashMap<usize, (Arc<Window>, Operation)>>,
+    table: Serial<FxHashMap<usize, Waiting>>,
+}
+
+type Started = (Arc<Window>, Operation);
+
+/// The operations of a request. An MPI may have one request for all operations that are complete when their call
+/// returns: Open MPI does, in shared memory. Each wait for it completes one of them.
+struct Waiting {
+    first: Started,
+    others: VecDeque<Started>,
 }
 
 impl Requests {
@@ -32,33 +47,37 @@ impl Requests {
         self.count.load(Ordering::Relaxed) == 0
     }
 
-    /// Gives back the operation that had this request: an MPI may have one for all operations that are complete when their
-    /// call returns.
+    /// Adds the operation of a request; gives back the first one where too many have it.
     #[must_use]
-    pub(super) fn insert(
-        &self,
-        handle: usize,
-        window: Arc<Window>,
-        operation: Operation,
-    ) -> Option<(Arc<Window>, Operation)> {
-        self.table
-            .with(|table| {
-                let before = table.insert(handle, (window, operation));
-                self.count.store(table.len(), Ordering::Relaxed);
-                before
-            })
-            .flatten()
+    pub(super) fn insert(&self, handle: usize, window: Arc<Window>, operation: Operation) -> Option<Started> {
+        let started = (window, operation);
+        let insert = |table: &mut FxHashMap<usize, Waiting>| {
+            let too_many = match table.entry(handle) {
+                Entry::Vacant(vacant) => {
+                    vacant.insert(Waiting { first: started, others: VecDeque::new() });
+                    None
+                }
+                Entry::Occupied(mut waiting) => {
+                    let waiting = waiting.get_mut();
+                    waiting.others.push_back(started);
+                    if waiting.others.len() < MOST { None } else { waiting.next() }
+                }
+            };
+            self.count.store(table.len(), Ordering::Relaxed);
+            too_many
+        };
+        self.table.with(insert).flatten()
     }
 
-    /// The operation of this request, which is in the caller's hands from now on.
-    pub(super) fn take(&self, handle: usize) -> Option<(Arc<Window>, Operation)> {
-        self.table
-            .with(|table| {
-                let found = table.remove(&handle);
-                self.count.store(table.len(), Ordering::Relaxed);
-                found
-            })
-            .flatten()
+    /// The first operation of this request, which is in the caller's hands from now on.
+    pub(super) fn take(&self, handle: usize) -> Option<Started> {
+        let take = |table: &mut FxHashMap<usize, Waiting>| {
+            let Entry::Occupied(mut waiting) = table.entry(handle) else { return None };
+            let first = waiting.get_mut().next().unwrap_or_else(|| waiting.remove().first);
+            self.count.store(table.len(), Ordering::Relaxed);
+            Some(first)
+        };
+        self.table.with(take).flatten()
     }
 
     /// Moves the operations of a window that are completed to the end of `taken`, in any order; true where there were any.
@@ -73,13 +92,27 @@ impl Requests {
         }
         let before = taken.len();
         self.table.with(|table| {
-            let completed = |_: &usize, (of, operation): &mut (Arc<Window>, Operation)| {
-                of.index == window && completes.includes(operation)
+            let mut stays = |(of, operation): &Started| {
+                let stays = of.index != window || !completes.includes(operation);
+                if !stays {
+                    taken.push(*operation);
+                }
+                stays
             };
-            taken.extend(table.extract_if(completed).map(|(_, (_, operation))| operation));
+            table.retain(|_, waiting| {
+                waiting.others.retain(&mut stays);
+                stays(&waiting.first) || waiting.next().is_some()
+            });
             self.count.store(table.len(), Ordering::Relaxed);
         });
         taken.len() > before
+    }
+}
+
+impl Waiting {
+    /// Takes the first, if others follow.
+    fn next(&mut self) -> Option<Started> {
+        self.others.pop_front().map(|next| mem::replace(&mut self.first, next))
     }
 }
 
@@ -92,18 +125,17 @@ mod tests {
     use super::super::synchronisation::Call;
     use super::*;
 
+    fn window(index: u32) -> Arc<Window> {
+        Arc::new(Window::new(index, 7, Core::new().no_object(), None, Vec::new(), false))
+    }
+
+    fn operation(id: u64, target: i32) -> Operation {
+        let moved = Moved { target, address: 0, size: 1 };
+        Operation { id, started: Ticks(0), moved, thread: 0, kind: Kind::Get, has_request: true }
+    }
+
     #[test]
     fn an_operation_is_complete_with_its_request_or_with_its_window() {
-        let window =
-            |index| Arc::new(Window::new(index, 7, Core::new().no_object(), None, Vec::new(), false));
-        let operation = |id, target| Operation {
-            id,
-            started: Ticks(0),
-            moved: Moved { target, address: 0, size: 1 },
-            thread: 0,
-            kind: Kind::Get,
-            has_request: true,
-        };
         let requests = Requests::default();
         for (handle, of, target) in [(10, 0, 0), (11, 0, 1), (12, 1, 0)] {
             assert!(requests.insert(handle, window(of), operation(handle as u64, target)).is_none());
@@ -115,9 +147,30 @@ mod tests {
         assert!(taken.is_empty());
         requests.take_completed(0, Call::FlushAll.completes().unwrap(), &mut taken);
         assert_eq!(taken.iter().map(|operation| operation.id).collect::<Vec<_>>(), [11]);
-        let again = requests.insert(12, window(0), operation(13, 0)).unwrap();
-        assert_eq!((again.0.index, again.1.id), (1, 12));
-        assert_eq!(requests.take(12).unwrap().1.id, 13);
+        assert_eq!(requests.take(12).unwrap().1.id, 12);
         assert!(requests.is_empty());
+    }
+
+    #[test]
+    fn each_wait_for_a_request_that_many_share_completes_one() {
+        let requests = Requests::default();
+        for (id, of) in [(1, 0), (2, 1), (3, 0), (4, 1)] {
+            assert!(requests.insert(10, window(of), operation(id, 0)).is_none());
+        }
+        assert_eq!(requests.take(10).unwrap().1.id, 1);
+        let mut taken = Vec::new();
+        assert!(requests.take_completed(1, Call::Free.completes().unwrap(), &mut taken));
+        assert_eq!(taken.iter().map(|operation| operation.id).collect::<Vec<_>>(), [4, 2]);
+        assert_eq!(requests.take(10).unwrap().1.id, 3);
+        assert!(requests.take(10).is_none() && requests.is_empty());
+    }
+
+    #[test]
+    fn not_all_are_kept_that_nobody_waits_for() {
+        let (requests, window) = (Requests::default(), window(0));
+        let kept = (0..MOST as u64 + 5)
+            .filter_map(|id| requests.insert(10, window.clone(), operation(id, 0)))
+            .map(|(_, operation)| operation.id);
+        assert_eq!(kept.collect::<Vec<_>>(), (0..5).collect::<Vec<_>>());
     }
 }
