@@ -51,7 +51,7 @@ macro_rules! test_every_window_program {
     };
 }
 
-test_every_window_program! { accumulate errors fence flavours lock pscw requests }
+test_every_window_program! { accumulate errors fence flavours lock pscw requests shared }
 
 /// What a Fortran program does with windows is told as what a C program does.
 #[test]

@@ -309,7 +309,8 @@ mod tests {
             let kind = if id % 8 == 0 { Kind::Get } else { Kind::Put };
             assert!(add(&pending, &operation(id, 0, (id / 8 % 2) as i32, kind)));
         }
-        let told = |wanted: fn(u64) -> bool| (0..2 * MANY as u64).filter(|id| wanted(*id)).collect::<Vec<_>>();
+        let told =
+            |wanted: fn(u64) -> bool| (0..2 * MANY as u64).filter(|id| wanted(*id)).collect::<Vec<_>>();
         assert_eq!(taken(&pending, Call::FlushLocal(1)), told(|id| id % 16 == 8));
         assert!(pending.lists[0].is_empty());
         assert_eq!(taken(&pending, Call::FlushLocal(1)), []);
