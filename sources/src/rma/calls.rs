@@ -241,7 +241,13 @@ fn give_back(tracker: &Tracker, frame: &mut Frame, window: &Window) {
 fn passed(tracker: &Tracker, frame: &mut Frame, call: &Call<'_>, what: Synchronises, window: &Window) {
     let mut opens = true;
     match call {
-        Call::Win_fence(a) => opens = a.assert & tracker.abi.constants.mode_nosucceed == 0,
+        Call::Win_fence(a) => {
+            let constants = &tracker.abi.constants;
+            opens = a.assert & constants.mode_nosucceed == 0;
+            if a.assert & constants.mode_noprecede != 0 {
+                window.forget_fence_epoch();
+            }
+        }
         // SAFETY: MPI has filled the flag, because the call succeeded.
         Call::Win_test(a) if unsafe { a.flag.read() } == 0 => return,
         Call::Win_start(a) => {

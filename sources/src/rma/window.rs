@@ -116,6 +116,11 @@ impl Window {
         };
         self.epochs.with(pass).flatten()
     }
+
+    /// No process has started anything since the last fence: it has opened no epoch.
+    pub(super) fn forget_fence_epoch(&self) {
+        self.epochs.with(|epochs| epochs.retain(|epoch| epoch.kind != EpochKind::Fence));
+    }
 }
 
 #[cfg(test)]
@@ -161,5 +166,7 @@ mod tests {
         assert_eq!(window.pass(Call::Fence, Ticks(5), true).unwrap().since, Ticks(1));
         assert_eq!(window.pass(Call::Fence, Ticks(9), false).unwrap().since, Ticks(5));
         assert_eq!(window.pass(Call::Fence, Ticks(11), true), None);
+        window.forget_fence_epoch();
+        assert_eq!(window.pass(Call::Fence, Ticks(12), true), None);
     }
 }
