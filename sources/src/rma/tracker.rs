@@ -248,6 +248,17 @@ impl Tracker {
         }
     }
 
+    /// Forgets the operations that are under way: nobody has seen for some time which calls complete them.
+    fn forget_operations(&self) {
+        let Some(all) = Call::Free.completes() else { return };
+        let mut forgotten = Vec::new();
+        self.windows.each(|window| {
+            window.pending.take(all, &mut forgotten);
+            self.requests.take_completed(window.index, all, &mut forgotten);
+            forgotten.clear();
+        });
+    }
+
     /// The source of what cannot be ordered.
     fn late(&self) -> SourceIndex {
         *self.late.get_or_init(|| {
@@ -432,6 +443,9 @@ impl Producer for Tracker {
         let wanted = self.events.active(self.core)
             | if observed { OBSERVED } else { 0 }
             | if in_bulk { IN_BULK } else { 0 };
+        if self.wanted() & OPERATIONS == 0 && wanted & OPERATIONS != 0 {
+            self.forget_operations();
+        }
         let before = self.wanted.swap(wanted, Ordering::Relaxed);
         let changed = self.times.listeners_changed()
             || (before != 0) != (wanted != 0)

@@ -41,6 +41,10 @@ impl Windows {
         window
     }
 
+    pub(super) fn each(&self, visit: impl FnMut(&Arc<Window>)) {
+        self.table.read().unwrap_or_else(PoisonError::into_inner).values().for_each(visit);
+    }
+
     pub(super) fn get(&self, handle: usize) -> Option<Arc<Window>> {
         self.table.read().unwrap_or_else(PoisonError::into_inner).get(&handle).cloned()
     }
