@@ -52,7 +52,12 @@ fn queries_answer_by_the_rules() {
 fn events_of_windows_are_delivered_by_the_rules() {
     rules_hold(
         "windows",
-        &[("window_events_are_of_their_window", 1), ("the_source_is_the_thread_that_completed", 1)],
+        &[
+            ("window_events_are_of_their_window", 1),
+            ("the_source_is_the_thread_that_completed", 1),
+            ("a_thread_that_ends_leaves_its_source_to_the_next", 1),
+            ("what_was_completed_unheard_is_not_told_later", 1),
+        ],
     );
 }
 

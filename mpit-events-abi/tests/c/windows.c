@@ -115,6 +115,49 @@ static void the_source_is_the_thread_that_completed(void)
     end(three);
 }
 
+static int sources(void)
+{
+    int sources = 0;
+    CHECK(MPI_T_source_get_num(&sources) == MPI_SUCCESS);
+    return sources;
+}
+
+static void a_thread_that_ends_leaves_its_source_to_the_next(void)
+{
+    struct last started = {0};
+    MPI_T_event_registration one = keep_last("osc_rdma_put_started", wins[0], &started);
+    MPI_Win_lock_all(0, wins[0]);
+    int before = 0, source = 0;
+    for (int i = 0; i < 200; ++i) {
+        pthread_t other;
+        pthread_create(&other, NULL, start, NULL);
+        pthread_join(other, NULL);
+        if (i == 0)
+            before = sources(), source = started.source;
+        CHECK(started.events == i + 1 && started.source == source);
+    }
+    CHECK(sources() == before);
+    MPI_Win_unlock_all(wins[0]);
+    end(one);
+}
+
+static void what_was_completed_unheard_is_not_told_later(void)
+{
+    struct last started = {0}, complete = {0};
+    MPI_T_event_registration one = keep_last("osc_rdma_put_started", wins[0], &started);
+    MPI_Win_lock_all(0, wins[0]);
+    start(NULL);
+    end(one);
+    MPI_Win_flush(0, wins[0]);
+    MPI_T_event_registration two = keep_last("osc_rdma_put_complete", wins[0], &complete);
+    MPI_Win_flush(0, wins[0]);
+    CHECK(started.events == 1 && complete.events == 0);
+    start(NULL);
+    MPI_Win_unlock_all(wins[0]);
+    CHECK(started.events == 1 && complete.events == 1);
+    end(two);
+}
+
 int main(int argc, char **argv)
 {
     int provided;
@@ -125,6 +168,8 @@ int main(int argc, char **argv)
         MPI_Win_create(memory[i], sizeof memory[i], sizeof value, MPI_INFO_NULL, MPI_COMM_WORLD, &wins[i]);
     RULE(window_events_are_of_their_window);
     RULE(the_source_is_the_thread_that_completed);
+    RULE(a_thread_that_ends_leaves_its_source_to_the_next);
+    RULE(what_was_completed_unheard_is_not_told_later);
     for (int i = 0; i < 2; ++i)
         MPI_Win_free(&wins[i]);
     MPI_Finalize();

@@ -62,7 +62,7 @@ impl Hook for Calls {
 
     #[inline]
     fn enter_on(&self, kept: &Kept, _: FunctionId, call: &mut Call<'_>) {
-        // SAFETY: the frame belongs to this thread, lives for ever, and is used by one hook call at a time: the
+        // SAFETY: the frame belongs to this thread, lives as long as that, and is used by one hook call at a time: the
         // interception never runs hooks inside hooks.
         let frame = unsafe { &mut *self.0.frame(kept) };
         enter(self.0, frame, call);

@@ -1,12 +1,12 @@
 //! What a thread keeps between the entry and the exit of an MPI call, and its source of events.
 
-use std::ptr::NonNull;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering as Memory};
+use std::cell::Cell;
+use std::ptr::{self, NonNull};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use mpi_abi::{Datatype, Handle, pmpi};
 use mpi_intercept::Kept;
-use mpit_events::{Clock, Core, Ordering, Prepared, Raiser, Ring, Safety, Source, Ticks};
+use mpit_events::{Clock, Core, Ordering, Prepared, Raiser, Ring, Safety, Source, SourceIndex, Ticks};
 
 use super::events::Event;
 use super::operation::Operation;
@@ -24,8 +24,9 @@ pub(super) struct Frame {
     pub(super) begun: Ticks,
     /// Raises events of the thread's source.
     pub(super) raiser: Raiser<'static>,
-    /// The `n`-th thread that uses windows.
+    /// The `n`-th of the threads that use windows at once.
     pub(super) thread: u32,
+    source: SourceIndex,
     /// At which level this thread raises.
     level: Safety,
     /// The events of operations that are started on the window that is known: of one that writes, and of one that brings data.
@@ -81,45 +82,111 @@ pub(super) struct Awaited {
     pub(super) operation: Operation,
 }
 
-/// The frame of this thread, which the interception keeps; made at its first use, and never freed: it is small, and a thread
-/// that ends may still be in the middle of a call.
+/// All frames. A thread that ends leaves its own, with its number and its source, to a later one, so that a program may make
+/// and end any number of threads.
+#[derive(Default)]
+pub(super) struct Frames(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    made: u32,
+    vacant: Vec<Frame>,
+}
+
+// SAFETY: a vacant frame has no list and no events prepared, and gets the next thread's raiser before it is used, so that
+// nothing in it belongs to a thread.
+unsafe impl Send for State {}
+
+/// Gives the frame of a thread back when the thread ends.
+struct Lent {
+    frames: &'static Frames,
+    frame: *mut Frame,
+    kept: *const Kept,
+}
+
+thread_local!(static LENT: Cell<Option<Lent>> = const { Cell::new(None) });
+
+/// The frame of this thread, which the interception keeps; made, or taken over, at its first use.
 #[inline(always)]
-pub(super) fn of(kept: &Kept, core: &'static Core, level: impl FnOnce() -> Safety) -> *mut Frame {
+pub(super) fn of(
+    kept: &Kept,
+    frames: &'static Frames,
+    core: &'static Core,
+    level: impl FnOnce() -> Safety,
+) -> *mut Frame {
     let frame = kept.get().cast::<Frame>();
-    if frame.is_null() { make(kept, core, level()) } else { frame }
+    if frame.is_null() { lend(kept, frames, core, level()) } else { frame }
 }
 
 #[cold]
 #[inline(never)]
-fn make(kept: &Kept, core: &'static Core, level: Safety) -> *mut Frame {
-    static THREADS: AtomicU32 = AtomicU32::new(0);
-    let thread = THREADS.fetch_add(1, Memory::Relaxed);
-    let description = format!("one-sided communication, as application thread {thread} calls it");
-    let source = core.add_source(Source::new(
-        format!("rma thread {thread}"),
-        description,
-        Ordering::Ordered,
-        Clock::best(),
-    ));
-    let frame = Box::into_raw(Box::new(Frame {
-        thread,
-        raiser: core.raiser(source),
-        level,
-        started: u64::from(thread) << 40,
-        entered: Ticks(0),
-        begun: Ticks(0),
-        completing: Vec::with_capacity(256),
-        awaited: Vec::new(),
-        partners: Vec::new(),
-        freed: None,
-        known: Known::new(),
-        starts: None,
-    }));
+fn lend(kept: &Kept, frames: &'static Frames, core: &'static Core, level: Safety) -> *mut Frame {
+    let frame = Box::into_raw(Box::new(frames.lend(core, level)));
     kept.set(frame.cast());
+    // A thread that is about to end keeps its frame for ever.
+    let _ = LENT.try_with(|lent| lent.set(Some(Lent { frames, frame, kept })));
     frame
 }
 
+impl Drop for Lent {
+    fn drop(&mut self) {
+        // SAFETY: what is kept of a thread lives as long as the thread, which is this one: `Lent` does not leave it.
+        unsafe { &*self.kept }.set(ptr::null_mut());
+        // SAFETY: the frame came from a box, and only what was kept led to it; no hook of this thread uses it, because what the
+        // thread does last it does outside of hooks, or does not return to them.
+        self.frames.take_back(*unsafe { Box::from_raw(self.frame) });
+    }
+}
+
+impl Frames {
+    /// A frame for the calling thread.
+    fn lend(&self, core: &'static Core, level: Safety) -> Frame {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mut frame) = state.vacant.pop() {
+            frame.raiser = core.raiser(frame.source);
+            return frame;
+        }
+        let thread = state.made;
+        state.made += 1;
+        drop(state);
+        let description = format!("one-sided communication, as application thread {thread} calls it");
+        let name = format!("rma thread {thread}");
+        let source = core.add_source(Source::new(name, description, Ordering::Ordered, Clock::best()));
+        Frame {
+            thread,
+            source,
+            raiser: core.raiser(source),
+            level,
+            started: u64::from(thread) << 40,
+            entered: Ticks(0),
+            begun: Ticks(0),
+            completing: Vec::with_capacity(256),
+            awaited: Vec::new(),
+            partners: Vec::new(),
+            freed: None,
+            known: Known::new(),
+            starts: None,
+        }
+    }
+
+    /// The frame of a thread that ends.
+    fn take_back(&self, mut frame: Frame) {
+        frame.forget();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).vacant.push(frame);
+    }
+}
+
 impl Frame {
+    /// Forgets all that the thread has left in it.
+    fn forget(&mut self) {
+        self.begun = Ticks(0);
+        self.completing.clear();
+        self.awaited.clear();
+        self.freed = None;
+        self.known = Known::new();
+        self.starts = None;
+    }
+
     /// A number for a new operation.
     #[inline(always)]
     pub(super) fn next_operation(&mut self) -> u64 {
@@ -213,5 +280,30 @@ impl Known {
     #[inline(never)]
     fn forget(&mut self, version: u64) {
         *self = Known { version, ..Known::new() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_ends_leaves_its_frame_to_the_next() {
+        let core: &'static Core = Box::leak(Box::default());
+        let frames = Frames::default();
+        let lend = || frames.lend(core, Safety::ThreadSafe);
+        let (first, mut second) = (lend(), lend());
+        assert_eq!((first.thread, second.thread, core.num_sources()), (0, 1, 2));
+        let number = second.next_operation();
+        let window = Arc::new(Window::new(0, 7, core.no_object(), None, Vec::new(), true));
+        second.known.handle = 7;
+        second.freed = Some(window.clone());
+        second.keep(window.clone());
+        frames.take_back(second);
+        assert_eq!(Arc::strong_count(&window), 1);
+        let mut third = lend();
+        assert_eq!((third.thread, third.known.handle, core.num_sources()), (1, NONE, 2));
+        assert!(third.next_operation() > number);
+        assert_eq!(lend().thread, 2);
     }
 }

@@ -13,7 +13,7 @@ use mpit_events::{
 
 use super::events::{Event, Events, Moved, RmaEvents};
 use super::exchange;
-use super::frame::{self, Frame, Operand};
+use super::frame::{self, Frame, Frames, Operand};
 use super::observer::{Created, Observer, Synchronised};
 use super::operation::{Kind, Operation};
 use super::pending::{Pending, Taken};
@@ -48,6 +48,7 @@ pub(super) struct Tracker {
     core: &'static Core,
     pub(super) requests: Requests,
     pub(super) times: Times,
+    frames: Frames,
     observers: OnceLock<Vec<&'static dyn Observer>>,
     /// Whether windows are followed.
     follows: AtomicBool,
@@ -74,6 +75,7 @@ impl Tracker {
             core,
             requests: Requests::default(),
             times: Times::new(),
+            frames: Frames::default(),
             observers: OnceLock::new(),
             follows: AtomicBool::new(false),
             awaits: AtomicBool::new(false),
@@ -417,8 +419,8 @@ impl Tracker {
 
     /// The frame of the calling thread.
     #[inline(always)]
-    pub(super) fn frame(&self, kept: &Kept) -> *mut Frame {
-        frame::of(kept, self.core, || self.level())
+    pub(super) fn frame(&'static self, kept: &Kept) -> *mut Frame {
+        frame::of(kept, &self.frames, self.core, || self.level())
     }
 }
 

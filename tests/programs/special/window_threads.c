@@ -1,12 +1,14 @@
 /* Threads that put and get at once, and flush one target, all, or locally: "N THREADS" are the arguments. Each thread
  * has its own words at each target. Prints what each rank has started: "rank R puts P gets G bytes B".
  */
+#define _XOPEN_SOURCE 600
 #include "../check.h"
 
 #include <pthread.h>
 
 static MPI_Win win;
 static int rounds, threads;
+static pthread_barrier_t together;
 /* What a thread sends and gets: as long as the window lives. */
 static int64_t sent[64][4], got[64][4];
 
@@ -15,6 +17,7 @@ static void *work(void *argument)
     const int thread = (int)(intptr_t)argument, size = world_size();
     for (int i = 0; i < 4; ++i)
         sent[thread][i] = thread;
+    pthread_barrier_wait(&together);
     for (int round = 0; round < rounds; ++round) {
         const int target = (round / 4 + thread) % size, words = 1 + round % 4;
         MPI_Put(sent[thread], words, MPI_INT64_T, target, 4 * thread, words, MPI_INT64_T, win);
@@ -28,6 +31,7 @@ static void *work(void *argument)
         case 6: MPI_Win_flush(target, win); break;
         }
     }
+    pthread_barrier_wait(&together);
     return NULL;
 }
 
@@ -43,6 +47,7 @@ int main(int argc, char **argv)
     MPI_Win_allocate(4 * 8 * threads, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
     MPI_Win_lock_all(0, win);
     pthread_t other[64];
+    REQUIRE(pthread_barrier_init(&together, NULL, threads) == 0);
     for (int i = 0; i < threads; ++i)
         REQUIRE(pthread_create(&other[i], NULL, work, (void *)(intptr_t)i) == 0);
     for (int i = 0; i < threads; ++i)
