@@ -85,7 +85,8 @@ impl Hook for Calls {
     }
 }
 
-/// The window and the meaning of a call that synchronises; none for any other. `exclusive`: that type of lock.
+/// The window and the meaning of a call that synchronises; none for any other, nor where the target is `MPI_PROC_NULL`, which is
+/// negative: nothing is done then. `exclusive`: that type of lock.
 #[inline]
 fn synchronises(call: &Call<'_>, exclusive: c_int) -> Option<(Win, Synchronises)> {
     Some(match call {
@@ -95,13 +96,13 @@ fn synchronises(call: &Call<'_>, exclusive: c_int) -> Option<(Win, Synchronises)
         Call::Win_post(a) => (a.win, Synchronises::Post),
         Call::Win_wait(a) => (a.win, Synchronises::Wait),
         Call::Win_test(a) => (a.win, Synchronises::Wait),
-        Call::Win_lock(a) => (a.win, Synchronises::Lock(a.rank, a.lock_type == exclusive)),
+        Call::Win_lock(a) if a.rank >= 0 => (a.win, Synchronises::Lock(a.rank, a.lock_type == exclusive)),
         Call::Win_lock_all(a) => (a.win, Synchronises::LockAll),
-        Call::Win_unlock(a) => (a.win, Synchronises::Unlock(a.rank)),
+        Call::Win_unlock(a) if a.rank >= 0 => (a.win, Synchronises::Unlock(a.rank)),
         Call::Win_unlock_all(a) => (a.win, Synchronises::UnlockAll),
-        Call::Win_flush(a) => (a.win, Synchronises::Flush(a.rank)),
+        Call::Win_flush(a) if a.rank >= 0 => (a.win, Synchronises::Flush(a.rank)),
         Call::Win_flush_all(a) => (a.win, Synchronises::FlushAll),
-        Call::Win_flush_local(a) => (a.win, Synchronises::FlushLocal(a.rank)),
+        Call::Win_flush_local(a) if a.rank >= 0 => (a.win, Synchronises::FlushLocal(a.rank)),
         Call::Win_flush_local_all(a) => (a.win, Synchronises::FlushLocalAll),
         _ => return None,
     })
@@ -191,23 +192,35 @@ fn leave(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>, success: boo
                 tracker.windows.insert(window);
             }
         }
-        Call::Wait(_) | Call::Waitall(_) => requests_completed(tracker, frame, |_| success),
-        // SAFETY: MPI has filled the flag where it succeeded.
-        Call::Test(a) => requests_completed(tracker, frame, |_| success && unsafe { a.flag.read() } != 0),
-        // SAFETY: as above.
-        Call::Testall(a) => requests_completed(tracker, frame, |_| success && unsafe { a.flag.read() } != 0),
+        Call::Wait(a) => requests_completed(tracker, frame, a.request, |_| success),
+        Call::Waitall(a) => requests_completed(tracker, frame, a.array_of_requests, |_| success),
+        Call::Test(a) => {
+            // SAFETY: MPI has filled the flag where it succeeded.
+            let done = |_| success && unsafe { a.flag.read() } != 0;
+            requests_completed(tracker, frame, a.request, done);
+        }
+        Call::Testall(a) => {
+            // SAFETY: as above.
+            let done = |_| success && unsafe { a.flag.read() } != 0;
+            requests_completed(tracker, frame, a.array_of_requests, done);
+        }
         Call::Waitany(a) => {
             // SAFETY: MPI has filled the index where it succeeded.
-            requests_completed(tracker, frame, |place| success && is_at(unsafe { a.index.read() }, place));
+            let done = |place| success && is_at(unsafe { a.index.read() }, place);
+            requests_completed(tracker, frame, a.array_of_requests, done);
         }
         Call::Testany(a) => {
             let index = a.index;
             // SAFETY: MPI has filled the flag and, where that is set, the index.
             let done = |place| success && unsafe { a.flag.read() != 0 && is_at(index.read(), place) };
-            requests_completed(tracker, frame, done);
+            requests_completed(tracker, frame, a.array_of_requests, done);
         }
-        Call::Waitsome(a) => some_completed(tracker, frame, success, a.outcount, a.array_of_indices),
-        Call::Testsome(a) => some_completed(tracker, frame, success, a.outcount, a.array_of_indices),
+        Call::Waitsome(a) => {
+            some_completed(tracker, frame, success, a.array_of_requests, a.outcount, a.array_of_indices);
+        }
+        Call::Testsome(a) => {
+            some_completed(tracker, frame, success, a.array_of_requests, a.outcount, a.array_of_indices);
+        }
         Call::Request_free(_) => {
             // What completes the window completes it now.
             for Awaited { window, operation, .. } in frame.awaited.drain(..) {
@@ -344,10 +357,17 @@ fn await_requests(tracker: &Tracker, frame: &mut Frame, requests: HandlePtr<Requ
 }
 
 /// The call has returned; `done` tells of which places in its array the requests are complete.
-fn requests_completed(tracker: &Tracker, frame: &mut Frame, done: impl Fn(usize) -> bool) {
+fn requests_completed(
+    tracker: &Tracker,
+    frame: &mut Frame,
+    requests: HandlePtr<Request>,
+    done: impl Fn(usize) -> bool,
+) {
     let mut awaited = std::mem::take(&mut frame.awaited);
     for Awaited { place, handle, window, operation } in awaited.drain(..) {
-        if done(place) {
+        // A call that fails, because of another request, may have freed this one.
+        // SAFETY: the application's array, where the handle was at the entry.
+        if done(place) || unsafe { requests.get(place) }.word() != handle {
             tracker.request_completed(frame, &window, &operation);
         } else {
             tracker.await_request(handle, window, operation);
@@ -360,6 +380,7 @@ fn some_completed(
     tracker: &Tracker,
     frame: &mut Frame,
     success: bool,
+    requests: HandlePtr<Request>,
     outcount: *const c_int,
     indices: *const c_int,
 ) {
@@ -370,7 +391,7 @@ fn some_completed(
     let count = if success { usize::try_from(unsafe { outcount.read() }).unwrap_or(0) } else { 0 };
     // SAFETY: MPI has filled so many elements of the application's array. A negative count (`MPI_UNDEFINED`) is none.
     let done = |place| (0..count).any(|i| is_at(unsafe { indices.add(i).read() }, place));
-    requests_completed(tracker, frame, done);
+    requests_completed(tracker, frame, requests, done);
 }
 
 fn is_at(index: c_int, place: usize) -> bool {
