@@ -46,6 +46,7 @@ mod missing;
 mod pcontrol;
 #[cfg(target_arch = "x86_64")]
 mod registers;
+mod thread_end;
 mod wrapper;
 mod yields;
 
@@ -59,4 +60,5 @@ pub use dispatch::stop;
 pub use generated::{Call, FunctionId, args};
 pub use hook::{Full, Hook, Kept, Wants, ask_again, register};
 pub use lifecycle::{on_startup, start};
+pub use thread_end::at_thread_end;
 pub use yields::on_yield;

@@ -1,6 +1,5 @@
 //! What a thread keeps between the entry and the exit of an MPI call, and its source of events.
 
-use std::cell::Cell;
 use std::ptr::{self, NonNull};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -97,15 +96,6 @@ struct State {
 // nothing in it belongs to a thread.
 unsafe impl Send for State {}
 
-/// Gives the frame of a thread back when the thread ends.
-struct Lent {
-    frames: &'static Frames,
-    frame: *mut Frame,
-    kept: *const Kept,
-}
-
-thread_local!(static LENT: Cell<Option<Lent>> = const { Cell::new(None) });
-
 /// The frame of this thread, which the interception keeps; made, or taken over, at its first use.
 #[inline(always)]
 pub(super) fn of(
@@ -123,19 +113,14 @@ pub(super) fn of(
 fn lend(kept: &Kept, frames: &'static Frames, core: &'static Core, level: Safety) -> *mut Frame {
     let frame = Box::into_raw(Box::new(frames.lend(core, level)));
     kept.set(frame.cast());
-    // A thread that is about to end keeps its frame for ever.
-    let _ = LENT.try_with(|lent| lent.set(Some(Lent { frames, frame, kept })));
+    let kept = ptr::from_ref(kept);
+    mpi_intercept::at_thread_end(move || {
+        // SAFETY: what is kept of a thread lives as long as the thread, which is this one.
+        unsafe { &*kept }.set(ptr::null_mut());
+        // SAFETY: the frame came from a box, and only what was kept led to it; no hook of this thread uses it any more.
+        frames.take_back(*unsafe { Box::from_raw(frame) });
+    });
     frame
-}
-
-impl Drop for Lent {
-    fn drop(&mut self) {
-        // SAFETY: what is kept of a thread lives as long as the thread, which is this one: `Lent` does not leave it.
-        unsafe { &*self.kept }.set(ptr::null_mut());
-        // SAFETY: the frame came from a box, and only what was kept led to it; no hook of this thread uses it, because what the
-        // thread does last it does outside of hooks, or does not return to them.
-        self.frames.take_back(*unsafe { Box::from_raw(self.frame) });
-    }
 }
 
 impl Frames {
