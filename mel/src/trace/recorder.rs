@@ -90,6 +90,8 @@ pub(super) struct Thread {
     /// When the current MPI call was entered, and left: what happens at either end has that time.
     entered: Ticks,
     left: Option<Ticks>,
+    /// Whether they stay when the thread has ended.
+    is_home: bool,
 }
 
 /// The stream of the events that a source raises on a thread.
@@ -124,7 +126,10 @@ impl Recorder {
 
     /// Only this thread calls MPI: its streams need not be looked up.
     pub fn set_home(&self) {
-        self.home.store(self.make(), Ordering::Relaxed);
+        let thread = self.make();
+        // SAFETY: just made, by this thread.
+        unsafe { &mut *thread }.is_home = true;
+        self.home.store(thread, Ordering::Relaxed);
     }
 
     /// From where functions are called is recorded, too: to be called before the first of them.
@@ -568,14 +573,23 @@ impl Recorder {
         Some(user(unsafe { &mut *thread }))
     }
 
-    /// The streams stay after the thread has ended: what they hold is in the file.
+    /// The streams end with the thread: what they hold is in the file, and the space that they have not used is given back.
     #[cold]
     #[inline(never)]
     fn make(&self) -> *mut Thread {
         let number = self.threads.fetch_add(1, Ordering::Relaxed);
         let (calls, events, entered) = (None, Vec::new(), self.clock.now());
-        let thread = Box::into_raw(Box::new(Thread { number, calls, events, entered, left: None }));
+        let is_home = false;
+        let thread = Box::into_raw(Box::new(Thread { number, calls, events, entered, left: None, is_home }));
         THREAD.set(thread);
+        mpi_intercept::at_thread_end(move || {
+            // SAFETY: what is in the cell was made here, and is there until it is dropped.
+            if THREAD.get() == thread && !unsafe { &*thread }.is_home {
+                THREAD.set(std::ptr::null_mut());
+                // SAFETY: as in `finish`, which takes it out of the cell too.
+                drop(unsafe { Box::from_raw(thread) });
+            }
+        });
         thread
     }
 }

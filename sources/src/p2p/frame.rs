@@ -36,6 +36,8 @@ pub(super) struct Frame {
     pub(super) objects: Objects,
     pub(super) objects_version: u64,
     outlet: Outlet,
+    /// Whether the frame stays when its thread has ended.
+    pub(super) is_home: bool,
 }
 
 /// The sources that a control flow of the twin raises events from.
@@ -79,8 +81,7 @@ thread_local! {
     static FRAME: Cell<*mut Frame> = const { Cell::new(std::ptr::null_mut()) };
 }
 
-/// The frame of this thread; made at its first MPI call and kept: it is small, and a thread that
-/// ends may still be in the middle of a call.
+/// The frame of this thread; made at its first MPI call.
 #[inline(always)]
 pub(super) fn current(events: Ob1Events) -> *mut Frame {
     let frame = FRAME.get();
@@ -118,8 +119,17 @@ fn make(events: Ob1Events) -> *mut Frame {
         objects: Objects::default(),
         objects_version: 0,
         outlet,
+        is_home: false,
     }));
     FRAME.set(frame);
+    mpi_intercept::at_thread_end(move || {
+        // SAFETY: made above, and freed here alone.
+        if !unsafe { &*frame }.is_home {
+            FRAME.set(std::ptr::null_mut());
+            // SAFETY: it came from a box, and no hook of this thread uses it any more.
+            drop(unsafe { Box::from_raw(frame) });
+        }
+    });
     frame
 }
 

@@ -369,12 +369,18 @@ impl Tracker {
     fn keep_frame(&self, kept: &Kept) -> *mut Frame {
         let frame = self.frame();
         kept.set(frame.cast());
+        let kept = std::ptr::from_ref(kept);
+        // SAFETY: what is kept of a thread lives as long as the thread, which is this one.
+        mpi_intercept::at_thread_end(move || unsafe { &*kept }.set(std::ptr::null_mut()));
         frame
     }
 
     /// Only this thread calls MPI: its frame need not be looked up.
     pub(super) fn set_home(&self) {
-        self.home.store(frame::current(self.events), Ordering::Relaxed);
+        let frame = frame::current(self.events);
+        // SAFETY: the frame is this thread's own, and no hook is running.
+        unsafe { &mut *frame }.is_home = true;
+        self.home.store(frame, Ordering::Relaxed);
     }
 
     /// Takes in what has come, as ob1 does where it makes progress. `entered` is when the call
