@@ -1,10 +1,24 @@
 //! The recorder, without MPI: collected events written, and read back.
 
+use std::os::unix::fs::MetadataExt as _;
+
 use mpit_events::{Clock, Core, MAX_EVENT_TYPES, Ordering, Record, Source, Ticks};
 use mpit_sources::shadow::{Event, Ob1Events, Queued, Searched};
 
 use super::recorder::{Kind, Objects, Place, Queue, Recorder};
 use crate::log::{Definition, HeaderInfo, LogFile, RankLog, State, kind};
+
+fn info() -> HeaderInfo {
+    HeaderInfo {
+        rank: 0,
+        world_size: 1,
+        pid: 1,
+        ticks_per_second: 1_000_000,
+        origin_ticks: 0,
+        origin_realtime_nanos: 0,
+        host: String::new(),
+    }
+}
 
 #[test]
 fn a_search_that_is_told_late_stands_where_it_is_told() {
@@ -17,16 +31,7 @@ fn a_search_that_is_told_late_stands_where_it_is_told() {
         .map(|event| types.index(event));
     let number = |event: mpit_events::EventIndex| event.get() as u16;
 
-    let info = HeaderInfo {
-        rank: 0,
-        world_size: 1,
-        pid: 1,
-        ticks_per_second: 1_000_000,
-        origin_ticks: 0,
-        origin_realtime_nanos: 0,
-        host: String::new(),
-    };
-    let log = LogFile::create(&path, &info).unwrap();
+    let log = LogFile::create(&path, &info()).unwrap();
     let pair = Definition::Pair { begin: number(begin), end: number(end), inserts: None, removes: None };
     log.define(&pair).unwrap();
     let mut kinds = [Kind::None; MAX_EVENT_TYPES];
@@ -63,4 +68,18 @@ fn a_search_that_is_told_late_stands_where_it_is_told() {
     let late = |time| vec![(time, remove), (time, begin), (time, end)];
     let expected = [in_order(100, 110), late(110), in_order(120, 125), late(130), in_order(140, 145)];
     assert_eq!(found, expected.concat());
+}
+
+#[test]
+fn a_thread_that_ends_gives_back_what_its_streams_have_not_used() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log");
+    let core: &'static Core = Box::leak(Box::default());
+    let log = LogFile::create(&path, &info()).unwrap();
+    let recorder: &'static Recorder = Box::leak(Box::new(Recorder::new(log, core)));
+    for function in 0..32 {
+        std::thread::spawn(move || recorder.enter(function)).join().unwrap();
+    }
+    let bytes = 512 * std::fs::metadata(&path).unwrap().blocks();
+    assert!(bytes < 4 << 20, "32 threads that have ended take {bytes} bytes");
 }
