@@ -19,10 +19,21 @@ impl Drop for Actions {
 
 thread_local!(static ACTIONS: Actions = const { Actions(RefCell::new(Vec::new())) });
 
-/// Does this when the calling thread ends, outside of hooks: to give back what is kept for it. Where the thread is ending already it
-/// is never done, and other destructors of the thread may still call MPI afterwards. Allocates.
+/// Does this when the calling thread ends, outside of hooks: to give back what is kept for it. Where the thread is ending
+/// already it is never done, nor for the thread that the process began with: that one ends before what is done at the process's
+/// exit, which still needs it. Other destructors of the thread may call MPI afterwards. Allocates.
 pub fn at_thread_end(action: impl FnOnce() + 'static) {
+    if is_first() {
+        return;
+    }
     let _ = ACTIONS.try_with(|actions| actions.0.borrow_mut().push(Box::new(action)));
+}
+
+/// Whether this is the thread that the process began with.
+fn is_first() -> bool {
+    // By its number: the C library has a function for that since 2.30 only.
+    // SAFETY: neither takes arguments.
+    unsafe { libc::syscall(libc::SYS_gettid) == libc::c_long::from(libc::getpid()) }
 }
 
 #[cfg(test)]
