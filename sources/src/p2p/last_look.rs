@@ -41,7 +41,7 @@ const AFTER_WAITING_NS: u64 = 3000;
 
 /// The same for a collective operation, where those that have left it send at once: they had done their part before, and so
 /// this process has hardly looked since. What they sent before the operation it has seen (measured beside `ob1` on that EPYC).
-const AFTER_PARTING_NS: u64 = 1500;
+const AFTER_PARTING_NS: u64 = 1000;
 /// Up to this time after it left a collective operation, a process sends at once.
 const JUST_PARTED_NS: u64 = 3000;
 
