@@ -38,6 +38,14 @@ fn page_of(directory: &Path, job: Job<'_>, options: &[&str]) -> PathBuf {
     page
 }
 
+/// The page of what is in a run's directory.
+fn page_in(run: &Path) -> PathBuf {
+    let page = run.join("page.html");
+    let status = Command::new(mel()).arg("report").arg("--html").arg(&page).arg(run).status();
+    assert!(status.expect("mel can be started").success());
+    page
+}
+
 fn picture(browser: &mut Browser, name: &str) {
     if let Some(directory) = std::env::var_os("MEL_PICTURES") {
         browser.picture(&Path::new(&directory).join(name));
@@ -259,18 +267,7 @@ fn a_run_that_was_killed_is_not_told_to_ask_for_a_profile() {
     let job = Job::new(&mpi, 2, Program::named("kill_me").compile(&mpi)).args(["100"]);
     let job = job.under_mel(["--trace", "-o", run.to_str().expect("UTF-8")]).run();
     job.expect(job.code != Some(0), "the program is killed");
-    let page = directory.path().join("page.html");
-    let mut report = Command::new(mel());
-    assert!(
-        report
-            .arg("report")
-            .arg("--html")
-            .args([&page, &run])
-            .status()
-            .expect("mel can be started")
-            .success()
-    );
-    browser.open(&page);
+    browser.open(&page_in(&run));
     let told = texts(&mut browser, "#lifetimes");
     assert!(told.contains("MPI_Finalize") && !told.contains("mel run"), "{told}");
     assert_eq!(browser.complaints(), [""; 0]);
@@ -391,11 +388,7 @@ fn one_rank_or_thousands_fit_on_the_page() {
     for ranks in [1, 64, 5000] {
         let directory = fresh_dir();
         fs::write(directory.path().join("profile.json"), profile_of(ranks).to_string()).expect("a profile");
-        let page = directory.path().join("page.html");
-        let mut report = Command::new(mel());
-        report.arg("report").arg("--html").arg(&page).arg(directory.path());
-        assert!(report.status().expect("mel can be started").success());
-        browser.open(&page);
+        browser.open(&page_in(directory.path()));
         assert_eq!(browser.value(OVERLAPS), Value::Array(Vec::new()), "{ranks} ranks");
         picture(&mut browser, &format!("ranks-{ranks}.png"));
         let rows = "document.querySelector('#ranks details').open = true; \
@@ -415,11 +408,7 @@ fn ranks_without_a_value_have_their_place() {
         profile["ranks"][rank]["unexpected"] = json!({"messages": 0});
     }
     fs::write(directory.path().join("profile.json"), profile.to_string()).expect("a profile");
-    let page = directory.path().join("page.html");
-    let mut report = Command::new(mel());
-    report.arg("report").arg("--html").arg(&page).arg(directory.path());
-    assert!(report.status().expect("mel can be started").success());
-    browser.open(&page);
+    browser.open(&page_in(directory.path()));
     let plot = "[...document.querySelectorAll('#lifetimes svg')].filter((svg) => svg.getAttribute('aria-label').endsWith('of each rank'))[1]";
     let ranks = format!(
         "[...{plot}.querySelectorAll('text')].filter((text) => text.getAttribute('y') === '189').map((text) => text.textContent)"

@@ -505,3 +505,26 @@ fn seen(mut envelope: Envelope, window: &Window, knowing: bool) -> Envelope {
     }
     envelope
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_that_are_followed_as_one_looked_as_the_last_of_them_did() {
+        let call = |from, until, looking| Progress {
+            from: Ticks(from),
+            until: Ticks(until),
+            first: 0,
+            end: 0,
+            awaits: Awaits::Others,
+            looking,
+            away: false,
+        };
+        let mut deferred = Deferred::default();
+        deferred.add(call(10, 20, Looking::Together));
+        deferred.add(call(30, 40, Looking::ForRequests));
+        let [all] = deferred.calls[..] else { panic!("{:?}", deferred.calls) };
+        assert_eq!((all.from, all.until, all.looking), (Ticks(10), Ticks(40), Looking::ForRequests));
+    }
+}

@@ -217,7 +217,8 @@ impl Shadow {
         self.0.work(frame, |work, _| {
             let routes = &mut work.state.routes;
             if routes.node_is_world(world_size) {
-                // Its members have the numbers of their ranks. Where one is missing, its first messages are too.
+                // Here members have the numbers of their ranks. Who has not come in time is not waited for: only the times of
+                // first messages are less sure then.
                 let _ = routes.meet(routes.world_rank as u32, world_size as u32);
             }
         });

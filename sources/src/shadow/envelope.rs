@@ -22,8 +22,9 @@ pub struct Envelope {
 }
 
 impl Envelope {
-    /// Stores each field for itself, of those that matter once the message has arrived. A copy of the whole would be loaded in other pieces than it was stored in a moment
-    /// before, and so wait until all stores before it have left the processor.
+    /// Stores each field for itself, of those that matter once the message has arrived. A copy of the whole would be loaded
+    /// in other pieces than it was stored in a moment before, and so wait until all stores before it have left the
+    /// processor.
     #[inline(always)]
     pub(super) fn fill(
         &mut self,
