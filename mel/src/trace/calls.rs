@@ -245,7 +245,7 @@ impl Observer for Tracer {
     fn sent(&self, message: &Message) -> Option<Ticks> {
         let (object, payload) = self.message(message);
         let kind = if message.request.is_some() { kind::MPI_ISEND } else { kind::MPI_SEND };
-        let time = self.recorder.timed_at_entry(kind, object, &payload);
+        let time = self.recorder.sent(kind, object, &payload);
         if time.is_none() {
             self.recorder.message_unseen((object, message.peer, message.tag), true);
         }

@@ -8,7 +8,7 @@ use mpit_events::{Clock, Core, Record, SourceIndex, Ticks};
 
 use super::callsites::CallSites;
 use super::unseen::Unseen;
-use crate::log::format::{NO_OBJECT, u64_at};
+use crate::log::format::{NO_OBJECT, PAYLOAD_BYTES, u64_at};
 use crate::log::{
     Appender, Completion, Definition, LogFile, Pair, State, StreamKind, Switch, is_limit, kind,
 };
@@ -204,14 +204,16 @@ impl Recorder {
     }
 
     /// Something happens as the current call begins.
-    #[inline]
     pub(super) fn at_entry(&self, kind: u16, object: u16, payload: &[u8]) {
-        self.timed_at_entry(kind, object, payload);
+        self.with(|thread| self.call(thread, thread.entered, kind, object, payload));
     }
 
-    /// The same, which gives that time where anything is recorded.
-    #[inline]
-    pub(super) fn timed_at_entry(&self, kind: u16, object: u16, payload: &[u8]) -> Option<Ticks> {
+    /// The current call sends a message, as it begins. Gives that time where anything is recorded.
+    ///
+    /// Inlined, and so with a payload of known length: copied through memory it would be loaded in other pieces than it was
+    /// stored in, and so wait for all stores before it, those of the messages before among them.
+    #[inline(always)]
+    pub(super) fn sent(&self, kind: u16, object: u16, payload: &[u8; PAYLOAD_BYTES]) -> Option<Ticks> {
         self.with(|thread| {
             self.call(thread, thread.entered, kind, object, payload);
             thread.entered
@@ -227,7 +229,10 @@ impl Recorder {
     /// The same, of the end of a message. `None` where nothing is recorded.
     #[inline]
     pub(super) fn ended(&self, kind: u16, object: u16, payload: &[u8]) -> Option<()> {
-        self.received(None, kind, object, payload)
+        self.with(|thread| {
+            let left = self.left(thread);
+            self.call(thread, left, kind, object, payload);
+        })
     }
 
     /// A request has ended while recording is off: what has begun before is still ended. Whether it has.
@@ -253,14 +258,14 @@ impl Recorder {
     }
 
     /// The current call has received a message; it returns at this time, where that is known. `None` where nothing is
-    /// recorded.
-    #[inline]
+    /// recorded. Inlined as [`sent`](Self::sent) is.
+    #[inline(always)]
     pub(super) fn received(
         &self,
         returns: Option<Ticks>,
         kind: u16,
         object: u16,
-        payload: &[u8],
+        payload: &[u8; PAYLOAD_BYTES],
     ) -> Option<()> {
         self.with(|thread| {
             thread.returns(returns);

@@ -22,6 +22,12 @@ use super::sends::{Sending, blocking_send, keep_send, nonblocking_send, sent, wa
 use super::session::Part;
 use super::tracker::{Ending, Tracker, Work};
 
+macro_rules! sending {
+    ($a:ident) => {
+        Sending { comm: $a.comm.word(), peer: $a.dest, tag: $a.tag, count: $a.count, datatype: $a.datatype }
+    };
+}
+
 /// The tracker as a hook of the interception.
 pub(super) struct Calls(pub(super) &'static Tracker);
 
@@ -58,6 +64,13 @@ impl Hook for Calls {
         // SAFETY: the frame belongs to this thread, lives for ever, and is used by one hook call
         // at a time: the interception never runs hooks inside hooks.
         let frame = unsafe { &mut *self.0.frame_kept(kept) };
+        // The most frequent ones first, without what the table of all needs.
+        if let Call::Isend(_) = call
+            && self.0.tells_after(frame)
+        {
+            frame.call.untold = true;
+            return;
+        }
         enter(self.0, frame, call);
     }
 
@@ -65,9 +78,13 @@ impl Hook for Calls {
     fn leave_on(&self, kept: &Kept, function: FunctionId, call: &mut Call<'_>, code: c_int) {
         // SAFETY: as above.
         let frame = unsafe { &mut *self.0.frame_kept(kept) };
-        // By far the most frequent of those that only take a note.
+        let success = code == self.0.abi.constants.success;
+        // The most frequent ones first, as in `enter_on`.
+        if let Call::Isend(a) = call {
+            return keep_send(self.0, frame, a.request, &sending!(a), success);
+        }
         if let Call::Irecv(a) = call
-            && code == self.0.abi.constants.success
+            && success
             && self.0.posts_later(frame)
         {
             // SAFETY: MPI has filled the request, because the call succeeded.
@@ -77,14 +94,8 @@ impl Hook for Calls {
                 return;
             }
         }
-        leave(self.0, frame, function, call, code == self.0.abi.constants.success);
+        leave(self.0, frame, function, call, success);
     }
-}
-
-macro_rules! sending {
-    ($a:ident) => {
-        Sending { comm: $a.comm.word(), peer: $a.dest, tag: $a.tag, count: $a.count, datatype: $a.datatype }
-    };
 }
 
 /// What a persistent send does each time it is started, in whichever mode.
@@ -266,7 +277,7 @@ fn leave(
         Call::Bsend(a) => sent(tracker, frame, &sending!(a), success),
         Call::Rsend(a) => sent(tracker, frame, &sending!(a), success),
         Call::Ssend(a) => sent(tracker, frame, &sending!(a), success),
-        Call::Isend(a) => keep_send(tracker, frame, a.request, &sending!(a), success),
+        // `MPI_Isend`: in `leave_on`.
         Call::Ibsend(a) => keep_send(tracker, frame, a.request, &sending!(a), success),
         Call::Irsend(a) => keep_send(tracker, frame, a.request, &sending!(a), success),
         Call::Issend(a) => {

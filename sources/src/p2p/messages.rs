@@ -23,6 +23,21 @@ impl Work<'_> {
         bytes: u64,
         blocking: bool,
     ) -> Option<(CommIndex, u64, u64)> {
+        let (send, route, envelope) = self.begin_message(comm, peer, tag, bytes, blocking)?;
+        self.deliver(route, &envelope);
+        send
+    }
+
+    /// [`send`](Work::send), but that the envelope is still to be [delivered](Work::deliver).
+    #[inline(always)]
+    pub(super) fn begin_message(
+        &mut self,
+        comm: usize,
+        peer: i32,
+        tag: i32,
+        bytes: u64,
+        blocking: bool,
+    ) -> Option<(Option<(CommIndex, u64, u64)>, Route, Envelope)> {
         let (index, route, mut envelope) = self.address(comm, peer, tag, bytes)?;
         let told = self.tracker.follows_sends()
             && (self.sink.wanted & OF_SENDS != 0 || self.tracker.wants_messages());
@@ -32,8 +47,7 @@ impl Work<'_> {
             (send, at) = (Some((index, request, bytes)), time);
         }
         self.send_at(&mut envelope, at.unwrap_or_else(|| self.tracker.now()));
-        self.deliver(route, &envelope);
-        send
+        Some((send, route, envelope))
     }
 
     /// [`send`](Work::send), where nobody wants to know of sends.
@@ -78,7 +92,7 @@ impl Work<'_> {
     }
 
     #[inline(always)]
-    fn deliver(&mut self, route: Route, envelope: &Envelope) {
+    pub(super) fn deliver(&mut self, route: Route, envelope: &Envelope) {
         match route {
             Route::Ring(member) => self.state.routes.push(member, envelope),
             Route::Own => self.deliver_to_self(*envelope),
@@ -101,6 +115,7 @@ impl Work<'_> {
 
     /// The parts of a send that only listeners to requests, and observers, see: its request, and when it was, where
     /// that is known.
+    #[inline(always)]
     fn begin_send(
         &mut self,
         comm: CommIndex,

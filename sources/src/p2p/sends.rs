@@ -46,8 +46,7 @@ impl Work<'_> {
 
     /// Notes that calls which wait for sends may wait for their receivers from now on, where this one is so long.
     #[inline(always)]
-    fn note_long_send(&mut self, sending: &Sending) {
-        let bytes = self.bytes(sending.count, sending.datatype).unwrap_or(0);
+    fn note_long_send(&mut self, bytes: u64) {
         self.state.long_sends = self.state.long_sends.max(self.awaits(bytes));
     }
 }
@@ -89,7 +88,8 @@ pub(super) fn nonblocking_send(tracker: &'static Tracker, frame: &mut Frame, sen
     if !frame.call.untold {
         tracker.work(frame, |work, local| {
             local.send = work.send_counted(sending, false);
-            work.note_long_send(sending);
+            let bytes = work.bytes(sending.count, sending.datatype).unwrap_or(0);
+            work.note_long_send(bytes);
         });
     }
 }
@@ -130,8 +130,9 @@ pub(super) fn sent(tracker: &'static Tracker, frame: &mut Frame, sending: &Sendi
     }
 }
 
-/// A nonblocking send has returned its request.
-#[inline(always)]
+/// A nonblocking send has returned its request. One function that all of it is inlined into: what it stores delays the
+/// next message, which waits for all stores before it.
+#[inline(never)]
 pub(super) fn keep_send(
     tracker: &'static Tracker,
     frame: &mut Frame,
@@ -145,28 +146,56 @@ pub(super) fn keep_send(
     } else {
         tracker.tells_after(frame)
     };
-    if untold && success {
-        tell(tracker, frame, sending, false);
-    }
-    if !untold || tracker.wants_messages() {
-        remember(tracker, frame, request, success);
+    if !untold {
+        let send = frame.call.send.take();
+        if let Some(send) = send.filter(|_| success) {
+            tracker.work(frame, |work, _| work.remember(request, send));
+        }
     } else if success {
-        tracker.quietly(frame, |work, _| work.note_long_send(sending));
+        tell_nonblocking(tracker, frame, request, sending);
     }
 }
 
-/// Remembers the request of a send that is followed.
-#[inline(never)]
-fn remember(tracker: &'static Tracker, frame: &mut Frame, request: HandlePtr<Request>, success: bool) {
-    let Some((comm, id, bytes)) = frame.call.send.take().filter(|_| success) else { return };
-    // SAFETY: MPI has filled the request, because the call succeeded.
-    let handle = unsafe { request.read() };
-    tracker.work(frame, |work, _| {
-        if work.tracker.abi.is_shared_request(handle) {
-            // Complete already; many sends share this handle.
-            work.send_ended((comm, id, bytes), None);
-        } else {
-            work.state.requests.insert(handle.word(), Tracked::Send { comm, request: id, bytes });
+/// The same as [`tell`], where there is a request.
+#[inline(always)]
+fn tell_nonblocking(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    request: HandlePtr<Request>,
+    sending: &Sending,
+) {
+    let Sending { comm, peer, tag, count, datatype } = *sending;
+    tracker.quietly(frame, |work, _| {
+        work.expect_envelope();
+        let Some(bytes) = work.bytes(count, datatype) else { return };
+        if !tracker.wants_messages() {
+            work.tell_receiver(comm, peer, tag, bytes);
+            return work.note_long_send(bytes);
+        }
+        if let Some((send, route, envelope)) = work.begin_message(comm, peer, tag, bytes, false) {
+            if let Some(send) = send {
+                work.remember(request, send);
+            }
+            // Last, because a claim in the ring waits for all stores before it, those of the message among them.
+            work.deliver(route, &envelope);
         }
     });
+    if frame.sink.mail_waits {
+        tracker.send_mail(frame);
+    }
+}
+
+impl Work<'_> {
+    /// Remembers the request of a send that is followed.
+    #[inline(always)]
+    fn remember(&mut self, request: HandlePtr<Request>, (comm, id, bytes): (CommIndex, u64, u64)) {
+        // SAFETY: MPI has filled the request, because the call succeeded.
+        let handle = unsafe { request.read() };
+        if self.tracker.abi.is_shared_request(handle) {
+            // Complete already; many sends share this handle.
+            self.send_ended((comm, id, bytes), None);
+        } else {
+            self.state.requests.insert(handle.word(), Tracked::Send { comm, request: id, bytes });
+        }
+    }
 }

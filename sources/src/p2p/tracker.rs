@@ -425,7 +425,7 @@ impl Tracker {
     }
 
     /// Whether somebody wants to know of requests that are not receives.
-    #[inline]
+    #[inline(always)]
     pub(super) fn tells_of_sends(&self, frame: &mut Frame) -> bool {
         frame.sink.update(self.core, self.part());
         frame.sink.wanted & OF_SENDS != 0

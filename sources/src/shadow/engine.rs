@@ -469,6 +469,7 @@ impl Engine {
     }
 
     /// A send, or a receive of a probed message, is active.
+    #[inline]
     pub fn activate(&mut self, sink: &mut impl Sink, comm: CommIndex, request: u64) {
         if sink.wants(Event::RequestActivate) {
             let now = self.advance(sink.now());
@@ -477,6 +478,7 @@ impl Engine {
     }
 
     /// The data of a send, or of a probed message, has been transferred and the request is complete.
+    #[inline]
     pub fn transferred(&mut self, sink: &mut impl Sink, comm: CommIndex, request: u64, bytes: u64) {
         if sink.wants_any(emit::OF_TRANSFERS) {
             let now = self.advance(sink.now());

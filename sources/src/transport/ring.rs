@@ -273,7 +273,7 @@ impl RingWriter {
     }
 
     /// Puts an envelope in. `false`: the ring was full, the envelope is lost and counted.
-    #[inline]
+    #[inline(always)]
     pub fn push(&self, envelope: &Envelope) -> bool {
         let header = self.shared.header();
         let mut position = header.tail.0.load(Ordering::Relaxed);
