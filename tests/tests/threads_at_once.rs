@@ -90,23 +90,64 @@ fn nobody_waits_for_ever() {
 fn every_insert_has_its_remove() {
     for mpi in &Mpi::all() {
         let (_, directory) = storm(mpi, 2, 24, &["-e", QUEUE_EVENTS], "");
-        let log = Log::of_run(&directory.path().join("run"));
-        for rank in 0..2 {
-            for queue in ["posted", "unex"] {
-                let mut inside: BTreeMap<i64, i64> = BTreeMap::new();
-                for event in log.rank(rank) {
-                    let change = match event.name.strip_prefix(&format!("pml_ob1_{queue}_")) {
-                        Some("insert") => 1,
-                        Some("remove") => -1,
-                        _ => continue,
-                    };
-                    let request =
-                        event.elements.iter().find(|(name, _)| name == "request").map(|(_, value)| *value);
-                    *inside.entry(request.expect("a request")).or_default() += change;
-                }
-                assert!(!inside.is_empty(), "{}: rank {rank}: nothing was ever {queue}", mpi.name);
-                let odd: Vec<_> = inside.iter().filter(|(_, count)| **count != 0).collect();
-                assert!(odd.is_empty(), "{}: rank {rank}: {queue}: {odd:?}", mpi.name);
+        is_complete(mpi, &directory.path().join("run"));
+    }
+}
+
+/// The log of two ranks has a remove for each insert.
+fn is_complete(mpi: &Mpi, run: &Path) {
+    let log = Log::of_run(run);
+    for rank in 0..2 {
+        for queue in ["posted", "unex"] {
+            let mut inside: BTreeMap<i64, i64> = BTreeMap::new();
+            for event in log.rank(rank) {
+                let change = match event.name.strip_prefix(&format!("pml_ob1_{queue}_")) {
+                    Some("insert") => 1,
+                    Some("remove") => -1,
+                    _ => continue,
+                };
+                let request =
+                    event.elements.iter().find(|(name, _)| name == "request").map(|(_, value)| *value);
+                *inside.entry(request.expect("a request")).or_default() += change;
+            }
+            assert!(!inside.is_empty(), "{}: rank {rank}: nothing was ever {queue}", mpi.name);
+            let odd: Vec<_> = inside.iter().filter(|(_, count)| **count != 0).collect();
+            assert!(odd.is_empty(), "{}: rank {rank}: {queue}: {odd:?}", mpi.name);
+        }
+    }
+}
+
+/// Threads that are never there at the same time share the twin, without a lock. However many there are, one has the streams
+/// and the source of another one that has ended.
+#[test]
+fn in_turn() {
+    for mpi in &Mpi::all() {
+        for (rounds, options) in
+            [(1500, vec!["--trace"]), (60, vec!["--profile", "queues", "-e", QUEUE_EVENTS]), (1500, vec![])]
+        {
+            let directory = fresh_dir();
+            let run = directory.path().join("run");
+            let output = run.display().to_string();
+            let job = Job::new(mpi, 2, compile_special(mpi, "threads_in_turn")).args([rounds.to_string()]);
+            let ran = job.under_mel([vec!["-o", &output], options.clone()].concat()).run();
+            ran.expect(
+                ran.code == Some(0) && ran.stdout.ends_with("OK\n"),
+                &format!("{} {options:?}", mpi.name),
+            );
+            let profile = Profile::read(&run);
+            is_sound(&profile, 2);
+            for rank in 0..2 {
+                assert_eq!(profile.count(rank, "posted_search.searches"), 5 * rounds, "{}", profile.json());
+            }
+            if options.contains(&"-e") {
+                is_complete(mpi, &run);
+            }
+            if options == ["--trace"] {
+                let trace = Trace::read(&run);
+                let locations = trace.definitions.iter().filter(|line| line.starts_with("LOCATION "));
+                // Of each rank the main thread, that of the others, and a source of each.
+                assert_eq!(locations.count(), 2 * 4, "{}", mpi.name);
+                assert_eq!(trace.disorder(), None);
             }
         }
     }

@@ -1,8 +1,8 @@
 //! The streams of the event log, each thread its own: appending takes no lock.
 
 use std::cell::Cell;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use mpit_events::{Clock, Core, Record, SourceIndex, Ticks};
 
@@ -25,6 +25,8 @@ pub struct Recorder {
     /// Whether the log says already that it has gaps.
     has_phases: AtomicBool,
     threads: AtomicU32,
+    /// The streams of threads that have ended: for later ones, so that a program may make and end any number of threads.
+    vacant: Arc<Mutex<Vec<Thread>>>,
     /// The streams of the only thread that calls MPI, if there is only one.
     home: AtomicPtr<Thread>,
     /// Finds from where functions are called, if that is recorded.
@@ -82,7 +84,7 @@ pub(super) enum Place {
     Apart,
 }
 
-/// A thread's streams.
+/// The streams of a thread, and after its end of another one.
 pub(super) struct Thread {
     number: u32,
     calls: Option<Appender>,
@@ -121,7 +123,8 @@ impl Recorder {
             (AtomicU8::new(RECORDS), AtomicBool::new(false), AtomicU32::new(0));
         let home = AtomicPtr::new(std::ptr::null_mut());
         let (clock, sites, unseen) = (Clock::best(), OnceLock::new(), Unseen::default());
-        Recorder { log, core, clock, state, has_phases, threads, home, sites, unseen }
+        let vacant = Arc::default();
+        Recorder { log, core, clock, state, has_phases, threads, vacant, home, sites, unseen }
     }
 
     /// Only this thread calls MPI: its streams need not be looked up.
@@ -545,6 +548,7 @@ impl Recorder {
             // else has it. Dropping gives the unused space of its chunks back.
             drop(unsafe { Box::from_raw(thread) });
         }
+        lock(&self.vacant).clear();
         self.log.finish(state, self.clock.now().0);
     }
 
@@ -578,25 +582,32 @@ impl Recorder {
         Some(user(unsafe { &mut *thread }))
     }
 
-    /// The streams end with the thread: what they hold is in the file, and the space that they have not used is given back.
+    /// Those of a thread that has ended, or new ones.
     #[cold]
     #[inline(never)]
     fn make(&self) -> *mut Thread {
-        let number = self.threads.fetch_add(1, Ordering::Relaxed);
-        let (calls, events, entered) = (None, Vec::new(), self.clock.now());
-        let is_home = false;
-        let thread = Box::into_raw(Box::new(Thread { number, calls, events, entered, left: None, is_home }));
+        let vacant = lock(&self.vacant).pop();
+        let thread = Box::into_raw(Box::new(vacant.unwrap_or_else(|| {
+            let number = self.threads.fetch_add(1, Ordering::Relaxed);
+            let (calls, events, entered) = (None, Vec::new(), self.clock.now());
+            Thread { number, calls, events, entered, left: None, is_home: false }
+        })));
         THREAD.set(thread);
+        let vacant = Arc::clone(&self.vacant);
         mpi_intercept::at_thread_end(move || {
-            // SAFETY: what is in the cell was made here, and is there until it is dropped.
+            // SAFETY: what is in the cell was made here, and is there until it is taken out.
             if THREAD.get() == thread && !unsafe { &*thread }.is_home {
                 THREAD.set(std::ptr::null_mut());
                 // SAFETY: as in `finish`, which takes it out of the cell too.
-                drop(unsafe { Box::from_raw(thread) });
+                lock(&vacant).push(*unsafe { Box::from_raw(thread) });
             }
         });
         thread
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Queue {

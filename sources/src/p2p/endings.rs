@@ -4,6 +4,7 @@ use mpi_abi::{Datatype, Handle, StatusPtr, pmpi};
 
 use super::frame;
 use super::last_look::Awaits;
+use super::messages::FollowedSend;
 use super::requests::{Active, Persistent, Stage, Tracked};
 use super::tracker::{Ending, Work};
 use crate::shadow::{CommIndex, Completion, EAGER_LIMIT};
@@ -122,11 +123,7 @@ impl Work<'_> {
     }
 
     /// A nonblocking send is complete, or cancelled.
-    pub(super) fn send_ended(
-        &mut self,
-        (comm, request, bytes): (CommIndex, u64, u64),
-        status: Option<StatusPtr>,
-    ) {
+    pub(super) fn send_ended(&mut self, (comm, request, bytes): FollowedSend, status: Option<StatusPtr>) {
         self.state.engine.transferred(self.sink, comm, request, bytes);
         let is_cancelled = self.state.cancels
             // SAFETY: the status of a request that is complete, in this MPI's layout.

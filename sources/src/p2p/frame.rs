@@ -4,13 +4,15 @@
 //! that callbacks run with no lock held and a search is never timed with a callback in it.
 
 use std::cell::Cell;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mpit_events::{
     Clock, Core, EventIndex, Object, Ordering, Raise, Record, Safety, Source, SourceIndex, Ticks,
 };
 
 use super::last_look::Awaits;
+use super::messages::FollowedSend;
 use super::requests::Tracked;
 use super::session::Part;
 use crate::shadow::{CommIndex, Event, Ob1Events, ReceiveIndex, Sink};
@@ -57,7 +59,7 @@ pub(super) struct Current {
     /// The receive that the call posted.
     pub(super) receive: Option<(ReceiveIndex, CommIndex, u64)>,
     /// The send that the call started.
-    pub(super) send: Option<(CommIndex, u64, u64)>,
+    pub(super) send: Option<FollowedSend>,
     /// Whether the receiver of the call's message has yet to be told.
     pub(super) untold: bool,
     /// What the call may wait for.
@@ -93,14 +95,26 @@ pub(super) fn is_here() -> bool {
     !FRAME.get().is_null()
 }
 
+/// The outlets of threads that have ended: for later ones, so that a program may make and end any number of threads.
+static VACANT: Mutex<Vec<Outlet>> = Mutex::new(Vec::new());
+
+fn vacant() -> MutexGuard<'static, Vec<Outlet>> {
+    VACANT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The outlet of a new thread.
+fn outlet() -> Outlet {
+    static THREADS: AtomicUsize = AtomicUsize::new(0);
+    vacant().pop().unwrap_or_else(|| {
+        let number = THREADS.fetch_add(1, Relaxed);
+        let description = format!("the ob1 twin, as it runs in MPI calls of application thread {number}");
+        Outlet::new(mpit_events::core(), format!("ob1 thread {number}"), description)
+    })
+}
+
 #[cold]
 #[inline(never)]
 fn make(events: Ob1Events) -> *mut Frame {
-    use std::sync::atomic::{AtomicUsize, Ordering as Memory};
-    static THREADS: AtomicUsize = AtomicUsize::new(0);
-    let number = THREADS.fetch_add(1, Memory::Relaxed);
-    let description = format!("the ob1 twin, as it runs in MPI calls of application thread {number}");
-    let outlet = Outlet::new(mpit_events::core(), format!("ob1 thread {number}"), description);
     let frame = Box::into_raw(Box::new(Frame {
         sink: Buffer::new(Clock::best(), events),
         call: Current {
@@ -118,7 +132,7 @@ fn make(events: Ob1Events) -> *mut Frame {
         },
         objects: Objects::default(),
         objects_version: 0,
-        outlet,
+        outlet: outlet(),
         is_home: false,
     }));
     FRAME.set(frame);
@@ -127,7 +141,8 @@ fn make(events: Ob1Events) -> *mut Frame {
         if !unsafe { &*frame }.is_home {
             FRAME.set(std::ptr::null_mut());
             // SAFETY: it came from a box, and no hook of this thread uses it any more.
-            drop(unsafe { Box::from_raw(frame) });
+            let frame = *unsafe { Box::from_raw(frame) };
+            vacant().push(frame.outlet);
         }
     });
     frame

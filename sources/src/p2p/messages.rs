@@ -11,6 +11,9 @@ use crate::shadow::{
     ANY_SOURCE, ANY_TAG, CommIndex, Completion, EAGER_LIMIT, Envelope, Posted, ReceiveIndex,
 };
 
+/// A send whose end is followed: its communicator, its request's identity, its bytes.
+pub(super) type FollowedSend = (CommIndex, u64, u64);
+
 impl Work<'_> {
     /// The application sends: tell the receiver's twin. Gives the request's identity where
     /// somebody wants to know of sends.
@@ -22,7 +25,7 @@ impl Work<'_> {
         tag: i32,
         bytes: u64,
         blocking: bool,
-    ) -> Option<(CommIndex, u64, u64)> {
+    ) -> Option<FollowedSend> {
         let (send, route, envelope) = self.begin_message(comm, peer, tag, bytes, blocking)?;
         self.deliver(route, &envelope);
         send
@@ -37,7 +40,7 @@ impl Work<'_> {
         tag: i32,
         bytes: u64,
         blocking: bool,
-    ) -> Option<(Option<(CommIndex, u64, u64)>, Route, Envelope)> {
+    ) -> Option<(Option<FollowedSend>, Route, Envelope)> {
         let (index, route, mut envelope) = self.address(comm, peer, tag, bytes)?;
         let told = self.tracker.follows_sends()
             && (self.sink.wanted & OF_SENDS != 0 || self.tracker.wants_messages());

@@ -18,9 +18,9 @@ use mpi_abi::{Datatype, Handle, HandlePtr, Request};
 use super::calls::drained;
 use super::frame::Frame;
 use super::last_look::Awaits;
+use super::messages::FollowedSend;
 use super::requests::Tracked;
 use super::tracker::{Tracker, Work};
-use crate::shadow::CommIndex;
 
 /// The arguments of a send, in whichever call.
 ///
@@ -38,7 +38,7 @@ pub(super) struct Sending {
 impl Work<'_> {
     /// [`send`](Work::send), of so many elements of a datatype.
     #[inline(always)]
-    fn send_counted(&mut self, sending: &Sending, blocking: bool) -> Option<(CommIndex, u64, u64)> {
+    fn send_counted(&mut self, sending: &Sending, blocking: bool) -> Option<FollowedSend> {
         let Sending { comm, peer, tag, count, datatype } = *sending;
         let bytes = self.bytes(count, datatype)?;
         self.send(comm, peer, tag, bytes, blocking)
@@ -188,7 +188,7 @@ fn tell_nonblocking(
 impl Work<'_> {
     /// Remembers the request of a send that is followed.
     #[inline(always)]
-    fn remember(&mut self, request: HandlePtr<Request>, (comm, id, bytes): (CommIndex, u64, u64)) {
+    fn remember(&mut self, request: HandlePtr<Request>, (comm, id, bytes): FollowedSend) {
         // SAFETY: MPI has filled the request, because the call succeeded.
         let handle = unsafe { request.read() };
         if self.tracker.abi.is_shared_request(handle) {

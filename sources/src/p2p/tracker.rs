@@ -309,10 +309,14 @@ impl Tracker {
         user: impl FnOnce(&mut Work<'_>, &mut Current) -> R,
     ) -> Option<R> {
         let Frame { sink, call, .. } = frame;
-        self.state.with(|state| {
+        let result = self.state.with(|state| {
             state.hand_over(sink);
             user(&mut Work { tracker: self, state, sink }, call)
-        })
+        });
+        if !frame.sink.is_empty() && !self.has_home() {
+            self.flush(frame);
+        }
+        result
     }
 
     /// Works on the state, then raises what the twin emitted, with no lock held.
@@ -334,8 +338,9 @@ impl Tracker {
             }
             result
         });
-        // What only bulk listeners want may wait until there is more of it.
-        if frame.sink.records.len() > MAX_WAITING || !self.defers() || self.core.has_registrations() {
+        // What only bulk listeners want may wait until there is more of it, where no other thread's events could come before.
+        let may_wait = self.defers() && self.has_home() && !self.core.has_registrations();
+        if frame.sink.records.len() > MAX_WAITING || !may_wait {
             self.flush(frame);
         }
         result
@@ -373,6 +378,12 @@ impl Tracker {
         // SAFETY: what is kept of a thread lives as long as the thread, which is this one.
         mpi_intercept::at_thread_end(move || unsafe { &*kept }.set(std::ptr::null_mut()));
         frame
+    }
+
+    /// Whether only one thread calls MPI.
+    #[inline(always)]
+    fn has_home(&self) -> bool {
+        !self.home.load(Ordering::Relaxed).is_null()
     }
 
     /// Only this thread calls MPI: its frame need not be looked up.
