@@ -1,5 +1,7 @@
 //! When envelopes come faster than they are taken, some are lost: the results stay, the loss is counted and told.
 
+use std::time::Duration;
+
 use mel_tests::artifacts::fresh_dir;
 use mel_tests::profile::{Profile, QUEUES};
 use mel_tests::{Job, Mpi, compile_special};
@@ -45,5 +47,27 @@ fn more_messages_than_fit_are_counted_and_told() {
         }
         let queued: u64 = QUEUES.iter().map(|queue| profile.count(1, &format!("{queue}.messages"))).sum();
         assert_eq!(queued, MESSAGES, "{}", mpi.name);
+    }
+}
+
+/// A loss costs no more where many receives are posted. If the twin looked through all of them for each, this would take
+/// two minutes, not two seconds.
+#[test]
+fn many_receives_whose_envelopes_are_lost_take_no_time() {
+    const RECEIVES: u64 = 250_000;
+    for mpi in &Mpi::all() {
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let job = Job::new(mpi, 2, compile_special(mpi, "one_wait")).args([RECEIVES.to_string()]);
+        let job = job.under_mel(["-o".as_ref(), output.as_os_str()]).time_limit(Duration::from_secs(60));
+        let run = job.run();
+        run.expect(run.code == Some(0) && run.stdout.ends_with("\nOK\n"), mpi.name);
+        let profile = Profile::read(&output);
+        let [matched, synthesised, dropped, rebound] = ["matched", "synthesised", "dropped", "rebound"]
+            .map(|count| profile.count(1, &format!("truth.{count}")));
+        assert_eq!((matched + synthesised, rebound), (RECEIVES, 0), "{}: {}", mpi.name, profile.json());
+        assert_eq!(synthesised, dropped, "{}", mpi.name);
+        assert!(matched >= CAPACITY, "{}: {matched}", mpi.name);
+        assert_eq!(profile.count(1, "posted.left"), 0, "{}", mpi.name);
     }
 }

@@ -108,10 +108,13 @@ fn calls() {
 fn communicators() {
     for mpi in &Mpi::all() {
         for (option, wanted) in [
-            (["--only-comms", "the h*"], [1, 21].into()),
+            (["--only-comms", "the h*,the hallo"], [1, 21].into()),
             (["--no-comms", "the halo"], [0, 20, 100, 102, 200, 300, CROSSING, GO].into()),
         ] {
-            let (_, trace) = traced(mpi, &option);
+            let (run, trace) = traced(mpi, &option);
+            let complaint = "there is no communicator the hallo; nearest: the halo";
+            run.expect(run.stderr.contains(complaint) == (option[0] == "--only-comms"), mpi.name);
+            run.expect(run.stderr.matches("there is no communicator").count() < 2, mpi.name);
             let wanted: BTreeSet<u64> = wanted;
             assert_eq!(tags(&trace, &["MPI_SEND"]), wanted, "{}: {option:?}", mpi.name);
             assert_eq!(tags(&trace, &["MPI_RECV", "MPI_IRECV"]), wanted, "{}: {option:?}", mpi.name);

@@ -3,6 +3,7 @@
 //! In `MPI_Finalize` all processes take part and rank 0 writes and prints. A process that ends
 //! otherwise (`MPI_Abort`, `exit`) leaves what it has, by itself, without calling MPI.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -99,8 +100,15 @@ fn write_files(session: &Session, run: &Run) {
     if session.config.events.is_some() {
         tell(&format!("the events are in {}/events-RANK.txt", directory.display()));
     }
+    if !session.config.trace && session.config.comms.is_all() {
+        return;
+    }
+    let logs = convert::Run::open(directory).map_err(|error| error.to_string());
+    if let Ok(logs) = &logs {
+        complain_of_communicators(session, logs);
+    }
     if session.config.trace {
-        let written = convert::Run::open(directory).map_err(|error| error.to_string()).and_then(|logs| {
+        let written = logs.and_then(|logs| {
             let progress = Progress::new("writing the trace", logs.records_at_most());
             let tick = |records| progress.advance_patiently(records).iter().for_each(|line| tell(line));
             convert::otf2::write(&logs, directory, &tick).map_err(|error| error.to_string())
@@ -113,6 +121,16 @@ fn write_files(session: &Session, run: &Run) {
             )),
         }
     }
+}
+
+/// A line for each choice of communicators that has fitted none of any rank. Known at the end: programs make them and name them
+/// as they go.
+fn complain_of_communicators(session: &Session, logs: &convert::Run) {
+    let known = logs.ranks.iter().flat_map(|log| &log.definitions.communicators);
+    let names: BTreeSet<String> =
+        known.flat_map(|(number, known)| [number.to_string(), known.name.clone()]).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    session.config.comms.complaints("communicator", &names).iter().for_each(|line| tell(line));
 }
 
 fn tell_profile(session: &Session, run: &Run, ranks: Vec<RankProfile>) {

@@ -6,6 +6,8 @@ mod row;
 mod searches;
 mod window;
 
+use std::collections::VecDeque;
+
 use mpit_events::Ticks;
 use rustc_hash::FxHashMap;
 
@@ -75,7 +77,7 @@ struct Comm {
     /// The sender that the last search for any source ended with.
     last_probed: i32,
     /// Completed receives whose envelopes have not come, oldest first.
-    awaited: Vec<ReceiveIndex>,
+    awaited: VecDeque<ReceiveIndex>,
     live: bool,
 }
 
@@ -182,7 +184,7 @@ impl Engine {
             peers: Peers::default(),
             wild: List::EMPTY,
             last_probed: -1,
-            awaited: Vec::new(),
+            awaited: VecDeque::new(),
             live: true,
         };
         let vacant = self.comms.iter().position(|comm| !comm.live && self.is_idle(comm));
@@ -464,7 +466,7 @@ impl Engine {
             foretold: false,
             message,
         };
-        self.comms[comm.0 as usize].awaited.push(ReceiveIndex(index));
+        self.comms[comm.0 as usize].awaited.push_back(ReceiveIndex(index));
         None
     }
 

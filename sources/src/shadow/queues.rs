@@ -21,6 +21,8 @@ pub(crate) struct Slab<T> {
     nodes: Vec<Node<T>>,
     vacant: u32,
     len: usize,
+    /// How many are in a list.
+    listed: usize,
 }
 
 /// A list of a slab's entries.
@@ -46,7 +48,7 @@ impl List {
 
 impl<T: Default> Slab<T> {
     pub(crate) fn with_capacity(capacity: usize) -> Self {
-        Slab { nodes: Vec::with_capacity(capacity), vacant: NONE, len: 0 }
+        Slab { nodes: Vec::with_capacity(capacity), vacant: NONE, len: 0, listed: 0 }
     }
 
     /// Takes an entry into use, whose value is what it was when it was last used: fill it in.
@@ -124,6 +126,11 @@ impl<T: Default> Slab<T> {
         self.len
     }
 
+    /// How many entries are in no list.
+    pub(crate) fn apart(&self) -> usize {
+        self.len - self.listed
+    }
+
     /// Appends an entry that is in no list.
     #[inline]
     pub(crate) fn append(&mut self, list: &mut List, index: u32) {
@@ -134,6 +141,7 @@ impl<T: Default> Slab<T> {
     pub(crate) fn insert_before(&mut self, list: &mut List, index: u32, next: Option<u32>) {
         let prev = next.map_or(list.tail, |next| self.nodes[next as usize].prev);
         let next = next.unwrap_or(NONE);
+        self.listed += 1;
         let node = &mut self.nodes[index as usize];
         (node.prev, node.next) = (prev, next);
         self.link(list, prev, index, index);
@@ -147,6 +155,7 @@ impl<T: Default> Slab<T> {
             let node = &mut self.nodes[index as usize];
             (std::mem::replace(&mut node.prev, NONE), std::mem::replace(&mut node.next, NONE))
         };
+        self.listed -= 1;
         self.link(list, prev, next, next);
         self.link_back(list, next, prev);
     }
@@ -209,6 +218,7 @@ mod tests {
                         let (index, value) = model.remove(place % model.len());
                         slab.unlink(&mut list, index);
                         prop_assert_eq!(slab.get(index), Some(&value));
+                        prop_assert_eq!(slab.apart(), 1);
                         slab.discard(index);
                         prop_assert_eq!(slab.get(index), None);
                     }
@@ -216,6 +226,7 @@ mod tests {
                 }
                 prop_assert_eq!(values(&slab, list), model.iter().map(|m| m.1).collect::<Vec<_>>());
                 prop_assert_eq!(slab.len(), model.len());
+                prop_assert_eq!(slab.apart(), 0);
             }
         }
     }

@@ -100,7 +100,7 @@ impl Engine {
             }
             waiting.state = State::Awaited;
             waiting.message = Envelope { source, tag, ..Envelope::default() };
-            self.comms[receive.comm.0 as usize].awaited.push(index);
+            self.comms[receive.comm.0 as usize].awaited.push_back(index);
         }
         None
     }
@@ -194,7 +194,8 @@ impl Engine {
         first_with_tag(&self.messages, peer.unexpected, tag)
     }
 
-    /// The receive that is matched with the first such message, and the message.
+    /// The receive that is matched with the first such message, and the message. Looks no further than there are matched
+    /// receives: most often few, however many are posted, or wait for envelopes that were lost.
     fn holder_of(
         &self,
         comm: CommIndex,
@@ -207,7 +208,12 @@ impl Engine {
             let same = receive.comm == comm && envelope.source == source && envelope.tag == tag;
             (same && index != claimant.0).then_some((envelope.sequence, ReceiveIndex(index), envelope))
         };
-        let first = self.receives.iter().filter_map(holds).min_by_key(|(order, ..)| *order);
+        let awaited: usize = self.comms.iter().map(|comm| comm.awaited.len()).sum();
+        // A claimant that was posted has been taken out of its queue, and has no message.
+        let claims = self.receives.get(claimant.0).is_some_and(|receive| receive.state == State::Posted);
+        let matched = self.receives.apart().saturating_sub(awaited + usize::from(claims));
+        let others = self.receives.iter().filter(|(_, r)| !matches!(r.state, State::Posted | State::Awaited));
+        let first = others.take(matched).filter_map(holds).min_by_key(|(order, ..)| *order);
         first.map(|(_, holder, envelope)| (holder, envelope))
     }
 
@@ -280,11 +286,12 @@ impl Engine {
         let waits_for = |index: &ReceiveIndex| {
             self.receives.get(index.0).is_some_and(|receive| receive.awaits(envelope.source, envelope.tag))
         };
-        let Some(place) = self.comms[comm.0 as usize].awaited.iter().position(waits_for) else {
+        let awaited = &mut self.comms[comm.0 as usize].awaited;
+        let index = awaited.iter().position(waits_for).and_then(|place| awaited.remove(place));
+        let Some((index, &receive)) = index.and_then(|index| Some((index, self.receives.get(index.0)?)))
+        else {
             return false;
         };
-        let index = self.comms[comm.0 as usize].awaited.remove(place);
-        let Some(&receive) = self.receives.get(index.0) else { return false };
         self.receives.discard(index.0);
         let Envelope { source, tag, sequence, bytes, sent, .. } = envelope;
         let context = self.comms[comm.0 as usize].context as u32;
@@ -338,8 +345,9 @@ impl Engine {
                 let receive = self.receives.get(index.0);
                 receive.is_some_and(|r| r.state == State::Awaited && r.message.source == envelope.source)
             };
-            let Some(place) = self.comms[comm.0 as usize].awaited.iter().position(from_peer) else { break };
-            let index = self.comms[comm.0 as usize].awaited.remove(place);
+            let awaited = &mut self.comms[comm.0 as usize].awaited;
+            let index = awaited.iter().position(from_peer).and_then(|place| awaited.remove(place));
+            let Some(index) = index else { break };
             if let Some(&receive) = self.receives.get(index.0) {
                 self.synthesise(sink, index, &receive, now);
             }
