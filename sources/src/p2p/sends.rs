@@ -24,8 +24,8 @@ use super::tracker::{Tracker, Work};
 
 /// The arguments of a send, in whichever call.
 ///
-/// What takes it is inlined: a copy through memory would be loaded in other pieces than it was stored in, and
-/// so wait for all stores before it, those of the message among them.
+/// What takes it is inlined, or reads each field once, as it was stored: a copy through memory would be loaded in other
+/// pieces than it was stored in, and so wait for all stores before it, those of the message among them.
 #[derive(Clone, Copy)]
 pub(super) struct Sending {
     pub(super) comm: usize,
@@ -96,13 +96,13 @@ pub(super) fn nonblocking_send(tracker: &'static Tracker, frame: &mut Frame, sen
 
 // Exits.
 
-/// Tells the receiver of a message that has been sent, and observers.
+/// Tells the receiver of a message that a blocking call has sent, and observers.
 #[inline(always)]
-fn tell(tracker: &'static Tracker, frame: &mut Frame, sending: &Sending, blocking: bool) {
+fn tell(tracker: &'static Tracker, frame: &mut Frame, sending: &Sending) {
     tracker.quietly(frame, |work, local| {
         work.expect_envelope();
         if tracker.wants_messages() {
-            local.send = work.send_counted(sending, blocking);
+            local.send = work.send_counted(sending, true);
         } else if let Some(bytes) = work.bytes(sending.count, sending.datatype) {
             work.tell_receiver(sending.comm, sending.peer, sending.tag, bytes);
         }
@@ -117,7 +117,7 @@ fn tell(tracker: &'static Tracker, frame: &mut Frame, sending: &Sending, blockin
 pub(super) fn sent(tracker: &'static Tracker, frame: &mut Frame, sending: &Sending, success: bool) {
     if std::mem::take(&mut frame.call.untold) {
         if success {
-            tell(tracker, frame, sending, true);
+            tell(tracker, frame, sending);
             frame.call.send = None;
         }
         return;
