@@ -123,7 +123,7 @@ fn is_complete(mpi: &Mpi, run: &Path) {
 fn in_turn() {
     for mpi in &Mpi::all() {
         for (rounds, options) in
-            [(1500, vec!["--trace"]), (60, vec!["--profile", "queues", "-e", QUEUE_EVENTS]), (1500, vec![])]
+            [(1500, vec!["--trace"]), (60, vec!["--profile", "queues", "-e", QUEUE_EVENTS]), (200, vec![])]
         {
             let directory = fresh_dir();
             let run = directory.path().join("run");
