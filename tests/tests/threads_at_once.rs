@@ -137,7 +137,7 @@ fn in_turn() {
             let profile = Profile::read(&run);
             is_sound(&profile, 2);
             for rank in 0..2 {
-                assert_eq!(profile.count(rank, "posted_search.searches"), 5 * rounds, "{}", profile.json());
+                assert_eq!(profile.count(rank, "posted_search.searches"), 6 * rounds, "{}", profile.json());
             }
             if options.contains(&"-e") {
                 is_complete(mpi, &run);

@@ -314,7 +314,8 @@ impl Tracker {
             user(&mut Work { tracker: self, state, sink }, call)
         });
         if !frame.sink.is_empty() && !self.has_home() {
-            self.flush(frame);
+            // Raises it, with the communicators that other threads have made since.
+            self.work(frame, |_, _| ());
         }
         result
     }
@@ -373,6 +374,8 @@ impl Tracker {
     #[inline(never)]
     fn keep_frame(&self, kept: &Kept) -> *mut Frame {
         let frame = self.frame();
+        // SAFETY: the frame is this thread's own, and its first hook has not begun to use it.
+        unsafe { &mut *frame }.sink.update(self.core, self.part());
         kept.set(frame.cast());
         let kept = std::ptr::from_ref(kept);
         // SAFETY: what is kept of a thread lives as long as the thread, which is this one.

@@ -10,6 +10,8 @@ enum { WINDOW = 5 };
 
 static int sent[WINDOW], received[WINDOW];
 static MPI_Request requests[2 * WINDOW];
+/* Of one round, made by one thread and used by others. */
+static MPI_Comm alone;
 
 static void *post(void *argument)
 {
@@ -38,6 +40,31 @@ static void *complete(void *argument)
     return NULL;
 }
 
+static void *make(void *argument)
+{
+    (void)argument;
+    MPI_Comm_dup(MPI_COMM_SELF, &alone);
+    return NULL;
+}
+
+static void *send_to_itself(void *argument)
+{
+    static int out;
+    out = *(int *)argument;
+    MPI_Isend(&out, 1, MPI_INT, 0, 9, alone, &requests[0]);
+    return NULL;
+}
+
+static void *receive_from_itself(void *argument)
+{
+    int in = -1;
+    MPI_Recv(&in, 1, MPI_INT, 0, 9, alone, MPI_STATUS_IGNORE);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    REQUIRE(in == *(int *)argument);
+    MPI_Comm_free(&alone);
+    return NULL;
+}
+
 static void in_a_thread(void *(*what)(void *), int *round)
 {
     pthread_t thread;
@@ -56,6 +83,9 @@ int main(int argc, char **argv)
         MPI_Barrier(MPI_COMM_WORLD);
         in_a_thread(round % 2 ? send : post, &round);
         in_a_thread(complete, &round);
+        in_a_thread(make, &round);
+        in_a_thread(send_to_itself, &round);
+        in_a_thread(receive_from_itself, &round);
         int left = (world_rank() + world_size() - 1) % world_size();
         for (int i = 0; i < WINDOW; i++) {
             REQUIRE(received[i] == 1000 * round + 10 * left + i);
