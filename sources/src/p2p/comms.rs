@@ -90,6 +90,13 @@ impl Comms {
         self.comms.get_mut(place)?.as_mut()
     }
 
+    /// The handle of the communicator with this identity.
+    pub(super) fn handle_of(&self, context: u64) -> Option<usize> {
+        let has =
+            |place: usize| self.comms[place].as_ref().is_some_and(|comm| comm.public.context == context);
+        self.places.iter().find(|(_, place)| has(**place)).map(|(handle, _)| *handle)
+    }
+
     /// Adds a communicator.
     pub(super) fn insert(&mut self, handle: usize, comm: Comm) {
         let place = comm.index.0 as usize;

@@ -5,8 +5,11 @@ use std::sync::atomic::Ordering;
 
 use mpit_events::Ticks;
 
+use super::boxes::Boxes;
+use super::comms::WORLD;
 use super::last_look::{Awaits, Looking};
-use super::looks::Looks;
+use super::looks::{Looks, Queue};
+use super::progress::world_rank_of;
 use super::tracker::{State, Work};
 use super::yields;
 use crate::shadow::{Completion, Envelope, Lacking, ReceiveIndex, Window};
@@ -26,6 +29,8 @@ pub(super) struct Deferred {
     followed: usize,
     /// What ob1 takes in at once.
     pub(super) looks: Looks,
+    /// What waits for room there.
+    boxes: Boxes,
     /// Whether the twin has found out that ob1 looked in that call, though the twin had messages.
     looked_again: bool,
     /// How often in a row the processor was given to others, and the envelope did not come.
@@ -70,6 +75,12 @@ const MOST_IN_VAIN: u32 = 8;
 const MAX_DEFERRED: usize = 256;
 
 impl Deferred {
+    /// Sets the rank of this process in `MPI_COMM_WORLD`.
+    pub(super) fn set_rank(&mut self, rank: i32) {
+        self.looks.queue = Queue(rank);
+        self.boxes.queue = Queue(rank);
+    }
+
     /// Whether there is anything to follow.
     #[inline]
     fn is_empty(&self) -> bool {
@@ -136,6 +147,10 @@ impl Work<'_> {
     /// Takes in some of what came until the window's end; whether there may be more.
     #[inline]
     fn drain_some(&mut self, window: &mut Window) -> bool {
+        if self.tells_before() {
+            self.find_sender();
+            return self.drain_knowing(window);
+        }
         if window.is_away() || window.is_parting() || self.state.engine.has_wildcards() {
             self.drain_knowing(window)
         } else {
@@ -153,13 +168,21 @@ impl Work<'_> {
     fn drain_ring(&mut self, window: &mut Window, knowing: bool) -> bool {
         // Between calls, a thread takes messages out of the ring as they are.
         let looks_twice = self.tracker.defers();
-        let State { engine, routes, deferred: Deferred { looks, .. }, .. } = &mut *self.state;
+        let knows_boxes = knowing && looks_twice && self.tells_before();
+        let told = self.tracker.last_look.telling();
+        let State { engine, routes, deferred: Deferred { looks, boxes, .. }, .. } = &mut *self.state;
         let Some(ring) = &mut routes.ring else { return self.drain_mail(window) };
         for taken in 0..DRAIN {
             let mut comes_later = |envelope: &Envelope| {
-                knowing && (window.comes_after(envelope) || engine.comes_later(envelope))
+                knowing
+                    && (window.comes_after(envelope)
+                        || engine.comes_later(envelope)
+                        || knows_boxes && boxes.lacks(envelope, window.until))
             };
-            if let Some(envelope) = looks.next_left(&mut comes_later) {
+            if let Some(mut envelope) = looks.next_left(&mut comes_later) {
+                if knows_boxes {
+                    boxes.take_in(&mut envelope, looks.number(), window, told);
+                }
                 engine.arrive_within(self.sink, seen(envelope, window, knowing), window);
                 continue;
             }
@@ -167,8 +190,11 @@ impl Work<'_> {
                 ring.prefetch();
             }
             match ring.pop_until(window.until) {
-                Some(envelope) => {
+                Some(mut envelope) => {
                     if !looks_twice || looks.takes(&envelope, !window.is_over(), comes_later) {
+                        if knows_boxes {
+                            boxes.take_in(&mut envelope, looks.number(), window, told);
+                        }
                         engine.arrive_within(self.sink, seen(envelope, window, knowing), window);
                     }
                 }
@@ -193,6 +219,24 @@ impl Work<'_> {
             engine.arrive_within(self.sink, seen(envelope, window, true), window);
         }
         true
+    }
+
+    /// Finds out where a sender tells when it is off the processor that has waited for room in its box.
+    #[inline(always)]
+    fn find_sender(&mut self) {
+        if let Some((context, rank)) = self.state.deferred.boxes.take_unknown() {
+            self.find_presence(context, rank);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_presence(&mut self, context: u64, rank: i32) {
+        let world_rank = self.state.comms.handle_of(context).and_then(|comm| {
+            if context == WORLD { Some(rank) } else { world_rank_of(self.tracker.abi, comm, rank, true) }
+        });
+        let presence = world_rank.and_then(|rank| self.state.routes.presence(rank));
+        self.state.deferred.boxes.set_presence((context, rank), presence);
     }
 
     /// Takes in some of what has come until now, seen from `entered` on; whether there may be more.
@@ -224,13 +268,13 @@ impl Work<'_> {
     #[inline(always)]
     fn was_away(&mut self, from: Ticks, until: Ticks) -> bool {
         until.since(from) > self.tracker.long()
-            && (yields::AWAY.was_away_after(from) || self.has_been_switched())
+            && (yields::away().was_away_after(from) || self.has_been_switched())
     }
 
     /// The thread was off the processor in a call that ended at `back`.
     #[cold]
     fn set_back(&self, window: &mut Window, back: Ticks) {
-        if yields::AWAY.was_away_after(window.from) {
+        if yields::away().was_away_after(window.from) {
             window.set_away();
         } else if let Some(last) = self.state.routes.ring.as_ref().and_then(|ring| ring.latest_until(back)) {
             window.set_back(back, last);
@@ -407,24 +451,24 @@ impl Work<'_> {
     /// receives from this one on that the call has completed, counts as taken in by it.
     fn look_again(&mut self, place: usize, call: &Progress) {
         let time = call.from;
-        let State { engine, routes, deferred: Deferred { looks, completions, .. }, .. } = &mut *self.state;
+        let (knows_boxes, told) = (self.tells_before(), self.tracker.last_look.telling());
+        let State { engine, routes, deferred: Deferred { looks, completions, boxes, .. }, .. } =
+            &mut *self.state;
         let Some(ring) = &mut routes.ring else { return };
         let mut window = Window::open(time, time);
         looks.begin();
         let given = completions[place..call.end].iter().filter_map(|&(receive, _)| engine.given_to(receive));
         engine.unexpected().chain(given).for_each(|envelope| looks.note(envelope));
         loop {
-            if let Some(envelope) = looks.next_left(|_| false) {
-                engine.arrive_within(self.sink, envelope, &mut window);
-                continue;
+            let comes_later = |envelope: &Envelope| knows_boxes && boxes.lacks(envelope, time);
+            let next = looks.next_left(comes_later).or_else(|| {
+                std::iter::from_fn(|| ring.pop_until(time)).find(|next| looks.takes(next, false, comes_later))
+            });
+            let Some(mut envelope) = next else { return };
+            if knows_boxes {
+                boxes.take_in(&mut envelope, looks.number(), &window, told);
             }
-            match ring.pop_until(time) {
-                Some(envelope) if looks.takes(&envelope, false, |_| false) => {
-                    engine.arrive_within(self.sink, envelope, &mut window);
-                }
-                Some(_) => {}
-                None => return,
-            }
+            engine.arrive_within(self.sink, envelope, &mut window);
         }
     }
 
@@ -451,6 +495,14 @@ impl Work<'_> {
                 // It came before the call returned, if not before the receive was posted.
                 let sent = envelope.sent.min(lacking.by.unwrap_or(until));
                 let seen = lacking.by.unwrap_or(from);
+                if self.tells_before() {
+                    let Deferred { looks, boxes, .. } = &mut self.state.deferred;
+                    boxes.take(
+                        &envelope,
+                        looks.number(),
+                        seen.max(sent).plus(self.tracker.last_look.telling()),
+                    );
+                }
                 self.state.engine.arrive(self.sink, Envelope { sent, ..envelope }, seen);
             } else if patience == 0 || self.tracker.mail.is_open() {
                 break;
@@ -501,7 +553,7 @@ impl Work<'_> {
 #[inline(always)]
 fn seen(mut envelope: Envelope, window: &Window, knowing: bool) -> Envelope {
     if knowing && window.is_away() {
-        envelope.sent = yields::AWAY.back_after(envelope.sent);
+        envelope.sent = yields::away().back_after(envelope.sent);
     }
     envelope
 }

@@ -45,6 +45,10 @@ const AFTER_PARTING_NS: u64 = 1000;
 /// Up to this time after it left a collective operation, a process sends at once.
 const JUST_PARTED_NS: u64 = 3000;
 
+/// So much later than the twin has taken the last message of a sender out of its box in a look, that sender sees the room:
+/// `ob1` needs some time for each message, and more where PERUSE tells of it.
+const TELLING_NS: u64 = 3500;
+
 /// Up to this time a call is taken to have looked once that waits for [`Awaits::Buffers`], in nanoseconds.
 const ONE_LOOK_NS: u64 = 30_000;
 
@@ -55,6 +59,7 @@ pub(super) struct LastLook {
     waiting: u64,
     parting: u64,
     just_parted: u64,
+    telling: u64,
     /// A call that waits for buffers and takes no longer has mostly found them there, in its first look.
     once: u64,
 }
@@ -67,6 +72,7 @@ impl LastLook {
             waiting: ticks(AFTER_WAITING_NS),
             parting: ticks(AFTER_PARTING_NS),
             just_parted: ticks(JUST_PARTED_NS),
+            telling: ticks(TELLING_NS),
             once: ticks(ONE_LOOK_NS),
         }
     }
@@ -88,6 +94,12 @@ impl LastLook {
     /// When a collective operation did, for messages of processes that had just left it.
     pub(super) fn at_parted(self, returned: Ticks) -> Ticks {
         Ticks(returned.0.saturating_sub(self.parting))
+    }
+
+    /// How long after the end of a look the senders of what it has taken out see the room.
+    #[inline(always)]
+    pub(super) fn telling(self) -> u64 {
+        self.telling
     }
 
     /// Whether a message is one of those: sent now by a process that left a collective operation at `parted`.

@@ -16,17 +16,48 @@ const AT_ONE_LOOK: u8 = 32;
 
 /// A sender's first messages go through a queue that all senders share; only with the last of them ob1 learns of the
 /// sender's own box, which it looks at before that queue, and so in its next look. They are sixteen with those of collective
-/// operations (`mca_btl_vader_try_fbox_setup`), which the twin does not see: some are sent while MPI is initialised.
-const QUEUED: u32 = 12;
+/// operations (`mca_btl_vader_try_fbox_setup`), which the twin does not see: our own, while MPI is initialised, are at least
+/// one, and these for processes that are partners in a recursive doubling, whose ranks differ in one bit.
+const QUEUED: u32 = 15;
+const QUEUED_OF_PARTNER: u32 = 11;
 
 /// The most messages that ob1 takes out of that queue at one look (`mca_btl_vader_component_progress`).
 const QUEUED_AT_ONE_LOOK: u8 = 31;
+
+/// The queue that all senders share, of the process with this rank in `MPI_COMM_WORLD`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Queue(pub(super) i32);
+
+impl Queue {
+    /// Whether a message comes through it.
+    #[inline(always)]
+    pub(super) fn has(self, envelope: &Envelope) -> bool {
+        envelope.sequence < QUEUED
+            && envelope.context == WORLD
+            && envelope.sequence < self.length_of(envelope)
+    }
+
+    /// Whether a message is the last of its sender that does.
+    #[inline]
+    fn ends_with(self, envelope: &Envelope) -> bool {
+        envelope.sequence + 1 == self.length_of(envelope)
+    }
+
+    /// How many messages of its sender do.
+    #[inline]
+    fn length_of(self, envelope: &Envelope) -> u32 {
+        if (envelope.source ^ self.0).count_ones() == 1 { QUEUED_OF_PARTNER } else { QUEUED }
+    }
+}
 
 /// Marks a sender of whom nothing is taken in for now: one of its messages is held back.
 const HELD: u8 = 0x80;
 
 /// What the look that is being followed has taken in, and what it has left.
 pub(super) struct Looks {
+    /// Which one that is.
+    number: u64,
+    pub(super) queue: Queue,
     /// Messages taken in, by sender, of whom several may share a place.
     taken: [u8; 64],
     /// How many of them were in the queue that all senders share.
@@ -46,6 +77,8 @@ pub(super) struct Looks {
 impl Default for Looks {
     fn default() -> Self {
         Looks {
+            number: 0,
+            queue: Queue::default(),
             taken: [0; 64],
             queued: 0,
             first: None,
@@ -62,6 +95,7 @@ impl Looks {
     /// The next look begins.
     #[inline]
     pub(super) fn begin(&mut self) {
+        self.number += 1;
         self.taken = [0; 64];
         self.queued = 0;
         self.first = None;
@@ -69,6 +103,12 @@ impl Looks {
         self.ahead = self.left.len();
         self.held = false;
         self.moved = false;
+    }
+
+    /// The look's number.
+    #[inline(always)]
+    pub(super) fn number(&self) -> u64 {
+        self.number
     }
 
     /// Whether it has taken anything in.
@@ -100,9 +140,9 @@ impl Looks {
     pub(super) fn note(&mut self, envelope: &Envelope) {
         let place = place(envelope);
         self.taken[place] = self.taken[place].saturating_add(1);
-        if is_queued(envelope) {
+        if self.queue.has(envelope) {
             self.queued = self.queued.saturating_add(1);
-            if envelope.sequence == QUEUED - 1 {
+            if self.queue.ends_with(envelope) {
                 self.taken[place] = AT_ONE_LOOK;
             }
         }
@@ -121,7 +161,7 @@ impl Looks {
         comes_later: impl FnOnce(&Envelope) -> bool,
     ) -> bool {
         let has_all = self.taken[place(envelope)] >= AT_ONE_LOOK
-            || is_queued(envelope) && self.queued >= QUEUED_AT_ONE_LOOK;
+            || self.queue.has(envelope) && self.queued >= QUEUED_AT_ONE_LOOK;
         if has_all && !self.looks_again(envelope, goes_on) {
             return false;
         }
@@ -192,12 +232,6 @@ impl Looks {
     }
 }
 
-/// Whether a message comes through the queue that all senders share.
-#[inline(always)]
-fn is_queued(envelope: &Envelope) -> bool {
-    envelope.sequence < QUEUED && envelope.context == WORLD
-}
-
 #[inline(always)]
 fn place(envelope: &Envelope) -> usize {
     (envelope.context as usize ^ envelope.source as usize) % 64
@@ -242,17 +276,23 @@ mod tests {
         let ring: Vec<_> = (0..60).map(of_world).collect();
         let mut looks = Looks::default();
         let counts = [&ring[..], &[], &[]].map(|ring| look(&mut looks, ring, false).len() as u32);
-        assert_eq!(counts, [QUEUED, u32::from(AT_ONE_LOOK), 60 - QUEUED - u32::from(AT_ONE_LOOK)]);
+        assert_eq!(
+            counts,
+            [QUEUED_OF_PARTNER, u32::from(AT_ONE_LOOK), 60 - QUEUED_OF_PARTNER - u32::from(AT_ONE_LOOK)]
+        );
         let waiting = look(&mut Looks::default(), &ring, true).len() as u32;
-        assert_eq!(waiting, QUEUED, "others may be in the queue");
+        assert_eq!(waiting, QUEUED_OF_PARTNER, "others may be in the queue");
     }
 
     #[test]
     fn a_look_takes_so_many_of_the_first_messages_of_all() {
-        let first =
-            |source| (0..QUEUED).map(move |number| Envelope { context: WORLD, ..envelope(source, number) });
-        let ring: Vec<_> = (1..=4).flat_map(first).collect();
-        let mut looks = Looks::default();
+        let mut looks = Looks { queue: Queue(4), ..Looks::default() };
+        let length = |source| looks.queue.length_of(&envelope(source, 0));
+        assert_eq!([0, 1, 2, 3, 5, 6].map(length), [11, 15, 15, 15, 11, 11], "partners, and others");
+        let first = |source| {
+            (0..length(source)).map(move |number| Envelope { context: WORLD, ..envelope(source, number) })
+        };
+        let ring: Vec<_> = [5, 6, 0, 1].into_iter().flat_map(first).collect();
         let counts = [&ring[..], &[]].map(|ring| look(&mut looks, ring, false).len());
         assert_eq!(counts, [31, 17]);
     }

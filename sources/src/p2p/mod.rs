@@ -5,6 +5,7 @@
 //! raises the twin's events once no lock is held ([`frame`]). What it sees of messages it also tells
 //! to [`Observer`]s, who want the calls themselves and not the queues.
 
+mod boxes;
 mod calls;
 mod comms;
 mod completion;

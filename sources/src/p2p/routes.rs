@@ -7,7 +7,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::comms::Route;
 use crate::shadow::Envelope;
-use crate::transport::ring::{Ring, RingWriter};
+use crate::transport::ring::{Presence, Ring, RingWriter};
 use crate::transport::segment::Address;
 
 /// The rings of this process and its node.
@@ -82,6 +82,16 @@ impl Routes {
         match writer {
             Writer::Failed => Err(io::ErrorKind::PermissionDenied.into()),
             _ => Ok(()),
+        }
+    }
+
+    /// Where a rank of `MPI_COMM_WORLD` tells when it is off the processor.
+    pub(super) fn presence(&mut self, world_rank: i32) -> Option<Presence> {
+        let member = *self.node.get(&world_rank)?;
+        self.open(member).ok()?;
+        match &self.writers[member as usize] {
+            Writer::Open(ring) => Some(ring.presence()),
+            _ => None,
         }
     }
 

@@ -20,7 +20,7 @@ use super::frame::Frame;
 use super::last_look::Awaits;
 use super::messages::FollowedSend;
 use super::requests::Tracked;
-use super::tracker::{Tracker, Work};
+use super::tracker::{OF_SENDS, Tracker, Work};
 
 /// The arguments of a send, in whichever call.
 ///
@@ -36,6 +36,13 @@ pub(super) struct Sending {
 }
 
 impl Work<'_> {
+    /// Whether receivers are told of messages before these are sent ([`Tracker::tells_after`]).
+    #[inline(always)]
+    pub(super) fn tells_before(&self) -> bool {
+        self.tracker.follows_sends()
+            && (self.tracker.core.has_registrations() || self.sink.wanted & OF_SENDS != 0)
+    }
+
     /// [`send`](Work::send), of so many elements of a datatype.
     #[inline(always)]
     fn send_counted(&mut self, sending: &Sending, blocking: bool) -> Option<FollowedSend> {

@@ -135,7 +135,7 @@ impl Shadow {
         {
             tracker.set_home();
         }
-        yields::follow(tracker);
+        yields::follow(tracker, ring.as_ref().ok());
         // SAFETY: the frame is this thread's own, and no hook is running.
         let frame = unsafe { &mut *self.0.frame() };
         let members: Vec<(i32, Address)> = (0..)
@@ -148,6 +148,7 @@ impl Shadow {
         let neighbour_pid = members[neighbour].1.pid;
         let (reachable, alone) = tracker
             .work(frame, |work, _| {
+                work.state.deferred.set_rank(world_rank);
                 let routes = &mut work.state.routes;
                 routes.world_rank = world_rank;
                 routes.set_node(members);

@@ -6,14 +6,25 @@ use std::sync::OnceLock;
 use super::frame;
 use super::tracker::Tracker;
 use crate::shadow::Away;
+use crate::transport::ring::{Presence, Ring};
 
-/// When the thread that calls MPI was away.
-pub(super) static AWAY: Away = Away::new();
+/// Where others can see when the thread that calls MPI is away.
+static SEEN: OnceLock<Presence> = OnceLock::new();
+/// The same where none can.
+static UNSEEN: Away = Away::new();
 
 static TRACKER: OnceLock<&'static Tracker> = OnceLock::new();
 
-/// Notes from now on when the thread that calls MPI is away.
-pub(super) fn follow(tracker: &'static Tracker) {
+/// When the thread that calls MPI was away.
+pub(super) fn away() -> &'static Away {
+    SEEN.get().map_or(&UNSEEN, Presence::away)
+}
+
+/// Notes from now on when the thread that calls MPI is away; for others who write to this ring, too.
+pub(super) fn follow(tracker: &'static Tracker, ring: Option<&Ring>) {
+    if let Some(ring) = ring {
+        let _ = SEEN.set(ring.presence());
+    }
     let _ = TRACKER.set(tracker);
     mpi_intercept::on_yield(around);
 }
@@ -22,12 +33,9 @@ fn around(yields: &dyn Fn()) {
     match TRACKER.get() {
         // Others than the one that calls MPI, as the threads of a parallel region, wait for something else.
         Some(tracker) if !tracker.has_threads() && frame::is_here() => {
-            let left = tracker.now();
+            away().note_left(tracker.now());
             yields();
-            let back = tracker.now();
-            if back.since(left) > tracker.brief() {
-                AWAY.note(left, back);
-            }
+            away().note_back(tracker.now(), tracker.brief());
         }
         _ => yields(),
     }

@@ -1,4 +1,4 @@
-//! When this process was off the processor: what came meanwhile was looked at when it was back.
+//! When a process was off the processor: what came meanwhile was looked at when it was back.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -9,8 +9,10 @@ const MOST: usize = 256;
 
 /// The last intervals in which a thread had given its processor away, in order.
 ///
-/// One thread notes; that thread, or another, may ask at the same time, and is perhaps told of one interval too few.
+/// One thread notes; that thread, or another, also of another process, may ask at the same time, and is perhaps told of one
+/// interval too few. Every value of its memory is valid.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Away {
     /// Where each began, and ended.
     intervals: [[AtomicU64; 2]; MOST],
@@ -30,13 +32,24 @@ impl Away {
         Away { intervals: [const { [const { AtomicU64::new(0) }; 2] }; MOST], count: AtomicUsize::new(0) }
     }
 
-    /// The thread was away from `left` to `back`, later than ever before.
-    pub fn note(&self, left: Ticks, back: Ticks) {
+    /// The thread leaves, later than ever before; it is not known when it will be [back](Away::note_back).
+    pub fn note_left(&self, left: Ticks) {
         let count = self.count.load(Ordering::Relaxed);
         let [from, until] = &self.intervals[count % MOST];
         from.store(left.0, Ordering::Relaxed);
-        until.store(back.0, Ordering::Relaxed);
-        self.count.store(count + 1, Ordering::Release);
+        until.store(u64::MAX, Ordering::Relaxed);
+        self.count.store(count.wrapping_add(1), Ordering::Release);
+    }
+
+    /// The thread is back. Where it was gone for no longer than `brief` ticks, it has not been away.
+    pub fn note_back(&self, back: Ticks, brief: u64) {
+        let last = self.count.load(Ordering::Relaxed).wrapping_sub(1);
+        let [from, until] = &self.intervals[last % MOST];
+        if back.0.saturating_sub(from.load(Ordering::Relaxed)) > brief {
+            until.store(back.0, Ordering::Relaxed);
+        } else {
+            self.count.store(last, Ordering::Release);
+        }
     }
 
     /// Whether the thread was away, and came back after this time.
@@ -44,7 +57,8 @@ impl Away {
         self.latest().next().is_some_and(|[_, back]| back > time)
     }
 
-    /// When the thread was there after this time: that time, or the end of the interval that it lies in.
+    /// When the thread was there after this time: that time, or the end of the interval that it lies in; the end of time
+    /// where that has not ended.
     pub fn back_after(&self, time: Ticks) -> Ticks {
         let found = self.latest().take_while(|[_, back]| *back >= time).find(|[left, _]| *left <= time);
         found.map_or(time, |[_, back]| back)
@@ -65,13 +79,30 @@ impl Away {
 mod tests {
     use super::*;
 
+    fn note(away: &Away, left: u64, back: u64) {
+        away.note_left(Ticks(left));
+        away.note_back(Ticks(back), 1);
+    }
+
+    #[test]
+    fn who_is_away_is_not_back() {
+        let away = Away::new();
+        note(&away, 10, 20);
+        away.note_left(Ticks(30));
+        let back = [15, 25, 30, 40].map(|time| away.back_after(Ticks(time)).0);
+        assert_eq!(back, [20, 25, u64::MAX, u64::MAX]);
+        away.note_back(Ticks(35), 1);
+        assert_eq!([30, 40].map(|time| away.back_after(Ticks(time)).0), [35, 40]);
+    }
+
     #[test]
     fn what_is_sent_in_an_interval_is_seen_at_its_end() {
         let away = Away::new();
         assert!(!away.was_away_after(Ticks(0)));
         assert_eq!(away.back_after(Ticks(7)), Ticks(7));
-        away.note(Ticks(10), Ticks(20));
-        away.note(Ticks(30), Ticks(50));
+        note(&away, 10, 20);
+        note(&away, 22, 23);
+        note(&away, 30, 50);
         let seen = [5, 10, 15, 20, 25, 30, 49, 50, 51].map(|time| away.back_after(Ticks(time)).0);
         assert_eq!(seen, [5, 20, 20, 20, 25, 50, 50, 50, 51]);
         assert!(away.was_away_after(Ticks(49)) && !away.was_away_after(Ticks(50)));
@@ -81,7 +112,7 @@ mod tests {
     fn only_the_last_intervals_are_remembered() {
         let away = Away::new();
         for i in 0..2 * MOST as u64 {
-            away.note(Ticks(10 * i), Ticks(10 * i + 5));
+            note(&away, 10 * i, 10 * i + 5);
         }
         let (first, last) = (10 * MOST as u64, 10 * (2 * MOST as u64 - 1));
         assert_eq!(away.back_after(Ticks(first + 1)), Ticks(first + 5));

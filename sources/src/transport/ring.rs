@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use mpit_events::{Ticks, prefetch};
 
 use super::segment::{Address, Segment};
-use crate::shadow::Envelope;
+use crate::shadow::{Away, Envelope};
 
 /// Envelopes that a ring holds.
 pub const CAPACITY: u64 = 1 << 14;
@@ -40,6 +40,8 @@ struct Header {
     lost: Line<AtomicU64>,
     /// A bit for each round of a rendezvous ([`RingWriter::greet`]).
     greeted: Line<AtomicU64>,
+    /// When the owner was off the processor.
+    away: Line<Away>,
 }
 
 /// An envelope in four words.
@@ -223,6 +225,11 @@ impl Ring {
         Lookout { shared: self.shared.clone() }
     }
 
+    /// Where the owner tells when it is off the processor.
+    pub fn presence(&self) -> Presence {
+        Presence { shared: self.shared.clone() }
+    }
+
     /// Whether a writer has [greeted](RingWriter::greet) in this round. What it did before is seen then.
     pub fn is_greeted(&self, round: u32) -> bool {
         self.shared.header().greeted.0.load(Ordering::Acquire) >> round & 1 != 0
@@ -246,6 +253,19 @@ impl Lookout {
     pub fn is_empty(&self) -> bool {
         let position = self.shared.header().head.0.load(Ordering::Relaxed);
         !self.shared.slot(position).holds(position)
+    }
+}
+
+/// Where the owner of a ring tells when it is off the processor.
+#[derive(Debug)]
+pub struct Presence {
+    shared: Shared,
+}
+
+impl Presence {
+    /// When it was.
+    pub fn away(&self) -> &Away {
+        &self.shared.header().away.0
     }
 }
 
@@ -299,6 +319,11 @@ impl RingWriter {
         // envelope.
         prefetch::for_writing(self.shared.slot(position + 4));
         true
+    }
+
+    /// Where the owner tells when it is off the processor.
+    pub fn presence(&self) -> Presence {
+        Presence { shared: self.shared.clone() }
     }
 
     /// Tells the owner, without an envelope, that this process has come to a round of a rendezvous: one of 64.

@@ -97,7 +97,7 @@ impl Window {
 
     /// When a message came that was sent then.
     #[inline(always)]
-    pub(super) fn seen(&self, sent: Ticks) -> Ticks {
+    pub fn seen(&self, sent: Ticks) -> Ticks {
         if sent <= self.from { self.from } else { sent.max(sent.plus(self.lag).min(self.back)) }
     }
 
