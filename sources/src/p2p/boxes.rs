@@ -11,7 +11,7 @@ use mpit_events::Ticks;
 use rustc_hash::FxBuildHasher;
 
 use super::looks::Queue;
-use crate::shadow::{EAGER_LIMIT, Envelope, Window};
+use crate::shadow::{EAGER_LIMIT, Envelope};
 use crate::transport::ring::Presence;
 
 /// Units of 32 bytes that a box holds (`btl_vader_fbox_size`, Open MPI 4.1; the first unit stays empty).
@@ -88,15 +88,13 @@ impl Boxes {
         }
     }
 
-    /// The message is taken out in this look of a call, which its sender sees so many ticks later: it was sent when it came into
-    /// the box.
+    /// The message was sent when it came into the box, if that was at this time or before.
     #[inline]
-    pub(super) fn take_in(&mut self, envelope: &mut Envelope, look: u64, window: &Window, later: u64) {
+    pub(super) fn put_in(&self, envelope: &mut Envelope, until: Ticks) {
         let entered = self.entered(envelope);
-        if entered <= window.until {
+        if entered <= until {
             envelope.sent = entered;
         }
-        self.take(envelope, look, window.seen(envelope.sent).plus(later));
     }
 
     /// The message is taken out in this look, which its sender sees at this time.
@@ -199,10 +197,11 @@ mod tests {
         presence.away().note_back(Ticks(170), 1);
         assert!(boxes.lacks(&last, Ticks(169)) && !boxes.lacks(&last, Ticks(170)));
         let mut seen = last;
-        boxes.take_in(&mut seen, 9, &Window::open(Ticks(160), Ticks(180)), 3);
+        boxes.put_in(&mut seen, Ticks(160));
+        assert_eq!(seen.sent, Ticks(6));
+        boxes.put_in(&mut seen, Ticks(180));
         assert_eq!(seen.sent, Ticks(170));
-        let room = Room { look: 9, taken: ROOM + 1, since: Ticks(173) };
-        assert_eq!(boxes.senders[&(7, 3)].room.back(), Some(&room));
+        boxes.take(&seen, 9, Ticks(171));
         boxes.set_presence((7, 3), None);
         assert!(!boxes.lacks(&envelope(ROOM as u32 + 1, 6), Ticks(6)), "nothing is known of its sender");
         assert_eq!(boxes.take_unknown(), None);

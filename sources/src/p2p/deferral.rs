@@ -179,23 +179,19 @@ impl Work<'_> {
                         || engine.comes_later(envelope)
                         || knows_boxes && boxes.lacks(envelope, window.until))
             };
-            if let Some(mut envelope) = looks.next_left(&mut comes_later) {
-                if knows_boxes {
-                    boxes.take_in(&mut envelope, looks.number(), window, told);
-                }
-                engine.arrive_within(self.sink, seen(envelope, window, knowing), window);
+            if let Some(envelope) = looks.next_left(&mut comes_later) {
+                let boxes = knows_boxes.then_some((&mut *boxes, looks.number(), told));
+                engine.arrive_within(self.sink, seen(envelope, window, knowing, boxes), window);
                 continue;
             }
             if taken > 1 {
                 ring.prefetch();
             }
             match ring.pop_until(window.until) {
-                Some(mut envelope) => {
+                Some(envelope) => {
                     if !looks_twice || looks.takes(&envelope, !window.is_over(), comes_later) {
-                        if knows_boxes {
-                            boxes.take_in(&mut envelope, looks.number(), window, told);
-                        }
-                        engine.arrive_within(self.sink, seen(envelope, window, knowing), window);
+                        let boxes = knows_boxes.then_some((&mut *boxes, looks.number(), told));
+                        engine.arrive_within(self.sink, seen(envelope, window, knowing, boxes), window);
                     }
                 }
                 None if looks.is_empty() => return self.drain_mail(window),
@@ -216,7 +212,7 @@ impl Work<'_> {
                 return false;
             };
             inbox.pop_front();
-            engine.arrive_within(self.sink, seen(envelope, window, true), window);
+            engine.arrive_within(self.sink, seen(envelope, window, true, None), window);
         }
         true
     }
@@ -464,11 +460,9 @@ impl Work<'_> {
             let next = looks.next_left(comes_later).or_else(|| {
                 std::iter::from_fn(|| ring.pop_until(time)).find(|next| looks.takes(next, false, comes_later))
             });
-            let Some(mut envelope) = next else { return };
-            if knows_boxes {
-                boxes.take_in(&mut envelope, looks.number(), &window, told);
-            }
-            engine.arrive_within(self.sink, envelope, &mut window);
+            let Some(envelope) = next else { return };
+            let boxes = knows_boxes.then_some((&mut *boxes, looks.number(), told));
+            engine.arrive_within(self.sink, seen(envelope, &window, true, boxes), &mut window);
         }
     }
 
@@ -549,11 +543,24 @@ impl Work<'_> {
     }
 }
 
-/// A message that was sent while the thread is known to have been away, as if it had been sent when it was back.
+/// A message that a look takes in, as if it had been sent when this process could see it: one that its sender had no room for when
+/// there was, out of these boxes, in the look of this number, which its sender sees so many ticks later; one that was sent
+/// while the thread is known to have been away when it was back.
 #[inline(always)]
-fn seen(mut envelope: Envelope, window: &Window, knowing: bool) -> Envelope {
+fn seen(
+    mut envelope: Envelope,
+    window: &Window,
+    knowing: bool,
+    mut boxes: Option<(&mut Boxes, u64, u64)>,
+) -> Envelope {
+    if let Some((boxes, ..)) = &boxes {
+        boxes.put_in(&mut envelope, window.until);
+    }
     if knowing && window.is_away() {
         envelope.sent = yields::away().back_after(envelope.sent);
+    }
+    if let Some((boxes, look, later)) = &mut boxes {
+        boxes.take(&envelope, *look, window.seen(envelope.sent).plus(*later));
     }
     envelope
 }
