@@ -173,15 +173,27 @@ impl Work<'_> {
         let State { engine, routes, deferred: Deferred { looks, boxes, .. }, .. } = &mut *self.state;
         let Some(ring) = &mut routes.ring else { return self.drain_mail(window) };
         for taken in 0..DRAIN {
+            let mut horizon = window.until;
+            if knows_boxes && let Some(next) = ring.peek() {
+                // What comes out of the ring before a message has room goes before it, and what comes after a look is of the next.
+                horizon = came(next.sent, window).min(horizon);
+                if !window.is_over() && looks.is_over_by(window.seen(horizon), told) {
+                    looks.begin();
+                }
+            }
             let mut comes_later = |envelope: &Envelope| {
                 knowing
                     && (window.comes_after(envelope)
                         || engine.comes_later(envelope)
-                        || knows_boxes && boxes.lacks(envelope, window.until))
+                        || knows_boxes && boxes.lacks(envelope, horizon))
             };
             if let Some(envelope) = looks.next_left(&mut comes_later) {
                 let boxes = knows_boxes.then_some((&mut *boxes, looks.number(), told));
-                engine.arrive_within(self.sink, seen(envelope, window, knowing, boxes), window);
+                let envelope = seen(envelope, window, knowing, boxes);
+                if knows_boxes {
+                    looks.note_time(window.seen(envelope.sent));
+                }
+                engine.arrive_within(self.sink, envelope, window);
                 continue;
             }
             if taken > 1 {
@@ -191,7 +203,11 @@ impl Work<'_> {
                 Some(envelope) => {
                     if !looks_twice || looks.takes(&envelope, !window.is_over(), comes_later) {
                         let boxes = knows_boxes.then_some((&mut *boxes, looks.number(), told));
-                        engine.arrive_within(self.sink, seen(envelope, window, knowing, boxes), window);
+                        let envelope = seen(envelope, window, knowing, boxes);
+                        if knows_boxes {
+                            looks.note_time(window.seen(envelope.sent));
+                        }
+                        engine.arrive_within(self.sink, envelope, window);
                     }
                 }
                 None if looks.is_empty() => return self.drain_mail(window),
@@ -543,6 +559,12 @@ impl Work<'_> {
     }
 }
 
+/// When this process could see what was sent at a time: when it was back, where it is known to have been away.
+#[inline(always)]
+fn came(sent: Ticks, window: &Window) -> Ticks {
+    if window.is_away() { yields::away().back_after(sent) } else { sent }
+}
+
 /// A message that a look takes in, as if it had been sent when this process could see it: one that its sender had no room for when
 /// there was, out of these boxes, in the look of this number, which its sender sees so many ticks later; one that was sent
 /// while the thread is known to have been away when it was back.
@@ -556,8 +578,8 @@ fn seen(
     if let Some((boxes, ..)) = &boxes {
         boxes.put_in(&mut envelope, window.until);
     }
-    if knowing && window.is_away() {
-        envelope.sent = yields::away().back_after(envelope.sent);
+    if knowing {
+        envelope.sent = came(envelope.sent, window);
     }
     if let Some((boxes, look, later)) = &mut boxes {
         boxes.take(&envelope, *look, window.seen(envelope.sent).plus(*later));

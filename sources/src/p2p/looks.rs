@@ -8,6 +8,8 @@
 
 use std::collections::VecDeque;
 
+use mpit_events::Ticks;
+
 use super::comms::WORLD;
 use crate::shadow::Envelope;
 
@@ -60,6 +62,8 @@ pub(super) struct Looks {
     pub(super) queue: Queue,
     /// Messages taken in, by sender, of whom several may share a place.
     taken: [u8; 64],
+    /// When the first of them was seen.
+    time: Option<Ticks>,
     /// How many of them were in the queue that all senders share.
     queued: u8,
     /// The place of the first of them, and whether others have come.
@@ -80,6 +84,7 @@ impl Default for Looks {
             number: 0,
             queue: Queue::default(),
             taken: [0; 64],
+            time: None,
             queued: 0,
             first: None,
             mixed: false,
@@ -97,6 +102,7 @@ impl Looks {
     pub(super) fn begin(&mut self) {
         self.number += 1;
         self.taken = [0; 64];
+        self.time = None;
         self.queued = 0;
         self.first = None;
         self.mixed = false;
@@ -109,6 +115,18 @@ impl Looks {
     #[inline(always)]
     pub(super) fn number(&self) -> u64 {
         self.number
+    }
+
+    /// A message of the look was seen at this time.
+    #[inline(always)]
+    pub(super) fn note_time(&mut self, time: Ticks) {
+        self.time.get_or_insert(time);
+    }
+
+    /// Whether it was over before a message was seen at this time; it takes no longer than so many ticks.
+    #[inline(always)]
+    pub(super) fn is_over_by(&self, time: Ticks, longest: u64) -> bool {
+        self.time.is_some_and(|first| time > first.plus(longest))
     }
 
     /// Whether it has taken anything in.
