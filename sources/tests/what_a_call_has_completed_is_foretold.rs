@@ -116,9 +116,9 @@ fn a_message_that_a_receive_found_at_once_has_been_looked_at_before() {
     assert_eq!(engine.lacks(receive, from(1)), None, "it has this message");
     let lacking = engine.lacks(receive, from(2)).expect("the twin has none of 2");
     assert!(lacking.by.is_some_and(|posted| posted >= Ticks(200)), "{lacking:?}");
-    assert!(lacking.is_from_its_sender(&senders.envelope(2, 9, 0)));
-    assert!(!lacking.is_from_its_sender(&senders.envelope(1, 5, 0)));
-    assert!(!lacking.is_from_its_sender(&Envelope { context: 8, ..senders.envelope(2, 5, 0) }));
+    assert_eq!(lacking.sender, senders.envelope(2, 9, 0).sender());
+    assert_ne!(lacking.sender, senders.envelope(1, 5, 0).sender());
+    assert_ne!(lacking.sender, Envelope { context: 8, ..senders.envelope(2, 5, 0) }.sender());
     engine.arrive(&mut notes, senders.envelope(2, 5, 150), Ticks(200));
     assert_eq!(engine.lacks(receive, from(2)), None, "now it has");
     let waits = engine.post(&mut notes, comm, 2, 7, 5).receive;
@@ -290,7 +290,7 @@ proptest! {
         for (receive, choice) in receives.into_iter().zip(choices) {
             let source = unreceived.remove(choice.index(unreceived.len()));
             while let Some(lacking) = engine.lacks(receive, from(source)) {
-                let next = rest.iter().position(|envelope| lacking.is_from_its_sender(envelope));
+                let next = rest.iter().position(|envelope| envelope.sender() == lacking.sender);
                 let next = next.expect("it has been sent");
                 engine.arrive(&mut notes, rest.remove(next), Ticks(0));
             }

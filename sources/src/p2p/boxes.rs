@@ -11,7 +11,7 @@ use mpit_events::Ticks;
 use rustc_hash::FxBuildHasher;
 
 use super::looks::Queue;
-use crate::shadow::{EAGER_LIMIT, Envelope};
+use crate::shadow::{EAGER_LIMIT, Envelope, Sender};
 use crate::transport::ring::Presence;
 
 /// Units of 32 bytes that a box holds (`btl_vader_fbox_size`, Open MPI 4.1; the first unit stays empty).
@@ -29,11 +29,8 @@ const MUCH: u64 = 64;
 /// The end of time.
 const NEVER: Ticks = Ticks(u64::MAX);
 
-/// Who sends: communicator and rank. A process has one box, but what it sends on several communicators is rarely so much that
-/// only together it is too much.
-type Sender = (u64, i32);
-
-/// What the receiver's twin knows of all boxes.
+/// What the receiver's twin knows of all boxes. A process has one, here one for each communicator: what it sends on several is
+/// rarely so much that only together it is too much.
 #[derive(Debug, Default)]
 pub(super) struct Boxes {
     senders: HashMap<Sender, Box, FxBuildHasher>,
@@ -81,7 +78,7 @@ impl Boxes {
     /// When it came into the box: when it was sent, or later; [`NEVER`] where its sender has not been able to put it there yet.
     #[inline]
     fn entered(&self, envelope: &Envelope) -> Ticks {
-        let Some(one) = self.senders.get(&(envelope.context, envelope.source)) else { return envelope.sent };
+        let Some(one) = self.senders.get(&envelope.sender()) else { return envelope.sent };
         match (one.room_for(one.taken + self.units(envelope)), &one.presence) {
             (Some(room), Known::There(presence)) if room > envelope.sent => presence.away().back_after(room),
             _ => envelope.sent,
@@ -100,7 +97,7 @@ impl Boxes {
     /// The message is taken out in this look, which its sender sees at this time.
     #[inline]
     pub(super) fn take(&mut self, envelope: &Envelope, look: u64, time: Ticks) {
-        let sender = (envelope.context, envelope.source);
+        let sender = envelope.sender();
         let units = self.units(envelope);
         let one = self.senders.entry(sender).or_default();
         one.taken += units;

@@ -539,19 +539,19 @@ impl Work<'_> {
     /// The next message of a sender that the twin lacks one of, where there is any.
     fn next_of(&mut self, lacking: &Lacking) -> Option<Envelope> {
         let State { routes, inbox, deferred: Deferred { looks, .. }, .. } = &mut *self.state;
-        let left = looks.take_left(|envelope| lacking.is_from_its_sender(envelope));
+        let left = looks.take_left(lacking.sender);
         if left.is_some() {
             return left;
         }
         if self.tracker.mail.is_open() {
             // It is perhaps there already: clocks of other nodes may be a little ahead.
-            let place = inbox.iter().position(|envelope| lacking.is_from_its_sender(envelope))?;
+            let place = inbox.iter().position(|envelope| envelope.sender() == lacking.sender)?;
             return inbox.remove(place);
         }
         let ring = routes.ring.as_mut()?;
         loop {
             let envelope = ring.pop()?;
-            if lacking.is_from_its_sender(&envelope) {
+            if envelope.sender() == lacking.sender {
                 return Some(envelope);
             }
             looks.leave(envelope);

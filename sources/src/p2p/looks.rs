@@ -6,12 +6,11 @@
 //! Of each sender in turn: so a message may come after others that were sent later. Where it is known to have done so, it is
 //! held back until those are there.
 
-use std::collections::VecDeque;
-
 use mpit_events::Ticks;
 
 use super::comms::WORLD;
-use crate::shadow::Envelope;
+use super::left::Left;
+use crate::shadow::{Envelope, Sender};
 
 /// The most messages of one sender that ob1 takes in at one look (`mca_btl_vader_check_fboxes`, Open MPI 4.1).
 const AT_ONE_LOOK: u8 = 32;
@@ -70,7 +69,7 @@ pub(super) struct Looks {
     first: Option<usize>,
     mixed: bool,
     /// What was left: of each sender in order, and before all that has yet to be taken out of the ring.
-    left: VecDeque<Envelope>,
+    left: Left,
     /// How many of these the look has yet to consider.
     ahead: usize,
     /// Whether messages are held back, and whether others have been taken in since that was found out.
@@ -88,7 +87,7 @@ impl Default for Looks {
             queued: 0,
             first: None,
             mixed: false,
-            left: VecDeque::new(),
+            left: Left::default(),
             ahead: 0,
             held: false,
             moved: false,
@@ -106,7 +105,7 @@ impl Looks {
         self.queued = 0;
         self.first = None;
         self.mixed = false;
-        self.ahead = self.left.len();
+        self.ahead = self.left.places();
         self.held = false;
         self.moved = false;
     }
@@ -143,7 +142,7 @@ impl Looks {
         self.held = false;
         self.moved = false;
         self.taken.iter_mut().for_each(|taken| *taken &= !HELD);
-        self.ahead = self.left.len();
+        self.ahead = self.left.places();
         true
     }
 
@@ -196,7 +195,7 @@ impl Looks {
     #[inline(never)]
     fn hold(&mut self, envelope: &Envelope) {
         self.taken[place(envelope)] |= HELD;
-        self.left.push_back(*envelope);
+        self.left.push(*envelope);
         self.held = true;
     }
 
@@ -210,7 +209,7 @@ impl Looks {
             // Whatever else its sender has sent comes after it.
             let taken = &mut self.taken[place(envelope)];
             *taken = (*taken).max(AT_ONE_LOOK);
-            self.left.push_back(*envelope);
+            self.left.push(*envelope);
         }
         again
     }
@@ -226,7 +225,7 @@ impl Looks {
     fn search_left(&mut self, mut comes_later: impl FnMut(&Envelope) -> bool) -> Option<Envelope> {
         while self.ahead > 0 {
             self.ahead -= 1;
-            let envelope = self.left.pop_front()?;
+            let Some(envelope) = self.left.pop_place() else { continue };
             if self.takes(&envelope, false, &mut comes_later) {
                 return Some(envelope);
             }
@@ -234,18 +233,17 @@ impl Looks {
         None
     }
 
-    /// The first message of all that were left in whichever look that is one of these; between looks.
-    pub(super) fn take_left(&mut self, is_one: impl FnMut(&Envelope) -> bool) -> Option<Envelope> {
-        let place = self.left.iter().position(is_one)?;
-        if place < self.ahead {
-            self.ahead -= 1;
-        }
-        self.left.remove(place)
+    /// The first message of this sender of all that were left in whichever look; between looks.
+    pub(super) fn take_left(&mut self, sender: Sender) -> Option<Envelope> {
+        let envelope = self.left.take_of(sender);
+        // Where none is left, there are no places either.
+        self.ahead = self.ahead.min(self.left.places());
+        envelope
     }
 
     /// Leaves a message that has just come out of the ring for the next look; between looks.
     pub(super) fn leave(&mut self, envelope: Envelope) {
-        self.left.push_back(envelope);
+        self.left.push(envelope);
         self.begin();
     }
 }
@@ -348,9 +346,8 @@ mod tests {
         let ring: Vec<_> = (0..40).flat_map(|i| [envelope(1, i), envelope(2, i)]).collect();
         assert_eq!(look(&mut looks, &ring, false).len(), 64);
         looks.leave(envelope(3, 0));
-        let of_2 = |envelope: &Envelope| envelope.source == 2;
-        assert_eq!(looks.take_left(of_2), Some(envelope(2, 32)));
-        assert_eq!(looks.take_left(|envelope| envelope.source == 4), None);
+        assert_eq!(looks.take_left((7, 2)), Some(envelope(2, 32)));
+        assert_eq!(looks.take_left((7, 4)), None);
         let next = look(&mut looks, &[envelope(2, 40)], false);
         assert_eq!(next.iter().filter(|(source, _)| *source == 1).count(), 8);
         assert_eq!(next.iter().filter(|(source, _)| *source == 3).count(), 1);
@@ -381,8 +378,7 @@ mod tests {
                 let (first, last) = ring.split_at(ring.len() - ring.len() / 4);
                 let mut taken = look(&mut looks, first, goes_on);
                 last.iter().for_each(|envelope| looks.leave(*envelope));
-                let of_one = |envelope: &Envelope| envelope.source == 1;
-                let needed = std::iter::from_fn(|| looks.take_left(of_one)).take(lacking);
+                let needed = std::iter::from_fn(|| looks.take_left((context, 1))).take(lacking);
                 taken.extend(needed.map(|envelope| (envelope.source, envelope.sequence)));
                 for (source, number) in taken {
                     prop_assert_eq!(number, seen[source as usize]);

@@ -15,6 +15,7 @@ mod exchange;
 mod frame;
 mod in_order;
 mod last_look;
+mod left;
 mod looks;
 mod memory;
 mod messages;

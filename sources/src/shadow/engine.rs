@@ -16,7 +16,7 @@ use super::envelope::Envelope;
 use super::events::{Event, Request};
 use super::peers::{Peer, Peers};
 use super::queues::{List, Slab};
-use super::receive::{Receive, ReceiveIndex, State};
+use super::receive::{Awaited, Receive, ReceiveIndex, State};
 use super::sink::Sink;
 use super::truth::Truth;
 use super::{ANY_SOURCE, EAGER_LIMIT};
@@ -77,7 +77,7 @@ struct Comm {
     /// The sender that the last search for any source ended with.
     last_probed: i32,
     /// Completed receives whose envelopes have not come, oldest first.
-    awaited: VecDeque<ReceiveIndex>,
+    awaited: VecDeque<Awaited>,
     live: bool,
 }
 
@@ -452,21 +452,7 @@ impl Engine {
             self.truth.matched += 1;
             return Some(envelope);
         }
-        self.order += 1;
-        let message = Envelope { source, tag, ..Envelope::default() };
-        let (index, receive) = self.receives.take();
-        *receive = Receive {
-            request: 0,
-            order: self.order,
-            queued: now,
-            comm,
-            source,
-            tag,
-            state: State::Awaited,
-            foretold: false,
-            message,
-        };
-        self.comms[comm.0 as usize].awaited.push_back(ReceiveIndex(index));
+        self.comms[comm.0 as usize].awaited.push_back(Awaited { source, tag, request: 0 });
         None
     }
 
@@ -499,11 +485,9 @@ impl Engine {
     /// never will be. Counts both.
     pub fn close(&mut self, sink: &mut impl Sink) -> Truth {
         let now = self.advance(sink.now());
-        let waiting: Vec<_> =
-            self.comms.iter_mut().flat_map(|comm| std::mem::take(&mut comm.awaited)).collect();
-        for index in waiting {
-            if let Some(&receive) = self.receives.get(index.0) {
-                self.synthesise(sink, index, &receive, now);
+        for comm in (0..self.comms.len() as u32).map(CommIndex) {
+            for Awaited { request, .. } in std::mem::take(&mut self.comms[comm.0 as usize].awaited) {
+                self.synthesise(sink, comm, request, now);
             }
         }
         self.truth.unclaimed += (self.messages.len() + self.early.len()) as u64;

@@ -2,6 +2,9 @@
 
 use mpit_events::Ticks;
 
+/// Who sends: the communicator's identity, and the rank in it.
+pub type Sender = (u64, i32);
+
 /// A message on its way or arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Envelope {
@@ -22,6 +25,12 @@ pub struct Envelope {
 }
 
 impl Envelope {
+    /// Who has sent it.
+    #[inline(always)]
+    pub fn sender(&self) -> Sender {
+        (self.context, self.source)
+    }
+
     /// Stores each field for itself, of those that matter once the message has arrived. A copy of the whole would be loaded
     /// in other pieces than it was stored in a moment before, and so wait until all stores before it have left the
     /// processor.

@@ -32,7 +32,7 @@ pub use copying::Copying;
 pub use engine::{
     CommIndex, Completion, Engine, Foretold, Lacking, MAX_EMITTED, Posted, Probed, Row, Window,
 };
-pub use envelope::Envelope;
+pub use envelope::{Envelope, Sender};
 pub use events::{
     Arrived, Event, Ob1Events, Queued, Request, Searched, SearchedFor, Transferred,
     Unexpected as UnexpectedQueued,

@@ -18,11 +18,18 @@ pub(super) enum State {
     Posted,
     /// Matched with the message [`Receive::message`], not completed by the application yet.
     Matched,
-    /// Completed by the real library; the envelope of its message, whose source and tag
-    /// [`Receive::message`] has, has not come yet.
-    Awaited,
     /// The application asked for its cancellation, and it was taken out of the posted queue.
     Cancelled,
+}
+
+/// What is left of a receive that the real library has completed, while the envelope of its message has not come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Awaited {
+    /// The message's.
+    pub(super) source: i32,
+    pub(super) tag: i32,
+    /// The request's identity, as events tell it; zero where its end has been told.
+    pub(super) request: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,10 +68,5 @@ impl Receive {
     #[inline]
     pub(super) fn matched(&self) -> Option<&Envelope> {
         (self.state == State::Matched).then_some(&self.message)
-    }
-
-    /// Whether it waits for an envelope from this source with this tag.
-    pub(super) fn awaits(&self, source: i32, tag: i32) -> bool {
-        self.state == State::Awaited && self.message.source == source && self.message.tag == tag
     }
 }

@@ -5,27 +5,20 @@ use mpit_events::Ticks;
 
 use super::searches::first_with_tag;
 use super::{CommIndex, Completion, Engine, emit, is_before, posted_list};
-use crate::shadow::envelope::Envelope;
+use crate::shadow::envelope::{Envelope, Sender};
 use crate::shadow::events::{Arrived, Event, Queued, Request, Searched};
-use crate::shadow::receive::{Receive, ReceiveIndex, State};
+use crate::shadow::receive::{Awaited, Receive, ReceiveIndex, State};
 use crate::shadow::sink::Sink;
 use crate::shadow::{ANY_SOURCE, ANY_TAG};
 
 /// A message that has not come to the twin, though a receive is known to have completed with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lacking {
-    context: u64,
-    source: i32,
+    /// Whose.
+    pub sender: Sender,
     /// When it had come at the latest, where that is known: the receive that has got it was given another one here, and so
     /// did not wait.
     pub by: Option<Ticks>,
-}
-
-impl Lacking {
-    /// Whether this is a message of the same sender.
-    pub fn is_from_its_sender(&self, envelope: &Envelope) -> bool {
-        envelope.source == self.source && envelope.context == self.context
-    }
 }
 
 impl Engine {
@@ -90,17 +83,14 @@ impl Engine {
         let peer = self.comms[receive.comm.0 as usize].peers.meet(source);
         if peer.lost > 0 {
             peer.lost -= 1;
-            self.synthesise(sink, index, &receive, now);
+            self.receives.discard(index.0);
+            self.synthesise(sink, receive.comm, receive.request, now);
         } else {
-            // Its envelope has yet to come.
-            let waiting = self.receives.get_mut(index.0)?;
-            if receive.state != State::Posted {
-                // What is told of a match was told of the wrong one: only the count waits.
-                waiting.request = 0;
-            }
-            waiting.state = State::Awaited;
-            waiting.message = Envelope { source, tag, ..Envelope::default() };
-            self.comms[receive.comm.0 as usize].awaited.push_back(index);
+            // Its envelope has yet to come. Where another was, what is told of a match was told of the wrong one: only the
+            // count waits.
+            let request = if receive.state == State::Posted { receive.request } else { 0 };
+            self.receives.discard(index.0);
+            self.comms[receive.comm.0 as usize].awaited.push_back(Awaited { source, tag, request });
         }
         None
     }
@@ -150,7 +140,7 @@ impl Engine {
         if comm.peers.get(source).is_some_and(|peer| peer.lost > 0) {
             return None;
         }
-        let lacking = Lacking { context: comm.context, source, by: None };
+        let lacking = Lacking { sender: (comm.context, source), by: None };
         if receive.state == State::Posted {
             return Some(lacking);
         }
@@ -195,7 +185,7 @@ impl Engine {
     }
 
     /// The receive that is matched with the first such message, and the message. Looks no further than there are matched
-    /// receives: most often few, however many are posted, or wait for envelopes that were lost.
+    /// receives: most often few, however many are posted.
     fn holder_of(
         &self,
         comm: CommIndex,
@@ -208,11 +198,10 @@ impl Engine {
             let same = receive.comm == comm && envelope.source == source && envelope.tag == tag;
             (same && index != claimant.0).then_some((envelope.sequence, ReceiveIndex(index), envelope))
         };
-        let awaited: usize = self.comms.iter().map(|comm| comm.awaited.len()).sum();
         // A claimant that was posted has been taken out of its queue, and has no message.
         let claims = self.receives.get(claimant.0).is_some_and(|receive| receive.state == State::Posted);
-        let matched = self.receives.apart().saturating_sub(awaited + usize::from(claims));
-        let others = self.receives.iter().filter(|(_, r)| !matches!(r.state, State::Posted | State::Awaited));
+        let matched = self.receives.apart().saturating_sub(usize::from(claims));
+        let others = self.receives.iter().filter(|(_, receive)| receive.state != State::Posted);
         let first = others.take(matched).filter_map(holds).min_by_key(|(order, ..)| *order);
         first.map(|(_, holder, envelope)| (holder, envelope))
     }
@@ -283,42 +272,31 @@ impl Engine {
 
     /// An envelope that a completed receive waits for: the two meet, late.
     pub(super) fn meet_awaited(&mut self, sink: &mut impl Sink, comm: CommIndex, envelope: Envelope) -> bool {
-        let waits_for = |index: &ReceiveIndex| {
-            self.receives.get(index.0).is_some_and(|receive| receive.awaits(envelope.source, envelope.tag))
-        };
+        let waits_for = |one: &Awaited| (one.source, one.tag) == (envelope.source, envelope.tag);
         let awaited = &mut self.comms[comm.0 as usize].awaited;
-        let index = awaited.iter().position(waits_for).and_then(|place| awaited.remove(place));
-        let Some((index, &receive)) = index.and_then(|index| Some((index, self.receives.get(index.0)?)))
-        else {
+        let place = awaited.iter().position(waits_for);
+        let Some(Awaited { request, .. }) = place.and_then(|place| awaited.remove(place)) else {
             return false;
         };
-        self.receives.discard(index.0);
         let Envelope { source, tag, sequence, bytes, sent, .. } = envelope;
         let context = self.comms[comm.0 as usize].context as u32;
         sink.emit(Event::MessageArrived, comm, sent, true, Arrived { context, source, tag, sequence });
         let searched = Searched { source, tag, sequence };
         sink.emit(Event::SearchPostedBegin, comm, sent, true, searched);
         sink.emit_end(Event::SearchPostedEnd, comm, sent, sent, true, searched);
-        if receive.request != 0 {
-            emit::transfer_begins(sink, comm, receive.request, bytes, sent, true);
-            emit::transfer_ends(sink, comm, receive.request, bytes, sent, true);
+        if request != 0 {
+            emit::transfer_begins(sink, comm, request, bytes, sent, true);
+            emit::transfer_ends(sink, comm, request, bytes, sent, true);
         }
         self.truth.matched += 1;
         true
     }
 
     /// A completed receive whose envelope is lost.
-    pub(super) fn synthesise(
-        &mut self,
-        sink: &mut impl Sink,
-        index: ReceiveIndex,
-        receive: &Receive,
-        now: Ticks,
-    ) {
-        if receive.request != 0 {
-            sink.emit(Event::RequestComplete, receive.comm, now, false, Request { request: receive.request });
+    pub(super) fn synthesise(&mut self, sink: &mut impl Sink, comm: CommIndex, request: u64, now: Ticks) {
+        if request != 0 {
+            sink.emit(Event::RequestComplete, comm, now, false, Request { request });
         }
-        self.receives.discard(index.0);
         self.truth.synthesised += 1;
     }
 
@@ -341,16 +319,10 @@ impl Engine {
         // The oldest receives that wait for this peer's envelopes wait for the lost ones.
         let now = sink.now();
         while lost > 0 {
-            let from_peer = |index: &ReceiveIndex| {
-                let receive = self.receives.get(index.0);
-                receive.is_some_and(|r| r.state == State::Awaited && r.message.source == envelope.source)
-            };
             let awaited = &mut self.comms[comm.0 as usize].awaited;
-            let index = awaited.iter().position(from_peer).and_then(|place| awaited.remove(place));
-            let Some(index) = index else { break };
-            if let Some(&receive) = self.receives.get(index.0) {
-                self.synthesise(sink, index, &receive, now);
-            }
+            let place = awaited.iter().position(|one| one.source == envelope.source);
+            let Some(Awaited { request, .. }) = place.and_then(|place| awaited.remove(place)) else { break };
+            self.synthesise(sink, comm, request, now);
             lost -= 1;
         }
         self.comms[comm.0 as usize].peers.meet(envelope.source).lost += lost;
