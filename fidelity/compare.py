@@ -63,7 +63,7 @@ def programs(built):
         Program("tags", 2, [patterns, "tags", "200"], "tags against the order of the receives", True),
         Program("flood", 2, [patterns, "flood", "5000"], "messages that nobody waits for", True),
         Program("wild", 4, [patterns, "wild", "200"], "wildcards on three communicators"),
-        Program("large", 2, [patterns, "large", "200"], "rendezvous messages, expected and not"),
+        Program("large", 2, [patterns, "large", "2000"], "rendezvous messages, expected and not"),
         Program("lammps", 4, ["lmp", "-log", "none", "-in", str(ROOT / "tests/inputs/melt.lammps")], "LAMMPS, a melting crystal"),
     ]
 
