@@ -114,6 +114,11 @@ impl Boxes {
         }
     }
 
+    /// A communicator is no more.
+    pub(super) fn forget(&mut self, context: u64) {
+        self.senders.retain(|sender, _| sender.0 != context);
+    }
+
     /// Units that a message takes in its sender's box.
     #[inline]
     fn units(&self, envelope: &Envelope) -> u64 {
@@ -128,7 +133,9 @@ impl Boxes {
 
     /// Where that is; `None`: nowhere.
     pub(super) fn set_presence(&mut self, sender: Sender, presence: Option<Presence>) {
-        self.senders.entry(sender).or_default().presence = presence.map_or(Known::Nowhere, Known::There);
+        if let Some(one) = self.senders.get_mut(&sender) {
+            one.presence = presence.map_or(Known::Nowhere, Known::There);
+        }
     }
 }
 
@@ -213,5 +220,9 @@ mod tests {
         let one = &boxes.senders[&(7, 3)];
         assert_eq!((one.taken, one.room.len() as u64), (10_000, ROOM));
         assert_eq!(one.room_for(10_001), Some(Ticks(10_000 - ROOM)));
+        boxes.forget(8);
+        assert_eq!(boxes.senders.len(), 1);
+        boxes.forget(7);
+        assert_eq!(boxes.senders.len(), 0);
     }
 }

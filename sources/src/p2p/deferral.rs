@@ -30,7 +30,7 @@ pub(super) struct Deferred {
     /// What ob1 takes in at once.
     pub(super) looks: Looks,
     /// What waits for room there.
-    boxes: Boxes,
+    pub(super) boxes: Boxes,
     /// Whether the twin has found out that ob1 looked in that call, though the twin had messages.
     looked_again: bool,
     /// How often in a row the processor was given to others, and the envelope did not come.

@@ -73,6 +73,21 @@ mod tests {
         Envelope { context: 7, source, sequence, ..Envelope::default() }
     }
 
+    #[test]
+    fn what_was_looked_at_for_a_sender_is_not_looked_at_again() {
+        let mut left = Left::default();
+        (0..100).for_each(|sequence| left.push(envelope(1, sequence)));
+        (0..3).for_each(|sequence| left.push(envelope(2, sequence)));
+        for sequence in 0..3 {
+            assert_eq!(left.take_of((7, 2)), Some(envelope(2, sequence)));
+            assert_eq!(left.searched[&(7, 2)], 100 + sequence as usize);
+        }
+        assert_eq!(left.take_of((7, 2)), None);
+        left.push(envelope(2, 3));
+        assert_eq!(left.take_of((7, 2)), Some(envelope(2, 3)));
+        assert_eq!(left.take_of((7, 1)), Some(envelope(1, 0)));
+    }
+
     proptest! {
         #[test]
         fn it_is_a_queue_of_which_the_first_of_a_sender_can_be_taken(

@@ -587,6 +587,7 @@ impl Work<'_> {
         if let Some(comm) = self.state.comms.remove(handle) {
             self.tell(|observer| observer.communicator_freed(&comm.public));
             self.state.engine.remove_comm(comm.index);
+            self.state.deferred.boxes.forget(comm.public.context);
             self.tracker.core.unbind(&comm.object);
         }
     }

@@ -13,7 +13,8 @@ static SEEN: OnceLock<Presence> = OnceLock::new();
 /// The same where none can.
 static UNSEEN: Away = Away::new();
 
-static TRACKER: OnceLock<&'static Tracker> = OnceLock::new();
+/// Whose thread it is, and of which process: one that was forked shares the memory, and is another one.
+static FOLLOWED: OnceLock<(&'static Tracker, u32)> = OnceLock::new();
 
 /// When the thread that calls MPI was away.
 pub(super) fn away() -> &'static Away {
@@ -25,14 +26,16 @@ pub(super) fn follow(tracker: &'static Tracker, ring: Option<&Ring>) {
     if let Some(ring) = ring {
         let _ = SEEN.set(ring.presence());
     }
-    let _ = TRACKER.set(tracker);
+    let _ = FOLLOWED.set((tracker, std::process::id()));
     mpi_intercept::on_yield(around);
 }
 
 fn around(yields: &dyn Fn()) {
-    match TRACKER.get() {
+    match FOLLOWED.get() {
         // Others than the one that calls MPI, as the threads of a parallel region, wait for something else.
-        Some(tracker) if !tracker.has_threads() && frame::is_here() => {
+        Some((tracker, process))
+            if !tracker.has_threads() && frame::is_here() && *process == std::process::id() =>
+        {
             away().note_left(tracker.now());
             yields();
             away().note_back(tracker.now(), tracker.brief());
