@@ -25,6 +25,7 @@ import argparse
 import json
 import os
 import random
+import signal
 import statistics
 import subprocess
 import sys
@@ -84,6 +85,16 @@ def realtime(command):
     return ["chrt", "-f", "12", "timeout", "-k", "5", str(TIME_LIMIT_S), "chrt", "-f", "11", *command]
 
 
+def end(executable):
+    """Ends what a launcher has left behind that was killed: threads that spin before everything else, for ever."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.readlink(process / "exe") == str(executable.resolve()):
+                os.kill(int(process.name), signal.SIGKILL)
+        except OSError:
+            pass  # It has ended, or is not ours.
+
+
 def run(mpi, configuration, executables, scratch, options):
     """One run: {(operation, way, bytes): operations per second}."""
     executable = executables["callbacks" if configuration == "callbacks" else "plain"]
@@ -97,16 +108,21 @@ def run(mpi, configuration, executables, scratch, options):
         command = LAUNCHERS[mpi.name] + (["chrt", "-f", "10"] if options.realtime else []) + command
         if options.realtime:
             command = realtime(command)
-        done = subprocess.run(
-            command,
-            cwd=directory,
-            env={**os.environ, **AS_ROOT},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=TIME_LIMIT_S + 10,
-        )
+        done = None
+        try:
+            done = subprocess.run(
+                command,
+                cwd=directory,
+                env={**os.environ, **AS_ROOT},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=TIME_LIMIT_S + 10,
+            )
+        finally:
+            if done is None or done.returncode != 0:
+                end(executable)
         rates = {}
         for line in done.stdout.splitlines():
             words = line.split()
