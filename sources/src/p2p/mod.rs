@@ -30,6 +30,7 @@ mod routes;
 mod rows;
 mod sends;
 mod session;
+mod taking_in;
 mod tracker;
 mod types;
 mod yields;
