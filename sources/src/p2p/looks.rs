@@ -58,6 +58,7 @@ const HELD: u8 = 0x80;
 pub(super) struct Looks {
     /// Which one that is.
     number: u64,
+    /// What its messages may come through.
     pub(super) queue: Queue,
     /// Messages taken in, by sender, of whom several may share a place.
     taken: [u8; 64],
