@@ -46,6 +46,12 @@ impl Left {
         envelope
     }
 
+    /// So many of the first places go behind all others.
+    pub(super) fn put_behind(&mut self, places: usize) {
+        self.searched.clear();
+        self.places.rotate_left(places.min(self.places.len()));
+    }
+
     /// Takes out the first message of a sender.
     pub(super) fn take_of(&mut self, sender: Sender) -> Option<Envelope> {
         let searched = self.searched.entry(sender).or_default();

@@ -100,6 +100,9 @@ impl Looks {
     /// The next look begins.
     #[inline]
     pub(super) fn begin(&mut self) {
+        if self.ahead != 0 && self.ahead != self.left.places() {
+            self.put_behind();
+        }
         self.number += 1;
         self.taken = [0; 64];
         self.time = None;
@@ -109,6 +112,13 @@ impl Looks {
         self.ahead = self.left.places();
         self.held = false;
         self.moved = false;
+    }
+
+    /// What the look has yet to consider goes behind what it has left, as it was before it.
+    #[cold]
+    #[inline(never)]
+    fn put_behind(&mut self) {
+        self.left.put_behind(self.ahead);
     }
 
     /// The look's number.
@@ -123,10 +133,11 @@ impl Looks {
         self.time.get_or_insert(time);
     }
 
-    /// Whether it was over before a message was seen at this time; it takes no longer than so many ticks.
+    /// Whether it was over before a message was seen at this time; it takes no longer than so many ticks. It is not while there is
+    /// something to consider that an earlier one has left.
     #[inline(always)]
     pub(super) fn is_over_by(&self, time: Ticks, longest: u64) -> bool {
-        self.time.is_some_and(|first| time > first.plus(longest))
+        self.ahead == 0 && self.time.is_some_and(|first| time > first.plus(longest))
     }
 
     /// Whether it has taken anything in.
@@ -244,8 +255,9 @@ impl Looks {
 
     /// Leaves a message that has just come out of the ring for the next look; between looks.
     pub(super) fn leave(&mut self, envelope: Envelope) {
-        self.left.push(envelope);
         self.begin();
+        self.left.push(envelope);
+        self.ahead = self.left.places();
     }
 }
 
@@ -362,12 +374,13 @@ mod tests {
         fn messages_of_a_sender_stay_in_order(
             context in prop::sample::select(vec![7, WORLD]),
             rounds in prop::collection::vec(
-                (prop::collection::vec(0..4i32, 0..120), any::<bool>(), 0..40usize),
+                (prop::collection::vec(0..4i32, 0..120), any::<bool>(), 0..40usize, 0..40usize),
                 1..8,
             )
         ) {
             let (mut looks, mut sent, mut seen) = (Looks::default(), [0; 4], [0; 4]);
-            for (senders, goes_on, lacking) in rounds.into_iter().chain((0..40).map(|_| (Vec::new(), false, 0))) {
+            let rest = (0..40).map(|_| (Vec::new(), false, 0, 0));
+            for (senders, goes_on, lacking, considered) in rounds.into_iter().chain(rest) {
                 let ring: Vec<_> = senders
                     .into_iter()
                     .map(|source| {
@@ -377,7 +390,11 @@ mod tests {
                     .collect();
                 // Of the last of them one sender's messages are needed at once.
                 let (first, last) = ring.split_at(ring.len() - ring.len() / 4);
-                let mut taken = look(&mut looks, first, goes_on);
+                // The look before that is over when it has considered some of what others have left.
+                looks.begin();
+                let early = std::iter::from_fn(|| looks.next_left(|_| false)).take(considered);
+                let mut taken: Vec<_> = early.map(|envelope| (envelope.source, envelope.sequence)).collect();
+                taken.extend(look(&mut looks, first, goes_on));
                 last.iter().for_each(|envelope| looks.leave(*envelope));
                 let needed = std::iter::from_fn(|| looks.take_left((context, 1))).take(lacking);
                 taken.extend(needed.map(|envelope| (envelope.source, envelope.sequence)));
