@@ -36,14 +36,21 @@ fn wildcards_get_the_messages_that_they_have_completed_with() {
 }
 
 #[test]
-fn what_is_sent_after_a_collective_operation_comes_after_it() {
-    let mut window = Window::open(Ticks(0), Ticks(1000));
-    let sent = |sent, parted| Envelope { sent: Ticks(sent), parted, ..Envelope::default() };
-    assert!(!window.is_parting() && !window.comes_after(&sent(900, true)));
-    window.part(Ticks(800));
-    assert!(window.is_parting() && window.comes_after(&sent(900, true)));
-    assert!(!window.comes_after(&sent(900, false)), "it was sent before the operation, or long after");
-    assert!(!window.comes_after(&sent(800, true)));
+fn what_is_on_its_way_when_the_call_returns_comes_later() {
+    let (mut notes, mut senders) = (Notes::default(), Senders::default());
+    let (mut engine, comm) = twin(&mut notes);
+    let end = |engine: &mut Engine, notes: &mut Notes, senders: &mut Senders, sent| {
+        let receive = engine.post(notes, comm, 1, 1, 5).receive;
+        let mut window = Window::waited(Ticks(500), Ticks(1000));
+        window.set_transit(250);
+        window.completes(engine.foretell(receive, from(1)));
+        assert_eq!(window.until, Ticks(1000), "what it waits for it has seen, if perhaps late");
+        engine.arrive_within(notes, senders.envelope(1, 5, sent), &mut window);
+        assert!(window.is_over());
+        window.until
+    };
+    assert_eq!(end(&mut engine, &mut notes, &mut senders, 600), Ticks(750), "it returned with the message");
+    assert_eq!(end(&mut engine, &mut notes, &mut senders, 400), Ticks(500), "it was there when it began");
 }
 
 #[test]

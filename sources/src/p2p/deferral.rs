@@ -222,7 +222,6 @@ impl Work<'_> {
     /// The same for a collective operation.
     pub(super) fn defer_collective(&mut self, entered: Ticks) {
         self.defer_as(entered, Awaits::Others, Looking::Together, |call| call);
-        self.state.parted = self.state.deferred.returned().unwrap_or_default();
     }
 
     #[inline(always)]
@@ -338,9 +337,7 @@ impl Work<'_> {
         } else {
             Window::waited(from, until)
         };
-        if looking == Looking::Together {
-            window.part(self.tracker.last_look.at_parted(until));
-        }
+        window.set_transit(self.tracker.last_look.transit());
         if call.away {
             self.set_back(&mut window, until);
         }

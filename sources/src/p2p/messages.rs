@@ -49,7 +49,7 @@ impl Work<'_> {
             let (request, time) = self.begin_send(index, peer, tag, bytes, blocking);
             (send, at) = (Some((index, request, bytes)), time);
         }
-        self.send_at(&mut envelope, at.unwrap_or_else(|| self.tracker.now()));
+        envelope.sent = at.unwrap_or_else(|| self.tracker.now());
         Some((send, route, envelope))
     }
 
@@ -57,7 +57,7 @@ impl Work<'_> {
     #[inline(always)]
     pub(super) fn tell_receiver(&mut self, comm: usize, peer: i32, tag: i32, bytes: u64) {
         if let Some((_, route, mut envelope)) = self.address(comm, peer, tag, bytes) {
-            self.send_at(&mut envelope, self.tracker.now());
+            envelope.sent = self.tracker.now();
             self.deliver(route, &envelope);
         }
     }
@@ -84,14 +84,8 @@ impl Work<'_> {
         let Destination { route, sequence } = *destination;
         destination.sequence = sequence.wrapping_add(1);
         let (context, source) = (known.public.context, known.rank);
-        let envelope = Envelope { context, source, tag, sequence, bytes, sent: Ticks(0), parted: false };
+        let envelope = Envelope { context, source, tag, sequence, bytes, sent: Ticks(0) };
         Some((known.index, route, envelope))
-    }
-
-    #[inline(always)]
-    fn send_at(&self, envelope: &mut Envelope, now: Ticks) {
-        envelope.sent = now;
-        envelope.parted = self.tracker.last_look.has_just_parted(self.state.parted, now);
     }
 
     #[inline(always)]

@@ -21,7 +21,7 @@ impl Work<'_> {
             self.find_sender();
             return self.drain_knowing(window);
         }
-        if window.is_away() || window.is_parting() || self.state.engine.has_wildcards() {
+        if window.is_away() || self.state.engine.has_wildcards() {
             self.drain_knowing(window)
         } else {
             self.drain_ring(window, false)
@@ -52,10 +52,7 @@ impl Work<'_> {
                 }
             }
             let mut comes_later = |envelope: &Envelope| {
-                knowing
-                    && (window.comes_after(envelope)
-                        || engine.comes_later(envelope)
-                        || knows_boxes && boxes.lacks(envelope, horizon))
+                knowing && (engine.comes_later(envelope) || knows_boxes && boxes.lacks(envelope, horizon))
             };
             if let Some(envelope) = looks.next_left(&mut comes_later) {
                 let boxes = knows_boxes.then_some((&mut *boxes, looks.number(), told));

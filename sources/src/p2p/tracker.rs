@@ -107,8 +107,6 @@ pub(super) struct State {
     pub(super) cancels: bool,
     /// The most that calls have had to wait for which completed the nonblocking sends so far.
     pub(super) long_sends: Awaits,
-    /// When a collective operation was left, the latest.
-    pub(super) parted: Ticks,
     /// How often the thread had been taken off the processor when it was asked last.
     pub(super) switches: i64,
     pub(super) not_followed: NotFollowed,

@@ -625,7 +625,7 @@ fn meet_foretold(envelope: &Envelope, begin: Ticks, window: &mut Window, copying
     } else {
         begin
     };
-    window.until = window.until.min(came.plus(took)).max(came);
+    window.end(came, took);
     came
 }
 

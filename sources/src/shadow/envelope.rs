@@ -20,8 +20,6 @@ pub struct Envelope {
     pub bytes: u64,
     /// When the sender called MPI to send it.
     pub sent: Ticks,
-    /// Whether the sender had left a collective operation just before: whoever was in it, too, has hardly looked since.
-    pub parted: bool,
 }
 
 impl Envelope {

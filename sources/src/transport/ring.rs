@@ -51,17 +51,16 @@ struct Header {
 /// | 0 | lap 16, source 24, communicator (high) 24 |
 /// | 1 | tag 32, sequence number 32 |
 /// | 2 | time of sending 64 |
-/// | 3 | communicator (low) 24, parted 1, bytes 39 |
+/// | 3 | communicator (low) 24, bytes 40 |
 ///
-/// A source has at most 24 bits, as no job is larger; a message of more than half a tebibyte counts as one.
+/// A source has at most 24 bits, as no job is larger; a message of more than a tebibyte counts as one.
 #[repr(C, align(32))]
 struct Slot([AtomicU64; 4]);
 
 /// Bits of each half of a communicator's identity.
 const HALF: u32 = 24;
 const HALF_MASK: u64 = (1 << HALF) - 1;
-const BYTES_MASK: u64 = (1 << 39) - 1;
-const PARTED: u64 = 1 << 39;
+const BYTES_MASK: u64 = (1 << 40) - 1;
 
 /// Bits of a communicator's identity that a slot keeps.
 pub const CONTEXT_BITS: u32 = 2 * HALF;
@@ -89,17 +88,15 @@ impl Slot {
             sequence: second as u32,
             bytes: last & BYTES_MASK,
             sent: Ticks(sent),
-            parted: last & PARTED != 0,
         }
     }
 
     #[inline(always)]
     fn publish(&self, position: u64, envelope: &Envelope) {
-        let Envelope { context, source, tag, sequence, bytes, sent, parted } = *envelope;
+        let Envelope { context, source, tag, sequence, bytes, sent } = *envelope;
         self.0[1].store(u64::from(tag as u32) << 32 | u64::from(sequence), Ordering::Relaxed);
         self.0[2].store(sent.0, Ordering::Relaxed);
-        let parted = if parted { PARTED } else { 0 };
-        self.0[3].store((context & HALF_MASK) << 40 | parted | bytes.min(BYTES_MASK), Ordering::Relaxed);
+        self.0[3].store((context & HALF_MASK) << 40 | bytes.min(BYTES_MASK), Ordering::Relaxed);
         let source = (source as u64 & HALF_MASK) << HALF;
         self.0[0].store(lap(position) << 48 | source | context >> HALF & HALF_MASK, Ordering::Release);
     }
@@ -352,15 +349,7 @@ mod tests {
     use super::*;
 
     fn envelope(source: i32, sequence: u32) -> Envelope {
-        Envelope {
-            context: 1,
-            source,
-            tag: 3,
-            sequence,
-            bytes: 8,
-            sent: Ticks(9),
-            parted: sequence.is_multiple_of(3),
-        }
+        Envelope { context: 1, source, tag: 3, sequence, bytes: 8, sent: Ticks(9) }
     }
 
     #[test]
@@ -388,9 +377,8 @@ mod tests {
             source: (1 << 24) - 1,
             tag: i32::MAX,
             sequence: u32::MAX,
-            bytes: (1 << 39) - 1,
+            bytes: (1 << 40) - 1,
             sent: Ticks(u64::MAX - 1),
-            parted: true,
         };
         let context = 0x1234_5678_9abc;
         for envelope in [largest, Envelope { context, tag: 0, ..Envelope::default() }] {

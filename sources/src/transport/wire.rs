@@ -16,7 +16,8 @@ pub struct Wire {
     source: i32,
     tag: i32,
     sequence: u32,
-    parted: u32,
+    /// Nothing: the size is a multiple of eight.
+    unused: u32,
 }
 
 impl Wire {
@@ -28,14 +29,14 @@ impl Wire {
 
 impl From<Envelope> for Wire {
     fn from(envelope: Envelope) -> Wire {
-        let Envelope { context, source, tag, sequence, bytes, sent, parted } = envelope;
-        Wire { context, sent: sent.0, bytes, source, tag, sequence, parted: u32::from(parted) }
+        let Envelope { context, source, tag, sequence, bytes, sent } = envelope;
+        Wire { context, sent: sent.0, bytes, source, tag, sequence, unused: 0 }
     }
 }
 
 impl From<Wire> for Envelope {
     fn from(wire: Wire) -> Envelope {
-        let Wire { context, sent, bytes, source, tag, sequence, parted } = wire;
-        Envelope { context, source, tag, sequence, bytes, sent: Ticks(sent), parted: parted != 0 }
+        let Wire { context, sent, bytes, source, tag, sequence, .. } = wire;
+        Envelope { context, source, tag, sequence, bytes, sent: Ticks(sent) }
     }
 }

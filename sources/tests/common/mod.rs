@@ -92,7 +92,7 @@ impl Senders {
         let next = self.0.entry(source).or_default();
         let sequence = *next;
         *next += 1;
-        Envelope { context: 7, source, tag, sequence, bytes: 8, sent: Ticks(sent), parted: false }
+        Envelope { context: 7, source, tag, sequence, bytes: 8, sent: Ticks(sent) }
     }
 }
 

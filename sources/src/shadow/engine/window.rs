@@ -10,8 +10,6 @@
 
 use mpit_events::Ticks;
 
-use crate::shadow::Envelope;
-
 /// From when to when a call has looked for messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
@@ -19,6 +17,8 @@ pub struct Window {
     pub from: Ticks,
     /// When it returned; once the last of its messages has come, that moment.
     pub until: Ticks,
+    /// When that was sent what it can have seen at the latest.
+    last: Ticks,
     /// Where the process was off the processor in it: how many ticks after its sending a message was looked
     /// at, but not after `back`.
     lag: u64,
@@ -29,18 +29,12 @@ pub struct Window {
     pub(super) waited: bool,
     /// Whether it is known when the process was off the processor in it.
     away: bool,
-    /// Where the call was a collective operation: when it has looked for the last time for messages of those that had left
-    /// it before.
-    parting: Ticks,
 }
-
-/// Where it was no such call.
-const NEVER: Ticks = Ticks(u64::MAX);
 
 impl Window {
     /// A call of which nothing is known but its time.
     pub fn open(from: Ticks, until: Ticks) -> Self {
-        Window { from, until, lag: 0, back: Ticks(0), unmet: 0, waited: false, away: false, parting: NEVER }
+        Window { from, until, last: until, lag: 0, back: Ticks(0), unmet: 0, waited: false, away: false }
     }
 
     /// A call that has waited for receives only.
@@ -67,24 +61,6 @@ impl Window {
         self.away
     }
 
-    /// The call was a collective operation, and has hardly looked after this time: those that had left it by then had done
-    /// their part.
-    pub fn part(&mut self, last_look: Ticks) {
-        self.parting = last_look;
-    }
-
-    /// Whether it was one.
-    #[inline(always)]
-    pub fn is_parting(&self) -> bool {
-        self.parting != NEVER
-    }
-
-    /// Whether a message was sent after that, by one of them.
-    #[inline(always)]
-    pub fn comes_after(&self, envelope: &Envelope) -> bool {
-        envelope.parted && envelope.sent > self.parting
-    }
-
     /// Adds a receive that the call has completed.
     #[inline]
     pub fn completes(&mut self, foretold: Foretold) {
@@ -93,6 +69,17 @@ impl Window {
             Foretold::Long | Foretold::Unknown => self.waited = false,
             Foretold::Nothing => {}
         }
+    }
+
+    /// A message is on its way for so many ticks before a call can see it: set before anything has come.
+    pub fn set_transit(&mut self, ticks: u64) {
+        self.last = Ticks(self.last.0.saturating_sub(ticks));
+    }
+
+    /// With this message, which came at this time and took so long, it has all that it waited for, and looks no more.
+    #[inline(always)]
+    pub(super) fn end(&mut self, came: Ticks, took: u64) {
+        self.until = self.until.min(came.plus(took)).max(came).min(self.last);
     }
 
     /// When a message came that was sent then.
