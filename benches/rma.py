@@ -298,7 +298,7 @@ def draw(path, all_measured):
     total = left + len(all_measured) * (width + left)
     text = "\n".join(parts)
     Path(path).write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="{top + height + 90}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="{top + height + 45 + 16 * len(COLOURS)}" '
         f'font-family="sans-serif" font-size="12">\n<rect width="100%" height="100%" fill="white"/>\n'
         f'<text x="{left}" y="14">message rate, ratio to nothing attached</text>\n{text}\n</svg>\n'
     )

@@ -17,7 +17,7 @@ pub struct Window {
     pub from: Ticks,
     /// When it returned; once the last of its messages has come, that moment.
     pub until: Ticks,
-    /// When that was sent what it can have seen at the latest.
+    /// The latest time of sending of what it can have seen.
     last: Ticks,
     /// Where the process was off the processor in it: how many ticks after its sending a message was looked
     /// at, but not after `back`.
