@@ -116,7 +116,7 @@ def run(mpi, configuration, executables, scratch, options):
         except Hangs:
             progress("")
             print(f"rma.py: {mpi.name}: a run with {CONFIGURATIONS[configuration]} hung, and was ended", file=sys.stderr)
-    sys.exit(f"rma.py: {mpi.name}: {MOST_HANGS} runs of one configuration hung")
+    sys.exit(f"rma.py: {mpi.name}: {MOST_HANGS} runs of one configuration hung: try without --realtime, or fewer --milliseconds")
 
 
 def run_once(mpi, configuration, executables, scratch, options):

@@ -493,7 +493,7 @@ fn looked(tracker: &'static Tracker, frame: &mut Frame) {
 }
 
 /// [`drained`], after a collective operation.
-pub(super) fn parted(tracker: &'static Tracker, frame: &mut Frame) {
+pub(super) fn operated_together(tracker: &'static Tracker, frame: &mut Frame) {
     if tracker.defers() {
         return made_progress(tracker, frame, |work, entered| work.defer_collective(entered));
     }

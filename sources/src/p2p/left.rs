@@ -47,6 +47,8 @@ impl Left {
     }
 
     /// So many of the first places go behind all others.
+    #[cold]
+    #[inline(never)]
     pub(super) fn put_behind(&mut self, places: usize) {
         self.searched.clear();
         self.places.rotate_left(places.min(self.places.len()));

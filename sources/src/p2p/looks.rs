@@ -101,7 +101,8 @@ impl Looks {
     #[inline]
     pub(super) fn begin(&mut self) {
         if self.ahead != 0 && self.ahead != self.left.places() {
-            self.put_behind();
+            // What has yet to be considered goes behind what has been: as it was before.
+            self.left.put_behind(self.ahead);
         }
         self.number += 1;
         self.taken = [0; 64];
@@ -112,13 +113,6 @@ impl Looks {
         self.ahead = self.left.places();
         self.held = false;
         self.moved = false;
-    }
-
-    /// What the look has yet to consider goes behind what it has left, as it was before it.
-    #[cold]
-    #[inline(never)]
-    fn put_behind(&mut self) {
-        self.left.put_behind(self.ahead);
     }
 
     /// The look's number.

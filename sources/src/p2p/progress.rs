@@ -23,7 +23,7 @@ pub(super) fn leave(
     success: bool,
 ) {
     if frame.call.entered.0 != 0 {
-        calls::parted(tracker, frame);
+        calls::operated_together(tracker, frame);
     }
     if !success {
         return;

@@ -54,34 +54,32 @@ impl Work<'_> {
             let mut comes_later = |envelope: &Envelope| {
                 knowing && (engine.comes_later(envelope) || knows_boxes && boxes.lacks(envelope, horizon))
             };
-            if let Some(envelope) = looks.next_left(&mut comes_later) {
-                let boxes = knows_boxes.then_some((&mut *boxes, looks.number(), told));
-                let envelope = seen(envelope, window, knowing, boxes);
-                if knows_boxes {
-                    looks.note_time(window.seen(envelope.sent));
+            let next = if let Some(left) = looks.next_left(&mut comes_later) {
+                left
+            } else {
+                if taken > 1 {
+                    ring.prefetch();
                 }
-                engine.arrive_within(self.sink, envelope, window);
-                continue;
-            }
-            if taken > 1 {
-                ring.prefetch();
-            }
-            match ring.pop_until(window.until) {
-                Some(envelope) => {
-                    if !looks_twice || looks.takes(&envelope, !window.is_over(), comes_later) {
-                        let boxes = knows_boxes.then_some((&mut *boxes, looks.number(), told));
-                        let envelope = seen(envelope, window, knowing, boxes);
-                        if knows_boxes {
-                            looks.note_time(window.seen(envelope.sent));
-                        }
-                        engine.arrive_within(self.sink, envelope, window);
+                match ring.pop_until(window.until) {
+                    Some(next) if !looks_twice || looks.takes(&next, !window.is_over(), &mut comes_later) => {
+                        next
+                    }
+                    Some(_) => continue,
+                    None if looks.is_empty() => return self.drain_mail(window),
+                    None if looks.goes_on() => continue,
+                    None if window.is_over() || !looks.has_taken() => return self.drain_mail(window),
+                    None => {
+                        looks.begin();
+                        continue;
                     }
                 }
-                None if looks.is_empty() => return self.drain_mail(window),
-                None if looks.goes_on() => {}
-                None if window.is_over() || !looks.has_taken() => return self.drain_mail(window),
-                None => looks.begin(),
+            };
+            let boxes = knows_boxes.then_some((&mut *boxes, looks.number(), told));
+            let envelope = seen(next, window, knowing, boxes);
+            if knows_boxes {
+                looks.note_time(window.seen(envelope.sent));
             }
+            engine.arrive_within(self.sink, envelope, window);
         }
         true
     }

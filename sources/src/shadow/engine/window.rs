@@ -15,7 +15,7 @@ use mpit_events::Ticks;
 pub struct Window {
     /// When it began.
     pub from: Ticks,
-    /// When it returned; once the last of its messages has come, that moment.
+    /// When it returned; once the last of its messages has come, that moment, but no later than `last`.
     pub until: Ticks,
     /// The latest time of sending of what it can have seen.
     last: Ticks,
