@@ -73,8 +73,11 @@ pub(super) struct Looks {
     left: Left,
     /// How many of these the look has yet to consider.
     ahead: usize,
-    /// Whether messages are held back, and whether others have been taken in since that was found out.
-    held: bool,
+    /// The time up to which it is known now what had come.
+    horizon: Ticks,
+    /// Whether messages are held back: up to when it was known what had come when that was found out. And whether others have
+    /// been taken in since.
+    held: Option<Ticks>,
     moved: bool,
 }
 
@@ -90,7 +93,8 @@ impl Default for Looks {
             mixed: false,
             left: Left::default(),
             ahead: 0,
-            held: false,
+            horizon: Ticks(0),
+            held: None,
             moved: false,
         }
     }
@@ -111,7 +115,7 @@ impl Looks {
         self.first = None;
         self.mixed = false;
         self.ahead = self.left.places();
-        self.held = false;
+        self.held = None;
         self.moved = false;
     }
 
@@ -127,11 +131,10 @@ impl Looks {
         self.time.get_or_insert(time);
     }
 
-    /// Whether it was over before a message was seen at this time; it takes no longer than so many ticks. It is not while there is
-    /// something to consider that an earlier one has left.
+    /// When it was over at the latest, which takes no longer than so many ticks; `None` where it has taken in nothing.
     #[inline(always)]
-    pub(super) fn is_over_by(&self, time: Ticks, longest: u64) -> bool {
-        self.ahead == 0 && self.time.is_some_and(|first| time > first.plus(longest))
+    pub(super) fn end(&self, longest: u64) -> Option<Ticks> {
+        Some(self.time?.plus(longest))
     }
 
     /// Whether it has taken anything in.
@@ -140,12 +143,19 @@ impl Looks {
         self.first.is_some()
     }
 
-    /// Goes on with the look where it has held messages back, and taken in others since: whether it does.
+    /// What had come by this time is known now, and no more.
+    #[inline(always)]
+    pub(super) fn set_horizon(&mut self, horizon: Ticks) {
+        self.horizon = horizon;
+    }
+
+    /// Goes on with the look where it has held messages back, and has taken in others since, or knows of what came later: whether
+    /// it does.
     pub(super) fn goes_on(&mut self) -> bool {
-        if !(self.held && self.moved) {
+        if !self.held.is_some_and(|known| self.moved || known < self.horizon) {
             return false;
         }
-        self.held = false;
+        self.held = None;
         self.moved = false;
         self.taken.iter_mut().for_each(|taken| *taken &= !HELD);
         self.ahead = self.left.places();
@@ -202,7 +212,7 @@ impl Looks {
     fn hold(&mut self, envelope: &Envelope) {
         self.taken[place(envelope)] |= HELD;
         self.left.push(*envelope);
-        self.held = true;
+        self.held.get_or_insert(self.horizon);
     }
 
     #[cold]

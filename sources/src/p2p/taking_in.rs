@@ -44,18 +44,25 @@ impl Work<'_> {
         let Some(ring) = &mut routes.ring else { return self.drain_mail(window) };
         for taken in 0..DRAIN {
             let mut horizon = window.until;
-            if knows_boxes && let Some(next) = ring.peek() {
+            let mut is_over = false;
+            if knows_boxes {
                 // What comes out of the ring before a message has room goes before it, and what comes after a look is of the next.
-                horizon = came(next.sent, window).min(horizon);
-                if !window.is_over() && looks.is_over_by(window.seen(horizon), told) {
-                    looks.begin();
+                let next = ring.peek().map(|next| window.seen(came(next.sent, window)));
+                horizon = next.map_or(horizon, |next| next.min(horizon));
+                if !window.is_over() && let Some(end) = looks.end(told) {
+                    is_over = next.is_some_and(|next| next > end);
+                    horizon = horizon.min(end);
                 }
+                looks.set_horizon(horizon);
             }
             let mut comes_later = |envelope: &Envelope| {
                 knowing && (engine.comes_later(envelope) || knows_boxes && boxes.lacks(envelope, horizon))
             };
             let next = if let Some(left) = looks.next_left(&mut comes_later) {
                 left
+            } else if is_over {
+                looks.begin();
+                continue;
             } else {
                 if taken > 1 {
                     ring.prefetch();
