@@ -12,6 +12,7 @@ use super::taking_in::seen;
 use super::tracker::{State, Work};
 use super::yields;
 use crate::shadow::{Completion, Envelope, ReceiveIndex, Window};
+use crate::transport::ring::Ring;
 
 /// What MPI calls have left for the twin to follow: a call returns at once, and the twin catches
 /// up when the application next posts, probes or waits. Every event keeps the time it would have had.
@@ -175,8 +176,9 @@ impl Work<'_> {
     /// The thread was off the processor in a call that ended at `back`.
     #[cold]
     fn set_back(&self, window: &mut Window, back: Ticks) {
-        if yields::away().was_away_after(window.from) {
-            window.set_away();
+        let resumed = yields::away().back_from_before(back);
+        if let Some(resumed) = resumed.filter(|&resumed| resumed > window.from) {
+            window.set_away(resumed);
         } else if let Some(last) = self.state.routes.ring.as_ref().and_then(|ring| ring.latest_until(back)) {
             window.set_back(back, last);
         }
@@ -290,6 +292,10 @@ impl Work<'_> {
             self.state.deferred.window = Some(window);
             return true;
         }
+        if window.is_lacking() && self.passes() {
+            self.state.deferred.window = Some(window);
+            return true;
+        }
         for place in call.first..call.end {
             let (receive, real) = self.state.deferred.completions[place];
             if self.state.engine.complete_matched(self.sink, receive, real).is_none() {
@@ -307,6 +313,24 @@ impl Work<'_> {
         deferred.completions.clear();
         deferred.followed = 0;
         false
+    }
+
+    /// Whether there is more in the ring than had come, because it was held up by one that is being written: it is waited for,
+    /// and then passed over.
+    #[cold]
+    #[inline(never)]
+    fn passes(&mut self) -> bool {
+        let Some(ring) = &mut self.state.routes.ring else { return false };
+        if !ring.is_held_up() {
+            return false;
+        }
+        for _ in 0..PATIENCE {
+            std::hint::spin_loop();
+            if !ring.is_held_up() {
+                return true;
+            }
+        }
+        ring.pass()
     }
 
     /// One more envelope for the call that is being followed.
@@ -363,8 +387,9 @@ impl Work<'_> {
                 std::iter::from_fn(|| ring.pop_until(time)).find(|next| looks.takes(next, false, comes_later))
             });
             let Some(envelope) = next else { return };
-            let boxes = knows_boxes.then_some((&mut *boxes, looks.number(), told));
-            engine.arrive_within(self.sink, seen(envelope, &window, true, boxes), &mut window);
+            let boxes = knows_boxes.then_some((&mut *boxes, &mut *engine, looks.number(), told));
+            let envelope = seen(envelope, &window, true, boxes);
+            engine.arrive_within(self.sink, envelope, &mut window);
         }
     }
 
@@ -406,7 +431,7 @@ impl Work<'_> {
                 patience -= 1;
                 if patience >= others {
                     std::hint::spin_loop();
-                } else {
+                } else if !self.state.routes.ring.as_mut().is_some_and(Ring::pass) {
                     // Not the function of that name, which others may watch.
                     // SAFETY: it takes no arguments.
                     unsafe { libc::syscall(libc::SYS_sched_yield) };

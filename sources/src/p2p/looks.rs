@@ -22,8 +22,10 @@ const AT_ONE_LOOK: u8 = 32;
 const QUEUED: u32 = 15;
 const QUEUED_OF_PARTNER: u32 = 11;
 
-/// The most messages that ob1 takes out of that queue at one look (`mca_btl_vader_component_progress`).
-const QUEUED_AT_ONE_LOOK: u8 = 31;
+/// The most messages that ob1 takes out of that queue at one look (`mca_btl_vader_component_progress`): it takes 31 things, but what
+/// comes back of its own messages, and messages of collective operations, are among them. With 4 ranks three were, in each of
+/// 56 runs; with 5 to 8 ranks none to seven.
+const QUEUED_AT_ONE_LOOK: u8 = 28;
 
 /// The queue that all senders share, of the process with this rank in `MPI_COMM_WORLD`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -327,7 +329,7 @@ mod tests {
         };
         let ring: Vec<_> = [5, 6, 0, 1].into_iter().flat_map(first).collect();
         let counts = [&ring[..], &[]].map(|ring| look(&mut looks, ring, false).len());
-        assert_eq!(counts, [31, 17]);
+        assert_eq!(counts, [28, 20]);
     }
 
     #[test]

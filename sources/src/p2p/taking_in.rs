@@ -8,7 +8,7 @@ use super::deferral::Deferred;
 use super::progress::world_rank_of;
 use super::tracker::{State, Work};
 use super::yields;
-use crate::shadow::{Envelope, Lacking, Window};
+use crate::shadow::{Engine, Envelope, Lacking, Window};
 
 /// Envelopes taken in before their events are raised.
 const DRAIN: usize = 64;
@@ -56,7 +56,10 @@ impl Work<'_> {
                 looks.set_horizon(horizon);
             }
             let mut comes_later = |envelope: &Envelope| {
-                knowing && (engine.comes_later(envelope) || knows_boxes && boxes.lacks(envelope, horizon))
+                knowing && engine.comes_later(envelope)
+                    || knows_boxes
+                        && (boxes.lacks(envelope, horizon)
+                            || engine.ends_late(envelope, horizon, window).is_some())
             };
             let next = if let Some(left) = looks.next_left(&mut comes_later) {
                 left
@@ -81,7 +84,7 @@ impl Work<'_> {
                     }
                 }
             };
-            let boxes = knows_boxes.then_some((&mut *boxes, looks.number(), told));
+            let boxes = knows_boxes.then_some((&mut *boxes, &mut *engine, looks.number(), told));
             let envelope = seen(next, window, knowing, boxes);
             if knows_boxes {
                 looks.note_time(window.seen(envelope.sent));
@@ -154,13 +157,14 @@ fn came(sent: Ticks, window: &Window) -> Ticks {
 
 /// A message that a look takes in, as if it had been sent when this process could see it: one that its sender had no room for when
 /// there was, out of these boxes, in the look of this number, which its sender sees so many ticks later; one that was sent
-/// while the thread is known to have been away when it was back.
+/// while the thread is known to have been away when it was back; and one with which the call would have had all that it waited for
+/// when it was back for the last time.
 #[inline(always)]
 pub(super) fn seen(
     mut envelope: Envelope,
     window: &Window,
     knowing: bool,
-    mut boxes: Option<(&mut Boxes, u64, u64)>,
+    mut boxes: Option<(&mut Boxes, &mut Engine, u64, u64)>,
 ) -> Envelope {
     if let Some((boxes, ..)) = &boxes {
         boxes.put_in(&mut envelope, window.until);
@@ -168,7 +172,10 @@ pub(super) fn seen(
     if knowing {
         envelope.sent = came(envelope.sent, window);
     }
-    if let Some((boxes, look, later)) = &mut boxes {
+    if let Some((boxes, engine, look, later)) = &mut boxes {
+        if let Some(late) = engine.ends_late(&envelope, window.seen(envelope.sent), window) {
+            envelope.sent = late;
+        }
         boxes.take(&envelope, *look, window.seen(envelope.sent).plus(*later));
     }
     envelope

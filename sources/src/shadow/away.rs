@@ -57,6 +57,11 @@ impl Away {
         self.latest().next().is_some_and(|[_, back]| back > time)
     }
 
+    /// When the thread was back that had left for the last time before this time.
+    pub fn back_from_before(&self, time: Ticks) -> Option<Ticks> {
+        self.latest().find(|[left, _]| *left < time).map(|[_, back]| back)
+    }
+
     /// When the thread was there after this time: that time, or the end of the interval that it lies in; the end of time
     /// where that has not ended.
     pub fn back_after(&self, time: Ticks) -> Ticks {

@@ -618,9 +618,9 @@ fn meet_foretold(envelope: &Envelope, begin: Ticks, window: &mut Window, copying
         window.waited = false;
         return begin;
     }
-    // With this message, once copied, the call returned. What was there when it began it has seen at once.
+    // With this message, once copied, the call returned. What was there when it began, or came back, it has seen at once.
     let took = copying.takes(envelope.bytes);
-    let came = if envelope.sent > window.from && window.until != Ticks(u64::MAX) {
+    let came = if envelope.sent > window.looked_from() && window.until != Ticks(u64::MAX) {
         begin.max(Ticks(window.until.0.saturating_sub(took)))
     } else {
         begin

@@ -8,9 +8,12 @@
 //! seems full. Where it is full the envelope is counted as lost:
 //! the receiver learns of it by the gap in the sequence numbers.
 //!
+//! A writer that is taken off the processor between claiming and publishing holds up all that comes after it: the owner
+//! can [pass over](Ring::pass) that place, and finds out later what has been written there.
+//!
 //! Everything in the shared memory is a number whose every value is valid, so that a writer that
 //! dies or errs cannot hurt the owner. A writer that dies between claiming and publishing stops the
-//! ring; the job is ending then.
+//! ring once it is full; the job is ending then.
 
 use std::cell::Cell;
 use std::io;
@@ -34,7 +37,7 @@ struct Line<T>(T);
 struct Header {
     /// The next position to be claimed by a writer.
     tail: Line<AtomicU64>,
-    /// The next position that the owner will read.
+    /// The first position that the owner has yet to read.
     head: Line<AtomicU64>,
     /// Envelopes that did not fit.
     lost: Line<AtomicU64>,
@@ -148,8 +151,16 @@ impl Shared {
 #[derive(Debug)]
 pub struct Ring {
     shared: Shared,
+    /// The next position to read.
     position: u64,
+    /// Earlier ones that had been claimed and not been written; at most [`MOST_PASSED`].
+    passed: Vec<u64>,
 }
+
+/// Places that are passed over at one time: as many writers are in the middle of an envelope.
+const MOST_PASSED: usize = 16;
+/// How far is looked for envelopes behind such a place.
+const LOOKED_BEHIND: u64 = 64;
 
 impl Ring {
     /// A new, empty ring: half a MiB of shared memory, of which only what is used takes space.
@@ -157,7 +168,8 @@ impl Ring {
     /// # Errors
     /// Those of [`Segment::create`].
     pub fn create() -> io::Result<Ring> {
-        Ok(Ring { shared: Shared::new(Segment::create(BYTES)?)?, position: 0 })
+        let shared = Shared::new(Segment::create(BYTES)?)?;
+        Ok(Ring { shared, position: 0, passed: Vec::with_capacity(MOST_PASSED) })
     }
 
     /// Where writers find it.
@@ -174,14 +186,70 @@ impl Ring {
     /// Takes the next envelope, if one has come and was sent at `until` or before.
     #[inline(always)]
     pub fn pop_until(&mut self, until: Ticks) -> Option<Envelope> {
-        let slot = self.shared.slot(self.position);
-        if !slot.holds(self.position) || slot.sent() > until {
+        let position = self.next();
+        let slot = self.shared.slot(position);
+        if !slot.holds(position) || slot.sent() > until {
             return None;
         }
         let envelope = slot.envelope();
-        self.position += 1;
-        self.shared.header().head.0.store(self.position, Ordering::Release);
+        if self.passed.is_empty() {
+            self.position += 1;
+            self.free_until(self.position);
+        } else {
+            self.take_passed(position);
+        }
         Some(envelope)
+    }
+
+    /// The position of the next envelope, if one has come.
+    #[inline(always)]
+    fn next(&self) -> u64 {
+        if self.passed.is_empty() { self.position } else { self.next_passed() }
+    }
+
+    /// One that was passed over and has been written since comes before what is after it.
+    #[cold]
+    #[inline(never)]
+    fn next_passed(&self) -> u64 {
+        let written = |position: &&u64| self.shared.slot(**position).holds(**position);
+        self.passed.iter().find(written).copied().unwrap_or(self.position)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_passed(&mut self, position: u64) {
+        if position == self.position {
+            self.position += 1;
+        } else {
+            self.passed.retain(|&passed| passed != position);
+            self.free_until(self.passed.first().copied().unwrap_or(self.position));
+        }
+    }
+
+    /// Writers may use the places before this one again.
+    #[inline(always)]
+    fn free_until(&self, position: u64) {
+        self.shared.header().head.0.store(position, Ordering::Release);
+    }
+
+    /// Whether the next place has been claimed, and not been written yet.
+    pub fn is_held_up(&self) -> bool {
+        let claimed = self.shared.header().tail.0.load(Ordering::Relaxed) > self.position;
+        claimed && !self.shared.slot(self.position).holds(self.position)
+    }
+
+    /// Passes over that place, where envelopes are behind it: whether it does. Of one writer none is, so that what each has
+    /// written comes out in order all the same.
+    pub fn pass(&mut self) -> bool {
+        let behind = self.position + 1..self.position + LOOKED_BEHIND;
+        let passes = self.passed.len() < MOST_PASSED
+            && self.is_held_up()
+            && behind.clone().any(|position| self.shared.slot(position).holds(position));
+        if passes {
+            self.passed.push(self.position);
+            self.position += 1;
+        }
+        passes
     }
 
     /// When the last of the envelopes was sent that were sent at `until` or before; `None` where there are none, or
@@ -200,8 +268,9 @@ impl Ring {
 
     /// The next envelope, if one has come; it stays in the ring.
     pub fn peek(&self) -> Option<Envelope> {
-        let slot = self.shared.slot(self.position);
-        slot.holds(self.position).then(|| slot.envelope())
+        let position = self.next();
+        let slot = self.shared.slot(position);
+        slot.holds(position).then(|| slot.envelope())
     }
 
     /// Brings what is probably there from the caches of the writers. Only where several envelopes are
@@ -245,7 +314,8 @@ pub struct Lookout {
 }
 
 impl Lookout {
-    /// Whether the next envelope has not come yet. One that another thread is just taking may still count as waiting.
+    /// Whether the next envelope has not come yet. One that another thread is just taking may still count as waiting; while a
+    /// place is [passed over](Ring::pass), what is behind it does not.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         let position = self.shared.header().head.0.load(Ordering::Relaxed);
@@ -408,6 +478,37 @@ mod tests {
         assert!(writer.push(&envelope(2, 77_777)));
         let last = std::iter::from_fn(|| ring.pop()).last().unwrap();
         assert_eq!(last.sequence, 77_777);
+    }
+
+    #[test]
+    fn a_place_that_is_not_written_yet_is_passed_over() {
+        let mut ring = Ring::create().unwrap();
+        let writer = RingWriter::open(ring.address().unwrap()).unwrap();
+        let shared = ring.shared.clone();
+        let claim = || shared.header().tail.0.fetch_add(1, Ordering::Relaxed);
+        assert!(!ring.pass(), "nothing is there");
+        writer.push(&envelope(2, 0));
+        assert!(!ring.pass(), "nothing holds it up");
+        assert_eq!(ring.pop(), Some(envelope(2, 0)));
+        let (first, second) = (claim(), claim());
+        assert!(ring.is_held_up() && !ring.pass(), "nothing is behind it");
+        writer.push(&envelope(2, 1));
+        assert_eq!(ring.pop(), None);
+        assert!(ring.pass() && ring.is_held_up() && ring.pass() && !ring.is_held_up());
+        assert_eq!((ring.peek(), ring.pop()), (Some(envelope(2, 1)), Some(envelope(2, 1))));
+        assert_eq!((ring.pop(), ring.pass()), (None, false));
+        writer.push(&envelope(2, 2));
+        shared.slot(second).publish(second, &envelope(4, 0));
+        assert_eq!(ring.peek(), Some(envelope(4, 0)), "what was passed over comes first");
+        assert_eq!(ring.pop(), Some(envelope(4, 0)));
+        assert_eq!(ring.pop(), Some(envelope(2, 2)));
+        let room = (0..CAPACITY as u32).filter(|sequence| writer.push(&envelope(2, 3 + sequence))).count();
+        assert_eq!(room as u64, CAPACITY - 4, "from the place on that is still to be written, none is used again");
+        shared.slot(first).publish(first, &envelope(5, 0));
+        assert_eq!(ring.pop(), Some(envelope(5, 0)));
+        assert!(writer.push(&envelope(2, 77_777)));
+        let sources: Vec<_> = std::iter::from_fn(|| ring.pop()).map(|one| one.source).collect();
+        assert_eq!(sources, vec![2; room + 1]);
     }
 
     #[test]

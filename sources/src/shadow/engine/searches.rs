@@ -1,12 +1,15 @@
 //! Searches: what ob1's time goes into. Each gives what it found and how many ticks it took; the clock
 //! is read only from the second entry on.
 
+use mpit_events::Ticks;
+
+use super::window::Window;
 use super::{CommIndex, Engine, Message};
 use crate::shadow::envelope::Envelope;
 use crate::shadow::queues::{List, Slab};
 use crate::shadow::receive::{Receive, ReceiveIndex};
 use crate::shadow::sink::Sink;
-use crate::shadow::{ANY_SOURCE, ANY_TAG};
+use crate::shadow::{ANY_SOURCE, ANY_TAG, EAGER_LIMIT};
 
 impl Engine {
     #[inline(always)]
@@ -129,6 +132,26 @@ impl Engine {
         first
             .and_then(|index| self.receives.get(index.0))
             .is_some_and(|receive| !receive.accepts(envelope.source, envelope.tag))
+    }
+
+    /// When this message came, if not by this time: the call would have had with it all that it waited for, but it gave the
+    /// processor away after that time, and was back then.
+    #[inline(always)]
+    pub fn ends_late(&mut self, envelope: &Envelope, time: Ticks, window: &Window) -> Option<Ticks> {
+        window.ends_after(time).filter(|_| self.is_foretold(envelope))
+    }
+
+    /// Whether this message goes to a receive that is known to have completed with it, at once.
+    #[cold]
+    #[inline(never)]
+    fn is_foretold(&mut self, envelope: &Envelope) -> bool {
+        let Some(comm) = self.comm_of(envelope) else { return false };
+        let known = &self.comms[comm.0 as usize];
+        let specific = known.peers.get(envelope.source).and_then(|peer| peer.posted.first());
+        let accepts = |receive: &Receive| receive.accepts(envelope.source, envelope.tag);
+        let first = self.first_posted(specific, known.wild.first(), accepts);
+        first.and_then(|index| self.receives.get(index.0)).is_some_and(|receive| receive.foretold)
+            && (envelope.bytes <= EAGER_LIMIT || self.copying.at_once)
     }
 
     /// Goes through both lists in the order of posting.

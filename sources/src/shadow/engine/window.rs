@@ -27,14 +27,14 @@ pub struct Window {
     pub(super) unmet: u32,
     /// Whether it waited for receives and for nothing else.
     pub(super) waited: bool,
-    /// Whether it is known when the process was off the processor in it.
-    away: bool,
+    /// Where it is known when the process was off the processor in it: when it was back for the last time.
+    resumed: Option<Ticks>,
 }
 
 impl Window {
     /// A call of which nothing is known but its time.
     pub fn open(from: Ticks, until: Ticks) -> Self {
-        Window { from, until, last: until, lag: 0, back: Ticks(0), unmet: 0, waited: false, away: false }
+        Window { from, until, last: until, lag: 0, back: Ticks(0), unmet: 0, waited: false, resumed: None }
     }
 
     /// A call that has waited for receives only.
@@ -49,16 +49,29 @@ impl Window {
         self.lag = back.since(last);
     }
 
-    /// It is known when the process was off the processor in it: what came meanwhile is given as if it had been sent when
-    /// the process was back ([`Away::back_after`](crate::shadow::Away::back_after)).
-    pub fn set_away(&mut self) {
-        self.away = true;
+    /// It is known when the process was off the processor in it, for the last time until `resumed`: what came meanwhile is given
+    /// as if it had been sent when the process was back ([`Away::back_after`](crate::shadow::Away::back_after)).
+    pub fn set_away(&mut self, resumed: Ticks) {
+        self.resumed = Some(resumed);
     }
 
     /// Whether that is known.
     #[inline(always)]
     pub fn is_away(&self) -> bool {
-        self.away
+        self.resumed.is_some()
+    }
+
+    /// When the call was back for the last time, if that was after this time and it waits for one more message, and for nothing
+    /// else: it would not have given the processor away if it had had that one.
+    #[inline(always)]
+    pub(super) fn ends_after(&self, time: Ticks) -> Option<Ticks> {
+        self.resumed.filter(|&resumed| time < resumed && self.waited && self.unmet == 1)
+    }
+
+    /// When the call began to look, for the last time: when it was back, where that is known.
+    #[inline(always)]
+    pub(super) fn looked_from(&self) -> Ticks {
+        self.resumed.unwrap_or(self.from)
     }
 
     /// Adds a receive that the call has completed.
@@ -86,6 +99,12 @@ impl Window {
     #[inline(always)]
     pub fn seen(&self, sent: Ticks) -> Ticks {
         if sent <= self.from { self.from } else { sent.max(sent.plus(self.lag).min(self.back)) }
+    }
+
+    /// Whether the messages of some receives that it has waited for have not come.
+    #[inline]
+    pub fn is_lacking(&self) -> bool {
+        self.waited && self.unmet != 0
     }
 
     /// Whether the call has looked for no more messages: all that it waited for are there.
