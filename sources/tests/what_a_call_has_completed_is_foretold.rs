@@ -188,6 +188,34 @@ fn what_was_there_at_the_beginning_was_seen_at_once_and_nothing_after_it() {
 }
 
 #[test]
+fn a_call_that_gave_the_processor_away_had_its_last_message_when_it_was_back() {
+    let (mut notes, mut senders) = (Notes::default(), Senders::default());
+    let (mut engine, comm) = twin(&mut notes);
+    let receives = [1, 2].map(|request| engine.post(&mut notes, comm, request, ANY_SOURCE, 5).receive);
+    let mut window = Window::waited(Ticks(100), Ticks(1000));
+    window.set_transit(10);
+    window.set_away(Ticks(700));
+    receives.into_iter().for_each(|receive| window.completes(engine.foretell(receive, from(1))));
+    let [first, last, other] = [50, 60, 990].map(|sent| senders.envelope(1, 5, sent));
+    assert_eq!(engine.ends_late(&first, Ticks(100), &window), None, "it was not the last one");
+    engine.arrive_within(&mut notes, first, &mut window);
+    assert_eq!(
+        engine.ends_late(&Envelope { tag: 6, ..last }, Ticks(100), &window),
+        None,
+        "nothing waits for it"
+    );
+    let long = Envelope { bytes: EAGER_LIMIT + 1, ..last };
+    assert_eq!(engine.ends_late(&long, Ticks(100), &window), None, "the call went on for its data");
+    assert_eq!(engine.ends_late(&last, Ticks(100), &window), Some(Ticks(700)));
+    assert_eq!(engine.ends_late(&last, Ticks(700), &window), None);
+    engine.arrive_within(&mut notes, Envelope { sent: Ticks(700), ..last }, &mut window);
+    assert!(window.is_over());
+    assert_eq!(window.until, Ticks(700), "however long after that it returned");
+    assert_eq!([0, 80, 500].map(|ticks| window.until_after(ticks)), [Ticks(700), Ticks(780), Ticks(990)]);
+    assert_eq!(engine.ends_late(&other, Ticks(100), &window), None);
+}
+
+#[test]
 fn a_call_for_which_all_was_there_has_not_looked() {
     let (mut notes, mut senders) = (Notes::default(), Senders::default());
     let (mut engine, comm) = twin(&mut notes);

@@ -388,7 +388,7 @@ impl Work<'_> {
             });
             let Some(envelope) = next else { return };
             let boxes = knows_boxes.then_some((&mut *boxes, &mut *engine, looks.number(), told));
-            let envelope = seen(envelope, &window, true, boxes);
+            let envelope = seen(envelope, &window, window.until, true, boxes);
             engine.arrive_within(self.sink, envelope, &mut window);
         }
     }

@@ -48,6 +48,9 @@ const TRANSIT_NS: u64 = 250;
 /// `ob1` needs some time for each message, and more where PERUSE tells of it.
 const TELLING_NS: u64 = 3500;
 
+/// So long a look takes for each message that it takes in, in nanoseconds: what is sent meanwhile it sees, too.
+const PACE_NS: u64 = 80;
+
 /// Up to this time a call is taken to have looked once that waits for [`Awaits::Buffers`], in nanoseconds.
 const ONE_LOOK_NS: u64 = 30_000;
 
@@ -58,6 +61,7 @@ pub(super) struct LastLook {
     waiting: u64,
     transit: u64,
     telling: u64,
+    pace: u64,
     /// A call that waits for buffers and takes no longer has mostly found them there, in its first look.
     once: u64,
 }
@@ -70,6 +74,7 @@ impl LastLook {
             waiting: ticks(AFTER_WAITING_NS),
             transit: ticks(TRANSIT_NS),
             telling: ticks(TELLING_NS),
+            pace: ticks(PACE_NS),
             once: ticks(ONE_LOOK_NS),
         }
     }
@@ -95,6 +100,12 @@ impl LastLook {
         self.transit
     }
 
+    /// How long after its beginning a look sees what was sent until then, when it has taken in so many messages.
+    #[inline(always)]
+    pub(super) fn lasts(self, messages: u32) -> u64 {
+        (self.pace * u64::from(messages)).saturating_sub(self.transit)
+    }
+
     /// How long after the end of a look the senders of what it has taken out see the room.
     #[inline(always)]
     pub(super) fn telling(self) -> u64 {
@@ -116,6 +127,12 @@ mod tests {
         assert_eq!(of(21_000, Awaits::Others, Looking::ToTheEnd), 21_000 - AFTER_SENDING_NS);
         assert_eq!(of(21_000, Awaits::Others, Looking::Together), 21_000 - TRANSIT_NS);
         assert_eq!(of(21_000, Awaits::Others, Looking::Once), 21_000);
+    }
+
+    #[test]
+    fn a_look_sees_what_was_sent_while_it_took_others_in() {
+        let last = LastLook::of_clock(1_000_000_000);
+        assert_eq!([0, 1, 64].map(|messages| last.lasts(messages)), [0, 0, 64 * PACE_NS - TRANSIT_NS]);
     }
 
     #[test]

@@ -64,6 +64,8 @@ pub(super) struct Looks {
     pub(super) queue: Queue,
     /// Messages taken in, by sender, of whom several may share a place.
     taken: [u8; 64],
+    /// How many these are.
+    count: u32,
     /// When the first of them was seen.
     time: Option<Ticks>,
     /// How many of them were in the queue that all senders share.
@@ -89,6 +91,7 @@ impl Default for Looks {
             number: 0,
             queue: Queue::default(),
             taken: [0; 64],
+            count: 0,
             time: None,
             queued: 0,
             first: None,
@@ -112,6 +115,7 @@ impl Looks {
         }
         self.number += 1;
         self.taken = [0; 64];
+        self.count = 0;
         self.time = None;
         self.queued = 0;
         self.first = None;
@@ -137,6 +141,12 @@ impl Looks {
     #[inline(always)]
     pub(super) fn end(&self, longest: u64) -> Option<Ticks> {
         Some(self.time?.plus(longest))
+    }
+
+    /// How many messages it has taken in.
+    #[inline(always)]
+    pub(super) fn count(&self) -> u32 {
+        self.count
     }
 
     /// Whether it has taken anything in.
@@ -175,6 +185,7 @@ impl Looks {
     pub(super) fn note(&mut self, envelope: &Envelope) {
         let place = place(envelope);
         self.taken[place] = self.taken[place].saturating_add(1);
+        self.count += 1;
         if self.queue.has(envelope) {
             self.queued = self.queued.saturating_add(1);
             if self.queue.ends_with(envelope) {
@@ -357,6 +368,19 @@ mod tests {
         let mut left = std::iter::from_fn(|| looks.next_left(comes_later));
         assert!((0..32).all(|number| left.next() == Some(envelope(1, number))));
         assert_eq!(left.next(), None, "a look takes no more of a sender that was held back");
+    }
+
+    #[test]
+    fn what_is_held_back_is_looked_at_again_where_more_is_known() {
+        let mut looks = Looks::default();
+        looks.begin();
+        looks.set_horizon(Ticks(5));
+        assert!(!looks.takes(&envelope(1, 0), true, |_| true), "it had not come by then");
+        assert!(!looks.goes_on(), "nothing has come, and no more is known");
+        looks.set_horizon(Ticks(6));
+        assert!(looks.goes_on());
+        assert_eq!(looks.next_left(|_| false), Some(envelope(1, 0)));
+        assert_eq!((looks.count(), looks.goes_on()), (1, false));
     }
 
     #[test]

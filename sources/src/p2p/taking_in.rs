@@ -39,17 +39,21 @@ impl Work<'_> {
         // Between calls, a thread takes messages out of the ring as they are.
         let looks_twice = self.tracker.defers();
         let knows_boxes = knowing && looks_twice && self.tells_before();
-        let told = self.tracker.last_look.telling();
+        let last_look = self.tracker.last_look;
+        let told = last_look.telling();
         let State { engine, routes, deferred: Deferred { looks, boxes, .. }, .. } = &mut *self.state;
         let Some(ring) = &mut routes.ring else { return self.drain_mail(window) };
         for taken in 0..DRAIN {
-            let mut horizon = window.until;
+            let until = window.until_after(last_look.lasts(looks.count()));
+            let mut horizon = until;
             let mut is_over = false;
             if knows_boxes {
                 // What comes out of the ring before a message has room goes before it, and what comes after a look is of the next.
                 let next = ring.peek().map(|next| window.seen(came(next.sent, window)));
                 horizon = next.map_or(horizon, |next| next.min(horizon));
-                if !window.is_over() && let Some(end) = looks.end(told) {
+                if !window.is_over()
+                    && let Some(end) = looks.end(told)
+                {
                     is_over = next.is_some_and(|next| next > end);
                     horizon = horizon.min(end);
                 }
@@ -70,7 +74,7 @@ impl Work<'_> {
                 if taken > 1 {
                     ring.prefetch();
                 }
-                match ring.pop_until(window.until) {
+                match ring.pop_until(until) {
                     Some(next) if !looks_twice || looks.takes(&next, !window.is_over(), &mut comes_later) => {
                         next
                     }
@@ -85,7 +89,7 @@ impl Work<'_> {
                 }
             };
             let boxes = knows_boxes.then_some((&mut *boxes, &mut *engine, looks.number(), told));
-            let envelope = seen(next, window, knowing, boxes);
+            let envelope = seen(next, window, until, knowing, boxes);
             if knows_boxes {
                 looks.note_time(window.seen(envelope.sent));
             }
@@ -103,7 +107,7 @@ impl Work<'_> {
                 return false;
             };
             inbox.pop_front();
-            engine.arrive_within(self.sink, seen(envelope, window, true, None), window);
+            engine.arrive_within(self.sink, seen(envelope, window, window.until, true, None), window);
         }
         true
     }
@@ -163,11 +167,12 @@ fn came(sent: Ticks, window: &Window) -> Ticks {
 pub(super) fn seen(
     mut envelope: Envelope,
     window: &Window,
+    until: Ticks,
     knowing: bool,
     mut boxes: Option<(&mut Boxes, &mut Engine, u64, u64)>,
 ) -> Envelope {
     if let Some((boxes, ..)) = &boxes {
-        boxes.put_in(&mut envelope, window.until);
+        boxes.put_in(&mut envelope, until);
     }
     if knowing {
         envelope.sent = came(envelope.sent, window);

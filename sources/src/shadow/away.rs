@@ -114,6 +114,16 @@ mod tests {
     }
 
     #[test]
+    fn who_was_away_before_a_time_came_back_from_there() {
+        let away = Away::new();
+        assert_eq!(away.back_from_before(Ticks(100)), None);
+        note(&away, 10, 20);
+        note(&away, 30, 50);
+        let back = [10, 11, 30, 31, 99].map(|time| away.back_from_before(Ticks(time)).map(|back| back.0));
+        assert_eq!(back, [None, Some(20), Some(20), Some(50), Some(50)]);
+    }
+
+    #[test]
     fn only_the_last_intervals_are_remembered() {
         let away = Away::new();
         for i in 0..2 * MOST as u64 {

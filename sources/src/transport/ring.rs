@@ -503,7 +503,11 @@ mod tests {
         assert_eq!(ring.pop(), Some(envelope(4, 0)));
         assert_eq!(ring.pop(), Some(envelope(2, 2)));
         let room = (0..CAPACITY as u32).filter(|sequence| writer.push(&envelope(2, 3 + sequence))).count();
-        assert_eq!(room as u64, CAPACITY - 4, "from the place on that is still to be written, none is used again");
+        assert_eq!(
+            room as u64,
+            CAPACITY - 4,
+            "from the place on that is still to be written, none is used again"
+        );
         shared.slot(first).publish(first, &envelope(5, 0));
         assert_eq!(ring.pop(), Some(envelope(5, 0)));
         assert!(writer.push(&envelope(2, 77_777)));

@@ -95,6 +95,12 @@ impl Window {
         self.until = self.until.min(came.plus(took)).max(came).min(self.last);
     }
 
+    /// The latest time of sending of what it can see, where its last look goes on for so many ticks.
+    #[inline(always)]
+    pub fn until_after(&self, ticks: u64) -> Ticks {
+        if self.is_over() { self.until.plus(ticks).min(self.last).max(self.until) } else { self.until }
+    }
+
     /// When a message came that was sent then.
     #[inline(always)]
     pub fn seen(&self, sent: Ticks) -> Ticks {
