@@ -241,10 +241,10 @@ impl Ring {
     /// Passes over that place, where envelopes are behind it: whether it does. Of one writer none is, so that what each has
     /// written comes out in order all the same.
     pub fn pass(&mut self) -> bool {
-        let behind = self.position + 1..self.position + LOOKED_BEHIND;
+        let mut behind = self.position + 1..self.position + LOOKED_BEHIND;
         let passes = self.passed.len() < MOST_PASSED
             && self.is_held_up()
-            && behind.clone().any(|position| self.shared.slot(position).holds(position));
+            && behind.any(|position| self.shared.slot(position).holds(position));
         if passes {
             self.passed.push(self.position);
             self.position += 1;

@@ -125,12 +125,7 @@ impl Engine {
     /// have got another one, which has not come yet.
     #[inline(never)]
     pub fn comes_later(&mut self, envelope: &Envelope) -> bool {
-        let Some(comm) = self.comm_of(envelope) else { return false };
-        let known = &self.comms[comm.0 as usize];
-        let specific = known.peers.get(envelope.source).and_then(|peer| peer.posted.first());
-        let first = self.first_posted(specific, known.wild.first(), |receive| receive.fits(envelope.tag));
-        first
-            .and_then(|index| self.receives.get(index.0))
+        self.first_posted_for(envelope, |receive| receive.fits(envelope.tag))
             .is_some_and(|receive| !receive.accepts(envelope.source, envelope.tag))
     }
 
@@ -145,13 +140,24 @@ impl Engine {
     #[cold]
     #[inline(never)]
     fn is_foretold(&mut self, envelope: &Envelope) -> bool {
-        let Some(comm) = self.comm_of(envelope) else { return false };
+        (envelope.bytes <= EAGER_LIMIT || self.copying.at_once)
+            && self
+                .first_posted_for(envelope, |receive| receive.accepts(envelope.source, envelope.tag))
+                .is_some_and(|receive| receive.foretold)
+    }
+
+    /// The first of the receives that wait for messages from this one's source, or from any, for which this holds.
+    #[inline]
+    fn first_posted_for(
+        &mut self,
+        envelope: &Envelope,
+        is_it: impl Fn(&Receive) -> bool,
+    ) -> Option<&Receive> {
+        let comm = self.comm_of(envelope)?;
         let known = &self.comms[comm.0 as usize];
         let specific = known.peers.get(envelope.source).and_then(|peer| peer.posted.first());
-        let accepts = |receive: &Receive| receive.accepts(envelope.source, envelope.tag);
-        let first = self.first_posted(specific, known.wild.first(), accepts);
-        first.and_then(|index| self.receives.get(index.0)).is_some_and(|receive| receive.foretold)
-            && (envelope.bytes <= EAGER_LIMIT || self.copying.at_once)
+        let first = self.first_posted(specific, known.wild.first(), is_it)?;
+        self.receives.get(first.0)
     }
 
     /// Goes through both lists in the order of posting.
