@@ -288,11 +288,8 @@ impl Work<'_> {
         let begun = window.is_some();
         let mut window = window.unwrap_or_else(|| self.begin(&call));
         // A call for which all was there when it began has not looked for more.
-        if (begun || !window.is_over()) && self.drain_some(&mut window) {
-            self.state.deferred.window = Some(window);
-            return true;
-        }
-        if window.is_lacking() && self.passes() {
+        let looks = begun || !window.is_over();
+        if looks && self.drain_some(&mut window) || window.is_lacking() && self.passes() {
             self.state.deferred.window = Some(window);
             return true;
         }
