@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""How true the shadow is: the twin's queue events beside those of ob1 itself, from the same runs.
+"""How true the ob1 model is: its queue events beside those of ob1 itself, from the same runs, in every mode.
 
-Each program runs once on an Open MPI with PERUSE (scripts/openmpi-with-peruse), with both backends on: PERUSE tells what
-ob1's queues did, the shadow what the twin made of the same calls. The two are compared, for the application's
-point-to-point messages only, and the tables are written to docs/fidelity.md.
+Each program runs on an Open MPI with PERUSE (scripts/openmpi-with-peruse), with both backends on: PERUSE reports what
+ob1's queues did, the model what it made of the same calls. The two are compared, for the application's point-to-point
+messages only, and the tables are written to docs/fidelity.md. How calls are followed depends on who listens, so every
+mode is measured: see docs/modes.md.
 
-    python3 fidelity/compare.py                    all, as `make fidelity` does
-    python3 fidelity/compare.py ring tags          only these programs; nothing is written
-    python3 fidelity/compare.py --runs 5           all, five times: the page shows the first run, and how often bars were missed
-    python3 fidelity/compare.py --keep DIR         keeps the last run's profiles and logs there
+    python3 fidelity/compare.py                     all modes, seven runs, as `make fidelity` does
+    python3 fidelity/compare.py ring tags           only these programs; nothing is written
+    python3 fidelity/compare.py --mode trace        only this mode (may be given several times); nothing is written
+    python3 fidelity/compare.py --runs 3            so many runs
+    python3 fidelity/compare.py --keep DIR          keeps the last run's profiles and logs there
 
-Exit code 1 when a bar is missed. Needs the release build (`make build`), and only Python's standard library.
+A bar is held by the median of the runs. Exit code 1 when one is missed. Needs the release build (`make build`), and only
+Python's standard library.
 """
 
 import argparse
@@ -19,8 +22,8 @@ import difflib
 import json
 import os
 import platform
-import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -30,6 +33,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RELEASE = (ROOT / os.environ.get("CARGO_TARGET_DIR", "target")) / "release"
 TIME_LIMIT_S = 300
+RUNS = 7
 
 # The bars.
 SHARE_POINTS = 2.0  # percentage points of unexpected messages
@@ -37,6 +41,7 @@ LONGEST = (1, 0.05)  # entries, or this share
 LIFETIME_SHARE = 0.10  # of a mean lifetime ...
 LIFETIME_FROM_S = 10e-6  # ... that is at least so long
 
+QUEUES = ("posted", "unexpected")
 QUEUE_CHANGES = ["posted_insert", "posted_remove", "unex_insert", "unex_remove"]
 # Above this many events of a rank their order is not compared: it would take too long.
 MOST_EVENTS = 20000
@@ -68,6 +73,29 @@ def programs(built):
     ]
 
 
+@dataclass
+class Mode:
+    """A way in which calls are followed, and how a user comes to it."""
+
+    name: str
+    about: str
+    options: list
+    environment: dict
+    only: str = ""  # programs whose command has this
+
+
+def modes(built):
+    both = ",".join(f"{before}pml_ob1_{name}" for before in ("", "shadow_") for name in QUEUE_CHANGES)
+    queues = ["--profile", "queues"]
+    return [
+        Mode("profile", "`mel run`", queues, {}),
+        Mode("trace", "`mel run --trace`", queues + ["--trace"], {}),
+        Mode("log", "`mel run -e …`", queues + ["-e", both], {}),
+        Mode("threads", "`mel run`, `MPI_THREAD_MULTIPLE`", queues, {"PATTERNS_THREADS": "1"}, "patterns"),
+        Mode("tool", "a tool with callbacks, `libmpit_events.so` preloaded", [], {"QUEUE_TOOL": str(built / "libqueue_tool.so")}),
+    ]
+
+
 def prefix():
     script = ROOT / "scripts/openmpi-with-peruse"
     where = Path(subprocess.run([script, "--prefix"], check=True, capture_output=True, text=True).stdout.strip())
@@ -80,13 +108,14 @@ def build(mpi, directory):
     sources = {"patterns": ROOT / "fidelity/patterns.c", "halo2d": ROOT / "examples/programs/halo2d.c"}
     for name, source in sources.items():
         subprocess.run([mpi / "bin/mpicc", "-O2", "-o", directory / name, source, "-lm"], check=True)
+    tool = [mpi / "bin/mpicc", "-O2", "-shared", "-fPIC", f"-I{ROOT / 'include'}", "-o", directory / "libqueue_tool.so"]
+    subprocess.run(tool + [ROOT / "fidelity/queue_tool.c", "-ldl"], check=True)
 
 
-def run(mpi, program, directory):
-    """Runs a program with both backends; gives its profile, and the queue changes of each rank and backend."""
-    output = directory / program.name
+def run(mpi, mode, program, directory):
+    """Runs a program with both backends; gives what is said of each rank, in the form of profile.json."""
+    output = directory / f"{program.name}-{mode.name}"
     shutil.rmtree(output, ignore_errors=True)
-    both = [f"{before}pml_ob1_{name}" for before in ("", "shadow_") for name in QUEUE_CHANGES]
     environment = dict(
         os.environ,
         OMPI_ALLOW_RUN_AS_ROOT="1",
@@ -94,12 +123,18 @@ def run(mpi, program, directory):
         OMP_NUM_THREADS="1",
         MPIT_SOURCES="peruse,shadow",
         LD_LIBRARY_PATH=f"{mpi / 'lib'}:{os.environ.get('LD_LIBRARY_PATH', '')}",
+        **mode.environment,
     )
     launcher = [mpi / "bin/mpirun", "-n", str(program.ranks), "--oversubscribe"]
     # One rank for each core, where there are enough; else they wait for each other, bound or not.
     bound = program.ranks <= (os.cpu_count() or 1)
     launcher += ["--bind-to", "core" if bound else "none"]
-    mel = [RELEASE / "mel", "run", "--profile", "queues", "-e", ",".join(both), "-o", output, "--"]
+    if mode.name == "tool":
+        output.mkdir()
+        preload = f"{environment['QUEUE_TOOL']}:{RELEASE / 'libmpit_events.so'}"
+        mel = ["env", f"LD_PRELOAD={preload}", f"QUEUE_TOOL_OUTPUT={output}"]
+    else:
+        mel = [RELEASE / "mel", "run", *mode.options, "-o", output, "--"]
     ran = subprocess.run(
         launcher + mel + program.command,
         env=environment,
@@ -109,16 +144,18 @@ def run(mpi, program, directory):
         timeout=TIME_LIMIT_S,
     )
     if ran.returncode != 0:
-        sys.exit(f"fidelity: {program.name} failed ({ran.returncode})\n{ran.stdout}\n{ran.stderr}")
-    profile = json.loads((output / "profile.json").read_text())
-    return profile, changes(output, program.ranks)
+        sys.exit(f"fidelity: {program.name} ({mode.name}) failed ({ran.returncode})\n{ran.stdout}\n{ran.stderr}")
+    if mode.name == "tool":
+        return [json.loads((output / f"rank-{rank}.json").read_text()) for rank in range(program.ranks)], None
+    ranks = json.loads((output / "profile.json").read_text())["ranks"]
+    return ranks, order(changes(output, program.ranks)) if mode.name == "log" else None
 
 
 def changes(output, ranks):
-    """What each backend tells of the queues: for each rank, (what, source, tag) in order of time."""
-    told = []
+    """What each backend logged of the queues: for each rank, (what, source, tag) in order of time."""
+    logged = []
     for rank in range(ranks):
-        by = {"peruse": [], "shadow": []}
+        by = {"peruse": [], "model": []}
         for line in (output / f"events-{rank}.txt").read_text().splitlines():
             if not line.startswith("["):
                 continue
@@ -128,19 +165,19 @@ def changes(output, ranks):
             tag = int(values.get("tag", 0))
             if tag < -1:
                 continue
-            backend = "shadow" if name.startswith("shadow_") else "peruse"
+            backend = "model" if name.startswith("shadow_") else "peruse"
             what = name.removeprefix("shadow_").removeprefix("pml_ob1_")
             by[backend].append((float(time), what, int(values.get("source", 0)), tag))
-        told.append({backend: [event[1:] for event in sorted(events, key=lambda e: e[0])] for backend, events in by.items()})
-    return told
+        logged.append({backend: [event[1:] for event in sorted(events, key=lambda e: e[0])] for backend, events in by.items()})
+    return logged
 
 
-def order(told):
+def order(logged):
     """Which share of the queue changes comes in the same order, in the rank where it is least; None where there
     are too many or none to compare."""
     shares = []
-    for rank in told:
-        a, b = rank["peruse"], rank["shadow"]
+    for rank in logged:
+        a, b = rank["peruse"], rank["model"]
         if not a and not b:
             continue
         if max(len(a), len(b)) > MOST_EVENTS:
@@ -150,7 +187,7 @@ def order(told):
 
 
 class Queue:
-    """One queue and the searches of it, over all ranks, as one backend told it."""
+    """One queue and the searches of it, over all ranks, as one backend reported it."""
 
     def __init__(self, ranks, queue):
         # A receive is searched for in the posted queue when a message comes, and the other way round.
@@ -160,47 +197,73 @@ class Queue:
         self.longest = [s["max_length"] for s in stats]
         ended = sum(s["messages"] - s["left"] for s in stats)
         self.mean = sum(s["total_s"] for s in stats) / ended if ended else 0.0
-        self.max = max(s["max_s"] for s in stats)
         self.left = [s["left"] for s in stats]
         self.searches = [s["searches"] for s in searches]
         self.search_time = sum(s["total_s"] for s in searches)
 
 
 class Comparison:
-    """What both backends told of one run."""
+    """What both backends reported of one run."""
 
-    def __init__(self, program, profile, told):
+    def __init__(self, program, ranks, order):
         self.program = program
-        first = profile["ranks"]
-        second = [rank["comparison"] for rank in first]
-        self.queues = {q: (Queue(first, q), Queue(second, q)) for q in ("posted", "unexpected")}
-        self.order = order(told)
-        self.truth = {key: sum(rank["truth"][key] for rank in first) for key in first[0]["truth"]}
+        second = [rank["comparison"] for rank in ranks]
+        self.queues = {q: (Queue(ranks, q), Queue(second, q)) for q in QUEUES}
+        self.order = order
+        self.rematched = sum(rank.get("truth", {}).get("rebound", 0) for rank in ranks)
+
+    def total(self, backend):
+        return sum(sum(self.queues[q][backend].messages) for q in QUEUES)
 
     def share(self, backend):
-        messages = {q: sum(self.queues[q][backend].messages) for q in self.queues}
-        total = messages["posted"] + messages["unexpected"]
-        return 100.0 * messages["unexpected"] / total if total else 0.0
+        total = self.total(backend)
+        return 100.0 * sum(self.queues["unexpected"][backend].messages) / total if total else 0.0
 
-    def missed(self):
-        """The bars that are missed, each in a few words."""
-        missed = []
-        total = max(sum(sum(self.queues[queue][backend].messages) for queue in self.queues) for backend in (0, 1))
-        for queue, (real, twin) in self.queues.items():
-            if real.searches != twin.searches:
-                missed.append(f"{queue} searches {real.searches} / {twin.searches}")
-            if self.program.race_free and (real.messages, real.left) != (twin.messages, twin.left):
-                missed.append(f"{queue} inserts and removes")
+    def differences(self):
+        """For each bar: how far the model is from ob1, in units of what the bar allows. A bar that does not apply to this run
+        is not there."""
+        found = {"share of unexpected messages": (self.share(1) - self.share(0)) / SHARE_POINTS}
+        total = max(self.total(0), self.total(1))
+        for queue, (real, model) in self.queues.items():
+            found[f"{queue} searches"] = 0.0 if real.searches == model.searches else 99.0
+            if self.program.race_free:
+                same = (real.messages, real.left) == (model.messages, model.left)
+                found[f"{queue} inserts and removes"] = 0.0 if same else 99.0
             if sum(real.messages) <= SHARE_POINTS / 100 * total:
                 continue  # all of them may be in the other queue, and as many others in this one, within the bar of the share
-            for a, b in zip(real.longest, twin.longest):
-                if abs(a - b) > max(LONGEST[0], LONGEST[1] * a):
-                    missed.append(f"longest {queue} queue {a} / {b}")
-            if real.mean >= LIFETIME_FROM_S and abs(twin.mean - real.mean) > LIFETIME_SHARE * real.mean:
-                missed.append(f"mean lifetime in the {queue} queue")
-        if abs(self.share(0) - self.share(1)) > SHARE_POINTS:
-            missed.append("share of unexpected messages")
-        return missed
+            worst = max(zip(real.longest, model.longest), key=lambda pair: abs(pair[0] - pair[1]))
+            found[f"longest {queue} queue"] = (worst[1] - worst[0]) / max(LONGEST[0], LONGEST[1] * worst[0])
+            if real.mean >= LIFETIME_FROM_S:
+                found[f"mean lifetime in the {queue} queue"] = (model.mean / real.mean - 1) / LIFETIME_SHARE
+        return found
+
+    def missed(self):
+        return [bar for bar, difference in self.differences().items() if abs(difference) > 1.0]
+
+
+class Series:
+    """The runs of one program in one mode."""
+
+    def __init__(self, mode, program):
+        self.mode, self.program, self.runs = mode, program, []
+
+    def missed(self):
+        """The bars that the median of the runs misses."""
+        bars = {}
+        for run in self.runs:
+            for bar, difference in run.differences().items():
+                bars.setdefault(bar, []).append(difference)
+        enough = {bar: found for bar, found in bars.items() if 2 * len(found) > len(self.runs)}
+        return [bar for bar, found in enough.items() if abs(statistics.median(found)) > 1.0]
+
+    def held(self):
+        return sum(not run.missed() for run in self.runs)
+
+    def median(self, of):
+        return statistics.median(of(run) for run in self.runs)
+
+    def pair(self, of, show):
+        return " / ".join(show(self.median(lambda run: of(run, backend))) for backend in (0, 1))
 
 
 def time(seconds):
@@ -210,72 +273,71 @@ def time(seconds):
     return f"{seconds * 1e9:.3g} ns"
 
 
-def frequencies(runs):
-    """How often which bars were missed, where there was more than one run."""
-    if len(runs) < 2:
-        return []
-    lines = [f"In {len(runs)} runs, of which the tables show the first one, these bars were missed:", ""]
-    for comparisons in zip(*runs):
-        counts = {}
-        for comparison in comparisons:
-            # Without the numbers, and of several ranks once.
-            for bar in {re.sub(r" [0-9\[].*", "", missed) for missed in comparison.missed()}:
-                counts[bar] = counts.get(bar, 0) + 1
-        told = ", ".join(f"{bar} {count} times" if count > 1 else f"{bar} once" for bar, count in sorted(counts.items()))
-        held = sum(not comparison.missed() for comparison in comparisons)
-        lines.append(f"- {comparisons[0].program.name}: {told or 'none'}" + (f"; all were held in {held} runs" if told else ""))
-    return lines + [""]
+def row(series):
+    """One line of a table: medians, PERUSE's first."""
+    number = lambda value: f"{value:.0f}"
+    cells = [series.program.name, series.pair(lambda run, b: run.share(b), lambda value: f"{value:.1f}") + " %"]
+    for queue in QUEUES:
+        cells.append(series.pair(lambda run, b: max(run.queues[queue][b].longest), number))
+        cells.append(series.pair(lambda run, b: run.queues[queue][b].mean, time))
+    cells.append("; ".join(series.missed()) or "held")
+    cells.append(f"{series.held()} of {len(series.runs)}")
+    return "| " + " | ".join(cells) + " |"
 
 
-def page(runs, versions):
+def page(by_mode, versions, runs):
     """The page for the documentation."""
-    comparisons = runs[0]
     lines = [
-        "# How true the shadow is",
+        "# How true the ob1 model is",
         "",
-        "The shadow is a twin of Open MPI's `ob1` that sees envelopes, not messages. Here it is beside `ob1` itself: the same runs,",
-        "once each, told by PERUSE from inside `ob1` and by the twin. Point-to-point messages of the application only. Made by",
-        "`make fidelity`; where a cell has two numbers the first one is PERUSE's, the second one the shadow's.",
+        "The model computes what Open MPI's `ob1` would do with a program's messages. Here it is beside `ob1` itself: the same runs,",
+        "reported by PERUSE from inside `ob1` and by the model. Only point-to-point messages of the application count. `make fidelity`",
+        f"makes this page. Each row is the median of {runs} runs; of two numbers the first is PERUSE's, the second the model's. How",
+        "calls are followed depends on who listens ([modes](modes.md)), so there is a table for each mode.",
         "",
         f"{versions}",
         "",
-        "| program | ranks | unexpected | same order | rebound | bars |",
-        "|---|---|---|---|---|---|",
     ]
-    for c in comparisons:
-        order = "–" if c.order is None else f"{100 * c.order:.1f} %"
-        bars = "; ".join(c.missed()) or "held"
-        lines.append(
-            f"| {c.program.name}: {c.program.about} | {c.program.ranks} | {c.share(0):.1f} / {c.share(1):.1f} % | {order} | "
-            f"{c.truth['rebound']} | {bars} |"
-        )
+    for mode, all_series in by_mode:
+        lines += [
+            f"## {mode.name}: {mode.about}",
+            "",
+            "| program | unexpected | longest posted | mean in the posted queue | longest unexpected | mean in the unexpected queue | bars, median | runs that held all |",
+            "|---|---|---|---|---|---|---|---|",
+            *[row(series) for series in all_series],
+            "",
+        ]
+        single = []
+        for series in all_series:
+            counts = {}
+            for bar in (bar for run in series.runs for bar in run.missed()):
+                counts[bar] = counts.get(bar, 0) + 1
+            if counts:
+                times = ", ".join(f"{bar} in {count}" for bar, count in sorted(counts.items()))
+                single.append(f"- {series.program.name}: {times} of {len(series.runs)} runs")
+        if single:
+            lines += ["Single runs that missed a bar:", "", *single, ""]
+        orders = [(s.program.name, s.median(lambda run: run.order)) for s in all_series if all(run.order is not None for run in s.runs)]
+        if orders:
+            told = ", ".join(f"{name} {100 * share:.1f} %" for name, share in orders)
+            lines += [f"Changes of both queues (kind, source, tag) in the same order as `ob1`'s, in the rank where fewest are: {told}.", ""]
     lines += [
+        "## The programs",
         "",
-        "*Unexpected*: share of the messages that came before their receive. *Same order*: share of the changes of both queues",
-        "(kind, source and tag) that come in the same order, in the rank where it is least. *Rebound*: wildcard receives that the twin",
-        "had matched with another message than `ob1`, before it was corrected by the receive's status.",
+        *[f"- {series.program.name}, {series.program.ranks} ranks: {series.program.about}" for series in by_mode[0][1]],
         "",
-        "| program | queue | entries | longest | mean lifetime | longest lifetime | searches | time searching |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for c in comparisons:
-        for queue, (a, b) in c.queues.items():
-            lines.append(
-                f"| {c.program.name} | {queue} | {sum(a.messages)} / {sum(b.messages)} | {max(a.longest)} / {max(b.longest)} | "
-                f"{time(a.mean)} / {time(b.mean)} | {time(a.max)} / {time(b.max)} | {sum(a.searches)} / {sum(b.searches)} | "
-                f"{time(a.search_time)} / {time(b.search_time)} |"
-            )
-    lines += [
+        "## The bars",
         "",
-        *frequencies(runs),
-        "Bars: searches equal in number on all programs, entries too where nothing depends on timing; the share of unexpected",
-        f"messages within {SHARE_POINTS:.0f} percentage points; the longest queue of every rank within {LONGEST[0]} entry or {100 * LONGEST[1]:.0f} %; the mean lifetime within",
-        f"{100 * LIFETIME_SHARE:.0f} % where it is at least {time(LIFETIME_FROM_S)}. Lengths and lifetimes of a queue that no more than {SHARE_POINTS:.0f} % of the messages have gone",
-        "through in `ob1` are not held to a bar: the few that are in it may all be in the other one, and as many others in it instead,",
-        "within the bar of the share. So nothing is left in them to compare; how many go through it is held to that bar.",
+        "- Searches are equal in number on all programs; entries too where nothing depends on timing.",
+        f"- The share of unexpected messages is within {SHARE_POINTS:.0f} percentage points.",
+        f"- The longest queue of every rank is within {LONGEST[0]} entry or {100 * LONGEST[1]:.0f} %.",
+        f"- The mean lifetime is within {100 * LIFETIME_SHARE:.0f} % where it is at least {time(LIFETIME_FROM_S)}.",
         "",
-        "Times of searches are not held to a bar: PERUSE's contain its callbacks and two readings of the clock, the twin's are what",
-        "the search itself takes, charged by a calibration where that is less than reading the clock.",
+        f"Lengths and lifetimes of a queue that at most {SHARE_POINTS:.0f} % of the messages went through in `ob1` are not held to a bar: the bar of",
+        "the share allows that the model puts all of them into the other queue.",
+        "",
+        "Times of searches are not held to a bar. PERUSE's contain its callbacks and two readings of the clock. The model's are what",
+        "the search itself takes, or a calibrated charge where that is less than reading the clock.",
         "",
     ]
     return "\n".join(lines)
@@ -284,7 +346,8 @@ def page(runs, versions):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="*", help="only these programs")
-    parser.add_argument("--runs", type=int, default=1, help="so often")
+    parser.add_argument("--mode", action="append", default=[], help="only this mode: profile, trace, log, threads or tool")
+    parser.add_argument("--runs", type=int, default=RUNS, help="so often")
     parser.add_argument("--keep", type=Path, help="keep the runs in this directory")
     arguments = parser.parse_args()
     mpi = prefix()
@@ -298,21 +361,26 @@ def main():
         chosen = [p for p in programs(directory) if not arguments.programs or p.name in arguments.programs]
         if not shutil.which("lmp"):
             chosen = [p for p in chosen if p.name != "lammps"]
-        runs = []
-        for _ in range(max(arguments.runs, 1)):
-            runs.append([])
-            for program in chosen:
-                comparison = Comparison(program, *run(mpi, program, directory))
-                runs[-1].append(comparison)
-                print(f"{program.name}: {'; '.join(comparison.missed()) or 'bars held'}", flush=True)
+        by_mode = [
+            (mode, [Series(mode, p) for p in chosen if any(mode.only in word for word in p.command)])
+            for mode in modes(directory)
+            if not arguments.mode or mode.name in arguments.mode
+        ]
+        # Run by run, so that what disturbs the machine for a while falls on all alike.
+        for number in range(max(arguments.runs, 1)):
+            for mode, all_series in by_mode:
+                for series in all_series:
+                    series.runs.append(Comparison(series.program, *run(mpi, mode, series.program, directory)))
+                missed = [f"{s.program.name} ({', '.join(s.runs[-1].missed())})" for s in all_series if s.runs[-1].missed()]
+                print(f"run {number + 1}, {mode.name}: {'; '.join(missed) or 'bars held'}", flush=True)
         version = subprocess.run([RELEASE / "mel", "--version"], capture_output=True, text=True).stdout.strip()
         today = datetime.date.today().isoformat()
         versions = f"{today}: {version}, Open MPI {mpi.name.rsplit('-', 1)[1]} with PERUSE, {os.cpu_count()} cores of {processor()}, Linux {platform.release()}."
-        text = page(runs, versions)
+        text = page(by_mode, versions, max(arguments.runs, 1))
     print(text)
-    if not arguments.programs:
+    if not arguments.programs and not arguments.mode:
         (ROOT / "docs/fidelity.md").write_text(text)
-    return 1 if any(c.missed() for comparisons in runs for c in comparisons) else 0
+    return 1 if any(series.missed() for _, all_series in by_mode for series in all_series) else 0
 
 
 def processor():

@@ -8,6 +8,7 @@
  *   patterns large N       messages of 100 kB to 1 MB, expected and unexpected in turn, mixed with small ones
  *   patterns wild N        a drawn plan of messages on three communicators, received with and without wildcards
  *
+ * With PATTERNS_THREADS in the environment, it asks for MPI_THREAD_MULTIPLE.
  * Every pattern is without races where it can be: which messages go where does not depend on timing.
  */
 #include <mpi.h>
@@ -209,7 +210,8 @@ int main(int argc, char **argv)
         {"ring", ring}, {"many", many},   {"tags", tags}, {"flood", flood},
         {"late", late}, {"large", large}, {"wild", wild},
     };
-    MPI_Init(&argc, &argv);
+    int provided;
+    MPI_Init_thread(&argc, &argv, getenv("PATTERNS_THREADS") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int known = 0;

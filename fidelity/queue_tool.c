@@ -1,0 +1,178 @@
+/* A tool that listens to the queue events of both backends through MPI_T callbacks, and counts what `mel run` counts:
+ * entries, lengths and lifetimes of both queues, and their searches. `make fidelity` preloads it before
+ * libmpit_events.so with MPIT_SOURCES=peruse,model: so it sees what a tool of the user's would see.
+ *
+ * Each rank leaves QUEUE_TOOL_OUTPUT/rank-N.json, with the names that profile.json has. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <mpit_events.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POSTED, UNEXPECTED, QUEUES };
+enum { INSERT, REMOVE, SEARCH, KINDS };
+enum { BACKENDS = 2 };
+
+/* What one backend raised about one queue, over all communicators. Times are in ticks of the event source. */
+struct queue {
+    long inserted, removed, length, longest, searches;
+    double insert_times, remove_times;
+};
+static struct queue queues[BACKENDS][QUEUES];
+
+/* What a callback counts: which queue, what happened to it, and where the element "tag" is. */
+struct listener {
+    const char *event;
+    int queue, kind, tag_element, backend;
+};
+static struct listener listeners[] = {
+    {"posted_insert", POSTED, INSERT, 2, 0},        {"posted_remove", POSTED, REMOVE, 2, 0},
+    {"unex_insert", UNEXPECTED, INSERT, 2, 0},      {"unex_remove", UNEXPECTED, REMOVE, 2, 0},
+    {"search_posted_end", POSTED, SEARCH, 1, 0},    {"search_unexpected_end", UNEXPECTED, SEARCH, 2, 0},
+    {"posted_insert", POSTED, INSERT, 2, 1},        {"posted_remove", POSTED, REMOVE, 2, 1},
+    {"unex_insert", UNEXPECTED, INSERT, 2, 1},      {"unex_remove", UNEXPECTED, REMOVE, 2, 1},
+    {"search_posted_end", POSTED, SEARCH, 1, 1},    {"search_unexpected_end", UNEXPECTED, SEARCH, 2, 1},
+};
+enum { LISTENERS = sizeof listeners / sizeof listeners[0] };
+static const char *const prefixes[BACKENDS] = {"pml_ob1_", "shadow_pml_ob1_"};
+
+static int rank, source;
+static MPI_Count first_time;
+
+static void on_event(MPI_T_event_instance event, MPI_T_event_registration registration, MPI_T_cb_safety safety,
+                     void *user_data)
+{
+    const struct listener *it = user_data;
+    struct queue *queue = &queues[it->backend][it->queue];
+    MPI_Count time = 0;
+    int tag = 0;
+    (void)registration;
+    (void)safety;
+    MPI_T_event_read(event, it->tag_element, &tag);
+    if (tag < -1)
+        return; /* a message of MPI's own */
+    if (it->kind == SEARCH) {
+        queue->searches++;
+        return;
+    }
+    MPI_T_event_get_source(event, &source);
+    MPI_T_event_get_timestamp(event, &time);
+    if (it->kind == INSERT) {
+        queue->inserted++;
+        queue->insert_times += (double)(time - first_time);
+        if (++queue->length > queue->longest)
+            queue->longest = queue->length;
+    } else {
+        queue->removed++;
+        queue->length--;
+        queue->remove_times += (double)(time - first_time);
+    }
+}
+
+static void listen_on(MPI_Comm comm)
+{
+    if (comm == MPI_COMM_NULL)
+        return;
+    for (int i = 0; i < LISTENERS; i++) {
+        MPI_T_event_registration registration;
+        char name[64];
+        int index;
+        snprintf(name, sizeof name, "%s%s", prefixes[listeners[i].backend], listeners[i].event);
+        if (MPI_T_event_get_index(name, &index) == MPI_SUCCESS &&
+            MPI_T_event_handle_alloc(index, &comm, MPI_INFO_NULL, &registration) == MPI_SUCCESS)
+            MPI_T_event_register_callback(registration, MPI_T_CB_REQUIRE_THREAD_SAFE, MPI_INFO_NULL, &listeners[i],
+                                          on_event);
+    }
+}
+
+static void start(void)
+{
+    int provided;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);
+    MPI_T_source_get_timestamp(0, &first_time);
+    listen_on(MPI_COMM_WORLD);
+    listen_on(MPI_COMM_SELF);
+}
+
+static void write_backend(FILE *file, const struct queue *of, double rate)
+{
+    static const char *const names[QUEUES] = {"posted", "unexpected"};
+    for (int i = 0; i < QUEUES; i++) {
+        /* The sum of the lifetimes is only known where nothing is left in the queue. */
+        double total = of[i].inserted == of[i].removed ? (of[i].remove_times - of[i].insert_times) / rate : 0;
+        fprintf(file,
+                "%s\"%s\": {\"messages\": %ld, \"max_length\": %ld, \"left\": %ld, \"total_s\": %.9f, \"max_s\": 0}, "
+                "\"%s_search\": {\"searches\": %ld, \"total_s\": 0}",
+                i ? ", " : "", names[i], of[i].inserted, of[i].longest, of[i].inserted - of[i].removed, total, names[i],
+                of[i].searches);
+    }
+}
+
+static void finish(void)
+{
+    const char *directory = getenv("QUEUE_TOOL_OUTPUT");
+    char path[4096];
+    MPI_Count rate = 1;
+    MPI_T_source_get_info(source, NULL, NULL, NULL, NULL, NULL, &rate, NULL, NULL);
+    snprintf(path, sizeof path, "%s/rank-%d.json", directory ? directory : ".", rank);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return;
+    fprintf(file, "{");
+    write_backend(file, queues[0], (double)rate);
+    fprintf(file, ", \"comparison\": {");
+    write_backend(file, queues[1], (double)rate);
+    fprintf(file, "}}\n");
+    fclose(file);
+}
+
+/* Calls what comes after this library: libmpit_events.so, which follows the call, and then MPI. */
+#define NEXT(name, ...) ((int (*)())dlsym(RTLD_NEXT, name))(__VA_ARGS__)
+
+int MPI_Init(int *argc, char ***argv)
+{
+    int code = NEXT("MPI_Init", argc, argv);
+    if (code == MPI_SUCCESS)
+        start();
+    return code;
+}
+
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    int code = NEXT("MPI_Init_thread", argc, argv, required, provided);
+    if (code == MPI_SUCCESS)
+        start();
+    return code;
+}
+
+int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
+{
+    int code = NEXT("MPI_Comm_dup", comm, newcomm);
+    if (code == MPI_SUCCESS)
+        listen_on(*newcomm);
+    return code;
+}
+
+int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
+{
+    int code = NEXT("MPI_Comm_split", comm, color, key, newcomm);
+    if (code == MPI_SUCCESS)
+        listen_on(*newcomm);
+    return code;
+}
+
+int MPI_Cart_create(MPI_Comm comm, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *newcomm)
+{
+    int code = NEXT("MPI_Cart_create", comm, ndims, dims, periods, reorder, newcomm);
+    if (code == MPI_SUCCESS)
+        listen_on(*newcomm);
+    return code;
+}
+
+int MPI_Finalize(void)
+{
+    finish();
+    return NEXT("MPI_Finalize");
+}
