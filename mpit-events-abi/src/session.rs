@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpi_abi::{Abi, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
-use mpit_sources::p2p::{Path, Progress};
+use mpit_sources::between_calls::Progress;
+use mpit_sources::p2p::Path;
 use mpit_sources::rma::Rma;
 use mpit_sources::{Following, QueueEvents, Wish};
 

@@ -5,7 +5,7 @@
 
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use mpit_events::{Clock, Core, EventIndex, Record, Ticks};
-use mpit_sources::shadow::{CommIndex, Completion, Engine, Envelope, Event, Ob1Events, Sink};
+use mpit_sources::matching::{CommIndex, Completion, Engine, Envelope, Event, Ob1Events, Sink};
 use mpit_sources::transport::ring::{Ring, RingWriter};
 
 /// Takes the events that the queue profile wants, as the real sink does.
@@ -54,7 +54,7 @@ fn matching(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::from_parameter(others), |bencher| {
             bencher.iter(|| {
                 let posted = engine.post(&mut sink, comm, 1, 1, 5);
-                engine.arrive(&mut sink, envelope(sequence, 5), Ticks(0));
+                engine.arrive(&mut sink, &envelope(sequence, 5), Ticks(0));
                 sequence = sequence.wrapping_add(1);
                 engine.complete(&mut sink, posted.receive, Completion::Message { source: 1, tag: 5 });
                 sink.records.clear();
@@ -69,7 +69,7 @@ fn matching(criterion: &mut Criterion) {
         let comm = engine.add_comm(&mut sink, 7);
         let mut sequence = 0;
         bencher.iter(|| {
-            engine.arrive(&mut sink, envelope(sequence, 5), Ticks(0));
+            engine.arrive(&mut sink, &envelope(sequence, 5), Ticks(0));
             sequence = sequence.wrapping_add(1);
             let posted = engine.post(&mut sink, comm, 1, 1, 5);
             engine.complete(&mut sink, posted.receive, Completion::Message { source: 1, tag: 5 });

@@ -12,9 +12,10 @@ use mpi_abi::{Abi, Family, pmpi};
 use mpi_intercept::Hook;
 use mpit_events::{Core, Error};
 
-use crate::p2p::{Observer, Part, Path, Progress, Shadow};
+use crate::between_calls::Progress;
+use crate::calls::{Observer, Part, Path, Shadow};
+use crate::matching::Truth;
 use crate::peruse::{self, Peruse};
-use crate::shadow::Truth;
 
 /// A producer of queue events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -254,7 +255,6 @@ impl QueueEvents {
             pmpi::barrier(constants.comm_world)?;
         }
         if raises {
-            self.shadow.meet()?;
             lines.extend(self.shadow.start_progress(following.progress));
         } else if following.progress != Progress::None {
             lines.push(format!("{} is ignored: PERUSE tells of ob1's own progress", Progress::VARIABLE));

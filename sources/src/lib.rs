@@ -2,16 +2,34 @@
 //!
 //! A source knows MPI calls (through `mpi-intercept`) and the events core; it never knows who
 //! consumes its events.
+//!
+//! | room | what lives there | may use |
+//! |---|---|---|
+//! | [`calls`] | what each MPI call means for the model of `ob1` | all below |
+//! | `between_calls` | progress while the application computes | all below, and [`calls`] |
+//! | `fast_path` | what most programs do, without lists and tables | all below, and the state of [`calls`] |
+//! | [`transport`] | envelopes between processes: shared memory, messages, clocks | [`matching`]'s envelope |
+//! | [`progress_model`] | which envelopes the library has taken in, and when | [`matching`]'s envelope |
+//! | [`matching`] | which receive a message takes, as `ob1` does it | |
+//! | [`rma`] | one-sided communication | |
+//! | [`peruse`], [`native`] | events of the MPI itself | |
 
 mod backends;
+pub mod between_calls;
 mod by_handle;
+pub mod calls;
+mod fast_path;
+pub mod matching;
 pub mod native;
-pub mod p2p;
 pub mod peruse;
+pub mod progress_model;
 pub mod rma;
 mod serial;
-pub mod shadow;
 pub mod transport;
+
+pub use calls as p2p;
+pub use fast_path::Row;
+pub use matching as shadow;
 
 pub use backends::{Backend, Following, Offer, QueueEvents, Wish, choose};
 pub use serial::Serial;

@@ -1,26 +1,32 @@
 //! State that one MPI call at a time works on.
 //!
-//! Below `MPI_THREAD_MULTIPLE`, MPI itself forbids calls at the same time (MPI-5.0, section 11.6),
-//! so that no lock is needed; with it, or with a thread of our own, a mutex is taken. Either way a second
-//! use inside the first (a callback that comes back, a signal) is noticed and refused, never undefined.
+//! A mutex protects it. Below `MPI_THREAD_MULTIPLE` MPI itself forbids calls at the same time (MPI-5.0, section 11.6): whoever knows
+//! that may take the mutex away ([`Serial::leave_to_one_thread`]). Either way a second use inside the first (a callback that comes
+//! back, a signal) is noticed and refused, never undefined.
 
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A value for one MPI call at a time.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Serial<T> {
     value: UnsafeCell<T>,
     busy: AtomicBool,
-    threads: AtomicBool,
+    /// Whether the lock is taken.
+    shared: AtomicBool,
     lock: Mutex<()>,
 }
 
-// SAFETY: `with` gives access to one user at a time: by the mutex where threads call MPI at the same
-// time, else because MPI forbids it; `busy` is only touched under the same protection,
-// and in signal handlers of the thread that has it.
+// SAFETY: `with` gives access to one user at a time: by the mutex, or because the caller of `leave_to_one_thread` has promised it.
+// `busy` is only touched under the same protection, and in signal handlers of the thread that has it.
 unsafe impl<T: Send> Sync for Serial<T> {}
+
+impl<T: Default> Default for Serial<T> {
+    fn default() -> Self {
+        Serial::new(T::default())
+    }
+}
 
 thread_local!(static HELD: Cell<*const ()> = const { Cell::new(std::ptr::null()) });
 
@@ -37,20 +43,28 @@ impl Drop for Held<'_> {
 }
 
 impl<T> Serial<T> {
-    /// A value that is used without a lock until [`set_threads`](Serial::set_threads).
+    /// A value that any thread may use.
     pub const fn new(value: T) -> Self {
         Serial {
             value: UnsafeCell::new(value),
             busy: AtomicBool::new(false),
-            threads: AtomicBool::new(false),
+            shared: AtomicBool::new(true),
             lock: Mutex::new(()),
         }
     }
 
-    /// From now on several threads may use the value at the same time. To be called in `MPI_Init*`,
-    /// before they can.
-    pub fn set_threads(&self) {
-        self.threads.store(true, Ordering::Release);
+    /// From now on uses take no lock.
+    ///
+    /// # Safety
+    /// Until [`share`](Serial::share) no two threads use the value at the same time, nor one after the other without what orders
+    /// them: so it is where only MPI calls use it, and the program's threads may not call MPI at the same time.
+    pub unsafe fn leave_to_one_thread(&self) {
+        self.shared.store(false, Ordering::Release);
+    }
+
+    /// From now on uses take the lock again. No other thread uses the value meanwhile.
+    pub fn share(&self) {
+        self.shared.store(true, Ordering::Release);
     }
 
     /// Uses the value; `None` if this thread is using it already.
@@ -59,7 +73,7 @@ impl<T> Serial<T> {
     /// would be loaded in other pieces than it was stored in, and so wait for all stores before it.
     #[inline(always)]
     pub fn with<R>(&self, user: impl FnOnce(&mut T) -> R) -> Option<R> {
-        let _held = if self.threads.load(Ordering::Relaxed) { Some(self.hold()?) } else { None };
+        let _held = if self.shared.load(Ordering::Relaxed) { Some(self.hold()?) } else { None };
         self.enter(user)
     }
 
@@ -109,25 +123,24 @@ mod tests {
     fn a_use_inside_a_use_is_refused() {
         let serial = Serial::new(1);
         assert_eq!(serial.with(|_| serial.with(|_| ())), Some(None));
+        // SAFETY: there is one thread.
+        unsafe { serial.leave_to_one_thread() };
+        assert_eq!(serial.with(|_| serial.with(|_| ())), Some(None));
         assert_eq!(serial.with(|value| *value), Some(1));
     }
 
     #[test]
-    fn with_threads_too() {
-        let serial = Serial::new(1);
-        serial.set_threads();
-        assert_eq!(serial.with(|_| serial.with(|_| ())), Some(None));
-    }
-
-    #[test]
-    fn with_threads_every_use_counts() {
+    fn every_use_of_every_thread_counts() {
         let serial = Serial::new(0);
-        serial.set_threads();
+        // SAFETY: there is one thread until it is shared.
+        unsafe { serial.leave_to_one_thread() };
+        assert_eq!(serial.with(|count| *count += 1), Some(()));
+        serial.share();
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| (0..10_000).for_each(|_| assert!(serial.with(|count| *count += 1).is_some())));
             }
         });
-        assert_eq!(serial.with(|count| *count), Some(40_000));
+        assert_eq!(serial.with(|count| *count), Some(40_001));
     }
 }

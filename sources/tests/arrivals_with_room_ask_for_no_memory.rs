@@ -1,12 +1,12 @@
-//! What the twin says it has room for comes in without a single allocation: a signal handler relies on it.
+//! What the engine says it has room for comes in without a single allocation: a signal handler relies on it.
 #![allow(missing_docs)]
 mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use common::{Notes, Senders, twin};
+use common::{Notes, Senders, engine};
 use mpit_events::Ticks;
-use mpit_sources::shadow::{ANY_SOURCE, Completion, Envelope, MAX_EMITTED};
+use mpit_sources::matching::{ANY_SOURCE, Completion, Envelope, MAX_EMITTED};
 
 /// Counts what a thread asks for.
 struct Counting;
@@ -34,8 +34,8 @@ static ALLOCATOR: Counting = Counting;
 #[test]
 fn until_the_room_is_used_up() {
     let (mut notes, mut senders) = (Notes::default(), Senders::default());
-    let (mut engine, comm) = twin(&mut notes);
-    engine.arrive(&mut notes, senders.envelope(1, 5, 0), Ticks(0));
+    let (mut engine, comm) = engine(&mut notes);
+    engine.arrive(&mut notes, &senders.envelope(1, 5, 0), Ticks(0));
     // Some find a receive, named or wild, after a search; the others are unexpected.
     for tag in [90, 91] {
         engine.post(&mut notes, comm, 1, 1, tag);
@@ -51,7 +51,7 @@ fn until_the_room_is_used_up() {
             break;
         }
         let (asked, emitted) = (ASKED.get(), notes.records.len());
-        engine.arrive(&mut notes, envelope, Ticks(0));
+        engine.arrive(&mut notes, &envelope, Ticks(0));
         assert_eq!(ASKED.get() - asked, 0, "message {taken} asks for memory");
         assert!(notes.records.len() - emitted <= MAX_EMITTED);
         assert!(notes.records[emitted..].iter().all(|record| !record.late) && notes.lost == 0);
@@ -63,10 +63,10 @@ fn until_the_room_is_used_up() {
 #[test]
 fn what_is_out_of_order_must_wait() {
     let (mut notes, mut senders) = (Notes::default(), Senders::default());
-    let (mut engine, comm) = twin(&mut notes);
+    let (mut engine, comm) = engine(&mut notes);
     let first = senders.envelope(1, 5, 0);
     assert!(!engine.has_room_for(&first), "the sender is new");
-    engine.arrive(&mut notes, first, Ticks(0));
+    engine.arrive(&mut notes, &first, Ticks(0));
     let second = senders.envelope(1, 5, 0);
     assert!(engine.has_room_for(&second));
     assert!(!engine.has_room_for(&Envelope { context: 8, ..second }), "the communicator is new");

@@ -1,9 +1,9 @@
-//! The twin against a matcher that is too simple to be wrong: two vectors, searched from the front.
+//! The engine against a matcher that is too simple to be wrong: two vectors, searched from the front.
 #![allow(missing_docs)]
 mod common;
-use common::{Notes, Senders, twin};
+use common::{Notes, Senders, engine};
 use mpit_events::Ticks;
-use mpit_sources::shadow::{ANY_SOURCE, ANY_TAG, Completion, Event, ReceiveIndex};
+use mpit_sources::matching::{ANY_SOURCE, ANY_TAG, Completion, Event, ReceiveIndex};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ proptest! {
     #[test]
     fn the_twin_matches_as_mpi_demands(steps in prop::collection::vec(step(), 1..300)) {
         let mut notes = Notes::default();
-        let (mut engine, comm) = twin(&mut notes);
+        let (mut engine, comm) = engine(&mut notes);
         let (mut naive, mut senders) = (Naive { last_probed: -1, ..Naive::default() }, Senders::default());
         // Receives that the model has matched, and those still posted, by request.
         let mut matched: Vec<(ReceiveIndex, (i32, i32, u32))> = Vec::new();
@@ -87,7 +87,7 @@ proptest! {
                 }
                 Step::Send { source, tag } => {
                     let envelope = senders.envelope(source, tag, 0);
-                    engine.arrive(&mut notes, envelope, Ticks(0));
+                    engine.arrive(&mut notes, &envelope, Ticks(0));
                     if let Some(request) = naive.arrive((source, tag, envelope.sequence)) {
                         let place = waiting.iter().position(|w| w.0 == request).unwrap();
                         matched.push((waiting.remove(place).1, (source, tag, envelope.sequence)));
@@ -129,7 +129,7 @@ proptest! {
         order in any::<u64>(),
     ) {
         let mut notes = Notes::default();
-        let (mut engine, comm) = twin(&mut notes);
+        let (mut engine, comm) = engine(&mut notes);
         let mut senders = Senders::default();
         let mut receives = Vec::new();
         let (mut post, mut send) = (posts.iter(), sends.iter());
@@ -139,11 +139,11 @@ proptest! {
                     receives.push((engine.post(&mut notes, comm, receives.len() as u64 + 1, source, tag).receive, source, tag));
                 }
             } else if let Some(&(source, tag)) = send.next() {
-                engine.arrive(&mut notes, senders.envelope(source, tag, 0), Ticks(0));
+                engine.arrive(&mut notes, &senders.envelope(source, tag, 0), Ticks(0));
             }
         }
         for &(source, tag) in send {
-            engine.arrive(&mut notes, senders.envelope(source, tag, 0), Ticks(0));
+            engine.arrive(&mut notes, &senders.envelope(source, tag, 0), Ticks(0));
         }
         // The "real library": gives each receive, in a shuffled order, any message that fits.
         let mut left: Vec<(i32, i32)> = sends.clone();

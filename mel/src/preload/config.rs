@@ -3,7 +3,8 @@
 use std::env;
 use std::path::PathBuf;
 
-use mpit_sources::p2p::{Path, Progress};
+use mpit_sources::between_calls::Progress;
+use mpit_sources::p2p::Path;
 use mpit_sources::{Following, Wish};
 
 use crate::names::parse_list;

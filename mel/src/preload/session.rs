@@ -12,8 +12,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use mpi_abi::{Abi, next, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_events::{BindKind, Core, EventIndex, Registration, Ticks, Token};
+use mpit_sources::between_calls::Progress;
 use mpit_sources::native::NativeEvents;
-use mpit_sources::p2p::{Observer, Progress};
+use mpit_sources::p2p::{Mode, Observer};
 use mpit_sources::rma::{self, Rma};
 use mpit_sources::{Backend, Following, QueueEvents};
 
@@ -84,8 +85,7 @@ impl Session {
         let rma = Rma::new(abi, core).ok();
         let shadow = queue_events.shadow();
         if config.measures() {
-            shadow.set_deferring(true);
-            shadow.set_following_sends(config.logs());
+            shadow.set_mode(if config.logs() { Mode::Trace } else { Mode::Profile });
         }
         let profiler = config.profile.then(|| QueueProfiler::listen(core, "")).and_then(Result::ok);
         let windows = config.windows.then(|| &*Box::leak(Box::default()));
@@ -134,9 +134,6 @@ impl Session {
 
     fn set_threads(&self) {
         self.queue_events.shadow().set_threads();
-        if let Some(profiler) = &self.profiler {
-            profiler.set_threads();
-        }
         if let Some(windows) = &self.windows {
             windows.set_threads();
         }
@@ -168,6 +165,9 @@ impl Session {
         let level = pmpi::query_thread().unwrap_or(threads.multiple);
         if level == threads.multiple {
             self.set_threads();
+        } else if let (Some(profiler), false) = (&self.profiler, self.sessions.load(Ordering::Acquire)) {
+            // SAFETY: the program's threads do not call MPI at the same time (MPI-5.0, section 11.6).
+            unsafe { profiler.leave_to_one_thread() };
         }
         let directory = directory::agree(&self.config, rank, world);
         let host = pmpi::get_processor_name().unwrap_or_default();
@@ -275,8 +275,9 @@ impl Session {
     fn count_second(&self, threads: bool) {
         let (Some(_), [_, second]) = (&self.profiler, self.queue_events.backends()) else { return };
         if let Ok(profiler) = QueueProfiler::listen(self.core, &format!("{second}_")) {
-            if threads {
-                profiler.set_threads();
+            if !threads {
+                // SAFETY: the program's threads do not call MPI at the same time (MPI-5.0, section 11.6).
+                unsafe { profiler.leave_to_one_thread() };
             }
             let _ = self.second.set((*second, profiler));
         }

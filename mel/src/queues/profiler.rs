@@ -101,9 +101,13 @@ impl QueueProfiler {
         Ok(QueueProfiler(listener))
     }
 
-    /// Several threads may call MPI at the same time from now on.
-    pub fn set_threads(&self) {
-        self.0.queues.set_threads();
+    /// From now on counting takes no lock.
+    ///
+    /// # Safety
+    /// As for [`Serial::leave_to_one_thread`]: the program's threads do not call MPI at the same time.
+    pub unsafe fn leave_to_one_thread(&self) {
+        // SAFETY: the caller promises it; events are raised in MPI calls, or by a thread of ours that shares the state first.
+        unsafe { self.0.queues.leave_to_one_thread() };
     }
 
     /// The numbers of the application's messages so far.

@@ -92,8 +92,9 @@ impl WindowProfiler {
     }
 
     fn made_for_threads<T, U>(&self, value: T, serial: impl FnOnce(&T) -> &Serial<U>) -> Box<T> {
-        if self.threads.get().is_some() {
-            serial(&value).set_threads();
+        if self.threads.get().is_none() {
+            // SAFETY: the program's threads do not call MPI at the same time (MPI-5.0, section 11.6), and only MPI calls use it.
+            unsafe { serial(&value).leave_to_one_thread() };
         }
         Box::new(value)
     }

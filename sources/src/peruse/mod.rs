@@ -30,8 +30,8 @@ use outbox::{Objects, Outbox};
 use pairing::{Kind, Queues, Told, Where, needs};
 
 use crate::Serial;
-use crate::p2p::{Communicator, Observer};
-use crate::shadow::{CommIndex, Event, Ob1Events};
+use crate::calls::{Communicator, Observer};
+use crate::matching::{CommIndex, Event, Ob1Events};
 
 /// PERUSE in this process. Lives as long as the process.
 pub struct Peruse {
@@ -323,8 +323,9 @@ impl Observer for &'static Peruse {
                 active: AtomicBool::new(false),
             }),
         }));
-        if self.threads.load(Ordering::Relaxed) {
-            bound.queues.set_threads();
+        if !self.threads.load(Ordering::Relaxed) {
+            // SAFETY: the program's threads do not call MPI at the same time (MPI-5.0, section 11.6), and ob1 calls us in MPI calls.
+            unsafe { bound.queues.leave_to_one_thread() };
         }
         for registration in &bound.registrations {
             registration.bound.store(std::ptr::from_ref(bound).cast_mut(), Ordering::Relaxed);

@@ -11,7 +11,7 @@ use mpit_events::{Clock, Core, EventIndex, Object, Ordering, Record, Safety, Sou
 
 use super::pairing::Searching;
 use crate::Serial;
-use crate::shadow::{CommIndex, Event, Ob1Events, Sink};
+use crate::matching::{CommIndex, Event, Ob1Events, Sink};
 
 /// The objects that the communicators' events are bound to, by their place.
 pub(super) type Objects = Arc<Vec<Arc<Object>>>;
@@ -117,8 +117,9 @@ pub(super) fn make(core: &Core, events: Ob1Events, threads: bool) -> &'static Se
         sources,
         status: [0; 8],
     })));
-    if threads {
-        outbox.set_threads();
+    if !threads {
+        // SAFETY: the program's threads do not call MPI at the same time (MPI-5.0, section 11.6), and ob1 calls us in MPI calls.
+        unsafe { outbox.leave_to_one_thread() };
     }
     all.push(outbox);
     OUTBOX.set(Some(outbox));

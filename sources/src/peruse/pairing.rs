@@ -22,8 +22,8 @@ use mpit_events::Ticks;
 use rustc_hash::FxBuildHasher;
 
 use crate::by_handle::ByHandle;
-use crate::shadow::queues::{List, Slab};
-use crate::shadow::{
+use crate::matching::queues::{List, Slab};
+use crate::matching::{
     ANY_TAG, Arrived, CommIndex, Event, Queued, Request, Searched, SearchedFor, Sink, Transferred,
     UnexpectedQueued,
 };
@@ -467,7 +467,7 @@ mod tests {
     use mpit_events::{Core, EventIndex, Record};
 
     use super::*;
-    use crate::shadow::Ob1Events;
+    use crate::matching::Ob1Events;
 
     /// Keeps all records; its clock goes on by one with each reading.
     struct Script {

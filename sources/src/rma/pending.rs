@@ -55,9 +55,11 @@ impl Pending {
     /// None yet. `threads`: several threads may call MPI at once.
     pub(super) fn new(threads: bool) -> Self {
         let (sharing, aside) = (Serial::default(), Serial::default());
-        if threads {
-            sharing.set_threads();
-            aside.set_threads();
+        if !threads {
+            // SAFETY: the program's threads do not call MPI at the same time (MPI-5.0, section 11.6), and nothing else uses it.
+            unsafe { sharing.leave_to_one_thread() };
+            // SAFETY: the program's threads do not call MPI at the same time (MPI-5.0, section 11.6), and nothing else uses it.
+            unsafe { aside.leave_to_one_thread() };
         }
         let lists = (0..if threads { LISTS } else { 1 }).map(|_| Ring::new()).collect();
         let (used, set_aside) = (AtomicUsize::new(0), AtomicUsize::new(0));

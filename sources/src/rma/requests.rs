@@ -36,9 +36,13 @@ struct Waiting {
 }
 
 impl Requests {
-    /// Several threads may call MPI at the same time from now on.
-    pub(super) fn set_threads(&self) {
-        self.table.set_threads();
+    /// From now on uses take no lock.
+    ///
+    /// # Safety
+    /// As for [`Serial::leave_to_one_thread`].
+    pub(super) unsafe fn leave_to_one_thread(&self) {
+        // SAFETY: the caller promises it.
+        unsafe { self.table.leave_to_one_thread() };
     }
 
     /// Whether there is none.

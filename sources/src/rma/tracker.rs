@@ -89,9 +89,10 @@ impl Tracker {
     /// Windows that are made from now on are followed.
     pub(super) fn start(&self, observers: Vec<&'static dyn Observer>, threads: bool) {
         let _ = self.observers.set(observers);
-        if threads {
-            self.threads.store(true, Ordering::Relaxed);
-            self.requests.set_threads();
+        self.threads.store(threads, Ordering::Relaxed);
+        if !threads {
+            // SAFETY: the program's threads do not call MPI at the same time (MPI-5.0, section 11.6), and only MPI calls use it.
+            unsafe { self.requests.leave_to_one_thread() };
         }
         self.follows.store(true, Ordering::Release);
         self.listeners_changed();

@@ -72,10 +72,13 @@ impl Window {
         threads: bool,
     ) -> Self {
         let (epochs, accessed, exposed) = (Serial::default(), Serial::default(), Serial::default());
-        if threads {
-            epochs.set_threads();
-            accessed.set_threads();
-            exposed.set_threads();
+        if !threads {
+            // SAFETY: the program's threads do not call MPI at the same time (MPI-5.0, section 11.6), and nothing else uses it.
+            unsafe { epochs.leave_to_one_thread() };
+            // SAFETY: the program's threads do not call MPI at the same time (MPI-5.0, section 11.6), and nothing else uses it.
+            unsafe { accessed.leave_to_one_thread() };
+            // SAFETY: the program's threads do not call MPI at the same time (MPI-5.0, section 11.6), and nothing else uses it.
+            unsafe { exposed.leave_to_one_thread() };
         }
         let (bases, pending) = (bases.into_boxed_slice(), Pending::new(threads));
         Window { index, handle, object, group, bases, pending, epochs, accessed, exposed }

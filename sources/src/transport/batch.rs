@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::clocks::NodeClock;
 use super::wire::Wire;
-use crate::shadow::Envelope;
+use crate::matching::Envelope;
 
 const TAG: i32 = 7;
 

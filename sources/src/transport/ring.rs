@@ -9,7 +9,7 @@
 //! the receiver learns of it by the gap in the sequence numbers.
 //!
 //! A writer that is taken off the processor between claiming and publishing holds up all that comes after it: the owner
-//! can [pass over](Ring::pass) that place, and finds out later what has been written there.
+//! can [pass over](Ring::pass_over) that place, and finds out later what has been written there.
 //!
 //! Everything in the shared memory is a number whose every value is valid, so that a writer that
 //! dies or errs cannot hurt the owner. A writer that dies between claiming and publishing stops the
@@ -24,7 +24,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use mpit_events::{Ticks, prefetch};
 
 use super::segment::{Address, Segment};
-use crate::shadow::{Away, Envelope};
+use crate::matching::Envelope;
+use crate::progress_model::Incoming;
 
 /// Envelopes that a ring holds.
 pub const CAPACITY: u64 = 1 << 14;
@@ -41,10 +42,6 @@ struct Header {
     head: Line<AtomicU64>,
     /// Envelopes that did not fit.
     lost: Line<AtomicU64>,
-    /// A bit for each round of a rendezvous ([`RingWriter::greet`]).
-    greeted: Line<AtomicU64>,
-    /// When the owner was off the processor.
-    away: Line<Away>,
 }
 
 /// An envelope in four words.
@@ -183,24 +180,6 @@ impl Ring {
         self.pop_until(Ticks(u64::MAX))
     }
 
-    /// Takes the next envelope, if one has come and was sent at `until` or before.
-    #[inline(always)]
-    pub fn pop_until(&mut self, until: Ticks) -> Option<Envelope> {
-        let position = self.next();
-        let slot = self.shared.slot(position);
-        if !slot.holds(position) || slot.sent() > until {
-            return None;
-        }
-        let envelope = slot.envelope();
-        if self.passed.is_empty() {
-            self.position += 1;
-            self.free_until(self.position);
-        } else {
-            self.take_passed(position);
-        }
-        Some(envelope)
-    }
-
     /// The position of the next envelope, if one has come.
     #[inline(always)]
     fn next(&self) -> u64 {
@@ -240,7 +219,7 @@ impl Ring {
 
     /// Passes over that place, where envelopes are behind it: whether it does. Of one writer none is, so that what each has
     /// written comes out in order all the same.
-    pub fn pass(&mut self) -> bool {
+    pub fn pass_over(&mut self) -> bool {
         let mut behind = self.position + 1..self.position + LOOKED_BEHIND;
         let passes = self.passed.len() < MOST_PASSED
             && self.is_held_up()
@@ -287,18 +266,8 @@ impl Ring {
     }
 
     /// A view of the ring for all threads of its owner.
-    pub fn lookout(&self) -> Lookout {
-        Lookout { shared: self.shared.clone() }
-    }
-
-    /// Where the owner tells when it is off the processor.
-    pub fn presence(&self) -> Presence {
-        Presence { shared: self.shared.clone() }
-    }
-
-    /// Whether a writer has [greeted](RingWriter::greet) in this round. What it did before is seen then.
-    pub fn is_greeted(&self, round: u32) -> bool {
-        self.shared.header().greeted.0.load(Ordering::Acquire) >> round & 1 != 0
+    pub fn view(&self) -> RingView {
+        RingView { shared: self.shared.clone() }
     }
 
     /// Envelopes that found no room, over the whole run.
@@ -307,32 +276,38 @@ impl Ring {
     }
 }
 
-/// Tells any thread of a ring's owner, without a lock, whether an envelope waits.
+impl Incoming for Ring {
+    #[inline(always)]
+    fn pop_until(&mut self, until: Ticks) -> Option<Envelope> {
+        let position = self.next();
+        let slot = self.shared.slot(position);
+        if !slot.holds(position) || slot.sent() > until {
+            return None;
+        }
+        let envelope = slot.envelope();
+        if self.passed.is_empty() {
+            self.position += 1;
+            self.free_until(self.position);
+        } else {
+            self.take_passed(position);
+        }
+        Some(envelope)
+    }
+}
+
+/// Says to any thread of a ring's owner, without a lock, whether an envelope waits.
 #[derive(Debug)]
-pub struct Lookout {
+pub struct RingView {
     shared: Shared,
 }
 
-impl Lookout {
+impl RingView {
     /// Whether the next envelope has not come yet. One that another thread is just taking may still count as waiting; while a
-    /// place is [passed over](Ring::pass), what is behind it does not.
+    /// place is [passed over](Ring::pass_over), what is behind it does not.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         let position = self.shared.header().head.0.load(Ordering::Relaxed);
         !self.shared.slot(position).holds(position)
-    }
-}
-
-/// Where the owner of a ring tells when it is off the processor.
-#[derive(Debug)]
-pub struct Presence {
-    shared: Shared,
-}
-
-impl Presence {
-    /// When it was.
-    pub fn away(&self) -> &Away {
-        &self.shared.header().away.0
     }
 }
 
@@ -388,16 +363,6 @@ impl RingWriter {
         true
     }
 
-    /// Where the owner tells when it is off the processor.
-    pub fn presence(&self) -> Presence {
-        Presence { shared: self.shared.clone() }
-    }
-
-    /// Tells the owner, without an envelope, that this process has come to a round of a rendezvous: one of 64.
-    pub fn greet(&self, round: u32) {
-        self.shared.header().greeted.0.fetch_or(1 << round, Ordering::Release);
-    }
-
     /// Prepares for the next envelope: its slot, which the owner may have looked at in vain, comes
     /// back to this processor.
     #[inline(always)]
@@ -427,7 +392,7 @@ mod tests {
         let mut ring = Ring::create().unwrap();
         let writer = RingWriter::open(ring.address().unwrap()).unwrap();
         assert_eq!(ring.pop(), None);
-        let lookout = ring.lookout();
+        let lookout = ring.view();
         for sequence in 0..40_000 {
             assert!(lookout.is_empty());
             assert!(writer.push(&envelope(2, sequence)));
@@ -486,17 +451,17 @@ mod tests {
         let writer = RingWriter::open(ring.address().unwrap()).unwrap();
         let shared = ring.shared.clone();
         let claim = || shared.header().tail.0.fetch_add(1, Ordering::Relaxed);
-        assert!(!ring.pass(), "nothing is there");
+        assert!(!ring.pass_over(), "nothing is there");
         writer.push(&envelope(2, 0));
-        assert!(!ring.pass(), "nothing holds it up");
+        assert!(!ring.pass_over(), "nothing holds it up");
         assert_eq!(ring.pop(), Some(envelope(2, 0)));
         let (first, second) = (claim(), claim());
-        assert!(ring.is_held_up() && !ring.pass(), "nothing is behind it");
+        assert!(ring.is_held_up() && !ring.pass_over(), "nothing is behind it");
         writer.push(&envelope(2, 1));
         assert_eq!(ring.pop(), None);
-        assert!(ring.pass() && ring.is_held_up() && ring.pass() && !ring.is_held_up());
+        assert!(ring.pass_over() && ring.is_held_up() && ring.pass_over() && !ring.is_held_up());
         assert_eq!((ring.peek(), ring.pop()), (Some(envelope(2, 1)), Some(envelope(2, 1))));
-        assert_eq!((ring.pop(), ring.pass()), (None, false));
+        assert_eq!((ring.pop(), ring.pass_over()), (None, false));
         writer.push(&envelope(2, 2));
         shared.slot(second).publish(second, &envelope(4, 0));
         assert_eq!(ring.peek(), Some(envelope(4, 0)), "what was passed over comes first");

@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use mpit_events::Ticks;
 
-use crate::shadow::Envelope;
+use crate::matching::Envelope;
 
 /// The message's form of an [`Envelope`]: 40 bytes, in the byte order of the machine (a job's
 /// processes share one).

@@ -5,7 +5,8 @@
 use std::cell::Cell;
 
 use mpit_events::{Core, EventIndex, Record, Ticks};
-use mpit_sources::shadow::{CommIndex, Engine, Envelope, Event, Ob1Events, Sink};
+use mpit_sources::matching::{CommIndex, Engine, Envelope, Event, Ob1Events, Sink};
+use mpit_sources::progress_model::{CallInterval, Copying};
 
 /// Takes everything; its time advances by one with each reading.
 pub struct Notes {
@@ -48,7 +49,7 @@ impl Sink for Notes {
 
 impl Notes {
     /// The events since the last call, each as its name and the elements' values.
-    pub fn told(&mut self) -> Vec<String> {
+    pub fn lines(&mut self) -> Vec<String> {
         let core = &self.core;
         let line = |record: Record| {
             let event_type = core.event_type(record.event).unwrap();
@@ -67,8 +68,8 @@ impl Notes {
     }
 
     /// The events whose names start with one of `names`, since the last call.
-    pub fn told_of(&mut self, names: &[&str]) -> Vec<String> {
-        self.told().into_iter().filter(|line| names.iter().any(|name| line.starts_with(name))).collect()
+    pub fn lines_of(&mut self, names: &[&str]) -> Vec<String> {
+        self.lines().into_iter().filter(|line| names.iter().any(|name| line.starts_with(name))).collect()
     }
 
     pub fn is(&self, record: &Record, event: Event) -> bool {
@@ -89,16 +90,25 @@ pub struct Senders(std::collections::HashMap<i32, u32>);
 
 impl Senders {
     pub fn envelope(&mut self, source: i32, tag: i32, sent: u64) -> Envelope {
-        let next = self.0.entry(source).or_default();
-        let sequence = *next;
-        *next += 1;
+        let sequence = self.0.entry(source).or_default();
+        *sequence += 1;
+        let sequence = *sequence;
         Envelope { context: 7, source, tag, sequence, bytes: 8, sent: Ticks(sent) }
     }
 }
 
-/// A twin with one communicator.
-pub fn twin(notes: &mut Notes) -> (Engine, CommIndex) {
+/// An engine with one communicator.
+pub fn engine(notes: &mut Notes) -> (Engine, CommIndex) {
     let mut engine = Engine::new();
     let comm = engine.add_comm(notes, 7);
     (engine, comm)
+}
+
+/// An envelope comes in, in this interval.
+pub fn arrive(engine: &mut Engine, notes: &mut Notes, envelope: &Envelope, interval: &mut CallInterval) {
+    let copying = Copying::default();
+    let matched = engine.arrive_when(notes, envelope, |expected| interval.came(envelope, expected, copying));
+    if let Some(copied) = matched.and_then(|matched| interval.copied(envelope, matched, copying)) {
+        engine.pass_until(copied);
+    }
 }

@@ -1,0 +1,190 @@
+//! Catching up: the model follows calls that were deferred, one after the other.
+
+use std::sync::atomic::Ordering;
+
+use mpit_events::Ticks;
+
+use super::deferred::DeferredCall;
+use super::tracker::Work;
+use crate::matching::Envelope;
+use crate::progress_model::{Awaits, CallInterval, Polling};
+use crate::transport::ring::Ring;
+
+/// How often the ring is looked into for an envelope that is being written: about a microsecond.
+const PATIENCE: u32 = 64;
+/// How often it is looked into after that, each time when others have had the processor, its sender perhaps among them.
+const LAST_TRIES: u32 = 4;
+/// How often in a row that may be in vain before it is not done again: envelopes that are lost never come.
+const MOST_IN_VAIN: u32 = 8;
+
+impl Work<'_> {
+    /// A call has polled since `entered`, and waited for this: the model will follow later. The receives that it has
+    /// completed are added by [`Deferred::keep`](super::deferred::Deferred::keep).
+    #[inline]
+    pub(crate) fn defer(&mut self, entered: Ticks, awaits: Awaits, polling: Polling) {
+        if !self.state.posts.is_empty() {
+            self.post_first();
+        }
+        let mut call = self.deferred_call(entered, awaits, polling);
+        if polling == Polling::Once {
+            // What it has found it has taken in one after the other: all of it counts as seen in the middle of the call.
+            call.from = call.from.plus(call.until.since(call.from) / 2);
+        }
+        self.state.deferred.add(call);
+        self.tracker.behind.store(true, Ordering::Relaxed);
+    }
+
+    /// A call that was entered at `entered` and returns now; its completions are yet to be added.
+    #[inline(always)]
+    pub(crate) fn deferred_call(&mut self, entered: Ticks, awaits: Awaits, polling: Polling) -> DeferredCall {
+        self.state.routes.prepare();
+        let now = self.tracker.now();
+        let descheduled = self.was_descheduled(entered, now);
+        DeferredCall { from: entered, until: now, first: 0, end: 0, awaits, polling, descheduled }
+    }
+
+    /// What was posted before a call comes before its polls.
+    #[cold]
+    #[inline(never)]
+    fn post_first(&mut self) {
+        while self.catch_up_some() {}
+    }
+
+    /// The model will soon catch up: the envelope that it looks for first comes nearer.
+    #[inline(always)]
+    pub(crate) fn prefetch_envelope(&self) {
+        if self.has_deferred()
+            && let Some(ring) = &self.state.routes.ring
+        {
+            ring.prefetch_next();
+        }
+    }
+
+    /// Whether there are calls to follow, besides receives that were posted after them.
+    #[inline(always)]
+    pub(crate) fn has_deferred(&self) -> bool {
+        !(self.state.rows.is_empty() && self.state.deferred.is_empty())
+    }
+
+    /// Follows some of what was deferred, then posts what was posted after it; whether there may be more.
+    #[inline]
+    pub(crate) fn catch_up_some(&mut self) -> bool {
+        let more = if self.has_deferred() {
+            self.follow_deferred() || !self.state.posts.is_empty()
+        } else {
+            self.post_some()
+        };
+        self.tracker.behind.store(more, Ordering::Relaxed);
+        more
+    }
+
+    /// Follows some of the calls that were deferred; whether there may be more.
+    #[inline]
+    pub(crate) fn follow_deferred(&mut self) -> bool {
+        if !self.state.rows.is_empty() {
+            return self.follow_row();
+        }
+        let Some(call) = self.state.deferred.next() else { return false };
+        let known = self.state.deferred.interval;
+        let mut interval = known.unwrap_or_else(|| self.begin(&call));
+        // A call for which all was there when it began has not polled for more.
+        let polls = known.is_some() || !interval.is_over();
+        if polls && self.take_in_some(&mut interval) || interval.is_lacking() && self.passes_over() {
+            self.state.deferred.interval = Some(interval);
+            return true;
+        }
+        for place in call.first..call.end {
+            let (receive, real) = self.state.deferred.completion(place);
+            if self.state.engine.complete_matched(self.sink, receive, real).is_none() {
+                self.complete_otherwise(place, &call);
+            }
+        }
+        self.state.deferred.advance()
+    }
+
+    /// Begins to follow a call.
+    #[inline(always)]
+    fn begin(&mut self, call: &DeferredCall) -> CallInterval {
+        let mut interval = self.open(call, call.is_open() || call.first == call.end);
+        let copying = self.tracker.parameters().copying;
+        for &(receive, real) in self.state.deferred.completions_of(call) {
+            interval.completes(self.state.engine.expect(receive, real), copying);
+        }
+        interval
+    }
+
+    /// The interval of a call that is about to be followed.
+    #[inline(always)]
+    pub(crate) fn open(&mut self, call: &DeferredCall, open: bool) -> CallInterval {
+        let mut interval = call.interval(open, self.tracker.parameters());
+        if call.descheduled {
+            self.set_descheduled(&mut interval, call.until);
+        }
+        self.state.model.begin();
+        interval
+    }
+
+    /// Whether there is more in the ring than had come, because it was held up by an envelope that is being written: that is waited
+    /// for, and then passed over.
+    #[cold]
+    #[inline(never)]
+    fn passes_over(&mut self) -> bool {
+        let Some(ring) = &mut self.state.routes.ring else { return false };
+        if !ring.is_held_up() {
+            return false;
+        }
+        for _ in 0..PATIENCE {
+            std::hint::spin_loop();
+            if !ring.is_held_up() {
+                return true;
+            }
+        }
+        ring.pass_over()
+    }
+
+    /// One more envelope for the call that is being followed.
+    pub(crate) fn arrive_in_call(&mut self, envelope: Envelope) {
+        if let Some(mut interval) = self.state.deferred.interval {
+            self.arrive(&envelope, &mut interval);
+            self.state.deferred.interval = Some(interval);
+        }
+    }
+
+    /// Follows a completion whose message is not the one that the model has given to the receive: it has perhaps not polled
+    /// where ob1 had, or the envelope has yet to come, because its sender is about to write it. It takes in as many of the sender's
+    /// messages as it must; those of others wait for the next poll.
+    #[cold]
+    #[inline(never)]
+    fn complete_otherwise(&mut self, place: usize, call: &DeferredCall) {
+        let (receive, real) = self.state.deferred.completion(place);
+        let in_vain = self.state.deferred.in_vain;
+        let tries = if in_vain < MOST_IN_VAIN { LAST_TRIES } else { 0 };
+        let mut patience = PATIENCE + tries;
+        while let Some(lacking) = self.state.engine.lacks(receive, real) {
+            if let Some(envelope) = self.next_of(&lacking) {
+                // It came before the call returned, if not before the receive was posted.
+                let sent = envelope.sent.min(lacking.by.unwrap_or(call.until));
+                let seen = lacking.by.unwrap_or(call.from);
+                self.state.engine.arrive(self.sink, &envelope, seen.max(sent));
+            } else if patience == 0 || self.tracker.mail.is_open() {
+                break;
+            } else {
+                patience -= 1;
+                if patience >= tries {
+                    std::hint::spin_loop();
+                } else if !self.state.routes.ring.as_mut().is_some_and(Ring::pass_over) {
+                    // Not the function of that name, which is interposed.
+                    // SAFETY: it takes no arguments.
+                    unsafe { libc::syscall(libc::SYS_sched_yield) };
+                }
+            }
+        }
+        if patience == 0 {
+            self.state.deferred.in_vain = in_vain.saturating_add(1);
+        } else if patience < PATIENCE + tries {
+            self.state.deferred.in_vain = 0;
+        }
+        self.note_leftover();
+        self.state.engine.complete(self.sink, receive, real);
+    }
+}

@@ -1,0 +1,268 @@
+//! The calls that are not point-to-point: communicators come and go, and progress is made.
+
+use mpi_abi::{Comm, Handle, HandlePtr, pmpi};
+use mpi_intercept::{Call, FunctionId, Wants};
+
+use super::comms::{self, mix, with_member};
+use super::frame::Frame;
+use super::groups::{group_key, world_rank_of};
+use super::requests::{Stage, Tracked};
+use super::tracker::{Tracker, Work};
+
+/// The call makes progress from here on.
+pub(crate) fn enter(tracker: &'static Tracker, frame: &mut Frame) {
+    tracker.catch_up(frame);
+    frame.call.entered = tracker.now();
+}
+
+pub(crate) fn leave(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    function: FunctionId,
+    call: &mut Call<'_>,
+    success: bool,
+) {
+    if frame.call.entered.0 != 0 {
+        tracker.operated_together(frame);
+    }
+    if !success {
+        return;
+    }
+    match call {
+        Call::Comm_dup(a) => child(tracker, frame, a.comm, a.newcomm),
+        Call::Comm_dup_with_info(a) => child(tracker, frame, a.comm, a.newcomm),
+        Call::Comm_idup(a) => duplicate(tracker, frame, a.comm, a.newcomm, a.request),
+        Call::Comm_idup_with_info(a) => duplicate(tracker, frame, a.comm, a.newcomm, a.request),
+        Call::Comm_create(a) => child(tracker, frame, a.comm, a.newcomm),
+        Call::Comm_split(a) => child(tracker, frame, a.comm, a.newcomm),
+        Call::Comm_split_type(a) => child(tracker, frame, a.comm, a.newcomm),
+        Call::Cart_create(a) => child(tracker, frame, a.comm_old, a.comm_cart),
+        Call::Cart_sub(a) => child(tracker, frame, a.comm, a.newcomm),
+        Call::Graph_create(a) => child(tracker, frame, a.comm_old, a.comm_graph),
+        Call::Dist_graph_create(a) => child(tracker, frame, a.comm_old, a.comm_dist_graph),
+        Call::Dist_graph_create_adjacent(a) => child(tracker, frame, a.comm_old, a.comm_dist_graph),
+        Call::Intercomm_merge(a) => child(tracker, frame, a.intercomm, a.newintracomm),
+        Call::Comm_create_group(a) => by_group(tracker, frame, a.comm, a.newcomm, a.tag),
+        Call::Intercomm_create(a) => by_group(tracker, frame, a.local_comm, a.newintercomm, a.tag),
+        // Processes of other jobs, and such as have no rank in MPI_COMM_WORLD.
+        Call::Comm_spawn(a) => leave_alone(tracker, frame, a.intercomm),
+        Call::Comm_spawn_multiple(a) => leave_alone(tracker, frame, a.intercomm),
+        Call::Comm_accept(a) => leave_alone(tracker, frame, a.newcomm),
+        Call::Comm_connect(a) => leave_alone(tracker, frame, a.newcomm),
+        Call::Comm_join(a) => leave_alone(tracker, frame, a.intercomm),
+        Call::Comm_create_from_group(a) => leave_alone(tracker, frame, a.newcomm),
+        Call::Intercomm_create_from_groups(a) => leave_alone(tracker, frame, a.newintercomm),
+        Call::Psend_init(_) | Call::Precv_init(_) => {
+            tracker.with_state(frame, |work, _| work.state.not_followed.partitioned += 1);
+        }
+        call => {
+            if tracker.wants_messages()
+                && let Some(stage) = collective_with_request(function)
+                && let (Some(comm), Some(request)) = (call.comm(), call.request())
+            {
+                keep_collective(tracker, frame, comm, request, stage);
+            }
+        }
+    }
+}
+
+/// Whether the call makes a communicator, or ends one, or completes a request by which one is made.
+#[rustfmt::skip]
+pub(crate) fn changes_communicators(function: FunctionId, awaited: bool) -> bool {
+    use FunctionId as F;
+    match function {
+        F::Comm_dup | F::Comm_dup_with_info | F::Comm_idup | F::Comm_idup_with_info | F::Comm_create | F::Comm_split
+        | F::Comm_split_type | F::Cart_create | F::Cart_sub | F::Graph_create | F::Dist_graph_create
+        | F::Dist_graph_create_adjacent | F::Intercomm_merge | F::Comm_create_group | F::Intercomm_create
+        | F::Comm_free | F::Comm_disconnect => true,
+        F::Wait | F::Test | F::Waitall | F::Testall | F::Waitany | F::Testany | F::Waitsome | F::Testsome => awaited,
+        _ => false,
+    }
+}
+
+/// Which of these calls matter, and at which end.
+#[rustfmt::skip]
+pub(crate) fn wants(function: FunctionId, messages: bool) -> Wants {
+    use FunctionId as F;
+    match function {
+        other if messages && collective_with_request(other).is_some() => Wants::Leave,
+        // Waits for others, so that ob1 makes progress in it.
+        F::Barrier | F::Bcast | F::Bcast_c | F::Gather | F::Gather_c | F::Gatherv | F::Gatherv_c
+        | F::Scatter | F::Scatter_c | F::Scatterv | F::Scatterv_c | F::Allgather | F::Allgather_c
+        | F::Allgatherv | F::Allgatherv_c | F::Alltoall | F::Alltoall_c | F::Alltoallv | F::Alltoallv_c
+        | F::Alltoallw | F::Alltoallw_c | F::Reduce | F::Reduce_c | F::Allreduce | F::Allreduce_c
+        | F::Reduce_scatter | F::Reduce_scatter_c | F::Reduce_scatter_block | F::Reduce_scatter_block_c
+        | F::Scan | F::Scan_c | F::Exscan | F::Exscan_c | F::Neighbor_allgather | F::Neighbor_allgather_c
+        | F::Neighbor_allgatherv | F::Neighbor_allgatherv_c | F::Neighbor_alltoall | F::Neighbor_alltoall_c
+        | F::Neighbor_alltoallv | F::Neighbor_alltoallv_c | F::Neighbor_alltoallw | F::Neighbor_alltoallw_c
+        | F::Comm_dup | F::Comm_dup_with_info | F::Comm_create | F::Comm_split | F::Comm_split_type
+        | F::Cart_create | F::Cart_sub | F::Graph_create | F::Dist_graph_create | F::Dist_graph_create_adjacent
+        | F::Intercomm_merge | F::Comm_create_group | F::Intercomm_create
+        | F::Win_create | F::Win_create_c | F::Win_allocate | F::Win_allocate_c | F::Win_allocate_shared
+        | F::Win_allocate_shared_c | F::Win_free | F::Win_fence | F::Win_wait | F::Win_flush | F::Win_flush_all
+        | F::Win_unlock | F::Win_unlock_all | F::Win_complete => Wants::Both,
+        F::Comm_spawn | F::Comm_spawn_multiple | F::Comm_accept | F::Comm_connect | F::Comm_join => Wants::Both,
+        F::Comm_idup | F::Comm_idup_with_info | F::Comm_create_from_group | F::Intercomm_create_from_groups
+        | F::Psend_init | F::Precv_init => Wants::Leave,
+        _ => Wants::Nothing,
+    }
+}
+
+/// The collective operations, by the names of their functions.
+pub const COLLECTIVES: [&str; 17] = [
+    "barrier",
+    "bcast",
+    "gather",
+    "gatherv",
+    "scatter",
+    "scatterv",
+    "allgather",
+    "allgatherv",
+    "alltoall",
+    "alltoallv",
+    "alltoallw",
+    "reduce",
+    "allreduce",
+    "reduce_scatter",
+    "reduce_scatter_block",
+    "scan",
+    "exscan",
+];
+
+/// Whether a function makes a request of a collective operation, by its name, and where that request is then.
+fn collective_with_request(function: FunctionId) -> Option<Stage> {
+    let name = function.name().strip_prefix("MPI_")?;
+    let name = name.strip_suffix("_c").unwrap_or(name);
+    let (plain, stage) = match (name.strip_suffix("_init"), name.strip_prefix('I')) {
+        (Some(plain), _) => (plain.to_lowercase(), Stage::Idle),
+        (None, Some(plain)) => (plain.to_lowercase(), Stage::Once),
+        (None, None) => return None,
+    };
+    let plain = plain.strip_prefix("neighbor_").unwrap_or(&plain);
+    COLLECTIVES.contains(&plain).then_some(stage)
+}
+
+/// Remembers the request of a collective operation.
+fn keep_collective(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    comm: Comm,
+    request: HandlePtr<mpi_abi::Request>,
+    stage: Stage,
+) {
+    // SAFETY: MPI has filled the request, because the call succeeded.
+    let handle = unsafe { request.read() };
+    tracker.with_state(frame, |work, _| {
+        let Some(comm) = work.state.comms.get(comm.word()).map(|comm| comm.index) else { return };
+        let request = work.state.engine.identity();
+        // Complete already, where many share this handle.
+        let is_complete = stage == Stage::Once && work.tracker.abi.is_shared_request(handle);
+        if !is_complete {
+            work.state.requests.insert(handle.word(), Tracked::Collective { comm, request, stage });
+        }
+        work.notify_of_message(|observer| observer.collective_requested(comm.0, request));
+        if is_complete {
+            work.notify_of_message(|observer| observer.collective_completed(comm.0, request));
+        }
+    });
+}
+
+/// A communicator that all processes of its parent made together.
+fn child(tracker: &'static Tracker, frame: &mut Frame, parent: Comm, new: HandlePtr<Comm>) {
+    // SAFETY: MPI has filled the new handle, because the call succeeded.
+    let handle = unsafe { new.read() };
+    tracker.with_state(frame, |work, _| {
+        // Counted also where this process is not a member: the others count it.
+        match work.state.comms.next_child(parent.word()) {
+            Some(identity) => work.follow(handle, identity),
+            None => count_left_alone(work, handle),
+        }
+    });
+}
+
+/// A communicator that is not followed.
+fn leave_alone(tracker: &'static Tracker, frame: &mut Frame, new: HandlePtr<Comm>) {
+    // SAFETY: MPI has filled the new handle, because the call succeeded.
+    let handle = unsafe { new.read() };
+    tracker.with_state(frame, |work, _| count_left_alone(work, handle));
+}
+
+fn count_left_alone(work: &mut Work<'_>, handle: Comm) {
+    if handle != work.tracker.abi.constants.comm_null {
+        work.state.not_followed.communicators += 1;
+    }
+}
+
+/// A duplicate that is complete only with its request.
+fn duplicate(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    parent: Comm,
+    new: HandlePtr<Comm>,
+    request: HandlePtr<mpi_abi::Request>,
+) {
+    // SAFETY: MPI has filled the request, because the call succeeded.
+    let request = unsafe { request.read() }.word();
+    let new = new.as_ptr() as usize;
+    tracker.with_state(frame, |work, _| match work.state.comms.next_child(parent.word()) {
+        Some(context) => work.state.requests.insert(request, Tracked::Duplicate { context, new }),
+        None => work.state.not_followed.communicators += 1,
+    });
+    tracker.await_duplicates();
+}
+
+/// A communicator that only its own members know of: its identity is that of its groups.
+fn by_group(tracker: &'static Tracker, frame: &mut Frame, parent: Comm, new: HandlePtr<Comm>, tag: i32) {
+    // SAFETY: MPI has filled the new handle, because the call succeeded.
+    let handle = unsafe { new.read() };
+    if handle == tracker.abi.constants.comm_null {
+        return;
+    }
+    // A parent that is not followed may be a session's: there need not be an MPI_COMM_WORLD then.
+    let is_followed = |work: &mut Work<'_>, _: &mut _| work.state.comms.get(parent.word()).is_some();
+    if tracker.with_state(frame, is_followed) != Some(true) {
+        return leave_alone(tracker, frame, new);
+    }
+    let local = group_key(tracker.abi, handle, false);
+    let inter = pmpi::comm_test_inter(handle).unwrap_or(false);
+    let remote = if inter { group_key(tracker.abi, handle, true) } else { Some(0) };
+    let (Some(local), Some(remote)) = (local, remote) else { return leave_alone(tracker, frame, new) };
+    // Both sides of an intercommunicator compute the same.
+    let key = mix(mix(local.min(remote), local.max(remote)), tag as u64);
+    tracker.with_state(frame, |work, _| {
+        let identity = work.state.comms.next_of_group(key);
+        work.follow(handle, identity);
+    });
+}
+
+impl Work<'_> {
+    /// Follows a new communicator; none (`MPI_COMM_NULL`) is not followed.
+    pub(crate) fn follow(&mut self, handle: Comm, identity: u64) {
+        let abi = self.tracker.abi;
+        if handle == abi.constants.comm_null {
+            return;
+        }
+        let inter = pmpi::comm_test_inter(handle).unwrap_or(false);
+        let lowest = |remote| world_rank_of(abi, handle.word(), 0, remote);
+        // Both sides of an intercommunicator name the lower of their first members.
+        let member = if inter { lowest(false).min(lowest(true)) } else { lowest(false) };
+        if let Some(member) = member {
+            follow_as(self, handle, with_member(identity, member));
+        }
+    }
+
+    /// Follows the communicators that are there from the start.
+    pub(crate) fn follow_predefined(&mut self) {
+        let constants = &self.tracker.abi.constants;
+        follow_as(self, constants.comm_world, comms::WORLD);
+        follow_as(self, constants.comm_self, comms::SELF);
+    }
+}
+
+/// Follows a communicator of which the whole identity is known.
+fn follow_as(work: &mut Work<'_>, handle: Comm, context: u64) {
+    let inter = pmpi::comm_test_inter(handle).unwrap_or(false);
+    let (Ok(rank), Ok(size)) = (pmpi::comm_rank(handle), pmpi::comm_size(handle)) else { return };
+    let peers = if inter { pmpi::comm_remote_size(handle).unwrap_or(0) } else { size };
+    work.add_comm(handle.word(), context, rank, size, peers, inter);
+}

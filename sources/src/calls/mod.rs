@@ -1,0 +1,48 @@
+//! The application's MPI calls, and what each of them means for the model.
+//!
+//! This room turns intercepted MPI calls into the words of the matching. It keeps the tables of communicators ([`comms`]) and
+//! requests ([`requests`]), sends the envelopes ([`routes`], between nodes [`exchange`]), and raises the model's events once no lock
+//! is held ([`frame`]). It notifies [`Observer`]s, who want the calls themselves and not the queues.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | [`table`] | the one table of calls: what entry and exit of each mean |
+//! | [`mode`] | how calls are followed, by who listens |
+//! | [`sends`], [`messages`] | envelopes go out, receives are posted |
+//! | [`completion`], [`endings`] | requests end |
+//! | [`communicators`], [`groups`] | communicators come and go |
+//! | [`polled`], [`deferred`], [`catch_up`] | calls that have polled are noted, and followed later |
+//! | [`take_in`], [`descheduled`] | what the library has taken in goes to the matching |
+//! | [`tracker`], [`state`], [`session`] | who may use the state when; start and end |
+
+mod catch_up;
+mod comms;
+mod communicators;
+mod completion;
+mod deferred;
+mod descheduled;
+mod endings;
+mod exchange;
+pub(crate) mod frame;
+mod groups;
+mod messages;
+mod mode;
+mod not_followed;
+mod observer;
+mod polled;
+pub(crate) mod requests;
+mod routes;
+mod sends;
+mod session;
+pub(crate) mod state;
+mod table;
+mod take_in;
+pub(crate) mod tracker;
+mod types;
+
+pub use communicators::COLLECTIVES;
+pub(crate) use deferred::DeferredCall;
+pub use mode::{Mode, Part};
+pub use not_followed::NotFollowed;
+pub use observer::{Communicator, Message, Observer};
+pub use session::{Path, Shadow};

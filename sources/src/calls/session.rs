@@ -1,0 +1,256 @@
+//! The life of the tracker in a process: started in `MPI_Init*`, finished in `MPI_Finalize`.
+
+use std::io;
+
+use mpi_abi::{Abi, Family, pmpi};
+use mpi_intercept::Hook;
+use mpit_events::{Core, Error};
+
+use super::descheduled;
+use super::groups::world_ranks;
+use super::mode::{Mode, Part};
+use super::not_followed::NotFollowed;
+use super::observer::Observer;
+use super::table::Calls;
+use super::tracker::Tracker;
+use crate::between_calls::{self, Progress};
+use crate::matching::{Ob1Events, Truth};
+use crate::progress_model::Copying;
+use crate::transport::clocks::{NodeClock, Nodes};
+use crate::transport::memory;
+use crate::transport::node::node_identity;
+use crate::transport::ring::Ring;
+use crate::transport::segment::Address;
+
+/// How envelopes travel between processes of one node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Path {
+    /// Through shared memory, where that is possible.
+    #[default]
+    Best,
+    /// In messages of a private communicator, as between nodes.
+    Messages,
+}
+
+/// The shadow source: the ob1 twin, fed with the application's calls.
+#[derive(Clone, Copy)]
+pub struct Shadow(&'static Tracker);
+
+impl Shadow {
+    /// A twin that raises its events in `core`, with `prefix` before their names. It lives as long as the
+    /// process.
+    ///
+    /// # Errors
+    /// [`Error::OutOfHandles`] where the core has no room for its event types.
+    pub fn new(abi: &'static Abi, core: &'static Core, prefix: &str) -> Result<Self, Error> {
+        let events = Ob1Events::register(core, prefix)?;
+        Ok(Shadow(Box::leak(Box::new(Tracker::new(abi, core, events)))))
+    }
+
+    /// The hook that follows the application's calls.
+    pub fn hook(self) -> &'static dyn Hook {
+        Box::leak(Box::new(Calls(self.0)))
+    }
+
+    /// Sets who is told of communicators and messages; once, before [`start`](Shadow::start).
+    pub fn set_observers(self, observers: Vec<&'static dyn Observer>) {
+        self.0.set_observers(observers);
+    }
+
+    /// Sets how calls are followed as long as nobody registers callbacks: [`Mode::Profile`], [`Mode::Trace`], or [`Mode::Tool`],
+    /// which it is if this is not called; before [`hook`](Shadow::hook) is registered.
+    pub fn set_mode(self, mode: Mode) {
+        self.0.want_mode(mode);
+    }
+
+    /// Sets how much of the twin runs; before [`start`](Shadow::start).
+    pub fn set_part(self, part: Part) {
+        self.0.set_part(part);
+        mpi_intercept::ask_again();
+    }
+
+    /// Several threads may call MPI at the same time.
+    pub fn set_threads(self) {
+        self.0.set_multiple();
+    }
+
+    /// The ranks in `MPI_COMM_WORLD` of a communicator's members (or of its remote group); −1 for
+    /// processes of another job. Calls MPI; takes memory for each member.
+    pub fn members(self, communicator: mpit_events::Token, remote: bool) -> Vec<i32> {
+        world_ranks(self.0.abi, communicator.0 as usize, remote)
+    }
+
+    /// Begins to follow, at the end of `MPI_Init*`, all processes together. Gives a line for the
+    /// user where shared memory cannot be used.
+    ///
+    /// Calls collectives on `MPI_COMM_WORLD`, which nobody else can use yet. A communicator of our
+    /// own is made only for envelopes that go in messages: Open MPI's progress takes longer in every
+    /// call once a communicator has been duplicated.
+    ///
+    /// # Errors
+    /// Those of MPI; nothing is followed then.
+    pub fn start(self, path: Path) -> mpi_abi::Result<Option<String>> {
+        let tracker = self.0;
+        let abi = tracker.abi;
+        let world = abi.constants.comm_world;
+        let world_rank = pmpi::comm_rank(world)?;
+        let world_size = pmpi::comm_size(world)?;
+        if tracker.part() == Part::Communicators {
+            tracker.outside_of_calls(|work| {
+                work.state.routes.world_rank = world_rank;
+                work.follow_predefined();
+            });
+            return Ok(None);
+        }
+        let ring = if path == Path::Best { Ring::create() } else { Err(io::ErrorKind::Unsupported.into()) };
+        // Every process tells on which node its ring is, and where; a process without one tells so.
+        let address =
+            ring.as_ref().ok().and_then(Ring::address).unwrap_or(Address { pid: 0, descriptor: -1 });
+        let [low, high] = node_identity(tracker.clock());
+        let mine = [low, high, address.pid, address.descriptor];
+        let mut all = vec![0; mine.len() * world_size as usize];
+        pmpi::allgather(&mine, &mut all, world)?;
+
+        let level = pmpi::query_thread().unwrap_or(abi.constants.thread.multiple);
+        if level == abi.constants.thread.single || level == abi.constants.thread.funneled {
+            tracker.set_home();
+        }
+        if level != abi.constants.thread.multiple && !tracker.has_threads() {
+            // SAFETY: below that level the program's threads do not call MPI at the same time (MPI-5.0, section 11.6). A thread of
+            // ours shares the state first (`set_threads`).
+            unsafe { tracker.state.leave_to_one_thread() };
+        }
+        descheduled::follow(tracker);
+        let members: Vec<(i32, Address)> = (0..)
+            .zip(all.chunks_exact(mine.len()))
+            .filter(|(_, told)| told[..2] == mine[..2])
+            .map(|(rank, told)| (rank, Address { pid: told[2], descriptor: told[3] }))
+            .collect();
+        let own = members.iter().position(|(rank, _)| *rank == world_rank).unwrap_or(0);
+        let neighbour = (own + 1) % members.len();
+        let neighbour_pid = members[neighbour].1.pid;
+        let (reachable, alone) = tracker
+            .outside_of_calls(|work| {
+                let routes = &mut work.state.routes;
+                routes.world_rank = world_rank;
+                routes.set_node(members);
+                // Whether a neighbour's memory can be opened tells it for all of the node.
+                let reachable = ring.as_ref().map(|_| ()).map_err(ToString::to_string);
+                let reachable = reachable.and_then(|()| {
+                    if neighbour == own {
+                        Ok(())
+                    } else {
+                        routes.open(neighbour as u32).map_err(|e| e.to_string())
+                    }
+                });
+                ring.iter().for_each(|ring| tracker.watch(ring));
+                routes.ring = ring.ok();
+                (reachable, routes.node_is_world(world_size))
+            })
+            .unwrap_or((Ok(()), true));
+
+        // All processes use the same way, so that none waits for envelopes that go the other.
+        let mut verdict = [0i32; 2];
+        let found = [i32::from(reachable.is_err()), i32::from(!alone)];
+        pmpi::allreduce(&found, &mut verdict, abi.constants.max, world)?;
+        let [unreachable, several_nodes] = verdict.map(|any| any != 0);
+        if unreachable {
+            tracker.outside_of_calls(|work| work.state.routes.forget_node());
+        }
+        if unreachable || several_nodes {
+            let private = pmpi::comm_dup(world)?;
+            pmpi::comm_return_errors(private)?;
+            let clock = if several_nodes {
+                let nodes =
+                    Nodes::new(all.chunks_exact(mine.len()).map(|told| [told[0], told[1]]), world_rank);
+                let compared = NodeClock::compare(tracker.clock(), &nodes, private)?;
+                tracker.set_compared(compared, nodes);
+                compared
+            } else {
+                NodeClock::of_reference(tracker.clock())
+            };
+            tracker.mail.open(abi, private, clock);
+        }
+        let floor = tracker.shortest_search();
+        let copying = Copying {
+            of_64_kib: memory::time_of_64_kib(tracker.clock()),
+            at_once: abi.family == Family::OpenMpi && !several_nodes && memory::may_be_read(neighbour_pid),
+        };
+        tracker.set_copying(copying);
+        tracker.outside_of_calls(|work| {
+            work.state.engine.set_floor(floor);
+            work.follow_predefined();
+        });
+        let told = unreachable && path == Path::Best && world_rank == 0;
+        Ok(told.then(|| {
+            let why = reachable.err().unwrap_or_else(|| "on another rank".into());
+            format!("cannot share memory between processes ({why}); envelopes go in messages instead")
+        }))
+    }
+
+    /// This node's clock beside that of rank 0, as it was compared at the start and, after [`finish`](Shadow::finish),
+    /// at the end. Nothing where all processes of the job have one clock.
+    pub fn clocks(self) -> Vec<NodeClock> {
+        self.0.compared()
+    }
+
+    /// Begins to take in envelopes between MPI calls, if that is wanted; at the end of `MPI_Init*`, after
+    /// [`start`](Shadow::start). Gives a line for the user where it cannot be done.
+    pub fn start_progress(self, progress: Progress) -> Option<String> {
+        let told = between_calls::start(self.0, progress).err();
+        // Which ends of a call matter depends on which threads there are.
+        mpi_intercept::ask_again();
+        told.filter(|_| self.0.outside_of_calls(|work| work.state.routes.world_rank) == Some(0))
+    }
+
+    /// Lets the twin follow all that this thread's calls have left for later, and raises the events of that. Not inside a
+    /// hook of the twin. Gives a number that no request has: those that were made before have lower ones, those that are made
+    /// from now on greater ones.
+    pub fn catch_up(self) -> u64 {
+        self.0.with_frame(|frame| {
+            self.0.catch_up(frame);
+            self.0.flush(frame);
+        });
+        self.0.outside_of_calls(|work| work.state.engine.identity()).unwrap_or(0)
+    }
+
+    /// What this process has done until now that is not followed.
+    pub fn not_followed(self) -> NotFollowed {
+        self.0.outside_of_calls(|work| work.state.not_followed).unwrap_or_default()
+    }
+
+    /// Ends, at the beginning of `MPI_Finalize`, all processes together: takes in what is still on
+    /// its way, and counts what nobody received.
+    pub fn finish(self) -> Truth {
+        between_calls::stop();
+        let tracker = self.0;
+        if tracker.part() == Part::Communicators {
+            return Truth::default();
+        }
+        tracker.exchange();
+        // Whatever was sent is in its ring after this.
+        let _ = pmpi::barrier(tracker.abi.constants.comm_world);
+        tracker.with_frame(|frame| {
+            frame.call.entered = tracker.now();
+            tracker.take_in(frame);
+        });
+        tracker.compare_clocks_again();
+        tracker.with_frame(|frame| tracker.close_mail(frame));
+        self.finish_alone()
+    }
+
+    /// Ends without the other processes: the program exits without `MPI_Finalize`.
+    pub fn finish_alone(self) -> Truth {
+        between_calls::stop();
+        self.0.with_frame(|frame| self.0.catch_up(frame));
+        let truth = self.0.outside_of_calls(|work| {
+            let mut truth = work.state.engine.close(work.sink);
+            // The ring knows also of losses at the end, which no later envelope reveals.
+            let lost = work.state.routes.ring.as_ref().map_or(0, Ring::lost);
+            truth.dropped = truth.dropped.max(lost);
+            truth
+        });
+        self.0.with_frame(|frame| self.0.flush(frame));
+        truth.unwrap_or_default()
+    }
+}

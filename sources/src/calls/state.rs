@@ -1,0 +1,66 @@
+//! What one MPI call at a time works on.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use mpit_events::{Object, Record};
+
+use super::comms::Comms;
+use super::deferred::Deferred;
+use super::frame::Buffer;
+use super::not_followed::NotFollowed;
+use super::requests::Requests;
+use super::routes::Routes;
+use super::types::TypeSizes;
+use crate::fast_path::{Posts, Rows};
+use crate::matching::{CommIndex, Engine, Envelope};
+use crate::progress_model::{Awaits, ProgressModel};
+use crate::transport::batch::Outbox;
+
+/// The objects that the communicators' events are bound to, by [`CommIndex`].
+pub(crate) type Objects = Arc<Vec<Arc<Object>>>;
+
+/// The model of this process, and the tables of what the application has.
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) engine: Engine,
+    pub(crate) model: ProgressModel,
+    pub(crate) comms: Comms,
+    pub(crate) requests: Requests,
+    /// Messages taken by matched probes, and their sizes in bytes, by handle.
+    pub(crate) messages: hashbrown::HashMap<usize, (CommIndex, u64), rustc_hash::FxBuildHasher>,
+    pub(crate) routes: Routes,
+    /// Envelopes that wait to be sent to other nodes.
+    pub(crate) outbox: Outbox,
+    /// Envelopes that came from other nodes.
+    pub(crate) inbox: VecDeque<Envelope>,
+    pub(crate) sizes: TypeSizes,
+    /// Whether the application has cancelled a request: the status of a receive tells whether it was.
+    pub(crate) cancels: bool,
+    /// The most that calls have had to wait for which completed the nonblocking sends so far.
+    pub(crate) long_sends: Awaits,
+    /// How often the thread had been descheduled when the system was asked last.
+    pub(crate) switches: i64,
+    pub(crate) not_followed: NotFollowed,
+    /// Calls that the real library has made and the model has yet to follow.
+    pub(crate) deferred: Deferred,
+    /// Receives that the application has posted after that and the model has not yet.
+    pub(crate) posts: Posts,
+    /// Receives that were posted and completed together, before that.
+    pub(crate) rows: Rows,
+    /// Events of envelopes that were taken in between MPI calls: registrations have been called for them, bulk listeners get them in
+    /// the next call.
+    pub(crate) between_calls: Vec<Record>,
+    pub(crate) objects: Objects,
+    pub(crate) objects_version: u64,
+}
+
+impl State {
+    /// Puts what bulk listeners have not got yet before what the coming work emits.
+    #[inline(always)]
+    pub(crate) fn hand_over(&mut self, sink: &mut Buffer) {
+        if !self.between_calls.is_empty() {
+            sink.take(&mut self.between_calls);
+        }
+    }
+}

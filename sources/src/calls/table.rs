@@ -1,0 +1,630 @@
+//! What each intercepted MPI call means for the tracker: the one table of calls.
+//!
+//! Sending and posting happen at the entry of a call, so that the envelope is there before the message
+//! (where it may be otherwise, see [`sends`](super::sends)); completion and progress happen at its exit. Statuses that the application does not
+//! want are replaced by our own, because the truth check reads them.
+
+use std::ffi::c_int;
+
+use mpi_abi::{Handle, HandlePtr, Request, StatusPtr};
+use mpi_intercept::{Call, FunctionId, Hook, Kept, Wants};
+
+use super::communicators;
+use super::completion::{
+    Ends, await_requests, complete_all, complete_failed, complete_one, complete_some, needs_status,
+    own_status,
+};
+use super::frame::{Frame, Pending};
+use super::mode::Part;
+use super::requests::{Persistent, Tracked};
+use super::sends::{Sending, blocking_send, keep_send, nonblocking_send, sent, waiting_send};
+use super::tracker::{Ending, Tracker, Work};
+use crate::fast_path::Post;
+use crate::progress_model::{Awaits, Polling};
+
+macro_rules! sending {
+    ($a:ident) => {
+        Sending { comm: $a.comm.word(), peer: $a.dest, tag: $a.tag, count: $a.count, datatype: $a.datatype }
+    };
+    ($a:ident, $count:ident, $datatype:ident) => {
+        Sending {
+            comm: $a.comm.word(),
+            peer: $a.dest,
+            tag: $a.sendtag,
+            count: $a.$count,
+            datatype: $a.$datatype,
+        }
+    };
+}
+
+/// The tracker as a hook of the interception.
+pub(crate) struct Calls(pub(crate) &'static Tracker);
+
+impl Hook for Calls {
+    #[rustfmt::skip]
+    fn wants(&self, function: FunctionId) -> Wants {
+        use FunctionId as F;
+        if self.0.part() == Part::Communicators
+            && !communicators::changes_communicators(function, self.0.awaits_duplicates())
+        {
+            return Wants::Nothing;
+        }
+        match function {
+            // The clock is read once, and at the entry only where a call may take long.
+            F::Irecv | F::Irecv_c => if self.0.times_posts() { Wants::Both } else { Wants::Leave },
+            F::Isend | F::Isend_c | F::Ibsend | F::Ibsend_c | F::Irsend | F::Irsend_c | F::Issend | F::Issend_c
+                if !self.0.current_mode().follows_sends() => Wants::Leave,
+            F::Start | F::Startall | F::Type_free => Wants::Enter,
+            F::Send | F::Send_c | F::Bsend | F::Bsend_c | F::Rsend | F::Rsend_c | F::Ssend | F::Ssend_c
+            | F::Isend | F::Isend_c | F::Ibsend | F::Ibsend_c | F::Irsend | F::Irsend_c | F::Issend | F::Issend_c
+            | F::Recv | F::Recv_c | F::Sendrecv | F::Sendrecv_c | F::Sendrecv_replace | F::Sendrecv_replace_c
+            | F::Isendrecv | F::Isendrecv_c | F::Isendrecv_replace | F::Isendrecv_replace_c
+            | F::Probe | F::Iprobe | F::Mprobe | F::Improbe | F::Mrecv | F::Mrecv_c | F::Imrecv | F::Imrecv_c
+            | F::Wait | F::Test | F::Waitall | F::Testall | F::Waitany | F::Testany | F::Waitsome | F::Testsome
+            | F::Request_get_status | F::Request_free | F::Cancel | F::Comm_free | F::Comm_disconnect => Wants::Both,
+            F::Send_init | F::Send_init_c | F::Bsend_init | F::Bsend_init_c | F::Rsend_init | F::Rsend_init_c
+            | F::Ssend_init | F::Ssend_init_c | F::Recv_init | F::Recv_init_c => Wants::Leave,
+            other => communicators::wants(other, self.0.wants_messages()),
+        }
+    }
+
+    #[inline]
+    fn enter_on(&self, kept: &Kept, _: FunctionId, call: &mut Call<'_>) {
+        self.0.with_frame_kept(kept, |frame| {
+            // The most frequent ones first, without what the table of all needs.
+            if !matches!(call, Call::Isend(_)) || !self.0.mode(frame).is_in_bulk() {
+                enter(self.0, frame, call);
+            }
+        });
+    }
+
+    #[inline]
+    fn leave_on(&self, kept: &Kept, function: FunctionId, call: &mut Call<'_>, code: c_int) {
+        let success = code == self.0.abi.constants.success;
+        self.0.with_frame_kept(kept, |frame| {
+            // The most frequent ones first, as in `enter_on`.
+            if let Call::Isend(a) = call {
+                return keep_send(self.0, frame, a.request, &sending!(a), success);
+            }
+            if let Call::Irecv(a) = call
+                && success
+                && self.0.mode(frame).is_in_bulk()
+            {
+                // SAFETY: MPI has filled the request, because the call succeeded.
+                let handle = unsafe { a.request.read() }.word();
+                let (at, comm) = (self.0.posted_at(frame), a.comm.word());
+                let post = Post { at, handle, comm, source: a.source, tag: a.tag, request: 0 };
+                if self.0.post_later(frame, post) {
+                    return;
+                }
+            }
+            leave(self.0, frame, function, call, success);
+        });
+    }
+}
+
+/// What a persistent send does each time it is started, in whichever mode.
+macro_rules! persistent_send {
+    ($work:ident, $a:ident) => {{
+        let bytes = $work.bytes($a.count, $a.datatype).unwrap_or(0);
+        Persistent { active: None, comm: $a.comm.word(), peer: $a.dest, tag: $a.tag, bytes, sends: true }
+    }};
+}
+
+fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
+    match call {
+        // Blocking sends. Those that ob1 waits in make progress, from here on.
+        Call::Send(a) => blocking_send(tracker, frame, &sending!(a)),
+        Call::Bsend(a) => blocking_send(tracker, frame, &sending!(a)),
+        Call::Rsend(a) => blocking_send(tracker, frame, &sending!(a)),
+        Call::Ssend(a) => {
+            waiting_send(tracker, frame, &sending!(a));
+            // It waits for the receiver, however short the message is.
+            frame.call.entered = tracker.now();
+        }
+        // Nonblocking sends.
+        Call::Isend(a) => nonblocking_send(tracker, frame, &sending!(a)),
+        Call::Ibsend(a) => nonblocking_send(tracker, frame, &sending!(a)),
+        Call::Irsend(a) => nonblocking_send(tracker, frame, &sending!(a)),
+        Call::Issend(a) => nonblocking_send(tracker, frame, &sending!(a)),
+        // Receives.
+        Call::Irecv(_) => frame.call.posted = tracker.now(),
+        Call::Recv(a) => {
+            frame.call.awaits = Awaits::Receives;
+            tracker.with_caught_up(frame, |work, local| {
+                local.entered = tracker.now();
+                local.receive = work.post(a.comm.word(), a.source, a.tag, true, local.entered);
+                if local.receive.is_some() && needs_status(work, a.source, a.tag) {
+                    own_status(work, local, &mut a.status);
+                }
+            });
+        }
+        Call::Sendrecv(a) => sendrecv(
+            tracker,
+            frame,
+            &sending!(a, sendcount, sendtype),
+            (a.source, a.recvtag),
+            Some(&mut a.status),
+        ),
+        Call::Sendrecv_replace(a) => sendrecv(
+            tracker,
+            frame,
+            &sending!(a, count, datatype),
+            (a.source, a.recvtag),
+            Some(&mut a.status),
+        ),
+        Call::Isendrecv(a) => {
+            sendrecv(tracker, frame, &sending!(a, sendcount, sendtype), (a.source, a.recvtag), None)
+        }
+        Call::Isendrecv_replace(a) => {
+            sendrecv(tracker, frame, &sending!(a, count, datatype), (a.source, a.recvtag), None)
+        }
+        // Probes: a search each.
+        Call::Probe(a) => probe(tracker, frame, a.comm.word(), a.source, a.tag, None),
+        Call::Iprobe(a) => probe(tracker, frame, a.comm.word(), a.source, a.tag, None),
+        Call::Mprobe(a) => probe(tracker, frame, a.comm.word(), a.source, a.tag, Some(&mut a.status)),
+        Call::Improbe(a) => probe(tracker, frame, a.comm.word(), a.source, a.tag, Some(&mut a.status)),
+        Call::Mrecv(a) => {
+            frame.call.entered = tracker.now();
+            // SAFETY: the application's in-out argument: one handle.
+            let handle = unsafe { a.message.read() }.word();
+            use_message(tracker, frame, handle, Some(&mut a.status));
+        }
+        Call::Imrecv(a) => {
+            // SAFETY: the application's in-out argument: one handle.
+            let handle = unsafe { a.message.read() }.word();
+            use_message(tracker, frame, handle, None);
+        }
+        // Persistent requests.
+        Call::Start(a) => {
+            // SAFETY: the application's in-out argument: one handle.
+            let handle = unsafe { a.request.read() }.word();
+            tracker.catch_up(frame);
+            tracker.with_state(frame, |work, _| work.start(handle));
+        }
+        Call::Startall(a) => {
+            tracker.catch_up(frame);
+            tracker.with_state(frame, |work, _| {
+                for place in 0..usize::try_from(a.count).unwrap_or(0) {
+                    // SAFETY: the application's array of `count` handles.
+                    work.start(unsafe { a.array_of_requests.get(place) }.word());
+                }
+            });
+        }
+        // Completion.
+        Call::Wait(a) => await_requests(tracker, frame, a.request, 1, &mut a.status, Ends::All),
+        Call::Test(a) => await_requests(tracker, frame, a.request, 1, &mut a.status, Ends::Some),
+        Call::Waitall(a) => {
+            await_requests(tracker, frame, a.array_of_requests, a.count, &mut a.array_of_statuses, Ends::All);
+        }
+        Call::Testall(a) => {
+            let statuses = &mut a.array_of_statuses;
+            await_requests(tracker, frame, a.array_of_requests, a.count, statuses, Ends::Some);
+        }
+        Call::Waitany(a) => {
+            await_requests(tracker, frame, a.array_of_requests, a.count, &mut a.status, Ends::Some);
+        }
+        Call::Testany(a) => {
+            await_requests(tracker, frame, a.array_of_requests, a.count, &mut a.status, Ends::Some);
+        }
+        Call::Waitsome(a) => {
+            let statuses = &mut a.array_of_statuses;
+            await_requests(tracker, frame, a.array_of_requests, a.incount, statuses, Ends::Some);
+        }
+        Call::Testsome(a) => {
+            let statuses = &mut a.array_of_statuses;
+            await_requests(tracker, frame, a.array_of_requests, a.incount, statuses, Ends::Some);
+        }
+        Call::Request_get_status(a) => {
+            tracker.catch_up(frame);
+            frame.call.entered = tracker.now();
+            frame.call.handle = a.request.word();
+        }
+        Call::Request_free(a) => {
+            // SAFETY: the application's in-out argument: one handle.
+            frame.call.handle = unsafe { a.request.read() }.word();
+        }
+        Call::Cancel(a) => {
+            // SAFETY: the application's argument: one handle.
+            frame.call.handle = unsafe { a.request.read() }.word();
+        }
+        Call::Type_free(a) => {
+            // SAFETY: the application's in-out argument: one handle.
+            let handle = unsafe { a.datatype.read() }.word();
+            tracker.with_state(frame, |work, _| work.state.sizes.forget(handle));
+        }
+        Call::Comm_free(a) => {
+            tracker.catch_up(frame);
+            // SAFETY: the application's in-out argument: one handle.
+            frame.call.handle = unsafe { a.comm.read() }.word();
+        }
+        Call::Comm_disconnect(a) => {
+            tracker.catch_up(frame);
+            // SAFETY: the application's in-out argument: one handle.
+            frame.call.handle = unsafe { a.comm.read() }.word();
+        }
+        _ => communicators::enter(tracker, frame),
+    }
+    if frame.sink.mail_waits {
+        tracker.send_mail(frame);
+    }
+}
+
+fn leave(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    function: FunctionId,
+    call: &mut Call<'_>,
+    success: bool,
+) {
+    match call {
+        Call::Send(a) => sent(tracker, frame, &sending!(a), success),
+        Call::Bsend(a) => sent(tracker, frame, &sending!(a), success),
+        Call::Rsend(a) => sent(tracker, frame, &sending!(a), success),
+        Call::Ssend(a) => sent(tracker, frame, &sending!(a), success),
+        // `MPI_Isend`: in `leave_on`.
+        Call::Ibsend(a) => keep_send(tracker, frame, a.request, &sending!(a), success),
+        Call::Irsend(a) => keep_send(tracker, frame, a.request, &sending!(a), success),
+        Call::Issend(a) => {
+            // It waits for its receiver, however short the message is.
+            tracker.without_raising(frame, |work, _| work.state.long_sends = Awaits::Others);
+            keep_send(tracker, frame, a.request, &sending!(a), success);
+        }
+        // Posted here, where the request is known: nothing can come in between.
+        Call::Irecv(a) => {
+            if success {
+                // SAFETY: MPI has filled the request, because the call succeeded.
+                let handle = unsafe { a.request.read() }.word();
+                let at = tracker.posted_at(frame);
+                tracker.with_caught_up(frame, |work, _| {
+                    let comm = a.comm.word();
+                    work.post_request(Post { at, handle, comm, source: a.source, tag: a.tag, request: 0 });
+                });
+            }
+        }
+        Call::Isendrecv(a) => keep_receive(tracker, frame, a.request, (a.source, a.recvtag), success),
+        Call::Isendrecv_replace(a) => keep_receive(tracker, frame, a.request, (a.source, a.recvtag), success),
+        Call::Recv(a) => finish_receive(tracker, frame, a.status, (a.source, a.tag), success),
+        Call::Sendrecv(a) => finish_receive(tracker, frame, a.status, (a.source, a.recvtag), success),
+        Call::Sendrecv_replace(a) => finish_receive(tracker, frame, a.status, (a.source, a.recvtag), success),
+        Call::Iprobe(a) => {
+            // SAFETY: MPI has filled the flag where it succeeded.
+            let found = success && unsafe { a.flag.read() } != 0;
+            if found && frame.call.found {
+                // ob1 makes progress only where the search has found nothing.
+                frame.call.entered.0 = 0;
+            } else {
+                tracker.polled_once(frame);
+            }
+        }
+        Call::Probe(_) => tracker.polled(frame),
+        Call::Request_get_status(a) => {
+            // SAFETY: MPI has filled the flag where it succeeded.
+            if tracker.wants_messages() && success && unsafe { a.flag.read() } == 0 {
+                let handle = frame.call.handle;
+                tracker.without_raising(frame, |work, _| {
+                    if let Some(tracked) = work.state.requests.get(handle) {
+                        work.notify_tested(tracked);
+                    }
+                });
+            }
+            tracker.polled(frame);
+        }
+        Call::Mprobe(a) => keep_message(tracker, frame, a.message, a.status, success),
+        Call::Improbe(a) => {
+            // SAFETY: MPI has filled the flag where it succeeded.
+            let found = success && unsafe { a.flag.read() } != 0;
+            keep_message(tracker, frame, a.message, a.status, found);
+        }
+        Call::Mrecv(a) => {
+            let status = (success && !a.status.is_ignore(tracker.abi)).then_some(a.status);
+            if let Some(Pending { tracked: Tracked::Probed { comm, request, bytes }, .. }) =
+                frame.call.pending.pop()
+            {
+                tracker
+                    .with_state(frame, |work, _| work.probed_received((comm, request, bytes), status, true));
+            }
+            tracker.polled(frame);
+        }
+        Call::Imrecv(a) => {
+            if let Some(Pending { tracked, .. }) = frame.call.pending.pop().filter(|_| success) {
+                // SAFETY: MPI has filled the request.
+                let handle = unsafe { a.request.read() }.word();
+                tracker.with_state(frame, |work, _| {
+                    work.state.requests.insert(handle, tracked);
+                    if let Tracked::Probed { comm, request, .. } = tracked {
+                        work.notify_of_message(|observer| observer.receive_posted(comm.0, request, None));
+                    }
+                });
+            }
+        }
+        Call::Send_init(a) if success => persist(tracker, frame, a.request, |w| persistent_send!(w, a)),
+        Call::Bsend_init(a) if success => persist(tracker, frame, a.request, |w| persistent_send!(w, a)),
+        Call::Rsend_init(a) if success => persist(tracker, frame, a.request, |w| persistent_send!(w, a)),
+        Call::Ssend_init(a) if success => persist(tracker, frame, a.request, |w| persistent_send!(w, a)),
+        Call::Recv_init(a) if success => persist(tracker, frame, a.request, |_| Persistent {
+            active: None,
+            comm: a.comm.word(),
+            peer: a.source,
+            tag: a.tag,
+            bytes: 0,
+            sends: false,
+        }),
+        Call::Wait(a) => complete_all(tracker, frame, a.status, Ends::All),
+        Call::Test(a) => {
+            // SAFETY: MPI has filled the flag where it succeeded.
+            if success && unsafe { a.flag.read() } != 0 {
+                complete_all(tracker, frame, a.status, Ends::Some);
+            } else {
+                tracker.tested(frame);
+                tracker.polled_once(frame);
+            }
+        }
+        Call::Waitall(a) if !success => {
+            complete_failed(tracker, frame, a.array_of_requests, a.array_of_statuses, Ends::All);
+        }
+        Call::Waitall(a) => complete_all(tracker, frame, a.array_of_statuses, Ends::All),
+        Call::Testall(a) if !success => {
+            complete_failed(tracker, frame, a.array_of_requests, a.array_of_statuses, Ends::Some);
+        }
+        Call::Testall(a) => {
+            // SAFETY: MPI has filled the flag where it succeeded.
+            if unsafe { a.flag.read() } != 0 {
+                complete_all(tracker, frame, a.array_of_statuses, Ends::Some);
+            } else {
+                tracker.tested(frame);
+                tracker.polled_once(frame);
+            }
+        }
+        Call::Waitany(a) => {
+            // SAFETY: MPI has filled the index where it succeeded.
+            let which = if success { unsafe { a.index.read() } } else { -1 };
+            complete_one(tracker, frame, which, a.status);
+        }
+        Call::Testany(a) => {
+            // SAFETY: MPI has filled flag and index where it succeeded.
+            let flag = success && unsafe { a.flag.read() } != 0;
+            if !flag {
+                tracker.tested(frame);
+            }
+            // SAFETY: MPI has filled the index where it has set the flag.
+            let which = if flag { unsafe { a.index.read() } } else { -1 };
+            complete_one(tracker, frame, which, a.status);
+        }
+        Call::Waitsome(a) => {
+            complete_some(tracker, frame, a.outcount, a.array_of_indices, a.array_of_statuses);
+        }
+        Call::Testsome(a) => {
+            // SAFETY: MPI has filled the count where it succeeded.
+            if success && unsafe { a.outcount.read() } == 0 {
+                tracker.tested(frame);
+            }
+            complete_some(tracker, frame, a.outcount, a.array_of_indices, a.array_of_statuses);
+        }
+        Call::Request_free(_) if success => {
+            tracker.catch_up(frame);
+            let handle = frame.call.handle;
+            tracker.with_state(frame, |work, _| free_request(work, handle));
+        }
+        Call::Cancel(_) if success => {
+            tracker.catch_up(frame);
+            let handle = frame.call.handle;
+            tracker.with_state(frame, |work, _| cancel(work, handle));
+        }
+        Call::Comm_free(_) | Call::Comm_disconnect(_) if success => {
+            let handle = frame.call.handle;
+            tracker.with_state(frame, |work, _| work.remove_comm(handle));
+        }
+        call => communicators::leave(tracker, frame, function, call, success),
+    }
+}
+
+// Entries.
+
+/// A combined send and receive, which blocks where it has a status.
+fn sendrecv(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    sending: &Sending,
+    (source, tag): (i32, i32),
+    mut status: Option<&mut StatusPtr>,
+) {
+    let Sending { comm, peer, tag: sent_tag, count, datatype } = *sending;
+    tracker.with_caught_up(frame, |work, local| {
+        let blocking = status.is_some();
+        let now = tracker.now();
+        local.receive = work.post(comm, source, tag, blocking, now);
+        let bytes = work.bytes(count, datatype);
+        local.awaits = bytes.map_or(Awaits::Receives, |bytes| work.awaits(bytes));
+        local.send = bytes.and_then(|bytes| work.send(comm, peer, sent_tag, bytes, true));
+        if let Some(status) = &mut status {
+            local.entered = now;
+            if needs_status(work, source, tag) {
+                own_status(work, local, status);
+            }
+        }
+    });
+}
+
+fn probe(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    comm: usize,
+    source: i32,
+    tag: i32,
+    status: Option<&mut StatusPtr>,
+) {
+    tracker.catch_up(frame);
+    frame.call.entered = tracker.now();
+    frame.call.handle = comm;
+    tracker.with_state(frame, |work, local| {
+        let searched = work.probe(comm, source, tag);
+        local.found = searched == Some(true);
+        if searched.is_some()
+            && let Some(status) = status
+        {
+            own_status(work, local, status);
+        }
+    });
+}
+
+/// A message handle is used up by its receive.
+fn use_message(tracker: &'static Tracker, frame: &mut Frame, handle: usize, status: Option<&mut StatusPtr>) {
+    tracker.with_state(frame, |work, local| {
+        local.pending.clear();
+        if let Some((comm, bytes)) = work.state.messages.remove(&handle) {
+            let request = work.state.engine.identity();
+            work.state.engine.activate(work.sink, comm, request);
+            local.pending.push(Pending {
+                place: 0,
+                handle: 0,
+                tracked: Tracked::Probed { comm, request, bytes },
+            });
+            if let Some(status) = status.filter(|_| work.tracker.wants_messages()) {
+                own_status(work, local, status);
+            }
+        }
+    });
+}
+
+// Exits.
+
+/// Of a combined send and receive.
+#[inline]
+fn keep_receive(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    request: HandlePtr<Request>,
+    (source, tag): (i32, i32),
+    success: bool,
+) {
+    frame.call.send = None;
+    let Some((receive, comm, id)) = frame.call.receive.take() else { return };
+    if !success {
+        tracker.with_state(frame, |work, _| work.received((receive, comm, id), Ending::Unknown, false));
+        return;
+    }
+    // SAFETY: MPI has filled the request, because the call succeeded.
+    let handle = unsafe { request.read() }.word();
+    // Nothing is raised here: only the table changes.
+    tracker.with_state(frame, |work, _| {
+        let tracked = if tracker.abi.isendrecv_fills_status() {
+            Tracked::Receive { receive, comm, request: id, source, tag }
+        } else {
+            Tracked::Silent { receive, comm, request: id, source, tag }
+        };
+        work.state.requests.insert(handle, tracked);
+    });
+}
+
+#[inline]
+fn finish_receive(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    status: StatusPtr,
+    (source, tag): (i32, i32),
+    success: bool,
+) {
+    // A failed call need not have filled its status.
+    let ending = match (success, status.is_ignore(tracker.abi)) {
+        (false, _) => Ending::Unknown,
+        (true, true) => Ending::asked_for(source, tag),
+        (true, false) => Ending::Status(status),
+    };
+    tracker.without_raising(frame, |work, local| {
+        // The send of `MPI_Sendrecv` may have been waited for too.
+        work.defer(local.entered, local.awaits, Polling::ToTheEnd);
+        if let Some(receive) = local.receive.take() {
+            work.received(receive, ending, true);
+        }
+    });
+    frame.call.entered.0 = 0;
+    tracker.catch_up_if_due(frame);
+    if let Some((comm, request, bytes)) = frame.call.send.take() {
+        tracker.with_state(frame, |work, _| work.state.engine.transferred(work.sink, comm, request, bytes));
+    }
+}
+
+/// A matched probe has found a message: the application has it now.
+fn keep_message(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    message: HandlePtr<mpi_abi::Message>,
+    status: StatusPtr,
+    found: bool,
+) {
+    tracker.take_in(frame);
+    frame.call.entered.0 = 0;
+    if !found {
+        return;
+    }
+    // SAFETY: MPI has filled the message, because it found one.
+    let handle = unsafe { message.read() };
+    if handle == tracker.abi.constants.message_no_proc || status.is_ignore(tracker.abi) {
+        return;
+    }
+    // Not whether it was cancelled: of a message to oneself MPICH leaves that as it was in the status.
+    // SAFETY: MPI has filled the status, because it found a message.
+    let (source, tag) = unsafe { (status.source(tracker.abi), status.tag(tracker.abi)) };
+    if source < 0 || tag < 0 {
+        return;
+    }
+    let comm = frame.call.handle;
+    tracker.with_state(frame, |work, _| {
+        let Some(index) = work.state.comms.get(comm).map(|comm| comm.index) else { return };
+        let envelope = work.state.engine.take(work.sink, index, source, tag);
+        let bytes = envelope.map_or(0, |envelope| envelope.bytes);
+        work.state.messages.insert(handle.word(), (index, bytes));
+    });
+}
+
+fn persist(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    request: HandlePtr<Request>,
+    spec: impl FnOnce(&mut Work<'_>) -> Persistent,
+) {
+    // SAFETY: MPI has filled the request, because the call succeeded.
+    let handle = unsafe { request.read() }.word();
+    tracker.with_state(frame, |work, _| {
+        let spec = spec(work);
+        work.state.requests.insert_persistent(handle, spec);
+    });
+}
+
+/// The application will not ask for this request any more.
+fn free_request(work: &mut Work<'_>, handle: usize) {
+    let (comm, request) = match work.state.requests.remove(handle) {
+        Some(
+            Tracked::Receive { comm, request, .. }
+            | Tracked::Silent { comm, request, .. }
+            | Tracked::Send { comm, request, .. },
+        ) => (comm, request),
+        Some(Tracked::Persistent(place)) => {
+            let comm = work.state.requests.persistent(place).comm;
+            work.state.requests.discard_persistent(place);
+            let Some(index) = work.state.comms.get(comm).map(|comm| comm.index) else { return };
+            (index, work.state.engine.identity())
+        }
+        _ => return,
+    };
+    work.state.engine.free(work.sink, comm, request);
+}
+
+fn cancel(work: &mut Work<'_>, handle: usize) {
+    use super::requests::Active;
+    let receive = match work.state.requests.get(handle) {
+        Some(Tracked::Receive { receive, .. } | Tracked::Silent { receive, .. }) => Some(receive),
+        Some(Tracked::Send { .. }) => None,
+        Some(Tracked::Persistent(place)) => match work.state.requests.persistent(place).active {
+            Some(Active::Receive { receive, .. }) => Some(receive),
+            Some(Active::Send { .. }) => None,
+            None => return,
+        },
+        _ => return,
+    };
+    work.state.cancels = true;
+    if let Some(receive) = receive {
+        work.state.engine.cancel(work.sink, receive);
+    }
+}

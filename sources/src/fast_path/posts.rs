@@ -1,0 +1,70 @@
+//! Nonblocking receives that the application has posted and the twin has not yet: a posted receive is noted and
+//! nothing else, and the twin posts all of them in one go, before it follows what comes after.
+//!
+//! Cost of a note: a reading of the clock, 40 bytes. One receive after the other takes half as long as each in a call
+//! of its own, and they are still at hand when they complete together.
+
+use mpit_events::Ticks;
+
+/// Notes that the twin does not wait longer with.
+pub(crate) const CAPACITY: usize = 256;
+/// Receives that are posted before their events are raised.
+pub(crate) const AT_ONCE: usize = 32;
+
+/// A receive as the application has posted it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Post {
+    /// When that was.
+    pub at: Ticks,
+    /// The value of the request's handle.
+    pub handle: usize,
+    /// The value of the communicator's handle.
+    pub comm: usize,
+    pub source: i32,
+    pub tag: i32,
+    /// Its identity, where observers have been told of it; else zero.
+    pub request: u64,
+}
+
+/// Receives that the twin has yet to post.
+#[derive(Debug)]
+pub(crate) struct Posts {
+    pub(crate) noted: Vec<Post>,
+    /// Those before it are posted.
+    pub(crate) next: usize,
+}
+
+impl Default for Posts {
+    fn default() -> Self {
+        Posts { noted: Vec::with_capacity(CAPACITY), next: 0 }
+    }
+}
+
+impl Posts {
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.noted.is_empty()
+    }
+
+    /// Adds one; `false` where there is no more space.
+    #[inline(always)]
+    pub(crate) fn note(&mut self, post: Post) -> bool {
+        let has_space = self.noted.len() < CAPACITY;
+        if has_space {
+            self.noted.push(post);
+        }
+        has_space
+    }
+
+    /// Those that wait.
+    #[inline(always)]
+    pub(crate) fn waiting(&self) -> &[Post] {
+        &self.noted[self.next..]
+    }
+
+    /// Gives those that wait to another list, which is empty.
+    #[inline(always)]
+    pub(crate) fn give(&mut self, to: &mut Vec<Post>) {
+        std::mem::swap(&mut self.noted, to);
+    }
+}
