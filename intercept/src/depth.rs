@@ -6,7 +6,7 @@
 use std::cell::Cell;
 
 use crate::dispatch::Place;
-use crate::hook::{self, Kept};
+use crate::hook::{self, ThreadSlot};
 
 /// What a thread knows of itself; looked up once per call, and in one cache line but for what the last hook keeps. Zeros at
 /// first.
@@ -16,7 +16,7 @@ struct Thread {
     /// What of ours this thread is running ([`Place::code`]).
     inside: Cell<u16>,
     /// What each hook keeps of this thread.
-    kept: [Kept; hook::MAX],
+    kept: [ThreadSlot; hook::MAX],
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -74,7 +74,7 @@ mod current {
         static THREAD: Thread = const { Thread {
             depth: Cell::new(0),
             inside: Cell::new(0),
-            kept: [const { Kept::new() }; hook::MAX],
+            kept: [const { ThreadSlot::new() }; hook::MAX],
         } };
     }
 
@@ -130,7 +130,7 @@ impl Depth {
 
     /// What the hook of this place keeps of this thread.
     #[inline]
-    pub(crate) fn kept(&self, place: usize) -> &Kept {
+    pub(crate) fn kept(&self, place: usize) -> &ThreadSlot {
         &self.thread().kept[place]
     }
 

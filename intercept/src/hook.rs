@@ -43,14 +43,14 @@ pub trait Hook: Sync {
     /// As [`enter`](Hook::enter), with what this hook keeps of the calling thread: for a hook that keeps something. The
     /// interception calls this one.
     #[inline]
-    fn enter_on(&self, kept: &Kept, function: FunctionId, call: &mut Call<'_>) {
+    fn enter_on(&self, kept: &ThreadSlot, function: FunctionId, call: &mut Call<'_>) {
         let _ = kept;
         self.enter(function, call);
     }
 
     /// As [`leave`](Hook::leave), with what this hook keeps of the calling thread.
     #[inline]
-    fn leave_on(&self, kept: &Kept, function: FunctionId, call: &mut Call<'_>, code: c_int) {
+    fn leave_on(&self, kept: &ThreadSlot, function: FunctionId, call: &mut Call<'_>, code: c_int) {
         let _ = kept;
         self.leave(function, call, code);
     }
@@ -68,15 +68,15 @@ pub trait Hook: Sync {
 /// What one hook keeps of one thread: an address, null at first. The interception has found the thread's state when it
 /// calls a hook, which a thread-local variable of the hook's own would have to look up again, at some nanoseconds a time.
 #[derive(Debug)]
-pub struct Kept(Cell<*mut c_void>);
+pub struct ThreadSlot(Cell<*mut c_void>);
 
-impl Kept {
+impl ThreadSlot {
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     pub(crate) const fn new() -> Self {
-        Kept(Cell::new(std::ptr::null_mut()))
+        ThreadSlot(Cell::new(std::ptr::null_mut()))
     }
 
-    /// What was [`set`](Kept::set) on this thread.
+    /// What was [`set`](ThreadSlot::set) on this thread.
     #[inline(always)]
     pub fn get(&self) -> *mut c_void {
         self.0.get()

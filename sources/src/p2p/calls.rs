@@ -7,7 +7,7 @@
 use std::ffi::c_int;
 
 use mpi_abi::{Handle, HandlePtr, Request, StatusPtr};
-use mpi_intercept::{Call, FunctionId, Hook, Kept, Wants};
+use mpi_intercept::{Call, FunctionId, Hook, ThreadSlot, Wants};
 
 use super::completion::{
     Ends, await_requests, complete_all, complete_failed, complete_one, complete_some, needs_status,
@@ -60,7 +60,7 @@ impl Hook for Calls {
     }
 
     #[inline]
-    fn enter_on(&self, kept: &Kept, _: FunctionId, call: &mut Call<'_>) {
+    fn enter_on(&self, kept: &ThreadSlot, _: FunctionId, call: &mut Call<'_>) {
         // SAFETY: the frame belongs to this thread, lives for ever, and is used by one hook call
         // at a time: the interception never runs hooks inside hooks.
         let frame = unsafe { &mut *self.0.frame_kept(kept) };
@@ -75,7 +75,7 @@ impl Hook for Calls {
     }
 
     #[inline]
-    fn leave_on(&self, kept: &Kept, function: FunctionId, call: &mut Call<'_>, code: c_int) {
+    fn leave_on(&self, kept: &ThreadSlot, function: FunctionId, call: &mut Call<'_>, code: c_int) {
         // SAFETY: as above.
         let frame = unsafe { &mut *self.0.frame_kept(kept) };
         let success = code == self.0.abi.constants.success;

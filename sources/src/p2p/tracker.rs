@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 
 use mpi_abi::{Abi, Family, StatusPtr};
-use mpi_intercept::Kept;
+use mpi_intercept::ThreadSlot;
 use mpit_events::{Clock, Core, Record, Safety, Ticks, Token};
 
 use super::comms::{Comm, Comms, Destination};
@@ -363,14 +363,14 @@ impl Tracker {
 
     /// The frame of the calling thread, which the interception keeps after its first call.
     #[inline(always)]
-    pub(super) fn frame_kept(&self, kept: &Kept) -> *mut Frame {
+    pub(super) fn frame_kept(&self, kept: &ThreadSlot) -> *mut Frame {
         let frame = kept.get().cast::<Frame>();
         if frame.is_null() { self.keep_frame(kept) } else { frame }
     }
 
     #[cold]
     #[inline(never)]
-    fn keep_frame(&self, kept: &Kept) -> *mut Frame {
+    fn keep_frame(&self, kept: &ThreadSlot) -> *mut Frame {
         let frame = self.frame();
         // SAFETY: the frame is this thread's own, and its first hook has not begun to use it.
         unsafe { &mut *frame }.sink.update(self.core, self.part());

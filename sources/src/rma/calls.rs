@@ -7,7 +7,7 @@
 use std::ffi::{c_int, c_void};
 
 use mpi_abi::{Datatype, Handle, HandlePtr, Request, Win};
-use mpi_intercept::{Call, FunctionId, Hook, Kept, Wants};
+use mpi_intercept::{Call, FunctionId, Hook, ThreadSlot, Wants};
 use mpit_events::Ticks;
 
 use super::events::Moved;
@@ -61,7 +61,7 @@ impl Hook for Calls {
     }
 
     #[inline]
-    fn enter_on(&self, kept: &Kept, _: FunctionId, call: &mut Call<'_>) {
+    fn enter_on(&self, kept: &ThreadSlot, _: FunctionId, call: &mut Call<'_>) {
         // SAFETY: the frame belongs to this thread, lives as long as that, and is used by one hook call at a time: the
         // interception never runs hooks inside hooks.
         let frame = unsafe { &mut *self.0.frame(kept) };
@@ -69,7 +69,7 @@ impl Hook for Calls {
     }
 
     #[inline]
-    fn leave_on(&self, kept: &Kept, _: FunctionId, call: &mut Call<'_>, code: c_int) {
+    fn leave_on(&self, kept: &ThreadSlot, _: FunctionId, call: &mut Call<'_>, code: c_int) {
         // SAFETY: as above.
         let frame = unsafe { &mut *self.0.frame(kept) };
         let success = code == self.0.success;

@@ -4,7 +4,7 @@ use std::ptr::{self, NonNull};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mpi_abi::{Datatype, Handle, pmpi};
-use mpi_intercept::Kept;
+use mpi_intercept::ThreadSlot;
 use mpit_events::{Clock, Core, Ordering, Prepared, Raiser, Ring, Safety, Source, SourceIndex, Ticks};
 
 use super::events::Event;
@@ -99,7 +99,7 @@ unsafe impl Send for State {}
 /// The frame of this thread, which the interception keeps; made, or taken over, at its first use.
 #[inline(always)]
 pub(super) fn of(
-    kept: &Kept,
+    kept: &ThreadSlot,
     frames: &'static Frames,
     core: &'static Core,
     level: impl FnOnce() -> Safety,
@@ -110,7 +110,7 @@ pub(super) fn of(
 
 #[cold]
 #[inline(never)]
-fn lend(kept: &Kept, frames: &'static Frames, core: &'static Core, level: Safety) -> *mut Frame {
+fn lend(kept: &ThreadSlot, frames: &'static Frames, core: &'static Core, level: Safety) -> *mut Frame {
     let frame = Box::into_raw(Box::new(frames.lend(core, level)));
     kept.set(frame.cast());
     let kept = ptr::from_ref(kept);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use mpi_abi::{Abi, Comm, Handle, Win, pmpi};
-use mpi_intercept::Kept;
+use mpi_intercept::ThreadSlot;
 use mpit_events::{
     BindKind, Clock, Core, Object, Payload, Prepared, Producer, Raise, Raiser, Safety, Source, SourceIndex,
     Ticks, Token,
@@ -419,7 +419,7 @@ impl Tracker {
 
     /// The frame of the calling thread.
     #[inline(always)]
-    pub(super) fn frame(&'static self, kept: &Kept) -> *mut Frame {
+    pub(super) fn frame(&'static self, kept: &ThreadSlot) -> *mut Frame {
         frame::of(kept, &self.frames, self.core, || self.level())
     }
 }
