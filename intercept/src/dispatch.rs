@@ -83,7 +83,8 @@ pub(crate) type Entered = Option<u8>;
 pub(crate) fn enter(depth: &Depth, function: FunctionId, call: &mut Call<'_>) -> Entered {
     let present = hook::present();
     let wanted = hook::wanted(function, present).enter;
-    let hooks = || hook::ascending(wanted, |place, hook| hook.enter_on(depth.kept(place), function, call));
+    let hooks =
+        || hook::ascending(wanted, |place, hook| hook.enter_with_slot(depth.kept(place), function, call));
     (wanted == 0 || guarded(depth, Place::Hook(function), hooks)).then_some(present)
 }
 
@@ -102,7 +103,7 @@ fn leave_to(depth: &Depth, wanted: u8, function: FunctionId, call: &mut Call<'_>
         return;
     }
     let hooks = || {
-        hook::descending(wanted, |place, hook| hook.leave_on(depth.kept(place), function, call, code));
+        hook::descending(wanted, |place, hook| hook.leave_with_slot(depth.kept(place), function, call, code));
     };
     guarded(depth, Place::Hook(function), hooks);
 }
@@ -124,7 +125,7 @@ pub(crate) fn leave_unentered(
     if !SHARED.stopped.load(Ordering::Relaxed) {
         guarded(depth, Place::Hook(function), || {
             hook::at(wanted.trailing_zeros() as usize, &mut |place, hook| {
-                hook.leave_on(depth.kept(place), function, call, code);
+                hook.leave_with_slot(depth.kept(place), function, call, code);
             });
         });
     }

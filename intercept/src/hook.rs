@@ -43,14 +43,14 @@ pub trait Hook: Sync {
     /// As [`enter`](Hook::enter), with what this hook keeps of the calling thread: for a hook that keeps something. The
     /// interception calls this one.
     #[inline]
-    fn enter_on(&self, kept: &ThreadSlot, function: FunctionId, call: &mut Call<'_>) {
+    fn enter_with_slot(&self, kept: &ThreadSlot, function: FunctionId, call: &mut Call<'_>) {
         let _ = kept;
         self.enter(function, call);
     }
 
     /// As [`leave`](Hook::leave), with what this hook keeps of the calling thread.
     #[inline]
-    fn leave_on(&self, kept: &ThreadSlot, function: FunctionId, call: &mut Call<'_>, code: c_int) {
+    fn leave_with_slot(&self, kept: &ThreadSlot, function: FunctionId, call: &mut Call<'_>, code: c_int) {
         let _ = kept;
         self.leave(function, call, code);
     }

@@ -60,7 +60,7 @@ impl Hook for Calls {
     }
 
     #[inline]
-    fn enter_on(&self, kept: &ThreadSlot, _: FunctionId, call: &mut Call<'_>) {
+    fn enter_with_slot(&self, kept: &ThreadSlot, _: FunctionId, call: &mut Call<'_>) {
         // SAFETY: the frame belongs to this thread, lives for ever, and is used by one hook call
         // at a time: the interception never runs hooks inside hooks.
         let frame = unsafe { &mut *self.0.frame_kept(kept) };
@@ -75,11 +75,11 @@ impl Hook for Calls {
     }
 
     #[inline]
-    fn leave_on(&self, kept: &ThreadSlot, function: FunctionId, call: &mut Call<'_>, code: c_int) {
+    fn leave_with_slot(&self, kept: &ThreadSlot, function: FunctionId, call: &mut Call<'_>, code: c_int) {
         // SAFETY: as above.
         let frame = unsafe { &mut *self.0.frame_kept(kept) };
         let success = code == self.0.abi.constants.success;
-        // The most frequent ones first, as in `enter_on`.
+        // The most frequent ones first, as in `enter_with_slot`.
         if let Call::Isend(a) = call {
             return keep_send(self.0, frame, a.request, &sending!(a), success);
         }
@@ -277,7 +277,7 @@ fn leave(
         Call::Bsend(a) => sent(tracker, frame, &sending!(a), success),
         Call::Rsend(a) => sent(tracker, frame, &sending!(a), success),
         Call::Ssend(a) => sent(tracker, frame, &sending!(a), success),
-        // `MPI_Isend`: in `leave_on`.
+        // `MPI_Isend`: in `leave_with_slot`.
         Call::Ibsend(a) => keep_send(tracker, frame, a.request, &sending!(a), success),
         Call::Irsend(a) => keep_send(tracker, frame, a.request, &sending!(a), success),
         Call::Issend(a) => {

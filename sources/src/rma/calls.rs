@@ -61,7 +61,7 @@ impl Hook for Calls {
     }
 
     #[inline]
-    fn enter_on(&self, kept: &ThreadSlot, _: FunctionId, call: &mut Call<'_>) {
+    fn enter_with_slot(&self, kept: &ThreadSlot, _: FunctionId, call: &mut Call<'_>) {
         // SAFETY: the frame belongs to this thread, lives as long as that, and is used by one hook call at a time: the
         // interception never runs hooks inside hooks.
         let frame = unsafe { &mut *self.0.frame(kept) };
@@ -69,7 +69,7 @@ impl Hook for Calls {
     }
 
     #[inline]
-    fn leave_on(&self, kept: &ThreadSlot, _: FunctionId, call: &mut Call<'_>, code: c_int) {
+    fn leave_with_slot(&self, kept: &ThreadSlot, _: FunctionId, call: &mut Call<'_>, code: c_int) {
         // SAFETY: as above.
         let frame = unsafe { &mut *self.0.frame(kept) };
         let success = code == self.0.success;
