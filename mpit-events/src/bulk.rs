@@ -25,7 +25,7 @@ pub struct Record {
     /// Whether it comes out of order, so that it belongs to an unordered source.
     pub late: bool,
     /// Whether registrations have heard of it already, so that only bulk listeners get it.
-    pub told: bool,
+    pub bulk_only: bool,
     /// Whether it is about a message of the MPI's own (a collective's, say), not of the application's.
     pub internal: bool,
     length: u8,
@@ -48,7 +48,7 @@ impl Record {
             since: ticks,
             event,
             late,
-            told: false,
+            bulk_only: false,
             internal: false,
             length,
             object,
@@ -73,7 +73,7 @@ impl Record {
             since: ticks,
             event,
             late: false,
-            told: false,
+            bulk_only: false,
             internal: false,
             length: length as u8,
             object: u32::MAX,
@@ -96,8 +96,8 @@ impl Record {
 
     /// The same record, of which registrations have heard already.
     #[must_use]
-    pub fn told(self) -> Self {
-        Record { told: true, ..self }
+    pub fn bulk_only(self) -> Self {
+        Record { bulk_only: true, ..self }
     }
 
     /// The payload, laid out as the event's type says.
@@ -122,7 +122,7 @@ impl Record {
 /// Takes events in bulk. Called on the raising thread, at
 /// [`MpiRestricted`](crate::Safety::MpiRestricted) or, where several threads call MPI,
 /// [`ThreadSafe`](crate::Safety::ThreadSafe): it must not block. Never called in a signal handler: a
-/// producer that raises there keeps its records for a later section ([`Record::told`]).
+/// producer that raises there keeps its records for a later section ([`Record::bulk_only`]).
 pub trait BulkListener: Sync {
     /// Events of `source`, in order of their delivery. There may be types among them that were not
     /// asked for.

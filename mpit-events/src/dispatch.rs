@@ -350,13 +350,13 @@ impl<'a> Raise<'a> {
     }
 
     /// [`records`](Raise::records) without bulk listeners: the producer hands the same records to them
-    /// in a later section, as [`told`](Record::told).
+    /// in a later section, as [`bulk_only`](Record::bulk_only).
     #[inline]
     pub fn records_to_registrations(&self, records: &[Record], late: bool, objects: &[Arc<Object>]) {
         if !self.core.has_registrations() {
             return;
         }
-        for record in records.iter().filter(|record| record.late == late && !record.told) {
+        for record in records.iter().filter(|record| record.late == late && !record.bulk_only) {
             if let Some(object) = objects.get(record.object as usize) {
                 self.to_registrations(record.event, object, record.ticks, record.payload());
             }

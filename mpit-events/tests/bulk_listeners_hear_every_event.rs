@@ -57,7 +57,7 @@ fn never_in_a_signal_handler_but_later() {
     assert_eq!(*numbers.0.lock().unwrap(), [0; 0]);
     assert_eq!(consumer.told().len(), 3);
 
-    section.records(&[record(1).told(), record(3).told(), record(4)], false, &objects);
+    section.records(&[record(1).bulk_only(), record(3).bulk_only(), record(4)], false, &objects);
     assert_eq!(*numbers.0.lock().unwrap(), [1, 3, 4]);
     assert_eq!(consumer.told(), ["4 at AsyncSignalSafe raised MpiRestricted"]);
 }
