@@ -26,7 +26,7 @@ fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Replaces ignored statuses by its own, and tells what MPI wrote there.
+/// Replaces ignored statuses by its own, and prints what MPI wrote there.
 struct ReplaceStatus;
 
 impl Hook for ReplaceStatus {

@@ -58,7 +58,7 @@ macro_rules! symbol {
             )
         }
 
-        /// Without the further arguments, which no MPI looks at.
+        /// Without the further arguments, which no MPI reads.
         #[cfg(not(target_arch = "x86_64"))]
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $symbol(level: c_int) -> c_int {

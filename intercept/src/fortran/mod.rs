@@ -16,8 +16,8 @@
 //!   came*: `MPI_BOTTOM`, `MPI_IN_PLACE`, choice buffers, strings and handles stay MPI's business. The
 //!   only arguments that hooks can change are statuses.
 //!
-//! The next symbol is looked up when it is first wanted. A program that calls no Fortran never loads
-//! a Fortran library because of us, and is not looked through for one.
+//! The next symbol is resolved at the first call. For a program that calls no Fortran, no Fortran library is
+//! loaded or searched for.
 //!
 //! What this module must not know: what a hook does. Integers are taken to have 4 bytes, the layout of
 //! statuses to be that of C; where the first does not hold, Fortran is not seen ([`mpi::Mpi::fits`]).
