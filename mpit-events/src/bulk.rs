@@ -12,7 +12,7 @@ use crate::source::SourceIndex;
 /// Largest payload of an event that a producer collects, in bytes.
 pub const MAX_RECORD_PAYLOAD: usize = 20;
 
-/// An event that a producer has collected and not yet raised.
+/// An event that a producer has collected, to be raised later.
 #[derive(Clone, Copy, Debug)]
 pub struct Record {
     /// When it was observed.
@@ -24,9 +24,9 @@ pub struct Record {
     pub event: EventIndex,
     /// Whether it comes out of order, so that it belongs to an unordered source.
     pub late: bool,
-    /// Whether registrations have heard of it already, so that only bulk listeners get it.
+    /// Whether registrations have got it already, so that only bulk listeners get it.
     pub bulk_only: bool,
-    /// Whether it is about a message of the MPI's own (a collective's, say), not of the application's.
+    /// Whether it is about a message of the MPI itself (of a collective, for example), not of the application.
     pub internal: bool,
     length: u8,
     /// The object it happened to: its place in the producer's list of objects; `u32::MAX` where the
@@ -81,7 +81,7 @@ impl Record {
         }
     }
 
-    /// The same record, about a message of the MPI's own if `internal`.
+    /// The same record, about a message of the MPI itself if `internal`.
     #[inline(always)]
     #[must_use]
     pub fn internal(self, internal: bool) -> Self {
@@ -94,7 +94,7 @@ impl Record {
         Record { ticks: time, since: time, ..self }
     }
 
-    /// The same record, of which registrations have heard already.
+    /// The same record, for bulk listeners only: registrations have got it already.
     #[must_use]
     pub fn bulk_only(self) -> Self {
         Record { bulk_only: true, ..self }

@@ -127,8 +127,9 @@ impl Inner {
         if count == 0 {
             return;
         }
-        // SAFETY: as for callbacks: a replaced handler outlives the sections that saw it, and we are
-        // in one, also at the end of a registration.
+        // SAFETY: the handler was installed by `set_dropped_handler`, and one that is replaced lives until every
+        // raise section that could have loaded it is over (`grace`); we are in one, also at the end of a
+        // registration.
         let handler = unsafe { &*handler };
         handler.alive.used();
         let count = i64::try_from(count).unwrap_or(i64::MAX);

@@ -148,7 +148,8 @@ mod modelled {
         written: loom::cell::UnsafeCell<()>,
     }
 
-    // SAFETY: as the real one; loom tells where `written` is used by two at a time.
+    // SAFETY: `std::sync::OnceLock<T>` is `Sync` under these bounds, and loom reports a use of `written` by two threads at
+    // a time.
     unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
 
     impl<T> OnceLock<T> {
