@@ -107,7 +107,7 @@ constants! {
 
 // SAFETY: the pointers among the constants are addresses to compare with, never to dereference.
 unsafe impl Send for Constants {}
-// SAFETY: as above, and nothing changes after construction.
+// SAFETY: the pointers are only compared, and nothing changes after construction.
 unsafe impl Sync for Constants {}
 
 trait Value {

@@ -12,7 +12,7 @@ use crate::{HandlePtr, Info, Result};
 pub fn info_create() -> Result<Info> {
     let mut word = 0usize;
     let out: *mut c_void = (&raw mut word).cast();
-    // SAFETY: the output has room for a handle of either width.
+    // SAFETY: the output is large enough for a handle of either width.
     unsafe { mpi!(MPI_Info_create(out => *mut c_void)) }?;
     // SAFETY: the storage is one initialised machine word, and no handle is wider.
     Ok(unsafe { HandlePtr::new(out).read() })
