@@ -16,7 +16,7 @@ use crate::{
 /// Writes the events of one location; from [`Archive::event_writer`](crate::Archive::event_writer).
 ///
 /// It holds one chunk of events in memory and stays on the thread of its archive. Dropped without
-/// [`close`](Self::close), it writes what it can and tells nobody of an error.
+/// [`close`](Self::close), it writes what it can and reports no error.
 pub struct EventWriter {
     /// `None` only while it is being closed.
     raw: Option<RawEventWriter>,

@@ -191,7 +191,7 @@ impl RawArchive {
             let scope = otf2_sys::OTF2_MARKER_SCOPE_LOCATION as otf2_sys::OTF2_MarkerScope;
             for Mark { time, location, marker, text: remark } in &definitions.marks {
                 let remark = text(remark);
-                // SAFETY: as above.
+                // SAFETY: the writer is open; the string is terminated and lives through the call.
                 strictly(api, MARKERS, || unsafe {
                     api.OTF2_MarkerWriter_WriteMarker(
                         to,

@@ -20,8 +20,8 @@ use crate::{
 
 const WRITE: &str = "writing the definitions";
 
-/// Writes all definitions. `span` is the time of the first and of the last event, `events` tells
-/// how many a location has.
+/// Writes all definitions. `span` is the time of the first and of the last event, `events` returns the
+/// number of events of a location.
 pub(crate) fn write_definitions(
     archive: &RawArchive,
     definitions: &Definitions,
