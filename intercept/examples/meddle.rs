@@ -11,7 +11,7 @@ use std::{
 use mpi_abi::{Abi, Handle, StatusLayout, StatusPtr, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, register};
 
-/// Room for the statuses that replace the ignored ones.
+/// Storage for the statuses that replace the ignored ones.
 #[repr(align(8))]
 struct Statuses(UnsafeCell<[u8; 16 * StatusLayout::MAX_SIZE]>);
 // SAFETY: the test programs call MPI from one thread.
