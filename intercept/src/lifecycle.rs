@@ -1,4 +1,4 @@
-//! From "nothing done" to "hooks run": resolving the next functions, and starting.
+//! The start: resolving the next functions, detecting the ABI, running the startup functions.
 
 use std::{
     ffi::c_void,

@@ -211,7 +211,7 @@ macro_rules! wrapper {
                 unsafe { std::mem::transmute::<*mut c_void, Signature>(address) }
             }
 
-            /// The way of a call when there is more to do than to jump.
+            /// The path of a call that does more than jump.
             #[cold]
             #[inline(never)]
             unsafe extern "C-unwind" fn attended($($p: $c),*) -> c_int {
@@ -257,7 +257,7 @@ macro_rules! wrapper {
 }
 pub(crate) use wrapper;
 
-/// The symbol itself: decides between the jump and the attended way.
+/// The symbol itself: decides between the jump and the attended path.
 macro_rules! symbol {
     // Functions that start measurement always have more to do.
     (start $symbol:ident = $id:ident($($p:ident: $c:ty),*)) => {

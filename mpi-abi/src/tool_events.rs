@@ -1,8 +1,8 @@
 //! The events interface that the MPI of this process has itself: `MPI_T_event_*`, `MPI_T_source_*`.
 //!
 //! Open MPI before 6 and MPICH before 4 have no such functions; MPICH 4 has them, and events only
-//! where it was built with them. The functions are looked up once; descriptions come as owned
-//! values, so that what an MPI does with null pointers and short buffers concerns nobody else.
+//! where it was built with them. The functions are found once; descriptions come as owned
+//! values, so that only this file handles what MPIs do with null pointers and short buffers.
 //!
 //! MPI's own rules hold: the tool information interface must be initialised
 //! ([`ToolEvents::initialise`]), and what is called inside a callback must be allowed at its level.

@@ -1,8 +1,8 @@
 //! Delivery in bulk: a producer's events as a slice, for consumers in Rust that take many.
 //!
-//! A registration costs some nanoseconds per event and hears of one object. A bulk listener hears of
-//! its event types on *all* objects, gets what a producer has collected in one call, and pays per
-//! call. It sees events before registrations do, and like them with no lock held.
+//! A registration costs some nanoseconds per event and gets the events of one object. A bulk listener gets its event
+//! types on *all* objects, all that a producer has collected in one call, and costs per call. It gets events before
+//! registrations do, and like them with no lock held.
 
 use crate::clock::Ticks;
 use crate::event_type::{EventIndex, MAX_EVENT_TYPES};

@@ -89,7 +89,7 @@ pub(crate) trait Retired: Send {
 }
 
 pub(crate) struct Grace {
-    /// Whether the price is paid by those who retire.
+    /// Whether retiring makes all threads pass a barrier, so that sections use plain stores.
     asymmetric: bool,
     epoch: AtomicUsize,
     shards: [Shard; SHARDS],
@@ -187,7 +187,7 @@ impl Grace {
         self.waiting.store(retired.len(), Ordering::SeqCst);
     }
 
-    /// Releases whatever can be released now.
+    /// Releases everything whose grace period is over.
     #[cold]
     #[inline(never)]
     pub(crate) fn release(&self) {

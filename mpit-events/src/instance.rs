@@ -48,7 +48,7 @@ pub(crate) enum Time {
     Stamp(Ticks),
 }
 
-/// What an instance begins with: an address that nobody else has.
+/// The first word of an instance: an address that no other library uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Mark(usize);

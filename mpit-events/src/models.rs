@@ -78,7 +78,7 @@ impl Published {
         self.grace.release();
     }
 
-    /// After all threads: nothing waits that nobody will release.
+    /// After all threads: everything that was replaced has been released.
     fn end(&self, replaced: usize) {
         assert_eq!(self.released.load(Ordering::Relaxed), replaced);
         // SAFETY: from `Box::into_raw`; no other thread is left, so the pointer is ours alone.

@@ -95,7 +95,7 @@ impl Mpi {
         H::width() == size_of::<c_int>()
     }
 
-    /// The C handle behind a Fortran handle. What is no handle gives a word that is none either.
+    /// The C handle behind a Fortran handle. An integer that is no handle becomes a word that is none either.
     #[inline]
     pub(super) fn handle<H: Kind>(&self, integer: c_int) -> H {
         if Self::same_handles::<H>() {

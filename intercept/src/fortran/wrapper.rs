@@ -115,7 +115,7 @@ macro_rules! wrapper {
                 $($p: $conversion,)*
             }
 
-            /// The way of a call when there is more to do than to jump, whatever its name.
+            /// The path of a call that does more than jump, for all names.
             #[inline(never)]
             #[allow(unused_variables, unused_mut)]
             unsafe extern "C-unwind" fn call(

@@ -1,7 +1,7 @@
 //! Collective operations on plain data.
 //!
-//! Every process of the communicator must make the same call. Blocking. Use them on communicators
-//! of our own only: the application's carry no message of ours.
+//! Every process of the communicator must make the same call. Blocking. On a communicator of the application, call them
+//! only inside a collective call of the application on it.
 
 use std::ffi::{c_int, c_void};
 

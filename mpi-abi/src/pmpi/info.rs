@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use super::call::mpi;
 use crate::{HandlePtr, Info, Result};
 
-/// A new info object without keys; whoever gets it frees it.
+/// A new info object without keys; the caller frees it.
 ///
 /// # Errors
 /// [`crate::Error::Missing`] or [`crate::Error::Code`].

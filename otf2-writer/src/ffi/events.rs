@@ -280,7 +280,7 @@ impl RawEventWriter {
 
 impl Drop for RawEventWriter {
     fn drop(&mut self) {
-        // An error has nobody to go to: whoever wants to know calls `close`.
+        // An error cannot be returned from here; `close` returns it.
         let _ = self.close_once();
     }
 }
