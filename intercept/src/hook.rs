@@ -33,9 +33,9 @@ pub trait Hook: Sync {
         Wants::Both
     }
 
-    /// Before the real function. Arguments may be changed: the real function is called with what
-    /// the last hook leaves in `call`. In a call from Fortran only statuses may be. What a changed argument points to must stay valid until
-    /// [`Hook::leave`] of the same thread, or, where MPI keeps the address, as long as MPI does.
+    /// Before the real function. Arguments may be changed: the real function is called with what the last hook leaves
+    /// in `call`. In a call from Fortran only statuses may be changed. What a changed argument points to must stay valid
+    /// until [`Hook::leave`] of the same thread, or, where MPI keeps the address, as long as MPI does.
     fn enter(&self, function: FunctionId, call: &mut Call<'_>) {
         let _ = (function, call);
     }

@@ -1,6 +1,6 @@
 //! MPI's constants, one table for each family.
 //!
-//! MPICH and the standard ABI fix numbers; Open MPI's predefined objects are looked up, because
+//! MPICH and the standard ABI fix numbers; Open MPI's predefined objects are searched by name, because
 //! the dynamic linker may have copied them into the executable.
 
 use std::ffi::{CStr, c_int, c_void};

@@ -9,8 +9,10 @@ use crate::object::Object;
 use crate::safety::Safety;
 use crate::sync::{AtomicPtr, AtomicU64, Ordering, shared_array};
 
-/// The handle of a registration (`MPI_T_event_registration`; MPI-5.0, section 15.3.8): a value with a generation, never a pointer, so that a stale one is
-/// recognised and not followed. Its highest bit is set, which no address of a program has.
+/// The handle of a registration (`MPI_T_event_registration`; MPI-5.0, section 15.3.8).
+///
+/// A value with a generation, never a pointer, so that a stale one is recognised and not followed. Its highest bit is set,
+/// which no address of a program has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct Registration(pub usize);

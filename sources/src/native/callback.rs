@@ -22,7 +22,7 @@ pub(super) fn is_running() -> bool {
     RUNNING.get()
 }
 
-/// Runs `body` as a callback; a panic, which would be a mistake of ours, stays here.
+/// Runs `body` as a callback; contains a panic, which would be a fault of ours.
 fn running(body: impl FnOnce()) {
     let outer = RUNNING.replace(true);
     let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body));

@@ -51,7 +51,7 @@ struct Type {
 static FOUND: OnceLock<NativeEvents> = OnceLock::new();
 
 impl NativeEvents {
-    /// Looks for events of the MPI and adds their types and sources to the core; `None` where there are
+    /// Finds the events of the MPI and adds their types and sources to the core; `None` where there are
     /// none. Call it at the end of `MPI_Init*`, as some MPIs have no events before. Later calls in the process
     /// return the result of the first one.
     ///

@@ -262,7 +262,7 @@ unsafe extern "C" fn on_event(_: Handle, request: isize, spec: *mut Spec, data: 
     let Some(bound) = (unsafe { registration.bound.load(Ordering::Relaxed).as_ref() }) else { return 0 };
     // SAFETY: PERUSE gives a description that is valid during the call.
     let spec = unsafe { &*spec };
-    // A panic, which would be a mistake of ours, must not go through ob1.
+    // A panic, which would be a fault of ours, must not unwind into ob1.
     let _ = catch_unwind(AssertUnwindSafe(|| bound.owner.notified(bound, registration.kind, request, spec)));
     0
 }
