@@ -1,4 +1,4 @@
-/* As much of an MPI as the C functions of the events interface look for behind them. It has the binary
+/* As much of an MPI as the C functions of the events interface search behind them. It has the binary
  * interface of MPICH, no events of its own, and two categories, of which the second contains the first. */
 #include <stddef.h>
 #include <string.h>

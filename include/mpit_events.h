@@ -103,7 +103,7 @@ typedef void(MPI_T_event_free_cb_function)(MPI_T_event_registration event_regist
                                            MPI_T_cb_safety cb_safety, void *user_data);
 
 /**
- * Told how many events were lost, before the next one is delivered and when the registration is freed.
+ * Called with the number of lost events, before the next one is delivered and when the registration is freed.
  * @param count               Lost events since the last call.
  * @param event_registration  The registration that lost them.
  * @param source_index        The source of the event before which this call is made.
@@ -151,7 +151,7 @@ int MPI_T_event_get_index(const char *name, int *event_index);
 /**
  * Makes a registration.
  * @param event_index         The event type; `MPI_T_ERR_INVALID_INDEX` outside the range.
- * @param obj_handle          The address of the handle of the object to listen to; not looked at where
+ * @param obj_handle          The address of the handle of the object to listen to; ignored where
  *                            the type is bound to none. `MPI_T_ERR_INVALID_HANDLE` for null.
  * @param info                Hints; none are known.
  * @param event_registration  The new registration, or `MPI_T_ERR_OUT_OF_HANDLES`.
@@ -188,7 +188,7 @@ int MPI_T_event_callback_get_info(MPI_T_event_registration event_registration, M
 int MPI_T_event_handle_free(MPI_T_event_registration event_registration, void *user_data,
                             MPI_T_event_free_cb_function free_cb_function);
 
-/** Installs the handler that is told of lost events; null removes it. The count starts at zero. */
+/** Installs the handler of lost events; null removes it. The count starts at zero. */
 int MPI_T_event_set_dropped_handler(MPI_T_event_registration event_registration,
                                     MPI_T_event_dropped_cb_function dropped_cb_function);
 
@@ -301,7 +301,7 @@ extern "C" {
 typedef MPI_T_cb_safety MPI_T_event_cb_safety;
 
 /**
- * Told how many events were lost, before the next one is delivered and when the registration is freed
+ * Called with the number of lost events, before the next one is delivered and when the registration is freed
  * (the paper, Table 2).
  * @param count               Lost events since the last call; `INT_MAX` where they are more.
  * @param event_registration  The registration that lost them.
@@ -349,7 +349,7 @@ int MPIX_T_event_get_index(const char *name, int *event_index);
 /**
  * Makes a registration with its callback.
  * @param event_index         The event type; `MPI_T_ERR_INVALID_INDEX` outside the range.
- * @param object_handle       The address of the handle of the object to listen to; not looked at where
+ * @param object_handle       The address of the handle of the object to listen to; ignored where
  *                            the type is bound to none. `MPI_T_ERR_INVALID_HANDLE` for null.
  * @param user_data           Given to all callbacks of the registration.
  * @param event_cb_function   Called for each event, whatever the safety level at which it is raised:
@@ -367,7 +367,7 @@ int MPIX_T_event_handle_alloc(int event_index, void *object_handle, void *user_d
 int MPIX_T_event_handle_free(MPI_T_event_registration event_registration,
                              MPI_T_event_free_cb_function free_cb_function);
 
-/** Installs the handler that is told of lost events; null removes it. The count starts at zero. */
+/** Installs the handler of lost events; null removes it. The count starts at zero. */
 int MPIX_T_event_set_dropped_handler(MPI_T_event_registration event_registration,
                                      MPIX_T_event_dropped_cb_function dropped_cb_function);
 

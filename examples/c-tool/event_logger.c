@@ -1,5 +1,5 @@
 /* A tool that is preloaded into an MPI program: it lists the event types that there are, listens on
- * MPI_COMM_WORLD to messages that arrive and to receives that are queued, and tells at the end what
+ * MPI_COMM_WORLD to messages that arrive and to receives that are queued, and prints at the end what
  * it heard. It knows the standard's interface only, and no name of an element.
  *
  * See README.md for how to build and run it. */

@@ -16,7 +16,7 @@
 #define MAX_LOGGED 4096
 #define MAX_SHOWN 3
 
-/* An event type: what the interface tells of it, and what was heard of it. */
+/* An event type: its description by the interface, and what was heard of it. */
 struct type {
     char name[64], description[128];
     char elements[MAX_ELEMENTS][32];
@@ -48,7 +48,7 @@ static int check(int code, const char *what)
 }
 #define CHECK(call) check(call, #call)
 
-/* Takes the event away to look at it later. The interface says in cb_safety what is allowed here; this
+/* Copies the event, to be read later. The interface says in cb_safety what is allowed here; this
  * is allowed always, in signal handlers too. */
 static void on_event(MPI_T_event_instance event, MPI_T_event_registration event_registration,
                      MPI_T_event_cb_safety cb_safety, void *user_data)
@@ -84,7 +84,7 @@ static void on_free(MPI_T_event_registration event_registration, MPI_T_event_cb_
     atomic_fetch_add(&type->freed, 1);
 }
 
-/* Everything that the interface tells of an event type (the paper, section 3.1). */
+/* The whole description of an event type (the paper, section 3.1). */
 static void query(int index, struct type *type)
 {
     int name_len = sizeof type->name, description_len = sizeof type->description, verbosity;

@@ -11,7 +11,7 @@ use std::{
 use mpi_abi::{Abi, Handle, StatusLayout, StatusPtr, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, register};
 
-/// Room for the statuses that replace the ignored ones.
+/// Storage for the statuses that replace the ignored ones.
 #[repr(align(8))]
 struct Statuses(UnsafeCell<[u8; 16 * StatusLayout::MAX_SIZE]>);
 // SAFETY: the test programs call MPI from one thread.
@@ -26,7 +26,7 @@ fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Replaces ignored statuses by its own, and tells what MPI wrote there.
+/// Replaces ignored statuses by its own, and prints what MPI wrote there.
 struct ReplaceStatus;
 
 impl Hook for ReplaceStatus {

@@ -5,25 +5,24 @@
 
 use std::cell::Cell;
 
-use crate::dispatch::Place;
-use crate::hook::{self, Kept};
+use crate::dispatch::Running;
+use crate::hook::{self, ThreadSlot};
 
-/// What a thread knows of itself; looked up once per call, and in one cache line but for what the last hook keeps. Zeros at
-/// first.
+/// The state of one thread. Found once per call; in one cache line but for the slot of the last hook. Zeros at first.
 #[repr(C, align(64))]
 struct Thread {
     depth: Cell<u32>,
-    /// What of ours this thread is running ([`Place::code`]).
+    /// What code of ours this thread runs ([`Running::code`]).
     inside: Cell<u16>,
-    /// What each hook keeps of this thread.
-    kept: [Kept; hook::MAX],
+    /// Each hook's slot, by the index of the hook.
+    slots: [ThreadSlot; hook::MAX],
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod current {
-    //! The compiler looks a library's thread-local variable up in a function of the dynamic linker, each time. With a descriptor
-    //! (<https://www.fsfla.org/~lxoliva/writeups/TLS/RFC-TLSDESC-x86.txt>) the linker chooses the function: in a library that
-    //! is there from the start, it is two instructions.
+    //! The compiler finds a library's thread-local variable by a function of the dynamic linker, at each use. With a
+    //! descriptor (<https://www.fsfla.org/~lxoliva/writeups/TLS/RFC-TLSDESC-x86.txt>) the linker chooses the function: two
+    //! instructions, in a library that is loaded at the start of the process.
 
     use super::Thread;
 
@@ -45,8 +44,9 @@ mod current {
     #[inline(always)]
     pub(super) fn thread() -> *const Thread {
         let thread: *const Thread;
-        // SAFETY: the address of the variable above, for this thread. What is called keeps all registers but this one;
-        // some versions forget those of vectors, where they make room for the variable at its first use.
+        // SAFETY: computes the address of the variable above, for this thread. The called function preserves all other
+        // registers; some versions do not preserve vector registers where they allocate the variable at its first use, so
+        // these are declared as clobbered.
         unsafe {
             std::arch::asm!(
                 "leaq mpi_intercept_thread@TLSDESC(%rip), %rax",
@@ -74,7 +74,7 @@ mod current {
         static THREAD: Thread = const { Thread {
             depth: Cell::new(0),
             inside: Cell::new(0),
-            kept: [const { Kept::new() }; hook::MAX],
+            slots: [const { ThreadSlot::new() }; hook::MAX],
         } };
     }
 
@@ -128,22 +128,22 @@ impl Depth {
         unsafe { &*self.0 }
     }
 
-    /// What the hook of this place keeps of this thread.
+    /// The slot of the hook with this index in this thread.
     #[inline]
-    pub(crate) fn kept(&self, place: usize) -> &Kept {
-        &self.thread().kept[place]
+    pub(crate) fn slot(&self, hook: usize) -> &ThreadSlot {
+        &self.thread().slots[hook]
     }
 
-    /// Notes what of ours runs now.
+    /// Stores what code of ours runs from now on.
     #[inline]
-    pub(crate) fn set_inside(&self, place: Option<Place>) {
-        self.thread().inside.set(Place::code(place));
+    pub(crate) fn set_inside(&self, running: Option<Running>) {
+        self.thread().inside.set(Running::code(running));
     }
 }
 
-/// What of ours this thread is running.
-pub(crate) fn inside() -> Option<Place> {
-    Place::of_code(thread().inside.get())
+/// What code of ours this thread runs.
+pub(crate) fn inside() -> Option<Running> {
+    Running::of_code(thread().inside.get())
 }
 
 impl Drop for Depth {
@@ -154,8 +154,8 @@ impl Drop for Depth {
     }
 }
 
-/// Runs `f`, whose MPI calls no hook sees: for what the tool itself does with MPI outside of a
-/// hook, for instance in a thread of its own. Inside a hook it is not needed.
+/// Runs `f` with its MPI calls hidden from all hooks: for MPI calls of the tool itself outside of a hook, for
+/// instance in a thread of its own. Inside a hook it is not needed.
 #[inline]
 pub fn untracked<R>(f: impl FnOnce() -> R) -> R {
     let _depth = Depth::enter();

@@ -17,21 +17,21 @@ use crate::{
     fortran, hook,
 };
 
-/// The next functions have not been looked up.
+/// The next functions are not resolved yet.
 pub(crate) const UNRESOLVED: u8 = 0;
 /// Nobody listens: wrappers jump.
 pub(crate) const IDLE: u8 = 1;
 /// Hooks are called.
 pub(crate) const ACTIVE: u8 = 2;
 
-/// What every call looks at, in one cache line.
+/// What every call reads, in one cache line.
 #[repr(C, align(8))]
 pub(crate) struct Shared {
     /// What wrappers do. Leaves [`UNRESOLVED`] once, then moves between the others.
     pub(crate) state: AtomicU8,
     /// Measurement has ended for good.
     stopped: AtomicBool,
-    /// The hooks that there are, as bits from the lowest; only grows.
+    /// The registered hooks, as bits from the lowest; only grows.
     pub(crate) present: AtomicU8,
 }
 
@@ -83,8 +83,9 @@ pub(crate) type Entered = Option<u8>;
 pub(crate) fn enter(depth: &Depth, function: FunctionId, call: &mut Call<'_>) -> Entered {
     let present = hook::present();
     let wanted = hook::wanted(function, present).enter;
-    let hooks = || hook::ascending(wanted, |place, hook| hook.enter_on(depth.kept(place), function, call));
-    (wanted == 0 || guarded(depth, Place::Hook(function), hooks)).then_some(present)
+    let hooks =
+        || hook::ascending(wanted, |index, hook| hook.enter_with_slot(depth.slot(index), function, call));
+    (wanted == 0 || guarded(depth, Running::Hook(function), hooks)).then_some(present)
 }
 
 /// Calls `leave` of the hooks that want it and were there when the call began.
@@ -102,13 +103,13 @@ fn leave_to(depth: &Depth, wanted: u8, function: FunctionId, call: &mut Call<'_>
         return;
     }
     let hooks = || {
-        hook::descending(wanted, |place, hook| hook.leave_on(depth.kept(place), function, call, code));
+        hook::descending(wanted, |index, hook| hook.leave_with_slot(depth.slot(index), function, call, code));
     };
-    guarded(depth, Place::Hook(function), hooks);
+    guarded(depth, Running::Hook(function), hooks);
 }
 
-/// Calls `leave` of these hooks for a call whose entry none has seen. One function for all wrappers: a call that comes after a
-/// large copy finds none of our code at hand.
+/// Calls `leave` of these hooks for a call whose entry no hook has seen. One function for all wrappers: after a large copy
+/// our code is not in the cache, and less code is fetched sooner.
 #[inline(never)]
 pub(crate) fn leave_unentered(
     depth: &Depth,
@@ -122,9 +123,9 @@ pub(crate) fn leave_unentered(
         return leave_unentered_by_all(depth, wanted, function, call, code);
     }
     if !SHARED.stopped.load(Ordering::Relaxed) {
-        guarded(depth, Place::Hook(function), || {
-            hook::at(wanted.trailing_zeros() as usize, &mut |place, hook| {
-                hook.leave_on(depth.kept(place), function, call, code);
+        guarded(depth, Running::Hook(function), || {
+            hook::at(wanted.trailing_zeros() as usize, &mut |index, hook| {
+                hook.leave_with_slot(depth.slot(index), function, call, code);
             });
         });
     }
@@ -136,40 +137,41 @@ fn leave_unentered_by_all(depth: &Depth, wanted: u8, function: FunctionId, call:
     leave_to(depth, wanted, function, call, code);
 }
 
-/// Where code runs whose panics end measurement.
+/// Code of ours that a thread runs, and whose panics end measurement.
 #[derive(Clone, Copy)]
-pub(crate) enum Place {
-    /// In a hook, at a call of this function.
+pub(crate) enum Running {
+    /// A hook, at a call of this function.
     Hook(FunctionId),
-    /// In a startup function.
+    /// A startup function.
     Startup,
 }
 
-impl Place {
-    /// As a number; zero of none.
+impl Running {
+    /// As a number; zero for none.
     #[inline(always)]
-    pub(crate) const fn code(place: Option<Place>) -> u16 {
-        match place {
+    pub(crate) const fn code(running: Option<Running>) -> u16 {
+        match running {
             None => 0,
-            Some(Place::Startup) => 1,
-            Some(Place::Hook(function)) => 2 + function.index() as u16,
+            Some(Running::Startup) => 1,
+            Some(Running::Hook(function)) => 2 + function.index() as u16,
         }
     }
 
-    pub(crate) fn of_code(code: u16) -> Option<Place> {
+    /// The inverse of [`code`](Running::code).
+    pub(crate) fn of_code(code: u16) -> Option<Running> {
         match code {
             0 => None,
-            1 => Some(Place::Startup),
-            _ => FunctionId::from_index(usize::from(code) - 2).map(Place::Hook),
+            1 => Some(Running::Startup),
+            _ => FunctionId::from_index(usize::from(code) - 2).map(Running::Hook),
         }
     }
 }
 
 /// Runs hooks or a startup function; false when it panicked, which ends measurement.
 #[inline(always)]
-pub(crate) fn guarded(depth: &Depth, place: Place, f: impl FnOnce()) -> bool {
-    depth.set_inside(Some(place));
-    // Unwind safety: after a panic none of ours runs again, so nobody sees what it left behind.
+pub(crate) fn guarded(depth: &Depth, running: Running, f: impl FnOnce()) -> bool {
+    depth.set_inside(Some(running));
+    // Unwind safety: after a panic no code of ours runs again, so nothing reads the state that it left.
     let outcome = panic::catch_unwind(AssertUnwindSafe(f));
     depth.set_inside(None);
     match outcome {
@@ -189,8 +191,8 @@ pub(crate) fn report_our_panics() {
     ONCE.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| match depth::inside() {
-            Some(Place::Hook(function)) => report(function.name(), info),
-            Some(Place::Startup) => report("startup", info),
+            Some(Running::Hook(function)) => report(function.name(), info),
+            Some(Running::Startup) => report("startup", info),
             None => before(info),
         }));
     });
@@ -216,8 +218,7 @@ fn report(place: &str, info: &PanicHookInfo<'_>) {
 
 /// One line on standard error, if there is one.
 pub(crate) fn complain(line: &str) {
-    // In one piece, so that lines of several processes do not mix; a closed stream is no reason to
-    // fail.
+    // One write, so that lines of several processes do not mix. A closed stream is no error.
     let line = format!("mel: {}\n", line.replace('\n', " "));
     let _ = std::io::stderr().write_all(line.as_bytes());
 }

@@ -1,11 +1,10 @@
-//! `dlsym`, for programs that open the MPI library themselves and look its functions up there, as Julia and Python's
+//! `dlsym`, for programs that open the MPI library themselves and find its functions there, as Julia and Python's
 //! ctypes do: such calls would go past the wrappers.
 //!
-//! And for programs that ask whether there is a function: the wrappers of those that the MPI lacks are not shown.
+//! Also for programs that ask whether a function exists: the wrapper of a function that the MPI lacks is hidden.
 //!
-//! Nothing changes for anybody who asks for a symbol of another name, or by `RTLD_NEXT`: those go on to the real `dlsym`
-//! with registers and stack as they came, so that it sees the caller itself. A wrapper is given in place of a function
-//! only where it continues with that very function.
+//! Symbols of other names, and `RTLD_NEXT`, go on to the real `dlsym` with registers and stack as they came, so that it
+//! sees the caller itself. A wrapper is returned in place of a function only where it continues with that very function.
 //!
 //! What this must not know: MPI's functions; any symbol of this object counts whose name begins with `MPI_`.
 
@@ -21,7 +20,7 @@ use crate::FunctionId;
 
 type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 
-/// The real one, once it has been looked for; it may be missing.
+/// The real `dlsym`, once [`real`] has searched for it; it may be missing.
 static REAL: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
 /// The real `dlsym`; null where there is none. By its version, because by name it would be ours.
@@ -40,11 +39,11 @@ fn real() -> *mut c_void {
     found
 }
 
-/// What `dlsym` is to give: an address or null, or nothing but what the real one gives.
+/// What `dlsym` is to return: an address or null, or what the real one returns.
 #[repr(C)]
 struct Answer {
     address: *mut c_void,
-    /// Not 0 where this is the answer.
+    /// Not 0 where `address` is the answer; 0 where the real one decides.
     decided: usize,
 }
 
@@ -52,9 +51,9 @@ impl Answer {
     const REAL: Self = Self { address: ptr::null_mut(), decided: 0 };
 }
 
-/// Decides what `dlsym` gives: a wrapper where the program asks the MPI library for its function, and null where it
-/// asks everybody for a function that only the wrappers have, because the MPI lacks it. `caller` is an address in the
-/// code that asks.
+/// Decides what `dlsym` returns: a wrapper where the program asks the MPI library for its function, and null where it asks
+/// the global scope for a function that only the wrappers have, because the MPI lacks it. `caller` is an address in the
+/// calling code.
 ///
 /// # Safety
 /// As for `dlsym`: a valid handle and a C string, or what the real one refuses itself.
@@ -86,7 +85,7 @@ unsafe extern "C" fn answer(handle: *mut c_void, name: *const c_char, caller: us
     } else {
         Answer::REAL
     };
-    // SAFETY: forgets the errors of the searches above, which are not the caller's.
+    // SAFETY: takes no arguments; clears the errors of the searches above, which are not the caller's.
     unsafe { libc::dlerror() };
     if answer.decided != 0 && answer.address.is_null() {
         // SAFETY: valid arguments; fails, and leaves the error that the caller may ask for.

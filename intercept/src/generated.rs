@@ -992,7 +992,7 @@ pub mod args {
 /// A call of an MPI function, with its arguments.
 ///
 /// A large-count function (`MPI_Send_c`) shares the variant of the plain one where only
-/// the width of scalar counts differs; [`FunctionId`] tells them apart.
+/// the width of scalar counts differs; [`FunctionId`] distinguishes them.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Call<'a> {

@@ -24,34 +24,34 @@ use crate::{
 /// A call from Fortran looks like one from C, but that strings and arrays of handles of unknown length
 /// are null.
 ///
-/// `function` tells `MPI_X` from `MPI_X_c` where both share a variant of [`Call`], and has the name.
+/// `function` distinguishes `MPI_X` from `MPI_X_c`, which may share a variant of [`Call`], and has the name.
 pub trait Hook: Sync {
-    /// At which ends of this function's calls the hook is to run; asked when it is registered, and
-    /// again in [`ask_again`]. A function that no hook wants costs little more than with nobody listening.
+    /// The ends of this function's calls at which the hook is to run. Asked at [`register`] and at [`ask_again`]. A
+    /// function that no hook wants costs little more than one without hooks.
     fn wants(&self, function: FunctionId) -> Wants {
         let _ = function;
         Wants::Both
     }
 
-    /// Before the real function. Arguments may be changed: the real function is called with what
-    /// the last hook leaves in `call`. In a call from Fortran only statuses may be. What a changed argument points to must stay valid until
-    /// [`Hook::leave`] of the same thread, or, where MPI keeps the address, as long as MPI does.
+    /// Before the real function. Arguments may be changed: the real function is called with what the last hook leaves
+    /// in `call`. In a call from Fortran only statuses may be changed. What a changed argument points to must stay valid
+    /// until [`Hook::leave`] of the same thread, or, where MPI keeps the address, as long as MPI does.
     fn enter(&self, function: FunctionId, call: &mut Call<'_>) {
         let _ = (function, call);
     }
 
-    /// As [`enter`](Hook::enter), with what this hook keeps of the calling thread: for a hook that keeps something. The
-    /// interception calls this one.
+    /// [`enter`](Hook::enter) with this hook's slot of the calling thread. The interception calls this one; a hook with state
+    /// per thread implements it instead of `enter`.
     #[inline]
-    fn enter_on(&self, kept: &Kept, function: FunctionId, call: &mut Call<'_>) {
-        let _ = kept;
+    fn enter_with_slot(&self, slot: &ThreadSlot, function: FunctionId, call: &mut Call<'_>) {
+        let _ = slot;
         self.enter(function, call);
     }
 
-    /// As [`leave`](Hook::leave), with what this hook keeps of the calling thread.
+    /// [`leave`](Hook::leave) with this hook's slot of the calling thread. The interception calls this one.
     #[inline]
-    fn leave_on(&self, kept: &Kept, function: FunctionId, call: &mut Call<'_>, code: c_int) {
-        let _ = kept;
+    fn leave_with_slot(&self, slot: &ThreadSlot, function: FunctionId, call: &mut Call<'_>, code: c_int) {
+        let _ = slot;
         self.leave(function, call, code);
     }
 
@@ -65,24 +65,27 @@ pub trait Hook: Sync {
     }
 }
 
-/// What one hook keeps of one thread: an address, null at first. The interception has found the thread's state when it
-/// calls a hook, which a thread-local variable of the hook's own would have to look up again, at some nanoseconds a time.
+/// One address per hook and thread, for the hook's state of that thread. Null at first.
+///
+/// The interception passes the slot to the hook, so that the hook needs no thread-local variable of its own: looking one
+/// up in a shared library takes some nanoseconds per call.
 #[derive(Debug)]
-pub struct Kept(Cell<*mut c_void>);
+pub struct ThreadSlot(Cell<*mut c_void>);
 
-impl Kept {
+impl ThreadSlot {
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     pub(crate) const fn new() -> Self {
-        Kept(Cell::new(std::ptr::null_mut()))
+        ThreadSlot(Cell::new(std::ptr::null_mut()))
     }
 
-    /// What was [`set`](Kept::set) on this thread.
+    /// The address that was [`set`](ThreadSlot::set) on this thread, or null.
     #[inline(always)]
     pub fn get(&self) -> *mut c_void {
         self.0.get()
     }
 
-    /// Keeps this address until the thread ends, and does nothing with it then.
+    /// Stores an address until the thread ends. Nothing is done with it then: see
+    /// [`at_thread_end`](crate::at_thread_end).
     #[inline]
     pub fn set(&self, address: *mut c_void) {
         self.0.set(address);
@@ -113,7 +116,7 @@ pub struct Full;
 
 impl std::fmt::Display for Full {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{MAX} hooks are registered, and there is room for no more")
+        write!(f, "{MAX} hooks are registered, which is the maximum")
     }
 }
 
@@ -143,20 +146,20 @@ pub fn register(hook: &'static dyn Hook) -> Result<(), Full> {
 /// Asks all hooks again what they want ([`Hook::wants`]). Allowed at any time, in hooks too. A call that
 /// is under way may then be seen at one of its ends only.
 pub fn ask_again() {
-    for (place, hook) in HOOKS.iter().enumerate().take(count()) {
+    for (index, hook) in HOOKS.iter().enumerate().take(count()) {
         if let Some(hook) = hook.get() {
-            ask(place, *hook);
+            ask(index, *hook);
         }
     }
 }
 
-/// Notes what the hook at this place wants.
-fn ask(place: usize, hook: &dyn Hook) {
+/// Stores what the hook with this index wants.
+fn ask(index: usize, hook: &dyn Hook) {
     let set = |bits: &AtomicU8, wanted: bool| {
         if wanted {
-            bits.fetch_or(1 << place, Ordering::Relaxed);
+            bits.fetch_or(1 << index, Ordering::Relaxed);
         } else {
-            bits.fetch_and(!(1 << place), Ordering::Relaxed);
+            bits.fetch_and(!(1 << index), Ordering::Relaxed);
         }
     };
     for function in FunctionId::all() {
@@ -195,31 +198,31 @@ pub(crate) fn wanted(function: FunctionId, present: u8) -> Wanted {
     }
 }
 
-/// Gives these hooks with their places to `each`, in the order of registration.
+/// Calls `each` with the index of each of these hooks, in the order of registration.
 #[inline(always)]
 pub(crate) fn ascending(mut bits: u8, mut each: impl FnMut(usize, &'static dyn Hook)) {
     while bits != 0 {
-        let place = bits.trailing_zeros() as usize;
+        let index = bits.trailing_zeros() as usize;
         bits &= bits - 1;
-        at(place, &mut each);
+        at(index, &mut each);
     }
 }
 
-/// Gives these hooks with their places to `each`, in the reverse order.
+/// Calls `each` with the index of each of these hooks, in the reverse order.
 #[inline(always)]
 pub(crate) fn descending(mut bits: u8, mut each: impl FnMut(usize, &'static dyn Hook)) {
     while bits != 0 {
-        let place = bits.ilog2() as usize;
-        bits ^= 1 << place;
-        at(place, &mut each);
+        let index = bits.ilog2() as usize;
+        bits ^= 1 << index;
+        at(index, &mut each);
     }
 }
 
-/// Gives the hook of this place.
+/// Calls `each` with the hook of this index.
 #[inline(always)]
-pub(crate) fn at(place: usize, each: &mut impl FnMut(usize, &'static dyn Hook)) {
-    // A bit of eight is always below; the compiler need not look.
-    if let Some(hook) = HOOKS[place % MAX].get() {
-        each(place % MAX, *hook);
+pub(crate) fn at(index: usize, each: &mut impl FnMut(usize, &'static dyn Hook)) {
+    // An index of eight bits is always below `MAX`: the modulo avoids a bounds check.
+    if let Some(hook) = HOOKS[index % MAX].get() {
+        each(index % MAX, *hook);
     }
 }

@@ -21,8 +21,9 @@
 //! Calls by the application, in C or in Fortran, once each: an MPI function that MPI implements through another one, a
 //! call made by a hook, and a call made inside a callback that MPI runs (attribute and error
 //! handler functions) are not seen. `MPI_Wtime`, `MPI_Wtick`, `MPI_Aint_add`, `MPI_Aint_diff`, the
-//! conversions between C and Fortran handles and statuses are not interposed. Calls that another tool redirects to `PMPI_*` before they reach us are not seen.
-//! Functions that the program looks up in an MPI library that it has opened itself are seen, on x86-64.
+//! conversions between C and Fortran handles and statuses are not interposed. Calls that another tool redirects to
+//! `PMPI_*` before they reach us are not seen.
+//! Functions that the program finds by `dlsym` in an MPI library that it has opened itself are seen, on x86-64.
 //! Of other libraries' functions, `dlsym` is interposed for that, and `sched_yield` for [`on_yield`].
 //! A thread that leaves an MPI call by `longjmp` is not seen from then on; C++ exceptions are fine.
 //!
@@ -58,7 +59,7 @@ mod generated;
 pub use depth::untracked;
 pub use dispatch::stop;
 pub use generated::{Call, FunctionId, args};
-pub use hook::{Full, Hook, Kept, Wants, ask_again, register};
+pub use hook::{Full, Hook, ThreadSlot, Wants, ask_again, register};
 pub use lifecycle::{on_startup, start};
 pub use thread_end::at_thread_end;
 pub use yields::on_yield;

@@ -1,4 +1,4 @@
-//! From "nothing done" to "hooks run": resolving the next functions, and starting.
+//! The start: resolving the next functions, detecting the ABI, running the startup functions.
 
 use std::{
     ffi::c_void,
@@ -13,7 +13,7 @@ use mpi_abi::{Abi, next};
 
 use crate::{
     depth::{Depth, untracked},
-    dispatch::{self, IDLE, Place, SHARED, UNRESOLVED, complain},
+    dispatch::{self, IDLE, Running, SHARED, UNRESOLVED, complain},
     hook, wrapper,
 };
 
@@ -25,8 +25,8 @@ static STARTUP_COUNT: AtomicUsize = AtomicUsize::new(0);
 /// Names a function to run once, when MPI is first initialised, before any hook sees a call. It may
 /// [`crate::register`] hooks; its own MPI calls are not seen. MPI itself is not initialised yet.
 ///
-/// Does nothing but store an address, so a constructor of the final library may call it. There is
-/// room for four; a fifth is ignored and gives `false`.
+/// Only stores an address, so a constructor of the final library may call it. At most four can be named; a fifth is
+/// ignored, and the result is `false`.
 pub fn on_startup(startup: fn(&'static Abi)) -> bool {
     let index = STARTUP_COUNT.fetch_add(1, Ordering::SeqCst);
     match STARTUPS.get(index) {
@@ -72,14 +72,14 @@ fn first_start() {
     for startup in startups {
         // SAFETY: only `on_startup` stores here, and only functions of this type.
         let startup = unsafe { std::mem::transmute::<*mut c_void, fn(&'static Abi)>(startup) };
-        if !dispatch::guarded(&Depth::enter(), Place::Startup, || startup(abi)) {
+        if !dispatch::guarded(&Depth::enter(), Running::Startup, || startup(abi)) {
             return;
         }
     }
     dispatch::started();
 }
 
-/// Looks up all next functions. From then on [`Shared::state`](dispatch::Shared) is not [`UNRESOLVED`].
+/// Finds all next functions. From then on [`Shared::state`](dispatch::Shared) is not [`UNRESOLVED`].
 #[cold]
 #[inline(never)]
 pub(crate) fn resolve() {

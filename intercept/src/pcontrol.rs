@@ -32,7 +32,7 @@ pub(crate) fn show(depth: &Depth, level: c_int) {
     dispatch::leave(depth, entered, FunctionId::Pcontrol, &mut Call::Pcontrol(&mut arguments), success);
 }
 
-/// The symbol. With nobody listening a jump, as for every other function.
+/// The symbol. Without hooks a jump, as for every other function.
 macro_rules! symbol {
     ($symbol:ident = $id:ident) => {
         #[cfg(target_arch = "x86_64")]
@@ -58,7 +58,7 @@ macro_rules! symbol {
             )
         }
 
-        /// Without the further arguments, which no MPI looks at.
+        /// Without the further arguments, which no MPI reads.
         #[cfg(not(target_arch = "x86_64"))]
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $symbol(level: c_int) -> c_int {

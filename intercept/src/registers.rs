@@ -1,7 +1,7 @@
-//! Registers that may hold arguments, kept over a call of ours that the caller knows nothing of.
+//! Saving and restoring the registers that may hold arguments, around a call that the caller does not know of.
 //!
-//! For use right at the entry of a function written by hand (x86-64): seven words and 128 bytes, so that the stack is
-//! aligned to 16 as a call wants it. `al` tells how many of the vector registers hold arguments of a variadic function.
+//! For the entry of a function written by hand (x86-64): seven words and 128 bytes, so that the stack is aligned to 16
+//! bytes at a call. `al` is saved too: it holds the number of vector registers with arguments of a variadic function.
 
 /// Saves them.
 macro_rules! save_arguments {

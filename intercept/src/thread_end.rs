@@ -1,11 +1,11 @@
-//! What is done when a thread ends.
+//! Actions at the end of a thread.
 
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
 
 type Action = Box<dyn FnOnce()>;
 
-/// What a thread does when it ends, in the order in which it was said.
+/// The actions of a thread, in the order of registration.
 struct Actions(RefCell<Vec<Action>>);
 
 impl Drop for Actions {
@@ -19,9 +19,11 @@ impl Drop for Actions {
 
 thread_local!(static ACTIONS: Actions = const { Actions(RefCell::new(Vec::new())) });
 
-/// Does this when the calling thread ends, outside of hooks: to give back what is kept for it. Where the thread is ending
-/// already it is never done, nor for the thread that the process began with: that one ends before what is done at the process's
-/// exit, which still needs it. Other destructors of the thread may call MPI afterwards. Allocates.
+/// Runs `action` when the calling thread ends, outside of hooks: to release the thread's state. Allocates.
+///
+/// The action never runs where the thread is ending already, nor on the thread that the process began with: that thread
+/// ends before the handlers of the process's exit, which still need its state. Other destructors of the thread may call
+/// MPI afterwards.
 pub fn at_thread_end(action: impl FnOnce() + 'static) {
     if is_first() {
         return;
@@ -44,17 +46,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_said_is_done_in_order_when_the_thread_ends() {
-        let (told, heard) = mpsc::channel();
+    fn actions_run_in_order_when_the_thread_ends() {
+        let (sender, receiver) = mpsc::channel();
         thread::spawn(move || {
             for number in 0..3 {
-                let told = told.clone();
-                at_thread_end(move || told.send(number).unwrap());
+                let sender = sender.clone();
+                at_thread_end(move || sender.send(number).unwrap());
             }
-            told.send(-1).unwrap();
+            sender.send(-1).unwrap();
         })
         .join()
         .unwrap();
-        assert_eq!(heard.iter().collect::<Vec<_>>(), [-1, 0, 1, 2]);
+        assert_eq!(receiver.iter().collect::<Vec<_>>(), [-1, 0, 1, 2]);
     }
 }

@@ -13,8 +13,7 @@ use mpi_abi::{
 
 use crate::generated::{COUNT, FunctionId, IDS, MISSING, NAMES};
 
-/// What a call looks at for its function: in one cache line, because a call that comes after a large copy finds none of
-/// ours at hand.
+/// What a call reads of its function. In one cache line: after a large copy our data is not in the cache.
 #[repr(C, align(16))]
 pub(crate) struct Function {
     /// The next function. After resolution not null: a function that does not exist is replaced by one that ends the
@@ -35,7 +34,7 @@ impl Function {
 /// By [`FunctionId`].
 pub(crate) static FUNCTIONS: [Function; COUNT] = [const { Function::new() }; COUNT];
 
-/// Looks up the next functions.
+/// Finds the next functions.
 pub(crate) fn resolve_all() {
     for ((function, name), missing) in FUNCTIONS.iter().zip(NAMES).zip(MISSING) {
         let found = next::next(name);
@@ -212,7 +211,7 @@ macro_rules! wrapper {
                 unsafe { std::mem::transmute::<*mut c_void, Signature>(address) }
             }
 
-            /// The way of a call when there is more to do than to jump.
+            /// The path of a call that does more than jump.
             #[cold]
             #[inline(never)]
             unsafe extern "C-unwind" fn attended($($p: $c),*) -> c_int {
@@ -258,7 +257,7 @@ macro_rules! wrapper {
 }
 pub(crate) use wrapper;
 
-/// The symbol itself: decides between the jump and the attended way.
+/// The symbol itself: decides between the jump and the attended path.
 macro_rules! symbol {
     // Functions that start measurement always have more to do.
     (start $symbol:ident = $id:ident($($p:ident: $c:ty),*)) => {
@@ -299,7 +298,7 @@ macro_rules! symbol {
                 // SAFETY: the arguments are those of our caller, unchanged.
                 unsafe { next()($($p),*) }
             } else {
-                // SAFETY: as above.
+                // SAFETY: the arguments are those of our caller, unchanged.
                 unsafe { attended($($p),*) }
             }
         }

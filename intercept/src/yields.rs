@@ -1,7 +1,7 @@
-//! `sched_yield`, by which MPI libraries give the processor away while they wait for messages: interposed so that others
-//! can learn when that was.
+//! `sched_yield`, by which MPI libraries yield the processor while they wait for messages: interposed, so that a listener
+//! can record when the thread was descheduled.
 //!
-//! Cost where nobody wants to know: an atomic load before a system call.
+//! Cost without a listener: an atomic load before the system call.
 
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
@@ -16,8 +16,8 @@ struct Listener {
 
 static LISTENER: OnceLock<Listener> = OnceLock::new();
 
-/// From now on `around` is called, in any thread, instead of each `sched_yield`; it must call what it is given once, and
-/// must not panic. The first one that is given counts.
+/// Calls `around`, in any thread, instead of each `sched_yield` from now on. `around` must call its argument, the real
+/// function, exactly once, and must not panic. Only the first listener counts; later ones are ignored.
 pub fn on_yield(around: fn(&dyn Fn())) {
     // SAFETY: a valid C string; what comes after this object, so never the function below.
     let next = unsafe { libc::dlsym(libc::RTLD_NEXT, c"sched_yield".as_ptr()) };

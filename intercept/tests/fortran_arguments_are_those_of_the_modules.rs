@@ -24,7 +24,7 @@ fn wrappers() -> BTreeMap<String, Vec<String>> {
     text.lines().filter_map(wrapper).collect()
 }
 
-/// The arguments of each procedure that the module has, as gfortran tells them.
+/// The arguments of each procedure that the module has, as gfortran prints them.
 fn declared(compiler: &str, directory: &Path) -> BTreeMap<String, Vec<String>> {
     let source = directory.join("all.f90");
     fs::write(&source, "use mpi_f08\nend\n").expect("a source");

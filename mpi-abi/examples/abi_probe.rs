@@ -1,4 +1,4 @@
-//! A shared object for the tests of this crate: it looks at the MPI of the C program that it is
+//! A shared object for the tests of this crate: it checks the MPI of the C program that it is
 //! preloaded into, and exercises the calls of our own, inside that program.
 
 use std::ffi::{c_int, c_void};

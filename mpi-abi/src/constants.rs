@@ -1,6 +1,6 @@
 //! MPI's constants, one table for each family.
 //!
-//! MPICH and the standard ABI fix numbers; Open MPI's predefined objects are looked up, because
+//! MPICH and the standard ABI fix numbers; Open MPI's predefined objects are searched by name, because
 //! the dynamic linker may have copied them into the executable.
 
 use std::ffi::{CStr, c_int, c_void};
@@ -107,7 +107,7 @@ constants! {
 
 // SAFETY: the pointers among the constants are addresses to compare with, never to dereference.
 unsafe impl Send for Constants {}
-// SAFETY: as above, and nothing changes after construction.
+// SAFETY: the pointers are only compared, and nothing changes after construction.
 unsafe impl Sync for Constants {}
 
 trait Value {

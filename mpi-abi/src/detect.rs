@@ -58,12 +58,12 @@ pub struct Abi {
     shared_request: SharedRequest,
 }
 
-/// How to tell a shared request.
+/// How to recognise a shared request.
 #[derive(Debug)]
 enum SharedRequest {
     /// It is this one handle.
     Handle(Request),
-    /// It is a request predefined by MPICH: so say the upper six bits of the handle.
+    /// It is a request predefined by MPICH, by the upper six bits of the handle.
     MpichBuiltin,
     /// The same behind the standard ABI: MPICH shows its own handle as the request's integer.
     MpichBuiltinBehind,
@@ -87,7 +87,7 @@ impl Abi {
     /// [`Unknown`], whose text is one line that says what was found instead.
     pub fn detect() -> Result<&'static Self, Unknown> {
         ABI.get_or_init(|| {
-            let abi = look()?;
+            let abi = find()?;
             handles::set_width(if abi.handle_width == 4 { 4 } else { 8 });
             Ok(abi)
         })
@@ -105,8 +105,8 @@ impl Abi {
         }
     }
 
-    /// Whether the status of `MPI_Isendrecv` and `MPI_Isendrecv_replace` tells what was received, as MPI-5.0 (section
-    /// 3.11) says. MPICH, until version 5 at least, leaves it as it is.
+    /// Whether the status of `MPI_Isendrecv` and `MPI_Isendrecv_replace` is filled by what was received, as MPI-5.0
+    /// (section 3.11) says. MPICH, until version 5 at least, does not fill it.
     #[must_use]
     pub fn isendrecv_fills_status(&self) -> bool {
         !self.mpich
@@ -141,7 +141,7 @@ fn has_the_abi_of_mpich(version: &str) -> bool {
     MPICH_WORDS.iter().any(|word| version.contains(word))
 }
 
-fn look() -> Result<Abi, Unknown> {
+fn find() -> Result<Abi, Unknown> {
     let init = next::unseen(c"MPI_Init");
     if init.is_null() {
         return Err(Unknown("no MPI library is loaded in this process".into()));

@@ -15,7 +15,7 @@ use std::{
 
 /// Bytes of a handle (but of a file's) in memory: 8, or 4 in the MPICH family. Set once, when the ABI is known.
 static WIDTH: AtomicU8 = AtomicU8::new(8);
-/// The part of a machine word that a handle fills, as wide as [`WIDTH`] says: what every call looks at, for each handle.
+/// The part of a machine word that a handle fills, as wide as [`WIDTH`] says: every call reads it, for each handle.
 static FILLED: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 pub(crate) fn set_width(bytes: u8) {
@@ -114,7 +114,7 @@ handles! {
     Session;
 }
 
-/// Where the application keeps one handle, or an array of them.
+/// The address of one handle of the application, or of an array of them.
 ///
 /// The address may be null, or a sentinel of MPI: check before use.
 #[repr(transparent)]

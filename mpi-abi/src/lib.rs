@@ -11,7 +11,7 @@
 //! | [`Family::Standard`] (the ABI of MPI-5) | pointers | fixed small numbers |
 //!
 //! What this crate must not know: that calls are intercepted, by whom and what for. It has no
-//! state except the ABI found and the addresses looked up.
+//! state except the ABI and the addresses found.
 //!
 //! [`next`] finds the function that an interposed symbol continues with; [`pmpi`] calls MPI for
 //! the tool's own purposes, unseen by other tools.

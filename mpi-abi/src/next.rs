@@ -11,7 +11,7 @@ use std::{
 
 /// The function that an interposed `MPI_X` continues with, or null where there is none.
 ///
-/// `name` is the name of the MPI function. Looked for, in this order: the next `MPI_X`, the next
+/// `name` is the name of the MPI function. Searched, in this order: the next `MPI_X`, the next
 /// `PMPI_X`, and both again in an MPI library that the program opened privately (as an extension
 /// module of an interpreter does), where the global order of linking does not reach.
 #[must_use]
@@ -20,8 +20,8 @@ pub fn next(name: &CStr) -> *mut c_void {
     first(&[name, &profiling])
 }
 
-/// As [`next`], for a program that has looked up `found` itself: the library that holds it is the private one, if
-/// that has not been decided.
+/// As [`next`], for a program that has found `found` itself: the library that holds it is the private one, if that has
+/// not been decided.
 #[must_use]
 pub fn next_for(name: &CStr, found: *mut c_void) -> *mut c_void {
     let _ = private_library(|| Library::of(found as usize).filter(|library| library.init() != 0));
@@ -31,7 +31,7 @@ pub fn next_for(name: &CStr, found: *mut c_void) -> *mut c_void {
 /// The symbol that an interposed subroutine of Fortran continues with, by its exact name, or null where
 /// there is none.
 ///
-/// Looked for behind our own object, then in a Fortran library of MPI that the program opened
+/// Searched behind our own object, then in a Fortran library of MPI that the program opened
 /// privately.
 #[must_use]
 pub fn next_fortran(name: &CStr) -> *mut c_void {
@@ -49,7 +49,7 @@ pub fn next_fortran(name: &CStr) -> *mut c_void {
         // SAFETY: an open handle and a valid C string.
         library.as_ref().map_or(ptr::null_mut(), |library| unsafe { libc::dlsym(library.0, name.as_ptr()) })
     });
-    // Looking in a library means to look in those that it needs too, ours among them if it is linked.
+    // The linker also searches the libraries that this one needs, ours among them if it is linked.
     let ours = base_of(next_fortran as *const () as usize);
     found.find(|address| !address.is_null() && base_of(*address as usize) != ours).unwrap_or(ptr::null_mut())
 }
@@ -63,7 +63,7 @@ pub fn unseen(name: &CStr) -> *mut c_void {
 
 /// An object or function of the MPI library by its exact name, or null.
 ///
-/// Looked up in the global scope first: predefined objects of Open MPI may have been copied into
+/// Searched in the global scope first: predefined objects of Open MPI may have been copied into
 /// the executable, and the address there is the one that counts.
 #[must_use]
 pub fn symbol(name: &CStr) -> *mut c_void {
@@ -81,7 +81,7 @@ pub fn in_same_object(address: usize, name: &CStr) -> *mut c_void {
         Some(library) => unsafe { libc::dlsym(library.0, name.as_ptr()) },
         None => ptr::null_mut(),
     };
-    // The linker looks in the dependencies of the object too.
+    // The linker searches the dependencies of the object too.
     if base_of(found as usize) == base_of(address) { found } else { ptr::null_mut() }
 }
 
@@ -122,7 +122,7 @@ fn profiling_name(name: &CStr) -> CString {
     let mut bytes = Vec::with_capacity(name.count_bytes() + 1);
     bytes.push(b'P');
     bytes.extend_from_slice(name.to_bytes());
-    // The bytes of a C string hold no NUL; an empty name is looked up in vain.
+    // The bytes of a C string hold no NUL; an empty name is never found.
     CString::new(bytes).unwrap_or_default()
 }
 
@@ -140,11 +140,11 @@ fn first(names: &[&CStr]) -> *mut c_void {
         .unwrap_or(ptr::null_mut())
 }
 
-/// An object that is loaded, kept so by this.
+/// A handle of a loaded object, which keeps it loaded.
 struct Library(*mut c_void);
 // SAFETY: the handle is only passed to dlsym and dlclose, which any thread may call.
 unsafe impl Send for Library {}
-// SAFETY: as above.
+// SAFETY: dlsym may be called with the same handle by several threads at once.
 unsafe impl Sync for Library {}
 
 impl Library {
@@ -192,7 +192,7 @@ fn private_library(likely: impl FnOnce() -> Option<Library>) -> Option<&'static 
         // What the MPI lacks that is there for all to see, another one must not have.
         if reachable.is_null() { likely().or_else(|| any_library_with(c"PMPI_Init")) } else { None }
     };
-    // None may be there yet: then it is looked for again.
+    // None may be loaded yet: then the next call searches again.
     find().map(|found| PRIVATE.get_or_init(|| found))
 }
 
@@ -208,7 +208,7 @@ fn in_private_library(name: &CStr) -> *mut c_void {
 /// means its own.
 fn library_of_the_caller() -> Option<Library> {
     let mut callers = [ptr::null_mut(); 64];
-    // SAFETY: the array has as many places as are told.
+    // SAFETY: the array has as many elements as the length passed.
     let depth = unsafe { libc::backtrace(callers.as_mut_ptr(), callers.len() as c_int) };
     let mut last = base_of(library_of_the_caller as *const () as usize);
     callers.iter().take(usize::try_from(depth).unwrap_or(0)).find_map(|&caller| {
@@ -238,7 +238,7 @@ fn any_library_with(marker: &CStr) -> Option<Library> {
 /// The loaded object of this file name, if it defines `marker` itself.
 fn library_with(marker: &CStr, name: &CStr) -> Option<Library> {
     let library = Library::loaded(name)?;
-    // The linker looks in the dependencies too: keep only the object that holds the function.
+    // The linker searches the dependencies too: keep only the object that holds the function.
     let own = file_of(library.symbol(marker)).is_some_and(|file| file.as_bytes() == name.to_bytes());
     own.then_some(library)
 }

@@ -8,7 +8,7 @@
 //!
 //! MPI's own rules hold: between `MPI_Init` and `MPI_Finalize`, from threads as its thread level
 //! allows, not in signal handlers. The functions here do not allocate except where they return a
-//! `String` or a `Vec`, and, once, to look up a function.
+//! `String` or a `Vec`, and, once, to find a function.
 
 mod call;
 mod collectives;

@@ -27,11 +27,11 @@ impl StatusLayout {
     pub const MAX_SIZE: usize = 32;
 }
 
-/// Open MPI: a C `int` that tells whether the operation was cancelled, then the bytes received.
+/// Open MPI: a C `int` that is not 0 where the operation was cancelled, then the bytes received.
 const OPEN_MPI_CANCELLED: usize = 12;
 const OPEN_MPI_BYTES: usize = 16;
 
-/// Where the application, or a hook, keeps one status or an array of them.
+/// The address of one status, or of an array of them, of the application or of a hook.
 ///
 /// The address may be null, or one of the sentinels `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE`:
 /// ask [`StatusPtr::is_ignore`] first.
@@ -66,7 +66,7 @@ impl StatusPtr {
 
     #[inline]
     unsafe fn set_int(self, offset: usize, value: c_int) {
-        // SAFETY: as for `int`.
+        // SAFETY: the callers pass offsets within the writable status that their own callers vouch for.
         unsafe { self.0.byte_add(offset).cast::<c_int>().write_unaligned(value) };
     }
 
@@ -129,14 +129,14 @@ impl StatusPtr {
         match abi.family {
             // SAFETY: the layout of these families has these fields within its size.
             Family::OpenMpi => unsafe { self.int(OPEN_MPI_CANCELLED) != 0 },
-            // SAFETY: as above; the lowest bit of the second word is the mark.
+            // SAFETY: the layout of this family has this field within its size; its lowest bit is the mark.
             Family::Mpich => unsafe { self.int(4) & 1 != 0 },
             // SAFETY: the caller's promise is what MPI asks for.
             Family::Standard => unsafe { pmpi::test_cancelled(self) }.unwrap_or(false),
         }
     }
 
-    /// Bytes received, or `None` where MPI will not tell.
+    /// Bytes received, or `None` where MPI does not say.
     ///
     /// # Safety
     /// As for [`StatusPtr::source`], and the status was filled by a completed receive or probe.

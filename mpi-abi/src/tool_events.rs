@@ -1,8 +1,8 @@
 //! The events interface that the MPI of this process has itself: `MPI_T_event_*`, `MPI_T_source_*`.
 //!
 //! Open MPI before 6 and MPICH before 4 have no such functions; MPICH 4 has them, and events only
-//! where it was built with them. The functions are looked up once; descriptions come as owned
-//! values, so that what an MPI does with null pointers and short buffers concerns nobody else.
+//! where it was built with them. The functions are found once; descriptions come as owned
+//! values, so that only this file handles what MPIs do with null pointers and short buffers.
 //!
 //! MPI's own rules hold: the tool information interface must be initialised
 //! ([`ToolEvents::initialise`]), and what is called inside a callback must be allowed at its level.
@@ -100,8 +100,8 @@ pub struct ToolEventType {
 }
 
 impl ToolEventType {
-    /// The bytes of an element; `None` where there is no such element, or its datatype is one whose size
-    /// only a running MPI tells.
+    /// The bytes of an element; `None` where there is no such element, or where only a running MPI knows the
+    /// size of its datatype.
     pub fn element_size(&self, index: usize) -> Option<usize> {
         let datatype = *self.datatypes.get(index)?;
         let constants = &Abi::current()?.constants;
@@ -157,26 +157,26 @@ fn check(function: &'static str, code: c_int) -> Result<()> {
     if code == 0 { Ok(()) } else { Err(Error::Code { function, code }) }
 }
 
-/// Both texts that a function gives, one after the other: MPICH refuses null outputs, so the other one
-/// gets a place without room.
+/// Both texts that a function returns, one after the other: MPICH refuses null outputs, so the other one gets a
+/// buffer of length zero.
 fn name_and_description(
     mut ask: impl FnMut(*mut c_char, *mut c_int, *mut c_char, *mut c_int) -> Result<()>,
 ) -> Result<(String, String)> {
-    let (mut none, mut no_room): (c_char, c_int) = (0, 0);
+    let (mut none, mut zero): (c_char, c_int) = (0, 0);
     let name = text(|name, length| {
-        no_room = 0;
-        ask(name, length, &raw mut none, &raw mut no_room)
+        zero = 0;
+        ask(name, length, &raw mut none, &raw mut zero)
     })?;
     let description = text(|desc, length| {
-        no_room = 0;
-        ask(&raw mut none, &raw mut no_room, desc, length)
+        zero = 0;
+        ask(&raw mut none, &raw mut zero, desc, length)
     })?;
     Ok((name, description))
 }
 
 /// A string that an MPI writes: asked for its length first.
 fn text(mut get: impl FnMut(*mut c_char, *mut c_int) -> Result<()>) -> Result<String> {
-    // Some MPIs refuse null pointers, and none writes where there is no room.
+    // Some MPIs refuse null pointers, and none writes into a buffer of length zero.
     let mut none: c_char = 0;
     let mut length: c_int = 0;
     get(&raw mut none, &raw mut length)?;
@@ -189,7 +189,7 @@ fn text(mut get: impl FnMut(*mut c_char, *mut c_int) -> Result<()>) -> Result<St
 
 impl ToolEvents {
     /// The MPI's functions, as a tool calls them (`MPI_T_*`, which other tools may see) or unseen
-    /// (`PMPI_T_*`). `None` where the MPI has no events interface. Looked up once.
+    /// (`PMPI_T_*`). `None` where the MPI has no events interface. Found once.
     pub fn get(profiling: bool) -> Option<&'static Self> {
         static FOUND: [OnceLock<Option<ToolEvents>>; 2] = [const { OnceLock::new() }; 2];
         let look_up = if profiling { next::unseen } else { next::next };
@@ -237,13 +237,13 @@ impl ToolEvents {
     /// Those of MPI: the index is not one of an event type.
     pub fn event_type(&self, index: c_int) -> Result<ToolEventType> {
         let (mut verbosity, mut enumeration, mut bind, mut elements) = (0, 0usize, 0, 0);
-        // Room for all elements once their number is known; eight bytes hold any MPI's handle.
+        // Resized for all elements once their number is known; eight bytes hold any MPI's handle.
         let (mut handles, mut displacements) = (Vec::<u64>::new(), Vec::<isize>::new());
         let mut ask = |name: *mut c_char, name_len: *mut c_int, desc: *mut c_char, desc_len: *mut c_int| {
             handles.resize(usize::try_from(elements).unwrap_or(0), 0);
             displacements.resize(handles.len(), 0);
             elements = c_int::try_from(handles.len()).unwrap_or(c_int::MAX);
-            // SAFETY: outputs are valid, the strings have the room that their lengths say, and the
+            // SAFETY: outputs are valid, the strings are as long as their lengths say, and the
             // arrays that of `elements`; the info object is not wanted.
             check("MPI_T_event_get_info", unsafe {
                 (self.event_get_info)(
@@ -280,7 +280,7 @@ impl ToolEvents {
     pub fn source(&self, index: c_int) -> Result<ToolSource> {
         let (mut ordering, mut ticks_per_second, mut max_ticks) = (0, 0i64, 0i64);
         let mut ask = |name: *mut c_char, name_len: *mut c_int, desc: *mut c_char, desc_len: *mut c_int| {
-            // SAFETY: outputs are valid, the strings have the room that their lengths say; the info
+            // SAFETY: outputs are valid, the strings are as long as their lengths say; the info
             // object is not wanted.
             check("MPI_T_source_get_info", unsafe {
                 (self.source_get_info)(

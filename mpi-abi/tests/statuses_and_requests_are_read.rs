@@ -21,7 +21,7 @@ fn fields_of_a_status() {
 }
 
 #[test]
-fn requests_given_out_twice_are_told_from_others() {
+fn requests_given_out_twice_are_recognised() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let probe = common::preloadable("abi_probe");
     let probe = probe.to_str().expect("a path in UTF-8");

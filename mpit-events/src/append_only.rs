@@ -2,8 +2,8 @@
 
 use crate::sync::{AtomicUsize, OnceLock, Ordering};
 
-/// At most `N` values. The room for them is made at once, on the heap: the stack of the thread that
-/// initialises MPI may be small. Pushing is for one writer at a time (the core's lock), reading for all.
+/// At most `N` values. All of it is allocated at once, on the heap: the stack of the thread that initialises MPI
+/// may be small. Pushing is for one writer at a time (the core's lock), reading for all.
 #[derive(Debug)]
 pub(crate) struct AppendOnly<T, const N: usize> {
     slots: Box<[OnceLock<T>]>,
@@ -15,7 +15,7 @@ impl<T, const N: usize> AppendOnly<T, N> {
         AppendOnly { slots: (0..N).map(|_| OnceLock::new()).collect(), len: AtomicUsize::new(0) }
     }
 
-    /// Appends a value and returns its index, or gives the value back when the list is full.
+    /// Appends a value and returns its index, or the value itself when the list is full.
     pub(crate) fn push(&self, value: T) -> Result<usize, T> {
         let index = self.len();
         match self.slots.get(index) {

@@ -1,8 +1,8 @@
 //! Delivery in bulk: a producer's events as a slice, for consumers in Rust that take many.
 //!
-//! A registration costs some nanoseconds per event and hears of one object. A bulk listener hears of
-//! its event types on *all* objects, gets what a producer has collected in one call, and pays per
-//! call. It sees events before registrations do, and like them with no lock held.
+//! A registration costs some nanoseconds per event and gets the events of one object. A bulk listener gets its event
+//! types on *all* objects, all that a producer has collected in one call, and costs per call. It gets events before
+//! registrations do, and like them with no lock held.
 
 use crate::clock::Ticks;
 use crate::event_type::{EventIndex, MAX_EVENT_TYPES};
@@ -12,7 +12,7 @@ use crate::source::SourceIndex;
 /// Largest payload of an event that a producer collects, in bytes.
 pub const MAX_RECORD_PAYLOAD: usize = 20;
 
-/// An event that a producer has collected and not yet raised.
+/// An event that a producer has collected, to be raised later.
 #[derive(Clone, Copy, Debug)]
 pub struct Record {
     /// When it was observed.
@@ -24,9 +24,9 @@ pub struct Record {
     pub event: EventIndex,
     /// Whether it comes out of order, so that it belongs to an unordered source.
     pub late: bool,
-    /// Whether registrations have heard of it already, so that only bulk listeners get it.
-    pub told: bool,
-    /// Whether it is about a message of the MPI's own (a collective's, say), not of the application's.
+    /// Whether registrations have got it already, so that only bulk listeners get it.
+    pub bulk_only: bool,
+    /// Whether it is about a message of the MPI itself (of a collective, for example), not of the application.
     pub internal: bool,
     length: u8,
     /// The object it happened to: its place in the producer's list of objects; `u32::MAX` where the
@@ -48,7 +48,7 @@ impl Record {
             since: ticks,
             event,
             late,
-            told: false,
+            bulk_only: false,
             internal: false,
             length,
             object,
@@ -73,7 +73,7 @@ impl Record {
             since: ticks,
             event,
             late: false,
-            told: false,
+            bulk_only: false,
             internal: false,
             length: length as u8,
             object: u32::MAX,
@@ -81,7 +81,7 @@ impl Record {
         }
     }
 
-    /// The same record, about a message of the MPI's own if `internal`.
+    /// The same record, about a message of the MPI itself if `internal`.
     #[inline(always)]
     #[must_use]
     pub fn internal(self, internal: bool) -> Self {
@@ -94,10 +94,10 @@ impl Record {
         Record { ticks: time, since: time, ..self }
     }
 
-    /// The same record, of which registrations have heard already.
+    /// The same record, for bulk listeners only: registrations have got it already.
     #[must_use]
-    pub fn told(self) -> Self {
-        Record { told: true, ..self }
+    pub fn bulk_only(self) -> Self {
+        Record { bulk_only: true, ..self }
     }
 
     /// The payload, laid out as the event's type says.
@@ -122,7 +122,7 @@ impl Record {
 /// Takes events in bulk. Called on the raising thread, at
 /// [`MpiRestricted`](crate::Safety::MpiRestricted) or, where several threads call MPI,
 /// [`ThreadSafe`](crate::Safety::ThreadSafe): it must not block. Never called in a signal handler: a
-/// producer that raises there keeps its records for a later section ([`Record::told`]).
+/// producer that raises there keeps its records for a later section ([`Record::bulk_only`]).
 pub trait BulkListener: Sync {
     /// Events of `source`, in order of their delivery. There may be types among them that were not
     /// asked for.

@@ -11,10 +11,11 @@ use crate::sync::Alive;
 #[repr(transparent)]
 pub struct UserData(pub *mut c_void);
 
-// SAFETY: the core never dereferences the pointer, it only hands it back; what it points to is the
-// consumer's affair, who has promised the thread safety of the level it registered for.
+// SAFETY: the core never dereferences the pointer, it only passes it back; the consumer has promised the thread
+// safety of the level it registered for.
 unsafe impl Send for UserData {}
-// SAFETY: as above.
+// SAFETY: the core never dereferences the pointer; the consumer has promised the thread safety of the level it
+// registered for.
 unsafe impl Sync for UserData {}
 
 /// An event callback. The third argument is the level at which the event was raised

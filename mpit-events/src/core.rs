@@ -36,7 +36,7 @@ pub trait Producer: Sync {
 /// they are not signal-safe; no callback ever runs under that lock.
 pub struct Core {
     types: AppendOnly<Arc<EventType>, MAX_EVENT_TYPES>,
-    /// Each on its own: there is room for many, and there are few.
+    /// Each in a box of its own: the list has a large capacity, and few sources.
     sources: AppendOnly<Box<Source>, MAX_SOURCES>,
     /// A bit for each event type that has a registration.
     active: [AtomicU64; WORDS],
@@ -102,7 +102,7 @@ impl Core {
 
     // Types and sources.
 
-    /// Adds an event type. A name that exists already gives the existing type's index.
+    /// Adds an event type. Where its name exists already, returns the existing type's index.
     ///
     /// # Errors
     /// [`Error::OutOfHandles`] when there are [`MAX_EVENT_TYPES`] already.
@@ -115,8 +115,8 @@ impl Core {
         Ok(EventIndex(index as u16))
     }
 
-    /// Adds a source. When there are too many, the last one's index is given again: its events
-    /// then share that source.
+    /// Adds a source. When there are too many, returns the index of the last one: the two then share that
+    /// source.
     pub fn add_source(&self, source: Source) -> SourceIndex {
         let _writer = self.tables();
         let index = self.sources.push(Box::new(source)).unwrap_or(MAX_SOURCES - 1);
@@ -177,7 +177,7 @@ impl Core {
     }
 
     /// The index of the event type of this name; the prototype's exported form, with `ompi_` in
-    /// front, is understood too (`MPI_T_event_get_index`). Thread-safe; looks at all names.
+    /// front, is understood too (`MPI_T_event_get_index`). Thread-safe; compares all names.
     ///
     /// # Errors
     /// [`Error::InvalidName`] when there is none.
@@ -201,8 +201,8 @@ impl Core {
         self.tables().objects.entry((kind, token)).or_insert_with(|| Object::new(kind, token)).clone()
     }
 
-    /// The object is no more. Registrations on it stay valid and silent; the same token may come
-    /// back as another object.
+    /// Removes an object that exists no more. Registrations on it stay valid and get no events; the same token may
+    /// be bound again, as another object.
     pub fn unbind(&self, object: &Arc<Object>) {
         let mut tables = self.tables();
         let key = (object.kind, object.token);
@@ -246,7 +246,7 @@ impl Core {
         self.version.fetch_add(1, Ordering::Release);
         drop(tables);
         self.retire(old);
-        self.tell_producers();
+        self.notify_producers();
         Ok(handle)
     }
 
@@ -274,7 +274,7 @@ impl Core {
         drop(tables);
         self.grace.retire(Box::new(Freed { inner, free }));
         self.retire(old);
-        self.tell_producers();
+        self.notify_producers();
         Ok(())
     }
 
@@ -376,11 +376,11 @@ impl Core {
         }
         self.version.fetch_add(1, Ordering::Release);
         drop(writer);
-        self.tell_producers();
+        self.notify_producers();
         Ok(())
     }
 
-    /// Adds a producer that wants to know when somebody begins or ends to listen, for the life of the core.
+    /// Adds a producer that is notified when somebody begins or ends to listen, for the life of the core.
     ///
     /// # Errors
     /// [`Error::OutOfHandles`] when there are four already.
@@ -408,9 +408,9 @@ impl Core {
         self.active[event.get() / 64].load(Ordering::Relaxed) & (1 << (event.get() % 64)) != 0
     }
 
-    /// Changes whenever somebody begins or ends to listen: a producer that keeps what
-    /// [`active_from`](Core::active_from) told need only look at this. One load, which acquires:
-    /// what is asked after a new version is at least as new. Thread-safe and signal-safe.
+    /// A number that changes whenever somebody begins or ends to listen: a producer that caches the result of
+    /// [`active_from`](Core::active_from) need only compare this. One load, which acquires: queries after a new
+    /// version see that version or a later one. Thread-safe and signal-safe.
     #[inline(always)]
     pub fn version(&self) -> u32 {
         self.version.load(Ordering::Acquire)
@@ -430,12 +430,12 @@ impl Core {
     /// Whether a bulk listener wants this event: on all objects, then. Thread-safe and signal-safe.
     #[inline(always)]
     pub fn is_in_bulk(&self, event: EventIndex) -> bool {
-        // An index of a type is below their number; the compiler need not look.
+        // An index of a type is always below `MAX_EVENT_TYPES`: the modulo avoids a bounds check.
         self.in_bulk[event.get() / 64 % WORDS].load(Ordering::Relaxed) & (1 << (event.get() % 64)) != 0
     }
 
-    /// Whether a callback has ever asked for the time of an instance of this event. A producer for which time is dear may
-    /// go without until then, and raise such events with [`Raiser::event`]. Thread-safe and signal-safe.
+    /// Whether a callback has ever asked for the time of an instance of this event. Until then, a producer may save the
+    /// reading of the clock and raise such events with [`Raiser::event`]. Thread-safe and signal-safe.
     #[inline]
     pub fn time_is_asked(&self, event: EventIndex) -> bool {
         self.asked[event.get()].load(Ordering::Relaxed)
@@ -475,8 +475,8 @@ impl Core {
         Raise::new(self, described, source, safety, section)
     }
 
-    /// What [`raise_section`](Core::raise_section) looks up each time, looked up once: for the calling thread, which
-    /// raises events of `source` often.
+    /// A [`Raiser`] of `source` for the calling thread: it holds what [`raise_section`](Core::raise_section) finds anew
+    /// each time.
     pub fn raiser(&self, source: SourceIndex) -> Raiser<'_> {
         let described = self.sources.get(source.get()).expect("a SourceIndex is made by add_source only");
         Raiser::new(self, &self.grace, described, source)
@@ -484,7 +484,7 @@ impl Core {
 
     // Helpers.
 
-    fn tell_producers(&self) {
+    fn notify_producers(&self) {
         self.producers.iter().for_each(|producer| producer.listeners_changed());
     }
 
@@ -539,7 +539,7 @@ impl<T: Send> Retired for Replaced<T> {
     fn release(self: Box<Self>, _: &Grace) {}
 }
 
-/// A registration that was freed: its last drops are reported, then its owner is told.
+/// A registration that was freed: its last drops are reported, then its free callback is called.
 struct Freed {
     inner: Arc<Inner>,
     free: Option<(FreeFn, UserData)>,

@@ -4,10 +4,10 @@
 //! Such a producer only counts ([`Deferred::note`]): one atomic addition, no lock, no clock, no callback.
 //! The next safe call of a consumer, whoever it is, delivers what was counted as *one* event with the
 //! number of occurrences. Safe calls are those that MPI allows only where callbacks may run:
-//! [`Core::alloc`], [`Core::free`], [`Core::set_dropped_handler`] and, for consumers that want to be
-//! told now, [`Core::deliver_deferred`] (behind `MPI_T_source_get_timestamp`). The first three deliver
-//! *before* they change who listens: a new registration hears nothing of what was before it, and one
-//! that ends has heard all.
+//! [`Core::alloc`], [`Core::free`], [`Core::set_dropped_handler`] and, for consumers that want their events
+//! now, [`Core::deliver_deferred`] (behind `MPI_T_source_get_timestamp`). The first three deliver
+//! *before* they change who listens: a new registration gets no event that was counted before it, and one
+//! that ends has got all.
 
 use crate::append_only::AppendOnly;
 use crate::core::Core;

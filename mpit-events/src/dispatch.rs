@@ -66,9 +66,10 @@ impl<'a> Raiser<'a> {
         Some(Prepared { instance })
     }
 
-    /// Raises a single event, observed at `observed`, or now where that is none: the clock is read then when somebody asks for
-    /// the time, and not before. As an event in a [`section`](Raiser::section) of its own, and in fewer instructions.
-    /// `object` is the one that the event was prepared for.
+    /// Raises a single event, as in a [`section`](Raiser::section) of its own, in fewer instructions.
+    ///
+    /// It was observed at `observed`, or now where that is none: then the clock is read only when a callback asks for the
+    /// time. `object` is the one that the event was prepared for.
     #[inline(always)]
     pub fn event<P: Payload>(
         &self,
@@ -84,7 +85,7 @@ impl<'a> Raiser<'a> {
         self.event_to_registrations(prepared, object, observed, payload);
     }
 
-    /// As [`event`](Raiser::event), where no bulk listener hears it: for a producer that knows who listens.
+    /// [`event`](Raiser::event) to registrations only: for a producer that knows that no bulk listener wants the event.
     #[inline(always)]
     pub fn event_to_registrations<P: Payload>(
         &self,
@@ -97,7 +98,8 @@ impl<'a> Raiser<'a> {
         let section = self.grace.enter_at(self.seat, instance.safety < Safety::AsyncSignalSafe);
         let list = object.list(instance.event);
         if !list.is_null() {
-            // SAFETY: as in `Raising::to_registrations`.
+            // SAFETY: a list that is replaced lives until every raise section that could have loaded it is over;
+            // `section` is open until the end of this function.
             let list = unsafe { &*list };
             list.alive.used();
             if section.depth() > MAX_DEPTH {
@@ -110,7 +112,7 @@ impl<'a> Raiser<'a> {
         }
     }
 
-    /// As [`event`](Raiser::event), where bulk listeners hear it too.
+    /// [`event`](Raiser::event), where a bulk listener wants it too.
     #[cold]
     #[inline(never)]
     fn event_in_bulk(
@@ -126,13 +128,13 @@ impl<'a> Raiser<'a> {
     }
 }
 
-/// What stays the same in all instances of an event on one object that one thread raises one after the other
-/// ([`Raiser::prepare`]). Raising then writes time and payload, and nothing else.
+/// The constant part of the instances of one event on one object, which one thread raises one after the other
+/// ([`Raiser::prepare`]). Raising then writes only time and payload.
 pub struct Prepared<'a> {
     instance: Instance<'a>,
 }
 
-/// Who raises, inside a section. Passed on by value, so that it stays in registers.
+/// The raiser of an event, inside a section. Passed by value, so that it stays in registers.
 #[derive(Clone, Copy)]
 struct Raising<'a> {
     core: &'a Core,
@@ -144,9 +146,9 @@ struct Raising<'a> {
 }
 
 impl Raising<'_> {
-    /// Bulk listeners have not promised to be safe in a signal handler.
+    /// Whether bulk listeners may be called: they have not promised to be safe in a signal handler.
     #[inline]
-    fn may_tell_in_bulk(self) -> bool {
+    fn may_call_bulk(self) -> bool {
         self.safety < Safety::AsyncSignalSafe && self.depth <= MAX_DEPTH
     }
 
@@ -201,13 +203,14 @@ impl Raising<'_> {
     ) {
         let mut next = events.next();
         while let Some((event, payload)) = next {
-            let place = object.list(event);
-            if place.is_null() {
+            let address = object.list(event);
+            if address.is_null() {
                 next = events.next();
                 continue;
             }
-            // SAFETY: as in `to_registrations`.
-            let list = unsafe { &*place };
+            // SAFETY: a list that is replaced lives until every raise section that could have loaded it is over; the
+            // caller is in such a section, and leaves it after this call.
+            let list = unsafe { &*address };
             list.alive.used();
             if self.depth > MAX_DEPTH {
                 drop_one(list);
@@ -221,11 +224,11 @@ impl Raising<'_> {
                 next = events.next();
                 // A callback may have changed who listens.
                 let Some((_, payload)) =
-                    next.filter(|(next, _)| *next == event && object.list(event) == place)
+                    next.filter(|(next, _)| *next == event && object.list(event) == address)
                 else {
                     break;
                 };
-                // Whoever asked has got a time stamp; the next one is for the source to make.
+                // A callback that asked for the time has made a time stamp; the next instance gets its own.
                 if let Time::Stamp(_) = instance.time.get() {
                     instance.time.set(Time::Observed(observed));
                 }
@@ -250,7 +253,7 @@ impl List {
 #[cold]
 #[inline(never)]
 fn in_bulk(from: Raising<'_>, event: EventIndex, observed: Ticks, payload: &[u8]) {
-    if from.may_tell_in_bulk() {
+    if from.may_call_bulk() {
         let record = Record::cut(event, observed, payload);
         from.core.bulk().for_each(|bulk| bulk.listener.events(from.source_index, &[record]));
     }
@@ -263,9 +266,10 @@ fn drop_one(list: &List) {
     list.registrations.iter().for_each(|registration| registration.drop_events(1));
 }
 
-/// A section in which one thread raises events of one source. It costs two stores to a counter of the
-/// thread's own (atomic additions, where the kernel has no `membarrier`), so a producer with several events at hand raises them in one section. Callbacks run
-/// in it, without any lock.
+/// A section in which one thread raises events of one source. Callbacks run in it, without any lock.
+///
+/// A section costs two stores to a counter of the thread (atomic additions, where the kernel has no `membarrier`), so a
+/// producer with several events at hand raises them in one section.
 pub struct Raise<'a> {
     core: &'a Core,
     source: &'a Source,
@@ -340,35 +344,36 @@ impl<'a> Raise<'a> {
         self.records_to_registrations(records, late, objects);
     }
 
-    /// [`records`](Raise::records) without registrations: for a producer that is where no callback of a
-    /// tool may run, and that has no room left.
+    /// [`records`](Raise::records) to bulk listeners only: for a producer whose buffer is full where no callback of a
+    /// tool may run.
     #[inline]
     pub fn records_in_bulk(&self, records: &[Record]) {
-        if self.raising().may_tell_in_bulk() {
+        if self.raising().may_call_bulk() {
             self.core.bulk().for_each(|bulk| bulk.listener.events(self.source_index, records));
         }
     }
 
-    /// [`records`](Raise::records) without bulk listeners: the producer hands the same records to them
-    /// in a later section, as [`told`](Record::told).
+    /// [`records`](Raise::records) to registrations only: the producer delivers the same records to bulk listeners in a
+    /// later section, as [`bulk_only`](Record::bulk_only).
     #[inline]
     pub fn records_to_registrations(&self, records: &[Record], late: bool, objects: &[Arc<Object>]) {
         if !self.core.has_registrations() {
             return;
         }
-        for record in records.iter().filter(|record| record.late == late && !record.told) {
+        for record in records.iter().filter(|record| record.late == late && !record.bulk_only) {
             if let Some(object) = objects.get(record.object as usize) {
                 self.to_registrations(record.event, object, record.ticks, record.payload());
             }
         }
     }
 
-    /// Tells everybody who listens to `event` on `object` that `count` instances were lost before
-    /// they could be raised.
+    /// Counts `count` instances that were lost before they could be raised, for every registration of `event` on
+    /// `object`.
     pub fn lost(&self, event: EventIndex, object: &Object, count: u64) {
         let list = object.list(event);
         if !list.is_null() {
-            // SAFETY: as in `Raising::to_registrations`; `self.section` is the section.
+            // SAFETY: a list that is replaced lives until every raise section that could have loaded it is over;
+            // `self.section` is such a section.
             let list = unsafe { &*list };
             list.registrations.iter().for_each(|registration| registration.drop_events(count));
         }

@@ -36,20 +36,21 @@ struct Shard([AtomicUsize; 2]);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seat<'a> {
     shard: &'a Shard,
-    /// Where the thread counts its sections; none where nobody else uses the shard, which then tells.
+    /// Where the thread counts its sections; `None` where nobody else uses the shard, whose counters then give the
+    /// depth.
     sharing: Option<ThisThread>,
     /// Keeps the value on its thread.
     thread: PhantomData<*const ()>,
 }
 
 impl Seat<'_> {
-    /// One section more; gives how many are open on this thread.
+    /// Counts one section more; returns how many are open on this thread.
     #[inline(always)]
     fn add(&self, set: usize) -> usize {
         let counts = &self.shard.0;
         let depth = match self.sharing {
             None => {
-                // A signal handler on this thread adds and takes away its own before we go on.
+                // A signal handler on this thread counts its sections up and down again before we go on.
                 let [this, other] = [set, 1 - set].map(|set| counts[set].load(Ordering::Relaxed));
                 counts[set].store(this + 1, Ordering::Relaxed);
                 this + other + 1
@@ -65,9 +66,9 @@ impl Seat<'_> {
         depth
     }
 
-    /// One section less.
+    /// Counts one section less.
     #[inline(always)]
-    fn take(&self, set: usize) {
+    fn subtract(&self, set: usize) {
         let count = &self.shard.0[set];
         match self.sharing {
             None => count.store(count.load(Ordering::Relaxed) - 1, Ordering::Release),
@@ -88,16 +89,16 @@ pub(crate) trait Retired: Send {
 }
 
 pub(crate) struct Grace {
-    /// Whether the price is paid by those who retire.
+    /// Whether retiring makes all threads pass a barrier, so that sections use plain stores.
     asymmetric: bool,
     epoch: AtomicUsize,
     shards: [Shard; SHARDS],
-    /// How many things wait: the one word that the end of a section looks at.
+    /// How many things wait: the only word that the end of a section reads.
     waiting: AtomicUsize,
     retired: Mutex<Vec<(usize, Box<dyn Retired>)>>,
 }
 
-/// What a thread knows of itself: its shard, and, where it shares that, how deep in raise sections it is.
+/// The state of a thread: its shard, and, where it shares that, how deep in raise sections it is.
 struct Thread {
     shard: Cell<usize>,
     depth: Cell<usize>,
@@ -114,7 +115,7 @@ loom::thread_local! {
     static THREAD: Thread = Thread { shard: Cell::new(NO_SHARD), depth: Cell::new(0) };
 }
 
-/// The calling thread's [`Thread`], looked up once: in a library that takes a function call of some nanoseconds.
+/// The calling thread's [`Thread`], found once: finding it in a library takes a function call of some nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ThisThread(NonNull<Thread>);
 
@@ -137,7 +138,7 @@ impl ThisThread {
     }
 }
 
-/// The counted presence of a thread in a raise section. Without padding, as [`Seat`].
+/// An open raise section of a thread, counted in a set. Without padding, as [`Seat`].
 pub(crate) struct Section<'a> {
     /// Where releasing (which may allocate and lock) is allowed at the end.
     releases: Option<&'a Grace>,
@@ -162,7 +163,7 @@ impl Grace {
         self.enter_at(self.seat(), may_release)
     }
 
-    /// The calling thread's place.
+    /// The calling thread's seat.
     #[inline]
     pub(crate) fn seat(&self) -> Seat<'_> {
         let thread = ThisThread::get();
@@ -171,7 +172,7 @@ impl Grace {
         Seat { shard: &self.shards[shard], sharing: (!own).then_some(thread), thread: PhantomData }
     }
 
-    /// As [`enter`](Grace::enter), by a thread that knows its place.
+    /// [`enter`](Grace::enter) for a thread that has its seat at hand.
     #[inline(always)]
     pub(crate) fn enter_at<'a>(&'a self, seat: Seat<'a>, may_release: bool) -> Section<'a> {
         let set = self.epoch.load(Ordering::Relaxed) & 1;
@@ -186,7 +187,7 @@ impl Grace {
         self.waiting.store(retired.len(), Ordering::SeqCst);
     }
 
-    /// Releases whatever can be released now.
+    /// Releases everything whose grace period is over.
     #[cold]
     #[inline(never)]
     pub(crate) fn release(&self) {
@@ -246,7 +247,7 @@ impl Section<'_> {
 impl Drop for Section<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        self.seat.take(self.set);
+        self.seat.subtract(self.set);
         if let Some(grace) = self.releases
             && grace.waiting.load(Ordering::SeqCst) != 0
         {

@@ -18,7 +18,7 @@ use crate::source::{Source, SourceIndex};
 /// the raising function only, so a callback of any safety level may call them.
 ///
 /// As a handle it is an address, and others may have handles of the same type that are addresses too:
-/// [`is_at`](Instance::is_at) tells them apart, by the first word.
+/// [`is_at`](Instance::is_at) distinguishes them, by the first word.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Instance<'a> {
@@ -26,14 +26,14 @@ pub struct Instance<'a> {
     pub(crate) event: EventIndex,
     pub(crate) source_index: SourceIndex,
     pub(crate) safety: Safety,
-    // What differs between the instances of a kind lies together.
+    // The fields that differ between the instances of one event come one after the other.
     pub(crate) time: Cell<Time>,
     /// Whoever raises keeps this alive, and as it is, while callbacks have the instance.
     pub(crate) payload: NonNull<[u8]>,
     pub(crate) token: Token,
     pub(crate) event_type: &'a EventType,
     pub(crate) source: &'a Source,
-    /// Where it is noted that somebody asked for the time.
+    /// Set when a callback asks for the time.
     pub(crate) asked: &'a AtomicBool,
 }
 
@@ -44,11 +44,11 @@ pub(crate) enum Time {
     Now,
     /// At this reading of the clock.
     Observed(Ticks),
-    /// The time stamp, as it was told.
+    /// The time stamp, as it was returned to a callback.
     Stamp(Ticks),
 }
 
-/// What an instance begins with: an address that nobody else has.
+/// The first word of an instance: an address that no other library uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Mark(usize);
@@ -63,8 +63,8 @@ impl Mark {
 }
 
 impl Instance<'_> {
-    /// Whether an instance of this core is at `address`, and not something of somebody else's. Null is
-    /// none. Signal-safe.
+    /// Whether an instance of this core is at `address`, and not a handle of another library. False for null.
+    /// Signal-safe.
     ///
     /// # Safety
     /// The address is null, or that of at least eight readable bytes.
@@ -103,7 +103,7 @@ impl Instance<'_> {
     /// one clock can be compared. The callback may come later.
     #[inline]
     pub fn ticks(&self) -> Ticks {
-        // Most often noted already: a store each time would take the cache line from other threads.
+        // Most often set already: a store each time would take the cache line from other threads.
         if !self.asked.load(Ordering::Relaxed) {
             self.asked.store(true, Ordering::Relaxed);
         }
@@ -125,7 +125,8 @@ impl Instance<'_> {
     /// The whole payload (`MPI_T_event_copy`): [`EventType::extent`] bytes, not aligned.
     #[inline]
     pub fn payload(&self) -> &[u8] {
-        // SAFETY: as the field says; others than callbacks do not get to see an instance.
+        // SAFETY: the raiser keeps the payload alive and unchanged while callbacks have the instance, and only callbacks
+        // get one.
         unsafe { self.payload.as_ref() }
     }
 
@@ -153,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_of_somebody_elses_is_no_instance() {
+    fn a_handle_of_another_library_is_no_instance() {
         let others = [0usize, 1, usize::MAX];
         for other in &others {
             // SAFETY: a word is eight readable bytes.
@@ -162,7 +163,7 @@ mod tests {
         // SAFETY: null is allowed.
         assert!(!unsafe { Instance::is_at(std::ptr::null()) });
         let begins_like_one = [Mark::ours().0, 0];
-        // SAFETY: as above.
+        // SAFETY: two words are sixteen readable bytes.
         assert!(unsafe { Instance::is_at(begins_like_one.as_ptr().cast()) });
     }
 }

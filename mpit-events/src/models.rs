@@ -78,10 +78,10 @@ impl Published {
         self.grace.release();
     }
 
-    /// After all threads: nothing waits that nobody will release.
+    /// After all threads: everything that was replaced has been released.
     fn end(&self, replaced: usize) {
         assert_eq!(self.released.load(Ordering::Relaxed), replaced);
-        // SAFETY: as in `replace`, and nobody else is left.
+        // SAFETY: from `Box::into_raw`; no other thread is left, so the pointer is ours alone.
         drop(unsafe { Box::from_raw(self.current.load(Ordering::SeqCst)) });
     }
 }
@@ -157,7 +157,7 @@ impl Small {
             // SAFETY: `data` is what the models pass.
             unsafe { &*me.cast::<Small>() }.heard.fetch_add(1, Ordering::Relaxed);
         }
-        // SAFETY: as in `register`.
+        // SAFETY: the function takes such data, which outlives the core.
         let _ = unsafe { self.core.set_callback_raw(handle, level, Some((count, self.data()))) };
     }
 
@@ -231,7 +231,7 @@ fn a_callback_may_be_replaced_while_it_runs() {
 }
 
 #[test]
-fn every_lost_event_is_told_once() {
+fn every_lost_event_is_reported_once() {
     check(3, || {
         let small = Small::new();
         let handle = small.register();
@@ -253,11 +253,11 @@ fn a_handler_may_be_replaced_while_its_registration_ends() {
         let handle = small.register();
         small.raise(Safety::ThreadSafe);
         let replace = move |small: &Small| {
-            // SAFETY: as in `register`.
+            // SAFETY: the function takes such data, which outlives the core.
             let _ = unsafe { small.core.set_dropped_handler(handle, Some((count_lost, small.data()))) };
         };
         beside(&small, replace, |small| small.free(handle).unwrap());
-        assert!(small.lost.load(Ordering::Relaxed) <= 1, "told, or forgotten with the old handler");
+        assert!(small.lost.load(Ordering::Relaxed) <= 1, "reported, or forgotten with the old handler");
     });
 }
 

@@ -27,7 +27,7 @@ pub enum BindKind {
     Session,
 }
 
-/// The identity of an object, compared by value and never looked into.
+/// The identity of an object: an opaque number, only compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Token(pub u64);
 
@@ -37,9 +37,9 @@ pub(crate) type Registrations = SmallVec<[Arc<Inner>; 2]>;
 /// The registrations of one event type on one object. Immutable: a change publishes a new list.
 #[derive(Debug)]
 pub(crate) struct List {
-    /// Most often there is one, which need not be looked up elsewhere.
+    /// Most often there is one, which is then stored in the list itself.
     pub(crate) registrations: Registrations,
-    /// Their event type, here so that raising need not look it up.
+    /// Their event type, here so that raising need not find it.
     pub(crate) event_type: Arc<EventType>,
     pub(crate) alive: Alive,
 }
@@ -76,7 +76,7 @@ impl Object {
     pub(crate) fn list(&self, event: EventIndex) -> *const List {
         // SeqCst pairs with the swap below: a raise section that the grace period has not seen
         // sees the new list.
-        // An index of a type is below their number; the compiler need not look.
+        // An index of a type is always below `MAX_EVENT_TYPES`: the modulo avoids a bounds check.
         self.lists[event.get() % MAX_EVENT_TYPES].load(Ordering::SeqCst)
     }
 

@@ -103,7 +103,8 @@ macro_rules! event_payload {
         // SAFETY: every field is `Pod` (required by `ElementValue`), the struct is `repr(C)`, and
         // the assertion below shows that it has no padding.
         unsafe impl $crate::bytemuck::Zeroable for $name {}
-        // SAFETY: as above; `Copy` and `'static` hold because the fields are plain numbers.
+        // SAFETY: every field is `Pod`, the struct is `repr(C)`, and the assertion below shows that it has no
+        // padding; `Copy` and `'static` hold because the fields are plain numbers.
         unsafe impl $crate::bytemuck::Pod for $name {}
         const _: () = assert!(size_of::<$name>() == 0 $(+ size_of::<$ty>())*, "a payload has no padding");
         impl $crate::Payload for $name {

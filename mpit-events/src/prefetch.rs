@@ -1,4 +1,4 @@
-//! Memory that will be used soon comes nearer: hints that change nothing which a program can see.
+//! Prefetching: hints that bring memory into the cache and have no other effect.
 //!
 //! Any address is allowed, valid or not. Signal-safe. Does nothing on processors other than x86-64.
 
@@ -19,8 +19,9 @@ pub fn for_reading<T>(place: *const T) {
 #[inline(always)]
 pub fn for_writing<T>(place: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: as for reading. Every processor with 64 bits knows the instruction, some as one that does nothing; what
-    // the compiler makes of its own hint for writing is one for reading, unless it is built for newer ones only.
+    // SAFETY: a prefetch changes nothing that a program can see, at whatever address. Every processor with 64 bits knows
+    // the instruction, some as one that does nothing. The compiler's own hint for writing becomes one for reading, unless
+    // it builds for newer processors only; hence assembly.
     unsafe {
         std::arch::asm!("prefetchw [{}]", in(reg) place, options(nostack, preserves_flags));
     }

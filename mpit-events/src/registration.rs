@@ -9,8 +9,10 @@ use crate::object::Object;
 use crate::safety::Safety;
 use crate::sync::{AtomicPtr, AtomicU64, Ordering, shared_array};
 
-/// The handle of a registration (`MPI_T_event_registration`; MPI-5.0, section 15.3.8): a value with a generation, never a pointer, so that a stale one is
-/// recognised and not followed. Its highest bit is set, which no address of a program has.
+/// The handle of a registration (`MPI_T_event_registration`; MPI-5.0, section 15.3.8).
+///
+/// A value with a generation, never a pointer, so that a stale one is recognised and not followed. Its highest bit is set,
+/// which no address of a program has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct Registration(pub usize);
@@ -127,8 +129,9 @@ impl Inner {
         if count == 0 {
             return;
         }
-        // SAFETY: as for callbacks: a replaced handler outlives the sections that saw it, and we are
-        // in one, also at the end of a registration.
+        // SAFETY: the handler was installed by `set_dropped_handler`, and one that is replaced lives until every
+        // raise section that could have loaded it is over (`grace`); we are in one, also at the end of a
+        // registration.
         let handler = unsafe { &*handler };
         handler.alive.used();
         let count = i64::try_from(count).unwrap_or(i64::MAX);

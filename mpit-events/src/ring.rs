@@ -1,22 +1,22 @@
 //! A list that one thread adds to without a lock, and that any thread takes from.
 //!
-//! The owner writes a place behind the end and then moves the end (release); who takes holds a lock, reads the end
-//! (acquire), owns all places before it, and moves the beginning (release) when it is done with them; the owner reads
-//! the beginning (acquire) before it uses a place again. Only the owner makes the list longer, under the lock.
+//! The owner writes a slot behind the end and then moves the end (release). A taker holds a lock, reads the end
+//! (acquire), owns all slots before it, and moves the beginning (release) when it is done with them. The owner reads the
+//! beginning (acquire) before it uses a slot again. Only the owner makes the list longer, under the lock.
 //!
-//! Cost: adding is the copy and a store. Taking all is a copy; taking some looks at all and moves those that stay.
+//! Cost: adding is the copy and a store. Taking all is a copy; taking some reads all and moves those that stay.
 
 use std::sync::PoisonError;
 
 use self::shared::Shared;
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
 
-/// Places that a list has from the first value on.
-const ROOM: usize = if cfg!(loom) { 1 } else { 64 };
+/// Slots of a list from the first value on.
+const FIRST_CAPACITY: usize = if cfg!(loom) { 1 } else { 64 };
 
 /// A list of one producing thread, from which any thread takes.
 ///
-/// Not in the same cache line as another thread's, nor in the one that is fetched with it.
+/// Shares no cache line with another thread's data, nor with the line that is fetched with it.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Ring<T> {
@@ -24,13 +24,13 @@ pub struct Ring<T> {
     end: AtomicUsize,
     /// What the owner has last seen of `begin`: there may be fewer values by now, never more.
     seen: Shared<usize>,
-    /// A power of two of places, or none: the value number `n` is at `n` modulo that. Changed by the owner under the
+    /// A power of two of slots, or none: value number `n` is in slot `n` modulo that. Changed by the owner under the
     /// lock; read by the owner, or under the lock.
-    places: Shared<Box<[Shared<T>]>>,
+    slots: Shared<Box<[Shared<T>]>>,
     takers: Takers,
 }
 
-/// Away from the owner's.
+/// The takers' part, in other cache lines than the owner's.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Takers {
@@ -39,8 +39,8 @@ struct Takers {
     lock: Mutex<()>,
 }
 
-// SAFETY: places are written by the owner while they are not among the values, and used by the one who has the lock
-// while they are; see the head of this file for the order in which each sees what the other did.
+// SAFETY: the owner writes slots that hold no value; the holder of the lock uses slots that hold one. The head of this
+// file says how each sees what the other did.
 unsafe impl<T: Send> Sync for Ring<T> {}
 
 impl<T: Copy + Default> Default for Ring<T> {
@@ -50,72 +50,73 @@ impl<T: Copy + Default> Default for Ring<T> {
 }
 
 impl<T: Copy + Default> Ring<T> {
-    /// An empty list, which takes no room.
+    /// An empty list, which allocates nothing.
     pub fn new() -> Self {
         Ring {
             end: AtomicUsize::new(0),
             seen: Shared::new(0),
-            places: Shared::new(Box::default()),
+            slots: Shared::new(Box::default()),
             takers: Takers { begin: AtomicUsize::new(0), lock: Mutex::new(()) },
         }
     }
 
-    /// Whether there is nothing. Of other threads' additions, those are seen that come before in the application's order.
+    /// Whether the list is empty. An addition of another thread is seen if the application has ordered it before this
+    /// call.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many there are, as seen by [`is_empty`](Ring::is_empty).
+    /// The number of values, as seen by [`is_empty`](Ring::is_empty).
     #[inline]
     pub fn len(&self) -> usize {
         let begin = self.takers.begin.load(Ordering::Relaxed);
-        // Who reads an old end and a new beginning has seen that what came before was taken.
+        // An old end with a new beginning means that all values before it were taken: the difference saturates at zero.
         self.end.load(Ordering::Relaxed).saturating_sub(begin)
     }
 
     /// Adds a value; false where there are `most` (a power of two) already. Allocates when the list becomes longer than
-    /// it ever was.
+    /// ever before.
     ///
     /// # Safety
     /// One thread at a time adds.
     ///
-    /// The value comes in registers: from memory it would be loaded in other pieces than it was just stored in, and so wait
-    /// for all stores before it.
+    /// The value comes in registers. From memory it would be loaded in other pieces than those in which it was just stored,
+    /// and would wait for all earlier stores.
     #[inline(always)]
     pub unsafe fn add(&self, value: T, most: usize) -> bool {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises that one thread at a time adds.
         unsafe { self.put(value, most).map(|_| self.publish()).is_some() }
     }
 
-    /// Puts a value where the next one comes, as [`add`](Ring::add) does, and gives it there; it is not among the values
-    /// before [`publish`](Ring::publish).
+    /// Writes a value into the next slot, as [`add`](Ring::add) does, and returns a reference to it; `None` where there are
+    /// `most` already. Takers do not see the value before [`publish`](Ring::publish).
     ///
     /// # Safety
-    /// One thread at a time adds, and nothing is put or added while what this gives is used.
+    /// One thread at a time adds, and nothing is put or added while the returned reference is used.
     #[inline(always)]
     pub unsafe fn put(&self, value: T, most: usize) -> Option<&T> {
         let end = self.end.load(Ordering::Relaxed);
-        // SAFETY: the caller is the owner, who alone uses `seen` and changes `places`.
-        let (seen, capacity) = unsafe { (self.seen.get(), self.places.with(|places| places.len())) };
+        // SAFETY: the caller is the owner, who alone uses `seen` and changes `slots`.
+        let (seen, capacity) = unsafe { (self.seen.get(), self.slots.with(|slots| slots.len())) };
         if end - seen >= capacity {
-            // SAFETY: as the caller promises.
-            if !unsafe { self.make_room(end, most) } {
+            // SAFETY: the caller promises that one thread at a time adds.
+            if !unsafe { self.reserve(end, most) } {
                 return None;
             }
         }
-        // SAFETY: the owner reads `places`; the place is not among the values: `begin` has passed the value that was
-        // there, and takers are done with it. They look at what comes before the end, so that it stays as it is until then.
+        // SAFETY: the owner reads `slots`. The slot holds no value: `begin` has passed the one that was there, and takers
+        // are done with it. Takers read slots before the end only, so that this one stays unchanged until it is published.
         unsafe {
-            self.places.with(|places| {
-                let place = places.get_unchecked(end & (places.len() - 1));
-                place.set(value);
-                Some(&*place.with(std::ptr::from_ref))
+            self.slots.with(|slots| {
+                let slot = slots.get_unchecked(end & (slots.len() - 1));
+                slot.set(value);
+                Some(&*slot.with(std::ptr::from_ref))
             })
         }
     }
 
-    /// Makes the value that was put last one of the values.
+    /// Shows the value that was [put](Ring::put) last to takers.
     ///
     /// # Safety
     /// One thread at a time adds, and has just [put](Ring::put) a value.
@@ -124,18 +125,18 @@ impl<T: Copy + Default> Ring<T> {
         self.end.store(self.end.load(Ordering::Relaxed) + 1, Ordering::Release);
     }
 
-    /// Makes room for one more; false where there are `most` already.
+    /// Provides a slot for one more value; false where there are `most` already.
     ///
     /// # Safety
-    /// As [`add`](Ring::add).
+    /// One thread at a time adds.
     #[cold]
     #[inline(never)]
-    unsafe fn make_room(&self, end: usize, most: usize) -> bool {
+    unsafe fn reserve(&self, end: usize, most: usize) -> bool {
         let begin = self.takers.begin.load(Ordering::Acquire);
-        // SAFETY: the caller is the owner.
+        // SAFETY: the caller is the owner, who alone uses `seen` and changes `slots`.
         let capacity = unsafe {
             self.seen.set(begin);
-            self.places.with(|places| places.len())
+            self.slots.with(|slots| slots.len())
         };
         if end - begin < capacity {
             return true;
@@ -144,17 +145,17 @@ impl<T: Copy + Default> Ring<T> {
             return false;
         }
         let longer: Box<[Shared<T>]> =
-            (0..(2 * capacity).max(ROOM)).map(|_| Shared::new(T::default())).collect();
+            (0..(2 * capacity).max(FIRST_CAPACITY)).map(|_| Shared::new(T::default())).collect();
         let _lock = self.lock();
         for value in self.takers.begin.load(Ordering::Relaxed)..end {
             // SAFETY: under the lock the values are ours.
             unsafe {
-                let value_there = self.places.with(|places| places[value & (places.len() - 1)].get());
+                let value_there = self.slots.with(|slots| slots[value & (slots.len() - 1)].get());
                 longer[value & (longer.len() - 1)].set(value_there);
             }
         }
-        // SAFETY: the owner, under the lock: nobody reads `places` now.
-        unsafe { self.places.set(longer) };
+        // SAFETY: the owner, under the lock: nobody reads `slots` now.
+        unsafe { self.slots.set(longer) };
         true
     }
 
@@ -162,46 +163,46 @@ impl<T: Copy + Default> Ring<T> {
         self.takers.lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Moves the values that are `wanted` to the end of `taken`, in order. `all`: every one is.
+    /// Moves the values that are `wanted` to the end of `taken`, in order. `all`: every value is wanted.
     pub fn take(&self, all: bool, wanted: impl Fn(&T) -> bool, taken: &mut Vec<T>) {
         let _lock = self.lock();
         let (begin, end) = (self.takers.begin.load(Ordering::Relaxed), self.end.load(Ordering::Acquire));
         if begin == end {
             return;
         }
-        // SAFETY: under the lock `places` stays as it is, and the values from `begin` to `end` are ours.
-        let kept = unsafe {
-            self.places.with(|places| {
-                let place = |value: usize| places.get_unchecked(value & (places.len() - 1));
-                // Most often all are wanted, or none: a look at them is less than a copy.
+        // SAFETY: under the lock `slots` does not change, and the values from `begin` to `end` are ours.
+        let new_begin = unsafe {
+            self.slots.with(|slots| {
+                let slot = |value: usize| slots.get_unchecked(value & (slots.len() - 1));
+                // Most often all are wanted, or none: counting them costs less than a copy.
                 let some = if all {
                     end - begin
                 } else {
-                    (begin..end).filter(|value| place(*value).with(&wanted)).count()
+                    (begin..end).filter(|value| slot(*value).with(&wanted)).count()
                 };
-                let mut kept = end;
+                let mut new_begin = end;
                 if some == end - begin {
-                    let first = begin & (places.len() - 1);
-                    let (later, sooner) = (&places[..first], &places[first..]);
+                    let first = begin & (slots.len() - 1);
+                    let (later, sooner) = (&slots[..first], &slots[first..]);
                     let at_once = sooner.len().min(some);
                     shared::copy(&sooner[..at_once], taken);
                     shared::copy(&later[..some - at_once], taken);
                 } else if some == 0 {
-                    kept = begin;
+                    new_begin = begin;
                 } else {
-                    taken.extend((begin..end).map(|value| place(value).get()).filter(&wanted));
-                    // What stays moves towards the end.
+                    taken.extend((begin..end).map(|value| slot(value).get()).filter(&wanted));
+                    // The values that stay move towards the end.
                     for value in
-                        (begin..end).rev().map(|value| place(value).get()).filter(|value| !wanted(value))
+                        (begin..end).rev().map(|value| slot(value).get()).filter(|value| !wanted(value))
                     {
-                        kept -= 1;
-                        place(kept).set(value);
+                        new_begin -= 1;
+                        slot(new_begin).set(value);
                     }
                 }
-                kept
+                new_begin
             })
         };
-        self.takers.begin.store(kept, Ordering::Release);
+        self.takers.begin.store(new_begin, Ordering::Release);
     }
 }
 
@@ -233,18 +234,18 @@ mod shared {
         /// Nobody changes it meanwhile.
         #[inline(always)]
         pub(super) unsafe fn with<R>(&self, user: impl FnOnce(&T) -> R) -> R {
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller promises that nobody changes the value meanwhile.
             user(unsafe { &*self.0.get() })
         }
 
         /// # Safety
-        /// As [`with`](Shared::with).
+        /// Nobody changes it meanwhile.
         #[inline(always)]
         pub(super) unsafe fn get(&self) -> T
         where
             T: Copy,
         {
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller promises that nobody changes the value meanwhile.
             unsafe { self.0.get().read() }
         }
 
@@ -252,7 +253,7 @@ mod shared {
         /// Nobody else uses it meanwhile.
         #[inline(always)]
         pub(super) unsafe fn set(&self, value: T) {
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller promises that nobody else uses the value meanwhile.
             unsafe { *self.0.get() = value };
         }
     }
@@ -263,7 +264,7 @@ mod shared {
     use loom::cell::UnsafeCell;
 
     pub(super) unsafe fn copy<T: Copy>(from: &[Shared<T>], to: &mut Vec<T>) {
-        // SAFETY: as the caller promises, which loom checks.
+        // SAFETY: the caller promises that nobody changes these meanwhile, which loom checks.
         to.extend(from.iter().map(|value| unsafe { value.get() }));
     }
 
@@ -276,7 +277,7 @@ mod shared {
         }
 
         pub(super) unsafe fn with<R>(&self, user: impl FnOnce(&T) -> R) -> R {
-            // SAFETY: as the caller promises, which loom checks.
+            // SAFETY: the caller promises that nobody changes the value meanwhile, which loom checks.
             self.0.with(|value| user(unsafe { &*value }))
         }
 
@@ -284,13 +285,13 @@ mod shared {
         where
             T: Copy,
         {
-            // SAFETY: as the caller promises, which loom checks.
+            // SAFETY: the caller promises that nobody changes the value meanwhile, which loom checks.
             self.0.with(|value| unsafe { value.read() })
         }
 
         pub(super) unsafe fn set(&self, value: T) {
-            // SAFETY: as the caller promises, which loom checks.
-            self.0.with_mut(|place| unsafe { *place = value });
+            // SAFETY: the caller promises that nobody else uses the value meanwhile, which loom checks.
+            self.0.with_mut(|there| unsafe { *there = value });
         }
     }
 }
@@ -338,7 +339,7 @@ mod models {
     }
 
     #[test]
-    fn a_place_is_used_again_when_takers_are_done_with_it() {
+    fn a_slot_is_used_again_when_takers_are_done_with_it() {
         check(|| {
             let ring = Arc::new(Ring::new());
             let owner = {
@@ -394,7 +395,7 @@ mod tests {
         // SAFETY: tests here have one thread.
         assert_eq!(unsafe { ring.put(2, 128) }, Some(&2));
         assert_eq!(take(&ring, |_| true), [1]);
-        // SAFETY: as above.
+        // SAFETY: tests here have one thread, which has just put a value.
         unsafe { ring.publish() };
         assert_eq!(take(&ring, |_| true), [2]);
     }

@@ -36,7 +36,7 @@ pub struct Source {
     pub ordering: Ordering,
     /// The clock of its time stamps.
     pub clock: Clock,
-    /// The clock's reading that is told as zero.
+    /// The clock's reading that counts as zero.
     origin: Ticks,
     /// Whether several threads raise events from this source at once.
     shared: bool,
@@ -63,15 +63,15 @@ impl Source {
         }
     }
 
-    /// The same source, raised from by several threads at once: its order is then kept with an
-    /// atomic maximum, which costs a few nanoseconds per event.
+    /// The same source, for several threads that raise at once. An atomic maximum then keeps its order, at a few
+    /// nanoseconds per event.
     #[must_use]
     pub fn shared(mut self) -> Self {
         self.shared = true;
         self
     }
 
-    /// The time now, in ticks of the clock (`MPI_T_source_get_timestamp` tells it since the origin).
+    /// The time now, in ticks of the clock (`MPI_T_source_get_timestamp` returns it since the origin).
     /// Thread-safe and signal-safe.
     pub fn now(&self) -> Ticks {
         self.clock.now()
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unordered_source_tells_the_time_of_observation() {
+    fn an_unordered_source_stamps_the_time_of_observation() {
         let source = Source::new("s", "", Ordering::Unordered, Clock::Monotonic);
         assert_eq!(source.stamp(Ticks(5)), Ticks(5));
         assert_eq!(source.stamp(Ticks(3)), Ticks(3));

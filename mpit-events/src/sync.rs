@@ -15,19 +15,19 @@ mod real {
     pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
     pub(crate) use std::sync::{Mutex, MutexGuard, OnceLock};
 
-    /// Stands between a store and a load where the other side has [`heavy_barrier`](super::heavy_barrier).
+    /// The barrier between a store and a load where the other side calls [`heavy_barrier`](super::heavy_barrier).
     #[inline(always)]
     pub(crate) fn light_barrier() {
         std::sync::atomic::compiler_fence(Ordering::SeqCst);
     }
 
-    /// The pointer of an atomic that nobody else has.
+    /// The pointer of an atomic that the caller owns alone.
     pub(crate) fn exclusive<T>(pointer: &mut AtomicPtr<T>) -> *mut T {
         *pointer.get_mut()
     }
 
-    /// Marks what is retired before it ends. Under loom a use that is not over before the end, or
-    /// comes after it, is an error; here it is nothing.
+    /// Marks a value that is retired before it is dropped. Under loom, a use that overlaps the drop or follows it is an
+    /// error; here the mark does nothing.
     #[derive(Debug)]
     pub(crate) struct Alive;
 
@@ -36,7 +36,7 @@ mod real {
             Alive
         }
 
-        /// Said wherever the thing is used.
+        /// Called wherever the value is used.
         #[inline(always)]
         pub(crate) fn used(&self) {}
     }
@@ -148,7 +148,8 @@ mod modelled {
         written: loom::cell::UnsafeCell<()>,
     }
 
-    // SAFETY: as the real one; loom tells where `written` is used by two at a time.
+    // SAFETY: `std::sync::OnceLock<T>` is `Sync` under these bounds, and loom reports a use of `written` by two threads at
+    // a time.
     unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
 
     impl<T> OnceLock<T> {

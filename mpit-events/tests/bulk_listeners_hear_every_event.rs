@@ -32,7 +32,7 @@ fn alone_and_collected() {
     let section = mock.core.raise_section(mock.source, Safety::MpiRestricted);
     section.records(&[record(2), record(3)], false, &[object]);
     assert_eq!(*numbers.0.lock().unwrap(), [1, 2, 3]);
-    assert_eq!(consumer.told().len(), 3);
+    assert_eq!(consumer.take_notes().len(), 3);
 }
 
 /// A producer that raises in a signal handler keeps its records for bulk listeners.
@@ -55,9 +55,9 @@ fn never_in_a_signal_handler_but_later() {
     let section = mock.core.raise_section(mock.source, Safety::MpiRestricted);
     section.records_to_registrations(&[record(3)], false, &objects);
     assert_eq!(*numbers.0.lock().unwrap(), [0; 0]);
-    assert_eq!(consumer.told().len(), 3);
+    assert_eq!(consumer.take_notes().len(), 3);
 
-    section.records(&[record(1).told(), record(3).told(), record(4)], false, &objects);
+    section.records(&[record(1).bulk_only(), record(3).bulk_only(), record(4)], false, &objects);
     assert_eq!(*numbers.0.lock().unwrap(), [1, 3, 4]);
-    assert_eq!(consumer.told(), ["4 at AsyncSignalSafe raised MpiRestricted"]);
+    assert_eq!(consumer.take_notes(), ["4 at AsyncSignalSafe raised MpiRestricted"]);
 }

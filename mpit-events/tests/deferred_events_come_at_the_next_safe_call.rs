@@ -34,10 +34,10 @@ fn what_was_counted_comes_as_one_event() {
     let deferred = add(&mock);
     listen(&mock, deferred, &consumer, "a");
     (0..5).for_each(|_| deferred.note(&mock.core, 2));
-    assert!(consumer.told().is_empty(), "nothing is called where it is counted");
+    assert!(consumer.take_notes().is_empty(), "nothing is called where it is counted");
     mock.core.deliver_deferred();
     mock.core.deliver_deferred();
-    assert_eq!(consumer.told(), ["a 10"]);
+    assert_eq!(consumer.take_notes(), ["a 10"]);
 }
 
 #[test]
@@ -48,10 +48,10 @@ fn a_new_registration_hears_nothing_of_what_was_before_it() {
     listen(&mock, deferred, &consumer, "a");
     deferred.note(&mock.core, 1);
     listen(&mock, deferred, &consumer, "b");
-    assert_eq!(consumer.told(), ["a 1"], "delivered before there is a second registration");
+    assert_eq!(consumer.take_notes(), ["a 1"], "delivered before there is a second registration");
     deferred.note(&mock.core, 2);
     mock.core.deliver_deferred();
-    assert_eq!(consumer.told(), ["a 2", "b 2"]);
+    assert_eq!(consumer.take_notes(), ["a 2", "b 2"]);
 }
 
 #[test]
@@ -61,11 +61,11 @@ fn a_registration_that_ends_has_heard_all() {
     let handle = listen(&mock, deferred, &consumer, "a");
     deferred.note(&mock.core, 3);
     mock.core.free(handle, Some((note_freed, consumer.user_data()))).unwrap();
-    assert_eq!(consumer.told(), ["a 3", "freed safety 0"]);
+    assert_eq!(consumer.take_notes(), ["a 3", "freed safety 0"]);
     deferred.note(&mock.core, 4);
     listen(&mock, deferred, &consumer, "b");
     mock.core.deliver_deferred();
-    assert!(consumer.told().is_empty(), "nobody listened when it was counted");
+    assert!(consumer.take_notes().is_empty(), "nobody listened when it was counted");
 }
 
 #[test]
@@ -80,13 +80,17 @@ fn drops_of_what_was_before_a_handler_are_not_its_affair() {
     deferred.note(&mock.core, 7);
     set();
     mock.core.free(handle, None).unwrap();
-    assert!(consumer.told().is_empty());
+    assert!(consumer.take_notes().is_empty());
     let again = mock.core.alloc(deferred.event(), None).unwrap();
-    // SAFETY: as above.
+    // SAFETY: the consumer outlives the registration.
     unsafe { mock.core.set_dropped_handler(again, Some((note_dropped, consumer.user_data()))) }.unwrap();
     deferred.note(&mock.core, 7);
     mock.core.free(again, None).unwrap();
-    assert_eq!(consumer.told(), ["dropped 1 source 0 safety 0"], "one event, however often it happened");
+    assert_eq!(
+        consumer.take_notes(),
+        ["dropped 1 source 0 safety 0"],
+        "one event, however often it happened"
+    );
 }
 
 #[test]
@@ -96,9 +100,9 @@ fn nothing_is_counted_twice_or_not_at_all_by_many_threads() {
     let deferred = add(&mock);
     let handle = mock.core.alloc(deferred.event(), None).unwrap();
     let sum = Arc::new(AtomicU64::new(0));
-    let told = sum.clone();
+    let counted = sum.clone();
     let add_up = move |instance: &mpit_events::Instance<'_>| {
-        told.fetch_add(instance.read::<u64>(0).unwrap(), Ordering::Relaxed);
+        counted.fetch_add(instance.read::<u64>(0).unwrap(), Ordering::Relaxed);
     };
     mock.core.set_callback(handle, Safety::ThreadSafe, add_up).unwrap();
     std::thread::scope(|scope| {

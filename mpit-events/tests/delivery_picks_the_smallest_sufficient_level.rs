@@ -15,7 +15,7 @@ fn the_smallest_level_at_least_the_raise_level_is_called() {
     mock.raise_at(Safety::ThreadSafe, 3);
     mock.raise_at(Safety::AsyncSignalSafe, 4);
     assert_eq!(
-        consumer.told(),
+        consumer.take_notes(),
         [
             "1 at None raised None",
             "2 at ThreadSafe raised MpiRestricted",

@@ -21,7 +21,7 @@ fn a_stale_handle_is_recognised() {
 }
 
 #[test]
-fn freed_in_its_own_callback_it_is_told_once_afterwards() {
+fn freed_in_its_own_callback_the_free_callback_runs_once_afterwards() {
     let (mock, consumer) = (Arc::new(MockSource::new()), Arc::new(MockConsumer::default()));
     let handle = mock.core.alloc(mock.unbound, None).unwrap();
     let (weak, notes) = (Arc::downgrade(&mock), consumer.clone());
@@ -33,7 +33,7 @@ fn freed_in_its_own_callback_it_is_told_once_afterwards() {
     mock.core.set_callback(handle, Safety::MpiRestricted, callback).unwrap();
     mock.raise(1);
     mock.raise(2);
-    assert_eq!(consumer.told(), ["still in the callback", "freed safety 0"]);
+    assert_eq!(consumer.take_notes(), ["still in the callback", "freed safety 0"]);
     assert!(!mock.core.is_active(mock.unbound));
 }
 
@@ -49,9 +49,9 @@ fn a_registration_made_in_a_callback_misses_the_current_event() {
     };
     mock.core.set_callback(handle, Safety::MpiRestricted, callback).unwrap();
     mock.raise(1);
-    assert!(consumer.told().is_empty());
+    assert!(consumer.take_notes().is_empty());
     mock.raise(2);
-    assert_eq!(consumer.told().len(), 1);
+    assert_eq!(consumer.take_notes().len(), 1);
 }
 
 // Rule 22.

@@ -54,7 +54,7 @@ unsafe extern "C" fn count_end(_: Registration, safety: c_int, times: *mut c_voi
 }
 
 unsafe extern "C" fn count_dropped(count: i64, _: Registration, _: c_int, _: c_int, total: *mut c_void) {
-    assert!(count > 0, "a report tells of something");
+    assert!(count > 0, "no report is empty");
     // SAFETY: the counters are leaked.
     unsafe { &*total.cast::<AtomicUsize>() }.fetch_add(1, Ordering::Relaxed);
 }
@@ -153,7 +153,7 @@ impl Stress {
             Ok(()) => self.freed.lock().unwrap().push(times),
             Err(error) => {
                 assert_eq!(error, Error::InvalidHandle);
-                assert_eq!(times.load(Ordering::Relaxed), 0, "a refused free tells nobody");
+                assert_eq!(times.load(Ordering::Relaxed), 0, "a refused free calls nobody back");
             }
         }
     }
@@ -213,7 +213,7 @@ fn every_registration_ends_once_and_nothing_is_used_afterwards() {
     // Callbacks may have registered more than is known here only while they ran: `left` has all.
     let freed = stress.freed.lock().unwrap();
     assert_eq!(freed.len(), stress.allocated.load(Ordering::Relaxed), "one free succeeds for each");
-    assert!(freed.iter().all(|times| times.load(Ordering::Relaxed) == 1), "told once each");
+    assert!(freed.iter().all(|times| times.load(Ordering::Relaxed) == 1), "called once each");
     assert_eq!(stress.ended.load(Ordering::Relaxed), stress.installed.load(Ordering::Relaxed));
     let (heard, reports) = (stress.heard.load(Ordering::Relaxed), stress.reports.load(Ordering::Relaxed));
     assert!(cfg!(miri) || heard > 1000 && reports > 10, "{heard} events, {reports} reports: no stress");
@@ -230,7 +230,7 @@ fn a_handler_replaced_while_its_registration_ends_is_not_used_afterwards() {
         mock.raise(1);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                // SAFETY: as above.
+                // SAFETY: the counter is leaked; the handler may be called anywhere.
                 while unsafe { mock.core.set_dropped_handler(handle, handler()) }.is_ok() {}
             });
             scope.spawn(|| {

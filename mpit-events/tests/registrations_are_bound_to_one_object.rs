@@ -11,7 +11,7 @@ fn only_the_bound_object_is_heard() {
     let handle = consumer.listen(&mock, mock.bound, Some(Token(1)));
     mock.raise_on(&mine, 1);
     mock.raise_on(&other, 2);
-    assert_eq!(consumer.told().len(), 1);
+    assert_eq!(consumer.take_notes().len(), 1);
     assert_eq!(mock.core.dropped(handle), Ok(0));
 }
 
@@ -23,7 +23,7 @@ fn types_bound_to_nothing_take_any_object() {
         consumer.listen(&mock, mock.unbound, token);
     }
     mock.raise(7);
-    assert_eq!(consumer.told().len(), 3, "each hears every event");
+    assert_eq!(consumer.take_notes().len(), 3, "each hears every event");
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn registering_may_come_before_the_object() {
     let (mock, consumer) = (MockSource::new(), MockConsumer::default());
     consumer.listen(&mock, mock.bound, Some(Token(7)));
     mock.raise_on(&mock.core.bind(BindKind::Comm, Token(7)), 1);
-    assert_eq!(consumer.told().len(), 1);
+    assert_eq!(consumer.take_notes().len(), 1);
 }
 
 #[test]
@@ -47,6 +47,6 @@ fn a_token_that_comes_back_is_another_object() {
     let handle = consumer.listen(&mock, mock.bound, Some(Token(1)));
     mock.core.unbind(&first);
     mock.raise_on(&mock.core.bind(BindKind::Comm, Token(1)), 1);
-    assert!(consumer.told().is_empty());
+    assert!(consumer.take_notes().is_empty());
     mock.core.free(handle, None).unwrap();
 }

@@ -1,6 +1,6 @@
 //! The functions of libotf2 that are bound. To bind another one, add its name.
 
-/// Only these are linked, or looked up in the shared library, so an archive stays small and a
+/// Only these are linked, or searched in the shared library, so an archive stays small and a
 /// shared library of a later version only has to have these.
 pub(crate) const FUNCTIONS: &[&str] = &[
     "OTF2_Archive_Close",

@@ -1,4 +1,4 @@
-//! Where the installed libotf2 keeps its headers and its libraries, as `otf2-config` tells.
+//! The directories of the installed libotf2's headers and libraries, as `otf2-config` prints them.
 
 use std::{
     env,

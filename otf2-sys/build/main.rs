@@ -64,7 +64,7 @@ fn generate_bindings(install: &Install, target: &Path) -> Result<(), Box<dyn Err
         .clang_arg(format!("-I{}", install.include.display()))
         .allowlist_type("OTF2_.*")
         .allowlist_var("OTF2_VERSION.*")
-        // A `va_list` is handed on, never looked into. As a parameter it is one pointer wide on
+        // A `va_list` is passed on, never read. As a parameter it is one pointer wide on
         // x86-64 (an array that decays), AArch64 (a large structure, passed by reference), RISC-V
         // and POWER (a pointer by definition).
         .blocklist_type(".*va_list.*")

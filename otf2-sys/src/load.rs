@@ -58,7 +58,7 @@ fn load() -> Result<Otf2, LoadError> {
 /// Opens the first of `names` that the loader finds.
 #[cfg_attr(otf2_static, allow(dead_code, reason = "only its tests use it"))]
 fn open_first<'a>(names: impl Iterator<Item = &'a str>) -> Result<Otf2, LoadError> {
-    let mut reason = String::from("no name to look for");
+    let mut reason = String::from("no name to search for");
     for name in names {
         // SAFETY: opening runs the library's initialisers; libotf2 has none of its own.
         match unsafe { libloading::Library::new(name) } {

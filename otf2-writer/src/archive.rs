@@ -160,7 +160,7 @@ fn refuse_existing(directory: &Path, name: &str, collectives: &dyn Collectives) 
 ///
 /// It and its event writers stay on one thread. Dropped unfinished, it is finished if it has a
 /// clock, no location is open and this process writes it alone; else its files are closed as they
-/// are. Neither tells of an error.
+/// are. Neither reports errors.
 pub struct Archive {
     /// `None` only when it is finished.
     raw: Option<Rc<RawArchive>>,

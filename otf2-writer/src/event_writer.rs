@@ -16,7 +16,7 @@ use crate::{
 /// Writes the events of one location; from [`Archive::event_writer`](crate::Archive::event_writer).
 ///
 /// It holds one chunk of events in memory and stays on the thread of its archive. Dropped without
-/// [`close`](Self::close), it writes what it can and tells nobody of an error.
+/// [`close`](Self::close), it writes what it can and reports no error.
 pub struct EventWriter {
     /// `None` only while it is being closed.
     raw: Option<RawEventWriter>,
@@ -90,7 +90,7 @@ impl EventWriter {
     ///   [`Error::MetricSize`]: the event was left out, the location goes on.
     /// - [`Error::Library`]: the buffer could not be written (the disk is full, for example). From
     ///   now on the location takes no events: [`Error::LocationFailed`].
-    // Inlined, here and below: who writes an event mostly knows which one, and need not choose among all.
+    // Inlined, here and below: the kind of event is mostly known where it is written, so that the match is resolved there.
     #[inline]
     pub fn write_with(
         &mut self,

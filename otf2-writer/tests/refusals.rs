@@ -94,7 +94,7 @@ fn an_existing_archive_stays() {
     // Also half of one.
     std::fs::remove_file(directory.path().join("traces.otf2")).unwrap();
     assert!(matches!(Archive::create(directory.path()).map(drop), Err(Error::Exists(_))));
-    // Another name has room.
+    // Another name is accepted.
     ArchiveOptions::new().name("again").create(directory.path()).map(drop).unwrap();
 }
 

@@ -111,7 +111,7 @@ fn each_writes_its_location() {
             let ranks = support::two_ranks(archive.definitions_mut());
             (ranks.threads[0], ranks.send)
         } else {
-            // In a real program rank 0 tells the others the numbers.
+            // In a real program rank 0 sends the numbers to the others.
             (LocationRef::from_raw(1), RegionRef::from_raw(0))
         };
         let mut events = archive.event_writer(thread)?;

@@ -30,7 +30,7 @@ static uint64_t checksum;
         }                                                                                              \
     } while (0)
 
-/* Spreads the bits of a value, so that sums of values tell different sets of values apart. */
+/* Spreads the bits of a value, so that different sets of values have different sums. */
 static inline uint64_t scramble(uint64_t value)
 {
     value += 0x632be59bd9b4e019u;

@@ -1,4 +1,4 @@
-/* Messages on every kind of communicator, with the same tag everywhere, so that only the context tells them apart.
+/* Messages on every kind of communicator, with the same tag everywhere, so that only the context distinguishes them.
  *
  * On each communicator every rank sends one message to its right neighbour, numbered by the communicator. On an
  * intercommunicator rank i of one side exchanges with rank i of the other. Before the first message is received, a rank

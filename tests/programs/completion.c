@@ -89,7 +89,7 @@ static void by_testsome(MPI_Request *requests, MPI_Status *statuses)
     }
 }
 
-/* A status query leaves the request in place; the wait afterwards must tell the same. (The status of a send tells
+/* A status query leaves the request in place; the wait afterwards must give the same. (The status of a send says
  * nothing about source and tag, so only the receives are compared.) */
 static void by_status_query(MPI_Request *requests, MPI_Status *statuses)
 {

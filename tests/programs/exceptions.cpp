@@ -119,9 +119,9 @@ int throws_from_within(int size)
 
 int truncates()
 {
-    std::vector<int> room(1);
+    std::vector<int> received(1);
     try {
-        check(MPI_Recv(room.data(), 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        check(MPI_Recv(received.data(), 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     } catch (const Error &error) {
         return error.error_class();
     }

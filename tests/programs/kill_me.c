@@ -1,7 +1,7 @@
 /* Rank 1 kills itself with SIGKILL after it has received N messages; rank 0 waits for an answer that never comes.
  *
- * At rank 1 exactly N messages have been received, and a probe has found no further one: what a call has done may be
- * told in the next one. Nothing is printed: what had been printed before such an
+ * At rank 1 exactly N messages have been received, and a probe has found no further one: the events of a call may be
+ * raised in the next one. Nothing is printed: what had been printed before such an
  * end may get lost.
  *
  * ranks: 2

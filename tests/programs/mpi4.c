@@ -137,7 +137,7 @@ static void combined(int tag)
 
 static void large_counts(void)
 {
-    /* Room for the messages of a buffered send or two, and for what MPI adds to each. */
+    /* Memory for the messages of a buffered send or two, and for what MPI adds to each. */
     static char buffer[1 << 16];
     MPI_Buffer_attach_c(buffer, sizeof buffer);
     blocking(1, MPI_Send_c);

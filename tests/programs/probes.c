@@ -2,7 +2,7 @@
  *
  * At rank 1 all six messages are unexpected; none is ever posted. Each of MPI_Probe, MPI_Iprobe, MPI_Mprobe and
  * MPI_Improbe searches the unexpected queue and leaves its message there (matched probes take it out). Then each rank
- * finds a message of its own so, with statuses that tell of something else before.
+ * finds a message of its own so, with statuses that hold something else before.
  *
  * ranks: 2 4
  */

@@ -32,7 +32,7 @@ int main(int argc, char **argv)
 
     MPI_Irecv(&received, 1, MPI_INT, MPI_PROC_NULL, 1, comm, &requests[0]);
     MPI_Isend(&sent, 1, MPI_INT, MPI_PROC_NULL, 1, comm, &requests[1]);
-    /* The status is not looked at: MPICH 4.0 gives source 0 and tag 0 here. */
+    /* The status is not checked: MPICH 4.0 gives source 0 and tag 0 here. */
     MPI_Wait(&requests[0], &status);
     MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
 

@@ -91,7 +91,7 @@ static void send(const struct message *plan, const int *me, int **buffers, MPI_R
     }
 }
 
-/* The receives are looked at in the order of posting, in which the messages of one sender and tag must increase. */
+/* The receives are checked in the order of posting, in which the messages of one sender and tag must increase. */
 static void verify(const struct message *plan, int first_id, const struct receive *r, MPI_Status *status, int *newest)
 {
     int count, id = r->data[0];

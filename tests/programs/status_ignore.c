@@ -1,4 +1,4 @@
-/* Receives whose status nobody asks for: what was matched, and how long it was, is not told to the program.
+/* Receives whose status nobody asks for: what was matched, and how long it was, the program does not learn.
  *
  * At rank 1 six receives are posted, two of them wild, and matched; then two messages are claimed.
  *

@@ -1,7 +1,7 @@
 /* MPI_THREAD_MULTIPLE: several threads per rank communicate at the same time.
  *
  * Each thread has a communicator of its own and passes messages around the ring of ranks, with posted receives, late
- * receives and wildcards. A last communicator is shared by all threads, which tell their messages apart by tag.
+ * receives and wildcards. A last communicator is shared by all threads, which distinguish their messages by tag.
  *
  * ranks: 2 4
  */

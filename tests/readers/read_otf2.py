@@ -1,6 +1,6 @@
 """Reads an OTF2 archive with the Python package `otf2` and prints how many records of each kind it has, as JSON.
 
-Kinds are called as otf2-print calls them. Looks at whatever a record refers to, as the trace analysis library Pipit does,
+Kinds are called as otf2-print calls them. Reads whatever a record refers to, as the trace analysis library Pipit does,
 which reads OTF2 archives with this package.
 """
 

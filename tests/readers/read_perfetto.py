@@ -1,7 +1,7 @@
 """Reads a Perfetto trace by the published definitions and prints what is in it as JSON.
 
 What a trace must not have is listed as `faults`: fields that the definitions do not know, slices of a track that
-cross, times that go back on a track's slices, names that were not told before, flows that end without a beginning
+cross, times that go back on a track's slices, names that were not defined before, flows that end without a beginning
 or before it or between messages of different sizes, counters below zero.
 """
 
@@ -38,9 +38,9 @@ def unknown(message, path):
                 unknown(each, f"{path}.{field.name}")
 
 
-def told(sequence, kind, number):
+def name_of(sequence, kind, number):
     if number not in names[sequence][kind]:
-        faults.append(f"{kind} {number} was not told")
+        faults.append(f"{kind} {number} was not defined")
     return names[sequence][kind].get(number)
 
 
@@ -84,12 +84,12 @@ for uuid, all_of_track in events.items():
     for time, sequence, event in sorted(all_of_track, key=lambda one: one[0]):
         annotations, messages = {}, []
         for annotation in event.debug_annotations:
-            name = told(sequence, "debug_annotation_names", annotation.name_iid)
+            name = name_of(sequence, "debug_annotation_names", annotation.name_iid)
             if annotation.HasField("string_value_iid"):
-                annotations[name] = told(sequence, "texts", annotation.string_value_iid)
+                annotations[name] = name_of(sequence, "texts", annotation.string_value_iid)
             elif annotation.dict_entries:
                 annotations[name] = len(annotation.dict_entries)
-                entries = {told(sequence, "debug_annotation_names", one.name_iid): one for one in annotation.dict_entries}
+                entries = {name_of(sequence, "debug_annotation_names", one.name_iid): one for one in annotation.dict_entries}
                 if "bytes" in entries and "tag" in entries:
                     messages.append(entries["bytes"].uint_value)
                 if "unexpected_ns" in entries and event.type == Event.TYPE_SLICE_BEGIN:
@@ -97,7 +97,7 @@ for uuid, all_of_track in events.items():
             else:
                 annotations[name] = annotation.int_value if annotation.HasField("int_value") else annotation.uint_value
         if event.type in (Event.TYPE_SLICE_BEGIN, Event.TYPE_INSTANT):
-            name = told(sequence, "event_names", event.name_iid)
+            name = name_of(sequence, "event_names", event.name_iid)
             (slices if event.type == Event.TYPE_SLICE_BEGIN else instants)[f"{track}: {name}"] += 1
             for start, found in (("searches", searched), ("epochs", epochs), ("operations", operations)):
                 if track.startswith(start):

@@ -3,7 +3,7 @@
 use crate::profile::Profile;
 use crate::trace::Trace;
 
-/// The operations that OTF2 tells as atomic ones.
+/// The operations that OTF2 has as atomic ones.
 const ATOMIC: [&str; 4] = ["accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap"];
 
 /// What a program does that leaves records without a counterpart.
@@ -15,7 +15,7 @@ pub struct Alone {
     pub freed_sends: u64,
 }
 
-/// What a trace and a profile tell differently: there is a rule for each kind of record, and a kind without one is told,
+/// What a trace and a profile report differently. There is a rule for each kind of record; a kind without one is returned,
 /// too. Windows are compared where the profile has them.
 pub fn disagreements(trace: &Trace, profile: &Profile, alone: Alone) -> Vec<String> {
     let kinds = trace.kinds();
@@ -74,9 +74,9 @@ pub fn disagreements(trace: &Trace, profile: &Profile, alone: Alone) -> Vec<Stri
             ("RMA_WIN_CREATE", count(&["RMA_WIN_CREATE"]), windows.made()),
         ]);
     }
-    let differ = rules.iter().filter(|(_, told, counted)| told != counted);
+    let differ = rules.iter().filter(|(_, traced, counted)| traced != counted);
     let mut wrong: Vec<String> = differ
-        .map(|(what, told, counted)| format!("{what}: {told} in the trace, {counted} by the profile"))
+        .map(|(what, traced, counted)| format!("{what}: {traced} in the trace, {counted} by the profile"))
         .collect();
     const GIVEN: [&str; 6] = [
         "ENTER",

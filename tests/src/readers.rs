@@ -63,16 +63,17 @@ impl Python {
         for record in &trace.records {
             *events.entry((record.location, &record.kind)).or_default() += 1;
         }
-        let told = |location: u64, kind: &str| read["events"][location.to_string()][kind].as_u64();
+        let read_events = |location: u64, kind: &str| read["events"][location.to_string()][kind].as_u64();
         let of_event = |((location, kind), count): (&(u64, &str), &u64)| {
-            (told(*location, kind) != Some(*count))
-                .then(|| format!("{kind} on location {location}: {:?}, not {count}", told(*location, kind)))
+            (read_events(*location, kind) != Some(*count)).then(|| {
+                format!("{kind} on location {location}: {:?}, not {count}", read_events(*location, kind))
+            })
         };
         let definitions = trace.definition_kinds();
         let of_definition = |(kind, count): (&&str, &u64)| {
-            let told = read["definitions"][kind].as_u64();
-            (*kind != "CLOCK_PROPERTIES" && told != Some(*count))
-                .then(|| format!("{kind}: {told:?}, not {count}"))
+            let read_count = read["definitions"][kind].as_u64();
+            (*kind != "CLOCK_PROPERTIES" && read_count != Some(*count))
+                .then(|| format!("{kind}: {read_count:?}, not {count}"))
         };
         let all: u64 = sum(&read["events"]);
         let superfluous = (all != trace.records.len() as u64)

@@ -76,15 +76,16 @@ impl WindowProgram {
     }
 }
 
-/// Where the windows' memory lies, as the program has told: by the window's name and the rank.
+/// The addresses of the windows' memory, as the program has printed them: by the window's name and the rank.
 pub fn bases(finished: &Finished) -> BTreeMap<(String, i64), i64> {
-    let told = finished.stdout.lines().filter_map(|line| line.strip_prefix("base "));
-    told.filter_map(|line| {
-        let mut words = line.split_whitespace();
-        let (window, rank) = (words.next()?.to_owned(), words.next()?.parse().ok()?);
-        Some(((window, rank), words.next()?.parse::<u64>().ok()? as i64))
-    })
-    .collect()
+    let lines = finished.stdout.lines().filter_map(|line| line.strip_prefix("base "));
+    lines
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            let (window, rank) = (words.next()?.to_owned(), words.next()?.parse().ok()?);
+            Some(((window, rank), words.next()?.parse::<u64>().ok()? as i64))
+        })
+        .collect()
 }
 
 /// An event as a head comment has it, for comparison with one of its lines: an address becomes what the line says

@@ -1,5 +1,5 @@
-//! Where Open MPI moves messages with another component than ob1, the events come from the twin, and MEL says why; the
-//! twin follows the calls as it does everywhere.
+//! Where Open MPI moves messages with another component than ob1, the events come from the ob1 model, and MEL says why; the
+//! model follows the calls as it does everywhere.
 //!
 //! UCX and libfabric are asked to use whatever transports the machine has, so that they run without their hardware. Each
 //! is skipped, with a line, where this Open MPI cannot run with it.
@@ -62,12 +62,12 @@ fn follows(choice: Choice) {
 }
 
 #[test]
-fn the_twin_follows_what_ucx_moves() {
+fn the_model_follows_what_ucx_moves() {
     follows(UCX);
 }
 
 #[test]
-fn the_twin_follows_what_libfabric_moves() {
+fn the_model_follows_what_libfabric_moves() {
     follows(LIBFABRIC);
 }
 
@@ -79,19 +79,19 @@ fn peruse_is_left_alone_where_ob1_is_not_asked_itself() {
         );
     };
     let why = "this MPI has PERUSE, but its pml is monitoring and not ob1";
-    for (wish, lines) in [("auto", 0), ("peruse", 1)] {
+    for (choice, lines) in [("auto", 0), ("peruse", 1)] {
         let directory = fresh_dir();
         let output = directory.path().join("run");
         let run = job(&mpi, "unexpected", MONITORING)
-            .env("MPIT_SOURCES", wish)
+            .env("MPIT_SOURCES", choice)
             .under_mel(["-o".as_ref(), output.as_os_str()])
             .run();
-        run.expect(run.code == Some(0), wish);
-        let told = run.stderr.lines().filter(|line| line.contains(why)).count();
-        run.expect(told == lines, "who asks for PERUSE is told once why it is not used");
+        run.expect(run.code == Some(0), choice);
+        let count = run.stderr.lines().filter(|line| line.contains(why)).count();
+        run.expect(count == lines, "who asks for PERUSE is warned once why it is not used");
         let profile = Profile::read(&output);
-        assert_eq!(profile.json()["backend"], json!("shadow"), "{wish}");
-        assert!(profile.total("truth.matched") > 0, "{wish}: the twin follows");
+        assert_eq!(profile.json()["backend"], json!("shadow"), "{choice}");
+        assert!(profile.total("truth.matched") > 0, "{choice}: the model follows");
     }
 
     let explained = Command::new(mel())

@@ -149,8 +149,8 @@ fn a_script_with_other_children_is_unharmed() {
         let run = job().under_mel(["-o", "run"]).run();
         run.expect(run.code == plain.code && run.stdout == plain.stdout, mpi.name);
         run.expect(directory.path().join("run/profile.json").exists(), "no profile of the MPI program");
-        // What is not MEL's own is what the script prints by itself; only one program has something to tell.
-        let told = run.mel_lines().filter(|line| line.contains("profile.json")).count();
-        run.expect(told == 1, "not exactly one program has told");
+        // What is not MEL's own is what the script prints by itself; only one program warns.
+        let warnings = run.mel_lines().filter(|line| line.contains("profile.json")).count();
+        run.expect(warnings == 1, "not exactly one program has warned");
     }
 }

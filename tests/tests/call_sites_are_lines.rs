@@ -1,4 +1,4 @@
-//! With `--callsites` a trace has the line of each MPI call, as far as the program tells it; without, nothing of that.
+//! With `--callsites` a trace has the line of each MPI call, as far as the program has it; without, none.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -55,7 +55,7 @@ fn each_call_has_its_line() {
 }
 
 #[test]
-fn what_is_not_known_is_not_told() {
+fn what_is_not_known_is_not_there() {
     for mpi in &Mpi::all() {
         let (program, directory) = (compile_special(mpi, "call_sites"), fresh_dir());
         let (_, trace) = traced(mpi, &program, &[]);

@@ -1,5 +1,5 @@
 //! With other tools in the same process, in a program with wrappers of its own, with children of all kinds, under valgrind,
-//! and as a user who may not look into other processes: the program never notices.
+//! and as a user who may not read other processes: the program never notices.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -101,7 +101,7 @@ fn children_that_are_executed_and_spawned() {
 }
 
 #[test]
-fn two_mpis_in_one_process_are_told_of() {
+fn two_mpis_in_one_process_are_warned_of() {
     let all = Mpi::all();
     let named = |name| all.iter().find(|mpi| mpi.name == name);
     let (Some(other), Some(used)) = (named("openmpi"), named("mpich")) else {
@@ -125,8 +125,9 @@ fn two_mpis_in_one_process_are_told_of() {
         let output = directory.path().join(lines.to_string());
         let run = job().under_mel(["-o".as_ref(), output.as_os_str()]).run();
         run.expect(run.code == Some(0) && run.stdout == plain.stdout, "under MEL");
-        let told = run.mel_lines().filter(|line| line.contains("there are 2 MPI libraries in this process"));
-        run.expect(told.count() == lines, "told once, and only where it is so");
+        let warnings =
+            run.mel_lines().filter(|line| line.contains("there are 2 MPI libraries in this process"));
+        run.expect(warnings.count() == lines, "warned once, and only where it is so");
         assert_eq!(Profile::read(&output).total("truth.matched"), 1);
     }
 }
@@ -182,7 +183,7 @@ fn a_user_who_is_not_root() {
             );
             let job = Job::new(mpi, 2, &program).args(args).launched_by(["sh", "-c", &script, "sh"]);
             let job = job.env("MEL_OUTPUT", &output).env("MEL_PROFILE", "queues");
-            // MPICH's UCX opens /proc/PID/fd too, unless told not to.
+            // MPICH's UCX opens /proc/PID/fd too, unless it is set not to.
             let job = job.env("UCX_POSIX_USE_PROC_LINK", "n");
             let run = job.through_env("LD_PRELOAD", &library).run();
             run.expect(
@@ -195,6 +196,6 @@ fn a_user_who_is_not_root() {
             run.mel_lines().filter(|line| line.contains("cannot share memory")).count()
         };
         assert_eq!(run(&[], "run-open"), 0, "{}", mpi.name);
-        assert_eq!(run(&["closed"], "run-closed"), 1, "{}: told once", mpi.name);
+        assert_eq!(run(&["closed"], "run-closed"), 1, "{}: warned once", mpi.name);
     }
 }

@@ -1,4 +1,4 @@
-//! Envelopes in messages, as between nodes: the same results, and the twin finds the same matches as through shared memory.
+//! Envelopes in messages, as between nodes: the same results, and the ob1 model finds the same matches as through shared memory.
 
 use mel_tests::artifacts::fresh_dir;
 use mel_tests::cases::{Case, for_each_case};
@@ -17,7 +17,7 @@ fn run(case: &Case<'_>, in_messages: bool) -> (Finished, Option<Profile>) {
     (run, profile)
 }
 
-/// Here receives fail with a message that is too long. Such a receive does not tell which message it was, so an envelope
+/// Here receives fail with a message that is too long. Such a receive does not say which message it was, so an envelope
 /// that comes only afterwards stays unclaimed.
 const RECEIVES_FAIL: [&str; 2] = ["error_handler", "exceptions"];
 

@@ -1,4 +1,4 @@
-//! When envelopes come faster than they are taken, some are lost: the results stay, the loss is counted and told.
+//! When envelopes come faster than they are taken, some are lost: the results stay, the loss is counted and reported.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const CAPACITY: u64 = 16_384;
 const MESSAGES: u64 = 20_000;
 
 #[test]
-fn more_messages_than_fit_are_counted_and_told() {
+fn more_messages_than_fit_are_counted_and_reported() {
     for mpi in &Mpi::all() {
         let executable = compile_special(mpi, "overflow");
         let job = || Job::new(mpi, 2, &executable).args([MESSAGES.to_string()]);
@@ -30,9 +30,9 @@ fn more_messages_than_fit_are_counted_and_told() {
         run.expect(dropped.abs_diff(expected) <= 1, &format!("{}: {dropped} of {expected}", mpi.name));
         assert_eq!(profile.count(0, "truth.dropped"), 0, "{}", mpi.name);
 
-        let told: Vec<&str> = run.mel_lines().filter(|line| line.contains("truth: ")).collect();
-        run.expect(told.len() == 1, "not exactly one line on the truth");
-        run.expect(told[0].contains(&format!("{dropped} dropped")), "the line does not tell the loss");
+        let truth: Vec<&str> = run.mel_lines().filter(|line| line.contains("truth: ")).collect();
+        run.expect(truth.len() == 1, "not exactly one line on the truth");
+        run.expect(truth[0].contains(&format!("{dropped} dropped")), "the line does not report the loss");
 
         // Every receive is accounted for, and what entered a queue has left it.
         let received = profile.count(1, "truth.matched")
@@ -50,7 +50,7 @@ fn more_messages_than_fit_are_counted_and_told() {
     }
 }
 
-/// A loss costs no more where many receives are posted. If the twin looked through all of them for each, this would take
+/// A loss costs no more where many receives are posted. If the ob1 model searched all of them for each, this would take
 /// two minutes, not two seconds.
 #[test]
 fn many_receives_whose_envelopes_are_lost_take_no_time() {

@@ -1,4 +1,4 @@
-//! A directory without room: the results are the program's own, what cannot be kept is said in one line each, and what was
+//! A full file system: the results are the program's own, what cannot be kept is said in one line each, and what was
 //! recorded until then can be read.
 //!
 //! The directory is a small file system in memory. Mounting it takes the rights of root; without them there is nothing to test.
@@ -61,7 +61,7 @@ fn complaints(run: &Finished) -> Vec<&str> {
 }
 
 #[test]
-fn a_profile_without_room_is_one_line() {
+fn a_profile_without_space_is_one_line() {
     for mpi in &Mpi::all() {
         // A page for the directory's probe, none for the profile.
         let Some(disk) = SmallDisk::mount(4) else { return };
@@ -75,7 +75,7 @@ fn a_profile_without_room_is_one_line() {
 }
 
 #[test]
-fn logs_and_traces_without_room_are_a_line_each() {
+fn logs_and_traces_without_space_are_a_line_each() {
     for mpi in &Mpi::all() {
         for options in [["--trace", "--profile=none"], ["-e", QUEUE_EVENTS]] {
             for kib in [4, 64, 2048] {
@@ -87,8 +87,8 @@ fn logs_and_traces_without_room_are_a_line_each() {
                     (1..=3).contains(&lines),
                     &format!("{} {options:?} with {kib} KiB: {lines} lines", mpi.name),
                 );
-                let told = run.mel_lines().filter(|line| line.starts_with("mel: ")).count();
-                run.expect(told <= 4, &format!("{} {options:?} with {kib} KiB: {told} lines", mpi.name));
+                let count = run.mel_lines().filter(|line| line.starts_with("mel: ")).count();
+                run.expect(count <= 4, &format!("{} {options:?} with {kib} KiB: {count} lines", mpi.name));
             }
         }
     }
@@ -97,7 +97,7 @@ fn logs_and_traces_without_room_are_a_line_each() {
 #[test]
 fn what_was_logged_before_the_disk_was_full_is_readable() {
     for mpi in &Mpi::all() {
-        // Room for both ranks' definitions and one chunk of events.
+        // Space for both ranks' definitions and one chunk of events.
         let Some(disk) = SmallDisk::mount(3500) else { return };
         let (_, output) = flood(mpi, &disk, &["-e", QUEUE_EVENTS]);
         let converted = Command::new(mel())

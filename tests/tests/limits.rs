@@ -1,5 +1,5 @@
 //! A log that has the size it may have: the program runs on, one line for each rank says so, what was recorded until then
-//! can be read, and a marker tells where the rest is missing.
+//! can be read, and a marker shows where the rest is missing.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -21,8 +21,8 @@ fn a_trace_of_a_limited_size() {
             ["--trace".as_ref(), "--limit".as_ref(), "5M".as_ref(), "-o".as_ref(), output.as_os_str()];
         let run = job().under_mel(options).run();
         run.expect(run.code == plain.code && run.stdout == plain.stdout, mpi.name);
-        let told = run.stderr.lines().filter(|line| line.contains("--limit")).count();
-        run.expect((1..=2).contains(&told), "each rank that reaches the limit says so once");
+        let count = run.stderr.lines().filter(|line| line.contains("--limit")).count();
+        run.expect((1..=2).contains(&count), "each rank that reaches the limit says so once");
 
         for rank in 0..2 {
             let log = fs::metadata(output.join(format!("rank-{rank}.mlog"))).expect("there is a log");
@@ -39,10 +39,10 @@ fn a_trace_of_a_limited_size() {
 }
 
 #[test]
-fn the_size_of_logs_is_told_while_they_grow() {
+fn the_size_of_logs_is_reported_while_they_grow() {
     for mpi in &Mpi::all() {
         let executable = Program::named("flood").compile(mpi);
-        let told = |size: &str| {
+        let reports = |size: &str| {
             let directory = fresh_dir();
             let output = directory.path().join("run");
             let options = ["--trace", "--tell-size", size, "-o", output.to_str().expect("a path in UTF-8")];
@@ -52,8 +52,8 @@ fn the_size_of_logs_is_told_while_they_grow() {
                 run.stderr.lines().filter(|line| line.starts_with("mel: the event logs of 2 ranks have "));
             lines.count()
         };
-        assert!((1..=4).contains(&told("4M")), "{}", mpi.name);
-        assert_eq!((told("0"), told("1T")), (0, 0), "{}", mpi.name);
+        assert!((1..=4).contains(&reports("4M")), "{}", mpi.name);
+        assert_eq!((reports("0"), reports("1T")), (0, 0), "{}", mpi.name);
     }
 }
 
@@ -63,6 +63,6 @@ fn a_size_that_is_none_is_an_error() {
         Command::new(mel_tests::artifacts::mel()).args(["run", "--limit", "much", "--", "true"]).output();
     let run = run.expect("mel runs");
     assert_eq!(run.status.code(), Some(2));
-    let told = String::from_utf8_lossy(&run.stderr).into_owned();
-    assert!(told.contains("500M"), "{told}");
+    let text = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(text.contains("500M"), "{text}");
 }

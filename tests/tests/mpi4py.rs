@@ -18,8 +18,8 @@ fn suite(mpi: &Mpi) -> Option<PathBuf> {
 
 /// What each process says: how each test ended, and at its end how many it ran. Sorted.
 fn verdicts(outputs: &[Output]) -> Vec<String> {
-    let told = outputs.iter().flat_map(|output| output.stderr.lines().chain(output.stdout.lines()));
-    let of_suite = told.filter(|line| {
+    let lines = outputs.iter().flat_map(|output| output.stderr.lines().chain(output.stdout.lines()));
+    let of_suite = lines.filter(|line| {
         line.contains(" ... ") || ["Ran ", "OK", "FAIL", "ERROR"].iter().any(|word| line.starts_with(word))
     });
     let mut verdicts: Vec<String> = of_suite
@@ -41,7 +41,7 @@ fn as_without(mpi: &Mpi, suite: &Path, ranks: u32, tests: &[&str], seconds: u32)
         job.patient().time_limit(Duration::from_secs(4 * u64::from(seconds)))
     };
     const ENDED_BY_TIMEOUT: [Option<i32>; 2] = [Some(124), Some(137)];
-    let (plain, told_plain) =
+    let (plain, plain_outputs) =
         job().launched_by(["timeout", "--kill-after=10", &seconds.to_string()]).run_apart();
     if ENDED_BY_TIMEOUT.contains(&plain.code) {
         eprintln!("skipped: {what}: they do not end, without MEL either");
@@ -50,11 +50,11 @@ fn as_without(mpi: &Mpi, suite: &Path, ranks: u32, tests: &[&str], seconds: u32)
     let directory = fresh_dir();
     let output = directory.path().join("run");
     let watched = job().under_mel(["--trace".as_ref(), "-o".as_ref(), output.as_os_str()]);
-    let (watched, told) = watched.run_apart();
-    let ran = verdicts(&told_plain).into_iter().find(|line| line.starts_with("Ran "));
+    let (watched, outputs) = watched.run_apart();
+    let ran = verdicts(&plain_outputs).into_iter().find(|line| line.starts_with("Ran "));
     plain.expect(ran.is_some(), &what);
     watched.expect(watched.code == plain.code, &format!("{what}: was {:?}", plain.code));
-    assert_eq!(verdicts(&told), verdicts(&told_plain), "{what}");
+    assert_eq!(verdicts(&outputs), verdicts(&plain_outputs), "{what}");
     for file in ["profile.json", "traces.otf2"] {
         watched.expect(output.join(file).exists(), &what);
     }

@@ -46,7 +46,7 @@ fn one_line_says_that_nothing_is_measured() {
     run.expect(run.code == plain.code && run.stdout == plain.stdout, "under MEL");
     run.expect(
         run.mel_lines().count() == 1 && run.stderr.contains("has the MPI library linked into it"),
-        "told once",
+        "warned once",
     );
     assert!(!output.exists(), "nothing was measured");
 }

@@ -24,7 +24,7 @@ fn of_name<'a>(log: &'a Log, name: &str) -> Vec<(u32, &'a Event)> {
 }
 
 #[test]
-fn they_are_logged_with_their_elements_beside_the_twins() {
+fn they_are_logged_with_their_elements_beside_those_of_the_model() {
     with_program(|_, job| {
         let directory = fresh_dir();
         let output = directory.path().join("run");
@@ -33,11 +33,11 @@ fn they_are_logged_with_their_elements_beside_the_twins() {
             job.under_mel(["-e".as_ref(), names.as_ref(), "-o".as_ref(), output.as_os_str()]).run();
         finished.expect(finished.code == Some(0), "the program ends well");
         let log = Log::of_run(&output);
-        let twins = of_name(&log, "pml_ob1_unex_insert");
+        let modelled = of_name(&log, "pml_ob1_unex_insert");
         let [enqueued, dequeued] = NATIVE.map(|name| of_name(&log, name));
-        finished.expect(!twins.is_empty(), &format!("the twin sees unexpected messages: {log:#?}"));
+        finished.expect(!modelled.is_empty(), &format!("the ob1 model sees unexpected messages: {log:#?}"));
         // Messages of collective operations go through the MPI's queue too.
-        finished.expect(enqueued.len() >= twins.len(), &format!("the MPI tells of each: {log:#?}"));
+        finished.expect(enqueued.len() >= modelled.len(), &format!("the MPI reports each: {log:#?}"));
         finished.expect(!dequeued.is_empty(), &format!("and of its end: {log:#?}"));
         for (rank, event) in &enqueued {
             let elements: Vec<&str> = event.elements.iter().map(|(name, _)| name.as_str()).collect();
@@ -60,7 +60,7 @@ fn they_are_listed_where_mel_was_asked_nothing() {
         let finished = job.preloaded(&[]).run();
         finished.expect(finished.code == Some(0), "the program ends well");
         let line = "[MEL]   unexp_message_enqueued(element 0, element 1): message added to unexpected queue";
-        let listed = finished.mel_lines().filter(|told| *told == line).count();
+        let listed = finished.mel_lines().filter(|printed| *printed == line).count();
         finished.expect(listed == 1, "the MPI's own types are in the list");
     });
 }

@@ -1,4 +1,4 @@
-//! What the twin does not follow works as without MEL, is counted, and leaves all other numbers sound.
+//! What the ob1 model does not follow works as without MEL, is counted, and leaves all other numbers sound.
 
 use mel_tests::artifacts::{fresh_dir, libmel};
 use mel_tests::profile::Profile;
@@ -45,8 +45,8 @@ fn processes_of_other_jobs() {
         let communicators = if run.stdout.contains("without a port") { 4 } else { 6 };
         assert_eq!(counts(&profile), [communicators, 2 * communicators, 0], "{}", mpi.name);
         assert_eq!(profile.total("truth.matched"), 2, "{}", mpi.name);
-        let told = format!("[MEL] not followed, and in no number above: {communicators} communicators");
-        run.expect(run.stderr.contains(&told), mpi.name);
+        let line = format!("[MEL] not followed, and in no number above: {communicators} communicators");
+        run.expect(run.stderr.contains(&line), mpi.name);
     }
 }
 
@@ -96,7 +96,7 @@ fn sessions_alone() {
     for mpi in &Mpi::all_and_newer() {
         let Some((run, profile)) = run(mpi, "sessions", &[]) else { continue };
         run.expect(profile.is_none(), mpi.name);
-        let told = run.mel_lines().filter(|line| line.contains("never called MPI_Init")).count();
-        run.expect(told == 1 && run.mel_lines().count() == 1, &format!("{}: one line tells it", mpi.name));
+        let count = run.mel_lines().filter(|line| line.contains("never called MPI_Init")).count();
+        run.expect(count == 1 && run.mel_lines().count() == 1, &format!("{}: one line says it", mpi.name));
     }
 }

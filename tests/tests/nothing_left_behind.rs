@@ -21,7 +21,7 @@ fn shared_memory() -> BTreeSet<String> {
         .collect()
 }
 
-/// Runs a program in an empty directory with an empty directory for temporary files; looks at both afterwards.
+/// Runs a program in an empty directory with an empty directory for temporary files; checks both afterwards.
 fn leaves_nothing(name: &str, args: &[&str], options: &[&str], expected: &[&str]) {
     let program = Program::named(name);
     for mpi in &Mpi::all() {

@@ -1,7 +1,7 @@
 //! The page of a run does in a browser what it promises: it complains of nothing, needs no network, nothing
-//! overlaps, the timeline zooms, and pointing at a block tells its attributes.
+//! overlaps, the timeline zooms, and pointing at a block shows its attributes.
 //!
-//! With `MEL_PICTURES=DIR` it leaves pictures there, for people to look at.
+//! With `MEL_PICTURES=DIR` it leaves pictures there, for people to see.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ fn page_of(directory: &Path, job: Job<'_>, options: &[&str]) -> PathBuf {
     let report = report.output().expect("mel can be started");
     assert!(report.status.success(), "{}", String::from_utf8_lossy(&report.stderr));
     for picture in String::from_utf8_lossy(&report.stdout).lines() {
-        let bytes = fs::read(picture).expect("a picture that was told of");
+        let bytes = fs::read(picture).expect("a picture that was announced");
         assert!(bytes.starts_with(b"\x89PNG\r\n") && bytes.len() > 2000, "{picture}");
     }
     page
@@ -68,8 +68,8 @@ const OVERLAPS: &str = "(() => {
 })()";
 
 fn stretch(browser: &mut Browser) -> (f64, f64) {
-    let told = browser.value("[document.querySelector('#timeline').dataset.from, document.querySelector('#timeline').dataset.to].map(Number)");
-    (told[0].as_f64().expect("a time"), told[1].as_f64().expect("a time"))
+    let range = browser.value("[document.querySelector('#timeline').dataset.from, document.querySelector('#timeline').dataset.to].map(Number)");
+    (range[0].as_f64().expect("a time"), range[1].as_f64().expect("a time"))
 }
 
 /// Points at the timeline from its top to its bottom until the tooltip has that text.
@@ -94,7 +94,7 @@ fn point_until(browser: &mut Browser, x: f64, wanted: &[&str]) -> String {
 }
 
 #[test]
-fn a_traced_run_can_be_looked_at() {
+fn a_traced_run_can_be_explored() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let directory = fresh_dir();
     let page = page(directory.path(), &["--trace"]);
@@ -123,14 +123,14 @@ fn a_traced_run_can_be_looked_at() {
             }
         }
     }
-    // All that the logs tell is there.
+    // All that the logs hold is there.
     for section in ["timeline", "lengths", "matrix"] {
         let canvases = browser.value(&format!("document.querySelectorAll('#{section} canvas').length"));
         assert_eq!(canvases, 1, "{section}");
     }
     assert!(browser.value("document.querySelectorAll('#lifetimes svg').length").as_u64() >= Some(3));
 
-    // A search that is pointed out is found, and tells what it searched for.
+    // A search that is pointed out is found, and shows what it searched for.
     let whole = stretch(&mut browser);
     let finding = "[...document.querySelectorAll('#findings li')].find((li) => li.innerText.includes('longest searches'))";
     browser.value(&format!("{finding}.querySelector('[data-moment]').click()"));
@@ -148,7 +148,7 @@ fn a_traced_run_can_be_looked_at() {
     browser.value("document.querySelector('[data-zoom=all]').click()");
     assert!(stretch(&mut browser).0 <= whole.0);
 
-    // A call that sends tells to whom.
+    // A call that sends shows to whom.
     browser.value(
         "(() => { const row = data.events.rows.find((row) => row.kind === 'calls' && row.attributes.some(([, a]) => a[0] === 1)); \
          const [i] = row.attributes.find(([, a]) => a[0] === 1); const at = row.steps.slice(0, i + 1).reduce((a, b) => a + b, 0); \
@@ -200,8 +200,8 @@ fn windows_have_colours_and_attributes_of_their_own() {
     assert!(epoch.contains("epoch") && epoch.contains("operations") && epoch.contains("target"), "{epoch}");
     // What is not there is not because the run was not traced.
     for section in ["#lengths", "#matrix"] {
-        let told = texts(&mut browser, section);
-        assert!(told.contains("point-to-point") && !told.contains("mel run"), "{section}: {told}");
+        let text = texts(&mut browser, section);
+        assert!(text.contains("point-to-point") && !text.contains("mel run"), "{section}: {text}");
     }
     browser.value("document.querySelector('#timeline').scrollIntoView()");
     picture(&mut browser, "windows.png");
@@ -220,8 +220,8 @@ fn operations_on_windows_have_figures_and_queues_that_were_not_counted_have_none
     browser.open(&page);
     assert!(browser.value("document.querySelectorAll('#windows svg').length").as_u64() >= Some(2));
     for section in ["#lifetimes", "#searches"] {
-        let told = texts(&mut browser, section);
-        assert!(told.contains("--profile queues") && !told.contains("Nothing"), "{section}: {told}");
+        let text = texts(&mut browser, section);
+        assert!(text.contains("--profile queues") && !text.contains("Nothing"), "{section}: {text}");
     }
     assert!(!texts(&mut browser, "#findings").is_empty());
     assert_eq!(browser.value(OVERLAPS), Value::Array(Vec::new()));
@@ -232,12 +232,12 @@ fn operations_on_windows_have_figures_and_queues_that_were_not_counted_have_none
 fn messages_in_calls_that_are_left_out_are_counted() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let mpi = Mpi::all().into_iter().next().expect("an MPI");
-    let mut told = Vec::new();
+    let mut counted = Vec::new();
     for options in [&["--trace"][..], &["--trace", "--no-calls", "MPI_Recv,MPI_Wait"]] {
         let directory = fresh_dir();
         let job = Job::new(&mpi, 2, compile_special(&mpi, "phases"));
         browser.open(&page_of(directory.path(), job, options));
-        told.push(
+        counted.push(
             browser.value(
                 "[data.events.messages, data.events.matrix.cells.map((c) => [c[0], c[1], c[2], c[3]])]",
             ),
@@ -246,20 +246,20 @@ fn messages_in_calls_that_are_left_out_are_counted() {
         assert_eq!(findings.contains("in calls that are not recorded"), options.len() > 1, "{findings}");
         assert_eq!(findings.contains("no calls MPI_Recv, MPI_Wait"), options.len() > 1, "{findings}");
     }
-    assert_eq!(told[0], told[1]);
-    // Messages that are not recorded are not told to be none.
+    assert_eq!(counted[0], counted[1]);
+    // Messages that are not recorded are not reported as none.
     let directory = fresh_dir();
     let job = Job::new(&mpi, 2, compile_special(&mpi, "phases"));
     browser.open(&page_of(directory.path(), job, &["--trace", "--only-comms", "nobody"]));
     for section in ["#lengths", "#matrix"] {
-        let told = texts(&mut browser, section);
-        assert!(told.contains("The log has no message"), "{section}: {told}");
+        let text = texts(&mut browser, section);
+        assert!(text.contains("The log has no message"), "{section}: {text}");
     }
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
 #[test]
-fn a_run_that_was_killed_is_not_told_to_ask_for_a_profile() {
+fn a_run_that_was_killed_is_not_asked_for_a_profile() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let directory = fresh_dir();
     let mpi = Mpi::all().into_iter().next().expect("an MPI");
@@ -268,13 +268,13 @@ fn a_run_that_was_killed_is_not_told_to_ask_for_a_profile() {
     let job = job.under_mel(["--trace", "-o", run.to_str().expect("UTF-8")]).run();
     job.expect(job.code != Some(0), "the program is killed");
     browser.open(&page_in(&run));
-    let told = texts(&mut browser, "#lifetimes");
-    assert!(told.contains("MPI_Finalize") && !told.contains("mel run"), "{told}");
+    let text = texts(&mut browser, "#lifetimes");
+    assert!(text.contains("MPI_Finalize") && !text.contains("mel run"), "{text}");
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
 #[test]
-fn a_receive_tells_how_long_its_message_was_unexpected() {
+fn a_receive_shows_how_long_its_message_was_unexpected() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let directory = fresh_dir();
     let mpi = Mpi::all().into_iter().next().expect("an MPI");
@@ -290,7 +290,7 @@ fn a_receive_tells_how_long_its_message_was_unexpected() {
 }
 
 #[test]
-fn a_call_tells_the_line_that_it_is_in() {
+fn a_call_shows_the_line_that_it_is_in() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let directory = fresh_dir();
     let mpi = Mpi::all().into_iter().next().expect("an MPI");

@@ -74,13 +74,13 @@ fn where_recording_was_off_is_a_slice_and_no_arrow_joins_what_does_not_belong_to
             assert_eq!(read["slices"]["recording: recording off"], off, "{}: {read}", mpi.name);
             assert!(read["flows"].as_u64() > Some(3), "{}: {read}", mpi.name);
             // An arrow needs no call to begin or end in.
-            let told = (read["flows"].clone(), read["open_flows"].clone());
+            let flows = (read["flows"].clone(), read["open_flows"].clone());
             if lacks_calls {
-                assert_eq!(Some(&told), arrows.as_ref(), "{}: {read}", mpi.name);
+                assert_eq!(Some(&flows), arrows.as_ref(), "{}: {read}", mpi.name);
                 let sent = read["instants"]["MPI calls: message sent"].as_u64();
                 assert!(sent >= read["flows"].as_u64(), "{}: {read}", mpi.name);
             }
-            arrows.get_or_insert(told);
+            arrows.get_or_insert(flows);
             for (queue, lengths) in read["lengths"].as_object().expect("counters") {
                 let last = lengths.as_array().and_then(|lengths| lengths.last());
                 assert_eq!(last, Some(&0.into()), "{}: {queue}: {lengths}", mpi.name);
@@ -125,8 +125,8 @@ fn readable(name: &str) {
             assert!(read["counters"][counter].as_u64().unwrap_or(0) >= waited, "{case}: {counter}: {read}");
         }
         let search = &read["search"];
-        let told = search["tag"].is_number() && search["queue length"].is_number();
-        assert!(told && search["communicator"].is_string(), "{case}: {read}");
+        let complete = search["tag"].is_number() && search["queue length"].is_number();
+        assert!(complete && search["communicator"].is_string(), "{case}: {read}");
         assert_eq!(read["threads"], case.ranks, "{case}: {read}");
     });
 }

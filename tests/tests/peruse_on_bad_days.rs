@@ -24,7 +24,7 @@ fn lines(run: &Finished) -> Vec<&str> {
 }
 
 #[test]
-fn an_event_that_it_lacks_is_told_and_the_others_come() {
+fn an_event_that_it_lacks_is_warned_of_and_the_others_come() {
     with_peruse(|mpi| {
         let directory = fresh_dir();
         let output = directory.path().join("run");
@@ -35,8 +35,8 @@ fn an_event_that_it_lacks_is_told_and_the_others_come() {
             .under_mel(["-e".as_ref(), events.as_ref(), "-o".as_ref(), output.as_os_str()])
             .run();
         run.expect(run.code == Some(0), "the program runs");
-        let told = "this PERUSE has no PERUSE_COMM_MSG_ARRIVED: events that need it are not raised";
-        run.expect(matches!(lines(&run)[..], [line] if line.contains(told)), "one line");
+        let warning = "this PERUSE has no PERUSE_COMM_MSG_ARRIVED: events that need it are not raised";
+        run.expect(matches!(lines(&run)[..], [line] if line.contains(warning)), "one line");
         let log = Log::of_run(&output);
         let names: Vec<&str> = log.rank(1).iter().map(|event| event.name.as_str()).collect();
         run.expect(names.contains(&"pml_ob1_unex_insert"), "what is known is raised");
@@ -45,7 +45,7 @@ fn an_event_that_it_lacks_is_told_and_the_others_come() {
 }
 
 #[test]
-fn a_communicator_that_it_refuses_is_told_once() {
+fn a_communicator_that_it_refuses_is_warned_of_once() {
     with_peruse(|mpi| {
         let directory = fresh_dir();
         let output = directory.path().join("run");
@@ -66,7 +66,7 @@ fn a_communicator_that_it_refuses_is_told_once() {
 #[test]
 fn it_is_asked_for_what_somebody_listens_to_and_for_no_longer() {
     with_peruse(|mpi| {
-        let told = |options: &[&str]| {
+        let registrations = |options: &[&str]| {
             let directory = fresh_dir();
             let output = directory.path().join("run");
             let mut all = vec!["-o", output.to_str().expect("a path in UTF-8")];
@@ -76,11 +76,11 @@ fn it_is_asked_for_what_somebody_listens_to_and_for_no_longer() {
                 .under_mel(all)
                 .run();
             run.expect(run.code == Some(0), "the program runs");
-            let told = run.stdout.lines().filter(|line| line.starts_with("peruse: "));
-            told.map(str::to_owned).collect::<Vec<_>>()
+            let printed = run.stdout.lines().filter(|line| line.starts_with("peruse: "));
+            printed.map(str::to_owned).collect::<Vec<_>>()
         };
-        assert_eq!(told(&["--profile", "none"]), [""; 0], "nobody listens");
-        for line in told(&["--profile", "none", "-e", "pml_ob1_request_activate"]) {
+        assert_eq!(registrations(&["--profile", "none"]), [""; 0], "nobody listens");
+        for line in registrations(&["--profile", "none", "-e", "pml_ob1_request_activate"]) {
             // "peruse: C communicators, N registered, A active at the end"
             let numbers: Vec<i64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
             // A communicator may come back at the address of one that was freed.
@@ -106,9 +106,9 @@ fn callbacks_may_call_mpi_from_several_threads() {
         let run = job.run();
         run.expect(run.code == Some(0), mpi.name);
         // All registrations were ended, some of them after their communicators.
-        let told: Vec<&str> = run.stdout.lines().filter(|line| line.starts_with("peruse: ")).collect();
-        run.expect(told.iter().all(|line| line.ends_with(" 0 active at the end")), "nothing is left on");
-        run.expect(told.len() == if mpi.name == "openmpi-peruse" { 2 } else { 0 }, "each process tells");
+        let printed: Vec<&str> = run.stdout.lines().filter(|line| line.starts_with("peruse: ")).collect();
+        run.expect(printed.iter().all(|line| line.ends_with(" 0 active at the end")), "nothing is left on");
+        run.expect(printed.len() == if mpi.name == "openmpi-peruse" { 2 } else { 0 }, "each process prints");
     }
 }
 
@@ -116,14 +116,14 @@ fn callbacks_may_call_mpi_from_several_threads() {
 fn the_backend_is_chosen_and_the_choice_explained() {
     with_peruse(|mpi| {
         let program = Program::named("unexpected").compile(mpi);
-        let backend = |wish: &str| {
+        let backend = |choice: &str| {
             let directory = fresh_dir();
             let output = directory.path().join("run");
             let run = Job::new(mpi, 2, &program)
-                .env("MPIT_SOURCES", wish)
+                .env("MPIT_SOURCES", choice)
                 .under_mel(["-o".as_ref(), output.as_os_str()])
                 .run();
-            run.expect(run.code == Some(0), wish);
+            run.expect(run.code == Some(0), choice);
             let profile = Profile::read(&output);
             (profile.json()["backend"].clone(), profile.json()["ranks"][1]["comparison"]["backend"].clone())
         };
@@ -153,8 +153,8 @@ fn without_peruse_a_wish_for_it_is_answered() {
             .under_mel(["-o".as_ref(), fresh_dir().path().join("run").as_os_str()])
             .run();
         run.expect(run.code == Some(0), mpi.name);
-        let told = "this MPI has no PERUSE: the events come from the shadow";
-        run.expect(matches!(lines(&run)[..], [line] if line.contains(told)), mpi.name);
+        let warning = "this MPI has no PERUSE: the events come from the shadow";
+        run.expect(matches!(lines(&run)[..], [line] if line.contains(warning)), mpi.name);
     }
 }
 

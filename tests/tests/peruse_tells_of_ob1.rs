@@ -18,12 +18,12 @@ fn peruse() -> Vec<Mpi> {
     found.into_iter().collect()
 }
 
-/// Whether an event is about a message of the application: those of the MPI's own have other tags.
+/// Whether an event is about a message of the application: those of the MPI itself have other tags.
 fn of_application(event: &Event) -> bool {
     event.elements.iter().all(|(name, value)| name != "tag" || *value >= -1)
 }
 
-fn tells(name: &str) {
+fn matches_ob1(name: &str) {
     for_each_case_on(&peruse(), name, |case| {
         let directory = fresh_dir();
         let output = directory.path().join("run");
@@ -60,4 +60,4 @@ fn profile_of(case: &Case<'_>) -> Profile {
     Profile::read(&output)
 }
 
-test_every_program!(tells);
+test_every_program!(matches_ob1);

@@ -5,7 +5,7 @@ use mel_tests::cases::for_each_case;
 use mel_tests::profile::Profile;
 use mel_tests::{Exit, test_every_program};
 
-/// Here receives fail with a message that is too long. Such a receive does not tell which message it was, so an envelope
+/// Here receives fail with a message that is too long. Such a receive does not say which message it was, so an envelope
 /// that comes only afterwards stays unclaimed.
 const RECEIVES_FAIL: [&str; 2] = ["error_handler", "exceptions"];
 

@@ -1,5 +1,5 @@
-//! Who waits for a large trace at a terminal sees how far it is, in `MPI_Finalize` as in the command; elsewhere nothing of
-//! that is written.
+//! At a terminal, a bar shows the progress of writing a large trace, in `MPI_Finalize` and in the command; elsewhere it is
+//! not printed.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,8 +10,8 @@ use mel_tests::{Mpi, compile_special};
 /// More records than are worth a bar.
 const CALLS: &str = "2200000";
 
-/// Runs a command whose standard error is a terminal, or a pipe; what came out there.
-fn told(terminal: bool, words: &[&str]) -> String {
+/// Runs a command whose standard error is a terminal, or a pipe; returns what it printed.
+fn terminal_output(terminal: bool, words: &[&str]) -> String {
     let quoted = words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ");
     let mut command = Command::new(if terminal { "script" } else { "sh" });
     // Fancy output is for terminals that can do it, and are wide enough.
@@ -40,9 +40,9 @@ fn a_bar_at_a_terminal_and_nothing_elsewhere() {
         let run = directory.path().join("run");
         let names = [mel(), run.clone(), program.clone()].map(|path| path.display().to_string());
         let [mel, output, program] = names.each_ref().map(String::as_str);
-        let finalize = told(terminal, &[mel, "run", "--trace", "-o", output, program, CALLS]);
+        let finalize = terminal_output(terminal, &[mel, "run", "--trace", "-o", output, program, CALLS]);
         is_done(&finalize, &run);
-        let convert = told(terminal, &[mel, "convert", "--otf2", "--force", output]);
+        let convert = terminal_output(terminal, &[mel, "convert", "--otf2", "--force", output]);
         is_done(&convert, &run);
         for text in [finalize, convert] {
             assert_eq!(text.contains(" % of the records, "), terminal, "{text}");

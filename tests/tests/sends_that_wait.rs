@@ -7,7 +7,7 @@ use mel_tests::{Job, Mpi, compile_special};
 
 const ROUNDS: u64 = 50;
 
-/// ob1 may see that the receiver is done before it sees the message: it looks at two places, and both come in between.
+/// ob1 may see that the receiver is done before it sees the message: it polls two places, and both come in between.
 const RACES: u64 = 15;
 
 /// The profile of a run.
@@ -31,16 +31,16 @@ fn holds(mpi: &Mpi, how: &str, sources: &str, parts: &[&str]) {
             let profile = queues(mpi, bytes, how, sources, options);
             for part in parts {
                 let count = |queue: &str| profile.count(1, &format!("{part}{queue}.messages"));
-                let told = (count("unexpected"), count("posted"));
-                let what = format!("{bytes} bytes, {how}, {part}, {options:?}: {told:?}");
-                assert_eq!(told.0 + told.1, ROUNDS, "{what}");
-                assert!(told.0 >= ROUNDS - RACES, "{what}");
+                let counted = (count("unexpected"), count("posted"));
+                let what = format!("{bytes} bytes, {how}, {part}, {options:?}: {counted:?}");
+                assert_eq!(counted.0 + counted.1, ROUNDS, "{what}");
+                assert!(counted.0 >= ROUNDS - RACES, "{what}");
             }
         }
     }
 }
 
-fn the_twin_says_so(how: &str) {
+fn the_model_says_so(how: &str) {
     for mpi in Mpi::all().iter().filter(|mpi| mpi.name.starts_with("openmpi")) {
         holds(mpi, how, "shadow", &[""]);
     }
@@ -56,13 +56,13 @@ fn ob1_says_so(how: &str) {
 }
 
 #[test]
-fn the_twin_makes_progress_in_blocking_sends() {
-    the_twin_says_so("blocking");
+fn the_model_makes_progress_in_blocking_sends() {
+    the_model_says_so("blocking");
 }
 
 #[test]
-fn the_twin_makes_progress_where_sends_are_waited_for() {
-    the_twin_says_so("nonblocking");
+fn the_model_makes_progress_where_sends_are_waited_for() {
+    the_model_says_so("nonblocking");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Threads that call MPI at the same time: the program verifies its results, the twin is not misled, the events of
+//! Threads that call MPI at the same time: the program verifies its results, the ob1 model is not misled, the events of
 //! each thread are in order and complete, and nobody waits for ever.
 
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ fn is_sound(profile: &Profile, ranks: u32) {
     }
 }
 
-/// The converter keeps the order of each stream of the log, which is that of a thread, and tells where times go back.
+/// The converter keeps the order of each stream of the log, which is that of a thread, and reports where times go back.
 fn each_thread_is_in_order(run: &Path) {
     let convert = Command::new(mel()).arg("convert").arg(run).args(["--otf2", "--force"]).output();
     let convert = convert.expect("mel can be started");
@@ -117,7 +117,7 @@ fn is_complete(mpi: &Mpi, run: &Path) {
     }
 }
 
-/// Threads that are never there at the same time share the twin, without a lock. However many there are, one has the streams
+/// Threads that are never there at the same time share the ob1 model, without a lock. However many there are, one has the streams
 /// and the source of another one that has ended.
 #[test]
 fn in_turn() {

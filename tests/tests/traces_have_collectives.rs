@@ -51,8 +51,8 @@ fn with_bytes_and_names() {
             for (end, (operation, root, sent, received)) in named.into_iter().zip(OPERATIONS) {
                 let context = format!("{}: rank {rank}: {operation}: {end}", mpi.name);
                 assert!(end.starts_with(&format!("Operation: {operation},")), "{context}");
-                let told = end.split("Root: ").nth(1).unwrap_or_default();
-                assert!(told.starts_with(root), "{context}");
+                let roots = end.split("Root: ").nth(1).unwrap_or_default();
+                assert!(roots.starts_with(root), "{context}");
                 let bytes = format!("Sent: {}, Received: {}", sent[rank], received[rank]);
                 assert!(end.ends_with(&bytes), "{context}");
             }
@@ -114,8 +114,8 @@ fn with_requests_and_among_neighbours() {
             for (end, (operation, root, sent, received)) in ends.iter().zip(WITH_REQUESTS) {
                 let context = format!("{}: rank {rank}: {operation}: {end}", mpi.name);
                 assert!(end.starts_with(&format!("Operation: {operation},")), "{context}");
-                let told = end.split("Root: ").nth(1).unwrap_or_default();
-                assert!(told.starts_with(root), "{context}");
+                let roots = end.split("Root: ").nth(1).unwrap_or_default();
+                assert!(roots.starts_with(root), "{context}");
                 let bytes = format!("Sent: {}, Received: {}", sent[rank], received[rank]);
                 assert!(end.contains(&bytes), "{context}");
             }

@@ -16,8 +16,8 @@ use serde_json::Value;
 
 const THREADS: u64 = 16;
 
-/// What each rank has told: puts, gets and bytes.
-fn told(finished: &Finished) -> BTreeMap<u64, [u64; 3]> {
+/// What each rank has printed: puts, gets and bytes.
+fn printed(finished: &Finished) -> BTreeMap<u64, [u64; 3]> {
     let lines = finished.stdout.lines().filter_map(|line| line.strip_prefix("rank "));
     lines
         .map(|line| {
@@ -46,9 +46,9 @@ fn sixteen_threads_lose_nothing() {
         let text = fs::read_to_string(output.join("profile.json")).expect("there is a profile");
         let profile: Value = serde_json::from_str(&text).expect("it is JSON");
         assert_eq!(profile["profiled"], serde_json::json!(["queues", "rma"]));
-        let told = told(&run);
-        run.expect(told.len() == 2, "both ranks tell what they did");
-        for (rank, [puts, gets, bytes]) in told {
+        let printed = printed(&run);
+        run.expect(printed.len() == 2, "both ranks print what they did");
+        for (rank, [puts, gets, bytes]) in printed {
             let events = log.rank(rank as u32);
             let count = |name: &str| {
                 events.iter().filter(|event| event.name == format!("osc_rdma_{name}")).count() as u64
@@ -72,7 +72,7 @@ fn sixteen_threads_lose_nothing() {
         }
         run.expect(
             run.stderr.contains("[MEL] Window statistics rank: 1 Window: 0 Num Operations: "),
-            "it is told",
+            "it is reported",
         );
         run.expect(run.stderr.contains("[MEL] Posted queue statistics rank: 1 "), "the queues, too");
     }
@@ -102,7 +102,7 @@ fn a_killed_rank_leaves_its_operations() {
 }
 
 #[test]
-fn without_the_queues_only_windows_are_told() {
+fn without_the_queues_only_windows_are_reported() {
     let mpi = &Mpi::all()[0];
     let program = compile_special(mpi, "window_threads");
     let directory = fresh_dir();
@@ -110,7 +110,10 @@ fn without_the_queues_only_windows_are_told() {
     let options = ["--profile".as_ref(), "rma".as_ref(), "-o".as_ref(), output.as_os_str()];
     let run = Job::new(mpi, 2, program).args(["8", "2"]).under_mel(options).run();
     run.expect(run.code == Some(0), mpi.name);
-    run.expect(run.stderr.contains("[MEL] Window statistics rank: 0 Window: 0 Num Operations: 32 "), "told");
+    run.expect(
+        run.stderr.contains("[MEL] Window statistics rank: 0 Window: 0 Num Operations: 32 "),
+        "reported",
+    );
     run.expect(!run.stderr.contains("queue statistics"), "the queues were not counted");
 }
 

@@ -53,9 +53,9 @@ macro_rules! test_every_window_program {
 
 test_every_window_program! { accumulate errors fence flavours lock pscw requests shared }
 
-/// What a Fortran program does with windows is told as what a C program does.
+/// What a Fortran program does with windows has the events of what a C program does.
 #[test]
-fn fortran_is_told_as_c() {
+fn fortran_has_the_events_of_c() {
     let promised = [
         "fence",
         "put_started target=1 size=8",
@@ -75,12 +75,12 @@ fn fortran_is_told_as_c() {
             let run = Job::new(mpi, 2, program).under_mel(options).run();
             run.expect(run.code == Some(0), &format!("{interface:?} with {}", mpi.name));
             let log = Log::of_run(&output);
-            let told = log.rank(0).iter().map(|event| {
+            let events = log.rank(0).iter().map(|event| {
                 let elements = event.elements.iter().filter(|(key, _)| key != "address");
                 let elements: String = elements.map(|(key, value)| format!(" {key}={value}")).collect();
                 event.name.trim_start_matches("osc_rdma_").to_owned() + &elements
             });
-            assert_eq!(told.collect::<Vec<_>>(), promised, "{interface:?} with {}", mpi.name);
+            assert_eq!(events.collect::<Vec<_>>(), promised, "{interface:?} with {}", mpi.name);
             assert_eq!(log.rank(1).len(), 2, "{interface:?} with {}: its fences", mpi.name);
             // Both see the same place of the target's memory.
             let addresses = log.rank(0).iter().flat_map(|event| &event.elements);

@@ -86,7 +86,7 @@ fn calls(out: &mut String, functions: &[Function], shapes: &[String]) -> Result<
         out,
         "/// A large-count function (`MPI_Send_c`) shares the variant of the plain one where only"
     )?;
-    writeln!(out, "/// the width of scalar counts differs; [`FunctionId`] tells them apart.")?;
+    writeln!(out, "/// the width of scalar counts differs; [`FunctionId`] distinguishes them.")?;
     writeln!(out, "#[derive(Debug)]")?;
     writeln!(out, "#[non_exhaustive]")?;
     writeln!(out, "pub enum Call<'a> {{")?;

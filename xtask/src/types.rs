@@ -213,7 +213,7 @@ pub(crate) fn base(described: &Described, large: bool) -> Result<Base> {
         | "VERSION"
         | "WEIGHT" => Base::Number("c_int", "c_int"),
 
-        // A new kind must be looked at by a person: a wrong width would corrupt arguments.
+        // A new kind needs a decision by a person: a wrong width would corrupt arguments.
         kind => bail!("unknown parameter kind {kind}: add it to xtask/src/types.rs"),
     })
 }

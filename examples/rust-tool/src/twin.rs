@@ -1,4 +1,4 @@
-//! The source of the events: the twin, which follows the application's MPI calls.
+//! The source of the events: the ob1 model, which follows the application's MPI calls.
 //!
 //! The wrappers of the MPI functions are in this program, because `mpi-intercept` is linked into it;
 //! the next function of each name is MPI's.
@@ -21,7 +21,7 @@ unsafe extern "C" {
 static MPI_IS_NEEDED: unsafe extern "C" fn(*mut c_int) -> c_int = PMPI_Initialized;
 
 /// Adds the event types and begins to see MPI calls; before MPI is initialised. `None` where the MPI
-/// is not known or the types have no room: the application then runs without events.
+/// is not known or the core is full of event types: the application then runs without events.
 pub fn prepare() -> Option<Shadow> {
     fn startup(abi: &'static Abi) {
         let Ok(twin) = Shadow::new(abi, mpit_events::core(), "") else { return };
@@ -34,7 +34,7 @@ pub fn prepare() -> Option<Shadow> {
     TWIN.get().copied()
 }
 
-/// Begins to follow, all processes together, as the first thing after MPI was initialised. The twin
+/// Begins to follow, all processes together, as the first thing after MPI was initialised. The model
 /// is to [`finish`](Shadow::finish) before MPI is finalised.
 pub fn start(twin: Shadow) -> Option<Shadow> {
     twin.set_observers(Vec::new());

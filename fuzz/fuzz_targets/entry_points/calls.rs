@@ -45,8 +45,8 @@ fn level() -> c_int {
 
 /// Calls a function; `choice` says which.
 pub(crate) fn call(choice: u8) {
-    // SAFETY: each pointer is null or one of an output with the room that the call is told, each string
-    // is one, functions are of the type that is asked for, and take any of the user data.
+    // SAFETY: each pointer is null or that of an output of the size that is passed, each string is terminated,
+    // functions have the type of the parameter, and take any of the user data.
     unsafe {
         match choice % 48 {
             0..=2 => one(|provided| MPI_T_init_thread(3, provided)),
@@ -113,7 +113,8 @@ pub(crate) fn call(choice: u8) {
 
 /// Calls a function as a callback may: often one on its event.
 pub(crate) fn call_in_callback(event: *const c_void) {
-    // SAFETY: as in `call`; the event is that of the callback that we are in.
+    // SAFETY: outputs are null or as large as the size that is passed; the event is that of the callback that we are
+    // in.
     unsafe {
         match byte() % 12 {
             0 => buffer(|element, place, _| MPI_T_event_read(event, element, place), 8),
@@ -129,10 +130,10 @@ pub(crate) fn call_in_callback(event: *const c_void) {
     }
 }
 
-/// A call with an element and a buffer: of `room` bytes, or, for 0, of as many as it is told.
-fn buffer(call: impl FnOnce(c_int, *mut c_void, c_int) -> c_int, room: c_int) {
+/// A call with an element and a buffer: of `fixed` bytes, or, for 0, of the size that is passed.
+fn buffer(call: impl FnOnce(c_int, *mut c_void, c_int) -> c_int, fixed: c_int) {
     let (element, size) = (int(), int());
-    let mut output = Output::sized(if room == 0 { size } else { room }, 1);
+    let mut output = Output::sized(if fixed == 0 { size } else { fixed }, 1);
     let code = known(call(element, output.place(), size));
     output.check(code);
 }
@@ -141,7 +142,8 @@ unsafe fn alloc(proposal: bool) {
     let mut object = [WORLD, 0x4400_0001, 0x0400_0000, int() as u32][usize::from(byte() % 4)];
     let object = if byte() % 8 == 0 { null_mut() } else { (&raw mut object).cast() };
     let mut output = Output::of::<usize>();
-    // SAFETY: as in `call`.
+    // SAFETY: each pointer is null or that of an output of the size that is passed, or of an own variable; functions
+    // have the type of the parameter, and take any of the user data.
     let code = unsafe {
         if proposal {
             let function = (byte() % 8 != 0).then_some(mock::on_event as EventFn);
@@ -160,12 +162,13 @@ unsafe fn event_info(proposal: bool) {
     let (mut name, mut desc) = (Text::new(), Text::new());
     let [mut verbosity, mut bind] = [(); 2].map(|()| Output::of::<c_int>());
     let (mut elements, sized) = (int(), byte() % 4 != 0);
-    let room = if sized { elements } else { 0 };
-    let (mut types, mut displacements) = (Output::sized(room, 4), Output::sized(room, 8));
+    let length = if sized { elements } else { 0 };
+    let (mut types, mut displacements) = (Output::sized(length, 4), Output::sized(length, 8));
     let elements = if sized { &raw mut elements } else { null_mut() };
     let (mut names, mut info, mut extent) =
         (Output::of::<usize>(), Output::of::<c_int>(), Output::of::<isize>());
-    // SAFETY: as in `call`.
+    // SAFETY: each pointer is null or that of an output of the size that is passed, or of an own variable; functions
+    // have the type of the parameter, and take any of the user data.
     let code = unsafe {
         if proposal {
             MPIX_T_event_get_info(
@@ -211,7 +214,8 @@ unsafe fn source_info(proposal: bool) {
     let (mut ordering, mut rate, mut most) =
         (Output::of::<c_int>(), Output::of::<i64>(), Output::of::<i64>());
     let mut info = Output::of::<c_int>();
-    // SAFETY: as in `call`.
+    // SAFETY: each pointer is null or that of an output of the size that is passed, or of an own variable; functions
+    // have the type of the parameter, and take any of the user data.
     let code = unsafe {
         if proposal {
             MPIX_T_source_get_info(int(), desc.text(), desc.length(), ordering.place(), rate.place())
@@ -238,7 +242,8 @@ unsafe fn category_info() {
     let (mut name, mut desc) = (Text::new(), Text::new());
     let mut numbers = [(); 3].map(|()| Output::of::<c_int>());
     let [cvars, pvars, categories] = numbers.each_mut().map(Output::place);
-    // SAFETY: as in `call`.
+    // SAFETY: each pointer is null or that of an output of the size that is passed, or of an own variable; functions
+    // have the type of the parameter, and take any of the user data.
     let code = unsafe {
         MPI_T_category_get_info(
             int(),
@@ -259,7 +264,7 @@ unsafe fn category_info() {
 unsafe fn list(function: unsafe extern "C" fn(c_int, c_int, *mut c_int) -> c_int) {
     let (index, length) = (int(), int());
     let mut output = Output::sized(length, 4);
-    // SAFETY: as in `call`.
+    // SAFETY: the output is null or has `length` elements.
     let code = known(unsafe { function(index, length, output.place()) });
     output.check(code);
 }
@@ -268,7 +273,8 @@ unsafe fn list(function: unsafe extern "C" fn(c_int, c_int, *mut c_int) -> c_int
 unsafe fn enumeration() {
     let mut names = 0usize;
     let absent = null_mut::<c_int>();
-    // SAFETY: as in `call`.
+    // SAFETY: each pointer is null or that of an output of the size that is passed, or of an own variable; functions
+    // have the type of the parameter, and take any of the user data.
     unsafe {
         let code = MPI_T_event_get_info(
             int(),
@@ -301,7 +307,7 @@ unsafe fn enumeration() {
 
 /// Ends everything: afterwards no function does anything.
 pub(crate) fn end() {
-    // SAFETY: as in `call`.
+    // SAFETY: null outputs are allowed, and handles may be any value.
     unsafe {
         MPI_T_init_thread(3, null_mut());
         for handle in mock::all_handles() {

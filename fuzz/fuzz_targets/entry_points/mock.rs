@@ -34,7 +34,7 @@ static MOCK: LazyLock<Mock> = LazyLock::new(|| {
     let source =
         |name: &str, ordering| core.add_source(Source::new(name, "a source", ordering, Clock::Monotonic));
     let sources = [source("ordered", Ordering::Ordered), source("unordered", Ordering::Unordered)];
-    let add = |event_type| core.add_type(event_type).expect("there is room");
+    let add = |event_type| core.add_type(event_type).expect("the core is not full");
     let nothing = EventType {
         elements: Vec::new(),
         extent: 0,
@@ -46,7 +46,7 @@ static MOCK: LazyLock<Mock> = LazyLock::new(|| {
         empty: add(nothing),
         deferred: core
             .add_deferred("mock_deferred", "", sources[0], Safety::ThreadSafe)
-            .expect("there is room"),
+            .expect("the core is not full"),
         sources,
         object: core.bind(BindKind::Comm, Token(WORLD.into())),
     }
@@ -144,7 +144,7 @@ pub(crate) unsafe extern "C" fn on_dropped_x(count: c_int, handle: usize, _: c_i
 /// After everything was freed outside of all sections: every free callback has come, once.
 pub(crate) fn check_end() {
     // What was freed in a section that must not release is released with the next one.
-    let last = core().alloc(MOCK.unbound, None).expect("there is room");
+    let last = core().alloc(MOCK.unbound, None).expect("the core is not full");
     core().free(last, None).expect("it is live");
     FREES.with(|[expected, came]| assert_eq!(expected.get(), came.get(), "free callbacks"));
     assert!(!core().has_registrations(), "registrations are left");

@@ -1,29 +1,29 @@
-//! Places for outputs, each with a fence behind it; one in four is a null pointer.
+//! Buffers for outputs, each with guard bytes behind it; one in four is a null pointer.
 
 use std::ffi::{c_char, c_int};
 
 use crate::input::{byte, int};
 
 const FILL: u8 = 0xa5;
-const ROOM: usize = 256;
+const CAPACITY: usize = 256;
 
-/// Room for an output.
+/// A buffer for an output.
 pub(crate) struct Output {
-    bytes: [u8; ROOM + 64],
-    room: usize,
+    bytes: [u8; CAPACITY + 64],
+    size: usize,
     wanted: bool,
 }
 
 impl Output {
-    /// With room for a value of this type.
+    /// For a value of this type.
     pub(crate) fn of<T>() -> Self {
         Output::sized(1, size_of::<T>())
     }
 
-    /// With room for so many elements: no more than there are bytes here, none for a negative number.
+    /// For so many elements: at most as many as fit the capacity, none for a negative number.
     pub(crate) fn sized(length: c_int, width: usize) -> Self {
-        let room = usize::try_from(length).unwrap_or(0).saturating_mul(width).min(ROOM);
-        Output { bytes: [FILL; ROOM + 64], room, wanted: byte() % 4 != 0 }
+        let size = usize::try_from(length).unwrap_or(0).saturating_mul(width).min(CAPACITY);
+        Output { bytes: [FILL; CAPACITY + 64], size, wanted: byte() % 4 != 0 }
     }
 
     /// The address, or null.
@@ -37,9 +37,9 @@ impl Output {
         self.wanted.then(|| usize::from_ne_bytes(bytes))
     }
 
-    /// Nothing was written behind the room; if the call has failed, nothing at all.
+    /// Nothing was written behind the buffer; if the call has failed, nothing at all.
     pub(crate) fn check(&self, code: c_int) {
-        let from = if code == 0 { self.room } else { 0 };
+        let from = if code == 0 { self.size } else { 0 };
         assert!(self.bytes[from..].iter().all(|&byte| byte == FILL), "written out of bounds, code {code}");
     }
 }

@@ -244,7 +244,7 @@ impl<H: Kind> Conversion for OneHandle<H> {
 
     #[inline(always)]
     unsafe fn after(&self, passed: Passed, _: bool, _: &mut Self::Field) {
-        // SAFETY: as in `before`.
+        // SAFETY: a handle is a default integer.
         self.0.set(passed.mpi.handle::<H>(unsafe { passed.integer() }).word());
     }
 }
@@ -295,7 +295,7 @@ impl<H: Kind> Conversion for LateHandle<H> {
     #[inline(always)]
     unsafe fn after(&self, passed: Passed, success: bool, _: &mut Self::Field) {
         if success {
-            // SAFETY: as for `NewHandle`.
+            // SAFETY: MPI has filled it, or will: it is the program's own variable, and any bits are a number.
             self.0.set(passed.mpi.handle::<H>(unsafe { passed.integer() }).word());
         }
     }

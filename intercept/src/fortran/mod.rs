@@ -9,15 +9,15 @@
 //! 19.1.5); who calls `PMPI_SEND` in Fortran is not seen, as in C. Each is a symbol here, which
 //! exists only to be a place for hooks:
 //!
-//! - With nobody listening, and where the layer goes on to `MPI_*` anyhow, it jumps to the next symbol of
-//!   its name: one relaxed load, one predicted branch, one jump.
+//! - Without hooks, and where the layer calls `MPI_*` itself, it jumps to the next symbol of its name: one
+//!   relaxed load, one predicted branch, one jump.
 //! - With hooks, where the layer goes past the C wrappers, it makes of the arguments what the C function would have got
 //!   ([`convert`]), calls the hooks, and between them the next symbol *with the arguments as they
-//!   came*: `MPI_BOTTOM`, `MPI_IN_PLACE`, choice buffers, strings and handles stay MPI's business. The
-//!   only arguments that hooks can change are statuses.
+//!   came*: MPI itself handles `MPI_BOTTOM`, `MPI_IN_PLACE`, choice buffers, strings and handles. The only
+//!   arguments that hooks can change are statuses.
 //!
-//! The next symbol is looked up when it is first wanted. A program that calls no Fortran never loads
-//! a Fortran library because of us, and is not looked through for one.
+//! The next symbol is resolved at the first call. For a program that calls no Fortran, no Fortran library is
+//! loaded or searched for.
 //!
 //! What this module must not know: what a hook does. Integers are taken to have 4 bytes, the layout of
 //! statuses to be that of C; where the first does not hold, Fortran is not seen ([`mpi::Mpi::fits`]).

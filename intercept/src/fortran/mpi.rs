@@ -72,18 +72,18 @@ const FITS_NOT: u8 = 3;
 
 // SAFETY: the addresses are compared, never followed.
 unsafe impl Send for Mpi {}
-// SAFETY: as above.
+// SAFETY: the addresses are compared, never followed; the verdict is atomic.
 unsafe impl Sync for Mpi {}
 
 static MPI: OnceLock<Option<Mpi>> = OnceLock::new();
 
 impl Mpi {
-    /// Looks everything up, once the MPI is known.
+    /// Finds all functions and addresses, once the MPI is known.
     pub(super) fn find() {
-        MPI.get_or_init(look);
+        MPI.get_or_init(search);
     }
 
-    /// What was found. Fit for hot paths.
+    /// The result of [`find`](Mpi::find). Fit for hot paths.
     #[inline]
     pub(super) fn get() -> Option<&'static Self> {
         MPI.get()?.as_ref()
@@ -95,7 +95,7 @@ impl Mpi {
         H::width() == size_of::<c_int>()
     }
 
-    /// The C handle behind a Fortran handle. What is no handle gives a word that is none either.
+    /// The C handle behind a Fortran handle. An integer that is no handle becomes a word that is none either.
     #[inline]
     pub(super) fn handle<H: Kind>(&self, integer: c_int) -> H {
         if Self::same_handles::<H>() {
@@ -105,11 +105,11 @@ impl Mpi {
         H::from_word(unsafe { self.from_fortran[H::PLACE](integer) })
     }
 
-    /// The place of a request in C, counted from zero, from what Fortran was told.
+    /// The index of a request in C, counted from zero, from the index that MPI returned to Fortran.
     #[inline]
-    pub(super) fn index(&self, told: c_int) -> c_int {
+    pub(super) fn index(&self, returned: c_int) -> c_int {
         let first = c_int::from(self.verdict.load(Ordering::Relaxed) != FROM_ZERO);
-        if told == self.abi.constants.undefined { told } else { told.wrapping_sub(first) }
+        if returned == self.abi.constants.undefined { returned } else { returned.wrapping_sub(first) }
     }
 
     /// What a C program would have passed for this choice buffer.
@@ -177,7 +177,7 @@ fn has_small_integers() -> bool {
 }
 
 /// Whether completion calls in `mpi_f08` count requests from zero, as those of MPICH 4.0 do, against
-/// the standard: what does `MPI_Waitany` tell when the second of two requests is complete?
+/// the standard. Found by the index that `MPI_Waitany` returns when the second of two requests is complete.
 fn counts_from_zero(abi: &Abi) -> bool {
     type Waitany = unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int, *mut c_void, *mut c_int);
     let waitany = next::next_fortran(c"mpi_waitany_f08_");
@@ -185,14 +185,14 @@ fn counts_from_zero(abi: &Abi) -> bool {
         return false;
     }
     let constants = &abi.constants;
-    // SAFETY: sends nothing to nobody.
+    // SAFETY: a message of 0 bytes to no process: the buffer is never read.
     let request = unsafe { pmpi::isend(ptr::null(), 0, constants.proc_null, 0, constants.comm_self) };
     let Ok(request) = request else { return false };
     let mut requests = [constants.request_null, request].map(|request| request.0 as c_int);
     let (mut count, mut index, mut code) = (2, constants.undefined, 0);
     let mut status = [0u64; StatusLayout::MAX_SIZE / 8];
-    // SAFETY: this subroutine has these arguments; handles are integers in this family, and a status has
-    // room.
+    // SAFETY: this subroutine has these arguments; handles are integers in this family, and `status` is as
+    // large as the largest status.
     unsafe {
         let waitany = std::mem::transmute::<*mut c_void, Waitany>(waitany);
         waitany(&mut count, requests.as_mut_ptr(), &mut index, status.as_mut_ptr().cast(), &mut code);
@@ -200,7 +200,7 @@ fn counts_from_zero(abi: &Abi) -> bool {
     index == 1
 }
 
-fn look() -> Option<Mpi> {
+fn search() -> Option<Mpi> {
     let abi = Abi::current()?;
     let from_fortran = std::array::from_fn(|place| {
         let found = next::unseen(NAMES[place]);

@@ -5,7 +5,7 @@ use std::{ffi::c_int, ffi::c_void};
 use super::wrapper::{Symbol, seen, wanted};
 use crate::{FunctionId, pcontrol};
 
-/// The way of a call when there is more to do than to jump, whatever its name.
+/// The path of a call that does more than jump, for all names.
 unsafe extern "C-unwind" fn call(symbol: &Symbol, level: *mut c_int) {
     type Signature = unsafe extern "C-unwind" fn(*mut c_int);
     if let Some((_, depth)) = seen(symbol)

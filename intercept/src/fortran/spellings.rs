@@ -1,10 +1,10 @@
 //! Other spellings of a subroutine: `mpi_send__`, `mpi_send` and `MPI_SEND`, as compilers other than
 //! the usual ones make them.
 //!
-//! Such names may belong to others: a library may have a function `mpi_init` that is no subroutine of
-//! MPI. So each is a jump through a table. At the first call it is found out whose the next symbol of
-//! that name is: where the library that has it has `mpi_send_` too, the jump goes to our wrapper of
-//! that; else to the symbol, with all registers and the stack as they came.
+//! Another library may use such a name: `mpi_init` may be a function that is no subroutine of MPI. So each
+//! spelling is a jump through a table. The first call finds the library of the next symbol of that name: where it has
+//! `mpi_send_` too, the jump goes to our wrapper of that; else to the symbol, with all registers and the stack as they
+//! came.
 
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 
@@ -25,7 +25,7 @@ const SPELLINGS: usize = 3;
 pub(super) static TARGETS: [AtomicPtr<c_void>; SPELLINGS * COUNT] =
     [const { AtomicPtr::new(ptr::null_mut()) }; SPELLINGS * COUNT];
 
-/// Finds out where this spelling leads, given our way of the usual one.
+/// Finds the target of this spelling; `ours` is our path of the usual one.
 pub(super) extern "C" fn find(place: usize, ours: *mut c_void) -> *mut c_void {
     let usual = NAMES[place / SPELLINGS].to_string_lossy().to_lowercase();
     let spelling = match place % SPELLINGS {
@@ -42,7 +42,7 @@ pub(super) extern "C" fn find(place: usize, ours: *mut c_void) -> *mut c_void {
     target
 }
 
-/// What a spelling does at its first call: `r11` is its place in [`TARGETS`], `r10` our way of the usual one.
+/// What a spelling does at its first call: `r11` is its place in [`TARGETS`], `r10` our path of the usual one.
 /// Keeps every register that can hold an argument.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
@@ -59,7 +59,7 @@ pub(super) unsafe extern "C" fn first_call() {
     )
 }
 
-/// The other spellings of one subroutine, beside `attended`, the way of the usual one.
+/// The other spellings of one subroutine, beside `attended`, the path of the usual one.
 macro_rules! spellings {
     ($id:ident []) => {};
     ($id:ident [$double:ident $bare:ident $upper:ident]) => {
@@ -70,7 +70,7 @@ macro_rules! spellings {
 }
 pub(super) use spellings;
 
-/// One of them. Only where it can be done by hand: no compiler for another processor spells so.
+/// One of them. For x86-64 only: no compiler for another processor spells so.
 macro_rules! spelling {
     ($id:ident $which:literal $spelling:ident) => {
         #[cfg(target_arch = "x86_64")]

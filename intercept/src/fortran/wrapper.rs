@@ -33,16 +33,16 @@ pub(super) struct Symbol {
 unsafe impl Sync for Symbol {}
 
 impl Symbol {
-    /// The next symbol, looked up when it is first wanted; where there is none, the process ends as it
-    /// would without us.
+    /// The next symbol, resolved at the first call; where there is none, the process ends as it would without
+    /// us.
     #[inline]
     pub(super) fn next(&self) -> *mut c_void {
         let known = self.next.load(Ordering::Relaxed);
-        if known.cast_const().cast() == self.attended { self.look() } else { known }
+        if known.cast_const().cast() == self.attended { self.resolve() } else { known }
     }
 
     #[cold]
-    fn look(&self) -> *mut c_void {
+    fn resolve(&self) -> *mut c_void {
         let found = next::next_fortran(self.name);
         if found.is_null() {
             missing::end_process(&self.name.to_string_lossy());
@@ -115,7 +115,7 @@ macro_rules! wrapper {
                 $($p: $conversion,)*
             }
 
-            /// The way of a call when there is more to do than to jump, whatever its name.
+            /// The path of a call that does more than jump, for all names.
             #[inline(never)]
             #[allow(unused_variables, unused_mut)]
             unsafe extern "C-unwind" fn call(
@@ -140,7 +140,7 @@ macro_rules! wrapper {
                 // SAFETY: a Fortran program passes such arguments to this subroutine.
                 let converted = Converted { $($p: unsafe { Conversion::before(passed.$p) },)* };
                 let mut arguments = args::$id {
-                    // SAFETY: as above; `converted` stays where it is until the end of the call.
+                    // SAFETY: a Fortran program passes such arguments; `converted` is not moved until the end of the call.
                     $($p: unsafe { converted.$p.field(passed.$p) },)*
                     $($absent: Nothing::NOTHING,)*
                 };
@@ -162,7 +162,7 @@ macro_rules! wrapper {
                 // SAFETY: MPI has set it, or it is the program's variable.
                 let code = unsafe { ierror.read_unaligned() };
                 let success = code == mpi.abi.constants.success;
-                // SAFETY: as above.
+                // SAFETY: a Fortran program passes such arguments to this subroutine.
                 $(unsafe { converted.$p.after(passed.$p, success, &mut arguments.$p) };)*
                 dispatch::leave(depth, entered, FunctionId::$id, &mut Call::$id(&mut arguments), code);
             }

@@ -1,4 +1,4 @@
-/* A program that opens the MPI library itself, and looks up what it calls there: as languages do that are not compiled.
+/* A program that opens the MPI library itself, and finds its functions by dlsym: as languages do that are not compiled.
    The first argument is the library, the second "local" or "global". */
 #define _GNU_SOURCE
 #include <dlfcn.h>

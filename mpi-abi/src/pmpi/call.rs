@@ -1,4 +1,4 @@
-//! One typed, lazily looked up function of MPI.
+//! One typed function of MPI, found at its first use.
 
 use std::{
     ffi::{CStr, c_int, c_void},

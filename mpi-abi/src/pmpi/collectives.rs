@@ -1,7 +1,7 @@
 //! Collective operations on plain data.
 //!
-//! Every process of the communicator must make the same call. Blocking. Use them on communicators
-//! of our own only: the application's carry no message of ours.
+//! Every process of the communicator must make the same call. Blocking. On a communicator of the application, call them
+//! only inside a collective call of the application on it.
 
 use std::ffi::{c_int, c_void};
 
@@ -47,7 +47,7 @@ pub fn ibarrier(comm: Comm) -> Result<Request> {
     abi()?;
     let mut word = 0usize;
     let out: *mut c_void = (&raw mut word).cast();
-    // SAFETY: MPI checks the handle; the output has room for a handle of either width.
+    // SAFETY: MPI checks the handle; the output is large enough for a handle of either width.
     unsafe {
         mpi!(MPI_Ibarrier(comm.word() => usize, out => *mut c_void))?;
         Ok(HandlePtr::new(out).read())
@@ -81,7 +81,7 @@ pub fn allgather<T: Pod>(send: &[T], recv: &mut [T], comm: Comm) -> Result<()> {
     let byte = abi()?.constants.byte.word();
     expect(function, send.len() * processes(comm)?, recv.len())?;
     let count = bytes_of::<T>(function, send.len())?;
-    // SAFETY: `recv` has room for `count` bytes of each process: checked above.
+    // SAFETY: `recv` is large enough for `count` bytes of each process: checked above.
     unsafe {
         mpi!(MPI_Allgather(
             send.as_ptr().cast() => *const c_void, count => c_int, byte => usize,
@@ -104,7 +104,7 @@ pub fn gather<T: Pod>(send: &[T], recv: &mut [T], root: c_int, comm: Comm) -> Re
         expect(function, send.len() * processes(comm)?, recv.len())?;
     }
     let count = bytes_of::<T>(function, send.len())?;
-    // SAFETY: at `root`, `recv` has room for `count` bytes of each process: checked above.
+    // SAFETY: at `root`, `recv` is large enough for `count` bytes of each process: checked above.
     // Elsewhere MPI does not touch it.
     unsafe {
         mpi!(MPI_Gather(
@@ -144,7 +144,7 @@ pub fn gatherv<T: Pod>(send: &[T], root: c_int, comm: Comm) -> Result<Vec<Vec<T>
         end += count;
     }
     let mut data = vec![T::zeroed(); end as usize / size_of::<T>().max(1)];
-    // SAFETY: at `root`, `data` has room for the sum of `counts` bytes, each part at its
+    // SAFETY: at `root`, `data` is large enough for the sum of `counts` bytes, each part at its
     // displacement. Elsewhere MPI reads none of the three.
     unsafe {
         mpi!(MPI_Gatherv(
@@ -205,7 +205,8 @@ pub fn allreduce<T: Reducible>(send: &[T], recv: &mut [T], op: Op, comm: Comm) -
 /// As [`allreduce`], into `recv` of process `root` only; `recv` of the others may be empty.
 ///
 /// # Errors
-/// As for [`allreduce`].
+/// [`Error::Length`] when the slices of `root` differ in length, [`Error::Missing`], [`Error::NoMpi`] or
+/// [`Error::Code`].
 pub fn reduce<T: Reducible>(send: &[T], recv: &mut [T], op: Op, root: c_int, comm: Comm) -> Result<()> {
     let function = "MPI_Reduce";
     let datatype = T::datatype(&abi()?.constants).word();
@@ -213,7 +214,8 @@ pub fn reduce<T: Reducible>(send: &[T], recv: &mut [T], op: Op, root: c_int, com
         expect(function, send.len(), recv.len())?;
     }
     bytes_of::<T>(function, send.len())?;
-    // SAFETY: as for `allreduce` at `root`; elsewhere MPI does not touch `recv`.
+    // SAFETY: at `root` both buffers have this many elements of the datatype, elsewhere `send` has, and MPI does not
+    // touch `recv`; the number fits, as the bytes do.
     unsafe {
         mpi!(MPI_Reduce(
             send.as_ptr().cast() => *const c_void, recv.as_mut_ptr().cast() => *mut c_void,

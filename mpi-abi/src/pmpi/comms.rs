@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 use super::call::{abi, mpi};
 use crate::{Comm, Error, Group, Handle, HandlePtr, Result};
 
-/// Room for one handle that MPI returns, whatever its width in memory.
+/// Storage for one handle that MPI returns, whatever its width in memory.
 struct Out(usize);
 
 impl Out {
@@ -46,7 +46,7 @@ pub fn comm_size(comm: Comm) -> Result<c_int> {
 pub fn has_parent() -> bool {
     let mut parent = Out(0);
     let output = parent.pointer();
-    // SAFETY: the output has room for one handle.
+    // SAFETY: the output is large enough for one handle.
     let result = unsafe { mpi!(MPI_Comm_get_parent(output => *mut c_void)) };
     result.is_ok() && abi().is_ok_and(|abi| parent.handle::<Comm>() != abi.constants.comm_null)
 }
@@ -90,7 +90,7 @@ pub fn comm_compare(a: Comm, b: Comm) -> Result<c_int> {
 /// [`Error::Missing`], or [`Error::Code`].
 pub fn comm_dup(comm: Comm) -> Result<Comm> {
     let mut out = Out(0);
-    // SAFETY: the output has room for a handle of either width; MPI checks the handle.
+    // SAFETY: the output is large enough for a handle of either width; MPI checks the handle.
     unsafe { mpi!(MPI_Comm_dup(comm.word() => usize, out.pointer() => *mut c_void)) }?;
     Ok(out.handle())
 }
@@ -101,7 +101,7 @@ pub fn comm_dup(comm: Comm) -> Result<Comm> {
 /// [`Error::Missing`], or [`Error::Code`].
 pub fn comm_split(comm: Comm, color: c_int, key: c_int) -> Result<Comm> {
     let mut out = Out(0);
-    // SAFETY: the output has room for a handle of either width; MPI checks the handle.
+    // SAFETY: the output is large enough for a handle of either width; MPI checks the handle.
     unsafe {
         mpi!(MPI_Comm_split(
             comm.word() => usize, color => c_int, key => c_int, out.pointer() => *mut c_void
@@ -118,7 +118,7 @@ pub fn comm_split(comm: Comm, color: c_int, key: c_int) -> Result<Comm> {
 pub fn comm_split_type(comm: Comm, split_type: c_int, key: c_int) -> Result<Comm> {
     let info = abi()?.constants.info_null;
     let mut out = Out(0);
-    // SAFETY: the output has room for a handle of either width; MPI checks the handles.
+    // SAFETY: the output is large enough for a handle of either width; MPI checks the handles.
     unsafe {
         mpi!(MPI_Comm_split_type(
             comm.word() => usize, split_type => c_int, key => c_int, info.word() => usize,
@@ -144,7 +144,7 @@ pub fn comm_free(comm: Comm) -> Result<()> {
 /// [`Error::Missing`], or [`Error::Code`].
 pub fn comm_group(comm: Comm) -> Result<Group> {
     let mut out = Out(0);
-    // SAFETY: the output has room for a handle of either width; MPI checks the handle.
+    // SAFETY: the output is large enough for a handle of either width; MPI checks the handle.
     unsafe { mpi!(MPI_Comm_group(comm.word() => usize, out.pointer() => *mut c_void)) }?;
     Ok(out.handle())
 }
@@ -155,7 +155,7 @@ pub fn comm_group(comm: Comm) -> Result<Group> {
 /// [`Error::Missing`], or [`Error::Code`].
 pub fn comm_remote_group(comm: Comm) -> Result<Group> {
     let mut out = Out(0);
-    // SAFETY: the output has room for a handle of either width; MPI checks the handle.
+    // SAFETY: the output is large enough for a handle of either width; MPI checks the handle.
     unsafe { mpi!(MPI_Comm_remote_group(comm.word() => usize, out.pointer() => *mut c_void)) }?;
     Ok(out.handle())
 }

@@ -5,14 +5,14 @@ use std::ffi::c_void;
 use super::call::mpi;
 use crate::{HandlePtr, Info, Result};
 
-/// A new info object without keys; whoever gets it frees it.
+/// A new info object without keys; the caller frees it.
 ///
 /// # Errors
 /// [`crate::Error::Missing`] or [`crate::Error::Code`].
 pub fn info_create() -> Result<Info> {
     let mut word = 0usize;
     let out: *mut c_void = (&raw mut word).cast();
-    // SAFETY: the output has room for a handle of either width.
+    // SAFETY: the output is large enough for a handle of either width.
     unsafe { mpi!(MPI_Info_create(out => *mut c_void)) }?;
     // SAFETY: the storage is one initialised machine word, and no handle is wider.
     Ok(unsafe { HandlePtr::new(out).read() })

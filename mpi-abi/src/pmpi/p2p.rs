@@ -70,7 +70,7 @@ pub fn recv(data: &mut [u8], source: c_int, tag: c_int, comm: Comm) -> Result<Pr
     let byte = abi()?.constants.byte;
     let count = length("MPI_Recv", data.len())?;
     let mut status = Status::new();
-    // SAFETY: the buffer has `count` bytes and outlives the blocking call; the status has room for
+    // SAFETY: the buffer has `count` bytes and outlives the blocking call; the status is large enough for
     // the layout of any MPI.
     unsafe {
         mpi!(MPI_Recv(
@@ -94,7 +94,7 @@ pub unsafe fn isend(data: *const u8, bytes: usize, dest: c_int, tag: c_int, comm
     let count = length("MPI_Isend", bytes)?;
     let mut word = 0usize;
     let out: *mut c_void = (&raw mut word).cast();
-    // SAFETY: the caller vouches for the memory; the output has room for a handle of either width.
+    // SAFETY: the caller vouches for the memory; the output is large enough for a handle of either width.
     unsafe {
         mpi!(MPI_Isend(
             data.cast() => *const c_void, count => c_int, byte.word() => usize,
@@ -116,7 +116,7 @@ pub unsafe fn issend(data: *const u8, bytes: usize, dest: c_int, tag: c_int, com
     let count = length("MPI_Issend", bytes)?;
     let mut word = 0usize;
     let out: *mut c_void = (&raw mut word).cast();
-    // SAFETY: the caller vouches for the memory; the output has room for a handle of either width.
+    // SAFETY: the caller vouches for the memory; the output is large enough for a handle of either width.
     unsafe {
         mpi!(MPI_Issend(
             data.cast() => *const c_void, count => c_int, byte.word() => usize,
@@ -138,7 +138,7 @@ pub unsafe fn irecv(data: *mut u8, bytes: usize, source: c_int, tag: c_int, comm
     let count = length("MPI_Irecv", bytes)?;
     let mut word = 0usize;
     let out: *mut c_void = (&raw mut word).cast();
-    // SAFETY: the caller vouches for the memory; the output has room for a handle of either width.
+    // SAFETY: the caller vouches for the memory; the output is large enough for a handle of either width.
     unsafe {
         mpi!(MPI_Irecv(
             data.cast() => *mut c_void, count => c_int, byte.word() => usize,
@@ -193,7 +193,8 @@ pub fn wait(request: &mut Request) -> Result<Probed> {
     let mut word = request.word();
     let inout: *mut c_void = (&raw mut word).cast();
     let mut status = Status::new();
-    // SAFETY: as in `test`.
+    // SAFETY: the in-out parameter is a handle of either width in a machine word, the output is a writable status
+    // in the layout of any MPI.
     unsafe {
         mpi!(MPI_Wait(inout => *mut c_void, status.pointer().0 => *mut c_void))?;
         *request = HandlePtr::new(inout).read();
@@ -211,7 +212,7 @@ pub fn cancel(request: Request) -> Result<()> {
     unsafe { mpi!(MPI_Cancel((&raw mut word).cast() => *mut c_void)) }
 }
 
-/// Gives a request of our own back without waiting.
+/// Frees a request of our own without waiting.
 ///
 /// # Errors
 /// [`Error::Missing`] or [`Error::Code`].
@@ -256,7 +257,7 @@ pub unsafe fn get_count(status: StatusPtr, datatype: Datatype) -> Result<i64> {
         Err(error) => return Err(error),
     }
     let mut count = 0;
-    // SAFETY: as above.
+    // SAFETY: the caller vouches for the status; the output is writable.
     unsafe {
         mpi!(MPI_Get_count(
             status.0 => *const c_void, datatype.word() => usize, &mut count => *mut c_int
@@ -294,7 +295,7 @@ pub fn type_size(datatype: Datatype) -> Result<i64> {
         Err(error) => return Err(error),
     }
     let mut size = 0;
-    // SAFETY: as above.
+    // SAFETY: the output is writable; MPI checks the handle.
     unsafe { mpi!(MPI_Type_size(datatype.word() => usize, &mut size => *mut c_int)) }?;
     Ok(size.into())
 }

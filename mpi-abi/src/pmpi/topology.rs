@@ -24,17 +24,16 @@ pub struct Neighbours {
 pub fn neighbours(comm: Comm) -> Result<Neighbours> {
     let constants = &abi()?.constants;
     let mut kind = 0;
-    // SAFETY: the output is writable; MPI checks the handle. The same holds for all below, where the communicator has the
-    // topology that is asked for.
+    // SAFETY: the output is writable; MPI checks the handle.
     unsafe { mpi!(MPI_Topo_test(comm.word() => usize, &mut kind => *mut c_int)) }?;
     let places = |count: c_int| vec![true; usize::try_from(count).unwrap_or(0)];
     if kind == constants.cart {
         let (mut dimensions, mut neighbours) = (0, Neighbours::default());
-        // SAFETY: as above.
+        // SAFETY: the output is writable; the communicator has a Cartesian topology.
         unsafe { mpi!(MPI_Cartdim_get(comm.word() => usize, &mut dimensions => *mut c_int)) }?;
         for dimension in 0..dimensions {
             let (mut below, mut above) = (0, 0);
-            // SAFETY: as above.
+            // SAFETY: the outputs are writable; the communicator has a Cartesian topology with this dimension.
             unsafe {
                 mpi!(MPI_Cart_shift(
                     comm.word() => usize,
@@ -51,7 +50,7 @@ pub fn neighbours(comm: Comm) -> Result<Neighbours> {
     }
     if kind == constants.graph {
         let (rank, mut count) = (comm_rank(comm)?, 0);
-        // SAFETY: as above.
+        // SAFETY: the output is writable; the communicator has a graph topology, and `rank` is in it.
         unsafe {
             mpi!(MPI_Graph_neighbors_count(comm.word() => usize, rank => c_int, &mut count => *mut c_int))
         }?;
@@ -59,7 +58,7 @@ pub fn neighbours(comm: Comm) -> Result<Neighbours> {
     }
     if kind == constants.dist_graph {
         let (mut sources, mut destinations, mut weighted) = (0, 0, 0);
-        // SAFETY: as above.
+        // SAFETY: the outputs are writable; the communicator has a distributed graph topology.
         unsafe {
             mpi!(MPI_Dist_graph_neighbors_count(
                 comm.word() => usize,

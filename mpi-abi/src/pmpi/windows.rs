@@ -12,7 +12,7 @@ use crate::{Group, Handle, HandlePtr, Result, Win};
 pub fn win_get_group(win: Win) -> Result<Group> {
     let mut word = 0usize;
     let out: *mut c_void = (&raw mut word).cast();
-    // SAFETY: the output has room for a handle of either width; MPI checks the handle.
+    // SAFETY: the output is large enough for a handle of either width; MPI checks the handle.
     unsafe { mpi!(MPI_Win_get_group(win.word() => usize, out => *mut c_void)) }?;
     // SAFETY: the storage is one initialised machine word, and no handle is wider.
     Ok(unsafe { HandlePtr::new(out).read() })

@@ -53,7 +53,7 @@ impl MockSource {
     }
 }
 
-/// A consumer that writes down what it is told, in order.
+/// A consumer that writes down what it hears, in order.
 #[derive(Clone, Default)]
 pub struct MockConsumer(Arc<Mutex<Vec<String>>>);
 
@@ -77,8 +77,8 @@ impl MockConsumer {
         self.0.lock().unwrap().push(text);
     }
 
-    /// What was told since the last call.
-    pub fn told(&self) -> Vec<String> {
+    /// Takes the notes since the last call.
+    pub fn take_notes(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 

@@ -37,7 +37,7 @@ pub(crate) struct Mark {
 }
 
 impl Definitions {
-    /// A kind of remarks: `group` is who makes them, `category` what they are about. The same two give the same kind.
+    /// A kind of remarks: `group` is their author, `category` their subject. The same two always return the same kind.
     pub fn marker(&mut self, group: &str, category: &str, severity: Severity) -> MarkerRef {
         let known = |record: &MarkerRecord| record.group == group && record.category == category;
         if let Some(place) = self.markers.iter().position(known) {

@@ -94,8 +94,8 @@ impl Definitions {
         self.clock = Some(clock);
     }
 
-    /// Tells how far the clock of a location is from the archive's; in the order of time. Only for locations that this
-    /// process writes.
+    /// Adds an offset of a location's clock from the archive's; in the order of time. Only for locations that this process
+    /// writes.
     pub fn clock_offset(&mut self, location: LocationRef, offset: ClockOffset) {
         self.clock_offsets.entry(location).or_default().push(offset);
     }

@@ -80,16 +80,16 @@ impl RawArchive {
         let collectives = PinnedCollectives::new(settings.collectives);
         let archive = Self { api, handle, open: true, collectives };
         let raw = archive.handle.as_ptr();
-        // SAFETY: here and below, the handle is open; strings are copied; the tables of callbacks are
-        // static; the collectives stay where they are until `drop` has closed the archive.
+        // SAFETY: the handle is open; the table of callbacks is static.
         strictly(api, CREATE, || unsafe {
             api.OTF2_Archive_SetFlushCallbacks(raw, &raw const FLUSH, ptr::null_mut())
         })?;
-        // SAFETY: see above.
+        // SAFETY: the handle is open; the table of callbacks is static.
         strictly(api, CREATE, || unsafe {
             api.OTF2_Archive_SetMemoryCallbacks(raw, &raw const memory::CALLBACKS, ptr::null_mut())
         })?;
-        // SAFETY: see above.
+        // SAFETY: the handle is open; the table of callbacks is static; the collectives are not moved until `drop` has
+        // closed the archive.
         strictly(api, CREATE, || unsafe {
             api.OTF2_Archive_SetCollectiveCallbacks(
                 raw,
@@ -99,15 +99,15 @@ impl RawArchive {
                 ptr::null_mut(),
             )
         })?;
-        // SAFETY: see above.
+        // SAFETY: the handle is open; the call copies the terminated string.
         strictly(api, CREATE, || unsafe { api.OTF2_Archive_SetCreator(raw, settings.creator.as_ptr()) })?;
-        // SAFETY: see above.
+        // SAFETY: the handle is open; the call copies the terminated string.
         strictly(api, CREATE, || unsafe {
             api.OTF2_Archive_SetDescription(raw, settings.description.as_ptr())
         })?;
-        // SAFETY: see above.
+        // SAFETY: the handle is open; the call copies the terminated string.
         strictly(api, CREATE, || unsafe { api.OTF2_Archive_SetMachineName(raw, settings.machine.as_ptr()) })?;
-        // SAFETY: see above.
+        // SAFETY: the handle is open.
         strictly(api, CREATE, || unsafe { api.OTF2_Archive_OpenEvtFiles(raw) })?;
         Ok(archive)
     }
@@ -191,7 +191,7 @@ impl RawArchive {
             let scope = otf2_sys::OTF2_MARKER_SCOPE_LOCATION as otf2_sys::OTF2_MarkerScope;
             for Mark { time, location, marker, text: remark } in &definitions.marks {
                 let remark = text(remark);
-                // SAFETY: as above.
+                // SAFETY: the writer is open; the string is terminated and lives through the call.
                 strictly(api, MARKERS, || unsafe {
                     api.OTF2_MarkerWriter_WriteMarker(
                         to,
@@ -230,7 +230,7 @@ impl RawArchive {
 
 impl Drop for RawArchive {
     fn drop(&mut self) {
-        // An error has nobody to go to: whoever wants to know calls `close`.
+        // An error cannot be returned from here; `close` returns it.
         let _ = self.close_once();
     }
 }

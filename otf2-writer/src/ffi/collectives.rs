@@ -66,7 +66,7 @@ unsafe fn run(
     data: *mut c_void,
     operation: impl FnOnce(&dyn Collectives) -> Result<(), CollectiveError>,
 ) -> OTF2_CallbackCode {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises that `data` is the `Box<dyn Collectives>` of the archive, and still valid.
     let collectives: &dyn Collectives = unsafe { &**data.cast::<Box<dyn Collectives>>() };
     match catch_unwind(AssertUnwindSafe(|| operation(collectives))) {
         Ok(Ok(())) => OTF2_CALLBACK_SUCCESS,
@@ -93,7 +93,7 @@ unsafe fn input<'a>(data: *const c_void, length: usize) -> &'a [u8] {
     if length == 0 {
         return &[];
     }
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises that these bytes may be read.
     unsafe { slice::from_raw_parts(data.cast(), length) }
 }
 
@@ -103,7 +103,7 @@ unsafe fn output<'a>(data: *mut c_void, length: usize) -> &'a mut [u8] {
     if length == 0 {
         return &mut [];
     }
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises that these bytes may be written, by nobody else meanwhile.
     unsafe { slice::from_raw_parts_mut(data.cast(), length) }
 }
 
@@ -120,7 +120,7 @@ unsafe fn parts(
     if collectives.rank() != root {
         return Ok(Vec::new());
     }
-    // SAFETY: as the caller says.
+    // SAFETY: this is the root, where the caller promises one element for each rank.
     let elements = unsafe { slice::from_raw_parts(elements, collectives.size() as usize) };
     elements.iter().map(|&elements| bytes(elements, element)).collect()
 }

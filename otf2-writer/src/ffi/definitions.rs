@@ -20,8 +20,8 @@ use crate::{
 
 const WRITE: &str = "writing the definitions";
 
-/// Writes all definitions. `span` is the time of the first and of the last event, `events` tells
-/// how many a location has.
+/// Writes all definitions. `span` is the time of the first and of the last event, `events` returns the
+/// number of events of a location.
 pub(crate) fn write_definitions(
     archive: &RawArchive,
     definitions: &Definitions,
@@ -72,7 +72,7 @@ impl Writer<'_> {
         let end = clock.end.unwrap_or(last).0.max(start);
         let length = end - start + u64::from(end - start < u64::MAX);
         let realtime = clock.start_unix_nanos.unwrap_or(OTF2_UNDEFINED_TIMESTAMP);
-        // SAFETY: see `call`.
+        // SAFETY: the writer is open, and the pointers among the arguments live through the call.
         self.call(|api, writer| unsafe {
             api.OTF2_GlobalDefWriter_WriteClockProperties(
                 writer,
@@ -86,7 +86,7 @@ impl Writer<'_> {
 
     fn strings(&self) -> Result<(), Error> {
         for (reference, text) in self.definitions.strings.iter() {
-            // SAFETY: see `call`.
+            // SAFETY: the writer is open, and the pointers among the arguments live through the call.
             self.call(|api, writer| unsafe {
                 api.OTF2_GlobalDefWriter_WriteString(writer, reference.0, text.as_ptr())
             })?;
@@ -96,7 +96,7 @@ impl Writer<'_> {
 
     fn attributes(&self) -> Result<(), Error> {
         for (number, record) in (0..).zip(&self.definitions.attributes) {
-            // SAFETY: see `call`.
+            // SAFETY: the writer is open, and the pointers among the arguments live through the call.
             self.call(|api, writer| unsafe {
                 api.OTF2_GlobalDefWriter_WriteAttribute(
                     writer,
@@ -112,7 +112,7 @@ impl Writer<'_> {
 
     fn paradigms(&self) -> Result<(), Error> {
         for record in &self.definitions.paradigms {
-            // SAFETY: see `call`.
+            // SAFETY: the writer is open, and the pointers among the arguments live through the call.
             self.call(|api, writer| unsafe {
                 api.OTF2_GlobalDefWriter_WriteParadigm(
                     writer,
@@ -122,7 +122,7 @@ impl Writer<'_> {
                 )
             })?;
             if let Some(template) = record.comm_name_template {
-                // SAFETY: see `call`; the value is of the type that is said.
+                // SAFETY: the writer is open; the pointers live through the call, and the value has the type passed with it.
                 self.call(|api, writer| unsafe {
                     api.OTF2_GlobalDefWriter_WriteParadigmProperty(
                         writer,
@@ -140,7 +140,7 @@ impl Writer<'_> {
     fn system_tree(&self) -> Result<(), Error> {
         for (number, record) in (0..).zip(&self.definitions.system_tree) {
             let parent = record.parent.map_or(OTF2_UNDEFINED_SYSTEM_TREE_NODE, |node| node.0);
-            // SAFETY: see `call`.
+            // SAFETY: the writer is open, and the pointers among the arguments live through the call.
             self.call(|api, writer| unsafe {
                 api.OTF2_GlobalDefWriter_WriteSystemTreeNode(
                     writer,
@@ -151,7 +151,7 @@ impl Writer<'_> {
                 )
             })?;
             for &domain in &record.domains {
-                // SAFETY: see `call`.
+                // SAFETY: the writer is open, and the pointers among the arguments live through the call.
                 self.call(|api, writer| unsafe {
                     api.OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(writer, number, domain as u8)
                 })?;
@@ -163,7 +163,7 @@ impl Writer<'_> {
     fn location_groups(&self) -> Result<(), Error> {
         for (number, record) in (0..).zip(&self.definitions.location_groups) {
             let creator = record.creator.map_or(OTF2_UNDEFINED_LOCATION_GROUP, |group| group.0);
-            // SAFETY: see `call`.
+            // SAFETY: the writer is open, and the pointers among the arguments live through the call.
             self.call(|api, writer| unsafe {
                 api.OTF2_GlobalDefWriter_WriteLocationGroup(
                     writer,
@@ -180,7 +180,7 @@ impl Writer<'_> {
 
     fn locations(&self, events: impl Fn(LocationRef) -> u64) -> Result<(), Error> {
         for (number, record) in (0..).zip(&self.definitions.locations) {
-            // SAFETY: see `call`.
+            // SAFETY: the writer is open, and the pointers among the arguments live through the call.
             self.call(|api, writer| unsafe {
                 api.OTF2_GlobalDefWriter_WriteLocation(
                     writer,
@@ -199,7 +199,7 @@ impl Writer<'_> {
         for record in &self.definitions.properties {
             let (name, kind) = (record.name.0, record.value.value_type() as u8);
             let value = record.value.to_raw();
-            // SAFETY: see `call`; the value is of the type that is said.
+            // SAFETY: the writer is open; the pointers live through the call, and the value has the type passed with it.
             self.call(|api, writer| unsafe {
                 match record.owner {
                     PropertyOwner::SystemTreeNode(owner) => api
@@ -217,7 +217,7 @@ impl Writer<'_> {
 
     fn regions(&self) -> Result<(), Error> {
         for (number, record) in (0..).zip(&self.definitions.regions) {
-            // SAFETY: see `call`.
+            // SAFETY: the writer is open, and the pointers among the arguments live through the call.
             self.call(|api, writer| unsafe {
                 api.OTF2_GlobalDefWriter_WriteRegion(
                     writer,
@@ -242,7 +242,7 @@ impl Writer<'_> {
             // A group of more than `u32::MAX` members would not fit the chunk, so the saturated
             // value makes libotf2 refuse it.
             let members = u32::try_from(record.members.len()).unwrap_or(u32::MAX);
-            // SAFETY: see `call`.
+            // SAFETY: the writer is open, and the pointers among the arguments live through the call.
             self.call(|api, writer| unsafe {
                 api.OTF2_GlobalDefWriter_WriteGroup(
                     writer,
@@ -267,7 +267,7 @@ impl Writer<'_> {
             } else {
                 OTF2_COMM_FLAG_NONE
             };
-            // SAFETY: see `call`.
+            // SAFETY: the writer is open, and the pointers among the arguments live through the call.
             self.call(|api, writer| unsafe {
                 match record.other_group {
                     None => api.OTF2_GlobalDefWriter_WriteComm(
@@ -300,7 +300,7 @@ impl Writer<'_> {
             } else {
                 OTF2_RMA_WIN_FLAG_NONE
             };
-            // SAFETY: see `call`.
+            // SAFETY: the writer is open, and the pointers among the arguments live through the call.
             self.call(|api, writer| unsafe {
                 api.OTF2_GlobalDefWriter_WriteRmaWin(writer, number, record.name.0, record.comm.0, flags)
             })?;
@@ -310,7 +310,7 @@ impl Writer<'_> {
 
     fn metrics(&self) -> Result<(), Error> {
         for (number, record) in (0..).zip(&self.definitions.metric_members) {
-            // SAFETY: see `call`.
+            // SAFETY: the writer is open, and the pointers among the arguments live through the call.
             self.call(|api, writer| unsafe {
                 api.OTF2_GlobalDefWriter_WriteMetricMember(
                     writer,
@@ -332,7 +332,7 @@ impl Writer<'_> {
                 .ok()
                 .filter(|&count| count > 0)
                 .ok_or(Error::MetricSize(members.len()))?;
-            // SAFETY: see `call`.
+            // SAFETY: the writer is open, and the pointers among the arguments live through the call.
             self.call(|api, writer| unsafe {
                 api.OTF2_GlobalDefWriter_WriteMetricClass(
                     writer,

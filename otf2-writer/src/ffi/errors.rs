@@ -126,6 +126,6 @@ unsafe fn static_text(text: *const c_char) -> String {
     if text.is_null() {
         return String::from("unknown");
     }
-    // SAFETY: as the caller says.
+    // SAFETY: not null, so by the caller's promise a terminated string that lives through the call.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }

@@ -60,7 +60,7 @@ impl RawEventWriter {
     ) -> Result<(), Error> {
         const WRITE: &str = "writing an event";
         let (api, writer) = (self.archive.api, self.handle.as_ptr());
-        // Without a list libotf2 need not look whether it is empty.
+        // Without a list libotf2 need not check whether it is empty.
         let list = if attributes.is_empty() { ptr::null_mut() } else { self.attributes.as_ptr() };
         for (attribute, value) in attributes {
             // SAFETY: the list is ours, and the value is of the type that is said.
@@ -211,7 +211,7 @@ impl RawEventWriter {
                 Event::RmaOpCompleteNonBlocking { window, matching } => {
                     api.OTF2_EvtWriter_RmaOpCompleteNonBlocking(writer, list, time, window.0, matching)
                 }
-                // Most have one value, and need no room for 255.
+                // Most have one value, and need no array of 255.
                 Event::Metric { metric, values: [value] } => {
                     let (kind, value) = raw_number(*value);
                     api.OTF2_EvtWriter_Metric(
@@ -280,7 +280,7 @@ impl RawEventWriter {
 
 impl Drop for RawEventWriter {
     fn drop(&mut self) {
-        // An error has nobody to go to: whoever wants to know calls `close`.
+        // An error cannot be returned from here; `close` returns it.
         let _ = self.close_once();
     }
 }

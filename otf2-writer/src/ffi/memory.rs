@@ -41,7 +41,7 @@ unsafe extern "C" fn allocate(
     per_buffer: *mut *mut c_void,
     bytes: u64,
 ) -> *mut c_void {
-    // SAFETY: libotf2 passes a place for one pointer, which is null before the first call and is
+    // SAFETY: libotf2 passes the address of one pointer, which is null before the first call and is
     // changed by these two functions only, on the thread of the archive.
     let chunk = unsafe { &mut *per_buffer.cast::<*mut Chunk>() };
     if chunk.is_null() {
@@ -60,7 +60,8 @@ unsafe extern "C" fn free_all(
     per_buffer: *mut *mut c_void,
     last: bool,
 ) {
-    // SAFETY: as in `allocate`.
+    // SAFETY: libotf2 passes the address of one pointer, which is null before the first call and is
+    // changed by these two functions only, on the thread of the archive.
     let chunk = unsafe { &mut *per_buffer.cast::<*mut Chunk>() };
     if chunk.is_null() {
         return;

@@ -130,7 +130,7 @@ impl Watch {
                 taken += 1;
             }
             if for_bulk && !sink.records.is_empty() {
-                between_calls.extend(sink.records.iter().map(|record| record.told()));
+                between_calls.extend(sink.records.iter().map(|record| record.bulk_only()));
                 tracker.unseen.store(true, Ordering::Relaxed);
             }
             // In a signal handler this is never the last reference to go: the state has one.

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 
 use mpi_abi::{Abi, Family, StatusPtr};
-use mpi_intercept::Kept;
+use mpi_intercept::ThreadSlot;
 use mpit_events::{Clock, Core, Safety, Ticks, Token};
 
 use super::comms::{Comm, Destination};
@@ -353,7 +353,7 @@ impl Tracker {
 
     /// Works with the frame of the calling thread, which the interception keeps after its first call.
     #[inline(always)]
-    pub(crate) fn with_frame_kept<R>(&self, kept: &Kept, user: impl FnOnce(&mut Frame) -> R) -> R {
+    pub(crate) fn with_frame_kept<R>(&self, kept: &ThreadSlot, user: impl FnOnce(&mut Frame) -> R) -> R {
         let known = kept.get().cast::<Frame>();
         let frame = if known.is_null() { self.keep_frame(kept) } else { known };
         // SAFETY: the frame is this thread's own, lives as long as the thread, and is used by one hook call at a time: the
@@ -363,7 +363,7 @@ impl Tracker {
 
     #[cold]
     #[inline(never)]
-    fn keep_frame(&self, kept: &Kept) -> *mut Frame {
+    fn keep_frame(&self, kept: &ThreadSlot) -> *mut Frame {
         let frame = self.frame();
         // SAFETY: the frame is this thread's own, and its first hook has not begun to use it.
         self.listeners_changed(unsafe { &mut *frame });

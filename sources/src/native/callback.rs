@@ -1,7 +1,7 @@
-//! What the MPI calls when one of its events happens.
+//! The callbacks that the MPI calls when one of its events happens.
 //!
-//! Runs inside the MPI, on any thread, at any safety level up to that of a signal handler: it copies the
-//! event to the stack and raises it in the core at the level that the MPI tells. No lock, no allocation.
+//! They run inside the MPI, on any thread, at any safety level up to that of a signal handler. They copy the event to
+//! the stack and raise it in the core at the level that the MPI gives. No lock, no allocation.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -22,7 +22,7 @@ pub(super) fn is_running() -> bool {
     RUNNING.get()
 }
 
-/// Runs `body` as a callback; a panic, which would be a mistake of ours, stays here.
+/// Runs `body` as a callback; contains a panic, which would be a fault of ours.
 fn running(body: impl FnOnce()) {
     let outer = RUNNING.replace(true);
     let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body));
@@ -56,16 +56,16 @@ pub(super) unsafe extern "C" fn on_dropped(
 
 impl NativeEvents {
     fn raise(&self, native: &Type, event: usize, level: c_int) {
-        // What cannot be read is told as −1, for integers of any size.
+        // Without data the payload has all bits set: −1, for integers of any size.
         let mut payload = [0xff; LARGEST_EVENT];
         // SAFETY: an instance of the MPI's, whose callback this is.
         if unsafe { self.mpi.has_data(event) } {
-            // SAFETY: as above; the MPI writes as many bytes as the type has, which are no more than there
-            // is room for.
+            // SAFETY: an instance of the MPI's, whose callback this is; the MPI writes as many bytes as the type has,
+            // which are at most `LARGEST_EVENT`.
             unsafe { (self.mpi.event_copy)(event, payload.as_mut_ptr().cast()) };
         }
         let mut source = 0;
-        // SAFETY: as above, and a valid output.
+        // SAFETY: an instance of the MPI's, whose callback this is, and a valid output.
         unsafe { (self.mpi.event_get_source)(event, &raw mut source) };
         let observed = self.observed(event, source);
         let object = self.core.no_object();
@@ -78,8 +78,8 @@ impl NativeEvents {
         self.core.raise_section(self.source(source), self.safety(level)).lost(native.event, &object, count);
     }
 
-    /// When the event was observed, on our clock: as long ago as it was on its source's. The two clocks
-    /// are compared for that short while only, so it does not matter how they drift apart.
+    /// When the event was observed, on our clock: now minus its age on the clock of its source. The two clocks are
+    /// compared for that short age only, so their drift does not matter.
     fn observed(&self, event: usize, source: c_int) -> Ticks {
         let clock = Clock::best();
         let mut stamp = 0;
@@ -101,8 +101,8 @@ impl NativeEvents {
     }
 
     fn safety(&self, level: c_int) -> Safety {
-        let place = self.abi.constants.tool.cb_safety.iter().position(|&known| known == level);
-        place.and_then(Safety::from_index).unwrap_or(Safety::AsyncSignalSafe)
+        let index = self.abi.constants.tool.cb_safety.iter().position(|&known| known == level);
+        index.and_then(Safety::from_index).unwrap_or(Safety::AsyncSignalSafe)
     }
 }
 
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_age_is_told_in_our_ticks() {
+    fn an_age_is_in_our_ticks() {
         // Nanoseconds, and a counter of 2 GHz.
         assert_eq!(age(1_795_262_035_171_024_838, 1_795_262_035_171_025_838, 2.0), 2000);
         assert_eq!(age(5, 5, 2.0), 0);

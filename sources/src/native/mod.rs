@@ -1,9 +1,9 @@
 //! Events of the MPI itself, where it was built with some, as event types of the core like any other.
 //!
-//! MPIs tell of their events by the interface of the standard (MPI-5.0, section 15.3.8). This room is a
-//! tool to them: it describes their types to the core ([`types`]), registers with the MPI for those that
-//! somebody listens to, and raises in the core what the MPI's callbacks bring ([`callback`]). An MPI
-//! without the interface, or without events, costs nothing after [`NativeEvents::find`].
+//! MPIs offer their events by the interface of the standard (MPI-5.0, section 15.3.8). To them, this room is a
+//! tool: it describes their types to the core ([`types`]), registers with the MPI for those that somebody listens
+//! to, and raises in the core the events of the MPI's callbacks ([`callback`]). An MPI without the interface, or
+//! without events, costs nothing after [`NativeEvents::find`].
 //!
 //! What this room must not know: who listens, what the events mean, and which MPI they come from.
 //!
@@ -51,9 +51,9 @@ struct Type {
 static FOUND: OnceLock<NativeEvents> = OnceLock::new();
 
 impl NativeEvents {
-    /// Looks for events of the MPI and adds their types and sources to the core; `None` where there are
-    /// none. Call it at the end of `MPI_Init*`, as some MPIs have no events before. Once in a process:
-    /// later calls give what the first one has found.
+    /// Finds the events of the MPI and adds their types and sources to the core; `None` where there are
+    /// none. Call it at the end of `MPI_Init*`, as some MPIs have no events before. Later calls in the process
+    /// return the result of the first one.
     ///
     /// Where the MPI has the interface, it is initialised and stays so: MPICH 4.0 forgets its variables
     /// when it is ended, also for others.
@@ -128,7 +128,7 @@ impl NativeEvents {
         if code != 0 {
             return;
         }
-        // The handler of drops knows its type by the registration.
+        // The handler of drops finds the type by the registration.
         native.registration.store(registration, Ordering::Release);
         let [.., every_level] = self.abi.constants.tool.cb_safety;
         let data = std::ptr::from_ref(native).cast_mut().cast();

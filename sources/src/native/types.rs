@@ -35,8 +35,8 @@ fn names(mpi: &ToolEvents, native: &ToolEventType) -> Vec<Option<String>> {
         .collect()
 }
 
-/// A type of the MPI's as the core describes types. An element whose datatype the core has no like of is
-/// left out; its bytes are still there.
+/// A type of the MPI's as the core describes types. An element whose datatype the core lacks is left out; its
+/// bytes stay in the payload.
 fn describe(abi: &Abi, native: ToolEventType, names: Vec<Option<String>>) -> EventType {
     let elements = names.into_iter().enumerate().filter_map(|(index, name)| {
         Some(Element {

@@ -1,8 +1,8 @@
 //! Queue events from inside Open MPI's ob1, where it was built with PERUSE (`--enable-peruse`).
 //!
-//! PERUSE tells what ob1's queues do as it happens, per communicator. This room registers with it for the
-//! events that somebody listens to, on the communicators that they listen to, and only for as long; what
-//! it tells becomes the prototype's events ([`pairing`]), which are raised when the MPI call returns
+//! PERUSE notifies of each step of ob1's queues as it happens, per communicator. This room registers with it for
+//! the events that somebody listens to, on the communicators that they listen to, and only for as long. Its
+//! notifications become the prototype's events ([`pairing`]), which are raised when the MPI call returns
 //! ([`outbox`]). Messages of collectives are seen too: their events are
 //! [internal](mpit_events::Record::internal) and come from a source of their own.
 //!
@@ -27,7 +27,7 @@ use mpit_events::{BindKind, Clock, Core, Error, Object, Producer, Safety};
 pub use library::selected_pml;
 use library::{Handle, Library, Spec};
 use outbox::{Objects, Outbox};
-use pairing::{Kind, Queues, Told, Where, needs};
+use pairing::{Kind, Notification, Queues, Where, needs};
 
 use crate::Serial;
 use crate::calls::{Communicator, Observer};
@@ -59,7 +59,7 @@ struct Comms {
     /// Those that were freed while somebody had registered on them.
     freed: Vec<&'static Bound>,
     objects: Objects,
-    /// Communicators on which PERUSE refused a registration: told once.
+    /// Whether PERUSE has refused a registration on a communicator: warned of once.
     refused: bool,
 }
 
@@ -97,7 +97,7 @@ impl Peruse {
     /// built without it. The types get `prefix` before their names.
     ///
     /// # Errors
-    /// [`Error::OutOfHandles`] where the core has no room for the event types.
+    /// [`Error::OutOfHandles`] where the core is full of event types.
     pub fn find(
         abi: &'static Abi,
         core: &'static Core,
@@ -133,8 +133,8 @@ impl Peruse {
         Library::find().is_some()
     }
 
-    /// Begins to listen, at the end of `MPI_Init*`, before communicators are told. Gives a line for the user
-    /// where PERUSE lacks something.
+    /// Begins to listen, at the end of `MPI_Init*`, before observers hear of communicators. Returns a line for the
+    /// user where PERUSE lacks events.
     ///
     /// # Errors
     /// A line for the user, where PERUSE does not start.
@@ -153,8 +153,8 @@ impl Peruse {
             .then(|| format!("this PERUSE has no {}: events that need it are not raised", absent.join(", "))))
     }
 
-    /// Ends, at the entry of `MPI_Finalize` or of the process: what waits is raised, nothing more is heard.
-    /// `mpi` says whether MPI may still be called.
+    /// Ends listening, at the entry of `MPI_Finalize` or at the end of the process; waiting events are raised. `mpi`:
+    /// MPI may still be called.
     pub fn finish(&self, mpi: bool) {
         if !self.listens.swap(false, Ordering::AcqRel) {
             return;
@@ -176,7 +176,7 @@ impl Peruse {
         if self.threads.load(Ordering::Relaxed) { Safety::ThreadSafe } else { Safety::MpiRestricted }
     }
 
-    /// What PERUSE must tell of a communicator, as bits of [`Kind`].
+    /// The notifications that are needed of a communicator, as bits of [`Kind`].
     fn wanted(&self, object: &Object) -> u16 {
         let listens = |event: Event| {
             let index = self.events.index(event);
@@ -189,7 +189,7 @@ impl Peruse {
             .fold(0, |bits, event| bits | needs(event, probes))
     }
 
-    /// Registers for what somebody listens to, and silences the rest. PERUSE says no: the user is told once.
+    /// Registers for what somebody listens to, and deactivates the rest. Where PERUSE refuses, the user is warned once.
     fn follow(&self, comms: &mut Comms) {
         comms.freed.retain(|bound| {
             let wanted = self.wanted(&bound.object);
@@ -201,7 +201,7 @@ impl Peruse {
             if let Err(line) = self.register(bound, self.wanted(&bound.object))
                 && !std::mem::replace(&mut comms.refused, true)
             {
-                tell(&line);
+                warn(&line);
             }
         }
     }
@@ -250,11 +250,11 @@ impl Peruse {
     fn raise(&self, outbox: &Serial<Outbox>, objects: &Objects) {
         let Some(Some(waiting)) = outbox.with(Outbox::take) else { return };
         waiting.raise(self.core, self.level(), objects);
-        outbox.with(|outbox| outbox.give_back(waiting));
+        outbox.with(|outbox| outbox.reuse(waiting));
     }
 }
 
-/// Everything that runs per event, with [`Queues::told`] and [`Outbox::make_room`]. Inside ob1.
+/// Everything that runs per event, with [`Queues::notified`] and [`Outbox::flush_if_full`]. Inside ob1.
 unsafe extern "C" fn on_event(_: Handle, request: isize, spec: *mut Spec, data: *mut c_void) -> c_int {
     // SAFETY: the data is what was registered with this function: a registration that lives for ever.
     let registration = unsafe { &*data.cast::<Registration>() };
@@ -262,28 +262,31 @@ unsafe extern "C" fn on_event(_: Handle, request: isize, spec: *mut Spec, data: 
     let Some(bound) = (unsafe { registration.bound.load(Ordering::Relaxed).as_ref() }) else { return 0 };
     // SAFETY: PERUSE gives a description that is valid during the call.
     let spec = unsafe { &*spec };
-    // A panic, which would be a mistake of ours, must not go through ob1.
-    let _ = catch_unwind(AssertUnwindSafe(|| bound.owner.told(bound, registration.kind, request, spec)));
+    // A panic, which would be a fault of ours, must not unwind into ob1.
+    let _ = catch_unwind(AssertUnwindSafe(|| bound.owner.notified(bound, registration.kind, request, spec)));
     0
 }
 
 impl Peruse {
     #[inline(always)]
-    fn told(&self, bound: &Bound, kind: Kind, request: isize, spec: &Spec) {
+    fn notified(&self, bound: &Bound, kind: Kind, request: isize, spec: &Spec) {
         if !self.listens.load(Ordering::Relaxed) {
             return;
         }
         let outbox = outbox::current()
             .unwrap_or_else(|| outbox::make(self.core, self.events, self.threads.load(Ordering::Relaxed)));
-        let told = Told { kind, request: request as u64, peer: spec.peer, tag: spec.tag, count: spec.count };
+        let notification =
+            Notification { kind, request: request as u64, peer: spec.peer, tag: spec.tag, count: spec.count };
         let at = bound.at();
         let threads = self.threads.load(Ordering::Relaxed);
         outbox.with(|outbox| {
             outbox.sink.update(self.core);
-            outbox.sink.internal = told.is_internal();
-            bound.queues.with(|queues| queues.told(told, at, &mut outbox.searching, &mut outbox.sink));
-            // Where threads race, the order between them is best kept by telling at once.
-            outbox.make_room(self.core, self.level(), self.calls_back.load(Ordering::Relaxed), threads);
+            outbox.sink.internal = notification.is_internal();
+            bound
+                .queues
+                .with(|queues| queues.notified(notification, at, &mut outbox.searching, &mut outbox.sink));
+            // Where threads race, delivering at once keeps the order between them best.
+            outbox.flush_if_full(self.core, self.level(), self.calls_back.load(Ordering::Relaxed), threads);
         });
     }
 }
@@ -341,7 +344,7 @@ impl Observer for &'static Peruse {
     }
 
     fn communicator_freed(&self, communicator: &Communicator) {
-        // What is under way goes on, and statistics see its end; registrations on it are silent.
+        // Transfers under way go on, and statistics see their ends; registrations on the communicator get nothing.
         let mut comms = self.comms();
         let of_handle = |bound: &&'static Bound| bound.handle == communicator.token.0 as usize;
         let Some(place) = comms.all.iter().position(of_handle) else { return };
@@ -412,7 +415,7 @@ impl Hook for &'static Peruse {
 }
 
 impl Peruse {
-    /// The application probes for the first time: from now on PERUSE tells how probes end.
+    /// The application probes for the first time: from now on PERUSE must notify of the ends of probes.
     #[cold]
     fn follow_probes(&self) {
         self.probes.store(true, Ordering::Relaxed);
@@ -439,8 +442,8 @@ impl Peruse {
     }
 }
 
-/// Tells the user something, in one line on standard error; a closed stream is no error.
-fn tell(line: &str) {
+/// Warns the user in one line on standard error; a closed stream is no error.
+fn warn(line: &str) {
     use std::io::Write;
     let _ = std::io::stderr().write_all(format!("mpit_events: {line}\n").as_bytes());
 }

@@ -1,8 +1,8 @@
-//! What a thread has heard from PERUSE and not yet raised.
+//! Events of a thread that PERUSE has notified us of and that are not raised yet.
 //!
-//! PERUSE tells from inside ob1, often under its matching lock: no callback of a tool may run there, as it
-//! may call MPI. So events wait here until the MPI call returns. Bulk listeners neither call MPI nor take
-//! a lock that is held while MPI is called: they may hear at once, and do so when a batch is full.
+//! PERUSE calls from inside ob1, often under its matching lock: no callback of a tool may run there, as it may
+//! call MPI. So events wait here until the MPI call returns. Bulk listeners neither call MPI nor take a lock that
+//! is held while MPI is called: they may get events at once, and get them when a batch is full.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,29 +13,29 @@ use super::pairing::Searching;
 use crate::Serial;
 use crate::matching::{CommIndex, Event, Ob1Events, Sink};
 
-/// The objects that the communicators' events are bound to, by their place.
+/// The objects that the communicators' events are bound to, by the communicators' indices.
 pub(super) type Objects = Arc<Vec<Arc<Object>>>;
 
-/// Events that may wait for the end of the MPI call.
-const ROOM: usize = 4096;
-/// Events that bulk listeners are given at once.
+/// The most events that may wait for the end of the MPI call.
+const CAPACITY: usize = 4096;
+/// Events that bulk listeners get in one call.
 const BATCH: usize = 64;
 
 /// A thread's part.
 pub(super) struct Outbox {
     pub(super) searching: Searching,
     pub(super) sink: Buffer,
-    /// The room of the events that are being raised.
+    /// An empty vector, to be filled while the other one's events are raised.
     spare: Vec<Record>,
-    /// Events that there was no room for.
+    /// Events beyond the capacity.
     lost: Vec<Lost>,
-    /// Where events of the application's messages come from, and where those of the MPI's own.
+    /// The sources of events of the application's messages, and of those of the MPI itself.
     sources: [SourceIndex; 2],
-    /// Room for a status that the application does not want, in words.
+    /// Storage for a status that the application ignores, in words.
     pub(super) status: [u64; 8],
 }
 
-/// Events of a type on a communicator that registrations will not hear of.
+/// Events of a type on a communicator that registrations will not get.
 #[derive(Clone, Copy, Debug)]
 struct Lost {
     event: EventIndex,
@@ -54,10 +54,10 @@ pub(super) struct Waiting {
 pub(super) struct Buffer {
     clock: Clock,
     events: Ob1Events,
-    /// The wanted events, as bits, and what the core's listeners were then.
+    /// The wanted events, as bits, and the version of the core's listeners at that time.
     wanted: u16,
     version: Option<u32>,
-    /// Whether the event at hand is about a message of the MPI's own.
+    /// Whether the current event is about a message of the MPI itself.
     pub(super) internal: bool,
     records: Vec<Record>,
 }
@@ -67,10 +67,10 @@ thread_local! {
     static OUTBOX: Cell<Option<&'static Serial<Outbox>>> = const { Cell::new(None) };
 }
 
-/// All threads' outboxes: what waits in them at the end is raised by whoever ends.
+/// All threads' outboxes: at the end, the ending thread raises what waits in them.
 static ALL: Mutex<Vec<&'static Serial<Outbox>>> = Mutex::new(Vec::new());
 
-/// The outbox of this thread, if it has heard of anything.
+/// The outbox of this thread, if it was ever notified.
 #[inline(always)]
 pub(super) fn current() -> Option<&'static Serial<Outbox>> {
     OUTBOX.get()
@@ -92,12 +92,12 @@ pub(super) fn make(core: &Core, events: Ob1Events, threads: bool) -> &'static Se
     let sources = [
         source(
             format!("ob1 (PERUSE) thread {number}"),
-            format!("ob1, as PERUSE tells of it, in MPI calls of application thread {number}"),
+            format!("ob1, as PERUSE reports it, in MPI calls of application thread {number}"),
         ),
         source(
             format!("ob1 (PERUSE) thread {number}, internal"),
             format!(
-                "the same, for messages of the MPI's own, such as those of collectives, in thread {number}"
+                "the same, for messages of the MPI itself, such as those of collectives, in thread {number}"
             ),
         ),
     ];
@@ -107,12 +107,12 @@ pub(super) fn make(core: &Core, events: Ob1Events, threads: bool) -> &'static Se
         wanted: 0,
         version: None,
         internal: false,
-        records: Vec::with_capacity(ROOM),
+        records: Vec::with_capacity(CAPACITY),
     };
     let outbox: &'static Serial<Outbox> = Box::leak(Box::new(Serial::new(Outbox {
         searching: Searching::default(),
         sink,
-        spare: Vec::with_capacity(ROOM),
+        spare: Vec::with_capacity(CAPACITY),
         lost: Vec::new(),
         sources,
         status: [0; 8],
@@ -127,13 +127,13 @@ pub(super) fn make(core: &Core, events: Ob1Events, threads: bool) -> &'static Se
 }
 
 impl Outbox {
-    /// After each event, inside ob1: tells bulk listeners where a batch is full, or `immediately`. Events
-    /// that callbacks wait for stay until the end of the MPI call, as long as there is room.
+    /// After each event, inside ob1: delivers to bulk listeners where a batch is full, or `immediately`. With
+    /// `callbacks`, events wait for the end of the MPI call, up to the capacity.
     #[inline(always)]
-    pub(super) fn make_room(&mut self, core: &Core, level: Safety, callbacks: bool, immediately: bool) {
+    pub(super) fn flush_if_full(&mut self, core: &Core, level: Safety, callbacks: bool, immediately: bool) {
         let waiting = self.sink.records.len();
         let most = if callbacks {
-            ROOM
+            CAPACITY
         } else if immediately {
             1
         } else {
@@ -155,7 +155,7 @@ impl Outbox {
         self.sink.records.clear();
     }
 
-    /// A single MPI call has brought more than there is room for.
+    /// Counts the waiting events as lost for registrations: a single MPI call has brought more than the capacity.
     #[cold]
     fn lose(&mut self) {
         for &Record { event, object, .. } in &self.sink.records {
@@ -166,13 +166,13 @@ impl Outbox {
         }
     }
 
-    /// Whether nothing waits.
+    /// Whether no event waits.
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
         self.sink.records.is_empty() && self.lost.is_empty()
     }
 
-    /// Takes out what waits; `None` where nothing does.
+    /// Takes out the waiting events; `None` where there are none.
     #[inline(always)]
     pub(super) fn take(&mut self) -> Option<Waiting> {
         if self.is_empty() {
@@ -182,14 +182,14 @@ impl Outbox {
         Some(Waiting { records, lost: std::mem::take(&mut self.lost), sources: self.sources })
     }
 
-    /// Gives the room back.
-    pub(super) fn give_back(&mut self, waiting: Waiting) {
+    /// Takes the memory of raised events back, for later ones.
+    pub(super) fn reuse(&mut self, waiting: Waiting) {
         self.spare = waiting.records;
         self.spare.clear();
     }
 }
 
-/// Events that follow each other, by whose messages they are about.
+/// Runs of consecutive events of the same source.
 fn runs(records: &[Record]) -> impl Iterator<Item = &[Record]> {
     records.chunk_by(|a, b| a.internal == b.internal)
 }
@@ -213,10 +213,10 @@ impl Buffer {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        self.records.reserve(ROOM);
+        self.records.reserve(CAPACITY);
     }
 
-    /// Learns what is wanted, where that has changed.
+    /// Updates the wanted events, where the listeners have changed.
     #[inline(always)]
     pub(super) fn update(&mut self, core: &Core) {
         let version = core.version();
@@ -254,8 +254,8 @@ impl Sink for Buffer {
         if self.records.len() == self.records.capacity() {
             self.grow();
         }
-        // There is room: nothing comes between making the record and storing it, so that its parts
-        // go straight to their places.
+        // The vector need not grow now. So nothing comes between making the record and storing it, and its fields go
+        // straight to their addresses.
         self.records.push(record);
     }
 

@@ -1,21 +1,21 @@
-//! From what PERUSE tells to the events of the prototype: plain data, which knows no MPI.
+//! From the notifications of PERUSE to the events of the prototype: plain data, without knowledge of MPI.
 //!
-//! PERUSE tells single moments. Here a removal finds its insertion and the end of a search its beginning,
-//! so that each event tells since when. Where PERUSE is known to tell too much or too little, this makes
-//! it what the events' descriptions say:
+//! PERUSE notifies of single moments. Here a removal finds its insertion and the end of a search its beginning,
+//! so that each event has the time at which it began. Where PERUSE is known to report too much or too little, this
+//! makes of it what the events' descriptions say:
 //!
-//! * a waiting probe leaves the posted queue, which it never entered: not told;
+//! * a waiting probe leaves the posted queue, which it never entered: no event;
 //! * a search for a probe that finds a message has no end: the probe's completion ends it;
-//! * a matched probe takes its message out of the unexpected queue without a word: the exit of the call
-//!   says so ([`Queues::taken`]);
+//! * a matched probe takes its message out of the unexpected queue without a notification: the exit of the call
+//!   stands for it ([`Queues::taken`]);
 //! * a message that came before its communicator was made, or while it was, is queued when nobody can
-//!   listen yet: all of it is told when it leaves;
+//!   listen yet: all its events are raised when it leaves;
 //! * sequence numbers are missing: messages are counted here, from when listening began, those of the
 //!   application and those of the MPI itself apart.
 //!
-//! Events with nothing of ob1's between them share a reading of the clock, which would cost more than
-//! what it measures: a search ends when it has changed its queue, and a receive is queued when its search
-//! has ended. A search of an empty queue is charged what the shortest of the first ones took.
+//! Events between which ob1 does nothing share one reading of the clock, which would cost more than it
+//! measures: a search ends when it has changed its queue, and a receive is queued when its search has ended. A search
+//! of an empty queue is charged the duration of the shortest of the first ones.
 
 use hashbrown::HashMap;
 use mpit_events::Ticks;
@@ -76,8 +76,8 @@ impl Kind {
     }
 }
 
-/// What PERUSE must tell, as bits of [`Kind`], so that an event can be raised; `probes` says whether there are probes,
-/// whose searches end with their completion. Without them nobody waits for each request's completion to be told.
+/// The notifications that an event needs, as bits of [`Kind`]. `probes`: the application probes, and such searches end with
+/// their completion. Without probes, the notification of each request's completion is saved.
 pub(super) fn needs(event: Event, probes: bool) -> u16 {
     let of_probes = match event {
         Event::SearchUnexpectedEnd | Event::UnexRemove if probes => Kind::Complete.bit(),
@@ -117,9 +117,9 @@ fn needs_without_probes(event: Event) -> u16 {
     kinds.iter().fold(0, |bits, kind| bits | kind.bit())
 }
 
-/// What a PERUSE event says.
+/// What PERUSE passes with an event.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
+pub(super) struct Notification {
     pub(super) kind: Kind,
     /// Address of the request; 0 for events of messages.
     pub(super) request: u64,
@@ -129,17 +129,17 @@ pub(super) struct Told {
     pub(super) count: i32,
 }
 
-impl Told {
-    /// Whether it is about a message of the MPI's own: those have tags that no application can give.
+impl Notification {
+    /// Whether it is about a message of the MPI itself: those have tags that no application can use.
     pub(super) fn is_internal(&self) -> bool {
         self.tag < ANY_TAG
     }
 }
 
-/// The communicator that something is told of.
+/// The communicator of a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Where {
-    /// Its place among the objects.
+    /// Its index among the objects.
     pub(super) comm: CommIndex,
     /// The start of its identity.
     pub(super) context: u32,
@@ -164,7 +164,7 @@ struct UnexpectedSearch {
     changed: Ticks,
 }
 
-/// What a thread is doing in ob1.
+/// The searches that a thread is doing in ob1.
 #[derive(Debug, Default)]
 pub(super) struct Searching {
     posted: Option<PostedSearch>,
@@ -176,7 +176,7 @@ pub(super) struct Searching {
 }
 
 impl Searching {
-    /// Whether a search for a probe has found a message since this was asked last.
+    /// Whether a search for a probe has found a message since the last call of this.
     pub(super) fn take_probe_found(&mut self) -> bool {
         std::mem::take(&mut self.probe_found)
     }
@@ -203,7 +203,7 @@ const SLOTS: usize = 256;
 /// Searches that are timed to learn what the shortest takes.
 const TIMED: u32 = 100;
 
-/// What a search takes that has nothing to look at.
+/// The duration of the shortest search of an empty queue.
 #[derive(Debug)]
 struct Shortest {
     ticks: u64,
@@ -213,7 +213,7 @@ struct Shortest {
 impl Shortest {
     const UNKNOWN: Shortest = Shortest { ticks: u64::MAX, timed: 0 };
 
-    /// The ticks of one more: measured, or charged.
+    /// The ticks of one more search: measured, or charged.
     #[inline(always)]
     fn take(&mut self, measure: impl FnOnce() -> u64) -> u64 {
         if self.timed == TIMED {
@@ -226,8 +226,8 @@ impl Shortest {
     }
 }
 
-/// The queues of one communicator, as far as they are told of. ob1's matching lock protects the queues,
-/// and so orders what is told of them.
+/// The queues of one communicator, as far as PERUSE notifies of them. ob1's matching lock protects the queues, and so
+/// orders the notifications.
 #[derive(Debug)]
 pub(super) struct Queues {
     /// When receives came into the posted queue, by request.
@@ -236,10 +236,10 @@ pub(super) struct Queues {
     /// Messages with the same source and tag, in their order.
     unexpected: HashMap<(i32, i32), List, FxBuildHasher>,
     senders: Vec<Sender>,
-    /// What a search of the empty unexpected queue takes.
-    nothing: Shortest,
+    /// The duration of a search of the empty unexpected queue.
+    empty_search: Shortest,
     identities: u64,
-    /// Since when all is told that can be, where that is the communicator's beginning.
+    /// When listening began, where that was the communicator's beginning.
     whole_since: Option<Ticks>,
 }
 
@@ -252,37 +252,43 @@ impl Queues {
             messages: Slab::with_capacity(64),
             unexpected: HashMap::default(),
             senders: Vec::new(),
-            nothing: Shortest::UNKNOWN,
+            empty_search: Shortest::UNKNOWN,
             identities: 0,
         }
     }
 
-    /// Nobody listens any more: what was queued is not known when somebody does again.
+    /// Forgets the queues, when nobody listens any more: what is queued will not be known when somebody listens again.
     pub(super) fn forget(&mut self) {
         *self = Queues { senders: std::mem::take(&mut self.senders), ..Queues::new(None) };
     }
 
-    /// PERUSE has told something. Everything that runs per event is in here.
+    /// Raises the events of a notification of PERUSE. Everything that runs per event is in here.
     #[inline]
-    pub(super) fn told(&mut self, told: Told, at: Where, thread: &mut Searching, sink: &mut impl Sink) {
-        let Told { kind, request, peer, tag, count } = told;
+    pub(super) fn notified(
+        &mut self,
+        notification: Notification,
+        at: Where,
+        thread: &mut Searching,
+        sink: &mut impl Sink,
+    ) {
+        let Notification { kind, request, peer, tag, count } = notification;
         let comm = at.comm;
         match kind {
             Kind::Arrived => {
-                let sequence = next(&mut self.sender(peer).arrived, told.is_internal());
+                let sequence = next(&mut self.sender(peer).arrived, notification.is_internal());
                 let arrived = Arrived { context: at.context, source: peer, tag, sequence };
                 sink.emit(Event::MessageArrived, comm, sink.now(), false, arrived);
             }
             Kind::SearchPostedBegin => {
                 let begin = sink.now();
-                let sequence = next(&mut self.sender(peer).searched, told.is_internal());
+                let sequence = next(&mut self.sender(peer).searched, notification.is_internal());
                 thread.posted = Some(PostedSearch { comm, begin, changed: begin, sequence });
                 let searched = Searched { source: peer, tag, sequence };
                 sink.emit(Event::SearchPostedBegin, comm, begin, false, searched);
             }
             Kind::SearchPostedEnd => {
-                // Its parts, not all of it at once: that would wait until what has just been stored has left the
-                // processor. So below.
+                // Field by field: copying the whole would wait until the stores of its fields have left the processor. The
+                // same below.
                 let Some(PostedSearch { comm: its, begin, changed, sequence }) = thread.posted else {
                     return;
                 };
@@ -340,7 +346,7 @@ impl Queues {
                 let end = if changed != begin {
                     changed
                 } else if self.messages.len() == 0 {
-                    begin.plus(self.nothing.take(|| sink.now().since(begin)))
+                    begin.plus(self.empty_search.take(|| sink.now().since(begin)))
                 } else {
                     sink.now()
                 };
@@ -416,8 +422,8 @@ impl Queues {
         self.identities
     }
 
-    /// Takes out the first message with this source and tag: the one that ob1 has found, as it looks for
-    /// them in their order.
+    /// Takes out the first message with this source and tag: the one that ob1 has found, as it searches in their
+    /// order.
     fn unqueue(&mut self, source: i32, tag: i32, at: Where, now: Ticks, sink: &mut impl Sink) {
         let Some(place) = self.unexpected.get(&(source, tag)).and_then(|list| list.first()) else {
             return self.unqueue_early(source, tag, at, now, sink);
@@ -434,8 +440,8 @@ impl Queues {
         sink.emit_end(Event::UnexRemove, at.comm, queued, now, false, removed);
     }
 
-    /// A message leaves that was not seen to come: it came before the communicator was made, or, where
-    /// listening began later, before that, and is not told.
+    /// A message leaves whose arrival was not seen. It came before the communicator was made; or, where listening began
+    /// later, before that, and then it has no events.
     #[cold]
     fn unqueue_early(&mut self, source: i32, tag: i32, at: Where, now: Ticks, sink: &mut impl Sink) {
         let Some(since) = self.whole_since else { return };
@@ -469,7 +475,7 @@ mod tests {
     use super::*;
     use crate::matching::Ob1Events;
 
-    /// Keeps all records; its clock goes on by one with each reading.
+    /// Keeps all records; its clock advances by one with each reading.
     struct Script {
         events: Ob1Events,
         time: Cell<u64>,
@@ -482,8 +488,8 @@ mod tests {
             Script { events, time: Cell::new(0), records: Vec::new() }
         }
 
-        /// Each event's name, since when, and its time.
-        fn told(&self) -> Vec<(&'static str, u64, u64)> {
+        /// Each event's name, when it began, and its time.
+        fn events(&self) -> Vec<(&'static str, u64, u64)> {
             let name = |record: &Record| {
                 let event = Event::ALL.into_iter().find(|&event| self.events.index(event) == record.event);
                 event.map_or("", Event::name)
@@ -512,19 +518,19 @@ mod tests {
         fn lost(&mut self, _: CommIndex, _: u64) {}
     }
 
-    fn tell(kinds: &[(Kind, u64, i32, i32)]) -> (Queues, Searching, Script) {
+    fn notify(kinds: &[(Kind, u64, i32, i32)]) -> (Queues, Searching, Script) {
         let (mut queues, mut thread, mut sink) =
             (Queues::new(Some(Ticks(0))), Searching::default(), Script::new());
         let at = Where { comm: CommIndex(0), context: 0 };
         for &(kind, request, peer, tag) in kinds {
-            queues.told(Told { kind, request, peer, tag, count: 0 }, at, &mut thread, &mut sink);
+            queues.notified(Notification { kind, request, peer, tag, count: 0 }, at, &mut thread, &mut sink);
         }
         (queues, thread, sink)
     }
 
     #[test]
     fn an_expected_message() {
-        let (_, _, sink) = tell(&[
+        let (_, _, sink) = notify(&[
             (Kind::SearchUnexpectedBegin, 7, -1, 5),
             (Kind::SearchUnexpectedEnd, 7, -1, 5),
             (Kind::InsertPosted, 7, -1, 5),
@@ -534,7 +540,7 @@ mod tests {
             (Kind::Complete, 7, 3, 5),
         ]);
         assert_eq!(
-            sink.told(),
+            sink.events(),
             [
                 ("search_unexpected_begin", 1, 1),
                 ("search_unexpected_end", 1, 2),
@@ -549,7 +555,7 @@ mod tests {
 
     #[test]
     fn an_unexpected_message() {
-        let (_, _, sink) = tell(&[
+        let (_, _, sink) = notify(&[
             (Kind::Arrived, 0, 3, 5),
             (Kind::SearchPostedBegin, 0, 3, 5),
             (Kind::InsertUnexpected, 0, 3, 5),
@@ -559,7 +565,7 @@ mod tests {
             (Kind::SearchUnexpectedEnd, 7, -1, -1),
         ]);
         assert_eq!(
-            sink.told(),
+            sink.events(),
             [
                 ("message_arrived", 1, 1),
                 ("search_posted_begin", 2, 2),
@@ -574,7 +580,7 @@ mod tests {
 
     #[test]
     fn messages_with_the_same_source_and_tag_leave_in_their_order() {
-        let (_, _, sink) = tell(&[
+        let (_, _, sink) = notify(&[
             (Kind::InsertUnexpected, 0, 3, 5),
             (Kind::InsertUnexpected, 0, 2, 5),
             (Kind::InsertUnexpected, 0, 3, 5),
@@ -583,20 +589,20 @@ mod tests {
             (Kind::RemoveUnexpected, 0, 2, 5),
         ]);
         let removed: Vec<u64> =
-            sink.told().into_iter().filter(|told| told.0 == "unex_remove").map(|told| told.1).collect();
+            sink.events().into_iter().filter(|event| event.0 == "unex_remove").map(|event| event.1).collect();
         assert_eq!(removed, [1, 3, 2]);
     }
 
     #[test]
-    fn a_message_from_before_the_communicator_is_told_when_it_leaves() {
+    fn a_message_from_before_the_communicator_has_its_events_when_it_leaves() {
         let leaves = [
             (Kind::SearchUnexpectedBegin, 7, 3, 5),
             (Kind::RemoveUnexpected, 0, 3, 5),
             (Kind::SearchUnexpectedEnd, 7, 3, 5),
         ];
-        let (_, _, sink) = tell(&leaves);
+        let (_, _, sink) = notify(&leaves);
         assert_eq!(
-            sink.told(),
+            sink.events(),
             [
                 ("search_unexpected_begin", 1, 1),
                 ("message_arrived", 2, 2),
@@ -611,14 +617,14 @@ mod tests {
 
     #[test]
     fn a_receive_that_leaves_outside_of_a_search_is_cancelled() {
-        let (_, _, sink) = tell(&[(Kind::InsertPosted, 7, 0, 1), (Kind::RemovePosted, 7, 0, 1)]);
-        let names: Vec<_> = sink.told().into_iter().map(|told| told.0).collect();
+        let (_, _, sink) = notify(&[(Kind::InsertPosted, 7, 0, 1), (Kind::RemovePosted, 7, 0, 1)]);
+        let names: Vec<_> = sink.events().into_iter().map(|event| event.0).collect();
         assert_eq!(names, ["posted_insert", "posted_remove", "cancel"]);
     }
 
     #[test]
     fn a_waiting_probe_is_in_no_queue() {
-        let (_, _, sink) = tell(&[
+        let (_, _, sink) = notify(&[
             (Kind::SearchUnexpectedBegin, 9, 0, 1),
             (Kind::SearchUnexpectedEnd, 9, 0, 1),
             (Kind::SearchPostedBegin, 0, 0, 1),
@@ -626,28 +632,28 @@ mod tests {
             (Kind::InsertUnexpected, 0, 0, 1),
             (Kind::SearchPostedEnd, 0, 0, 1),
         ]);
-        assert!(!sink.told().iter().any(|told| told.0.starts_with("posted")), "{:?}", sink.told());
+        assert!(!sink.events().iter().any(|event| event.0.starts_with("posted")), "{:?}", sink.events());
     }
 
     #[test]
     fn a_probe_that_finds_a_message_ends_its_search_when_it_completes() {
-        let (mut queues, mut thread, mut sink) = tell(&[
+        let (mut queues, mut thread, mut sink) = notify(&[
             (Kind::InsertUnexpected, 0, 0, 1),
             (Kind::SearchUnexpectedBegin, 9, -1, -1),
             (Kind::Complete, 9, 0, 1),
         ]);
-        assert_eq!(sink.told().last(), Some(&("search_unexpected_end", 2, 3)));
+        assert_eq!(sink.events().last(), Some(&("search_unexpected_end", 2, 3)));
         assert!(thread.take_probe_found());
         assert!(!thread.take_probe_found());
         // And a matched probe takes it.
         let at = Where { comm: CommIndex(0), context: 0 };
         queues.taken(0, 1, at, &mut sink);
-        assert_eq!(sink.told().last(), Some(&("unex_remove", 1, 4)));
+        assert_eq!(sink.events().last(), Some(&("unex_remove", 1, 4)));
     }
 
     #[test]
     fn messages_of_the_application_have_their_own_numbers() {
-        let (_, _, sink) = tell(&[
+        let (_, _, sink) = notify(&[
             (Kind::Arrived, 0, 3, 5),
             (Kind::Arrived, 0, 3, -17),
             (Kind::Arrived, 0, 3, 6),
@@ -664,15 +670,15 @@ mod tests {
     #[test]
     fn searches_of_an_empty_queue_are_charged_what_the_shortest_took() {
         let search = [(Kind::SearchUnexpectedBegin, 7, 3, 5), (Kind::SearchUnexpectedEnd, 7, 3, 5)];
-        let (mut queues, mut thread, mut sink) = tell(&search.repeat(TIMED as usize));
+        let (mut queues, mut thread, mut sink) = notify(&search.repeat(TIMED as usize));
         let at = Where { comm: CommIndex(0), context: 0 };
         let mut again = |queues: &mut Queues, sink: &mut Script| {
             for (kind, request, peer, tag) in search {
-                // The clock goes on between the two.
+                // Time passes between the two.
                 sink.time.set(sink.time.get() + 5);
-                queues.told(Told { kind, request, peer, tag, count: 0 }, at, &mut thread, sink);
+                queues.notified(Notification { kind, request, peer, tag, count: 0 }, at, &mut thread, sink);
             }
-            let (_, since, time) = sink.told().pop().unwrap();
+            let (_, since, time) = sink.events().pop().unwrap();
             time - since
         };
         assert_eq!(again(&mut queues, &mut sink), 1);
@@ -681,7 +687,7 @@ mod tests {
     }
 
     #[test]
-    fn completions_are_told_where_there_are_probes() {
+    fn completions_are_needed_where_there_are_probes() {
         assert_eq!(
             needs(Event::SearchUnexpectedEnd, true),
             needs(Event::SearchUnexpectedEnd, false) | Kind::Complete.bit()
@@ -692,11 +698,11 @@ mod tests {
 
     #[test]
     fn what_was_queued_before_is_not_known_after_a_pause() {
-        let (mut queues, mut thread, mut sink) = tell(&[(Kind::InsertPosted, 7, 0, 1)]);
+        let (mut queues, mut thread, mut sink) = notify(&[(Kind::InsertPosted, 7, 0, 1)]);
         queues.forget();
         let at = Where { comm: CommIndex(0), context: 0 };
-        let told = Told { kind: Kind::RemovePosted, request: 7, peer: 0, tag: 1, count: 0 };
-        queues.told(told, at, &mut thread, &mut sink);
-        assert_eq!(sink.told().len(), 1);
+        let removed = Notification { kind: Kind::RemovePosted, request: 7, peer: 0, tag: 1, count: 0 };
+        queues.notified(removed, at, &mut thread, &mut sink);
+        assert_eq!(sink.events().len(), 1);
     }
 }

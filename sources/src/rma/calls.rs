@@ -1,13 +1,13 @@
 //! What each intercepted MPI call means for windows: the one table of calls.
 //!
-//! An operation is noted at the exit of the call that starts it, with the time of its entry: then it has succeeded.
-//! A call that synchronises takes at its entry what it completes, so that operations of other threads that begin
-//! during it are left for the next, and tells it at its exit.
+//! An operation is recorded at the exit of the call that starts it, with the time of its entry: then it has succeeded.
+//! A call that synchronises takes at its entry the operations that it completes, so that operations of other threads that
+//! begin during it are left for the next call. It reports their completion at its exit.
 
 use std::ffi::{c_int, c_void};
 
 use mpi_abi::{Datatype, Handle, HandlePtr, Request, Win};
-use mpi_intercept::{Call, FunctionId, Hook, Kept, Wants};
+use mpi_intercept::{Call, FunctionId, Hook, ThreadSlot, Wants};
 use mpit_events::Ticks;
 
 use super::events::Moved;
@@ -18,7 +18,7 @@ use super::synchronisation::Call as Synchronises;
 use super::tracker::Tracker;
 use super::window::{Base, Window};
 
-/// What a call has started, of its arguments; `$data`, where it is given, is count and datatype.
+/// The operation that a call has started, from its arguments. `$data`: count and datatype, where they have other names.
 macro_rules! started_by {
     ($a:ident, $kind:ident) => {
         started_by!($a, $kind, ($a.target_count, $a.target_datatype))
@@ -61,19 +61,20 @@ impl Hook for Calls {
     }
 
     #[inline]
-    fn enter_on(&self, kept: &Kept, _: FunctionId, call: &mut Call<'_>) {
+    fn enter_with_slot(&self, slot: &ThreadSlot, _: FunctionId, call: &mut Call<'_>) {
         // SAFETY: the frame belongs to this thread, lives as long as that, and is used by one hook call at a time: the
         // interception never runs hooks inside hooks.
-        let frame = unsafe { &mut *self.0.frame(kept) };
+        let frame = unsafe { &mut *self.0.frame(slot) };
         enter(self.0, frame, call);
     }
 
     #[inline]
-    fn leave_on(&self, kept: &Kept, _: FunctionId, call: &mut Call<'_>, code: c_int) {
-        // SAFETY: as above.
-        let frame = unsafe { &mut *self.0.frame(kept) };
+    fn leave_with_slot(&self, slot: &ThreadSlot, _: FunctionId, call: &mut Call<'_>, code: c_int) {
+        // SAFETY: the frame belongs to this thread, lives as long as that, and is used by one hook call at a time: the
+        // interception never runs hooks inside hooks.
+        let frame = unsafe { &mut *self.0.frame(slot) };
         let success = code == self.0.success;
-        // What comes most often takes the shortest way.
+        // The most frequent calls take the shortest path.
         let what = match call {
             Call::Put(a) => started_by!(a, Put),
             Call::Get(a) => started_by!(a, Get),
@@ -85,8 +86,8 @@ impl Hook for Calls {
     }
 }
 
-/// The window and the meaning of a call that synchronises; none for any other, nor where the target is `MPI_PROC_NULL`, which is
-/// negative: nothing is done then. `exclusive`: that type of lock.
+/// The window and the meaning of a call that synchronises. `None` for any other call, and where the target is
+/// `MPI_PROC_NULL`, which is negative. `exclusive`: the constant of that type of lock.
 #[inline]
 fn synchronises(call: &Call<'_>, exclusive: c_int) -> Option<(Win, Synchronises)> {
     Some(match call {
@@ -188,7 +189,7 @@ fn leave(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>, success: boo
             if success {
                 tracker.freed(frame, &window);
             } else {
-                give_back(tracker, frame, &window);
+                put_back(tracker, frame, &window);
                 tracker.windows.insert(window);
             }
         }
@@ -200,7 +201,7 @@ fn leave(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>, success: boo
             requests_completed(tracker, frame, a.request, done);
         }
         Call::Testall(a) => {
-            // SAFETY: as above.
+            // SAFETY: MPI has filled the flag where it succeeded.
             let done = |_| success && unsafe { a.flag.read() } != 0;
             requests_completed(tracker, frame, a.array_of_requests, done);
         }
@@ -224,7 +225,7 @@ fn leave(tracker: &Tracker, frame: &mut Frame, call: &mut Call<'_>, success: boo
         Call::Request_free(_) => {
             // What completes the window completes it now.
             for Awaited { window, operation, .. } in frame.awaited.drain(..) {
-                tracker.give_back(&window, &operation);
+                tracker.put_back(&window, &operation);
             }
         }
         _ => synchronised(tracker, frame, call, success),
@@ -239,18 +240,18 @@ fn synchronised(tracker: &Tracker, frame: &mut Frame, call: &Call<'_>, success: 
     if success {
         passed(tracker, frame, call, what, &window);
     } else {
-        give_back(tracker, frame, &window);
+        put_back(tracker, frame, &window);
     }
     frame.keep(window);
 }
 
-/// The call has failed: what it should have completed is under way as before.
+/// The call has failed: the operations that it should have completed are pending again.
 #[cold]
-fn give_back(tracker: &Tracker, frame: &mut Frame, window: &Window) {
-    frame.completing.drain(..).for_each(|operation| tracker.give_back(window, &operation));
+fn put_back(tracker: &Tracker, frame: &mut Frame, window: &Window) {
+    frame.completing.drain(..).for_each(|operation| tracker.put_back(window, &operation));
 }
 
-/// It has succeeded.
+/// A call that synchronises has succeeded.
 fn passed(tracker: &Tracker, frame: &mut Frame, call: &Call<'_>, what: Synchronises, window: &Window) {
     let mut opens = true;
     match call {
@@ -286,7 +287,7 @@ struct Started {
     datatype: Datatype,
 }
 
-/// An operation of another call than those that come most often.
+/// An operation of one of the less frequent calls.
 #[inline(never)]
 fn started_otherwise(
     tracker: &Tracker,
@@ -306,7 +307,7 @@ fn started(tracker: &Tracker, frame: &mut Frame, what: Started, request: Option<
     }
     let id = frame.next_operation();
     let (begun, thread) = (frame.begun, frame.thread);
-    // Most often nobody times it: one store less.
+    // Most often entries are not timed: one store less.
     if begun != Ticks(0) {
         frame.begun = Ticks(0);
     }
@@ -341,7 +342,7 @@ fn given(baseptr: *mut c_void) -> *mut c_void {
     unsafe { baseptr.cast::<*mut c_void>().read_unaligned() }
 }
 
-/// A call that may complete these requests: those of operations are in its hands until it returns.
+/// A call that may complete these requests was entered: it takes the operations among them until it returns.
 fn await_requests(tracker: &Tracker, frame: &mut Frame, requests: HandlePtr<Request>, count: c_int) {
     frame.awaited.clear();
     if requests.is_null() || tracker.requests.is_empty() {
@@ -356,7 +357,7 @@ fn await_requests(tracker: &Tracker, frame: &mut Frame, requests: HandlePtr<Requ
     }
 }
 
-/// The call has returned; `done` tells of which places in its array the requests are complete.
+/// The call has returned. `done`: whether the request at an index of its array is complete.
 fn requests_completed(
     tracker: &Tracker,
     frame: &mut Frame,

@@ -1,4 +1,4 @@
-//! What the processes of a new window tell each other, once, inside the collective call that makes it.
+//! What the processes of a new window exchange, once, inside the collective call that creates it.
 
 use mpi_abi::{Abi, Comm, Group, Win, pmpi};
 

@@ -1,10 +1,10 @@
-//! What a thread keeps between the entry and the exit of an MPI call, and its source of events.
+//! The state of a thread between the entry and the exit of an MPI call, and its source of events.
 
 use std::ptr::{self, NonNull};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mpi_abi::{Datatype, Handle, pmpi};
-use mpi_intercept::Kept;
+use mpi_intercept::ThreadSlot;
 use mpit_events::{Clock, Core, Ordering, Prepared, Raiser, Ring, Safety, Source, SourceIndex, Ticks};
 
 use super::events::Event;
@@ -12,23 +12,23 @@ use super::operation::Operation;
 use super::tracker::Tracker;
 use super::window::Window;
 
-/// A thread's own state. What each operation looks at comes first, in three cache lines: after a large copy none of ours is
-/// at hand.
+/// The state of a thread. What each operation reads comes first, in three cache lines: after a large copy our data is not in
+/// the cache.
 #[repr(C, align(128))]
 pub(super) struct Frame {
-    known: Known,
-    /// The number of the operation that this thread has started last: its own number in the upper part, then how many.
+    cache: HandleCache,
+    /// The number of the operation that this thread has started last: the thread's number in the upper part, then a count.
     started: u64,
     /// When the current call, which starts an operation, was entered; zero where its entry was not seen.
     pub(super) begun: Ticks,
     /// Raises events of the thread's source.
     pub(super) raiser: Raiser<'static>,
-    /// The `n`-th of the threads that use windows at once.
+    /// The number of this thread among those that use windows at once.
     pub(super) thread: u32,
     source: SourceIndex,
-    /// At which level this thread raises.
+    /// The level at which this thread raises.
     level: Safety,
-    /// The events of operations that are started on the window that is known: of one that writes, and of one that brings data.
+    /// The start events on the cached window: of an operation that writes, and of one that brings data.
     starts: Option<[Prepared<'static>; 2]>,
     /// When the current call, which synchronises, was entered.
     pub(super) entered: Ticks,
@@ -42,8 +42,8 @@ pub(super) struct Frame {
     pub(super) freed: Option<Arc<Window>>,
 }
 
-/// What handles meant last.
-struct Known {
+/// The window and the datatype that a thread used last, by their handles.
+struct HandleCache {
     version: u64,
     /// The handle of a window, [`NONE`] at first.
     handle: usize,
@@ -57,32 +57,32 @@ struct Known {
     size: u64,
 }
 
-/// What an operation works on, and how it is told.
+/// What an operation works on, and how its start is raised.
 pub(super) struct Operand<'a> {
     pub(super) window: &'a Arc<Window>,
     /// The list of the window's operations of this thread, where it has one of its own.
     pub(super) list: Option<&'a Ring<Operation>>,
-    /// How many it moves; zero of a datatype that MPI does not know.
+    /// The bytes that it moves; zero where MPI does not know the datatype.
     pub(super) bytes: u64,
     pub(super) raiser: &'a Raiser<'static>,
     /// See [`Frame`].
     pub(super) starts: Option<&'a mut [Prepared<'static>; 2]>,
 }
 
-/// What no MPI has as a handle.
+/// A value that no MPI has as a handle.
 const NONE: usize = usize::MAX;
 
 /// An operation whose request the current call may complete.
 pub(super) struct Awaited {
-    /// The request's place in the application's array.
+    /// The request's index in the application's array.
     pub(super) place: usize,
     pub(super) handle: usize,
     pub(super) window: Arc<Window>,
     pub(super) operation: Operation,
 }
 
-/// All frames. A thread that ends leaves its own, with its number and its source, to a later one, so that a program may make
-/// and end any number of threads.
+/// All frames. A thread that ends leaves its frame, with its number and its source, to a later thread, so that a program may
+/// create and end any number of threads.
 #[derive(Default)]
 pub(super) struct Frames(Mutex<State>);
 
@@ -96,28 +96,28 @@ struct State {
 // nothing in it belongs to a thread.
 unsafe impl Send for State {}
 
-/// The frame of this thread, which the interception keeps; made, or taken over, at its first use.
+/// The frame of this thread, whose address is in the slot; made, or taken over, at its first use.
 #[inline(always)]
 pub(super) fn of(
-    kept: &Kept,
+    slot: &ThreadSlot,
     frames: &'static Frames,
     core: &'static Core,
     level: impl FnOnce() -> Safety,
 ) -> *mut Frame {
-    let frame = kept.get().cast::<Frame>();
-    if frame.is_null() { lend(kept, frames, core, level()) } else { frame }
+    let frame = slot.get().cast::<Frame>();
+    if frame.is_null() { lend(slot, frames, core, level()) } else { frame }
 }
 
 #[cold]
 #[inline(never)]
-fn lend(kept: &Kept, frames: &'static Frames, core: &'static Core, level: Safety) -> *mut Frame {
+fn lend(slot: &ThreadSlot, frames: &'static Frames, core: &'static Core, level: Safety) -> *mut Frame {
     let frame = Box::into_raw(Box::new(frames.lend(core, level)));
-    kept.set(frame.cast());
-    let kept = ptr::from_ref(kept);
+    slot.set(frame.cast());
+    let slot = ptr::from_ref(slot);
     mpi_intercept::at_thread_end(move || {
-        // SAFETY: what is kept of a thread lives as long as the thread, which is this one.
-        unsafe { &*kept }.set(ptr::null_mut());
-        // SAFETY: the frame came from a box, and only what was kept led to it; no hook of this thread uses it any more.
+        // SAFETY: the slot of a thread lives as long as the thread, which is this one.
+        unsafe { &*slot }.set(ptr::null_mut());
+        // SAFETY: the frame came from `Box::into_raw`, and only the slot led to it; no hook of this thread uses it any more.
         frames.take_back(*unsafe { Box::from_raw(frame) });
     });
     frame
@@ -149,7 +149,7 @@ impl Frames {
             awaited: Vec::new(),
             partners: Vec::new(),
             freed: None,
-            known: Known::new(),
+            cache: HandleCache::new(),
             starts: None,
         }
     }
@@ -162,13 +162,13 @@ impl Frames {
 }
 
 impl Frame {
-    /// Forgets all that the thread has left in it.
+    /// Clears what the ended thread has left in it.
     fn forget(&mut self) {
         self.begun = Ticks(0);
         self.completing.clear();
         self.awaited.clear();
         self.freed = None;
-        self.known = Known::new();
+        self.cache = HandleCache::new();
         self.starts = None;
     }
 
@@ -188,30 +188,30 @@ impl Frame {
         (count, datatype): (i64, Datatype),
     ) -> Option<Operand<'_>> {
         self.refresh(tracker);
-        let bytes = self.known.bytes(count, datatype);
+        let bytes = self.cache.bytes(count, datatype);
         self.find(tracker, handle);
-        // SAFETY: the list is that of the window, which keeps it for as long as it lives, and we keep the window.
-        let list = self.known.list.map(|list| unsafe { list.as_ref() });
+        // SAFETY: the list belongs to the window, which keeps it as long as it lives, and the cache keeps the window alive.
+        let list = self.cache.list.map(|list| unsafe { list.as_ref() });
         let (raiser, starts) = (&self.raiser, self.starts.as_mut());
-        self.known.window.as_ref().map(|window| Operand { window, list, bytes, raiser, starts })
+        self.cache.window.as_ref().map(|window| Operand { window, list, bytes, raiser, starts })
     }
 
-    /// The window of this handle, if it is followed, to be given back with [`keep`](Frame::keep): threads that share a
-    /// window then do not count its users all the time.
+    /// The window of this handle, if it is followed. Taken out of the cache, without a count of references that threads
+    /// would share; [`keep`](Frame::keep) returns it.
     pub(super) fn take(&mut self, tracker: &Tracker, handle: usize) -> Option<Arc<Window>> {
         self.refresh(tracker);
         self.find(tracker, handle);
-        self.known.window.take()
+        self.cache.window.take()
     }
 
-    /// Keeps the window for the next call.
+    /// Returns the window to the cache, for the next call.
     pub(super) fn keep(&mut self, window: Arc<Window>) {
-        self.known.window = Some(window);
+        self.cache.window = Some(window);
     }
 
     #[inline(always)]
     fn find(&mut self, tracker: &Tracker, handle: usize) {
-        if self.known.handle != handle {
+        if self.cache.handle != handle {
             self.look_up(tracker, handle);
         }
     }
@@ -220,29 +220,29 @@ impl Frame {
     #[inline(never)]
     fn look_up(&mut self, tracker: &Tracker, handle: usize) {
         let window = tracker.windows.get(handle);
-        self.known.list =
+        self.cache.list =
             window.as_ref().and_then(|window| window.pending.list_of(self.thread)).map(NonNull::from);
         self.starts = window.as_ref().and_then(|window| {
             let prepare =
                 |event| self.raiser.prepare(self.level, tracker.events.index(event), &window.object);
             Some([prepare(Event::PutStarted)?, prepare(Event::GetStarted)?])
         });
-        (self.known.handle, self.known.window) = (handle, window);
+        (self.cache.handle, self.cache.window) = (handle, window);
     }
 
-    /// Forgets what handles meant, where one of them may mean something else by now.
+    /// Empties the cache, where one of the handles may have got another meaning.
     #[inline(always)]
     fn refresh(&mut self, tracker: &Tracker) {
         let version = tracker.windows.version();
-        if self.known.version != version {
-            self.known.forget(version);
+        if self.cache.version != version {
+            self.cache.forget(version);
         }
     }
 }
 
-impl Known {
+impl HandleCache {
     fn new() -> Self {
-        Known { version: 0, handle: NONE, window: None, list: None, datatype: NONE, size: 0 }
+        HandleCache { version: 0, handle: NONE, window: None, list: None, datatype: NONE, size: 0 }
     }
 
     #[inline(always)]
@@ -264,7 +264,7 @@ impl Known {
     #[cold]
     #[inline(never)]
     fn forget(&mut self, version: u64) {
-        *self = Known { version, ..Known::new() };
+        *self = HandleCache { version, ..HandleCache::new() };
     }
 }
 
@@ -281,13 +281,13 @@ mod tests {
         assert_eq!((first.thread, second.thread, core.num_sources()), (0, 1, 2));
         let number = second.next_operation();
         let window = Arc::new(Window::new(0, 7, core.no_object(), None, Vec::new(), true));
-        second.known.handle = 7;
+        second.cache.handle = 7;
         second.freed = Some(window.clone());
         second.keep(window.clone());
         frames.take_back(second);
         assert_eq!(Arc::strong_count(&window), 1);
         let mut third = lend();
-        assert_eq!((third.thread, third.known.handle, core.num_sources()), (1, NONE, 2));
+        assert_eq!((third.thread, third.cache.handle, core.num_sources()), (1, NONE, 2));
         assert!(third.next_operation() > number);
         assert_eq!(lend().thread, 2);
     }

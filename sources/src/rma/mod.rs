@@ -1,16 +1,16 @@
 //! One-sided communication as the application calls it: windows, operations, and what completes them.
 //!
 //! This room turns intercepted MPI calls into the thirteen `osc_rdma_*` events, which are bound to windows. It
-//! knows what MPI guarantees, and not what a library does inside: an operation is told as complete when the
-//! call returns that MPI says completes it ([`Completes`]). It must not know who listens.
+//! knows what MPI guarantees, and not what a library does inside: an operation is complete when the call returns
+//! that completes it by the MPI standard ([`Completes`]). It must not know who listens.
 //!
 //! - [`events`](RmaEvents): names, payloads and descriptions of the events.
 //! - `operation`, `pending`: operations that have been started and not been completed, by thread.
-//! - `times`: whether operations are timed where they begin.
+//! - `times`: whether the starts of operations are timed.
 //! - `synchronisation`: which call completes which operations.
-//! - `window`, `windows`, `requests`: what is known of each window and of the requests of operations.
-//! - `calls`: the hook, which feeds all this; `frame`: what a thread keeps, and how it raises events.
-//! - [`Observer`]: what others hear who want operations and epochs and not events.
+//! - `window`, `windows`, `requests`: the state of each window, and the requests of operations.
+//! - `calls`: the hook, which feeds all this; `frame`: the state of a thread, and how it raises events.
+//! - [`Observer`]: notifications for those who want operations and epochs and not events.
 
 mod calls;
 mod events;

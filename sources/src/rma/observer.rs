@@ -1,4 +1,4 @@
-//! What others may want to know of windows besides events.
+//! Notifications about windows beyond events.
 
 use mpit_events::{Ticks, Token};
 
@@ -9,7 +9,7 @@ use super::window::Epoch;
 /// A window that this process has joined.
 #[derive(Clone, Copy, Debug)]
 pub struct Created<'a> {
-    /// The `n`-th window of this process, from zero.
+    /// The number of the window in this process, from zero.
     pub window: u32,
     /// What its events are bound to: the value of its handle.
     pub token: Token,
@@ -37,22 +37,23 @@ pub struct Synchronised<'a> {
     pub partners: &'a [i32],
 }
 
-/// Hears of windows, and of what is done with them.
+/// An observer of windows and of the calls on them.
 ///
-/// Called on the application's threads inside its MPI calls, at the exit of these where nothing else is said, with no lock held; several
-/// threads at once where they call MPI at once. It must not wait and should not allocate.
+/// Called on the application's threads inside its MPI calls, at their exit where nothing else is said, with no lock held.
+/// Several threads may call it at once where they call MPI at once. It must not wait and should not allocate.
 pub trait Observer: Sync {
-    /// Whether this observer wants to know of more than windows that come and go. Asked once, at the beginning.
+    /// Whether this observer wants operations and epochs, beyond the creation and the end of windows. Asked once, at the
+    /// start.
     fn wants_operations(&self) -> bool {
         false
     }
 
-    /// A window was made. Comes before anything else of it.
+    /// A window was created. Comes before all other notifications of it.
     fn window_created(&self, created: &Created<'_>) {
         let _ = created;
     }
 
-    /// A window was freed. Nothing comes of it any more.
+    /// A window was freed. The last notification of it.
     fn window_freed(&self, window: u32, token: Token) {
         let _ = (window, token);
     }
@@ -62,7 +63,7 @@ pub trait Observer: Sync {
         let _ = (window, operation);
     }
 
-    /// An operation is complete, told by the call that this thread is about to return from.
+    /// An operation was completed by the call that this thread is about to return from.
     fn completed(&self, window: u32, thread: u32, operation: &Operation, at: Ticks) {
         let _ = (window, thread, operation, at);
     }

@@ -53,9 +53,9 @@ impl Kind {
 pub struct Operation {
     /// Its number in this process; never that of another one.
     pub id: u64,
-    /// When the call was entered that started it. Zero where only callbacks listen that ask for no times.
+    /// When the call that started it was entered. Zero where only callbacks listen that ask for no times.
     pub started: Ticks,
-    /// What its events carry. Where the target's base is not known, the address is the displacement.
+    /// The payload of its events. Where the target's base is not known, the address is the displacement.
     pub moved: Moved,
     /// The thread that started it.
     pub thread: u32,

@@ -1,9 +1,9 @@
-//! Operations of a window that have been started and not been completed.
+//! Pending operations of a window: started and not completed.
 //!
-//! Each thread adds to a list of its own, which no lock protects from it: sixteen threads that put at once do not meet.
-//! A call that synchronises goes into the lists that hold something ([`Ring`]). What it leaves there the next one would look
-//! at again; so what is left of many is put aside, by target: a program that puts for days, and flushes locally, does not
-//! wait in each flush until all its puts have been looked at.
+//! Each thread adds to a list of its own without a lock: sixteen threads that put at once do not wait for each other. A
+//! call that synchronises searches the lists that are not empty ([`Ring`]). Where it leaves operations in a long list, the
+//! next call would search them again, so they are put aside, by target. Otherwise a program that puts for days, and
+//! flushes locally, would search all its puts in each flush.
 
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
@@ -16,13 +16,14 @@ use crate::Serial;
 
 /// Lists of a window where several threads may call MPI. Further threads share the last.
 const LISTS: usize = 64;
-/// Operations that a list keeps: further ones are followed no more, so that a program that never completes any does
-/// not fill the memory.
+/// Capacity of a list: further operations are not followed, so that a program that never completes any does not fill the
+/// memory.
 const MOST: usize = 1 << 18;
-/// What a call leaves of a list with so many is put aside: to look at fewer takes less than to put one aside.
+/// Length of a list from which on its remaining operations are put aside. Searching a shorter one costs less than putting
+/// one operation aside.
 const MANY: usize = 256;
 
-/// The operations of a window that are under way.
+/// The pending operations of a window.
 pub(super) struct Pending {
     lists: Box<[Ring<Operation>]>,
     /// For adding to the last list, where threads share it.
@@ -30,11 +31,11 @@ pub(super) struct Pending {
     /// Lists from this one on have never held anything.
     used: AtomicUsize,
     aside: Serial<Aside>,
-    /// How many are aside; not zero while something is put there.
+    /// How many are aside; not zero while an operation is put there.
     set_aside: AtomicUsize,
 }
 
-/// Operations that are in no list and under way nevertheless.
+/// Pending operations that are in no list.
 #[derive(Default)]
 struct Aside {
     count: usize,
@@ -42,17 +43,17 @@ struct Aside {
     operations: FxHashMap<(i32, bool), Vec<Operation>>,
 }
 
-/// What [`Pending::take`] tells besides what it has taken.
+/// What [`Pending::take`] returns besides the taken operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Taken {
     /// Whether those of each thread are in order.
     pub(super) in_order: bool,
-    /// Others for which there was no room: such as write, and such as bring data.
+    /// Others that were lost, beyond the capacity: those that write, and those that bring data.
     pub(super) lost: [u64; 2],
 }
 
 impl Pending {
-    /// None yet. `threads`: several threads may call MPI at once.
+    /// No operations. `threads`: several threads may call MPI at once.
     pub(super) fn new(threads: bool) -> Self {
         let (sharing, aside) = (Serial::default(), Serial::default());
         if !threads {
@@ -66,20 +67,20 @@ impl Pending {
         Pending { lists, sharing, used, aside, set_aside }
     }
 
-    /// The list to which no other thread adds; none where this thread has to share the last. From now on calls that
-    /// synchronise look into it.
+    /// The list to which no other thread adds; none where this thread shares the last one. From now on calls that
+    /// synchronise search it.
     pub(super) fn list_of(&self, thread: u32) -> Option<&Ring<Operation>> {
         let (place, last) = (thread as usize, self.lists.len() - 1);
         self.used.fetch_max(place.min(last) + 1, Ordering::Relaxed);
         self.lists.get(place).filter(|_| place + 1 < LISTS)
     }
 
-    /// Puts an operation that the calling thread has started where it will be in that thread's list, once it is
+    /// Writes an operation of the calling thread into the next slot of that thread's list, to be
     /// [published](Ring::publish); none where the list is full.
     ///
     /// # Safety
     /// The list is that of the calling thread ([`list_of`](Pending::list_of)), or MPI lets only one thread at a time call it;
-    /// and it puts no other one while what this gives is used.
+    /// and the thread puts no other one while the returned reference is used.
     #[inline(always)]
     pub(super) unsafe fn put(list: &Ring<Operation>, operation: Operation) -> Option<&Operation> {
         // SAFETY: only the operation's thread adds to this list, because it is not the last, and that is the calling one;
@@ -87,7 +88,7 @@ impl Pending {
         unsafe { list.put(operation, MOST) }
     }
 
-    /// Adds an operation of a thread that has no list of its own; false where there is no room.
+    /// Adds an operation of a thread that has no list of its own; false where the shared one is full.
     #[cold]
     #[inline(never)]
     pub(super) fn add_to_last(&self, operation: Operation) -> bool {
@@ -96,31 +97,31 @@ impl Pending {
         self.sharing.with(|()| unsafe { last.add(operation, MOST) }) == Some(true)
     }
 
-    /// An operation, of whichever thread, was taken, and is under way nevertheless; false where there is no room.
+    /// Puts aside an operation, of whichever thread, that was taken and is pending nevertheless; false at the capacity.
     #[cold]
-    pub(super) fn give_back(&self, operation: &Operation) -> bool {
+    pub(super) fn put_back(&self, operation: &Operation) -> bool {
         let most = self.most_aside();
-        let give = |aside: &mut Aside| {
-            let is_kept = aside.add(*operation, most);
+        let put = |aside: &mut Aside| {
+            let is_added = aside.add(*operation, most);
             self.set_aside.store(aside.count, Ordering::Relaxed);
-            is_kept
+            is_added
         };
-        self.aside.with(give) == Some(true)
+        self.aside.with(put) == Some(true)
     }
 
     /// Moves the operations that are completed to the end of `taken`.
     pub(super) fn take(&self, completes: Completes, taken: &mut Vec<Operation>) -> Taken {
         let all = completes == Completes { whose: Whose::All, only_data: false };
-        let mut told = Taken { in_order: true, lost: [0; 2] };
-        // What was started before this call in MPI's order is seen: the application has ordered the two.
+        let mut result = Taken { in_order: true, lost: [0; 2] };
+        // Operations that were started before this call in MPI's order are seen: the application has ordered the two.
         for list in &self.lists[..self.used.load(Ordering::Relaxed)] {
             match list.len() {
                 0 => {}
-                MANY.. if !all => self.take_of_many(list, completes, taken, &mut told.lost),
+                MANY.. if !all => self.take_of_many(list, completes, taken, &mut result.lost),
                 _ => list.take(all, |operation| completes.includes(operation), taken),
             }
         }
-        // Who finds a list empty finds what was put aside meanwhile.
+        // A thread that finds a list empty then finds the operations that were put aside meanwhile.
         fence(Ordering::Acquire);
         if self.set_aside.load(Ordering::Relaxed) != 0 {
             let before = taken.len();
@@ -128,12 +129,12 @@ impl Pending {
                 aside.take(completes, taken);
                 self.set_aside.store(aside.count, Ordering::Relaxed);
             });
-            told.in_order = taken.len() == before;
+            result.in_order = taken.len() == before;
         }
-        told
+        result
     }
 
-    /// Empties a list: what is not completed is put aside, or lost where there is no room.
+    /// Empties a list: operations that are not completed are put aside, or lost at the capacity.
     #[cold]
     #[inline(never)]
     fn take_of_many(
@@ -295,9 +296,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_back_is_taken_again() {
+    fn what_is_put_back_is_taken_again() {
         let pending = some();
-        assert!(pending.give_back(&operation(9, 1, 1, Kind::Put)));
+        assert!(pending.put_back(&operation(9, 1, 1, Kind::Put)));
         let mut taken = Vec::new();
         assert!(!pending.take(Call::Flush(1).completes().unwrap(), &mut taken).in_order);
         assert_eq!(taken.iter().map(|operation| operation.id).collect::<Vec<_>>(), [2, 3, 9]);
@@ -305,20 +306,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_many_is_not_looked_at_again() {
+    fn what_is_left_of_many_is_not_searched_again() {
         let pending = Pending::new(false);
         for id in 0..2 * MANY as u64 {
             let kind = if id % 8 == 0 { Kind::Get } else { Kind::Put };
             assert!(add(&pending, &operation(id, 0, (id / 8 % 2) as i32, kind)));
         }
-        let told =
-            |wanted: fn(u64) -> bool| (0..2 * MANY as u64).filter(|id| wanted(*id)).collect::<Vec<_>>();
-        assert_eq!(taken(&pending, Call::FlushLocal(1)), told(|id| id % 16 == 8));
+        let ids = |wanted: fn(u64) -> bool| (0..2 * MANY as u64).filter(|id| wanted(*id)).collect::<Vec<_>>();
+        assert_eq!(taken(&pending, Call::FlushLocal(1)), ids(|id| id % 16 == 8));
         assert!(pending.lists[0].is_empty());
         assert_eq!(taken(&pending, Call::FlushLocal(1)), []);
-        assert_eq!(taken(&pending, Call::Flush(1)), told(|id| id % 16 > 8));
-        assert_eq!(taken(&pending, Call::FlushLocalAll), told(|id| id % 16 == 0));
-        assert_eq!(taken(&pending, Call::FlushAll), told(|id| id % 16 > 0 && id % 16 < 8));
+        assert_eq!(taken(&pending, Call::Flush(1)), ids(|id| id % 16 > 8));
+        assert_eq!(taken(&pending, Call::FlushLocalAll), ids(|id| id % 16 == 0));
+        assert_eq!(taken(&pending, Call::FlushAll), ids(|id| id % 16 > 0 && id % 16 < 8));
         assert_eq!(pending.set_aside.load(Ordering::Relaxed), 0);
     }
 

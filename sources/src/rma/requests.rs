@@ -16,7 +16,7 @@ use super::synchronisation::Completes;
 use super::window::Window;
 use crate::Serial;
 
-/// Operations that share a request, at most: an application may never wait for them.
+/// The most operations that share a request: an application may never wait for them.
 const MOST: usize = 1 << 16;
 
 /// Operations with requests, by the requests' handles.
@@ -51,7 +51,7 @@ impl Requests {
         self.count.load(Ordering::Relaxed) == 0
     }
 
-    /// Adds the operation of a request; gives back the first one where too many have it.
+    /// Adds the operation of a request; returns the first one where too many have it.
     #[must_use]
     pub(super) fn insert(&self, handle: usize, window: Arc<Window>, operation: Operation) -> Option<Started> {
         let started = (window, operation);
@@ -73,7 +73,7 @@ impl Requests {
         self.table.with(insert).flatten()
     }
 
-    /// The first operation of this request, which is in the caller's hands from now on.
+    /// Removes and returns the first operation of this request.
     pub(super) fn take(&self, handle: usize) -> Option<Started> {
         let take = |table: &mut FxHashMap<usize, Waiting>| {
             let Entry::Occupied(mut waiting) = table.entry(handle) else { return None };
@@ -170,11 +170,11 @@ mod tests {
     }
 
     #[test]
-    fn not_all_are_kept_that_nobody_waits_for() {
+    fn operations_that_nobody_waits_for_are_bounded() {
         let (requests, window) = (Requests::default(), window(0));
-        let kept = (0..MOST as u64 + 5)
+        let removed = (0..MOST as u64 + 5)
             .filter_map(|id| requests.insert(10, window.clone(), operation(id, 0)))
             .map(|(_, operation)| operation.id);
-        assert_eq!(kept.collect::<Vec<_>>(), (0..5).collect::<Vec<_>>());
+        assert_eq!(removed.collect::<Vec<_>>(), (0..5).collect::<Vec<_>>());
     }
 }

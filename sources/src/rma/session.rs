@@ -18,7 +18,7 @@ impl Rma {
     /// A source that raises its events in `core`. It lives as long as the process.
     ///
     /// # Errors
-    /// [`Error::OutOfHandles`] where the core has no room for its event types.
+    /// [`Error::OutOfHandles`] where the core is full of event types.
     pub fn new(abi: &'static Abi, core: &'static Core) -> Result<Self, Error> {
         let events = RmaEvents::register(core)?;
         let tracker: &'static Tracker = Box::leak(Box::new(Tracker::new(abi, core, events)));
@@ -32,7 +32,7 @@ impl Rma {
     }
 
     /// Begins to follow windows, at the end of `MPI_Init*`, all processes together: where one of them wants it, all
-    /// do, because the processes of a window tell each other where their memory lies.
+    /// do, because the processes of a window exchange the addresses of their memory.
     ///
     /// # Errors
     /// Those of MPI; nothing is followed then.
@@ -47,7 +47,7 @@ impl Rma {
         Ok(())
     }
 
-    /// Operations whose completion was not told, because too many were under way.
+    /// Operations whose completion had no event, because too many were pending.
     pub fn lost(self) -> u64 {
         self.0.lost()
     }

@@ -10,8 +10,8 @@
 //! | `MPI_Wait` and the like | an operation that brings data | the data is there | 12.3.5 |
 //! | `MPI_Wait` and the like | not a put or accumulate: its buffer is free, and it may be under way | – | 12.3.5 |
 //!
-//! So an operation is told as complete when the origin learns the last that it learns of it. Operations of all
-//! threads of the process are completed, whichever thread makes the call.
+//! So an operation is reported as complete at the last call by which the origin learns of it. A call completes
+//! operations of all threads of the process, whichever thread makes it.
 
 /// A call that synchronises a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,7 +23,7 @@ pub enum Call {
     Post,
     /// `MPI_Win_wait`, and `MPI_Win_test` where it was successful.
     Wait,
-    /// Of this target; whether others are kept out.
+    /// Of this target; whether the lock is exclusive.
     Lock(i32, bool),
     LockAll,
     Unlock(i32),

@@ -1,9 +1,9 @@
-//! Whether the beginning of an operation is timed.
+//! Whether the start of an operation is timed.
 //!
-//! The start of an operation is told when its call returns, with the time at which it was entered. Reading the clock at the
-//! entry takes some ten nanoseconds, of forty that an MPI may take for all of a short put. So where nobody listens but
-//! callbacks, and none of them has asked for the time of the first thousand starts, the entry is no longer seen; a
-//! callback that asks later gets the time of its call, and from the next synchronisation on entries are timed again.
+//! The event of a start is raised when the call returns, with the time of its entry. Reading the clock at the entry takes
+//! some ten nanoseconds, and an MPI may need only forty for a small put. So the entry is no longer timed where only
+//! callbacks listen and none has asked for the time of the first thousand starts. A callback that asks later gets the time
+//! of its own call; from the next synchronisation on entries are timed again.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -11,12 +11,12 @@ use mpit_events::Core;
 
 use super::events::{Event, RmaEvents};
 
-/// So many starts whose time nobody asks for are enough.
+/// Starts without a question for their time after which entries are no longer timed.
 const ENOUGH: u64 = 1024;
 
 pub(super) struct Times {
     wanted: AtomicBool,
-    /// Starts that were told and not asked for their time.
+    /// Starts that were raised and whose time nobody has asked for.
     unasked: AtomicU64,
 }
 
@@ -31,13 +31,14 @@ impl Times {
         self.wanted.load(Ordering::Relaxed)
     }
 
-    /// Others listen than before: true where the answer has changed.
+    /// The listeners have changed. True where the answer of [`are_wanted`](Times::are_wanted) has changed.
     pub(super) fn listeners_changed(&self) -> bool {
         self.unasked.store(0, Ordering::Relaxed);
         !self.wanted.swap(true, Ordering::Relaxed)
     }
 
-    /// So many operations more were completed: true where the answer has changed. `always`: not only callbacks listen.
+    /// `operations` more were completed. True where the answer of [`are_wanted`](Times::are_wanted) has changed. `always`:
+    /// not only callbacks listen.
     #[inline]
     pub(super) fn completed(&self, operations: usize, core: &Core, events: &RmaEvents, always: bool) -> bool {
         let asked = || {

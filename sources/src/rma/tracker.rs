@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use mpi_abi::{Abi, Comm, Handle, Win, pmpi};
-use mpi_intercept::Kept;
+use mpi_intercept::ThreadSlot;
 use mpit_events::{
     BindKind, Clock, Core, Object, Payload, Prepared, Producer, Raise, Raiser, Safety, Source, SourceIndex,
     Ticks, Token,
@@ -35,12 +35,12 @@ const OPERATIONS: Events = Event::PutStarted.bit()
     | Event::GetComplete.bit()
     | OBSERVED;
 
-/// What each operation looks at comes first, in one cache line: after a large copy none of ours is at hand.
+/// What each operation reads comes first, in one cache line: after a large copy our data is not in the cache.
 #[repr(C, align(64))]
 pub(super) struct Tracker {
     /// The events that somebody listens to, [`OBSERVED`] and [`IN_BULK`].
     wanted: AtomicU32,
-    /// What MPI returns where all went well.
+    /// `MPI_SUCCESS`.
     pub(super) success: c_int,
     pub(super) events: RmaEvents,
     pub(super) windows: Windows,
@@ -58,9 +58,9 @@ pub(super) struct Tracker {
     threads: AtomicBool,
     /// Windows made so far.
     made: AtomicU32,
-    /// Operations that were followed no more, because too many were under way.
+    /// Operations that were no longer followed, because too many were pending.
     lost: AtomicU64,
-    /// The source of completions of which only the end of the window tells.
+    /// The source of completions that only the end of the window shows.
     late: OnceLock<SourceIndex>,
 }
 
@@ -109,7 +109,7 @@ impl Tracker {
         self.wanted.load(Ordering::Relaxed)
     }
 
-    /// Whether anybody wants anything of the windows that there are.
+    /// Whether anybody listens to windows.
     pub(super) fn is_heard(&self) -> bool {
         self.wanted() != 0
     }
@@ -129,7 +129,7 @@ impl Tracker {
         self.awaits.load(Ordering::Relaxed)
     }
 
-    /// Operations that were followed no more.
+    /// Operations that were no longer followed.
     pub(super) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
@@ -149,7 +149,7 @@ impl Tracker {
 
     // Windows.
 
-    /// A window was made over `comm`, in which this process has `base`; none where displacements are addresses.
+    /// A window was created on `comm`. `base`: that of this process; none where displacements are addresses.
     #[cold]
     pub(super) fn created(&self, win: Win, comm: Comm, base: Option<Base>) {
         let (group, members) = match exchange::members(self.abi, win) {
@@ -167,7 +167,7 @@ impl Tracker {
         self.observers().iter().for_each(|observer| observer.window_created(&created));
     }
 
-    /// The window is no more.
+    /// The window was freed.
     #[cold]
     pub(super) fn freed(&self, frame: &mut Frame, window: &Window) {
         self.complete(frame, window, &self.section(self.late()));
@@ -181,8 +181,8 @@ impl Tracker {
 
     // Operations.
 
-    /// The calling thread has started an operation, which is made where it is used: from memory it would be loaded in other
-    /// pieces than it was stored in ([`Ring::add`](mpit_events::Ring::add)).
+    /// The calling thread has started an operation. `operation` makes it where it is used: from memory it would be loaded in
+    /// other pieces than it was stored in ([`Ring::add`](mpit_events::Ring::add)).
     #[inline(always)]
     pub(super) fn started(&self, mut on: Operand<'_>, operation: impl Fn() -> Operation) {
         let Operation { kind, started, has_request, .. } = operation();
@@ -191,26 +191,28 @@ impl Tracker {
             // because hooks do not run inside hooks.
             && let Some(there) = unsafe { Pending::put(list, operation()) }
         {
-            self.tell_started(&mut on, kind, started, there);
-            // SAFETY: it was put above.
+            self.raise_started(&mut on, kind, started, there);
+            // SAFETY: this thread, the list's owner, has just put a value.
             return unsafe { list.publish() };
         }
         self.started_aside(on, operation());
     }
 
-    /// An operation that is not in the thread's own list: it has a request, or there is no list or no room.
+    /// An operation that is not in the thread's own list: it has a request, there is no list, or the list is full.
     #[inline(never)]
     fn started_aside(&self, mut on: Operand<'_>, operation: Operation) {
         // Before another thread can complete it.
-        self.tell_started(&mut on, operation.kind, operation.started, &operation);
-        let is_kept = operation.has_request || on.list.is_none() && on.window.pending.add_to_last(operation);
-        if !is_kept {
+        self.raise_started(&mut on, operation.kind, operation.started, &operation);
+        let is_pending =
+            operation.has_request || on.list.is_none() && on.window.pending.add_to_last(operation);
+        if !is_pending {
             self.lose(on.window, operation.kind.brings_data(), 1);
         }
     }
 
+    /// Notifies observers of a start, and raises its event.
     #[inline(always)]
-    fn tell_started(&self, on: &mut Operand<'_>, kind: Kind, started: Ticks, operation: &Operation) {
+    fn raise_started(&self, on: &mut Operand<'_>, kind: Kind, started: Ticks, operation: &Operation) {
         let wanted = self.wanted();
         if wanted & OBSERVED != 0 {
             self.observe_started(on.window.index, operation);
@@ -225,7 +227,7 @@ impl Tracker {
             if wanted & IN_BULK == 0 {
                 on.raiser.event_to_registrations(prepared, object, observed, &operation.moved);
             } else {
-                tell_started_in_bulk(on.raiser, prepared, object, observed, &operation.moved);
+                raise_started_in_bulk(on.raiser, prepared, object, observed, &operation.moved);
             }
         }
     }
@@ -235,7 +237,7 @@ impl Tracker {
         self.observers().iter().for_each(|observer| observer.started(window, operation));
     }
 
-    /// There is no room for so many operations: their completion will not be told.
+    /// Too many operations are pending: the completion of these will have no event, which is counted.
     #[cold]
     #[inline(never)]
     fn lose(&self, window: &Window, bring_data: bool, count: u64) {
@@ -244,14 +246,15 @@ impl Tracker {
         self.section(self.late()).lost(self.events.index(event), &window.object, count);
     }
 
-    /// An operation was taken, and is under way nevertheless: what completes its window completes it.
-    pub(super) fn give_back(&self, window: &Window, operation: &Operation) {
-        if !window.pending.give_back(operation) {
+    /// An operation was taken and is pending nevertheless: the next call that completes the window's operations completes
+    /// it.
+    pub(super) fn put_back(&self, window: &Window, operation: &Operation) {
+        if !window.pending.put_back(operation) {
             self.lose(window, operation.kind.brings_data(), 1);
         }
     }
 
-    /// Forgets the operations that are under way: nobody has seen for some time which calls complete them.
+    /// Forgets the pending operations: for some time, the calls that complete them were not seen.
     fn forget_operations(&self) {
         let Some(all) = Call::Free.completes() else { return };
         let mut forgotten = Vec::new();
@@ -262,7 +265,7 @@ impl Tracker {
         });
     }
 
-    /// The source of what cannot be ordered.
+    /// The source of events that cannot be ordered.
     fn late(&self) -> SourceIndex {
         *self.late.get_or_init(|| {
             let description = "operations that no call has completed before their window was freed";
@@ -271,10 +274,10 @@ impl Tracker {
         })
     }
 
-    /// The operation's completion will be told by its request, or by what completes its window.
+    /// The operation will be completed by its request, or by a call that completes the window's operations.
     pub(super) fn await_request(&self, handle: usize, window: Arc<Window>, operation: Operation) {
         if let Some((window, other)) = self.requests.insert(handle, window, operation) {
-            self.give_back(&window, &other);
+            self.put_back(&window, &other);
         }
         if !self.awaits.swap(true, Ordering::Relaxed) {
             mpi_intercept::ask_again();
@@ -297,7 +300,7 @@ impl Tracker {
         let Some(completes) = call.completes().filter(|_| self.wants_operations()) else { return };
         let Taken { in_order, lost } = window.pending.take(completes, &mut frame.completing);
         let requests = self.requests.take_completed(window.index, completes, &mut frame.completing);
-        // Those of a thread are told in its order.
+        // The operations of a thread are completed in its order.
         if !in_order || requests {
             frame.completing.sort_unstable_by_key(|operation| operation.id);
         }
@@ -329,7 +332,7 @@ impl Tracker {
         }
     }
 
-    /// Tells the operations that the call has completed, and the time of that.
+    /// Reports the operations that the call has completed; returns the time of their completion.
     fn complete(&self, frame: &mut Frame, window: &Window, section: &Raise<'_>) -> Ticks {
         let now = self.now();
         if frame.completing.is_empty() {
@@ -365,7 +368,7 @@ impl Tracker {
         }
     }
 
-    /// Whether starts of operations are wanted by consumers that take their times from what is raised.
+    /// Whether bulk listeners, which always get times, want starts of operations.
     fn starts_in_bulk(&self) -> bool {
         let starts = [Event::PutStarted, Event::GetStarted];
         starts.into_iter().any(|event| self.core.is_in_bulk(self.events.index(event)))
@@ -397,7 +400,7 @@ impl Tracker {
     /// The event of a call that has synchronised a window.
     fn synchronised(&self, section: &Raise<'_>, window: &Window, call: Call, now: Ticks) {
         let targeted = |event, target| self.targeted(section, window, event, target, now);
-        // Callbacks may come back here: the list is not held while they run.
+        // Callbacks may call this again: the list is not borrowed while they run.
         let accessed = |event| {
             let targets = window.accessed.with(|targets| targets.clone()).unwrap_or_default();
             targets.iter().for_each(|target| targeted(event, *target));
@@ -420,15 +423,15 @@ impl Tracker {
 
     /// The frame of the calling thread.
     #[inline(always)]
-    pub(super) fn frame(&'static self, kept: &Kept) -> *mut Frame {
-        frame::of(kept, &self.frames, self.core, || self.level())
+    pub(super) fn frame(&'static self, slot: &ThreadSlot) -> *mut Frame {
+        frame::of(slot, &self.frames, self.core, || self.level())
     }
 }
 
-/// Away from the way of those who have callbacks only.
+/// Raises a start where bulk listeners want it: out of line, off the path with callbacks only.
 #[cold]
 #[inline(never)]
-fn tell_started_in_bulk(
+fn raise_started_in_bulk(
     raiser: &Raiser<'static>,
     prepared: &mut Prepared<'static>,
     object: &Object,
@@ -438,7 +441,7 @@ fn tell_started_in_bulk(
     raiser.event(prepared, object, observed, moved);
 }
 
-/// Keeps what is wanted at hand, so that a call asks one word.
+/// Caches what is wanted, so that a call reads one word.
 impl Producer for Tracker {
     fn listeners_changed(&self) {
         let observed = self.observers().iter().any(|observer| observer.wants_operations());

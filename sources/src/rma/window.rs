@@ -1,4 +1,4 @@
-//! A window: where its targets' memory lies, its operations that are under way, its epochs.
+//! A window: the addresses of its targets' memory, its pending operations, its epochs.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub struct Epoch {
 
 /// A window of this process.
 pub(super) struct Window {
-    /// The `n`-th of this process.
+    /// The number of the window in this process, from zero.
     pub(super) index: u32,
     /// The value of its handle.
     pub(super) handle: usize,
@@ -52,7 +52,7 @@ pub(super) struct Window {
     pub(super) object: Arc<Object>,
     /// Its processes.
     pub(super) group: Option<Group>,
-    /// Sixteen bytes for each target; none where displacements are addresses, or where nobody told.
+    /// Sixteen bytes for each target; none where displacements are addresses, or where the bases are not known.
     bases: Box<[Base]>,
     pub(super) pending: Pending,
     epochs: Serial<Vec<Epoch>>,
@@ -92,7 +92,7 @@ impl Window {
         base.map_or(displacement, |base| base.address.wrapping_add(displacement.wrapping_mul(base.unit)))
     }
 
-    /// A call that opens or ends an epoch has returned at `now`; gives the epoch that it has ended. `opens`:
+    /// A call that opens or ends an epoch has returned at `now`; returns the epoch that it has ended. `opens`:
     /// whether another one follows (a fence may be the last).
     pub(super) fn pass(&self, call: Call, now: Ticks, opens: bool) -> Option<Epoch> {
         let ended = match call {

@@ -1,6 +1,6 @@
 //! The windows of this process, by the values of their handles.
 //!
-//! Looking one up takes a lock, so a thread keeps the window that it used last, until the version changes.
+//! Finding one takes a lock, so a thread caches the window that it used last, until the version changes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,20 +12,20 @@ use super::window::Window;
 #[derive(Default)]
 #[repr(C)]
 pub(super) struct Windows {
-    /// Changes when a handle, of a window or of a datatype, may mean something else than before. First, where each
-    /// operation finds it beside what else it looks at.
+    /// Changes when the handle of a window or of a datatype may have got another meaning. The first field, beside the
+    /// other fields that each operation reads.
     version: AtomicU64,
     table: RwLock<FxHashMap<usize, Arc<Window>>>,
 }
 
 impl Windows {
-    /// What is kept outside of this table is good as long as this stays the same.
+    /// What is cached outside of this table is valid as long as this does not change.
     #[inline(always)]
     pub(super) fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Some handle means nothing any more.
+    /// Invalidates all caches: a handle is no longer valid.
     pub(super) fn forget(&self) {
         self.version.fetch_add(1, Ordering::Release);
     }

@@ -48,8 +48,8 @@ program calls
     COMM :: copy, half, late, line
     REQUEST :: request, requests(3)
     MESSAGE :: found
-    STATUS :: told
-    STATUSES(all_told, 3)
+    STATUS :: status
+    STATUSES(all_statuses, 3)
     DATATYPE :: there
     WIN :: window
     integer(kind=MPI_ADDRESS_KIND) :: address, address_list(1), bytes
@@ -85,12 +85,12 @@ program calls
     end if
     call MPI_Barrier(MPI_COMM_WORLD, ierr)
     if (me == 1) then
-        call MPI_Recv(values, 8, MPI_INTEGER, 0, 1, MPI_COMM_WORLD, told, ierr)
-        call MPI_Get_count(told, MPI_INTEGER, count, ierr)
-        call check(SOURCE_OF(told) == 0 .and. TAG_OF(told) == 1 .and. count == 2, 'recv')
+        call MPI_Recv(values, 8, MPI_INTEGER, 0, 1, MPI_COMM_WORLD, status, ierr)
+        call MPI_Get_count(status, MPI_INTEGER, count, ierr)
+        call check(SOURCE_OF(status) == 0 .and. TAG_OF(status) == 1 .and. count == 2, 'recv')
         call check(values(1) == 1 .and. values(2) == 2, 'received')
-        call MPI_Recv(values, 8, MPI_INTEGER, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, told LAST)
-        call check(SOURCE_OF(told) == 0 .and. TAG_OF(told) == 2, 'wildcards')
+        call MPI_Recv(values, 8, MPI_INTEGER, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, status LAST)
+        call check(SOURCE_OF(status) == 0 .and. TAG_OF(status) == 2, 'wildcards')
         call MPI_Recv(values, 8, MPI_INTEGER, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
         call MPI_Recv(values, 8, MPI_INTEGER, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE LAST)
         call check(values(1) == 1, 'ignored status')
@@ -105,9 +105,9 @@ program calls
         call MPI_Isend(sent(i), 1, MPI_INTEGER, other, 10 + i, MPI_COMM_WORLD, request LAST)
         call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
     end do
-    call MPI_Waitall(3, requests, all_told, ierr)
+    call MPI_Waitall(3, requests, all_statuses, ierr)
     do i = 1, 3
-        call check(SOURCE_AT(all_told, i) == other .and. TAG_AT(all_told, i) == 10 + i, 'waitall')
+        call check(SOURCE_AT(all_statuses, i) == other .and. TAG_AT(all_statuses, i) == 10 + i, 'waitall')
         call check(values(i) == 100 * other + i, 'waited for')
         call check(requests(i) == MPI_REQUEST_NULL, 'null after waitall')
     end do
@@ -118,8 +118,8 @@ program calls
     ! Each way of completion.
     call post(30)
     do i = 1, 3
-        call MPI_Waitany(3, requests, done, told, ierr)
-        call check(tells(TAG_OF(told) - 30, done), 'waitany tells')
+        call MPI_Waitany(3, requests, done, status, ierr)
+        call check(is_index(TAG_OF(status) - 30, done), 'waitany index')
     end do
     call MPI_Waitany(3, requests, done, MPI_STATUS_IGNORE, ierr)
     ! MPICH 4.0 adds one to this too.
@@ -129,9 +129,9 @@ program calls
     total = 0
     do while (total < 3)
         tests = tests + 1
-        call MPI_Waitsome(3, requests, done, places, all_told, ierr)
+        call MPI_Waitsome(3, requests, done, places, all_statuses, ierr)
         do i = 1, done
-            call check(tells(TAG_AT(all_told, i) - 40, places(i)), 'waitsome tells')
+            call check(is_index(TAG_AT(all_statuses, i) - 40, places(i)), 'waitsome index')
         end do
         total = total + done
     end do
@@ -157,8 +157,8 @@ program calls
     total = 0
     do while (total < 3)
         tests = tests + 1
-        call MPI_Testany(3, requests, done, flag, told, ierr)
-        if (flag) call check(tells(TAG_OF(told) - 70, done), 'testany tells')
+        call MPI_Testany(3, requests, done, flag, status, ierr)
+        if (flag) call check(is_index(TAG_OF(status) - 70, done), 'testany index')
         if (flag) total = total + 1
         if (.not. flag) call pause_a_while(100)
     end do
@@ -186,37 +186,37 @@ program calls
         call check(values(1) == 100 * other + 1, 'persistent')
     end do
     call MPI_Startall(2, requests, ierr)
-    call MPI_Wait(requests(1), told, ierr)
-    call check(SOURCE_OF(told) == other .and. TAG_OF(told) == 90, 'started together')
+    call MPI_Wait(requests(1), status, ierr)
+    call check(SOURCE_OF(status) == other .and. TAG_OF(status) == 90, 'started together')
     call MPI_Wait(requests(2), MPI_STATUS_IGNORE, ierr)
     call MPI_Request_free(requests(1), ierr)
     call MPI_Request_free(requests(2) LAST)
     call check(requests(1) == MPI_REQUEST_NULL, 'freed')
 
     ! Both directions in one call.
-    call MPI_Sendrecv(sent(1), 1, MPI_INTEGER, other, 100, values(1), 1, MPI_INTEGER, other, 100, MPI_COMM_WORLD, told, ierr)
-    call check(values(1) == 100 * other + 1 .and. TAG_OF(told) == 100, 'sendrecv')
+    call MPI_Sendrecv(sent(1), 1, MPI_INTEGER, other, 100, values(1), 1, MPI_INTEGER, other, 100, MPI_COMM_WORLD, status, ierr)
+    call check(values(1) == 100 * other + 1 .and. TAG_OF(status) == 100, 'sendrecv')
     values(1) = me
     call MPI_Sendrecv_replace(values, 1, MPI_INTEGER, other, 101, other, 101, MPI_COMM_WORLD, MPI_STATUS_IGNORE LAST)
     call check(values(1) == other, 'sendrecv_replace')
 
     ! Probes.
     call MPI_Send(sent(3), 1, MPI_INTEGER, other, 110, MPI_COMM_WORLD, ierr)
-    call MPI_Probe(MPI_ANY_SOURCE, 110, MPI_COMM_WORLD, told, ierr)
-    call check(SOURCE_OF(told) == other, 'probe')
+    call MPI_Probe(MPI_ANY_SOURCE, 110, MPI_COMM_WORLD, status, ierr)
+    call check(SOURCE_OF(status) == other, 'probe')
     call MPI_Iprobe(other, 110, MPI_COMM_WORLD, flag, MPI_STATUS_IGNORE LAST)
     call check(flag, 'iprobe finds')
-    call MPI_Iprobe(other, 111, MPI_COMM_WORLD, flag, told, ierr)
+    call MPI_Iprobe(other, 111, MPI_COMM_WORLD, flag, status, ierr)
     call check(.not. flag, 'iprobe finds nothing')
-    call MPI_Mprobe(other, 110, MPI_COMM_WORLD, found, told, ierr)
+    call MPI_Mprobe(other, 110, MPI_COMM_WORLD, found, status, ierr)
     call MPI_Mrecv(values, 1, MPI_INTEGER, found, MPI_STATUS_IGNORE, ierr)
     call check(values(1) == 100 * other + 3, 'mrecv')
 
     ! A receive that is cancelled.
     call MPI_Irecv(values, 1, MPI_INTEGER, other, 999, MPI_COMM_WORLD, request, ierr)
     call MPI_Cancel(request, ierr)
-    call MPI_Wait(request, told, ierr)
-    call MPI_Test_cancelled(told, flag, ierr)
+    call MPI_Wait(request, status, ierr)
+    call MPI_Test_cancelled(status, flag, ierr)
     call check(flag, 'cancelled')
 
     ! Sentinels: in place, and absolute addresses.
@@ -229,7 +229,7 @@ program calls
     call MPI_Type_create_hindexed(1, lengths, address_list, MPI_INTEGER, there, ierr)
     call MPI_Type_commit(there, ierr)
     values(5:6) = [me, 7]
-    call MPI_Sendrecv_replace(MPI_BOTTOM, 1, there, other, 120, other, 120, MPI_COMM_WORLD, told LAST)
+    call MPI_Sendrecv_replace(MPI_BOTTOM, 1, there, other, 120, other, 120, MPI_COMM_WORLD, status LAST)
     call check(values(5) == other .and. values(6) == 7, 'bottom')
     call MPI_Type_free(there, ierr)
 
@@ -279,10 +279,10 @@ contains
     end subroutine check
 
     ! Whether this index is that of this request. The mpi_f08 of MPICH 4.0 counts from zero.
-    logical function tells(which, index)
+    logical function is_index(which, index)
         integer, intent(in) :: which, index
-        tells = index == which .or. index == which - 1
-    end function tells
+        is_index = index == which .or. index == which - 1
+    end function is_index
 
     ! Three receives that meet three messages sent after a barrier.
     subroutine post(tag)
@@ -316,7 +316,7 @@ contains
         call MPI_Irecv(values, 1, MPI_INTEGER, MPI_ANY_SOURCE, 5, within, coming, failed)
         call MPI_Barrier(within, failed)
         call MPI_Send(sent(4), 1, MPI_INTEGER, peer, 5, within, failed)
-        call MPI_Wait(coming, told, failed)
-        call check(values(1) == 100 * other + 4 .and. SOURCE_OF(told) == peer, 'exchange')
+        call MPI_Wait(coming, status, failed)
+        call check(values(1) == 100 * other + 4 .and. SOURCE_OF(status) == peer, 'exchange')
     end subroutine exchange
 end program calls

@@ -10,7 +10,7 @@
 static int me, other, values[8], sent[8];
 static MPI_Request requests[3];
 
-/* Processes share processors: a test that found nothing makes room for the others. */
+/* Processes share processors: a test that found nothing yields to the others. */
 static void pause_unless(int found)
 {
     struct timespec a_while = {0, 100000};
@@ -40,18 +40,18 @@ static void received(void)
 static void exchange(MPI_Comm within, int peer)
 {
     MPI_Request coming;
-    MPI_Status told;
+    MPI_Status status;
     MPI_Irecv(values, 1, MPI_INT, MPI_ANY_SOURCE, 5, within, &coming);
     MPI_Barrier(within);
     MPI_Send(&sent[3], 1, MPI_INT, peer, 5, within);
-    MPI_Wait(&coming, &told);
-    REQUIRE(values[0] == 100 * other + 4 && told.MPI_SOURCE == peer);
+    MPI_Wait(&coming, &status);
+    REQUIRE(values[0] == 100 * other + 4 && status.MPI_SOURCE == peer);
 }
 
 int main(int argc, char **argv)
 {
     int ranks, flag, count, done, total, tests = 0, places[3];
-    MPI_Status told, all_told[3];
+    MPI_Status status, all_statuses[3];
     MPI_Request request;
 
     MPI_Init(&argc, &argv);
@@ -73,11 +73,11 @@ int main(int argc, char **argv)
     }
     MPI_Barrier(MPI_COMM_WORLD);
     if (me == 1) {
-        MPI_Recv(values, 8, MPI_INT, 0, 1, MPI_COMM_WORLD, &told);
-        MPI_Get_count(&told, MPI_INT, &count);
-        REQUIRE(told.MPI_SOURCE == 0 && told.MPI_TAG == 1 && count == 2 && values[1] == 2);
-        MPI_Recv(values, 8, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &told);
-        REQUIRE(told.MPI_SOURCE == 0 && told.MPI_TAG == 2);
+        MPI_Recv(values, 8, MPI_INT, 0, 1, MPI_COMM_WORLD, &status);
+        MPI_Get_count(&status, MPI_INT, &count);
+        REQUIRE(status.MPI_SOURCE == 0 && status.MPI_TAG == 1 && count == 2 && values[1] == 2);
+        MPI_Recv(values, 8, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+        REQUIRE(status.MPI_SOURCE == 0 && status.MPI_TAG == 2);
         MPI_Recv(values, 8, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Recv(values, 8, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
@@ -90,9 +90,9 @@ int main(int argc, char **argv)
         MPI_Isend(&sent[i], 1, MPI_INT, other, 11 + i, MPI_COMM_WORLD, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
-    MPI_Waitall(3, requests, all_told);
+    MPI_Waitall(3, requests, all_statuses);
     for (int i = 0; i < 3; i++)
-        REQUIRE(all_told[i].MPI_SOURCE == other && all_told[i].MPI_TAG == 11 + i);
+        REQUIRE(all_statuses[i].MPI_SOURCE == other && all_statuses[i].MPI_TAG == 11 + i);
     received();
     post(20);
     MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
@@ -101,8 +101,8 @@ int main(int argc, char **argv)
     /* Each way of completion. */
     post(30);
     for (int i = 0; i < 3; i++) {
-        MPI_Waitany(3, requests, &done, &told);
-        REQUIRE(told.MPI_TAG == 31 + done);
+        MPI_Waitany(3, requests, &done, &status);
+        REQUIRE(status.MPI_TAG == 31 + done);
     }
     MPI_Waitany(3, requests, &done, MPI_STATUS_IGNORE);
     REQUIRE(done == MPI_UNDEFINED);
@@ -110,9 +110,9 @@ int main(int argc, char **argv)
     post(40);
     for (total = 0; total < 3; total += done) {
         tests++;
-        MPI_Waitsome(3, requests, &done, places, all_told);
+        MPI_Waitsome(3, requests, &done, places, all_statuses);
         for (int i = 0; i < done; i++)
-            REQUIRE(all_told[i].MPI_TAG == 41 + places[i]);
+            REQUIRE(all_statuses[i].MPI_TAG == 41 + places[i]);
     }
     received();
     post(50);
@@ -129,8 +129,8 @@ int main(int argc, char **argv)
     received();
     post(70);
     for (total = 0; total < 3; total += flag != 0, tests++) {
-        MPI_Testany(3, requests, &done, &flag, &told);
-        REQUIRE(!flag || told.MPI_TAG == 71 + done);
+        MPI_Testany(3, requests, &done, &flag, &status);
+        REQUIRE(!flag || status.MPI_TAG == 71 + done);
         pause_unless(flag);
     }
     received();
@@ -153,34 +153,34 @@ int main(int argc, char **argv)
         REQUIRE(values[0] == 100 * other + 1);
     }
     MPI_Startall(2, requests);
-    MPI_Wait(&requests[0], &told);
-    REQUIRE(told.MPI_SOURCE == other && told.MPI_TAG == 90);
+    MPI_Wait(&requests[0], &status);
+    REQUIRE(status.MPI_SOURCE == other && status.MPI_TAG == 90);
     MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
     MPI_Request_free(&requests[0]);
     MPI_Request_free(&requests[1]);
 
     /* Both directions in one call. */
-    MPI_Sendrecv(&sent[0], 1, MPI_INT, other, 100, values, 1, MPI_INT, other, 100, MPI_COMM_WORLD, &told);
-    REQUIRE(values[0] == 100 * other + 1 && told.MPI_TAG == 100);
+    MPI_Sendrecv(&sent[0], 1, MPI_INT, other, 100, values, 1, MPI_INT, other, 100, MPI_COMM_WORLD, &status);
+    REQUIRE(values[0] == 100 * other + 1 && status.MPI_TAG == 100);
     MPI_Sendrecv_replace(values, 1, MPI_INT, other, 101, other, 101, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 
     /* Probes. */
     MPI_Message found;
     MPI_Send(&sent[2], 1, MPI_INT, other, 110, MPI_COMM_WORLD);
-    MPI_Probe(MPI_ANY_SOURCE, 110, MPI_COMM_WORLD, &told);
+    MPI_Probe(MPI_ANY_SOURCE, 110, MPI_COMM_WORLD, &status);
     MPI_Iprobe(other, 110, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     REQUIRE(flag);
-    MPI_Iprobe(other, 111, MPI_COMM_WORLD, &flag, &told);
+    MPI_Iprobe(other, 111, MPI_COMM_WORLD, &flag, &status);
     REQUIRE(!flag);
-    MPI_Mprobe(other, 110, MPI_COMM_WORLD, &found, &told);
+    MPI_Mprobe(other, 110, MPI_COMM_WORLD, &found, &status);
     MPI_Mrecv(values, 1, MPI_INT, &found, MPI_STATUS_IGNORE);
     REQUIRE(values[0] == 100 * other + 3);
 
     /* A receive that is cancelled. */
     MPI_Irecv(values, 1, MPI_INT, other, 999, MPI_COMM_WORLD, &request);
     MPI_Cancel(&request);
-    MPI_Wait(&request, &told);
-    MPI_Test_cancelled(&told, &flag);
+    MPI_Wait(&request, &status);
+    MPI_Test_cancelled(&status, &flag);
     REQUIRE(flag);
 
     /* Sentinels: in place, and absolute addresses. */
@@ -194,7 +194,7 @@ int main(int argc, char **argv)
     MPI_Type_commit(&there);
     values[4] = me;
     values[5] = 7;
-    MPI_Sendrecv_replace(MPI_BOTTOM, 1, there, other, 120, other, 120, MPI_COMM_WORLD, &told);
+    MPI_Sendrecv_replace(MPI_BOTTOM, 1, there, other, 120, other, 120, MPI_COMM_WORLD, &status);
     REQUIRE(values[4] == other && values[5] == 7);
     MPI_Type_free(&there);
 

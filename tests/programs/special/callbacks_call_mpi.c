@@ -1,6 +1,6 @@
 /* Callbacks that call MPI, from several threads at the same time: nothing is locked while they run.
  *
- * Each thread sends to its own process on a communicator of its own. For each message that arrives a callback looks for
+ * Each thread sends to its own process on a communicator of its own. For each message that arrives a callback probes for
  * messages on another communicator, registers for another event, and ends that registration.
  */
 #include "../check.h"

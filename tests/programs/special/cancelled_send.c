@@ -1,4 +1,4 @@
-/* Sends that are cancelled, by an MPI that does so: one whose status the program looks at, and one of which it wants none. */
+/* Sends that are cancelled, by an MPI that does so: one whose status the program reads, and one whose status it ignores. */
 #include "../check.h"
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-/* Collective operations with requests, and among neighbours, on three processes, with sizes that tell them apart. */
+/* Collective operations with requests, and among neighbours, on three processes, with sizes that distinguish them. */
 #include "../check.h"
 
 enum { N = 3 };

@@ -1,4 +1,4 @@
-/* Every blocking collective operation once, on three processes, with sizes that tell them apart. */
+/* Every blocking collective operation once, on three processes, with sizes that distinguish them. */
 #include "../check.h"
 
 enum { N = 3 };

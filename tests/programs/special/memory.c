@@ -53,7 +53,7 @@ int main(int argc, char **argv)
     fclose(file);
     printf("rank %d pss %ld dirty %ld\n", rank, pss, dirty);
     fflush(stdout);
-    /* Nobody ends, and so gives up its part of what is shared, before all have looked. */
+    /* Nobody ends, and so gives up its part of what is shared, before all have measured. */
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;

@@ -1,4 +1,4 @@
-/* More messages in one call than anyone keeps room for: rank 1 posts N receives and waits for all of them in one call, while
+/* More messages in one call than any buffer holds: rank 1 posts N receives and waits for all of them in one call, while
  * rank 0 sends.
  */
 #include "../check.h"

@@ -1,4 +1,4 @@
-/* Another tool: counts the program's sends and receives, and tells rank 0's at MPI_Finalize. Continues with PMPI, or, where
+/* Another tool: counts the program's sends and receives, and prints those of rank 0 at MPI_Finalize. Continues with PMPI, or, where
  * compiled with NEXT, with the next function in the order of linking. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

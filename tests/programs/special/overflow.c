@@ -1,4 +1,4 @@
-/* More messages than anyone keeps room for: rank 0 starts N nonblocking sends while rank 1 calls no MPI at all.
+/* More messages than any buffer holds: rank 0 starts N nonblocking sends while rank 1 calls no MPI at all.
  *
  * Rank 1 waits for a signal, which rank 0 sends when all its sends are started; only then it receives, in order.
  */

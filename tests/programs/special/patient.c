@@ -1,5 +1,5 @@
 /* Preloaded into programs of an MPICH that is built on UCX: a process that waits, and finds nothing several times in a
- * row, sleeps for a moment. MPICH itself never gives its processor away, so that ranks without one of their own wait for
+ * row, sleeps for a moment. MPICH itself never yields its processor, so that ranks without one of their own wait for
  * the end of each other's time slices, in every call that waits. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

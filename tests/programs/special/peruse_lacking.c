@@ -3,7 +3,7 @@
  * PERUSE_WITHOUT=NAME   the event of this name is not known
  * PERUSE_REFUSES=N      the registrations on the Nth communicator that is registered on fail
  *
- * At the end of each process it tells on standard output how many registrations there are, and how many are active.
+ * At the end of each process it prints on standard output how many registrations there are, and how many are active.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -57,7 +57,7 @@ int PERUSE_Event_deactivate(void *handle)
     return ((int (*)(void *))next("PERUSE_Event_deactivate"))(handle);
 }
 
-__attribute__((destructor)) static void tell(void)
+__attribute__((destructor)) static void report(void)
 {
     if (registered > 0 || comms > 0)
         printf("peruse: %d communicators, %d registered, %d active at the end\n", comms, registered, active);

@@ -1,4 +1,4 @@
-/* The accumulate family: what brings data is told as a get, what does not as a put.
+/* The accumulate family: what brings data has the events of a get, all else those of a put.
  *
  * ranks: 2
  * window events on rank 0:

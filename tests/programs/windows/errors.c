@@ -1,4 +1,4 @@
-/* Operations that fail are not told, nor is what is done to MPI_PROC_NULL. A call that fails because of one request may have
+/* Operations that fail have no events, nor have those on MPI_PROC_NULL. A call that fails because of one request may have
  * completed the others.
  *
  * ranks: 2

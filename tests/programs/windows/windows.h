@@ -6,7 +6,7 @@
 
 #define WORDS 64
 
-/* Tells where a window's memory lies in this process: addresses in the head comments are relative to that. */
+/* Prints the address of a window's memory in this process: addresses in the head comments are relative to that. */
 static inline void tell_base(const char *window, const void *base)
 {
     for (int rank = 0; rank < world_size(); ++rank) {

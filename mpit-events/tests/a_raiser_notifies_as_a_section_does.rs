@@ -35,7 +35,7 @@ fn taken(heard: &Heard) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn times_that_are_told_never_go_back_and_are_the_same_for_all() {
+fn time_stamps_never_go_back_and_are_the_same_for_all() {
     let mock = MockSource::new();
     let (object, one) = listen(&mock);
     let (_, other) = listen(&mock);

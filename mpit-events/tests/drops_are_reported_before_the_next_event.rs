@@ -14,9 +14,9 @@ fn drops_come_before_the_next_delivery_and_only_once() {
     mock.raise_at(Safety::ThreadSafe, 2);
     mock.raise(3);
     mock.raise(4);
-    let told = consumer.told();
-    assert_eq!(told[0], "dropped 2 source 0 safety 1");
-    assert_eq!(told.len(), 3, "{told:?}");
+    let notes = consumer.take_notes();
+    assert_eq!(notes[0], "dropped 2 source 0 safety 1");
+    assert_eq!(notes.len(), 3, "{notes:?}");
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn a_new_handler_starts_from_zero() {
 }
 
 #[test]
-fn the_last_drops_are_told_before_the_free_callback() {
+fn the_last_drops_are_reported_before_the_free_callback() {
     let (mock, consumer) = (MockSource::new(), MockConsumer::default());
     let handle = mock.core.alloc(mock.unbound, None).unwrap();
     // SAFETY: `consumer` outlives the registration.
@@ -39,5 +39,5 @@ fn the_last_drops_are_told_before_the_free_callback() {
         mock.raise_at(Safety::ThreadSafe, number);
     }
     mock.core.free(handle, Some((note_freed, consumer.user_data()))).unwrap();
-    assert_eq!(consumer.told(), ["dropped 5 source 0 safety 0", "freed safety 0"]);
+    assert_eq!(consumer.take_notes(), ["dropped 5 source 0 safety 0", "freed safety 0"]);
 }
