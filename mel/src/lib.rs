@@ -5,8 +5,7 @@
 //!
 //! | room | what lives there | runs in |
 //! |---|---|---|
-//! | [`log`] | the event log: a file per rank that survives `kill -9` | both |
-//! | [`profile`] | `profile.json`, and its numbers in words and tables | both |
+//! | [`tables`] | a profile in 80 columns, or as comma-separated values | the command |
 //! | [`convert`] | event log → text, OTF2, Perfetto | both |
 //! | [`view`] | what a page or a picture shows of a run | the command |
 //! | [`html`] | the page of a run | the command |
@@ -20,13 +19,12 @@
 pub mod cli;
 pub mod convert;
 pub mod html;
-pub mod log;
 pub mod names;
 pub mod png;
 pub mod preload;
-pub mod profile;
 pub mod progress;
 pub mod queues;
+pub mod tables;
 pub mod trace;
 pub mod view;
 pub mod windows;

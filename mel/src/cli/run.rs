@@ -11,7 +11,7 @@ use clap::ValueEnum;
 
 use super::elf::{self, Program};
 use super::library;
-use crate::preload::config::bytes;
+use mel_log::number::bytes;
 
 /// Runs a program under measurement
 ///

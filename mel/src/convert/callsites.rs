@@ -11,7 +11,7 @@ use addr2line::Loader;
 use object::{Object, ReadCache};
 use rustc_hash::FxHashMap;
 
-use crate::log::RankLog;
+use mel_log::RankLog;
 
 /// Where separate debug information is installed.
 const DEBUG: &str = "/usr/lib/debug/.build-id";
@@ -105,7 +105,7 @@ fn symbol(file: &Loader, call: u64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::{Definition, HeaderInfo, LogFile};
+    use mel_log::{Definition, HeaderInfo, LogFile};
 
     /// The program of this process, as a log would define it: where it is mapped from its beginning.
     fn program(path: &str) -> Definition {

@@ -2,8 +2,8 @@
 
 use std::iter::Peekable;
 
-use crate::log::reader::Records;
-use crate::log::{RankLog, Record};
+use mel_log::reader::Records;
+use mel_log::{RankLog, Record};
 
 /// Records of several streams, merged by their time stamps. The order within a stream is kept, even
 /// where its time stamps go back.

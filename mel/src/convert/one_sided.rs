@@ -4,8 +4,8 @@
 use rustc_hash::FxHashMap;
 
 use super::windows::EPOCHS;
-use crate::log::format::u64_at;
-use crate::log::{Epoch, Operation, Record, kind};
+use mel_log::format::u64_at;
+use mel_log::{Epoch, Operation, Record, kind};
 
 /// Operations whose start is kept, at most: those that nothing completes would add up.
 const MAX_KEPT: usize = 1 << 20;

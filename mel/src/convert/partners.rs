@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 
 use super::merge::Merged;
 use super::run::Run;
-use crate::log::{Completion, Message, RankLog, Record, StreamKind, Switch, UnseenMessages, kind};
+use mel_log::{Completion, Message, RankLog, Record, StreamKind, Switch, UnseenMessages, kind};
 
 /// A message among those with its sender, receiver, communicator and tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::types::{Change, QueueKind, Role, Type, Types};
-use crate::log::{Record, UnseenEvents};
+use mel_log::{Record, UnseenEvents};
 
 /// Entries whose times are kept, at most: receives whose completion the log does not tell would add up.
 const MAX_KEPT: usize = 1 << 20;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::log::{RankLog, ReadError};
+use mel_log::{RankLog, ReadError};
 
 /// Why a run cannot be converted.
 #[derive(Debug, Error)]

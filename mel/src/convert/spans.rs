@@ -12,8 +12,8 @@ use super::merge::Merged;
 use super::one_sided::{EpochSpan, OneSided, OperationInCall, OperationSpan};
 use super::queues::{Latest, Length, Queues, Stay};
 use super::types::{Queue, Role, Types};
-use crate::log::format::u16_at;
-use crate::log::{Collective, Entry, Message, RankLog, Record, Switch, kind};
+use mel_log::format::u16_at;
+use mel_log::{Collective, Entry, Message, RankLog, Record, Switch, kind};
 
 /// An MPI call from its entry to its exit.
 #[derive(Debug)]

@@ -14,9 +14,9 @@ use super::merge::Merged;
 use super::run::Run;
 use super::value;
 use super::windows;
-use crate::log::definitions::EventType;
-use crate::log::format::{u16_at, u64_at};
-use crate::log::{
+use mel_log::definitions::EventType;
+use mel_log::format::{u16_at, u64_at};
+use mel_log::{
     Collective, Entry, Message, RankLog, Record, State, StreamKind, UnseenEvents, UnseenMessages, kind,
 };
 
@@ -208,8 +208,8 @@ fn write_call(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::format::NO_OBJECT;
-    use crate::log::{Definition, Element, HeaderInfo, LogFile};
+    use mel_log::format::NO_OBJECT;
+    use mel_log::{Definition, Element, HeaderInfo, LogFile};
 
     fn written(options: Options, write: impl FnOnce(&LogFile)) -> String {
         let directory = tempfile::tempdir().unwrap();

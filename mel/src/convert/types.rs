@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap;
 
 use super::value::{self, Kind, Value};
-use crate::log::RankLog;
-use crate::log::definitions::EventType;
+use mel_log::RankLog;
+use mel_log::definitions::EventType;
 
 /// What an event type is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

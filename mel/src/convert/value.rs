@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::log::Element;
-use crate::profile::number::general;
+use mel_log::Element;
+use mel_log::number::general;
 
 /// The value of an element.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use crate::log::format::{u32_at, u64_at};
-use crate::log::{Epoch, Operation, Record, kind};
+use mel_log::format::{u32_at, u64_at};
+use mel_log::{Epoch, Operation, Record, kind};
 
 /// Operations by the kinds of their records.
 pub(crate) const OPERATIONS: [&str; 6] =

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use mpit_sources::p2p::{Path, Progress};
 use mpit_sources::{Following, Wish};
 
+use mel_log::number::bytes;
+
 use crate::names::parse_list;
 use crate::trace::filter::Choice;
 
@@ -155,20 +157,6 @@ impl Config {
     }
 }
 
-/// A size such as `500M`.
-pub fn bytes(size: &str) -> Option<u64> {
-    let digits = size.trim_end_matches(|c: char| !c.is_ascii_digit());
-    let shift = match size[digits.len()..].to_ascii_uppercase().trim_end_matches("IB").trim_end_matches('B') {
-        "" => 0,
-        "K" => 10,
-        "M" => 20,
-        "G" => 30,
-        "T" => 40,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok().filter(|number| *number > 0)?.checked_mul(1 << shift)
-}
-
 fn own_name() -> String {
     let path = env::current_exe().ok();
     path.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
@@ -200,15 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_has_a_binary_unit() {
-        for (size, number) in
-            [("7", 7), ("2k", 2048), ("500M", 500 << 20), ("2GiB", 2 << 30), ("1TB", 1 << 40)]
-        {
-            assert_eq!(bytes(size), Some(number), "{size}");
-        }
-        for size in ["", "M", "0", "1.5G", "-1", "3 bags", "99999999999T"] {
-            assert_eq!(bytes(size), None, "{size}");
-        }
+    fn a_limit_that_is_no_size_is_none() {
         let config = read(&[("MEL_LIMIT", "lots")]);
         assert_eq!((config.limit, config.complaints.len()), (None, 1));
     }

@@ -18,10 +18,10 @@ use mpit_sources::transport::clocks::NodeClock;
 use super::session::{Run, Session};
 use super::tell;
 use crate::convert;
-use crate::log::{Definition, State};
-use crate::profile::{self, Ended, Profile, RankProfile};
 use crate::progress::Progress;
 use crate::trace::Recorder;
+use mel_log::profile::{self, Ended, Profile, RankProfile};
+use mel_log::{Definition, State};
 
 /// All processes together, at the entry of `MPI_Finalize`.
 pub(super) fn at_finalize(session: &'static Session) {
@@ -79,7 +79,7 @@ fn write_files(session: &Session, run: &Run) {
     // Without a log of its own this rank has said so at the start.
     if session.config.events.is_some() && run.recorder.is_some() {
         let path = directory.join(format!("events-{}.txt", run.rank));
-        let log = crate::log::RankLog::open(&directory.join(crate::log::file_name(run.rank as u32)));
+        let log = mel_log::RankLog::open(&directory.join(mel_log::file_name(run.rank as u32)));
         let written = log.map_err(std::io::Error::other).and_then(|log| {
             let mut out = BufWriter::new(File::create(&path)?);
             convert::text::write_rank(&mut out, &log, convert::text::Options::default(), |_| ())?;

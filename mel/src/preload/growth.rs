@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::profile::number::general;
+use mel_log::number::general;
 
 /// From which size on it is told, in bytes, unless the user says otherwise.
 pub const FROM: u64 = 1 << 30;

@@ -21,13 +21,13 @@ use self::objects::Logged;
 use super::config::Config;
 use super::growth::{self, Growth};
 use super::{directory, finish, tell, tools};
-use crate::log::format::NO_OBJECT;
-use crate::log::{Definition, HeaderInfo, LogFile};
 use crate::names::nearest_names;
 use crate::queues::QueueProfiler;
 use crate::trace::calls::{TRACED, Tracer, queues};
 use crate::trace::{Recorder, events};
 use crate::windows::WindowProfiler;
+use mel_log::format::NO_OBJECT;
+use mel_log::{Definition, HeaderInfo, LogFile};
 
 /// MEL in this process. Lives as long as the process.
 pub struct Session {
@@ -183,7 +183,7 @@ impl Session {
                 origin_realtime_nanos: started_realtime_nanos,
                 host: host.clone(),
             };
-            let path = directory.join(crate::log::file_name(rank as u32));
+            let path = directory.join(mel_log::file_name(rank as u32));
             match LogFile::create_limited(&path, &header, self.config.limit.unwrap_or(u64::MAX)) {
                 Ok(log) => {
                     if rank == 0 {

@@ -1,7 +1,7 @@
 //! Counts, sums, extremes and histograms, in ticks; converted to seconds when they are told.
 
 use super::buckets::{Buckets, COARSE, FINE, all};
-use crate::profile;
+use mel_log::profile;
 
 /// Durations: how many, their sum, extremes and distribution, in two significant digits.
 pub type Durations = DurationsIn<FINE, { all(FINE) }>;
@@ -43,10 +43,10 @@ impl<const BINS: u64, const ALL: usize> DurationsIn<BINS, ALL> {
     }
 
     /// The numbers as `profile.json` has them.
-    pub fn stats(&self, ticks_per_second: u64) -> profile::windows::Times {
+    pub fn stats(&self, ticks_per_second: u64) -> profile::Times {
         let time = |ticks| seconds(ticks, ticks_per_second);
         let (count, &DurationsIn { total, min, max, .. }) = (self.count(), self);
-        profile::windows::Times {
+        profile::Times {
             count,
             total_s: time(total),
             mean_s: if count == 0 { 0.0 } else { time(total) / count as f64 },
@@ -58,7 +58,7 @@ impl<const BINS: u64, const ALL: usize> DurationsIn<BINS, ALL> {
 
     fn distribution(&self, ticks_per_second: u64) -> profile::Histogram {
         let nanos = |ticks: u64| (u128::from(ticks) * 1_000_000_000 / u128::from(ticks_per_second)) as u64;
-        let profile::Histogram(bins) = profile::Histogram::from_recorded(&self.buckets.histogram());
+        let profile::Histogram(bins) = self.buckets.bins();
         profile::Histogram(
             bins.into_iter().map(|(low, high, count)| (nanos(low), nanos(high), count)).collect(),
         )

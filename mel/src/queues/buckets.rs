@@ -2,6 +2,7 @@
 //! significant digits, without what that keeps beside them.
 
 use hdrhistogram::Histogram;
+use mel_log::profile;
 
 /// The largest value, some days: what is larger counts as this.
 const LARGEST: u64 = 1 << 50;
@@ -54,8 +55,13 @@ impl<const BINS: u64, const ALL: usize> Buckets<BINS, ALL> {
         self.0.iter().copied().map(u64::from).sum()
     }
 
+    /// The same counts as `profile.json` has them, but in ticks.
+    pub(super) fn bins(&self) -> profile::Histogram {
+        bins(&self.histogram())
+    }
+
     /// The same counts in a histogram that can be asked.
-    pub(super) fn histogram(&self) -> Histogram<u32> {
+    fn histogram(&self) -> Histogram<u32> {
         let mut histogram = Histogram::new_with_bounds(1, LARGEST, if BINS == FINE { 2 } else { 1 })
             .expect("the bounds are valid");
         for (index, &count) in self.0.iter().enumerate().filter(|(_, count)| **count != 0) {
@@ -65,10 +71,19 @@ impl<const BINS: u64, const ALL: usize> Buckets<BINS, ALL> {
     }
 }
 
+/// The bins of a recorded histogram that hold something.
+fn bins(recorded: &Histogram<u32>) -> profile::Histogram {
+    let bins = recorded.iter_recorded().map(|bin| {
+        let value = bin.value_iterated_to();
+        let (lower, upper) = (recorded.lowest_equivalent(value), recorded.highest_equivalent(value));
+        (lower, upper, u64::from(bin.count_at_value()))
+    });
+    profile::Histogram(bins.collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile;
     use proptest::prelude::*;
 
     #[test]
@@ -82,6 +97,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn bins_hold_what_was_recorded() {
+        let mut recorded = Histogram::<u32>::new_with_bounds(1, 3_600_000_000_000, 2).unwrap();
+        for value in [78, 78, 1200, 571_345_000] {
+            recorded.record(value).unwrap();
+        }
+        let profile::Histogram(bins) = bins(&recorded);
+        assert_eq!(bins[0], (78, 78, 2));
+        let (lower, upper, count) = bins[2];
+        assert!(lower <= 571_345_000 && 571_345_000 <= upper && count == 1);
+        assert!((upper - lower) as f64 <= 0.01 * lower as f64);
+    }
+
     fn as_recorded<const BINS: u64, const ALL: usize>(
         values: &[u64],
         digits: u8,
@@ -92,8 +120,7 @@ mod tests {
             recorded.saturating_record(value.min(LARGEST));
             counted.count(value);
         }
-        let bins = profile::Histogram::from_recorded;
-        prop_assert_eq!(bins(&counted.histogram()), bins(&recorded));
+        prop_assert_eq!(counted.bins(), bins(&recorded));
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use mpit_events::{BulkListener, Core, Error, EventIndex, MAX_EVENT_TYPES, Record
 use mpit_sources::Serial;
 
 use super::accumulate::{Queue, Searches};
-use crate::profile;
+use mel_log::profile;
 
 /// What is counted, over all communicators: messages of the application, and those of the MPI's own.
 type Counted = [Queues; 2];

@@ -13,8 +13,8 @@ use super::collectives;
 use super::filter::Choice;
 use super::handles::Handles;
 use super::recorder::{Kind, Objects, Place, Queue, Recorder};
-use crate::log::format::NO_OBJECT;
-use crate::log::{self, kind};
+use mel_log::format::NO_OBJECT;
+use mel_log::{self as log, kind};
 
 /// The types whose pairs are regions in a trace.
 pub const TRACED: [(&str, &str); 2] = [

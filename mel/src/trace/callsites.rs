@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
-use crate::log::Definition;
+use mel_log::Definition;
 
 /// Frames that are looked at for one outside of this library and of MPI.
 const MOST_FRAMES: usize = 32;

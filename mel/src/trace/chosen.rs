@@ -13,7 +13,7 @@ use mpit_sources::rma::{self, Created, Operation, Synchronised};
 
 use super::calls::Tracer;
 use super::handles::Handles;
-use crate::log::format::NO_OBJECT;
+use mel_log::format::NO_OBJECT;
 
 /// Communicators that are left out, by their places in the twin, and windows, by their numbers; both also by their handles.
 #[derive(Default)]

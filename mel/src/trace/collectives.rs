@@ -11,7 +11,7 @@ use mpi_abi::{Abi, Comm, Datatype, HandlePtr, pmpi};
 use mpi_intercept::{Call, FunctionId};
 use mpit_sources::p2p::COLLECTIVES;
 
-use crate::log::format::{NO_ROOT, ROOT_IN_THIS_GROUP, ROOT_ITSELF};
+use mel_log::format::{NO_ROOT, ROOT_IN_THIS_GROUP, ROOT_ITSELF};
 
 /// A collective operation, as this process takes part in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use mpit_events::{BindKind, Core, Error, EventIndex, EventType, Registration, Safety, Token};
 
 use super::recorder::Recorder;
-use crate::log::{Definition, Element, kind};
+use mel_log::{Definition, Element, kind};
 
 /// Writes the description of an event type into the log.
 pub fn define(recorder: &Recorder, event: EventIndex, event_type: &EventType) {

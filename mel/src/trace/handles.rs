@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
-use crate::log::format::NO_OBJECT;
+use mel_log::format::NO_OBJECT;
 
 /// Slots: a power of two, more than there are numbers for in practice.
 const SLOTS: usize = 1 << 12;

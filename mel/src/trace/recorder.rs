@@ -8,12 +8,10 @@ use mpit_events::{Clock, Core, Record, SourceIndex, Ticks};
 
 use super::callsites::CallSites;
 use super::unseen::Unseen;
-use crate::log::format::{NO_OBJECT, PAYLOAD_BYTES, u64_at};
-use crate::log::{
-    Appender, Completion, Definition, LogFile, Pair, State, StreamKind, Switch, is_limit, kind,
-};
 use crate::preload::tell;
-use crate::profile::number::general;
+use mel_log::format::{NO_OBJECT, PAYLOAD_BYTES, u64_at};
+use mel_log::number::general;
+use mel_log::{Appender, Completion, Definition, LogFile, Pair, State, StreamKind, Switch, is_limit, kind};
 
 /// Records into the event log of this process. Lives as long as the process.
 pub struct Recorder {

@@ -4,7 +4,7 @@ use mpit_events::{Clock, Core, MAX_EVENT_TYPES, Ordering, Record, Source, Ticks}
 use mpit_sources::shadow::{Event, Ob1Events, Queued, Searched};
 
 use super::recorder::{Kind, Objects, Place, Queue, Recorder};
-use crate::log::{Definition, HeaderInfo, LogFile, RankLog, State, kind};
+use mel_log::{Definition, HeaderInfo, LogFile, RankLog, State, kind};
 
 fn info() -> HeaderInfo {
     HeaderInfo {

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use crate::log::{UnseenEvents, UnseenMessages};
+use mel_log::{UnseenEvents, UnseenMessages};
 
 /// Peers with tags that are told apart.
 const MOST: usize = 1 << 16;

@@ -4,8 +4,8 @@ use mpit_events::{Ticks, Token};
 use mpit_sources::rma::{Call, Created, EpochKind, Observer, Operation, Synchronised};
 
 use super::calls::Tracer;
-use crate::log::format::{MAX_PAYLOAD_BYTES, NO_OBJECT};
-use crate::log::{self, kind};
+use mel_log::format::{MAX_PAYLOAD_BYTES, NO_OBJECT};
+use mel_log::{self as log, kind};
 
 /// The number of a window in the log; windows beyond the last one that has a number have none.
 pub fn object(window: u32) -> u16 {

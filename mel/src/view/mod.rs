@@ -22,8 +22,8 @@ pub mod timeline;
 use serde::Serialize;
 
 use crate::convert::Run;
-use crate::profile::Profile;
-use crate::profile::findings::findings;
+use mel_log::profile::Profile;
+use mel_log::profile::findings::findings;
 
 /// What there is to show of a run.
 #[derive(Debug, Serialize)]

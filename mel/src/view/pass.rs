@@ -18,8 +18,8 @@ use crate::convert::spans::{CallSpan, MessageInCall, QueueChange, Region, Visito
 use crate::convert::types::{Queue, QueueKind, Types};
 use crate::convert::value::{Value, read};
 use crate::convert::windows::EPOCHS;
-use crate::log::definitions::EventType;
-use crate::log::{RankLog, Record};
+use mel_log::definitions::EventType;
+use mel_log::{RankLog, Record};
 
 /// Messages, and operations on windows, that a call tells of.
 const MOST_TOLD: usize = 4;

@@ -12,8 +12,8 @@ use mpit_events::{Ticks, Token};
 use mpit_sources::Serial;
 use mpit_sources::rma::{Created, EpochKind, Kind, Observer, Operation, Synchronised};
 
-use crate::profile::windows::{KindProfile, WindowProfile, WindowThread};
 use crate::queues::accumulate::CoarseDurations;
+use mel_log::profile::{KindProfile, WindowProfile, WindowThread};
 
 /// Windows that are counted by themselves.
 const MOST_WINDOWS: usize = 64;

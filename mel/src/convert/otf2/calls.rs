@@ -10,8 +10,8 @@ use super::track::Track;
 use super::windows::{self, Span, Windows};
 use super::{Conversion, ConvertError};
 use crate::convert::queues::Queues;
-use crate::log::format::{NO_ROOT, ROOT_IN_THIS_GROUP, ROOT_ITSELF, u16_at};
-use crate::log::{Collective, Completion, Entry, Message, RankLog, Record, kind};
+use mel_log::format::{NO_ROOT, ROOT_IN_THIS_GROUP, ROOT_ITSELF, u16_at};
+use mel_log::{Collective, Completion, Entry, Message, RankLog, Record, kind};
 
 /// The region of a function that the log does not define.
 const UNKNOWN: &str = "MPI (unknown function)";

@@ -6,7 +6,7 @@ use otf2_writer::{
     CommRef, Communicator, Definitions, Group, GroupMembers, GroupRef, InterCommunicator, Paradigm,
 };
 
-use crate::log::{Members, Message, RankLog, Record};
+use mel_log::{Members, Message, RankLog, Record};
 
 /// The communicators of a run.
 #[derive(Debug, Default)]

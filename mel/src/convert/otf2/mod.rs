@@ -52,7 +52,7 @@ use super::partners::Recorded;
 use super::queues::Queues;
 use super::run::Run;
 use super::types::Types;
-use crate::log::{RankLog, Record, StreamKind, Switch, kind};
+use mel_log::{RankLog, Record, StreamKind, Switch, kind};
 
 /// The name of the archive in its directory.
 pub const FILE_NAME: &str = "traces.otf2";

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::convert::types::{Role, Type, Types};
-use crate::log::{RankLog, StreamKind};
+use mel_log::{RankLog, StreamKind};
 
 /// What an event type is to a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use super::{Conversion, ConvertError};
 use crate::convert::queues::{Latest, Queues};
 use crate::convert::types::{Change, Role, Types};
 use crate::convert::value::{self, Kind};
-use crate::log::definitions::EventType;
-use crate::log::{RankLog, Record};
+use mel_log::definitions::EventType;
+use mel_log::{RankLog, Record};
 
 /// What to write for an event type.
 enum Plan {

@@ -5,7 +5,7 @@ use otf2_writer::{CollectiveOp, CollectiveRoot, CommRef, Event};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::convert::partners::{Place, Places, Recorded};
-use crate::log::{RankLog, kind};
+use mel_log::{RankLog, kind};
 
 /// A collective operation, as a process takes part in it.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::roles;
 use crate::convert::value::{Kind, Value};
-use crate::log::Element;
+use mel_log::Element;
 
 /// What has been defined so far.
 #[derive(Debug, Default)]

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use super::super::run::Run;
 use super::*;
-use crate::log::format::NO_OBJECT;
-use crate::log::{
+use mel_log::format::NO_OBJECT;
+use mel_log::{
     Appender, Completion, Definition, Element, HeaderInfo, LogFile, Members, Message, State, StreamKind, kind,
 };
 
@@ -29,7 +29,7 @@ fn log(directory: &Path, rank: u32) -> LogFile {
         origin_realtime_nanos: 1_700_000_000_000_000_000 + 50 * u64::from(rank),
         host: "node".into(),
     };
-    let log = LogFile::create(&directory.join(crate::log::file_name(rank)), &info).unwrap();
+    let log = LogFile::create(&directory.join(mel_log::file_name(rank)), &info).unwrap();
     for (number, name) in [(SEND, "MPI_Send"), (RECV, "MPI_Recv")] {
         log.define(&Definition::Function { number, name: name.into() }).unwrap();
     }
@@ -302,7 +302,7 @@ fn an_archive_is_never_overwritten_but_can_be_removed() {
 fn a_damaged_world_size_makes_no_million_locations() {
     let directory = tempfile::tempdir().unwrap();
     drop(log(directory.path(), 0));
-    let path = directory.path().join(crate::log::file_name(0));
+    let path = directory.path().join(mel_log::file_name(0));
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[24..28].fill(0xff);
     std::fs::write(&path, bytes).unwrap();

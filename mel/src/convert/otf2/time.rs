@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::log::{HeaderInfo, RankLog};
+use mel_log::{HeaderInfo, RankLog};
 
 /// How far the wall clocks of two ranks may be apart if they are on one host, in nanoseconds. More
 /// means that two hosts have the same name.
@@ -266,16 +266,13 @@ mod tests {
             .iter()
             .map(|(info, readings)| {
                 let path = directory.path().join(info.rank.to_string());
-                let log = crate::log::LogFile::create(&path, info).unwrap();
+                let log = mel_log::LogFile::create(&path, info).unwrap();
                 for (local_ticks, reference_nanos) in *readings {
-                    let reading = crate::log::Definition::ClockReading {
-                        local_ticks,
-                        reference_nanos,
-                        error_nanos: 30,
-                    };
+                    let reading =
+                        mel_log::Definition::ClockReading { local_ticks, reference_nanos, error_nanos: 30 };
                     log.define(&reading).unwrap();
                 }
-                log.finish(crate::log::State::Finalised, readings[1].0 + 10_000);
+                log.finish(mel_log::State::Finalised, readings[1].0 + 10_000);
                 RankLog::open(&path).unwrap()
             })
             .collect();

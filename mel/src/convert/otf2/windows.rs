@@ -13,8 +13,8 @@ use otf2_writer::{
 use super::track::Track;
 use super::{Conversion, ConvertError};
 use crate::convert::windows::EPOCHS;
-use crate::log::format::{u32_at, u64_at};
-use crate::log::{Epoch, Operation, RankLog, Record, kind};
+use mel_log::format::{u32_at, u64_at};
+use mel_log::{Epoch, Operation, RankLog, Record, kind};
 
 /// The windows of a run.
 #[derive(Debug, Default)]

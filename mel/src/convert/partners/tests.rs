@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::*;
-use crate::log::format::NO_OBJECT;
-use crate::log::{Definition, HeaderInfo, LogFile, Members, State};
+use mel_log::format::NO_OBJECT;
+use mel_log::{Definition, HeaderInfo, LogFile, Members, State};
 
 const TAG: i32 = 5;
 
@@ -36,7 +36,7 @@ fn write(directory: &Path, rank: u32, told: &[Told], incomplete: bool) {
         origin_realtime_nanos: 0,
         host: "node".into(),
     };
-    let log = LogFile::create(&directory.join(crate::log::file_name(rank)), &info).unwrap();
+    let log = LogFile::create(&directory.join(mel_log::file_name(rank)), &info).unwrap();
     let members = Members::from_ranks(0..2);
     let name = "MPI_COMM_WORLD".into();
     log.define(&Definition::Communicator { index: 0, context: 1, name, members, remote: None }).unwrap();

@@ -6,7 +6,7 @@ use rustc_hash::FxHasher;
 
 use crate::convert::partners::{Place, Places, Recorded};
 use crate::convert::spans::MessageInCall;
-use crate::log::RankLog;
+use mel_log::RankLog;
 
 /// The arrows of a rank's messages.
 #[derive(Debug)]

@@ -40,8 +40,8 @@ use super::spans::{CallSpan, MessageInCall, QueueChange, Region, Visitor, walk};
 use super::types::{Queue, QueueKind};
 use super::value;
 use super::windows::{EPOCHS, OPERATIONS};
-use crate::log::definitions::EventType;
-use crate::log::{RankLog, Record};
+use mel_log::definitions::EventType;
+use mel_log::{RankLog, Record};
 
 /// Messages, and operations on windows, that a call tells of; flows have no limit.
 const MOST_TOLD: usize = 16;

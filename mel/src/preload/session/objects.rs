@@ -11,10 +11,10 @@ use mpit_sources::p2p::{Communicator, Observer};
 use mpit_sources::rma;
 
 use super::{Run, Session};
-use crate::log::format::NO_OBJECT;
-use crate::log::{Definition, Members};
 use crate::trace::windows::object;
 use crate::trace::{Recorder, events};
+use mel_log::format::NO_OBJECT;
+use mel_log::{Definition, Members};
 
 /// A communicator that the log knows of.
 pub(super) struct Logged {

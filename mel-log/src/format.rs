@@ -142,7 +142,7 @@ pub mod kind {
     pub const WIN_DESTROY: u16 = 31;
     /// An epoch has ended: [`Epoch`](super::Epoch).
     pub const RMA_EPOCH: u16 = 32;
-    /// Recording was switched off or on: [`Switch`](super::super::Switch).
+    /// Recording was switched off or on: [`Switch`](crate::Switch).
     pub const RECORDING: u16 = 13;
     /// Requests were tested and are not complete: as [`MPI_ISEND_COMPLETE`].
     pub const REQUEST_TESTED: u16 = 14;
@@ -154,9 +154,9 @@ pub mod kind {
     /// From where the function that was just entered is called: the address that it returns to, `u64`. A reader sees it
     /// in the entry.
     pub const CALLSITE: u16 = 35;
-    /// While recording was off, until the record before, there were messages: [`UnseenMessages`](super::super::UnseenMessages).
+    /// While recording was off, until the record before, there were messages: [`UnseenMessages`](crate::UnseenMessages).
     pub const UNSEEN_MESSAGES: u16 = 36;
-    /// The same of events: [`UnseenEvents`](super::super::UnseenEvents).
+    /// The same of events: [`UnseenEvents`](crate::UnseenEvents).
     pub const UNSEEN_EVENTS: u16 = 37;
     /// Twenty more bytes of the payload of the record before.
     pub const CONTINUATION: u16 = 15;
@@ -512,7 +512,7 @@ mod tests {
 
     #[test]
     fn the_layout_is_the_documented_one() {
-        let page = include_str!("../../../docs/event-log.md");
+        let page = include_str!("../../docs/event-log.md");
         let documented = |offset: usize, field: &str, what: &str| {
             let row = page
                 .lines()

@@ -1,12 +1,12 @@
 //! A profile as `mel report` prints it: the table across ranks, distributions as rows of blocks, and what
 //! stands out, in 80 columns.
 
-use super::findings::findings;
-use super::histogram::Histogram;
-use super::number::duration;
-use super::report::headline;
-use super::schema::{Profile, RankProfile};
-use super::summary::{QUANTITIES, table};
+use mel_log::number::duration;
+use mel_log::profile::findings::findings;
+use mel_log::profile::histogram::Histogram;
+use mel_log::profile::report::headline;
+use mel_log::profile::schema::{Profile, RankProfile};
+use mel_log::profile::summary::{QUANTITIES, table};
 
 /// The width of a terminal that everybody has.
 const COLUMNS: usize = 80;
@@ -117,7 +117,7 @@ pub fn wrapped(text: &str, indent: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::QueueStats;
+    use mel_log::profile::QueueStats;
 
     fn run(ranks: u32) -> Profile {
         let ranks = (0..ranks).map(|rank| RankProfile {

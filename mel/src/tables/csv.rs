@@ -1,7 +1,7 @@
 //! The numbers of each rank as comma-separated values (RFC 4180), for spreadsheets and scripts.
 
-use super::schema::{Ended, Profile};
-use super::summary::{Unit, quantities};
+use mel_log::profile::schema::{Ended, Profile};
+use mel_log::profile::summary::{Unit, quantities};
 
 /// A line of names, then a line per rank. Times are in seconds: the names of their columns end with `_s`.
 /// A number that a rank does not have, as the mean of nothing, is empty.
@@ -46,8 +46,8 @@ fn quoted(field: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::windows::WindowProfile;
-    use crate::profile::{QueueStats, RankProfile};
+    use mel_log::profile::WindowProfile;
+    use mel_log::profile::{QueueStats, RankProfile};
 
     #[test]
     fn each_rank_is_a_line_with_as_many_fields_as_the_first() {

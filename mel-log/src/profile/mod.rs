@@ -6,27 +6,24 @@
 //! - [`file`](mod@file): reading and writing, whole and per rank.
 //! - [`statistics`]: the lines per rank, in the paper's wording.
 //! - [`summary`]: the table across ranks.
-//! - [`terminal`]: what `mel report` prints, in 80 columns.
-//! - [`mod@csv`]: the numbers of each rank, for spreadsheets.
 //! - [`findings`]: what stands out, in plain words.
-//! - [`windows`]: all of this for one-sided communication.
+//! - [`mod@report`]: all three, as rank 0 prints them at the end.
+//! - [`one_sided`], [`windows`]: types and text of one-sided communication.
 //!
 //! Nothing here knows how the numbers were measured.
 
-pub mod csv;
 pub mod file;
 pub mod findings;
 pub mod histogram;
-pub mod number;
+pub mod one_sided;
 pub mod report;
 pub mod schema;
 pub mod statistics;
 pub mod summary;
-pub mod terminal;
 pub mod windows;
 
-pub use csv::csv;
 pub use histogram::Histogram;
+pub use one_sided::{KindProfile, Times, WindowProfile, WindowThread};
 pub use report::report;
 pub use schema::{
     CommunicatorProfile, Comparison, Ended, NotFollowed, Profile, QueueStats, Queues, RankProfile,

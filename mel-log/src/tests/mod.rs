@@ -42,6 +42,6 @@ const CHILD: &str = "MEL_TEST_CHILD";
 /// This test program once more, running only the named test, which finds [`CHILD`] set.
 fn child(test: &str, path: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "--nocapture", &format!("log::tests::{test}")]).env(CHILD, path);
+    command.args(["--exact", "--nocapture", &format!("tests::{test}")]).env(CHILD, path);
     command
 }

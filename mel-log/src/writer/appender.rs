@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use mpit_events::prefetch;
 
 use super::{Chunk, Inner};
-use crate::log::format::{
+use crate::format::{
     CHUNK_BYTES, CHUNK_HEADER_BYTES, Call, MAX_PAYLOAD_BYTES, NO_OBJECT, PAYLOAD_BYTES, RECORD_BYTES, chunk,
     header, kind,
 };

@@ -1,11 +1,11 @@
 //! A profile as the text that a user reads at the end of a run, and from `mel report --lines`.
 
 use super::findings::findings;
-use super::number::duration;
 use super::schema::{Profile, RankProfile};
 use super::statistics;
 use super::summary::{QUANTITIES, spread, table};
 use super::windows;
+use crate::number::duration;
 
 /// Above so many ranks the text has no lines per rank, except for the extremes.
 pub const MOST_RANKS: usize = 32;
@@ -43,7 +43,7 @@ fn extremes(ranks: &[RankProfile]) -> Vec<&RankProfile> {
 }
 
 /// How many ranks, how long, on which MPI, told by whom.
-pub(super) fn headline(profile: &Profile) -> String {
+pub fn headline(profile: &Profile) -> String {
     let ranks = match profile.ranks.len() {
         1 => "1 rank".to_owned(),
         many => format!("{many} ranks"),

@@ -1,10 +1,8 @@
 //! The table across ranks: for each quantity the extremes with their ranks, and the median.
 
-use comfy_table::{CellAlignment, Table, presets};
-
-use super::number::duration;
 use super::schema::{Profile, RankProfile};
 use super::windows;
+use crate::number::duration;
 
 /// How a quantity is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,43 +113,59 @@ pub fn value(value: f64, unit: Unit) -> String {
 
 /// The table, at most 80 columns wide: one value per quantity for a run of one rank, else the spread.
 pub fn table(ranks: &[RankProfile]) -> String {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING);
-    let alone = ranks.len() == 1;
-    table.set_header(if alone { vec!["", "rank"] } else { vec!["", "min", "rank", "median", "max", "rank"] });
-    let (mut group, mut empty) = ("", false);
+    let (mut rows, mut group, mut empty) = (Vec::new(), "", false);
     for quantity in QUANTITIES.iter().chain(windows::QUANTITIES) {
         let Some(spread) = spread(ranks, quantity.of) else { continue };
         if quantity.group != group {
             group = quantity.group;
             empty = spread.max.0 == 0.0;
             if !empty {
-                table.add_row([group]);
+                rows.push(vec![group.to_owned()]);
             }
         }
         if empty {
             continue;
         }
-        let tell = |number| value(number, quantity.unit);
+        let text = |number| value(number, quantity.unit);
+        let (min, max) = (spread.min, spread.max);
         let mut row = vec![format!("  {}", quantity.name)];
-        if alone {
-            row.push(tell(spread.max.0));
+        if ranks.len() == 1 {
+            row.push(text(max.0));
         } else {
-            let (min, max) = (spread.min, spread.max);
-            row.extend([tell(min.0), min.1.to_string(), tell(spread.median), tell(max.0), max.1.to_string()]);
+            row.extend([text(min.0), min.1.to_string(), text(spread.median), text(max.0), max.1.to_string()]);
         }
-        table.add_row(row);
+        rows.push(row);
     }
-    if table.is_empty() {
+    if rows.is_empty() {
         return String::new();
     }
-    if alone && let Some(rank) = ranks.first() {
-        table.set_header(["", &format!("rank {}", rank.rank)]);
+    let header = match ranks {
+        [alone] => vec![String::new(), format!("rank {}", alone.rank)],
+        _ => ["", "min", "rank", "median", "max", "rank"].map(str::to_owned).to_vec(),
+    };
+    rows.insert(0, header);
+    aligned(&rows)
+}
+
+/// Rows of cells as lines: the first column to the left, the others to the right, a blank on either side of each.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width =
+        |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.iter().zip(&widths).enumerate();
+        let line: String = cells
+            .map(|(column, (cell, &width))| match column {
+                0 => format!(" {cell:<width$} "),
+                _ => format!(" {cell:>width$} "),
+            })
+            .collect();
+        text += line.trim_end();
+        text.push('\n');
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+    text
 }
 
 #[cfg(test)]
@@ -204,7 +218,7 @@ mod tests {
 
     #[test]
     fn windows_have_a_group_where_there_are_any() {
-        use crate::profile::windows::{KindProfile, WindowProfile, WindowThread};
+        use crate::profile::{KindProfile, WindowProfile, WindowThread};
         let operations = [("put".into(), KindProfile { started: 7, bytes: 56 })].into();
         let thread = WindowThread { operations, synchronising_s: 2e-3, ..WindowThread::default() };
         let window = WindowProfile { threads: vec![thread], ..WindowProfile::default() };

@@ -2,10 +2,10 @@
 //!
 //! Each rule is one function that returns a sentence or nothing; its thresholds stand beside it.
 
-use super::number::duration;
 use super::schema::{Ended, NotFollowed, Profile, RankProfile, Truth};
 use super::summary::spread;
 use super::windows;
+use crate::number::duration;
 
 /// The most sentences about the queues of a run.
 const MOST: usize = 3;

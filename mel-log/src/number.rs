@@ -1,4 +1,4 @@
-//! Numbers as text.
+//! Numbers and sizes as text.
 
 /// A number as C++ streams print it by default, and `printf` with `%g`: six significant digits,
 /// without trailing zeros, with an exponent where it is below 1e-4 or needs more than six digits.
@@ -33,6 +33,20 @@ pub fn duration(seconds: f64) -> String {
         _ => 2,
     };
     format!("{value:.decimals$} {unit}")
+}
+
+/// The bytes of a size such as `500M` or `2GiB`: a number above zero, and `K`, `M`, `G` or `T` for binary multiples.
+pub fn bytes(size: &str) -> Option<u64> {
+    let digits = size.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let shift = match size[digits.len()..].to_ascii_uppercase().trim_end_matches("IB").trim_end_matches('B') {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok().filter(|number| *number > 0)?.checked_mul(1 << shift)
 }
 
 #[cfg(test)]
@@ -75,6 +89,18 @@ mod tests {
             (3.0, "3.00 s"),
         ] {
             assert_eq!(duration(value), text);
+        }
+    }
+
+    #[test]
+    fn a_size_has_a_binary_unit() {
+        for (size, number) in
+            [("7", 7), ("2k", 2048), ("500M", 500 << 20), ("2GiB", 2 << 30), ("1TB", 1 << 40)]
+        {
+            assert_eq!(bytes(size), Some(number), "{size}");
+        }
+        for size in ["", "M", "0", "1.5G", "-1", "3 bags", "99999999999T"] {
+            assert_eq!(bytes(size), None, "{size}");
         }
     }
 }

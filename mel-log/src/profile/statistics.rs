@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::number::general;
 use super::schema::{QueueStats, RankProfile, SearchStats};
+use crate::number::general;
 
 /// The four lines of a rank: both queues, and the searches of both.
 pub fn lines(rank: &RankProfile) -> String {

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Histogram;
-use super::windows::WindowProfile;
+use super::one_sided::WindowProfile;
 
 /// The profile of a run: the whole of `profile.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -279,8 +279,8 @@ mod tests {
         }
         let mut rank =
             RankProfile { communicators: vec![CommunicatorProfile::default()], ..Default::default() };
-        let times = super::super::windows::Times { count: 1, ..Default::default() };
-        let thread = super::super::windows::WindowThread {
+        let times = crate::profile::Times { count: 1, ..Default::default() };
+        let thread = crate::profile::WindowThread {
             completion: times.clone(),
             operations: [("put".into(), Default::default())].into(),
             ..Default::default()

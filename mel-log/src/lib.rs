@@ -1,4 +1,6 @@
-//! The event log: a memory-mapped file per rank, of fixed-size records, that survives `kill -9`.
+//! What a process leaves on disk, written inside the program and read by the command: the event log, and the profile.
+//!
+//! The event log is a memory-mapped file per rank, of fixed-size records, that survives `kill -9`:
 //!
 //! - [`format`](mod@format): the layout in bytes, shared by both sides. `docs/event-log.md` is its prose.
 //! - [`definitions`]: what the numbers in the records mean, as JSON lines inside the same file.
@@ -7,14 +9,21 @@
 //! - [`expand`]: what one record holds of several, for readers.
 //! - [`reader`]: runs in the command `mel`, on whole files as on torn ones.
 //!
-//! The log must not know where its records come from or what a consumer makes of them: it knows no
-//! event by name and calls no MPI function.
+//! The numbers of a run are in `profile.json`:
+//!
+//! - [`profile`]: its types, its file, and its numbers as lines, table and sentences.
+//! - [`number`]: numbers and sizes as text.
+//!
+//! Nothing here knows where records and numbers come from, or what becomes of them: no event has a name here, no MPI
+//! function is called, no command line is read, nothing is drawn.
 
 pub mod definitions;
 mod expand;
 pub mod format;
 mod gaps;
 mod limit;
+pub mod number;
+pub mod profile;
 pub mod reader;
 mod space;
 pub mod writer;
