@@ -6,7 +6,7 @@
 //! | room | what lives there | runs in |
 //! |---|---|---|
 //! | [`tables`] | a profile in 80 columns, or as comma-separated values | the command |
-//! | [`convert`] | event log → text, OTF2, Perfetto | both |
+//! | [`perfetto`] | event log → Perfetto trace | the command |
 //! | [`view`] | what a page or a picture shows of a run | the command |
 //! | [`html`] | the page of a run | the command |
 //! | [`mod@png`] | pictures of a run | the command |
@@ -17,9 +17,9 @@
 //! No room here knows an event by name, except where the queue statistics are counted.
 
 pub mod cli;
-pub mod convert;
 pub mod html;
 pub mod names;
+pub mod perfetto;
 pub mod png;
 pub mod preload;
 pub mod progress;

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use anyhow::bail;
 
 use super::output::{to_stdout, write_file};
-use crate::convert::{Run, otf2, perfetto, text};
+use crate::perfetto;
 use crate::progress::Progress;
+use mel_convert::{Run, otf2, text};
 
 /// Converts the event logs of a run to text, an OTF2 trace, or a Perfetto trace
 ///

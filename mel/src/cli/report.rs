@@ -8,14 +8,14 @@ use clap::ArgGroup;
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::output::{to_stdout, write_file};
-use crate::convert::Run;
-use crate::convert::run::RunError;
 use crate::html;
 use crate::png;
 use crate::progress::Progress;
 use crate::tables::csv;
 use crate::tables::terminal::{terminal, wrapped};
 use crate::view::{View, Window, view};
+use mel_convert::Run;
+use mel_convert::run::RunError;
 use mel_log::profile::file::{self, ProfileError};
 use mel_log::profile::report;
 use mel_log::{RankLog, State};

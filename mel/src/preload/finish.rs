@@ -17,9 +17,9 @@ use mpit_sources::transport::clocks::NodeClock;
 
 use super::session::{Run, Session};
 use super::tell;
-use crate::convert;
 use crate::progress::Progress;
 use crate::trace::Recorder;
+use mel_convert as convert;
 use mel_log::profile::{self, Ended, Profile, RankProfile};
 use mel_log::{Definition, State};
 

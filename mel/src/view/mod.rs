@@ -21,7 +21,7 @@ pub mod timeline;
 
 use serde::Serialize;
 
-use crate::convert::Run;
+use mel_convert::Run;
 use mel_log::profile::Profile;
 use mel_log::profile::findings::findings;
 

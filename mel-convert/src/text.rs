@@ -67,7 +67,7 @@ fn write_with(
     });
     for (number, (_, record)) in Merged::new(log, streams).enumerate() {
         write_record(out, log, &record, options, sites)?;
-        super::tell(&tick, number);
+        super::advance(&tick, number);
     }
     match log.dropped_total() {
         0 => Ok(()),

@@ -114,7 +114,7 @@ pub fn walk(log: &RankLog, visitor: &mut impl Visitor, tick: &dyn Fn(u64)) {
     let threads = log.definitions.streams.iter().map(|(number, stream)| (*number, stream.thread)).collect();
     let mut state = State { queues: Queues::new(&types), threads, ..State::default() };
     for (count, (stream, record)) in Merged::new(log, log.streams()).enumerate() {
-        super::tell(tick, count);
+        super::advance(tick, count);
         state.last = state.last.max(record.time);
         state.record(&types, stream, record, visitor);
     }

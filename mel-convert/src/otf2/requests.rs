@@ -4,7 +4,7 @@
 use otf2_writer::{CollectiveOp, CollectiveRoot, CommRef, Event};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::convert::partners::{Place, Places, Recorded};
+use crate::partners::{Place, Places, Recorded};
 use mel_log::{RankLog, kind};
 
 /// A collective operation, as a process takes part in it.

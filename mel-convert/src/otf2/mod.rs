@@ -21,7 +21,6 @@ mod regions;
 mod requests;
 mod roles;
 mod tables;
-pub(crate) mod time;
 mod track;
 mod windows;
 
@@ -43,7 +42,6 @@ use self::pairs::Pairs;
 use self::regions::Stream;
 use self::requests::Requests;
 use self::tables::Tables;
-use self::time::{Offset, Timeline};
 use self::track::Track;
 use self::windows::Windows;
 use super::callsites::CallSites;
@@ -51,6 +49,7 @@ use super::merge::Merged;
 use super::partners::Recorded;
 use super::queues::Queues;
 use super::run::Run;
+use super::time::{Offset, Timeline};
 use super::types::Types;
 use mel_log::{RankLog, Record, StreamKind, Switch, kind};
 
@@ -352,7 +351,7 @@ impl<'a> Conversion<'a> {
             None => Requests::default(),
         };
         for (count, (number, record)) in Merged::new(log, lanes.keys().copied()).enumerate() {
-            super::tell(self.tick, count);
+            super::advance(self.tick, count);
             if record.kind == kind::RECORDING {
                 self.switch(position, &record, &mut queues, &mut threads, &mut streams)?;
                 continue;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::convert::types::{Role, Type, Types};
+use crate::types::{Role, Type, Types};
 use mel_log::{RankLog, StreamKind};
 
 /// What an event type is to a trace.

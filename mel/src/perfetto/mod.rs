@@ -29,17 +29,17 @@ use self::proto::{
     CounterDescriptor, DebugAnnotation, Packet, ProcessDescriptor, ThreadDescriptor, Trace, TrackDescriptor,
     TrackEvent, Type, Value,
 };
-use super::callsites::CallSites;
-use super::lanes::Lanes;
-use super::one_sided::{EpochSpan, OperationInCall, OperationSpan};
-use super::otf2::time::Timeline;
-use super::partners::Recorded;
-use super::queues::Length;
-use super::run::Run;
-use super::spans::{CallSpan, MessageInCall, QueueChange, Region, Visitor, walk};
-use super::types::{Queue, QueueKind};
-use super::value;
-use super::windows::{EPOCHS, OPERATIONS};
+use mel_convert::callsites::CallSites;
+use mel_convert::lanes::Lanes;
+use mel_convert::one_sided::{EpochSpan, OperationInCall, OperationSpan};
+use mel_convert::partners::Recorded;
+use mel_convert::queues::Length;
+use mel_convert::run::Run;
+use mel_convert::spans::{CallSpan, MessageInCall, QueueChange, Region, Visitor, walk};
+use mel_convert::time::Timeline;
+use mel_convert::types::{Queue, QueueKind};
+use mel_convert::value;
+use mel_convert::windows::{EPOCHS, OPERATIONS};
 use mel_log::definitions::EventType;
 use mel_log::{RankLog, Record};
 

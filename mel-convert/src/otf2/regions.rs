@@ -8,9 +8,9 @@ use super::pairs::{Part, Parts};
 use super::tables::attribute_value;
 use super::track::Track;
 use super::{Conversion, ConvertError};
-use crate::convert::queues::{Latest, Queues};
-use crate::convert::types::{Change, Role, Types};
-use crate::convert::value::{self, Kind};
+use crate::queues::{Latest, Queues};
+use crate::types::{Change, Role, Types};
+use crate::value::{self, Kind};
 use mel_log::definitions::EventType;
 use mel_log::{RankLog, Record};
 

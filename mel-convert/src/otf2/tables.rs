@@ -7,7 +7,7 @@ use otf2_writer::{
 use rustc_hash::FxHashMap;
 
 use super::roles;
-use crate::convert::value::{Kind, Value};
+use crate::value::{Kind, Value};
 use mel_log::Element;
 
 /// What has been defined so far.

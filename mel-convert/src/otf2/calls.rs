@@ -9,7 +9,7 @@ use super::roles::{self, Way};
 use super::track::Track;
 use super::windows::{self, Span, Windows};
 use super::{Conversion, ConvertError};
-use crate::convert::queues::Queues;
+use crate::queues::Queues;
 use mel_log::format::{NO_ROOT, ROOT_IN_THIS_GROUP, ROOT_ITSELF, u16_at};
 use mel_log::{Collective, Completion, Entry, Message, RankLog, Record, kind};
 

@@ -6,11 +6,11 @@ use mel_log::format::{u32_at, u64_at};
 use mel_log::{Epoch, Operation, Record, kind};
 
 /// Operations by the kinds of their records.
-pub(crate) const OPERATIONS: [&str; 6] =
+pub const OPERATIONS: [&str; 6] =
     ["put", "get", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap"];
 
 /// Kinds of epochs by their numbers.
-pub(crate) const EPOCHS: [&str; 5] =
+pub const EPOCHS: [&str; 5] =
     ["fence epoch", "access epoch", "exposure epoch", "lock epoch", "lock_all epoch"];
 
 /// Writes what a record tells, or its kind where it is of no known one.

@@ -4,8 +4,8 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
 
-use crate::convert::partners::{Place, Places, Recorded};
-use crate::convert::spans::MessageInCall;
+use mel_convert::partners::{Place, Places, Recorded};
+use mel_convert::spans::MessageInCall;
 use mel_log::RankLog;
 
 /// The arrows of a rank's messages.

@@ -12,7 +12,7 @@ use otf2_writer::{
 
 use super::track::Track;
 use super::{Conversion, ConvertError};
-use crate::convert::windows::EPOCHS;
+use crate::windows::EPOCHS;
 use mel_log::format::{u32_at, u64_at};
 use mel_log::{Epoch, Operation, RankLog, Record, kind};
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::super::run::Run;
 use super::*;
+use crate::run::Run;
 use mel_log::format::NO_OBJECT;
 use mel_log::{
     Appender, Completion, Definition, Element, HeaderInfo, LogFile, Members, Message, State, StreamKind, kind,

@@ -35,7 +35,7 @@ impl Offset {
 
 /// The clocks of all ranks.
 #[derive(Debug)]
-pub(crate) struct Timeline {
+pub struct Timeline {
     lines: Vec<Line>,
     /// The first tick of each log.
     firsts: Vec<u64>,
@@ -91,7 +91,7 @@ impl Timeline {
     /// By the readings of the reference clock if all ranks have some, else by the wall clocks. The
     /// ranks of one host have one clock: they share one line, so that neither their measured rates nor
     /// their readings of the wall clock tear them apart.
-    pub(crate) fn new(logs: &[RankLog]) -> Timeline {
+    pub fn new(logs: &[RankLog]) -> Timeline {
         let readings: Vec<_> = logs.iter().map(|log| (&*log.definitions.clock_readings, &log.info)).collect();
         let infos: Vec<&HeaderInfo> = logs.iter().map(|log| &log.info).collect();
         let lines = by_readings(&readings).unwrap_or_else(|| by_wall_clocks(&infos));
@@ -156,7 +156,7 @@ impl Timeline {
 
     /// The time of a tick of the clock of the log at that position. A tick before the start, which
     /// only a damaged log has, counts as the start.
-    pub(crate) fn nanos(&self, position: usize, ticks: u64) -> u64 {
+    pub fn nanos(&self, position: usize, ticks: u64) -> u64 {
         let nanos = self.lines.get(position).map_or(0, |line| line.at(ticks) - self.start);
         // Beyond the other end: a tick that no real clock has.
         u64::try_from(nanos.max(0)).unwrap_or(u64::MAX / 2)
