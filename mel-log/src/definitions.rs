@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mpit_events::BindKind;
 use serde::{Deserialize, Serialize};
 
 /// One definition: one line. A later line about the same number replaces an earlier one.
@@ -131,6 +132,25 @@ pub enum StreamKind {
     Calls,
     /// Events of one source.
     Events,
+}
+
+/// The name of a kind of bound object, as [`Definition::EventType`] has it; empty for none.
+pub fn bind_name(bind: BindKind) -> &'static str {
+    match bind {
+        BindKind::None => "",
+        BindKind::Comm => "MPI_COMM",
+        BindKind::Win => "MPI_WIN",
+        BindKind::File => "MPI_FILE",
+        BindKind::Datatype => "MPI_DATATYPE",
+        BindKind::Errhandler => "MPI_ERRHANDLER",
+        BindKind::Group => "MPI_GROUP",
+        BindKind::Op => "MPI_OP",
+        BindKind::Request => "MPI_REQUEST",
+        BindKind::Message => "MPI_MESSAGE",
+        BindKind::Info => "MPI_INFO",
+        BindKind::Session => "MPI_SESSION",
+        _ => "MPI object",
+    }
 }
 
 /// One element of the payload of an event type.

@@ -14,6 +14,8 @@
 //! - [`profile`]: its types, its file, and its numbers as lines, table and sentences.
 //! - [`number`]: numbers and sizes as text.
 //!
+//! Both sides ask [`launcher`] which of them speaks for all.
+//!
 //! Nothing here knows where records and numbers come from, or what becomes of them: no event has a name here, no MPI
 //! function is called, no command line is read, nothing is drawn.
 
@@ -21,6 +23,7 @@ pub mod definitions;
 mod expand;
 pub mod format;
 mod gaps;
+pub mod launcher;
 mod limit;
 pub mod number;
 pub mod profile;

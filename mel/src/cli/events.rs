@@ -12,7 +12,7 @@ use mpit_sources::{Backend, Wish, choose};
 
 use super::of_mpi::{self, Offer};
 use super::output::to_stdout;
-use crate::trace::events::bind_name;
+use mel_log::definitions::bind_name;
 
 /// Lists the event types that can be logged, with their elements
 ///

@@ -10,7 +10,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use super::output::{to_stdout, write_file};
 use crate::html;
 use crate::png;
-use crate::progress::Progress;
+use crate::progress_bar::ProgressBar;
 use crate::tables::csv;
 use crate::tables::terminal::{terminal, wrapped};
 use crate::view::{View, Window, view};
@@ -116,7 +116,7 @@ fn look(args: &Args) -> anyhow::Result<View> {
         eprintln!("mel: {error}; left out");
     }
     let window = Window { from: args.from, to: args.to };
-    let progress = Progress::new("reading the logs", logs.as_ref().map_or(0, Run::records_at_most));
+    let progress = ProgressBar::new("reading the logs", logs.as_ref().map_or(0, Run::records_at_most));
     let view = view(profile.as_ref(), logs.as_ref(), window, &|records| progress.advance(records));
     drop(progress);
     Ok(view)

@@ -20,7 +20,8 @@ use mpit_sources::{Backend, Following, QueueEvents};
 use self::objects::Logged;
 use super::config::Config;
 use super::growth::{self, Growth};
-use super::{directory, finish, tell, tools};
+use super::warn::warn;
+use super::{directory, finish, tools};
 use crate::names::nearest_names;
 use crate::queues::QueueProfiler;
 use crate::trace::calls::{TRACED, Tracer, queues};
@@ -112,7 +113,7 @@ impl Session {
         // so that `MPI_Init` itself is not yet recorded but everything after it is.
         let register = |hook| {
             if let Err(full) = mpi_intercept::register(hook) {
-                tell(&format!("{full}: something is not measured"));
+                warn(&format!("{full}: something is not measured"));
             }
         };
         register(session);
@@ -154,7 +155,7 @@ impl Session {
             return tools::begin(self);
         }
         if let Err(error) = self.try_begin(function) {
-            tell(&format!("{error}: nothing is measured"));
+            warn(&format!("{error}: nothing is measured"));
             self.over.store(true, Ordering::Release);
             mpi_intercept::stop();
         }
@@ -189,12 +190,12 @@ impl Session {
                     if rank == 0 {
                         let from = self.config.tell_size.unwrap_or(growth::FROM);
                         let growth = Growth::new(directory.clone(), from);
-                        log.on_growth(move |bytes| growth.look(bytes).iter().for_each(|line| tell(line)));
+                        log.on_growth(move |bytes| growth.look(bytes).iter().for_each(|line| warn(line)));
                     }
                     Some(&*Box::leak(Box::new(Recorder::new(log, self.core))))
                 }
                 Err(error) => {
-                    tell(&format!(
+                    warn(&format!(
                         "rank {rank} cannot keep an event log in {}: {error}; make room or use -o",
                         directory.display()
                     ));
@@ -220,7 +221,7 @@ impl Session {
             self.tell_unknown_names();
             tell_other_mpis();
             let known: Vec<&str> = FunctionId::all().map(FunctionId::name).collect();
-            self.config.calls.complaints("MPI function", &known).iter().for_each(|line| tell(line));
+            self.config.calls.complaints("MPI function", &known).iter().for_each(|line| warn(line));
         }
         let tracer = recorder.filter(|_| self.config.trace).and_then(|recorder| {
             let chosen = !self.config.comms.is_all();
@@ -247,7 +248,7 @@ impl Session {
         let following = Following { messages: tracer.is_some(), ..self.config.following };
         self.follow_windows()?;
         let lines = self.queue_events.start(observers, following)?;
-        lines.iter().for_each(|line| tell(line));
+        lines.iter().for_each(|line| warn(line));
         if let Some(recorder) = recorder {
             finish::define_clock(recorder, self.queue_events.shadow().clocks().first());
         }
@@ -350,7 +351,7 @@ impl Session {
                 } else {
                     format!("nearest: {nearest}")
                 };
-                tell(&format!("there is no event type {name}; {hint}"));
+                warn(&format!("there is no event type {name}; {hint}"));
             }
         }
     }
@@ -367,7 +368,7 @@ fn tell_other_mpis() {
     let ours = next::file_of(next::unseen(c"MPI_Init") as usize);
     if let (2.., Some(ours)) = (all.len(), ours) {
         let others: Vec<&str> = all.iter().map(String::as_str).filter(|file| *file != ours).collect();
-        tell(&format!(
+        warn(&format!(
             "there are {} MPI libraries in this process: calls of {ours} are followed; a program that calls {} too is to be \
              run without MEL",
             all.len(),

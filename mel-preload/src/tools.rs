@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mpi_abi::pmpi;
 
 use super::session::Session;
-use super::tell;
+use super::warn::warn;
 
 /// Whether the twin runs for tools.
 static RUNS: AtomicBool = AtomicBool::new(false);
@@ -17,7 +17,7 @@ pub(super) fn begin(session: &'static Session) {
         Ok(true) => {}
         Ok(false) => mpi_intercept::stop(),
         Err(error) => {
-            tell(&format!("{error}: no events are raised"));
+            warn(&format!("{error}: no events are raised"));
             mpi_intercept::stop();
         }
     }
@@ -36,7 +36,7 @@ fn try_begin(session: &'static Session) -> mpi_abi::Result<bool> {
         rma.start(true, Vec::new())?;
     }
     for line in session.queue_events.start(Vec::new(), session.config.following)? {
-        tell(&line);
+        warn(&line);
     }
     RUNS.store(true, Ordering::Release);
     Ok(true)

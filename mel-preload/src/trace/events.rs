@@ -1,8 +1,9 @@
 //! The generic logger: any event type, by what the events core tells of it.
 
-use mpit_events::{BindKind, Core, Error, EventIndex, EventType, Registration, Safety, Token};
+use mpit_events::{Core, Error, EventIndex, EventType, Registration, Safety, Token};
 
 use super::recorder::Recorder;
+use mel_log::definitions::bind_name;
 use mel_log::{Definition, Element, kind};
 
 /// Writes the description of an event type into the log.
@@ -19,25 +20,6 @@ pub fn define(recorder: &Recorder, event: EventIndex, event_type: &EventType) {
         bind: bind_name(event_type.bind).into(),
         elements: elements.collect(),
     });
-}
-
-/// The name of a kind of bound object, as a reader of a table expects it; empty for none.
-pub fn bind_name(bind: BindKind) -> &'static str {
-    match bind {
-        BindKind::None => "",
-        BindKind::Comm => "MPI_COMM",
-        BindKind::Win => "MPI_WIN",
-        BindKind::File => "MPI_FILE",
-        BindKind::Datatype => "MPI_DATATYPE",
-        BindKind::Errhandler => "MPI_ERRHANDLER",
-        BindKind::Group => "MPI_GROUP",
-        BindKind::Op => "MPI_OP",
-        BindKind::Request => "MPI_REQUEST",
-        BindKind::Message => "MPI_MESSAGE",
-        BindKind::Info => "MPI_INFO",
-        BindKind::Session => "MPI_SESSION",
-        _ => "MPI object",
-    }
 }
 
 /// Records every instance of `event` on the object, whose number in the log is `object`, until the registration is

@@ -89,7 +89,7 @@ pub fn agree(config: &Config, rank: i32, world: Comm) -> Option<PathBuf> {
         // Both jobs have inherited the same wishes, and must not write into each other's files.
         match make(config, pmpi::has_parent()) {
             Ok(made) => path = made.as_os_str().as_bytes().to_vec(),
-            Err(line) => super::tell(&line),
+            Err(line) => super::warn::warn(&line),
         }
     }
     let mut length = [path.len() as u64];

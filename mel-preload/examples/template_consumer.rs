@@ -1,10 +1,10 @@
 //! A template of a consumer: counts from which ranks messages come before their receive is posted.
 //!
-//! Copy it into a room of `mel/src/`, and change it part by part: the numbers of the comments are
+//! Copy it into a room of `mel-preload/src/`, and change it part by part: the numbers of the comments are
 //! the steps. It runs as it is, without MPI, on events that it raises itself:
 //!
 //! ```text
-//! cargo run -p mel --example template_consumer
+//! cargo run -p mel-preload --example template_consumer
 //! ```
 //!
 //! # What a consumer must keep to
@@ -60,7 +60,7 @@ impl EarlySenders {
 
     /// Step 4: Listens to a communicator of `size` ranks. In MEL this is called for each communicator as
     /// it comes, the predefined ones first: `Observer::communicator_created` in
-    /// `mel/src/preload/session.rs`.
+    /// `mel-preload/src/session.rs`.
     ///
     /// # Errors
     /// Those of the events core.
@@ -70,7 +70,7 @@ impl EarlySenders {
         let (counts, source) = (from.clone(), self.source);
         // 5. The callback: the hot path, some nanoseconds per event. A consumer that takes very many
         //    events of all communicators takes them in bulk instead (`Core::listen_in_bulk`, as
-        //    `mel/src/queues/profiler.rs` does). `Safety::ThreadSafe` serves every context that is
+        //    `mel-preload/src/queues/profiler.rs` does). `Safety::ThreadSafe` serves every context that is
         //    not a signal handler; a callback that is not thread-safe asks for `MpiRestricted`, and
         //    loses (and the core counts) what programs with several threads raise.
         core.set_callback(handle, Safety::ThreadSafe, move |instance: &Instance<'_>| {
@@ -84,7 +84,7 @@ impl EarlySenders {
     }
 
     /// Step 6: The end: stops listening, and puts into words what was counted and what was lost. In MEL
-    /// this belongs into `mel/src/preload/finish.rs`, and the numbers into `profile.json`.
+    /// this belongs into `mel-preload/src/finish.rs`, and the numbers into `profile.json`.
     pub fn finish(self, core: &Core) -> String {
         let mut text = String::new();
         for (number, OfCommunicator { handle, from }) in self.communicators.iter().enumerate() {

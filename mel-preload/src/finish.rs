@@ -15,9 +15,9 @@ use mpit_sources::p2p::NotFollowed;
 use mpit_sources::shadow::Truth;
 use mpit_sources::transport::clocks::NodeClock;
 
+use super::patience::Patience;
 use super::session::{Run, Session};
-use super::tell;
-use crate::progress::Progress;
+use super::warn::warn;
 use crate::trace::Recorder;
 use mel_convert as convert;
 use mel_log::profile::{self, Ended, Profile, RankProfile};
@@ -56,7 +56,7 @@ pub(super) fn at_finalize(session: &'static Session) {
             profile::findings::truth(convert_truth(truth)),
             profile::findings::not_followed(not_followed(session)),
         ];
-        lines.iter().flatten().for_each(|line| tell(line));
+        lines.iter().flatten().for_each(|line| warn(line));
     }
     write_files(session, run);
     mpi_intercept::stop();
@@ -86,7 +86,7 @@ fn write_files(session: &Session, run: &Run) {
             out.flush()
         });
         if let Err(error) = written {
-            tell(&format!(
+            warn(&format!(
                 "cannot write {}: {error}; `mel convert --text` does it from the event log",
                 path.display()
             ));
@@ -98,7 +98,7 @@ fn write_files(session: &Session, run: &Run) {
         return;
     }
     if session.config.events.is_some() {
-        tell(&format!("the events are in {}/events-RANK.txt", directory.display()));
+        warn(&format!("the events are in {}/events-RANK.txt", directory.display()));
     }
     if !session.config.trace && session.config.comms.is_all() {
         return;
@@ -109,13 +109,13 @@ fn write_files(session: &Session, run: &Run) {
     }
     if session.config.trace {
         let written = logs.and_then(|logs| {
-            let progress = Progress::new("writing the trace", logs.records_at_most());
-            let tick = |records| progress.advance_patiently(records).iter().for_each(|line| tell(line));
+            let patience = Patience::new("writing the trace", logs.records_at_most());
+            let tick = |records| patience.advance(records);
             convert::otf2::write(&logs, directory, &tick).map_err(|error| error.to_string())
         });
         match written {
-            Ok(_) => tell(&format!("the trace is {}", directory.join("traces.otf2").display())),
-            Err(error) => tell(&format!(
+            Ok(_) => warn(&format!("the trace is {}", directory.join("traces.otf2").display())),
+            Err(error) => warn(&format!(
                 "cannot write the trace: {error}; `mel convert --otf2 {}` tries again",
                 directory.display()
             )),
@@ -130,7 +130,7 @@ fn complain_of_communicators(session: &Session, logs: &convert::Run) {
     let names: BTreeSet<String> =
         known.flat_map(|(number, known)| [number.to_string(), known.name.clone()]).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    session.config.comms.complaints("communicator", &names).iter().for_each(|line| tell(line));
+    session.config.comms.complaints("communicator", &names).iter().for_each(|line| warn(line));
 }
 
 fn tell_profile(session: &Session, run: &Run, ranks: Vec<RankProfile>) {
@@ -140,8 +140,8 @@ fn tell_profile(session: &Session, run: &Run, ranks: Vec<RankProfile>) {
     let Some(directory) = &run.directory else { return };
     let path = directory.join(profile::file::FILE_NAME);
     match profile::file::write(&path, &whole) {
-        Ok(()) => tell(&format!("the profile is {}", path.display())),
-        Err(error) => tell(&format!("cannot write {}: {error}; make room or use -o", path.display())),
+        Ok(()) => warn(&format!("the profile is {}", path.display())),
+        Err(error) => warn(&format!("cannot write {}: {error}; make room or use -o", path.display())),
     }
 }
 
@@ -213,7 +213,7 @@ fn not_followed(session: &Session) -> profile::NotFollowed {
 /// The program aborts: this process leaves what it has.
 pub(super) fn at_abort(session: &'static Session, code: i32) {
     if leave_alone(session, State::Aborted, Ended::Aborted) {
-        tell(&format!(
+        warn(&format!(
             "rank {} called MPI_Abort({code}); what was measured until then is kept",
             rank_of(session)
         ));
@@ -242,7 +242,7 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
         partial.ranks = vec![rank_profile(session, run, truth, ended)];
         let path = directory.join(profile::file::partial_name(run.rank as u32));
         if let Err(error) = profile::file::write(&path, &partial) {
-            tell(&format!("cannot write {}: {error}", path.display()));
+            warn(&format!("cannot write {}: {error}", path.display()));
         }
     }
     true
@@ -255,7 +255,7 @@ pub(super) fn arm() {
             let Some(session) = Session::get() else { return };
             // Ranks whose launcher ends them run this too: one line, from the first to tell.
             if leave_alone(session, State::Aborted, Ended::Exited) && rank_of(session) == 0 {
-                tell("the program ended without MPI_Finalize; what was measured until then is kept");
+                warn("the program ended without MPI_Finalize; what was measured until then is kept");
             }
         });
     }
@@ -279,9 +279,9 @@ pub(super) fn expect_no_world() {
     extern "C" fn at_exit() {
         let _ = std::panic::catch_unwind(|| {
             if Session::get().is_some_and(|session| session.run.get().is_none())
-                && crate::cli::run::is_first_rank()
+                && mel_log::launcher::is_first_rank()
             {
-                tell(
+                warn(
                     "the program used MPI sessions and never called MPI_Init, so nothing was measured; \
                      what is followed begins with MPI_Init",
                 );

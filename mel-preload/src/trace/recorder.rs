@@ -8,7 +8,7 @@ use mpit_events::{Clock, Core, Record, SourceIndex, Ticks};
 
 use super::callsites::CallSites;
 use super::unseen::Unseen;
-use crate::preload::tell;
+use crate::warn::warn;
 use mel_log::format::{NO_OBJECT, PAYLOAD_BYTES, u64_at};
 use mel_log::number::general;
 use mel_log::{Appender, Completion, Definition, LogFile, Pair, State, StreamKind, Switch, is_limit, kind};
@@ -137,7 +137,7 @@ impl Recorder {
     pub fn record_call_sites(&self) {
         match CallSites::new() {
             Some(sites) => _ = self.sites.set(sites),
-            None => tell("this library cannot be found among the loaded ones: call sites are not recorded"),
+            None => warn("this library cannot be found among the loaded ones: call sites are not recorded"),
         }
     }
 
@@ -530,7 +530,7 @@ impl Recorder {
             } else {
                 format!("the event log ends here: {error}; make room or give another directory with -o")
             };
-            tell(&line);
+            warn(&line);
         }
     }
 
