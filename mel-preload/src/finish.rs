@@ -16,7 +16,7 @@ use mpit_sources::shadow::Truth;
 use mpit_sources::transport::clocks::NodeClock;
 
 use super::patience::Patience;
-use super::session::{Run, Session};
+use super::state::{Run, Session};
 use super::warn::warn;
 use crate::trace::Recorder;
 use mel_convert as convert;

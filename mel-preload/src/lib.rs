@@ -2,7 +2,7 @@
 //!
 //! - [`config`]: what the user asked for; [`names`]: names as users type them.
 //! - [`directory`]: where the run's files go.
-//! - [`session`]: what is switched on in `MPI_Init*`, and for each communicator.
+//! - [`state`]: what is kept of all this; [`session`]: what is switched on in `MPI_Init*`, and for each communicator.
 //! - [`finish`]: what is written and printed at the end, however the program ends.
 //! - [`growth`]: warnings of logs that become large; [`mod@warn`]: a line for the user.
 //! - [`patience`]: how far the work at the end is.
@@ -26,6 +26,7 @@ pub mod names;
 pub mod patience;
 pub mod queues;
 pub mod session;
+pub mod state;
 pub mod tools;
 pub mod trace;
 pub mod warn;
@@ -53,5 +54,5 @@ fn start(abi: &'static Abi) {
     if mel_log::launcher::is_first_rank() {
         config.complaints.iter().for_each(|line| warn::warn(line));
     }
-    session::Session::prepare(abi, config);
+    state::Session::prepare(abi, config);
 }

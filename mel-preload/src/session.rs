@@ -2,80 +2,30 @@
 
 mod objects;
 
-use std::collections::HashMap;
 use std::ffi::c_int;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use mpi_abi::{Abi, next, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
-use mpit_events::{BindKind, Core, EventIndex, Registration, Ticks, Token};
+use mpit_events::{BindKind, Core, EventIndex, Ticks};
 use mpit_sources::native::NativeEvents;
 use mpit_sources::p2p::{Observer, Progress};
 use mpit_sources::rma::{self, Rma};
-use mpit_sources::{Backend, Following, QueueEvents};
+use mpit_sources::{Following, QueueEvents};
 
-use self::objects::Logged;
 use super::config::Config;
 use super::growth::{self, Growth};
+use super::state::{Run, Session};
 use super::warn::warn;
 use super::{directory, finish, tools};
 use crate::names::nearest_names;
 use crate::queues::QueueProfiler;
 use crate::trace::calls::{TRACED, Tracer, queues};
 use crate::trace::{Recorder, events};
-use crate::windows::WindowProfiler;
 use mel_log::format::NO_OBJECT;
 use mel_log::{Definition, HeaderInfo, LogFile};
-
-/// MEL in this process. Lives as long as the process.
-pub struct Session {
-    pub(super) abi: &'static Abi,
-    pub(super) core: &'static Core,
-    pub(super) config: Config,
-    pub(super) queue_events: QueueEvents,
-    /// The events of one-sided communication, where the core has room for them.
-    pub(super) rma: Option<Rma>,
-    /// Counts the events of the first backend.
-    pub(super) profiler: Option<QueueProfiler>,
-    /// Counts what is done with windows.
-    pub(super) windows: Option<&'static WindowProfiler>,
-    /// Counts those of a second one, for comparison.
-    pub(super) second: OnceLock<(Backend, QueueProfiler)>,
-    /// Events of the MPI itself, where there are any and somebody may want them.
-    pub(super) native: OnceLock<Option<&'static NativeEvents>>,
-    /// The event types to log, found by name.
-    logged: OnceLock<Vec<EventIndex>>,
-    /// When `MPI_Init*` was entered.
-    prepared: Ticks,
-    pub(super) run: OnceLock<Run>,
-    pub(super) over: AtomicBool,
-    /// Whether the program has made a session of MPI.
-    sessions: AtomicBool,
-    /// The registrations of the log on each window.
-    on_windows: Mutex<HashMap<u32, Vec<Registration>>>,
-    /// Numbers of communicators in the log; never reused, because the log keeps them all.
-    numbers: AtomicU32,
-    /// What the log knows of each communicator, to define it again when it gets a name.
-    logged_communicators: Mutex<HashMap<Token, Logged>>,
-}
-
-/// What is known once MPI is initialised.
-pub(super) struct Run {
-    pub(super) rank: i32,
-    pub(super) size: i32,
-    pub(super) host: String,
-    pub(super) directory: Option<PathBuf>,
-    pub(super) recorder: Option<&'static Recorder>,
-    tracer: Option<&'static Tracer>,
-    pub(super) pid: u32,
-    pub(super) started: Ticks,
-    pub(super) started_unix_s: f64,
-}
-
-static SESSION: OnceLock<Session> = OnceLock::new();
 
 impl Session {
     /// Switches on what was asked for, at the entry of `MPI_Init*`.
@@ -90,7 +40,7 @@ impl Session {
         }
         let profiler = config.profile.then(|| QueueProfiler::listen(core, "")).and_then(Result::ok);
         let windows = config.windows.then(|| &*Box::leak(Box::default()));
-        let session = SESSION.get_or_init(|| Session {
+        let session = Session::get_or_make(|| Session {
             abi,
             core,
             config,
@@ -109,7 +59,7 @@ impl Session {
             numbers: AtomicU32::new(0),
             logged_communicators: Mutex::default(),
         });
-        // Leaving runs in reverse: first the twin, then the calls' records, last of all ourselves,
+        // Leaving runs in reverse: first the model, then the records of calls, last of all ourselves,
         // so that `MPI_Init` itself is not yet recorded but everything after it is.
         let register = |hook| {
             if let Err(full) = mpi_intercept::register(hook) {
@@ -292,10 +242,6 @@ impl Session {
         self.logged.get_or_init(|| find_types(self.core, &self.config));
     }
 
-    fn logged(&self) -> &[EventIndex] {
-        self.logged.get().map_or(&[], Vec::as_slice)
-    }
-
     /// Handles for the listed types that are bound to no object.
     fn listen_to_unbound(&self, recorder: &'static Recorder) {
         for &event in self.logged() {
@@ -354,11 +300,6 @@ impl Session {
                 warn(&format!("there is no event type {name}; {hint}"));
             }
         }
-    }
-
-    /// The session of this process, if MPI was initialised under MEL.
-    pub(super) fn get() -> Option<&'static Session> {
-        SESSION.get()
     }
 }
 

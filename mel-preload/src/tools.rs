@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpi_abi::pmpi;
 
-use super::session::Session;
+use super::state::Session;
 use super::warn::warn;
 
 /// Whether the twin runs for tools.

@@ -1,31 +1,18 @@
 //! What the log knows of the program's communicators and windows: their definitions, the registrations on them, and which of
 //! them are left out.
 
-use std::collections::HashMap;
 use std::sync::atomic::Ordering;
-use std::sync::{MutexGuard, PoisonError};
 
 use mpi_abi::{Comm, pmpi};
 use mpit_events::{BindKind, EventIndex, Registration, Token};
 use mpit_sources::p2p::{Communicator, Observer};
 use mpit_sources::rma;
 
-use super::{Run, Session};
+use crate::state::{Logged, Run, Session};
 use crate::trace::windows::object;
 use crate::trace::{Recorder, events};
 use mel_log::format::NO_OBJECT;
 use mel_log::{Definition, Members};
-
-/// A communicator that the log knows of.
-pub(super) struct Logged {
-    communicator: Communicator,
-    /// Its number in the log.
-    number: u16,
-    /// Whether the user does not want to see it.
-    hidden: bool,
-    /// The registrations of the log on it.
-    handles: Vec<Registration>,
-}
 
 impl Observer for Session {
     /// Handles for all listed types, for each communicator as it comes (the paper, section 5.2).
@@ -108,10 +95,6 @@ impl Session {
         self.logged().iter().filter(is_bound).filter_map(|event| listen(event).ok()).collect()
     }
 
-    fn logged_communicators(&self) -> MutexGuard<'_, HashMap<Token, Logged>> {
-        self.logged_communicators.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The communicator has a name now.
     pub(super) fn define_again(&self, comm: Comm) {
         let Some(Run { recorder: Some(recorder), tracer, .. }) = self.run.get() else { return };
@@ -133,10 +116,6 @@ impl Session {
         } else {
             *handles = self.listen_on(recorder, communicator, *number);
         }
-    }
-
-    fn on_windows(&self) -> MutexGuard<'_, HashMap<u32, Vec<Registration>>> {
-        self.on_windows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Defines a communicator; gives its name.

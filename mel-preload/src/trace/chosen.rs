@@ -15,15 +15,15 @@ use super::calls::Tracer;
 use super::handles::Handles;
 use mel_log::format::NO_OBJECT;
 
-/// Communicators that are left out, by their places in the twin, and windows, by their numbers; both also by their handles.
+/// Communicators that are left out, by their places in the model, and windows, by their numbers; both also by their handles.
 #[derive(Default)]
 pub(super) struct Hidden {
-    communicators: Known,
-    windows: Known,
+    communicators: LeftOut,
+    windows: LeftOut,
 }
 
 /// Which objects of a kind are left out.
-struct Known {
+struct LeftOut {
     places: Box<[AtomicBool]>,
     handles: Handles,
 }
@@ -31,18 +31,18 @@ struct Known {
 /// Places that are known; communicators and windows beyond are seen.
 const MAX_PLACES: usize = 4096;
 
-impl Default for Known {
+impl Default for LeftOut {
     fn default() -> Self {
         let places = (0..MAX_PLACES).map(|_| AtomicBool::new(false)).collect();
-        Known { places, handles: Handles::default() }
+        LeftOut { places, handles: Handles::default() }
     }
 }
 
-impl Known {
+impl LeftOut {
     /// The object at this place, with this handle, is left out from now on, or is not.
     fn set(&self, place: u32, handle: u64, hidden: bool) {
-        if let Some(known) = self.places.get(place as usize) {
-            known.store(hidden, Ordering::Relaxed);
+        if let Some(slot) = self.places.get(place as usize) {
+            slot.store(hidden, Ordering::Relaxed);
         }
         self.handles.set(handle, if hidden { 0 } else { NO_OBJECT });
     }
@@ -90,7 +90,7 @@ impl Hidden {
     }
 }
 
-/// A tracer that hears only of some communicators, and of the windows on them.
+/// A tracer that is notified only of some communicators, and of the windows on them.
 pub(super) struct Chosen {
     pub(super) tracer: &'static Tracer,
     pub(super) hidden: &'static Hidden,
