@@ -41,10 +41,10 @@ pub enum Definition {
         begin: u16,
         /// The number of the second.
         end: u16,
-        /// The number of the type that tells what was queued at the end.
+        /// The number of the type of what was queued at the end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         inserts: Option<u16>,
-        /// The number of the type that tells what left a queue at the end.
+        /// The number of the type of what left a queue at the end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         removes: Option<u16>,
     },
@@ -285,9 +285,9 @@ pub struct Module {
 pub struct Ending {
     /// The type that ends the pair.
     pub end: u16,
-    /// The type that tells what was queued then.
+    /// The type of what was queued then.
     pub inserts: Option<u16>,
-    /// The type that tells what left a queue then.
+    /// The type of what left a queue then.
     pub removes: Option<u16>,
 }
 
@@ -369,10 +369,10 @@ impl Definitions {
                     ("only communicators", only_comms),
                     ("no communicators", no_comms),
                 ];
-                let told = lists.iter().filter(|(_, list)| !list.is_empty());
-                let told: Vec<String> =
-                    told.map(|(what, list)| format!("{what} {}", list.join(", "))).collect();
-                self.filtered = told.join("; ");
+                let given = lists.iter().filter(|(_, list)| !list.is_empty());
+                let given: Vec<String> =
+                    given.map(|(what, list)| format!("{what} {}", list.join(", "))).collect();
+                self.filtered = given.join("; ");
             }
             Definition::Module { start, end, bias, path } => {
                 self.modules.insert(start, Module { end, bias, path });

@@ -44,7 +44,7 @@ impl<'a> Records<'a> {
         end(kind::LEAVE, 0, 2);
     }
 
-    /// The payload of the entry that a record tells of, with what the next one tells of the caller.
+    /// The payload of the entry of a record, with the caller that the next one has.
     fn entry(&mut self, record: &Record<'a>) -> Cow<'a, [u8]> {
         let of_this = |next: &Record<'_>| next.kind == kind::CALLSITE && next.time == record.time;
         match self.stored.next_if(of_this) {

@@ -1,6 +1,6 @@
 //! The layout of the event log in bytes. All numbers are little endian; offsets are in bytes.
 //!
-//! A change here is a change of the format: raise [`VERSION`] and tell `docs/event-log.md`.
+//! A change here is a change of the format: raise [`VERSION`] and change `docs/event-log.md`.
 
 /// The first eight bytes of a log.
 pub const MAGIC: [u8; 8] = *b"MEL-LOG\n";
@@ -176,7 +176,7 @@ pub mod kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum State {
-    /// It writes still, or it ended without telling.
+    /// It writes still, or it ended without a word.
     Running = 1,
     /// It called `MPI_Finalize`.
     Finalised = 2,
@@ -452,7 +452,7 @@ impl Pair {
 /// The payload of a record about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Completion {
-    /// Number of the request: the one that its start told.
+    /// Number of the request: the one of its start.
     pub request: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What the log tells of times in which recording was switched off.
+//! What the log says of times in which recording was switched off.
 //!
 //! A record of kind [`RECORDING`](super::kind::RECORDING) stands at either end. Right after the one that switches on again
 //! there is how many messages went unseen, by communicator, peer and tag, and how many events that change queues: so readers
@@ -11,7 +11,7 @@ use super::format::{PAYLOAD_BYTES, u32_at, u64_at};
 pub struct Switch {
     /// Whether it is on from now on.
     pub on: bool,
-    /// When it is switched on: there were more pairs of peers and tags than are told.
+    /// When it is switched on: there were more pairs of peers and tags than are recorded.
     pub incomplete: bool,
     /// Requests that are made from now on have greater numbers than this.
     pub request: u32,

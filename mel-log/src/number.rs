@@ -23,7 +23,7 @@ fn without_trailing_zeros(digits: &str) -> &str {
 /// A duration in the unit that suits it, with three significant digits: `1.20 us`.
 pub fn duration(seconds: f64) -> String {
     let units = [(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")];
-    // 999.6 ns would be told as "1000 ns": such values belong to the next unit.
+    // 999.6 ns would be written as "1000 ns": such values belong to the next unit.
     let (scale, unit) =
         units.into_iter().find(|(scale, _)| seconds.abs() >= scale * 0.9995).unwrap_or((1e-9, "ns"));
     let value = seconds / scale;

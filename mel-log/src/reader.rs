@@ -177,7 +177,7 @@ impl RankLog {
     }
 
     /// Records of a stream that were lost, mostly because the disk was full. The streams from the
-    /// 256th on have one counter together, told here for each of them.
+    /// 256th on have one counter together, given here for each of them.
     pub fn dropped(&self, stream: u32) -> u64 {
         let counter = (stream as usize).min(header::DROP_COUNTERS - 1);
         u64_at(&self.bytes, header::DROPS + 8 * counter)

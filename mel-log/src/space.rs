@@ -27,7 +27,7 @@ pub(super) fn reserve(file: &File, offset: u64, length: u64) -> io::Result<()> {
 }
 
 /// Gives a range back to the file system; it then reads as zero. Where the file system cannot, the
-/// range stays reserved. Tells whether it could.
+/// range stays reserved. Returns whether it could.
 pub(super) fn give_back(file: &File, offset: u64, length: u64) -> bool {
     let (Ok(offset), Ok(length)) = (libc::off_t::try_from(offset), libc::off_t::try_from(length)) else {
         return false;

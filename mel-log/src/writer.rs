@@ -70,7 +70,7 @@ struct Text {
     closed: bool,
 }
 
-/// Who hears of the file's growth.
+/// Who is notified of the file's growth.
 #[derive(Default)]
 struct Grown(OnceLock<Box<dyn Fn(u64) + Send + Sync>>);
 
@@ -105,7 +105,7 @@ impl LogFile {
     }
 
     /// The same, for a log of at most so many bytes, or a few chunks where that is less: then it takes nothing more, as
-    /// with a full disk ([`is_limit`](super::is_limit) tells the reason apart).
+    /// with a full disk ([`is_limit`](super::is_limit) says which reason it is).
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -133,7 +133,7 @@ impl LogFile {
         })))
     }
 
-    /// Names who hears of each chunk that the file takes, with the size that it has then in bytes; once. It runs inside of
+    /// Names who is notified of each chunk that the file takes, with the size that it has then in bytes; once. It runs inside of
     /// what appends, in any thread, and must not append itself.
     pub fn on_growth(&self, grown: impl Fn(u64) + Send + Sync + 'static) {
         let _ = self.0.grown.0.set(Box::new(grown));
@@ -172,7 +172,7 @@ impl LogFile {
         Appender::new(&self.0, number)
     }
 
-    /// The reason why the log holds no more, told to the first who asks and only once: so that one
+    /// The reason why the log holds no more, given to the first who asks and only once: so that one
     /// line is reported, not one per stream.
     pub fn take_failure(&self) -> Option<io::Error> {
         lock(&self.0.failure).take()

@@ -28,13 +28,13 @@ pub struct Config {
     pub calls: Choice,
     /// The communicators that are recorded, by name or number (`MEL_ONLY_COMMS`, `MEL_NO_COMMS`).
     pub comms: Choice,
-    /// Whether a trace tells from where MPI functions are called (`MEL_CALLSITES=1`).
+    /// Whether a trace shows from where MPI functions are called (`MEL_CALLSITES=1`).
     pub call_sites: bool,
     /// Whether nothing is recorded before `MPI_Pcontrol(1)` (`MEL_PAUSED=1`).
     pub paused: bool,
     /// The most bytes of a rank's event log (`MEL_LIMIT`: a number, and `K`, `M`, `G` or `T` for binary multiples).
     pub limit: Option<u64>,
-    /// From which size on it is told how large all logs are, in bytes; 0 for never (`MEL_TELL_SIZE`, as `MEL_LIMIT`).
+    /// From which size on there are warnings how large all logs are, in bytes; 0 for never (`MEL_TELL_SIZE`, as `MEL_LIMIT`).
     pub tell_size: Option<u64>,
     /// The run's directory (`MEL_OUTPUT`).
     pub output: Option<PathBuf>,
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_told_with_the_remedy() {
+    fn a_wrong_value_has_a_line_with_the_remedy() {
         assert_eq!(
             read(&[("MEL_PROFILE", "yes")]).complaints,
             ["MEL_PROFILE=yes: give queues, rma, both, or none"]

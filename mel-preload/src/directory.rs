@@ -81,7 +81,7 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
     fs::canonicalize(path)
 }
 
-/// Rank 0 makes the directory and tells all; `None` where there is none.
+/// Rank 0 makes the directory and sends its path to all; `None` where there is none.
 pub fn agree(config: &Config, rank: i32, world: Comm) -> Option<PathBuf> {
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     let mut path = Vec::new();

@@ -1,4 +1,4 @@
-//! The end: numbers are collected and told, logs closed, traces written.
+//! The end: numbers are collected and reported, logs closed, traces written.
 //!
 //! In `MPI_Finalize` all processes take part and rank 0 writes and prints. A process that ends
 //! otherwise (`MPI_Abort`, `exit`) leaves what it has, by itself, without calling MPI.
@@ -49,7 +49,7 @@ pub(super) fn at_finalize(session: &'static Session) {
             && run.rank == 0
         {
             let ranks = all.iter().filter_map(|bytes| serde_json::from_slice(bytes).ok()).collect();
-            tell_profile(session, run, ranks);
+            report_profile(session, run, ranks);
         }
     } else if run.rank == 0 {
         let lines = [
@@ -62,7 +62,7 @@ pub(super) fn at_finalize(session: &'static Session) {
     mpi_intercept::stop();
 }
 
-/// Tells a log how this node's clock stands beside that of rank 0, where there are several nodes.
+/// Writes into a log how this node's clock stands beside that of rank 0, where there are several nodes.
 pub(super) fn define_clock(recorder: &Recorder, compared: Option<&NodeClock>) {
     if let Some(NodeClock { offset, compared, .. }) = compared {
         recorder.define(&Definition::ClockReading {
@@ -133,7 +133,7 @@ fn complain_of_communicators(session: &Session, logs: &convert::Run) {
     session.config.comms.complaints("communicator", &names).iter().for_each(|line| warn(line));
 }
 
-fn tell_profile(session: &Session, run: &Run, ranks: Vec<RankProfile>) {
+fn report_profile(session: &Session, run: &Run, ranks: Vec<RankProfile>) {
     let mut whole = whole_profile(session, run);
     whole.ranks = ranks;
     let _ = std::io::stderr().write_all(profile::report(&whole).as_bytes());
@@ -253,7 +253,7 @@ pub(super) fn arm() {
     extern "C" fn at_exit() {
         let _ = std::panic::catch_unwind(|| {
             let Some(session) = Session::get() else { return };
-            // Ranks whose launcher ends them run this too: one line, from the first to tell.
+            // Ranks whose launcher ends them run this too: one line, from the first rank.
             if leave_alone(session, State::Aborted, Ended::Exited) && rank_of(session) == 0 {
                 warn("the program ended without MPI_Finalize; what was measured until then is kept");
             }

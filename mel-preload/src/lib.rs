@@ -5,6 +5,7 @@
 //! - [`state`]: what is kept of all this; [`session`]: what is switched on in `MPI_Init*`, and for each communicator.
 //! - [`finish`]: what is written and printed at the end, however the program ends.
 //! - [`growth`]: warnings of logs that become large; [`mod@warn`]: a line for the user.
+//! - [`full`]: where the events core has no space for something.
 //! - [`patience`]: how far the work at the end is.
 //! - [`tools`]: events for others' tools, where MEL itself was asked nothing.
 //!
@@ -21,6 +22,7 @@
 pub mod config;
 pub mod directory;
 pub mod finish;
+pub mod full;
 pub mod growth;
 pub mod names;
 pub mod patience;
@@ -34,7 +36,7 @@ pub mod windows;
 
 use mpi_abi::Abi;
 // The C functions of the events interface are exported because the crate is linked: others' tools in the
-// same process hear of the same events.
+// same process get the same events.
 use mpit_events_entry_points as _;
 
 /// The only thing that happens when the library is loaded: the interception learns what to call at

@@ -16,6 +16,7 @@ use mpit_sources::rma::{self, Rma};
 use mpit_sources::{Following, QueueEvents};
 
 use super::config::Config;
+use super::full::{or_warn, or_warn_once};
 use super::growth::{self, Growth};
 use super::state::{Run, Session};
 use super::warn::warn;
@@ -31,14 +32,16 @@ impl Session {
     /// Switches on what was asked for, at the entry of `MPI_Init*`.
     pub(super) fn prepare(abi: &'static Abi, config: Config) {
         let core = mpit_events::core();
-        let Ok(queue_events) = QueueEvents::new(abi, core, config.sources.clone()) else { return };
-        let rma = Rma::new(abi, core).ok();
+        let queue_events = QueueEvents::new(abi, core, config.sources.clone());
+        let Some(queue_events) = or_warn(queue_events, "nothing is measured") else { return };
+        let rma = or_warn(Rma::new(abi, core), "one-sided communication is not measured");
         let shadow = queue_events.shadow();
         if config.measures() {
             shadow.set_deferring(true);
             shadow.set_following_sends(config.logs());
         }
-        let profiler = config.profile.then(|| QueueProfiler::listen(core, "")).and_then(Result::ok);
+        let profiler = config.profile.then(|| QueueProfiler::listen(core, ""));
+        let profiler = profiler.and_then(|made| or_warn(made, "the message queues are not counted"));
         let windows = config.windows.then(|| &*Box::leak(Box::default()));
         let session = Session::get_or_make(|| Session {
             abi,
@@ -140,7 +143,7 @@ impl Session {
                     if rank == 0 {
                         let from = self.config.tell_size.unwrap_or(growth::FROM);
                         let growth = Growth::new(directory.clone(), from);
-                        log.on_growth(move |bytes| growth.look(bytes).iter().for_each(|line| warn(line)));
+                        log.on_growth(move |bytes| growth.check(bytes).iter().for_each(|line| warn(line)));
                     }
                     Some(&*Box::leak(Box::new(Recorder::new(log, self.core))))
                 }
@@ -168,15 +171,16 @@ impl Session {
             self.listen_to_unbound(recorder);
         }
         if rank == 0 {
-            self.tell_unknown_names();
-            tell_other_mpis();
+            self.warn_of_unknown_names();
+            warn_of_other_mpis();
             let known: Vec<&str> = FunctionId::all().map(FunctionId::name).collect();
             self.config.calls.complaints("MPI function", &known).iter().for_each(|line| warn(line));
         }
         let tracer = recorder.filter(|_| self.config.trace).and_then(|recorder| {
             let chosen = !self.config.comms.is_all();
             let calls = &self.config.calls;
-            Tracer::listen(self.abi, recorder, self.core, self.logged(), calls, chosen).ok()
+            let tracer = Tracer::listen(self.abi, recorder, self.core, self.logged(), calls, chosen);
+            or_warn(tracer, "calls and messages are not recorded")
         });
         let run = Run {
             rank,
@@ -225,7 +229,8 @@ impl Session {
     /// Counts also what a second backend raises, where two were asked for.
     fn count_second(&self, threads: bool) {
         let (Some(_), [_, second]) = (&self.profiler, self.queue_events.backends()) else { return };
-        if let Ok(profiler) = QueueProfiler::listen(self.core, &format!("{second}_")) {
+        let profiler = QueueProfiler::listen(self.core, &format!("{second}_"));
+        if let Some(profiler) = or_warn(profiler, "the second backend is not counted") {
             if threads {
                 profiler.set_threads();
             }
@@ -246,7 +251,7 @@ impl Session {
     fn listen_to_unbound(&self, recorder: &'static Recorder) {
         for &event in self.logged() {
             if self.core.event_type(event).is_some_and(|event_type| event_type.bind == BindKind::None) {
-                let _ = events::listen(recorder, self.core, event, None, NO_OBJECT);
+                or_warn_once(events::listen(recorder, self.core, event, None, NO_OBJECT));
             }
         }
         if let Some(native) = self.native.get().copied().flatten() {
@@ -286,7 +291,7 @@ impl Session {
         all
     }
 
-    fn tell_unknown_names(&self) {
+    fn warn_of_unknown_names(&self) {
         let known: Vec<&str> =
             self.core.event_types().map(|(_, event_type)| event_type.name.as_str()).collect();
         for name in self.config.events.iter().flatten() {
@@ -304,7 +309,7 @@ impl Session {
 }
 
 /// One line where several MPIs are in the process, of which the calls of one alone are seen.
-fn tell_other_mpis() {
+fn warn_of_other_mpis() {
     let all = next::libraries();
     let ours = next::file_of(next::unseen(c"MPI_Init") as usize);
     if let (2.., Some(ours)) = (all.len(), ours) {

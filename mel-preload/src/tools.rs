@@ -1,5 +1,5 @@
-//! The twin for others' tools, where MEL itself was asked nothing: whoever uses the events interface by
-//! the end of `MPI_Init*` hears of events. Where nobody does, MPI calls go straight to MPI from then on.
+//! The events for others' tools, where MEL itself was asked nothing: whoever uses the events interface by
+//! the end of `MPI_Init*` gets events. Where nobody does, MPI calls go straight to MPI from then on.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,7 +8,7 @@ use mpi_abi::pmpi;
 use super::state::Session;
 use super::warn::warn;
 
-/// Whether the twin runs for tools.
+/// Whether the model runs for tools.
 static RUNS: AtomicBool = AtomicBool::new(false);
 
 /// All processes together, at the exit of `MPI_Init*`.
@@ -23,7 +23,7 @@ pub(super) fn begin(session: &'static Session) {
     }
 }
 
-/// Whether the twin runs: one process that has a tool is enough, as all take part in it.
+/// Whether the model runs: one process that has a tool is enough, as all take part in it.
 fn try_begin(session: &'static Session) -> mpi_abi::Result<bool> {
     let constants = &session.abi.constants;
     let mine = [i32::from(mpit_events_entry_points::is_initialized())];

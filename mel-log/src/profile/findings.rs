@@ -29,7 +29,7 @@ pub fn findings(profile: &Profile) -> Vec<String> {
     sentences
 }
 
-/// The share of its messages that a rank found unexpected, if it had enough to tell.
+/// The share of its messages that a rank found unexpected, if it had enough.
 fn share(rank: &RankProfile) -> Option<f64> {
     let messages = rank.posted.messages.saturating_add(rank.unexpected.messages);
     (messages >= 10).then(|| rank.unexpected.messages as f64 / messages as f64)
@@ -66,7 +66,7 @@ fn unexpected_share(profile: &Profile) -> Option<String> {
     ))
 }
 
-/// How long the receives of a rank waited in total, if it had enough of them to tell.
+/// How long the receives of a rank waited in total, if it had enough of them.
 fn waiting(rank: &RankProfile) -> Option<f64> {
     (rank.posted.messages >= 10).then_some(rank.posted.populated_s)
 }
@@ -190,9 +190,9 @@ pub fn truth(truth: Truth) -> Option<String> {
         (truth.unclaimed, "unclaimed (a message that no receive ever took)"),
         (truth.dropped, "dropped (lost because a buffer was full)"),
     ];
-    let told: Vec<String> =
+    let parts: Vec<String> =
         parts.iter().filter(|p| p.0 > 0).map(|(count, what)| format!("{count} {what}")).collect();
-    Some(format!("truth: {} matched, {}", truth.matched, told.join(", ")))
+    Some(format!("truth: {} matched, {}", truth.matched, parts.join(", ")))
 }
 
 /// What the numbers leave out; nothing if they leave out nothing.
@@ -203,9 +203,9 @@ pub fn not_followed(counts: NotFollowed) -> Option<String> {
         (calls, "calls on these"),
         (partitioned, "partitioned sends and receives"),
     ];
-    let told: Vec<String> =
+    let parts: Vec<String> =
         parts.iter().filter(|p| p.0 > 0).map(|(count, what)| format!("{count} {what}")).collect();
-    (!told.is_empty()).then(|| format!("not followed, and in no number above: {}", told.join(", ")))
+    (!parts.is_empty()).then(|| format!("not followed, and in no number above: {}", parts.join(", ")))
 }
 
 #[cfg(test)]
@@ -317,8 +317,8 @@ mod tests {
         let mut profile = run(vec![rank(0, 100, 0), rank(1, 100, 0)]);
         profile.ranks[0].not_followed = NotFollowed { communicators: 1, calls: 7, partitioned: 0 };
         profile.ranks[1].not_followed = NotFollowed { communicators: 1, calls: 6, partitioned: 0 };
-        let told = "not followed, and in no number above: 2 communicators of other jobs or of sessions, 13 calls on these";
-        assert_eq!(findings(&profile).last().map(String::as_str), Some(told));
+        let sentence = "not followed, and in no number above: 2 communicators of other jobs or of sessions, 13 calls on these";
+        assert_eq!(findings(&profile).last().map(String::as_str), Some(sentence));
     }
 
     #[test]

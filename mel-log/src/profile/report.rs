@@ -42,14 +42,14 @@ fn extremes(ranks: &[RankProfile]) -> Vec<&RankProfile> {
     ranks.iter().filter(|rank| named.contains(&rank.rank)).collect()
 }
 
-/// How many ranks, how long, on which MPI, told by whom.
+/// How many ranks, how long, on which MPI, with whose events.
 pub fn headline(profile: &Profile) -> String {
     let ranks = match profile.ranks.len() {
         1 => "1 rank".to_owned(),
         many => format!("{many} ranks"),
     };
     let mut parts = vec![ranks, duration(profile.duration_s)];
-    // Libraries tell a lot about themselves; name and version come first.
+    // Libraries say a lot about themselves; name and version come first.
     if let Some(mpi) = profile.mpi.split([',', '\n']).map(str::trim).find(|part| !part.is_empty()) {
         parts.push(mpi.split_whitespace().collect::<Vec<_>>().join(" "));
     }

@@ -114,7 +114,7 @@ pub enum Ended {
     Aborted,
     /// With `exit`, without `MPI_Finalize`.
     Exited,
-    /// Without telling: it was killed or crashed.
+    /// Without a word: it was killed or crashed.
     Killed,
 }
 
@@ -205,7 +205,7 @@ impl Truth {
     }
 }
 
-/// What the rank has done that the shadow engine does not follow, so that it is in no other number.
+/// What the rank has done that the model does not follow, so that it is in no other number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NotFollowed {

@@ -4,7 +4,7 @@ use super::schema::{Profile, RankProfile};
 use super::windows;
 use crate::number::duration;
 
-/// How a quantity is told.
+/// How a quantity is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A number of things.
@@ -20,7 +20,7 @@ pub struct Quantity {
     pub group: &'static str,
     /// Its name within the group.
     pub name: &'static str,
-    /// How it is told.
+    /// How it is written.
     pub unit: Unit,
     /// The number of a rank; none where there is none, as the mean of nothing.
     pub of: fn(&RankProfile) -> Option<f64>,

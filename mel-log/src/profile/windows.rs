@@ -200,12 +200,13 @@ mod tests {
     }
 
     #[test]
-    fn who_completed_for_whom_is_told() {
+    fn who_completed_for_whom_is_said() {
         let of = |ranks, duration_s| findings(&Profile { ranks, duration_s, ..Profile::default() });
-        let told = of(vec![rank(40)], 100.0);
-        assert_eq!(told.len(), 1);
+        let sentences = of(vec![rank(40)], 100.0);
+        assert_eq!(sentences.len(), 1);
         assert!(
-            told[0].starts_with("rank 1 had 40 % of its one-sided operations completed by another thread")
+            sentences[0]
+                .starts_with("rank 1 had 40 % of its one-sided operations completed by another thread")
         );
         assert!(of(vec![rank(0)], 100.0).is_empty());
         assert!(
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_completed_is_told() {
+    fn what_was_never_completed_is_said() {
         let mut rank = rank(0);
         rank.windows[0].threads[0].completed = 98;
         let profile = Profile { ranks: vec![rank], duration_s: 100.0, ..Profile::default() };

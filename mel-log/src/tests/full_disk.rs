@@ -24,7 +24,7 @@ fn overfill(path: &Path) {
     }
     assert_eq!((first.dropped(), second.dropped()), (10, 10));
     assert!(log.is_full());
-    assert!(log.take_failure().is_some(), "the reason is told once");
+    assert!(log.take_failure().is_some(), "the reason is given once");
     assert!(log.take_failure().is_none(), "and only once");
     assert_eq!(log.stream(StreamKind::Calls, 2, None).dropped(), 0);
     log.finish(State::Finalised, 1);

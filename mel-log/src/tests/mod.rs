@@ -27,7 +27,7 @@ fn create(path: &Path) -> LogFile {
     LogFile::create(path, &info()).unwrap()
 }
 
-/// A payload that tells which record it belongs to.
+/// A payload that says which record it belongs to.
 fn numbered(number: u64) -> [u8; 20] {
     let mut payload = [0xa5; 20];
     payload[..8].copy_from_slice(&number.to_le_bytes());
@@ -36,7 +36,7 @@ fn numbered(number: u64) -> [u8; 20] {
 
 const EVENT: u16 = kind::EVENT + 7;
 
-/// The variable that tells a child process to do its part of a test, and on which path.
+/// The variable that makes a child process to do its part of a test, and on which path.
 const CHILD: &str = "MEL_TEST_CHILD";
 
 /// This test program once more, running only the named test, which finds [`CHILD`] set.

@@ -72,8 +72,8 @@ fn an_entry_has_the_address_that_it_returns_to() {
     let entries = read.records(0).filter(|record| record.kind == kind::ENTER);
     let entries: Vec<Entry> = entries.map(|record| Entry::from_payload(&record.payload)).collect();
     let addresses: Vec<u64> = entries.iter().map(|entry| entry.returns_to).collect();
-    let told = (1..RECORDS_PER_CHUNK as u64).map(|number| u64::MAX - number);
-    assert_eq!(addresses, [2].into_iter().chain(told).chain([0]).collect::<Vec<_>>());
+    let after = (1..RECORDS_PER_CHUNK as u64).map(|number| u64::MAX - number);
+    assert_eq!(addresses, [2].into_iter().chain(after).chain([0]).collect::<Vec<_>>());
     assert!(entries.iter().all(|entry| entry.function == FUNCTION));
     assert!(read.records(0).all(|record| record.kind != kind::CALLSITE));
     assert_eq!(Entry::from_payload(&entries[1].to_payload()), entries[1]);
@@ -164,13 +164,13 @@ fn a_pair_may_tell_of_a_queue_too() {
     assert!(pair_with(&long, 5, 7).is_none());
     assert!(pair_with(&short, 5, 1 << 32).is_none());
     let read = RankLog::open(&path).unwrap();
-    let told: Vec<(u64, u16, Vec<u8>)> = read
+    let events: Vec<(u64, u16, Vec<u8>)> = read
         .records(0)
         .map(|record| (record.time, record.kind - kind::EVENT, record.payload.into_owned()))
         .collect();
     let with = |request: u64| [&request.to_le_bytes()[..], &short].concat();
-    let found = |place: usize| (told[place].0, told[place].1, &told[place].2[..]);
-    let times: Vec<_> = told.iter().map(|(time, number, _)| (*time, *number)).collect();
+    let found = |place: usize| (events[place].0, events[place].1, &events[place].2[..]);
+    let times: Vec<_> = events.iter().map(|(time, number, _)| (*time, *number)).collect();
     assert_eq!(
         times,
         [(100, 3), (105, 10), (105, 4), (200, 3), (205, 11), (205, 4), (300, 6), (305, 7), (305, 12)]

@@ -59,7 +59,7 @@ impl Appender {
     }
 
     /// Appends a record: its time in ticks, its [`kind`], the index of its communicator
-    /// ([`NO_OBJECT`] if there is none) and its payload. Tells whether it was stored; if not, it was
+    /// ([`NO_OBJECT`] if there is none) and its payload. Returns whether it was stored; if not, it was
     /// counted.
     ///
     /// Takes no lock, allocates nothing, formats nothing; once per 32 766 records it hands a full chunk
@@ -134,7 +134,7 @@ impl Appender {
     }
 
     /// Appends that the request of a send was complete when the call under way returned, at this time: into the call's
-    /// record, else into the last record if that tells of such and has room. Requests are not zero.
+    /// record, else into the last record if that has such requests, and space. Requests are not zero.
     #[inline(always)]
     pub fn complete(&mut self, time: u64, request: u32) -> bool {
         if self.note(Call::COMPLETED, request) {

@@ -1,4 +1,4 @@
-//! Counts, sums, extremes and histograms, in ticks; converted to seconds when they are told.
+//! Counts, sums, extremes and histograms, in ticks; converted to seconds when they are reported.
 
 use super::buckets::{Buckets, COARSE, FINE, all};
 use mel_log::profile;
@@ -74,7 +74,7 @@ fn seconds(ticks: u64, ticks_per_second: u64) -> f64 {
 #[derive(Debug, Default)]
 pub struct Queue {
     lifetimes: Durations,
-    /// Below zero where threads race to tell, and a removal is told before its insertion.
+    /// Below zero where threads race, and a removal comes before its insertion.
     length: i64,
     max_length: i64,
     populated: u64,
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_removal_that_is_told_before_its_insertion_counts() {
+    fn a_removal_that_comes_before_its_insertion_counts() {
         let mut queue = Queue::default();
         queue.remove(2000, 2100);
         queue.insert(2000);

@@ -8,6 +8,7 @@ use mpit_events::{BindKind, EventIndex, Registration, Token};
 use mpit_sources::p2p::{Communicator, Observer};
 use mpit_sources::rma;
 
+use crate::full::or_warn_once;
 use crate::state::{Logged, Run, Session};
 use crate::trace::windows::object;
 use crate::trace::{Recorder, events};
@@ -56,7 +57,8 @@ impl rma::Observer for Session {
         for &event in self.logged() {
             let Some(event_type) = self.core.event_type(event) else { continue };
             if event_type.bind == BindKind::Win
-                && let Ok(handle) = events::listen(recorder, self.core, event, Some(created.token), index)
+                && let Some(handle) =
+                    or_warn_once(events::listen(recorder, self.core, event, Some(created.token), index))
             {
                 self.on_windows().entry(created.window).or_default().push(handle);
             }
@@ -92,7 +94,7 @@ impl Session {
         let listen = |event: &EventIndex| {
             events::listen(recorder, self.core, *event, Some(communicator.token), number)
         };
-        self.logged().iter().filter(is_bound).filter_map(|event| listen(event).ok()).collect()
+        self.logged().iter().filter(is_bound).filter_map(|event| or_warn_once(listen(event))).collect()
     }
 
     /// The communicator has a name now.

@@ -22,7 +22,7 @@ pub const TRACED: [(&str, &str); 2] = [
     ("pml_ob1_search_unexpected_begin", "pml_ob1_search_unexpected_end"),
 ];
 
-/// How a queue changes as a search ends: the type that begins the search, the type that tells of the change, and how
+/// How a queue changes as a search ends: the type that begins the search, the type that reports the change, and how
 /// that is stored.
 const CHANGES: [(&str, &str, Place); 4] = [
     ("pml_ob1_search_unexpected_begin", "pml_ob1_posted_insert", Place::After(kind::PAIR_INSERTING)),
@@ -31,7 +31,7 @@ const CHANGES: [(&str, &str, Place); 4] = [
     ("pml_ob1_search_unexpected_begin", "pml_ob1_unex_remove", Place::Apart),
 ];
 
-/// The types that tell how long the queues are.
+/// The types that report how long the queues are.
 pub fn queues() -> impl Iterator<Item = &'static str> {
     CHANGES.iter().map(|change| change.1)
 }
@@ -62,7 +62,7 @@ const CALL_SITE: u8 = 8;
 
 impl Tracer {
     /// A tracer into this recorder, listening from now on. `logged` are event types that somebody
-    /// else records already, `calls` the functions that are wanted; `chosen` tells whether communicators
+    /// else records already, `calls` the functions that are wanted; `chosen` says whether communicators
     /// may be left out.
     ///
     /// # Errors
@@ -121,7 +121,7 @@ impl Tracer {
         Ok(tracer)
     }
 
-    /// Who is to be told of communicators and messages.
+    /// Whom communicators and messages are reported to.
     pub fn observer(&'static self) -> &'static dyn Observer {
         match self.chosen() {
             Some(chosen) => chosen,
@@ -133,14 +133,14 @@ impl Tracer {
         self.hidden.map(|hidden| &*Box::leak(Box::new(Chosen { tracer: self, hidden })))
     }
 
-    /// The communicator at this place of the twin, with this handle, is left out from now on, or is not.
+    /// The communicator at this place of the model, with this handle, is left out from now on, or is not.
     pub fn set_hidden(&self, place: u32, handle: u64, is_hidden: bool) {
         if let Some(hidden) = self.hidden {
             hidden.set_communicator(place, handle, is_hidden);
         }
     }
 
-    /// Who is to be told of windows and operations on them.
+    /// Whom windows and operations on them are reported to.
     pub fn window_observer(&'static self) -> &'static dyn rma::Observer {
         match self.chosen() {
             Some(chosen) => chosen,
@@ -155,7 +155,7 @@ impl Tracer {
         }
     }
 
-    /// The communicator at this place of the twin, with this handle, has this number in the log.
+    /// The communicator at this place of the model, with this handle, has this number in the log.
     pub fn set_number(&self, place: u32, handle: u64, number: u16) {
         self.objects.set(place, number);
         self.handles.set(handle, number);

@@ -66,7 +66,7 @@ impl CallSites {
     fn walk(&self) -> Caller {
         let met = self.met.read().unwrap_or_else(PoisonError::into_inner);
         let (mut caller, mut frames) = (Caller::Nobody, 0);
-        let look = |frame: &backtrace::Frame| {
+        let visit = |frame: &backtrace::Frame| {
             frames += 1;
             let address = frame.ip() as u64;
             if !self.own.contains(&address) {
@@ -79,8 +79,8 @@ impl CallSites {
             frames < MOST_FRAMES && matches!(caller, Caller::Nobody)
         };
         // SAFETY: what would have to be kept apart from others is the crate's use of debugging libraries, which only
-        // Windows has; the unwinder of ELF systems may run in any number of threads. `look` does not panic.
-        unsafe { backtrace::trace_unsynchronized(look) };
+        // Windows has; the unwinder of ELF systems may run in any number of threads. `visit` does not panic.
+        unsafe { backtrace::trace_unsynchronized(visit) };
         caller
     }
 

@@ -206,13 +206,13 @@ impl Rooted {
     fn new(abi: &Abi, comm: Comm, root: c_int) -> Option<Rooted> {
         let processes = Processes::of(comm)?;
         let constants = &abi.constants;
-        let (told, is_root, is_other) = match root {
+        let (root, is_root, is_other) = match root {
             root if !processes.inter => (root, root == processes.rank, true),
             root if root == constants.root => (ROOT_ITSELF, true, false),
             root if root == constants.proc_null => (ROOT_IN_THIS_GROUP, false, false),
             root => (root, false, true),
         };
-        Some(Rooted { comm, root: told, processes, is_root, is_other })
+        Some(Rooted { comm, root, processes, is_root, is_other })
     }
 
     /// How many processes the root exchanges data with, where its own may stay where it is.

@@ -1,4 +1,4 @@
-//! The generic logger: any event type, by what the events core tells of it.
+//! The generic logger: any event type, by its description in the events core.
 
 use mpit_events::{Core, Error, EventIndex, EventType, Registration, Safety, Token};
 

@@ -54,9 +54,9 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Whether such events are recorded also where they are told late.
+    /// Whether such events are recorded also where they come late.
     #[inline(always)]
-    fn is_told_late(self) -> bool {
+    fn may_be_late(self) -> bool {
         matches!(self, Kind::Pair(..) | Kind::Queue(_))
     }
 }
@@ -71,7 +71,7 @@ pub(super) struct Queue {
     pub(super) place: Place,
 }
 
-/// Where the event is told, and where it is stored.
+/// Where the event is raised, and where it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// Right after the end of the search, with the same elements: in one record of this kind.
@@ -103,7 +103,7 @@ struct Events {
 }
 
 impl Thread {
-    /// The current call returns at this time, where that is known and no other was told.
+    /// The current call returns at this time, where that is known and no other was given.
     #[inline(always)]
     fn returns(&mut self, at: Option<Ticks>) {
         self.left = self.left.or(at.map(|time| time.max(self.entered)));
@@ -334,7 +334,7 @@ impl Recorder {
     /// Hands what the log holds to the disk, and waits for that: it is there then even if the machine fails.
     pub fn flush(&self) {
         if self.state.load(Ordering::Relaxed) != CLOSED && self.log.flush().is_err() {
-            self.tell_failure();
+            self.warn_of_failure();
         }
     }
 
@@ -385,11 +385,11 @@ impl Recorder {
                 let object = objects.number(record.object);
                 let next = records.as_slice().first();
                 let (kind, before) = (kinds[record.event.get()], *latest);
-                if !record.late || kind.is_told_late() {
+                if !record.late || kind.may_be_late() {
                     *latest = before.max(record.ticks);
                 }
                 match kind {
-                    // An entry may go because of what is known later. The queue changes then, where the events are told.
+                    // An entry may go because of what is known later. The queue changes then, where the events are raised.
                     Kind::Queue(queue) => {
                         match next.filter(|next| queue.is_before_end(record, next, kinds)) {
                             Some(search) => {
@@ -483,11 +483,11 @@ impl Recorder {
         self.stored(stream.append(time.0, kind, object, payload));
     }
 
-    /// Tells the user, once, where a record could not be stored.
+    /// Warns the user, once, where a record could not be stored.
     #[inline(always)]
     fn stored(&self, stored: bool) {
         if !stored {
-            self.tell_failure();
+            self.warn_of_failure();
         }
     }
 
@@ -514,13 +514,13 @@ impl Recorder {
     /// Writes a definition into the log.
     pub fn define(&self, definition: &Definition) {
         if self.log.define(definition).is_err() {
-            self.tell_failure();
+            self.warn_of_failure();
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn tell_failure(&self) {
+    fn warn_of_failure(&self) {
         if let Some(error) = self.log.take_failure() {
             let line = if is_limit(&error) {
                 let bytes = general(self.log.bytes() as f64 / f64::from(1 << 20));
@@ -620,7 +620,7 @@ impl Queue {
     }
 }
 
-/// What the event that follows the end of a search tells of a queue, if it belongs to that search.
+/// What the event that follows the end of a search says of a queue, if it belongs to that search.
 #[inline(always)]
 fn queued_after(search: &Record, next: &Record, kinds: &[Kind]) -> Option<Queue> {
     let (Kind::Queue(queue), Kind::Pair(begin, _)) = (kinds[next.event.get()], kinds[search.event.get()])
@@ -635,7 +635,7 @@ fn queued_after(search: &Record, next: &Record, kinds: &[Kind]) -> Option<Queue>
     belongs.then_some(queue)
 }
 
-/// The numbers that communicators have in the log, by their places in the twin.
+/// The numbers that communicators have in the log, by their places in the model.
 #[derive(Debug)]
 pub(super) struct Objects(Box<[AtomicU16]>);
 

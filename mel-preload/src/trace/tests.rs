@@ -19,12 +19,12 @@ fn info() -> HeaderInfo {
 }
 
 #[test]
-fn a_search_that_is_told_late_stands_where_it_is_told() {
+fn a_search_that_comes_late_stands_where_it_comes() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log");
     let core: &'static Core = Box::leak(Box::default());
     let types = Ob1Events::register(core, "").unwrap();
-    let source = core.add_source(Source::new("twin", "", Ordering::Ordered, Clock::best()));
+    let source = core.add_source(Source::new("model", "", Ordering::Ordered, Clock::best()));
     let [begin, end, remove] = [Event::SearchPostedBegin, Event::SearchPostedEnd, Event::PostedRemove]
         .map(|event| types.index(event));
     let number = |event: mpit_events::EventIndex| event.get() as u16;
@@ -46,7 +46,7 @@ fn a_search_that_is_told_late_stands_where_it_is_told() {
         Record::new(remove, 0, Ticks(time), late, &receive).ending(Ticks(since))
     };
     let recorder = Recorder::new(log, core);
-    let told = [
+    let records = [
         search(100, 110, false),
         // Both happened before what is recorded already, then after it.
         removal(20, 60, true),
@@ -56,7 +56,7 @@ fn a_search_that_is_told_late_stands_where_it_is_told() {
         search(128, 130, true),
         search(140, 145, false),
     ];
-    recorder.events(source, &told, &kinds, &Objects::default());
+    recorder.events(source, &records, &kinds, &Objects::default());
     recorder.finish(State::Finalised);
 
     let read = RankLog::open(&path).unwrap();

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use mel_log::{UnseenEvents, UnseenMessages};
 
-/// Peers with tags that are told apart.
+/// Peers with tags that are counted apart.
 const MOST: usize = 1 << 16;
 
 /// Counts while recording is off.
@@ -24,7 +24,7 @@ pub(super) struct Counts {
     messages: FxHashMap<(u16, i32, i32), (u32, u32)>,
     /// By event type and communicator.
     events: FxHashMap<(u16, u16), u64>,
-    /// Whether there were more than are told apart.
+    /// Whether there were more than are counted apart.
     incomplete: bool,
     /// The latest request when recording was switched last.
     latest: u64,
@@ -67,7 +67,7 @@ impl Unseen {
 }
 
 impl Counts {
-    /// Whether there was more than [`messages`](Self::messages) tells.
+    /// Whether there was more than [`messages`](Self::messages) gives.
     pub(super) fn is_incomplete(&self) -> bool {
         self.incomplete
     }
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_counted_is_told_once() {
+    fn what_was_counted_is_given_once() {
         let unseen = Unseen::default();
         unseen.switch(5);
         unseen.message((0, 1, 7), true);
@@ -98,13 +98,13 @@ mod tests {
         unseen.message((0, 1, 7), true);
         unseen.events([(3, 0), (3, 0), (4, 1)].into_iter());
         assert!(unseen.has_begun(6) && !unseen.has_begun(5));
-        let told = unseen.switch(9);
-        let messages: Vec<_> = told.messages().collect();
+        let counts = unseen.switch(9);
+        let messages: Vec<_> = counts.messages().collect();
         assert_eq!(messages, [(0, UnseenMessages { peer: 1, tag: 7, sent: 2, received: 1 })]);
-        assert_eq!(told.events().map(|(_, events)| events.count).sum::<u64>(), 3);
-        assert!(!told.is_incomplete() && unseen.switch(9).messages().next().is_none());
+        assert_eq!(counts.events().map(|(_, events)| events.count).sum::<u64>(), 3);
+        assert!(!counts.is_incomplete() && unseen.switch(9).messages().next().is_none());
         (0..=MOST as i32).for_each(|tag| unseen.message((0, 0, tag), true));
-        let told = unseen.switch(9);
-        assert!(told.is_incomplete() && told.messages().count() == MOST);
+        let counts = unseen.switch(9);
+        assert!(counts.is_incomplete() && counts.messages().count() == MOST);
     }
 }

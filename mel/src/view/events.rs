@@ -122,7 +122,7 @@ pub fn read_logs(run: &Run, window: Window, tick: &(dyn Fn(u64) + Sync)) -> Even
     join(run, &shared, done.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }
 
-/// What all ranks have told, with one numbering of names.
+/// What was found of all ranks, with one numbering of names.
 fn join(run: &Run, shared: &Shared<'_>, all: BTreeMap<usize, Found>) -> Events {
     let mut events = Events {
         from_ns: shared.from,
