@@ -18,7 +18,7 @@ demo: ## Run a small MPI program under MEL and explain what it shows
 	@scripts/demo
 
 build: ## Build target/release/mel, libmel.so and libmpit_events.so
-	$(CARGO) build --release -p mel -p mpit-events-abi
+	$(CARGO) build --release -p mel -p mel-preload -p mpit-events-abi
 
 test: deps own-mpis pypi-mpis pypi-readers mpi4py build ## Run all tests, on every MPI that is installed
 ifeq ($(HAS_NEXTEST),yes)

@@ -4,21 +4,11 @@
 //! Random bytes would hardly ever begin as a log does. So the input says what is to be done to a good log:
 //! which bytes to overwrite, and where to cut it off.
 #![no_main]
-#![allow(
-    dead_code,
-    missing_docs,
-    unreachable_pub,
-    reason = "the room's whole interface is there, and a part is used"
-)]
 
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use log::{Definition, Definitions, LogFile, RankLog, StreamKind, format, kind};
-
-#[path = "../../mel/src/log/mod.rs"]
-#[allow(unused_imports, reason = "as above")]
-mod log;
+use mel_log::{Definition, Definitions, HeaderInfo, LogFile, RankLog, StreamKind, format, kind};
 
 /// A small whole log: definitions, two streams, long payloads.
 fn whole() -> &'static [u8] {
@@ -26,7 +16,7 @@ fn whole() -> &'static [u8] {
     WHOLE.get_or_init(|| {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let path = directory.path().join("log");
-        let info = log::HeaderInfo {
+        let info = HeaderInfo {
             rank: 1,
             world_size: 2,
             pid: 3,

@@ -1,32 +1,22 @@
 //! MEL, the MPI_T Events Logger: what happens inside MPI's message queues.
 //!
-//! This crate is both the library `libmel.so`, which is preloaded into an MPI program, and the
-//! command `mel`, which starts such programs and shows what they left behind.
+//! This is the command `mel`: it starts programs under measurement, and shows what they left behind. What runs inside
+//! them is another crate, and no part of the command.
 //!
-//! | room | what lives there | runs in |
-//! |---|---|---|
-//! | [`log`] | the event log: a file per rank that survives `kill -9` | both |
-//! | [`profile`] | `profile.json`, and its numbers in words and tables | both |
-//! | [`convert`] | event log → text, OTF2, Perfetto | both |
-//! | [`view`] | what a page or a picture shows of a run | the command |
-//! | [`html`] | the page of a run | the command |
-//! | [`mod@png`] | pictures of a run | the command |
-//! | [`cli`] | the command `mel` | the command |
-//! | [`progress`] | how far work on records is, for who waits | both |
-//! | [`names`] | event names as users type them | both |
+//! - [`cli`]: the subcommands.
+//! - [`tables`]: a profile in 80 columns, or as comma-separated values.
+//! - [`perfetto`]: a Perfetto trace from event logs.
+//! - [`view`]: what a page or a picture shows of a run.
+//! - [`html`]: the page of a run.
+//! - [`mod@png`]: pictures of a run.
+//! - [`progress_bar`]: how far work on records is, for who waits.
 //!
-//! No room here knows an event by name, except where the queue statistics are counted.
+//! No room here knows an event by name.
 
 pub mod cli;
-pub mod convert;
 pub mod html;
-pub mod log;
-pub mod names;
+pub mod perfetto;
 pub mod png;
-pub mod preload;
-pub mod profile;
-pub mod progress;
-pub mod queues;
-pub mod trace;
+pub mod progress_bar;
+pub mod tables;
 pub mod view;
-pub mod windows;

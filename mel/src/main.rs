@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    mel::cli::main()
+    mel_command::cli::main()
 }

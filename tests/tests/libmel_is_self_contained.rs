@@ -1,9 +1,10 @@
-//! `libmel.so` shows the program nothing but MPI's own names, and `dlsym` for those who look them up, and needs nothing that a system without it may lack.
+//! `libmel.so` shows the program nothing but MPI's own names, and `dlsym` for those who look them up, and needs nothing that a
+//! system without it may lack. It has nothing of the command in it, and the command nothing of what runs inside programs.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::process::Command;
 
-use mel_tests::artifacts::{libmel, root};
+use mel_tests::artifacts::{libmel, mel, root};
 
 fn lines(command: &str, options: &[&str]) -> Vec<String> {
     let output = Command::new(command)
@@ -96,4 +97,59 @@ fn it_binds_to_no_mpi_and_no_otf2() {
         }))
         .collect();
     assert!(foreign.is_empty(), "{foreign:?}");
+}
+
+/// The names of all crates that a crate of ours is linked with.
+fn linked_with(package: &str) -> BTreeSet<String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["tree", "--locked", "--edges", "normal", "--prefix", "none", "--package", package])
+        .current_dir(root())
+        .output()
+        .expect("cargo is there");
+    assert!(output.status.success(), "cargo tree: {}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn it_has_no_command_line_and_draws_nothing() {
+    let linked = linked_with("mel-preload");
+    assert!(linked.contains("mpi-intercept") && linked.contains("mel-log"), "{linked:?}");
+    let of_the_command =
+        ["mel", "clap", "comfy-table", "indicatif", "plotters", "png", "prost", "epaint_default_fonts"];
+    let found: Vec<&str> = of_the_command.into_iter().filter(|name| linked.contains(*name)).collect();
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn the_command_has_nothing_of_what_runs_inside_programs() {
+    let linked = linked_with("mel");
+    assert!(linked.contains("clap") && linked.contains("mel-log"), "{linked:?}");
+    // `mel events` takes the names of the event types from where they are raised.
+    let inside = ["mel-preload", "mpit-events-entry-points", "mpit-events-abi", "hdrhistogram"];
+    let found: Vec<&str> = inside.into_iter().filter(|name| linked.contains(*name)).collect();
+    assert!(found.is_empty(), "{found:?}");
+    // Nothing in it takes the place of a function of MPI, for a library that it opens.
+    let output =
+        Command::new("nm").args(["-D", "--defined-only"]).arg(mel()).output().expect("nm (binutils)");
+    let names = String::from_utf8_lossy(&output.stdout).to_lowercase();
+    let of_mpi: Vec<&str> = names
+        .lines()
+        .filter_map(|line| line.split_whitespace().last())
+        .filter(|name| name.starts_with("mpi_") || name.starts_with("pmpi_"))
+        .collect();
+    assert!(of_mpi.is_empty(), "{of_mpi:?}");
+}
+
+#[test]
+fn what_both_sides_share_calls_no_mpi() {
+    for package in ["mel-log", "mel-convert"] {
+        let linked = linked_with(package);
+        let foreign: Vec<&String> = linked
+            .iter()
+            .filter(|name| name.starts_with("mpi-") || *name == "mpit-sources" || *name == "clap")
+            .collect();
+        assert!(foreign.is_empty(), "{package}: {foreign:?}");
+    }
 }

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use anyhow::bail;
 
 use super::output::{to_stdout, write_file};
-use crate::convert::{Run, otf2, perfetto, text};
-use crate::progress::Progress;
+use crate::perfetto;
+use crate::progress_bar::ProgressBar;
+use mel_convert::{Run, otf2, text};
 
 /// Converts the event logs of a run to text, an OTF2 trace, or a Perfetto trace
 ///
@@ -64,7 +65,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let options = text::Options { calls: args.calls };
     match &args.output {
         Some(path) => {
-            let progress = Progress::new("writing the text", run.records_at_most());
+            let progress = ProgressBar::new("writing the text", run.records_at_most());
             write_file(path, |out| text::write_run(out, &run, options, |records| progress.advance(records)))?;
             drop(progress);
         }
@@ -82,7 +83,7 @@ fn trace(args: &Args, run: &Run) -> anyhow::Result<ExitCode> {
     if args.force {
         otf2::remove(directory)?;
     }
-    let progress = Progress::new("writing the trace", run.records_at_most());
+    let progress = ProgressBar::new("writing the trace", run.records_at_most());
     let summary = otf2::write(run, directory, &|records| progress.advance(records))?;
     drop(progress);
     to_stdout(|out| write!(out, "{}", told(&path, run, &summary)))?;
@@ -90,7 +91,7 @@ fn trace(args: &Args, run: &Run) -> anyhow::Result<ExitCode> {
 }
 
 fn for_perfetto(path: &Path, run: &Run) -> anyhow::Result<ExitCode> {
-    let progress = Progress::new("writing the trace", run.records_at_most());
+    let progress = ProgressBar::new("writing the trace", run.records_at_most());
     let mut summary = perfetto::Summary::default();
     write_file(path, |out| {
         summary = perfetto::write(out, run, &|records| progress.advance(records))?;

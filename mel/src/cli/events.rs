@@ -12,7 +12,7 @@ use mpit_sources::{Backend, Wish, choose};
 
 use super::of_mpi::{self, Offer};
 use super::output::to_stdout;
-use crate::trace::events::bind_name;
+use mel_log::definitions::bind_name;
 
 /// Lists the event types that can be logged, with their elements
 ///
@@ -77,7 +77,7 @@ fn offered(source: &str) -> Result<Vec<Row>, mpit_events::Error> {
 /// What a backend is, in a few words.
 fn describe(backend: Backend) -> &'static str {
     match backend {
-        Backend::Shadow => "a twin of the message queues; on every MPI, whatever that offers itself",
+        Backend::Shadow => "a model of the matching in ob1; on every MPI, whatever that offers itself",
         Backend::Peruse => "Open MPI's ob1 itself tells what its queues do",
     }
 }

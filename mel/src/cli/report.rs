@@ -8,16 +8,17 @@ use clap::ArgGroup;
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::output::{to_stdout, write_file};
-use crate::convert::Run;
-use crate::convert::run::RunError;
 use crate::html;
-use crate::log::{RankLog, State};
 use crate::png;
-use crate::profile::file::{self, ProfileError};
-use crate::profile::terminal::{terminal, wrapped};
-use crate::profile::{csv, report};
-use crate::progress::Progress;
+use crate::progress_bar::ProgressBar;
+use crate::tables::csv;
+use crate::tables::terminal::{terminal, wrapped};
 use crate::view::{View, Window, view};
+use mel_convert::Run;
+use mel_convert::run::RunError;
+use mel_log::profile::file::{self, ProfileError};
+use mel_log::profile::report;
+use mel_log::{RankLog, State};
 
 /// Shows what a finished run has found
 ///
@@ -115,7 +116,7 @@ fn look(args: &Args) -> anyhow::Result<View> {
         eprintln!("mel: {error}; left out");
     }
     let window = Window { from: args.from, to: args.to };
-    let progress = Progress::new("reading the logs", logs.as_ref().map_or(0, Run::records_at_most));
+    let progress = ProgressBar::new("reading the logs", logs.as_ref().map_or(0, Run::records_at_most));
     let view = view(profile.as_ref(), logs.as_ref(), window, &|records| progress.advance(records));
     drop(progress);
     Ok(view)
@@ -165,8 +166,8 @@ fn ended(log: &RankLog) -> &'static str {
 mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
-    use crate::log::{HeaderInfo, LogFile, StreamKind, kind};
     use clap::Parser;
+    use mel_log::{HeaderInfo, LogFile, StreamKind, kind};
 
     #[test]
     fn a_part_is_one_of_page_or_pictures_and_begins_before_its_end() {
@@ -192,7 +193,7 @@ mod tests {
                 origin_realtime_nanos: 0,
                 host: "node".into(),
             };
-            let path = directory.path().join(crate::log::file_name(rank));
+            let path = directory.path().join(mel_log::file_name(rank));
             let log = LogFile::create(&path, &info).unwrap();
             let mut stream = log.stream(StreamKind::Events, 0, None);
             for time in 0..u64::from(rank) {

@@ -11,7 +11,8 @@ use clap::ValueEnum;
 
 use super::elf::{self, Program};
 use super::library;
-use crate::preload::config::bytes;
+use mel_log::launcher::is_first_rank;
+use mel_log::number::bytes;
 
 /// Runs a program under measurement
 ///
@@ -232,12 +233,6 @@ fn resolve(program: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
         return Some(program.into());
     }
     env::split_paths(path?).map(|folder| folder.join(program)).find(|file| file.is_file())
-}
-
-/// Whether this process is rank 0, as far as the launcher tells. Without a launcher it is.
-pub(crate) fn is_first_rank() -> bool {
-    let variables = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "ALPS_APP_PE"];
-    variables.iter().find_map(env::var_os).is_none_or(|rank| rank == "0")
 }
 
 #[cfg(test)]

@@ -46,8 +46,8 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::Profile;
     use crate::view::{Window, view};
+    use mel_log::profile::Profile;
 
     #[test]
     fn the_page_needs_no_network_and_no_name_breaks_it() {

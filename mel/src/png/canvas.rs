@@ -88,5 +88,5 @@ pub(super) fn tick(value: &f64) -> String {
     if value.abs() >= 1e5 {
         return format!("{value:.0e}");
     }
-    crate::profile::number::general((value * 1e6).round() / 1e6)
+    mel_log::number::general((value * 1e6).round() / 1e6)
 }

@@ -90,11 +90,11 @@ pub fn write(directory: &Path, view: &View) -> Result<Vec<PathBuf>, PictureError
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{Profile, QueueStats, RankProfile};
     use crate::view::class::Class;
     use crate::view::events::Events;
     use crate::view::timeline::{Name, Row, RowKind};
     use crate::view::{Window, view};
+    use mel_log::profile::{Profile, QueueStats, RankProfile};
     use std::collections::BTreeMap;
 
     fn run(ranks: u32) -> View {

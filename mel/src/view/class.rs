@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// The classes that are told apart by colour.
+/// The classes that differ by colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::convert::Run;
-use crate::profile::Profile;
+use mel_convert::Run;
+use mel_log::profile::Profile;
 
 /// More than so many are not shown: those with the most messages are.
 const MOST: usize = 200;

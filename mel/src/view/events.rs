@@ -13,10 +13,10 @@ use super::lengths::Lengths;
 use super::matrix::{Matrix, Pairs, matrix};
 use super::pass::{Found, Pass, Shared, keep};
 use super::timeline::{Name, Row};
-use crate::convert::Run;
-use crate::convert::callsites::CallSites;
-use crate::convert::otf2::time::Timeline;
-use crate::convert::spans::walk;
+use mel_convert::Run;
+use mel_convert::callsites::CallSites;
+use mel_convert::spans::walk;
+use mel_convert::time::Timeline;
 
 /// Slices of all rows together; with their attributes they take some seven megabytes.
 const MOST_SLICES: usize = 120_000;
@@ -122,7 +122,7 @@ pub fn read_logs(run: &Run, window: Window, tick: &(dyn Fn(u64) + Sync)) -> Even
     join(run, &shared, done.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }
 
-/// What all ranks have told, with one numbering of names.
+/// What was found of all ranks, with one numbering of names.
 fn join(run: &Run, shared: &Shared<'_>, all: BTreeMap<usize, Found>) -> Events {
     let mut events = Events {
         from_ns: shared.from,

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::profile::summary::{self, Unit};
-use crate::profile::{Ended, Histogram, Profile};
+use mel_log::profile::summary::{self, Unit};
+use mel_log::profile::{Ended, Histogram, Profile};
 
 /// The numbers of a profile, by rank.
 #[derive(Debug, Serialize)]
@@ -73,7 +73,7 @@ pub fn figures(profile: &Profile) -> Figures {
 
 /// The four distributions, those without values left out.
 pub fn distributions(profile: &Profile) -> Vec<Distribution> {
-    let of = |group, histogram: fn(&crate::profile::RankProfile) -> &Histogram| {
+    let of = |group, histogram: fn(&mel_log::profile::RankProfile) -> &Histogram| {
         let mut counts = std::collections::BTreeMap::<u32, u64>::new();
         for (lower, upper, count) in profile.ranks.iter().flat_map(|rank| &histogram(rank).0) {
             // The middle of the bin, as far as one can tell.
@@ -95,7 +95,7 @@ pub fn distributions(profile: &Profile) -> Vec<Distribution> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::RankProfile;
+    use mel_log::profile::RankProfile;
 
     #[test]
     fn bins_of_all_ranks_are_joined_by_tenths_of_a_decade() {

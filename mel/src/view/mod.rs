@@ -21,9 +21,9 @@ pub mod timeline;
 
 use serde::Serialize;
 
-use crate::convert::Run;
-use crate::profile::Profile;
-use crate::profile::findings::findings;
+use mel_convert::Run;
+use mel_log::profile::Profile;
+use mel_log::profile::findings::findings;
 
 /// What there is to show of a run.
 #[derive(Debug, Serialize)]
@@ -72,7 +72,7 @@ pub fn view(
     tick: &(dyn Fn(u64) + Sync),
 ) -> View {
     let empty = Profile::default();
-    let told = profile.unwrap_or(&empty);
+    let of_run = profile.unwrap_or(&empty);
     let events = logs.map(|run| events::read_logs(run, window, tick));
     let mut sentences = profile.map(findings).unwrap_or_default();
     let early = logs.map_or(0, Run::ended_early);
@@ -80,8 +80,8 @@ pub fn view(
         let ranks = if early == 1 { "rank" } else { "ranks" };
         sentences.push(format!("{early} {ranks} ended before MPI_Finalize: everything until then is shown"));
     }
-    for told in logs.map(Run::filters).unwrap_or_default() {
-        sentences.push(format!("the event log has only a part of the run: {told}"));
+    for filter in logs.map(Run::filters).unwrap_or_default() {
+        sentences.push(format!("the event log has only a part of the run: {filter}"));
     }
     let lost = logs.map_or(0, Run::lost);
     if lost > 0 {
@@ -90,13 +90,13 @@ pub fn view(
         ));
     }
     View {
-        command: told.command.join(" "),
-        mpi: first_line(&told.mpi),
-        backend: told.backend.clone(),
-        mel_version: told.mel_version.clone(),
-        started_unix_s: told.started_unix_s,
-        duration_s: told.duration_s,
-        world_size: told.world_size.max(logs.map_or(0, Run::world_size)),
+        command: of_run.command.join(" "),
+        mpi: first_line(&of_run.mpi),
+        backend: of_run.backend.clone(),
+        mel_version: of_run.mel_version.clone(),
+        started_unix_s: of_run.started_unix_s,
+        duration_s: of_run.duration_s,
+        world_size: of_run.world_size.max(logs.map_or(0, Run::world_size)),
         findings: sentences,
         ended_early: early > 0,
         figures: profile.filter(|profile| !profile.ranks.is_empty()).map(figures::figures),

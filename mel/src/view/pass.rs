@@ -10,16 +10,16 @@ use super::events::{Moment, RankLengths};
 use super::lengths::Lengths;
 use super::matrix::{Pairs, Traffic};
 use super::timeline::{Name, Row, RowKind};
-use crate::convert::lanes::Lanes;
-use crate::convert::one_sided::{EpochSpan, OperationSpan};
-use crate::convert::otf2::time::Timeline;
-use crate::convert::queues::Length;
-use crate::convert::spans::{CallSpan, MessageInCall, QueueChange, Region, Visitor};
-use crate::convert::types::{Queue, QueueKind, Types};
-use crate::convert::value::{Value, read};
-use crate::convert::windows::EPOCHS;
-use crate::log::definitions::EventType;
-use crate::log::{RankLog, Record};
+use mel_convert::lanes::Lanes;
+use mel_convert::one_sided::{EpochSpan, OperationSpan};
+use mel_convert::queues::Length;
+use mel_convert::spans::{CallSpan, MessageInCall, QueueChange, Region, Visitor};
+use mel_convert::time::Timeline;
+use mel_convert::types::{Queue, QueueKind, Types};
+use mel_convert::value::{Value, read};
+use mel_convert::windows::EPOCHS;
+use mel_log::definitions::EventType;
+use mel_log::{RankLog, Record};
 
 /// Messages, and operations on windows, that a call tells of.
 const MOST_TOLD: usize = 4;

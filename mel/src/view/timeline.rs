@@ -34,7 +34,7 @@ pub enum RowKind {
     Pauses,
 }
 
-/// One call, one search, or several that are too short to be told apart.
+/// One call, one search, or several that are too short to be seen apart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slice {
     /// When it begins and ends, in nanoseconds.
@@ -52,7 +52,7 @@ pub struct Slice {
     /// From where it was called, or the longest of several: its place among the call sites, counted from 1; 0 if not known.
     pub site: u32,
     /// Its attributes, if it is one. For a search its elements and its communicator, for an epoch its elements. For a call
-    /// groups of [`GROUP`] numbers, and the number of its messages and operations if it has more than are told:
+    /// groups of [`GROUP`] numbers, and the number of its messages and operations if it has more than are listed:
     ///
     /// - a message: 1 if it was sent, else 0; peer, tag, bytes, communicator, nanoseconds in the unexpected queue or 0
     /// - a collective operation: 2, root, bytes received, bytes sent, communicator, 0

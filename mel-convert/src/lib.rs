@@ -1,0 +1,44 @@
+//! From the event logs of a run to what it did, and to what other tools read: inside the program, where rank 0 leaves
+//! text and an OTF2 archive at the end, and in the command.
+//!
+//! - [`run`]: the logs of a run, all ranks.
+//! - [`merge`]: the streams of a rank in the order of time.
+//! - [`spans`]: what a rank did as calls with their messages, searches, and single events.
+//! - [`partners`]: which send belongs to which receive.
+//! - [`queues`]: how long queues are, and how long what leaves them was in them.
+//! - [`one_sided`]: operations on windows, and epochs.
+//! - [`types`]: what event types are to each other: pairs, and changes of queues.
+//! - [`time`]: the clocks of all ranks, brought together.
+//! - [`callsites`]: from where MPI functions are called, as lines.
+//! - [`value`]: elements of a payload, by their MPI datatypes.
+//! - [`lanes`]: spans that overlap, on rows.
+//! - [`text`]: the generic events log, one line per event; [`windows`]: records of one-sided communication in it.
+//! - [`otf2`]: an OTF2 archive.
+//!
+//! Nothing here knows an event by name: all it knows of an event is what the log's definitions say. Nothing is drawn here,
+//! and no MPI function is called.
+
+pub mod callsites;
+pub mod lanes;
+pub mod merge;
+pub mod one_sided;
+pub mod otf2;
+pub mod partners;
+pub mod queues;
+pub mod run;
+pub mod spans;
+pub mod text;
+pub mod time;
+pub mod types;
+pub mod value;
+pub mod windows;
+
+pub use run::Run;
+
+/// Calls `tick` now and then, with how many records were converted since it was called last: with 4096 at every
+/// 4096th record. `count` records came before this one.
+fn advance(tick: impl Fn(u64), count: usize) {
+    if count % 4096 == 4095 {
+        tick(4096);
+    }
+}

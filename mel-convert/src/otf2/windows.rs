@@ -1,0 +1,312 @@
+//! Windows of all ranks, joined; their records as OTF2 has them; epochs as regions on locations of their own.
+//!
+//! A window has no identity that all of its processes know. But a program makes the windows of the same processes
+//! in the same order in all of them, so the `n`-th window of these members is one.
+
+use std::collections::HashMap;
+
+use otf2_writer::{
+    CollectiveOp, CollectiveRoot, CommRef, Communicator, Definitions, Event, Group, GroupMembers, GroupRef,
+    LocationGroupRef, LockTarget, LockType, Paradigm, RmaAtomicType, RmaSyncLevel, RmaWinRef, RmaWindow,
+};
+
+use super::track::Track;
+use super::{Conversion, ConvertError};
+use crate::windows::EPOCHS;
+use mel_log::format::{u32_at, u64_at};
+use mel_log::{Epoch, Operation, RankLog, Record, kind};
+
+/// The windows of a run.
+#[derive(Debug, Default)]
+pub(super) struct Windows {
+    /// For the log at each position, by the number of the window.
+    ranks: Vec<HashMap<u16, Window>>,
+    /// Groups of partners, by their ranks in the world.
+    groups: HashMap<Vec<u32>, GroupRef>,
+}
+
+#[derive(Clone, Debug)]
+struct Window {
+    reference: RmaWinRef,
+    /// Ranks in the world of its processes.
+    members: Vec<u32>,
+}
+
+/// An epoch of a rank, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) begin: u64,
+    pub(super) end: u64,
+    kind: usize,
+}
+
+impl Windows {
+    /// Defines the windows of all logs, each once. One with a process outside of the world is left out: nobody
+    /// could say who that is.
+    pub(super) fn define(definitions: &mut Definitions, logs: &[RankLog], world: u32) -> Windows {
+        let mut known: HashMap<(Vec<u32>, u32), RmaWinRef> = HashMap::new();
+        let mut comms: HashMap<Vec<u32>, CommRef> = HashMap::new();
+        let mut windows = Windows::default();
+        for log in logs {
+            let mut made: HashMap<Vec<u32>, u32> = HashMap::new();
+            let mut of_rank = HashMap::new();
+            for (index, members) in &log.definitions.windows {
+                if members.is_empty() || members.len() > world as usize {
+                    continue;
+                }
+                let in_world = |rank: i32| u32::try_from(rank).ok().filter(|rank| *rank < world);
+                let Some(members) = members.ranks().map(in_world).collect::<Option<Vec<u32>>>() else {
+                    continue;
+                };
+                let number = made.entry(members.clone()).or_default();
+                let comm = *comms
+                    .entry(members.clone())
+                    .or_insert_with(|| define_comm(definitions, &mut windows.groups, &members));
+                let reference = *known.entry((members.clone(), *number)).or_insert_with(|| {
+                    let name = format!("window {number} of {} processes", members.len());
+                    definitions.rma_window(RmaWindow { name: &name, comm, create_destroy_events: true })
+                });
+                *number += 1;
+                of_rank.insert(*index, Window { reference, members });
+            }
+            windows.ranks.push(of_rank);
+        }
+        windows
+    }
+
+    fn window(&self, position: usize, record: &Record<'_>) -> Option<&Window> {
+        self.ranks.get(position)?.get(&record.object)
+    }
+
+    /// The event of a record of the log at a position; none if its window is not known, or if it is no such record.
+    fn event(
+        &mut self,
+        definitions: &mut Definitions,
+        position: usize,
+        record: &Record<'_>,
+    ) -> Option<Event<'static>> {
+        let payload = &record.payload[..];
+        if record.kind == kind::RMA_GROUP {
+            return self.group_sync(definitions, position, record);
+        }
+        let of = self.window(position, record)?;
+        let window = of.reference;
+        let is_member =
+            |target: i32| u32::try_from(target).ok().filter(|rank| (*rank as usize) < of.members.len());
+        let matching = u64_at(payload, 0);
+        let locked = || match u32_at(payload, 0) as i32 {
+            -1 => Some(LockTarget::All),
+            target => is_member(target).map(LockTarget::Rank),
+        };
+        let lock_type = if u32_at(payload, 4) == 0 { LockType::Shared } else { LockType::Exclusive };
+        Some(match record.kind {
+            kind::WIN_CREATE => Event::RmaWinCreate { window },
+            kind::WIN_DESTROY => Event::RmaWinDestroy { window },
+            kind::RMA_OPERATION..=kind::RMA_LAST_OPERATION => {
+                let Operation { target, bytes, number } = Operation::from_payload(payload);
+                operation(record.kind - kind::RMA_OPERATION, window, is_member(target)?, bytes, number)
+            }
+            kind::RMA_COMPLETE => Event::RmaOpCompleteBlocking { window, matching },
+            kind::RMA_REQUEST_COMPLETE => Event::RmaOpCompleteNonBlocking { window, matching },
+            kind::RMA_FENCE_BEGIN => Event::RmaCollectiveBegin,
+            kind::RMA_FENCE_END => Event::RmaCollectiveEnd {
+                op: CollectiveOp::Barrier,
+                level: RmaSyncLevel::ProcessAndMemory,
+                window,
+                root: CollectiveRoot::None,
+                sent_bytes: 0,
+                received_bytes: 0,
+            },
+            kind::RMA_LOCK_REQUEST => {
+                Event::RmaRequestLock { window, target: locked()?, lock: 0, kind: lock_type }
+            }
+            kind::RMA_LOCK => Event::RmaAcquireLock { window, target: locked()?, lock: 0, kind: lock_type },
+            kind::RMA_UNLOCK => Event::RmaReleaseLock { window, target: locked()?, lock: 0 },
+            _ => return None,
+        })
+    }
+
+    fn group_sync(
+        &mut self,
+        definitions: &mut Definitions,
+        position: usize,
+        record: &Record<'_>,
+    ) -> Option<Event<'static>> {
+        let of = self.window(position, record)?;
+        let window = of.reference;
+        let count = (u32_at(&record.payload, 0) as usize).min(record.payload.len() / 4);
+        let partner =
+            |place: usize| of.members.get(u32_at(&record.payload, 4 * (place + 1)) as usize).copied();
+        let partners = (0..count).map(partner).collect::<Option<Vec<u32>>>()?;
+        let group = group_of(definitions, &mut self.groups, &partners);
+        Some(Event::RmaGroupSync { level: RmaSyncLevel::ProcessAndMemory, window, group })
+    }
+}
+
+fn operation(kind: u16, window: RmaWinRef, target: u32, bytes: u64, matching: u64) -> Event<'static> {
+    let atomic = |op, received_bytes| Event::RmaAtomic {
+        window,
+        target,
+        op,
+        sent_bytes: bytes,
+        received_bytes,
+        matching,
+    };
+    match kind {
+        0 => Event::RmaPut { window, target, bytes, matching },
+        1 => Event::RmaGet { window, target, bytes, matching },
+        2 => atomic(RmaAtomicType::Accumulate, 0),
+        5 => atomic(RmaAtomicType::CompareAndSwap, bytes),
+        _ => atomic(RmaAtomicType::FetchAndAccumulate, bytes),
+    }
+}
+
+fn define_comm(
+    definitions: &mut Definitions,
+    groups: &mut HashMap<Vec<u32>, GroupRef>,
+    members: &Vec<u32>,
+) -> CommRef {
+    let group = if members.len() == 1 {
+        definitions.group(Group { name: "", paradigm: Paradigm::Mpi, members: GroupMembers::CommSelf })
+    } else {
+        group_of(definitions, groups, members)
+    };
+    let name = "processes of a window";
+    definitions.communicator(Communicator { name, group, parent: None, create_destroy_events: false })
+}
+
+fn group_of(
+    definitions: &mut Definitions,
+    groups: &mut HashMap<Vec<u32>, GroupRef>,
+    members: &Vec<u32>,
+) -> GroupRef {
+    match groups.get(members) {
+        Some(group) => *group,
+        None => {
+            let of = GroupMembers::CommGroup(members);
+            let group = definitions.group(Group { name: "", paradigm: Paradigm::Mpi, members: of });
+            groups.insert(members.clone(), group);
+            group
+        }
+    }
+}
+
+/// Whether a record is about a window.
+pub(super) fn is_about_a_window(record: &Record<'_>) -> bool {
+    (kind::RMA_OPERATION..=kind::RMA_EPOCH).contains(&record.kind)
+}
+
+impl Conversion<'_> {
+    /// Writes a record about a window to the location of its thread; an epoch goes to `epochs`.
+    pub(super) fn convert_window_record(
+        &mut self,
+        position: usize,
+        record: &Record<'_>,
+        windows: &mut Windows,
+        track: &mut Track,
+        epochs: &mut Vec<Span>,
+    ) -> Result<(), ConvertError> {
+        let time = self.timeline.nanos(position, record.time);
+        if record.kind == kind::RMA_EPOCH {
+            let Epoch { kind, duration, .. } = Epoch::from_payload(&record.payload);
+            let begin = self.timeline.nanos(position, record.time.saturating_sub(duration));
+            let kind = (kind as usize).min(EPOCHS.len() - 1);
+            epochs.push(Span { begin: begin.min(time), end: time, kind });
+            return Ok(());
+        }
+        match windows.event(self.archive.definitions_mut(), position, record) {
+            Some(event) => {
+                track.summary().operations += u64::from(record.kind <= kind::RMA_LAST_OPERATION);
+                track.event(time, &event, &[])
+            }
+            None => {
+                track.summary().unknown_messages += 1;
+                Ok(())
+            }
+        }
+    }
+
+    /// Writes the epochs of a rank as regions, on as many locations as it takes so that none cross.
+    pub(super) fn convert_epochs(
+        &mut self,
+        rank: u32,
+        group: LocationGroupRef,
+        epochs: Vec<Span>,
+    ) -> Result<(), ConvertError> {
+        for (number, lane) in lanes(epochs).into_iter().enumerate() {
+            let name = match number {
+                0 => format!("rank {rank}: epochs of windows"),
+                _ => format!("rank {rank}: epochs of windows, {}", number + 1),
+            };
+            let location = self.define_location(&name, group);
+            let mut track = self.track(location)?;
+            let mut open: Vec<Span> = Vec::new();
+            for span in lane {
+                while let Some(last) = open.pop_if(|last| last.end <= span.begin) {
+                    let region = self.epoch(last.kind);
+                    track.leave(last.end, region)?;
+                }
+                let region = self.epoch(span.kind);
+                track.summary().regions += 1;
+                track.enter(span.begin, region, &[])?;
+                open.push(span);
+            }
+            while let Some(last) = open.pop() {
+                let region = self.epoch(last.kind);
+                track.leave(last.end, region)?;
+            }
+            self.summary.add(track.close()?);
+        }
+        Ok(())
+    }
+
+    fn epoch(&mut self, kind: usize) -> otf2_writer::RegionRef {
+        let description = "an epoch of a window, from the call that opens it to the call that ends it";
+        self.tables.region(self.archive.definitions_mut(), EPOCHS[kind], description)
+    }
+}
+
+/// Spans in the order of their begins, on as few lists as a simple rule finds, so that those of a list are apart or
+/// inside each other.
+fn lanes(mut spans: Vec<Span>) -> Vec<Vec<Span>> {
+    spans.sort_by_key(|span| (span.begin, std::cmp::Reverse(span.end)));
+    let mut lanes: Vec<(Vec<Span>, Vec<u64>)> = Vec::new();
+    for span in spans {
+        let place = lanes.iter_mut().position(|(_, ends)| {
+            while ends.pop_if(|end| *end <= span.begin).is_some() {}
+            ends.last().is_none_or(|end| span.end <= *end)
+        });
+        let (lane, ends) = match place {
+            Some(place) => &mut lanes[place],
+            None => {
+                lanes.push(Default::default());
+                lanes.last_mut().expect("one was just pushed")
+            }
+        };
+        lane.push(span);
+        ends.push(span.end);
+    }
+    lanes.into_iter().map(|(lane, _)| lane).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spans(spans: &[(u64, u64)]) -> Vec<Span> {
+        spans.iter().map(|&(begin, end)| Span { begin, end, kind: 0 }).collect()
+    }
+
+    #[test]
+    fn spans_that_cross_are_on_different_lanes() {
+        let found = lanes(spans(&[(20, 30), (0, 10), (5, 15), (6, 9), (10, 12)]));
+        assert_eq!(found, [spans(&[(0, 10), (6, 9), (10, 12), (20, 30)]), spans(&[(5, 15)])]);
+        assert!(lanes(Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn spans_inside_others_share_a_lane() {
+        let found = lanes(spans(&[(0, 10), (0, 20), (10, 20)]));
+        assert_eq!(found, [spans(&[(0, 20), (0, 10), (10, 20)])]);
+    }
+}

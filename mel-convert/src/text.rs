@@ -1,0 +1,309 @@
+//! The generic events log: one line per event instance.
+//!
+//! ```text
+//! [ 0.002151416] 'pml_ob1_message_arrived' context id=0 source=0 tag=201 sequence number=10
+//! ```
+//!
+//! The time is in seconds since the start of the process's run. What is said about a rank as a whole
+//! stands in lines that begin with `#`.
+
+use std::io::{self, Write};
+
+use super::callsites::CallSites;
+use super::merge::Merged;
+use super::run::Run;
+use super::value;
+use super::windows;
+use mel_log::definitions::EventType;
+use mel_log::format::{u16_at, u64_at};
+use mel_log::{
+    Collective, Entry, Message, RankLog, Record, State, StreamKind, UnseenEvents, UnseenMessages, kind,
+};
+
+/// What is written besides events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// MPI calls and messages too.
+    pub calls: bool,
+}
+
+/// Writes the events of all ranks, one rank after the other, each in the order of time.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_run(out: &mut impl Write, run: &Run, options: Options, tick: impl Fn(u64)) -> io::Result<()> {
+    let mut sites = CallSites::default();
+    for log in &run.ranks {
+        write_with(out, log, options, &mut sites, &tick)?;
+    }
+    Ok(())
+}
+
+/// Writes the events of one rank. `tick` hears of every 4096 records.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_rank(
+    out: &mut impl Write,
+    log: &RankLog,
+    options: Options,
+    tick: impl Fn(u64),
+) -> io::Result<()> {
+    write_with(out, log, options, &mut CallSites::default(), tick)
+}
+
+fn write_with(
+    out: &mut impl Write,
+    log: &RankLog,
+    options: Options,
+    sites: &mut CallSites,
+    tick: impl Fn(u64),
+) -> io::Result<()> {
+    let info = &log.info;
+    writeln!(out, "# rank {} of {}, {}, {}", info.rank, info.world_size, info.host, ending(log))?;
+    let streams = log.streams().into_iter().filter(|stream| {
+        let kind = log.definitions.streams.get(stream).map(|stream| stream.kind);
+        options.calls || kind != Some(StreamKind::Calls)
+    });
+    for (number, (_, record)) in Merged::new(log, streams).enumerate() {
+        write_record(out, log, &record, options, sites)?;
+        super::advance(&tick, number);
+    }
+    match log.dropped_total() {
+        0 => Ok(()),
+        lost => writeln!(out, "# {lost} records are missing: the disk was full, or --limit reached"),
+    }
+}
+
+fn ending(log: &RankLog) -> &'static str {
+    match log.state {
+        State::Finalised => "finalised",
+        State::Aborted => "ended before MPI_Finalize",
+        State::Running => "ended early (killed, crashed, or still running): everything until then follows",
+    }
+}
+
+fn write_record(
+    out: &mut impl Write,
+    log: &RankLog,
+    record: &Record<'_>,
+    options: Options,
+    sites: &mut CallSites,
+) -> io::Result<()> {
+    if let Some(number) = record.event_type() {
+        write_time(out, log, record.time)?;
+        return match log.definitions.event_types.get(&number) {
+            Some(event_type) => write_event(out, event_type, &record.payload),
+            None => writeln!(out, " 'event type {number}'"),
+        };
+    }
+    if record.kind == kind::DROPPED {
+        write_time(out, log, record.time)?;
+        return writeln!(out, " # {} events were lost before this one", u64_at(&record.payload, 0));
+    }
+    if options.calls {
+        write_time(out, log, record.time)?;
+        write_call(out, log, record, sites)?;
+    }
+    Ok(())
+}
+
+/// Nine decimals, in a field of twelve characters.
+fn write_time(out: &mut impl Write, log: &RankLog, time: u64) -> io::Result<()> {
+    let ticks = i128::from(time) - i128::from(log.info.origin_ticks);
+    let nanos = ticks * 1_000_000_000 / i128::from(log.info.ticks_per_second);
+    let sign = if nanos < 0 { "-" } else { "" };
+    let nanos = nanos.unsigned_abs();
+    let seconds = format!("{sign}{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
+    write!(out, "[{seconds:>12}]")
+}
+
+fn write_event(out: &mut impl Write, event_type: &EventType, payload: &[u8]) -> io::Result<()> {
+    write!(out, " '{}'", event_type.name)?;
+    for element in &event_type.elements {
+        match value::read(element, payload) {
+            Some(value) => write!(out, " {}={value}", element.name)?,
+            None => write!(out, " {}=?", element.name)?,
+        }
+    }
+    writeln!(out)
+}
+
+fn write_call(
+    out: &mut impl Write,
+    log: &RankLog,
+    record: &Record<'_>,
+    sites: &mut CallSites,
+) -> io::Result<()> {
+    let message = Message::from_payload(&record.payload);
+    let what = match record.kind {
+        kind::ENTER | kind::LEAVE => {
+            let number = u16_at(&record.payload, 0);
+            let name = log.definitions.functions.get(&number).map_or("an MPI function", String::as_str);
+            let verb = if record.kind == kind::ENTER { "enter" } else { "leave" };
+            write!(out, " {verb} {name}")?;
+            if record.kind == kind::ENTER
+                && let Some(site) = sites.of(log, Entry::from_payload(&record.payload).returns_to)
+            {
+                write!(out, " from {site}")?;
+            }
+            return writeln!(out);
+        }
+        kind::COLLECTIVE => {
+            let Collective { root, sent, received } = Collective::from_payload(&record.payload);
+            let object = record.object;
+            return writeln!(
+                out,
+                " collective communicator={object} root={root} sent={sent} received={received}"
+            );
+        }
+        kind::MPI_SEND => "send",
+        kind::MPI_ISEND => "isend",
+        kind::MPI_IRECV => "irecv",
+        kind::MPI_RECV => "recv",
+        kind::UNSEEN_MESSAGES => {
+            let UnseenMessages { peer, tag, sent, received } = UnseenMessages::from_payload(&record.payload);
+            let object = record.object;
+            return writeln!(
+                out,
+                " unseen communicator={object} peer={peer} tag={tag} sent={sent} received={received}"
+            );
+        }
+        kind::UNSEEN_EVENTS => {
+            let UnseenEvents { event_type, count } = UnseenEvents::from_payload(&record.payload);
+            let name = log.definitions.event_types.get(&event_type).map_or("?", |of| of.name.as_str());
+            return writeln!(out, " unseen communicator={} '{name}' count={count}", record.object);
+        }
+        kind::RECORDING => {
+            let state = if u64_at(&record.payload, 0) == 0 { "off" } else { "on" };
+            return writeln!(out, " recording {state}");
+        }
+        kind::MPI_ISEND_COMPLETE
+        | kind::MPI_IRECV_REQUEST
+        | kind::REQUEST_CANCELLED
+        | kind::REQUEST_TESTED
+        | kind::COLLECTIVE_REQUEST
+        | kind::COLLECTIVE_COMPLETE => {
+            let verb = match record.kind {
+                kind::MPI_ISEND_COMPLETE => "isend complete",
+                kind::MPI_IRECV_REQUEST => "irecv posted",
+                kind::REQUEST_TESTED => "tested, not complete",
+                kind::COLLECTIVE_REQUEST => "collective",
+                kind::COLLECTIVE_COMPLETE => "collective complete",
+                _ => "cancelled",
+            };
+            return writeln!(out, " {verb} request={}", u64_at(&record.payload, 0) as u32);
+        }
+        _ => return windows::write(out, record),
+    };
+    let Message { peer, tag, bytes, request } = message;
+    let object = record.object;
+    write!(out, " {what} communicator={object} peer={peer} tag={tag} bytes={bytes}")?;
+    match record.kind {
+        kind::MPI_ISEND | kind::MPI_IRECV => writeln!(out, " request={request}"),
+        _ => writeln!(out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mel_log::format::NO_OBJECT;
+    use mel_log::{Definition, Element, HeaderInfo, LogFile};
+
+    fn written(options: Options, write: impl FnOnce(&LogFile)) -> String {
+        let directory = tempfile::tempdir().unwrap();
+        let info = HeaderInfo {
+            rank: 1,
+            world_size: 2,
+            pid: 1,
+            ticks_per_second: 2_000_000_000,
+            origin_ticks: 5_000,
+            origin_realtime_nanos: 0,
+            host: "node".into(),
+        };
+        let log = LogFile::create(&directory.path().join("rank-1.mlog"), &info).unwrap();
+        let element = |name: &str, datatype: &str, displacement| Element {
+            name: name.into(),
+            datatype: datatype.into(),
+            displacement,
+        };
+        let definition = Definition::EventType {
+            number: 0,
+            name: "pml_ob1_message_arrived".into(),
+            description: String::new(),
+            bind: "MPI_COMM".into(),
+            elements: vec![
+                element("context id", "MPI_UNSIGNED", 0),
+                element("source", "MPI_INT", 4),
+                element("tag", "MPI_INT", 8),
+                element("sequence number", "MPI_UNSIGNED", 12),
+            ],
+        };
+        log.define(&definition).unwrap();
+        log.define(&Definition::Function { number: 3, name: "MPI_Isend".into() }).unwrap();
+        write(&log);
+        let run = Run::open(directory.path()).unwrap();
+        let mut out = Vec::new();
+        write_run(&mut out, &run, options, |_| {}).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn payload(numbers: [i32; 4]) -> Vec<u8> {
+        numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn an_event_is_told_as_in_the_paper() {
+        let text = written(Options::default(), |log| {
+            let mut events = log.stream(StreamKind::Events, 0, Some(0));
+            let mut others = log.stream(StreamKind::Events, 1, Some(1));
+            let mut calls = log.stream(StreamKind::Calls, 0, None);
+            calls.append(5_001, kind::ENTER, NO_OBJECT, &3u16.to_le_bytes());
+            events.append(5_000 + 4_302_832, kind::EVENT, 0, &payload([0, 0, 201, 10]));
+            others.append(4_998, kind::EVENT, 0, &payload([1, -1, -2, 0]));
+            others.append(2_000_005_000_000_000, kind::EVENT + 9, 0, &[]);
+            others.append(2_000_005_000_000_000, kind::DROPPED, 0, &12u64.to_le_bytes());
+            log.finish(State::Finalised, 9);
+        });
+        assert_eq!(
+            text,
+            "# rank 1 of 2, node, finalised
+[-0.000000001] 'pml_ob1_message_arrived' context id=1 source=-1 tag=-2 sequence number=0
+[ 0.002151416] 'pml_ob1_message_arrived' context id=0 source=0 tag=201 sequence number=10
+[1000002.499997500] 'event type 9'
+[1000002.499997500] # 12 events were lost before this one
+"
+        );
+    }
+
+    #[test]
+    fn calls_are_told_on_request_and_an_early_end_always() {
+        let text = written(Options { calls: true }, |log| {
+            let mut calls = log.stream(StreamKind::Calls, 0, None);
+            let message = Message { peer: 1, tag: 7, bytes: 80, request: 4 };
+            calls.append(7_000, kind::ENTER, NO_OBJECT, &3u16.to_le_bytes());
+            calls.append(7_200, kind::MPI_ISEND, 2, &message.to_payload());
+            calls.append(7_400, kind::LEAVE, NO_OBJECT, &3u16.to_le_bytes());
+            calls.append(9_000, kind::MPI_ISEND_COMPLETE, 2, &4u32.to_le_bytes());
+        });
+        assert_eq!(
+            text,
+            "# rank 1 of 2, node, ended early (killed, crashed, or still running): everything until then follows
+[ 0.000001000] enter MPI_Isend
+[ 0.000001100] isend communicator=2 peer=1 tag=7 bytes=80 request=4
+[ 0.000001200] leave MPI_Isend
+[ 0.000002000] isend complete request=4
+"
+        );
+    }
+
+    #[test]
+    fn a_directory_without_logs_says_what_to_do() {
+        let directory = tempfile::tempdir().unwrap();
+        let error = Run::open(directory.path()).unwrap_err().to_string();
+        assert!(error.contains("mel run --trace"), "{error}");
+        let error = Run::open(&directory.path().join("none")).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read"), "{error}");
+    }
+}

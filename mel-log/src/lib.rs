@@ -1,0 +1,49 @@
+//! What a process leaves on disk, written inside the program and read by the command: the event log, and the profile.
+//!
+//! The event log is a memory-mapped file per rank, of fixed-size records, that survives `kill -9`:
+//!
+//! - [`format`](mod@format): the layout in bytes, shared by both sides. `docs/event-log.md` is its prose.
+//! - [`definitions`]: what the numbers in the records mean, as JSON lines inside the same file.
+//! - [`writer`]: runs inside the application. Appending copies 32 bytes; nothing else.
+//! - [`gaps`]: what is known of times in which recording was off.
+//! - [`expand`]: what one record holds of several, for readers.
+//! - [`reader`]: runs in the command `mel`, on whole files as on torn ones.
+//!
+//! The numbers of a run are in `profile.json`:
+//!
+//! - [`profile`]: its types, its file, and its numbers as lines, table and sentences.
+//! - [`number`]: numbers and sizes as text.
+//!
+//! Both sides ask [`launcher`] which of them speaks for all.
+//!
+//! Nothing here knows where records and numbers come from, or what becomes of them: no event has a name here, no MPI
+//! function is called, no command line is read, nothing is drawn.
+
+pub mod definitions;
+mod expand;
+pub mod format;
+mod gaps;
+pub mod launcher;
+mod limit;
+pub mod number;
+pub mod profile;
+pub mod reader;
+mod space;
+pub mod writer;
+
+pub use definitions::{Definition, Definitions, Element, Members, StreamKind};
+pub use format::{
+    Call, Collective, Completion, Entry, Epoch, HeaderInfo, Message, Operation, Pair, State, kind,
+};
+pub use gaps::{Switch, UnseenEvents, UnseenMessages};
+pub use limit::is_limit;
+pub use reader::{RankLog, ReadError, Record};
+pub use writer::{Appender, LogFile};
+
+/// The name of the event log of a rank inside the directory of its run.
+pub fn file_name(rank: u32) -> String {
+    format!("rank-{rank}.mlog")
+}
+
+#[cfg(test)]
+mod tests;

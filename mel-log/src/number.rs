@@ -1,0 +1,106 @@
+//! Numbers and sizes as text.
+
+/// A number as C++ streams print it by default, and `printf` with `%g`: six significant digits,
+/// without trailing zeros, with an exponent where it is below 1e-4 or needs more than six digits.
+pub fn general(value: f64) -> String {
+    if !value.is_finite() {
+        return value.to_string().to_lowercase();
+    }
+    let scientific = format!("{value:.5e}");
+    let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..6).contains(&exponent) {
+        return without_trailing_zeros(&format!("{value:.*}", (5 - exponent) as usize)).to_owned();
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{}e{sign}{:02}", without_trailing_zeros(mantissa), exponent.abs())
+}
+
+fn without_trailing_zeros(digits: &str) -> &str {
+    if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
+}
+
+/// A duration in the unit that suits it, with three significant digits: `1.20 us`.
+pub fn duration(seconds: f64) -> String {
+    let units = [(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")];
+    // 999.6 ns would be written as "1000 ns": such values belong to the next unit.
+    let (scale, unit) =
+        units.into_iter().find(|(scale, _)| seconds.abs() >= scale * 0.9995).unwrap_or((1e-9, "ns"));
+    let value = seconds / scale;
+    let decimals = match value.abs() {
+        v if v >= 99.95 || v == 0.0 => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$} {unit}")
+}
+
+/// The bytes of a size such as `500M` or `2GiB`: a number above zero, and `K`, `M`, `G` or `T` for binary multiples.
+pub fn bytes(size: &str) -> Option<u64> {
+    let digits = size.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let shift = match size[digits.len()..].to_ascii_uppercase().trim_end_matches("IB").trim_end_matches('B') {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok().filter(|number| *number > 0)?.checked_mul(1 << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn general_is_what_c_prints() {
+        for (value, text) in [
+            (1.199621e-6, "1.19962e-06"),
+            (625.01, "625.01"),
+            (0.0429294, "0.0429294"),
+            (7.8e-8, "7.8e-08"),
+            (0.0, "0"),
+            (1.0, "1"),
+            (100000.0, "100000"),
+            (999999.5, "1e+06"),
+            (1234567.0, "1.23457e+06"),
+            (0.0001, "0.0001"),
+            (0.00009999995, "0.0001"),
+            (0.00001, "1e-05"),
+            (-2.5, "-2.5"),
+            (1e100, "1e+100"),
+            (f64::NAN, "nan"),
+            (f64::INFINITY, "inf"),
+        ] {
+            assert_eq!(general(value), text);
+        }
+    }
+
+    #[test]
+    fn durations_have_a_unit_that_suits() {
+        for (value, text) in [
+            (0.0, "0 ns"),
+            (7.8e-8, "78.0 ns"),
+            (999.6e-9, "1.00 us"),
+            (1.2e-6, "1.20 us"),
+            (0.571345, "571 ms"),
+            (625.01, "625 s"),
+            (3.0, "3.00 s"),
+        ] {
+            assert_eq!(duration(value), text);
+        }
+    }
+
+    #[test]
+    fn a_size_has_a_binary_unit() {
+        for (size, number) in
+            [("7", 7), ("2k", 2048), ("500M", 500 << 20), ("2GiB", 2 << 30), ("1TB", 1 << 40)]
+        {
+            assert_eq!(bytes(size), Some(number), "{size}");
+        }
+        for size in ["", "M", "0", "1.5G", "-1", "3 bags", "99999999999T"] {
+            assert_eq!(bytes(size), None, "{size}");
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! The types behind `profile.json`. Times are in seconds unless their names say otherwise.
+//!
+//! A field that a file lacks reads as zero, empty or its default, so that older files stay readable.
+
+use serde::{Deserialize, Serialize};
+
+use super::Histogram;
+use super::one_sided::WindowProfile;
+
+/// The profile of a run: the whole of `profile.json`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Profile {
+    /// The version of MEL that measured.
+    pub mel_version: String,
+    /// The MPI library, as it names itself.
+    pub mpi: String,
+    /// Where the queue events came from: `shadow` or `peruse`.
+    pub backend: String,
+    /// What was counted: `queues`, `rma`; absent where only the queues were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub profiled: Vec<String>,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// When `MPI_Init` was called on rank 0, in seconds since 1970-01-01 UTC.
+    pub started_unix_s: f64,
+    /// From `MPI_Init` to the end of the measurement on rank 0.
+    pub duration_s: f64,
+    /// Number of ranks of the run. `ranks` has fewer if some left nothing behind.
+    pub world_size: u32,
+    /// One entry per rank, ascending.
+    pub ranks: Vec<RankProfile>,
+}
+
+/// The profile of one rank.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RankProfile {
+    /// Rank in `MPI_COMM_WORLD`.
+    pub rank: u32,
+    /// Host name.
+    pub host: String,
+    /// How the rank ended.
+    pub ended: Ended,
+    /// The posted receive queue.
+    pub posted: QueueStats,
+    /// The unexpected message queue.
+    pub unexpected: QueueStats,
+    /// Searches of the posted receive queue: for each message that arrived.
+    pub posted_search: SearchStats,
+    /// Searches of the unexpected message queue: for each receive that was posted, and each probe.
+    pub unexpected_search: SearchStats,
+    /// How far the numbers can be trusted.
+    pub truth: Truth,
+    /// What the clock of rank 0's node was ahead of this node's at the start, where there are several nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_offset_s: Option<f64>,
+    /// How far that may be from the truth, and what was found at the end: the greater of the two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_offset_error_s: Option<f64>,
+    /// Messages of the MPI's own, such as those of collectives, where the backend sees them: they are not
+    /// in the numbers above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub internal: Option<Queues>,
+    /// The same run as another backend saw it, where two were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
+    /// What is missing in them.
+    pub not_followed: NotFollowed,
+    /// The same numbers per communicator, if they were kept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub communicators: Vec<CommunicatorProfile>,
+    /// One-sided communication by window, if it was counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<WindowProfile>,
+}
+
+/// Both queues and their searches.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Queues {
+    /// The posted receive queue.
+    pub posted: QueueStats,
+    /// The unexpected message queue.
+    pub unexpected: QueueStats,
+    /// Searches of the posted receive queue.
+    pub posted_search: SearchStats,
+    /// Searches of the unexpected message queue.
+    pub unexpected_search: SearchStats,
+}
+
+/// A run as a second backend saw it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Comparison {
+    /// Its name.
+    pub backend: String,
+    /// Messages of the application.
+    #[serde(flatten)]
+    pub queues: Queues,
+    /// Messages of the MPI's own, where this backend sees them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub internal: Option<Queues>,
+}
+
+/// How a rank ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// With `MPI_Finalize`.
+    #[default]
+    Finalised,
+    /// With `MPI_Abort`.
+    Aborted,
+    /// With `exit`, without `MPI_Finalize`.
+    Exited,
+    /// Without a word: it was killed or crashed.
+    Killed,
+}
+
+/// One message queue of one rank.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct QueueStats {
+    /// Entries that were put into the queue.
+    pub messages: u64,
+    /// The most entries at any one time.
+    pub max_length: u64,
+    /// How long the queue was not empty.
+    pub populated_s: f64,
+    /// The sum of the lifetimes of the entries.
+    pub total_s: f64,
+    /// The mean lifetime; 0 without messages.
+    pub mean_s: f64,
+    /// The shortest lifetime; 0 without messages.
+    pub min_s: f64,
+    /// The longest lifetime.
+    pub max_s: f64,
+    /// Entries still in the queue when the measurement ended. They have no lifetime.
+    pub left: u64,
+    /// Distribution of the lifetimes.
+    #[serde(skip_serializing_if = "Histogram::is_empty")]
+    pub lifetimes: Histogram,
+}
+
+/// The searches of one message queue of one rank.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SearchStats {
+    /// Number of searches.
+    pub searches: u64,
+    /// The sum of their durations.
+    pub total_s: f64,
+    /// Their mean duration; 0 without searches.
+    pub mean_s: f64,
+    /// The shortest duration; 0 without searches.
+    pub min_s: f64,
+    /// The longest duration.
+    pub max_s: f64,
+    /// Distribution of the durations.
+    #[serde(skip_serializing_if = "Histogram::is_empty")]
+    pub times: Histogram,
+}
+
+/// What the comparison with the real library's results says, in messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Truth {
+    /// Receives whose match was confirmed by the `MPI_Status` of the real receive.
+    pub matched: u64,
+    /// Wildcard receives that the real library matched with another message.
+    pub rebound: u64,
+    /// Receives that completed although no envelope had come.
+    pub synthesised: u64,
+    /// Envelopes that no receive ever took.
+    pub unclaimed: u64,
+    /// Envelopes or events that were lost.
+    pub dropped: u64,
+}
+
+impl Profile {
+    /// Whether the message queues were counted.
+    pub fn has_queues(&self) -> bool {
+        self.profiled.is_empty() || self.profiled.iter().any(|what| what == "queues")
+    }
+}
+
+impl Truth {
+    /// Whether nothing needs to be said.
+    pub fn is_clean(&self) -> bool {
+        let Truth { matched: _, rebound, synthesised, unclaimed, dropped } = *self;
+        [rebound, synthesised, unclaimed, dropped] == [0; 4]
+    }
+
+    /// The sum of both.
+    #[must_use]
+    pub fn plus(self, other: Truth) -> Truth {
+        Truth {
+            matched: self.matched.saturating_add(other.matched),
+            rebound: self.rebound.saturating_add(other.rebound),
+            synthesised: self.synthesised.saturating_add(other.synthesised),
+            unclaimed: self.unclaimed.saturating_add(other.unclaimed),
+            dropped: self.dropped.saturating_add(other.dropped),
+        }
+    }
+}
+
+/// What the rank has done that the model does not follow, so that it is in no other number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NotFollowed {
+    /// Communicators with processes of other jobs, of sessions, and those made from such.
+    pub communicators: u64,
+    /// Sends, receives and probes on these.
+    pub calls: u64,
+    /// Partitioned sends and receives.
+    pub partitioned: u64,
+}
+
+impl NotFollowed {
+    /// The sum of both.
+    #[must_use]
+    pub fn plus(self, other: NotFollowed) -> NotFollowed {
+        NotFollowed {
+            communicators: self.communicators.saturating_add(other.communicators),
+            calls: self.calls.saturating_add(other.calls),
+            partitioned: self.partitioned.saturating_add(other.partitioned),
+        }
+    }
+}
+
+/// The queues of one communicator on one rank.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CommunicatorProfile {
+    /// Its name, for example `MPI_COMM_WORLD`.
+    pub name: String,
+    /// Its identity, the same in all of its processes.
+    pub context: u64,
+    /// Number of its processes.
+    pub size: u32,
+    /// The posted receive queue.
+    pub posted: QueueStats,
+    /// The unexpected message queue.
+    pub unexpected: QueueStats,
+    /// Searches of the posted receive queue.
+    pub posted_search: SearchStats,
+    /// Searches of the unexpected message queue.
+    pub unexpected_search: SearchStats,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_lacks_reads_as_default() {
+        let profile: Profile =
+            serde_json::from_str(r#"{"ranks":[{"rank":3,"posted":{"messages":2}}],"later":1}"#).unwrap();
+        assert_eq!(profile.ranks[0].rank, 3);
+        assert_eq!(profile.ranks[0].posted.messages, 2);
+        assert_eq!(profile.ranks[0].ended, Ended::Finalised);
+        assert!(profile.ranks[0].truth.is_clean());
+    }
+
+    #[test]
+    fn every_key_is_documented() {
+        fn keys(value: &serde_json::Value, found: &mut Vec<String>) {
+            match value {
+                serde_json::Value::Object(fields) => {
+                    for (key, value) in fields {
+                        found.push(key.clone());
+                        keys(value, found);
+                    }
+                }
+                serde_json::Value::Array(values) => values.iter().for_each(|value| keys(value, found)),
+                _ => {}
+            }
+        }
+        let mut rank =
+            RankProfile { communicators: vec![CommunicatorProfile::default()], ..Default::default() };
+        let times = crate::profile::Times { count: 1, ..Default::default() };
+        let thread = crate::profile::WindowThread {
+            completion: times.clone(),
+            operations: [("put".into(), Default::default())].into(),
+            ..Default::default()
+        };
+        rank.windows.push(WindowProfile {
+            threads: vec![thread],
+            locks_held: times.clone(),
+            fence_epochs: times.clone(),
+            access_epochs: times.clone(),
+            exposure_epochs: times,
+            ..Default::default()
+        });
+        rank.internal = Some(Queues::default());
+        (rank.clock_offset_s, rank.clock_offset_error_s) = (Some(0.0), Some(0.0));
+        rank.comparison = Some(Comparison::default());
+        rank.posted.lifetimes = Histogram(vec![(1, 1, 1)]);
+        rank.posted_search.times = Histogram(vec![(1, 1, 1)]);
+        let profile = Profile { ranks: vec![rank], profiled: vec!["rma".into()], ..Profile::default() };
+        let mut found = Vec::new();
+        keys(&serde_json::to_value(profile).unwrap(), &mut found);
+        let page = include_str!("../../../docs/profile.md");
+        for key in found {
+            assert!(page.contains(&format!("`{key}`")), "docs/profile.md does not explain `{key}`");
+        }
+    }
+
+    #[test]
+    fn the_names_are_those_that_others_rely_on() {
+        let json =
+            serde_json::to_value(Profile { ranks: vec![RankProfile::default()], ..Profile::default() });
+        let json = json.unwrap();
+        let keys = |value: &serde_json::Value| {
+            let mut keys: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
+            keys.sort();
+            keys.join(" ")
+        };
+        assert_eq!(keys(&json), "backend command duration_s mel_version mpi ranks started_unix_s world_size");
+        let rank = &json["ranks"][0];
+        assert_eq!(
+            keys(rank),
+            "ended host not_followed posted posted_search rank truth unexpected unexpected_search"
+        );
+        assert_eq!(rank["ended"], "finalised");
+        assert_eq!(keys(&rank["posted"]), "left max_length max_s mean_s messages min_s populated_s total_s");
+        assert_eq!(keys(&rank["unexpected_search"]), "max_s mean_s min_s searches total_s");
+        assert_eq!(keys(&rank["truth"]), "dropped matched rebound synthesised unclaimed");
+        assert_eq!(keys(&rank["not_followed"]), "calls communicators partitioned");
+    }
+}

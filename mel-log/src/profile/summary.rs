@@ -1,0 +1,242 @@
+//! The table across ranks: for each quantity the extremes with their ranks, and the median.
+
+use super::schema::{Profile, RankProfile};
+use super::windows;
+use crate::number::duration;
+
+/// How a quantity is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A number of things.
+    Count,
+    /// A duration in seconds.
+    Seconds,
+}
+
+/// A number that each rank has.
+#[derive(Clone, Copy, Debug)]
+pub struct Quantity {
+    /// What it is a number of: a queue, or its searches.
+    pub group: &'static str,
+    /// Its name within the group.
+    pub name: &'static str,
+    /// How it is written.
+    pub unit: Unit,
+    /// The number of a rank; none where there is none, as the mean of nothing.
+    pub of: fn(&RankProfile) -> Option<f64>,
+}
+
+/// `of some`: ranks without any message or search have no such number.
+macro_rules! quantities {
+    ($($group:literal $stats:ident . $count:ident : [$($name:literal $field:ident $unit:ident of $who:ident),* $(,)?]),* $(,)?) => {
+        &[$($(Quantity {
+            group: $group,
+            name: $name,
+            unit: Unit::$unit,
+            of: |rank| quantities!(@$who rank.$stats.$count > 0).then_some(rank.$stats.$field as f64),
+        }),*),*]
+    };
+    (@all $some:expr) => { true };
+    (@some $some:expr) => { $some };
+}
+
+/// All quantities of the queues, in the order of the table. The first of a group is its count.
+pub const QUANTITIES: &[Quantity] = quantities![
+    "posted queue" posted.messages: [
+        "receives" messages Count of all,
+        "max length" max_length Count of all,
+        "time populated" populated_s Seconds of all,
+        "mean lifetime" mean_s Seconds of some,
+        "longest lifetime" max_s Seconds of some,
+    ],
+    "unexpected queue" unexpected.messages: [
+        "messages" messages Count of all,
+        "max length" max_length Count of all,
+        "time populated" populated_s Seconds of all,
+        "mean lifetime" mean_s Seconds of some,
+        "longest lifetime" max_s Seconds of some,
+    ],
+    "posted queue searches" posted_search.searches: [
+        "searches" searches Count of all,
+        "total time" total_s Seconds of all,
+        "mean time" mean_s Seconds of some,
+        "longest" max_s Seconds of some,
+    ],
+    "unexpected queue searches" unexpected_search.searches: [
+        "searches" searches Count of all,
+        "total time" total_s Seconds of all,
+        "mean time" mean_s Seconds of some,
+        "longest" max_s Seconds of some,
+    ],
+];
+
+/// The quantities that a run has counted: of the queues, and of windows where there were any.
+pub fn quantities(profile: &Profile) -> impl Iterator<Item = &'static Quantity> + Clone {
+    let of_windows = profile.ranks.iter().any(|rank| !rank.windows.is_empty());
+    let queues = if profile.has_queues() { QUANTITIES } else { &[] };
+    queues.iter().chain(if of_windows { windows::QUANTITIES } else { &[] })
+}
+
+/// The spread of a quantity over the ranks that have it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// The least value, and the first rank that has it.
+    pub min: (f64, u32),
+    /// The middle value; the mean of the middle two if their number is even.
+    pub median: f64,
+    /// The greatest value, and the first rank that has it.
+    pub max: (f64, u32),
+}
+
+/// The spread of a quantity; none if no rank has it.
+pub fn spread(ranks: &[RankProfile], of: impl Fn(&RankProfile) -> Option<f64>) -> Option<Spread> {
+    let mut values: Vec<(f64, u32)> = ranks.iter().filter_map(|rank| Some((of(rank)?, rank.rank))).collect();
+    values.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let (min, last) = (*values.first()?, *values.last()?);
+    let max = *values.iter().find(|value| value.0 == last.0)?;
+    let middle = values.len() / 2;
+    let median = match values.len() % 2 {
+        1 => values[middle].0,
+        _ => f64::midpoint(values[middle - 1].0, values[middle].0),
+    };
+    Some(Spread { min, median, max })
+}
+
+/// A quantity as text.
+pub fn value(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Count if value.fract() != 0.0 => format!("{value:.1}"),
+        Unit::Count => format!("{value:.0}"),
+        Unit::Seconds => duration(value),
+    }
+}
+
+/// The table, at most 80 columns wide: one value per quantity for a run of one rank, else the spread.
+pub fn table(ranks: &[RankProfile]) -> String {
+    let (mut rows, mut group, mut empty) = (Vec::new(), "", false);
+    for quantity in QUANTITIES.iter().chain(windows::QUANTITIES) {
+        let Some(spread) = spread(ranks, quantity.of) else { continue };
+        if quantity.group != group {
+            group = quantity.group;
+            empty = spread.max.0 == 0.0;
+            if !empty {
+                rows.push(vec![group.to_owned()]);
+            }
+        }
+        if empty {
+            continue;
+        }
+        let text = |number| value(number, quantity.unit);
+        let (min, max) = (spread.min, spread.max);
+        let mut row = vec![format!("  {}", quantity.name)];
+        if ranks.len() == 1 {
+            row.push(text(max.0));
+        } else {
+            row.extend([text(min.0), min.1.to_string(), text(spread.median), text(max.0), max.1.to_string()]);
+        }
+        rows.push(row);
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    let header = match ranks {
+        [alone] => vec![String::new(), format!("rank {}", alone.rank)],
+        _ => ["", "min", "rank", "median", "max", "rank"].map(str::to_owned).to_vec(),
+    };
+    rows.insert(0, header);
+    aligned(&rows)
+}
+
+/// Rows of cells as lines: the first column to the left, the others to the right, a blank on either side of each.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width =
+        |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.iter().zip(&widths).enumerate();
+        let line: String = cells
+            .map(|(column, (cell, &width))| match column {
+                0 => format!(" {cell:<width$} "),
+                _ => format!(" {cell:>width$} "),
+            })
+            .collect();
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{QueueStats, SearchStats};
+
+    fn rank(rank: u32, messages: u64, max_s: f64) -> RankProfile {
+        RankProfile {
+            rank,
+            posted: QueueStats { messages, max_length: 2, mean_s: 1e-6, max_s, ..QueueStats::default() },
+            posted_search: SearchStats { searches: 1, total_s: 7.8e-8, ..SearchStats::default() },
+            ..RankProfile::default()
+        }
+    }
+
+    #[test]
+    fn who_has_nothing_counts_as_nothing_but_has_no_lifetimes() {
+        let ranks = [rank(0, 3, 0.5), rank(1, 0, 0.0), rank(2, 5, 0.25), rank(3, 5, 0.25)];
+        let messages = spread(&ranks, QUANTITIES[0].of).unwrap();
+        assert_eq!(messages, Spread { min: (0.0, 1), median: 4.0, max: (5.0, 2) });
+        let longest = spread(&ranks[..3], QUANTITIES[4].of).unwrap();
+        assert_eq!(longest, Spread { min: (0.25, 2), median: 0.375, max: (0.5, 0) });
+        assert_eq!(spread(&[], QUANTITIES[0].of), None);
+    }
+
+    #[test]
+    fn the_table_names_the_outliers() {
+        let text = table(&[rank(0, 14559, 0.571345), rank(1, 12, 3e-6), rank(2, 100, 5e-6)]);
+        let expected = "
+                             min  rank   median     max  rank
+ posted queue
+   receives                   12     1      100   14559     0
+   max length                  2     0        2       2     0
+   time populated           0 ns     0     0 ns    0 ns     0
+   mean lifetime         1.00 us     0  1.00 us 1.00 us     0
+   longest lifetime      3.00 us     1  5.00 us  571 ms     0
+ posted queue searches
+   searches                    1     0        1       1     0
+   total time            78.0 ns     0  78.0 ns 78.0 ns     0
+   mean time                0 ns     0     0 ns    0 ns     0
+   longest                  0 ns     0     0 ns    0 ns     0
+";
+        let words = |text: &str| -> Vec<Vec<String>> {
+            text.trim().lines().map(|l| l.split_whitespace().map(str::to_owned).collect()).collect()
+        };
+        assert_eq!(words(&text), words(expected), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn windows_have_a_group_where_there_are_any() {
+        use crate::profile::{KindProfile, WindowProfile, WindowThread};
+        let operations = [("put".into(), KindProfile { started: 7, bytes: 56 })].into();
+        let thread = WindowThread { operations, synchronising_s: 2e-3, ..WindowThread::default() };
+        let window = WindowProfile { threads: vec![thread], ..WindowProfile::default() };
+        let one = RankProfile { rank: 1, windows: vec![window], ..RankProfile::default() };
+        let text = table(&[RankProfile::default(), one]);
+        let words = |name: &str| -> Vec<String> {
+            let line = text.lines().find_map(|line| line.trim().strip_prefix(name)).unwrap_or_default();
+            line.split("  ").map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect()
+        };
+        assert_eq!(words("operations"), ["0", "0", "3.5", "7", "1"], "{text}");
+        assert_eq!(words("synchronising"), ["0 ns", "0", "1.00 ms", "2.00 ms", "1"], "{text}");
+        assert!(!text.contains("posted") && !text.contains("complete"), "{text}");
+    }
+
+    #[test]
+    fn one_rank_needs_no_spread_and_no_rank_no_table() {
+        assert!(table(&[rank(7, 3, 0.5)]).lines().next().unwrap().ends_with("rank 7"));
+        assert_eq!(table(&[]), "");
+        assert_eq!(table(&[RankProfile::default()]), "");
+    }
+}

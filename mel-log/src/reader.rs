@@ -1,0 +1,281 @@
+//! The reading side of the event log: for whole files, for those of killed processes, for broken ones.
+//!
+//! Nothing in a file is believed before it was checked against the file's length; no content makes
+//! the reader panic or loop.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+
+use memmap2::{Advice, Mmap};
+use thiserror::Error;
+
+use super::definitions::Definitions;
+pub use super::expand::Records;
+use super::format::{
+    CHUNK_BYTES, CHUNK_HEADER_BYTES, HEADER_BYTES, HeaderInfo, MAGIC, MAX_CONTINUATIONS, RECORD_BYTES, State,
+    VERSION, chunk, header, kind, u16_at, u32_at, u64_at,
+};
+
+/// Why a file cannot be read as an event log.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The file system said no.
+    #[error("cannot read the event log {path}: {error}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the file system said.
+        error: std::io::Error,
+    },
+    /// It is too short, or does not begin as a log does.
+    #[error("{0} is not an event log, or its process was killed before the log had begun")]
+    NotALog(PathBuf),
+    /// It has another version or other sizes.
+    #[error(
+        "{path} is an event log of version {found}; this mel reads version {VERSION}: use the mel that wrote it"
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+    },
+}
+
+/// The event log of one rank.
+#[derive(Debug)]
+pub struct RankLog {
+    bytes: Bytes,
+    /// Who wrote it, and by which clock.
+    pub info: HeaderInfo,
+    /// How its process ended.
+    pub state: State,
+    /// The tick at which the log was finished, if it was.
+    pub end_ticks: Option<u64>,
+    /// What the numbers in the records mean.
+    pub definitions: Definitions,
+    /// Offsets of the chunks of each stream, in order.
+    chunks: BTreeMap<u32, Vec<usize>>,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    Mapped(Mmap),
+    Owned(Vec<u8>),
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        match self {
+            Bytes::Mapped(map) => map,
+            Bytes::Owned(bytes) => bytes,
+        }
+    }
+}
+
+/// One record of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// When, in ticks of the log's clock.
+    pub time: u64,
+    /// What: see [`kind`].
+    pub kind: u16,
+    /// Index of the communicator; [`NO_OBJECT`](super::format::NO_OBJECT) if there is none.
+    pub object: u16,
+    /// The payload, followed by zeros up to a multiple of twenty bytes.
+    pub payload: Cow<'a, [u8]>,
+}
+
+impl Record<'_> {
+    /// The number of the event type, if the record is an instance of one.
+    pub fn event_type(&self) -> Option<u16> {
+        self.kind.checked_sub(kind::EVENT)
+    }
+}
+
+impl RankLog {
+    /// Opens a log. It may still be written to: what is appended later is then not all seen.
+    ///
+    /// # Errors
+    /// [`ReadError`] if the file cannot be read or its header page is not one of this version.
+    /// Damage behind the header page is no error: what can be read is.
+    pub fn open(path: &Path) -> Result<RankLog, ReadError> {
+        let io = |error| ReadError::Io { path: path.to_owned(), error };
+        let file = File::open(path).map_err(io)?;
+        if file.metadata().map_err(io)?.len() < HEADER_BYTES as u64 {
+            return Err(ReadError::NotALog(path.to_owned()));
+        }
+        // SAFETY: the map is only read, byte by byte and without assuming that it stays the same. A
+        // writer only ever makes the file longer; that somebody cuts it off meanwhile is accepted
+        // as a crash of the reading command, as every reader of mapped files does.
+        let map = unsafe { Mmap::map(&file) }.map_err(io)?;
+        // Only a hint.
+        let _ = map.advise(Advice::Sequential);
+        RankLog::read(Bytes::Mapped(map), path)
+    }
+
+    /// Reads a log from memory.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<RankLog, ReadError> {
+        RankLog::read(Bytes::Owned(bytes), Path::new("(memory)"))
+    }
+
+    fn read(bytes: Bytes, path: &Path) -> Result<RankLog, ReadError> {
+        if bytes.len() < HEADER_BYTES || !bytes.starts_with(&MAGIC) {
+            return Err(ReadError::NotALog(path.to_owned()));
+        }
+        let sizes = [u32_at(&bytes, header::RECORD_BYTES), u32_at(&bytes, header::CHUNK_BYTES)];
+        let version = u32_at(&bytes, header::VERSION);
+        if version != VERSION || sizes != [RECORD_BYTES as u32, CHUNK_BYTES as u32] {
+            return Err(ReadError::Version { path: path.to_owned(), found: version });
+        }
+        let host = &bytes[header::HOST..header::HOST + header::HOST_BYTES];
+        let host = &host[..host.iter().position(|b| *b == 0).unwrap_or(host.len())];
+        let info = HeaderInfo {
+            rank: u32_at(&bytes, header::RANK),
+            world_size: u32_at(&bytes, header::WORLD_SIZE),
+            pid: u32_at(&bytes, header::PID),
+            ticks_per_second: u64_at(&bytes, header::TICKS_PER_SECOND).max(1),
+            origin_ticks: u64_at(&bytes, header::ORIGIN_TICKS),
+            origin_realtime_nanos: u64_at(&bytes, header::ORIGIN_REALTIME_NANOS),
+            host: String::from_utf8_lossy(host).into_owned(),
+        };
+        let state = State::from_number(u32_at(&bytes, header::STATE)).unwrap_or(State::Running);
+        let end_ticks = Some(u64_at(&bytes, header::END_TICKS)).filter(|end| *end != 0);
+        let (chunks, text) = index(&bytes);
+        let definitions = Definitions::parse(&text);
+        Ok(RankLog { bytes, info, state, end_ticks, definitions, chunks })
+    }
+
+    /// Whether the process ended (or still runs) without having called `MPI_Finalize`.
+    pub fn ended_early(&self) -> bool {
+        self.state != State::Finalised
+    }
+
+    /// Numbers of the streams that hold records or are defined, ascending.
+    pub fn streams(&self) -> Vec<u32> {
+        let mut streams: Vec<u32> =
+            self.chunks.keys().chain(self.definitions.streams.keys()).copied().collect();
+        streams.sort_unstable();
+        streams.dedup();
+        streams
+    }
+
+    /// The records of a stream, in the order in which they were appended; what one holds of several
+    /// is taken apart.
+    pub fn records(&self, stream: u32) -> Records<'_> {
+        let chunks = self.chunks.get(&stream).map_or(&[][..], Vec::as_slice);
+        let stored = Stored { bytes: &self.bytes, chunks: chunks.iter(), at: 0, end: 0 };
+        Records::new(stored, &self.definitions)
+    }
+
+    /// Records of a stream that were lost, mostly because the disk was full. The streams from the
+    /// 256th on have one counter together, given here for each of them.
+    pub fn dropped(&self, stream: u32) -> u64 {
+        let counter = (stream as usize).min(header::DROP_COUNTERS - 1);
+        u64_at(&self.bytes, header::DROPS + 8 * counter)
+    }
+
+    /// Records of all streams that were lost.
+    pub fn dropped_total(&self) -> u64 {
+        (0..header::DROP_COUNTERS as u32).fold(0, |sum, stream| sum.saturating_add(self.dropped(stream)))
+    }
+
+    /// An upper bound of the number of records, from the number of chunks: to measure progress by. No
+    /// record is taken apart into more than five.
+    pub fn records_at_most(&self) -> usize {
+        self.chunks.values().flatten().map(|at| 5 * (chunk_end(&self.bytes, *at) - at) / RECORD_BYTES).sum()
+    }
+}
+
+/// The chunks of each stream, and the text of the definitions.
+fn index(bytes: &[u8]) -> (BTreeMap<u32, Vec<usize>>, Vec<u8>) {
+    let mut streams: BTreeMap<u32, Vec<(u32, usize)>> = BTreeMap::new();
+    let mut texts = Vec::new();
+    for at in (HEADER_BYTES..bytes.len()).step_by(CHUNK_BYTES) {
+        if u32_at(bytes, at + chunk::MAGIC) != chunk::CHUNK_MAGIC {
+            continue;
+        }
+        let sequence = u32_at(bytes, at + chunk::SEQUENCE);
+        match u32_at(bytes, at + chunk::KIND) {
+            chunk::EVENTS => {
+                streams.entry(u32_at(bytes, at + chunk::STREAM)).or_default().push((sequence, at));
+            }
+            chunk::DEFINITIONS => texts.push((sequence, at)),
+            _ => {}
+        }
+    }
+    let streams = streams.into_iter().map(|(stream, chunks)| (stream, in_sequence(chunks))).collect();
+    let mut text = Vec::new();
+    for at in in_sequence(texts) {
+        let piece = bytes.get(at + CHUNK_HEADER_BYTES..chunk_end(bytes, at)).unwrap_or_default();
+        text.extend(piece.iter().take_while(|b| **b != 0));
+    }
+    (streams, text)
+}
+
+/// Of two chunks with one number, the second is a copy of the first that may not be whole: the process
+/// was killed while it made it.
+fn in_sequence(mut chunks: Vec<(u32, usize)>) -> Vec<usize> {
+    chunks.sort_unstable();
+    chunks.dedup_by_key(|(sequence, _)| *sequence);
+    chunks.into_iter().map(|(_, at)| at).collect()
+}
+
+fn chunk_end(bytes: &[u8], at: usize) -> usize {
+    (at + CHUNK_BYTES).min(bytes.len())
+}
+
+/// The records of a stream as they are in the file.
+#[derive(Clone, Debug)]
+pub(super) struct Stored<'a> {
+    bytes: &'a [u8],
+    chunks: std::slice::Iter<'a, usize>,
+    /// The next record, and the end of its chunk.
+    at: usize,
+    end: usize,
+}
+
+impl<'a> Stored<'a> {
+    /// The record at an offset, if it lies in the current chunk as a whole and was written.
+    fn peek(&self, at: usize) -> Option<&'a [u8]> {
+        let end = at.checked_add(RECORD_BYTES).filter(|end| *end <= self.end)?;
+        self.bytes.get(at..end).filter(|record| u16_at(record, 8) != kind::NONE)
+    }
+}
+
+impl<'a> Iterator for Stored<'a> {
+    type Item = Record<'a>;
+
+    fn next(&mut self) -> Option<Record<'a>> {
+        loop {
+            let Some(first) = self.peek(self.at) else {
+                let at = *self.chunks.next()?;
+                self.end = chunk_end(self.bytes, at);
+                self.at = at.saturating_add(CHUNK_HEADER_BYTES);
+                continue;
+            };
+            self.at += RECORD_BYTES;
+            let kind = u16_at(first, 8);
+            if kind == kind::CONTINUATION {
+                continue; // of a record that is not there: the file is damaged
+            }
+            let mut payload = Cow::Borrowed(&first[12..]);
+            for _ in 0..MAX_CONTINUATIONS {
+                let Some(more) = self.peek(self.at).filter(|r| u16_at(r, 8) == kind::CONTINUATION) else {
+                    break;
+                };
+                payload.to_mut().extend_from_slice(&more[12..]);
+                self.at += RECORD_BYTES;
+            }
+            return Some(Record { time: u64_at(first, 0), kind, object: u16_at(first, 10), payload });
+        }
+    }
+}

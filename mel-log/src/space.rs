@@ -1,0 +1,46 @@
+//! Space on the file system: reserved before it is used, given back when it was not.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// Reserves a range of a file, which grows if need be. What was not there before reads as zero.
+///
+/// # Errors
+/// A full disk, an exhausted quota, a file size limit. The limit is looked up first: growing beyond
+/// it would raise `SIGXFSZ`, which ends a process that did not expect it.
+pub(super) fn reserve(file: &File, offset: u64, length: u64) -> io::Result<()> {
+    if offset.saturating_add(length) > size_limit() {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let too_large = |_| io::Error::from(io::ErrorKind::FileTooLarge);
+    let offset = libc::off_t::try_from(offset).map_err(too_large)?;
+    let length = libc::off_t::try_from(length).map_err(too_large)?;
+    loop {
+        // SAFETY: a system call on an open file, with numbers only.
+        match unsafe { libc::posix_fallocate(file.as_raw_fd(), offset, length) } {
+            0 => return Ok(()),
+            libc::EINTR => {}
+            error => return Err(io::Error::from_raw_os_error(error)),
+        }
+    }
+}
+
+/// Gives a range back to the file system; it then reads as zero. Where the file system cannot, the
+/// range stays reserved. Returns whether it could.
+pub(super) fn give_back(file: &File, offset: u64, length: u64) -> bool {
+    let (Ok(offset), Ok(length)) = (libc::off_t::try_from(offset), libc::off_t::try_from(length)) else {
+        return false;
+    };
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: a system call on an open file, with numbers only.
+    unsafe { libc::fallocate(file.as_raw_fd(), mode, offset, length) == 0 }
+}
+
+/// The largest size that a file of this process may have, in bytes.
+fn size_limit() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: `limit` is a valid `rlimit` to write to.
+    let result = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) };
+    if result == 0 && limit.rlim_cur != libc::RLIM_INFINITY { limit.rlim_cur } else { u64::MAX }
+}

@@ -1,0 +1,374 @@
+//! The writing side of the event log. It runs inside the application.
+//!
+//! A [`LogFile`] is shared by all threads; each thread appends through [`Appender`]s of its own, so
+//! that no two threads ever touch the same record. A record's kind is stored last: until then a
+//! reader sees the end of the chunk, so a process may be killed between any two instructions.
+//!
+//! The space of a chunk is reserved on the file system before it is mapped. A full disk is
+//! therefore an error when a chunk is taken, never a `SIGBUS` when a record is stored. After the
+//! first such error the log takes no further chunk; what no longer fits is counted.
+//!
+//! A stream maps one chunk, its window, and fills it again and again: a full window is copied to a
+//! chunk behind it with a few system calls, which costs a fifth of what new pages in a mapping cost. In
+//! between, both have the same content and the same sequence number.
+//!
+//! **After `fork`** the child shares the mapping with its parent. Whoever calls [`Appender::append`]
+//! must know that it is not in a child. Everything else here notices by itself and does nothing.
+//!
+//! **Signals**: appending is safe in a signal handler as long as the handler did not interrupt an
+//! append to the same stream *and* the chunk has room; as nobody can promise the latter, give
+//! signal handlers no appender.
+
+mod appender;
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use memmap2::{Advice, MmapOptions, MmapRaw};
+
+pub use self::appender::Appender;
+use super::definitions::{Definition, StreamKind};
+use super::format::{
+    CHUNK_BYTES, CHUNK_HEADER_BYTES, HEADER_BYTES, HeaderInfo, MAGIC, RECORD_BYTES, State, VERSION, chunk,
+    header,
+};
+use super::limit::{FEWEST_CHUNKS, Limit};
+use super::space;
+
+/// The event log of one rank, open for writing. Cloning gives another hold on the same log.
+#[derive(Clone, Debug)]
+pub struct LogFile(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    file: File,
+    header: MmapRaw,
+    /// The process that opened the log; a forked child differs.
+    pid: u32,
+    /// The most chunks that the file may have.
+    most_chunks: u32,
+    streams: AtomicU32,
+    /// Set once a chunk could not be had: from then on nobody tries again.
+    full: AtomicBool,
+    failure: Mutex<Option<io::Error>>,
+    grown: Grown,
+    text: Mutex<Text>,
+}
+
+/// The end of the text of definitions.
+#[derive(Debug, Default)]
+struct Text {
+    chunk: Option<Chunk>,
+    used: usize,
+    sequence: u32,
+    /// A line was cut short by a full disk, so that whatever followed would not be understood; or
+    /// the log was finished, and the space behind the text has been given back.
+    closed: bool,
+}
+
+/// Who is notified of the file's growth.
+#[derive(Default)]
+struct Grown(OnceLock<Box<dyn Fn(u64) + Send + Sync>>);
+
+impl std::fmt::Debug for Grown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.get().is_some() { "Grown(..)" } else { "Grown" })
+    }
+}
+
+/// A chunk that this process has taken and mapped.
+#[derive(Debug)]
+struct Chunk {
+    map: MmapRaw,
+    /// Its offset in the file, in bytes.
+    offset: u64,
+}
+
+impl LogFile {
+    /// Bytes that the file takes, about.
+    pub fn bytes(&self) -> u64 {
+        let chunks = u32::from_le(self.0.header_u32(header::CHUNKS).load(Ordering::Relaxed));
+        HEADER_BYTES as u64 + u64::from(chunks.min(self.0.most_chunks)) * CHUNK_BYTES as u64
+    }
+
+    /// Creates the log at `path`. A file of that name is replaced; a process that still writes to
+    /// it keeps the old one.
+    ///
+    /// # Errors
+    /// Those of the file system, a full disk among them.
+    pub fn create(path: &Path, info: &HeaderInfo) -> io::Result<LogFile> {
+        LogFile::create_limited(path, info, u64::MAX)
+    }
+
+    /// The same, for a log of at most so many bytes, or a few chunks where that is less: then it takes nothing more, as
+    /// with a full disk ([`is_limit`](super::is_limit) says which reason it is).
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_limited(path: &Path, info: &HeaderInfo, most_bytes: u64) -> io::Result<LogFile> {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        space::reserve(&file, 0, HEADER_BYTES as u64)?;
+        file.write_all_at(&header_page(info), 0)?;
+        let header = MmapOptions::new().len(HEADER_BYTES).map_raw(&file)?;
+        Ok(LogFile(Arc::new(Inner {
+            file,
+            header,
+            pid: std::process::id(),
+            most_chunks: u32::try_from(most_bytes / CHUNK_BYTES as u64)
+                .unwrap_or(u32::MAX)
+                .max(FEWEST_CHUNKS),
+            streams: AtomicU32::new(0),
+            full: AtomicBool::new(false),
+            failure: Mutex::new(None),
+            grown: Grown::default(),
+            text: Mutex::new(Text::default()),
+        })))
+    }
+
+    /// Names who is notified of each chunk that the file takes, with the size that it has then in bytes; once. It runs inside of
+    /// what appends, in any thread, and must not append itself.
+    pub fn on_growth(&self, grown: impl Fn(u64) + Send + Sync + 'static) {
+        let _ = self.0.grown.0.set(Box::new(grown));
+    }
+
+    /// Writes a definition. To be called before the first record that refers to it. Takes a lock
+    /// and allocates: not for the hot path.
+    ///
+    /// # Errors
+    /// A full disk, after which the log takes nothing more ([`take_failure`](Self::take_failure) has the reason); the log
+    /// was [finished](Self::finish); it belongs to the process that forked this one.
+    pub fn define(&self, definition: &Definition) -> io::Result<()> {
+        let mut line = serde_json::to_vec(definition)?;
+        line.push(b'\n');
+        self.0.refuse_foreign()?;
+        let mut text = lock(&self.0.text);
+        if text.closed {
+            return Err(io::Error::other("the event log takes no definitions any more"));
+        }
+        self.0.write_text(&mut text, &line).map_err(|error| {
+            text.closed = true;
+            let same = io::Error::new(error.kind(), error.to_string());
+            self.0.fail(error);
+            same
+        })
+    }
+
+    /// Opens a further stream and defines it. Where its definition cannot be written any more, the
+    /// stream's records are counted as lost like those of every stream.
+    pub fn stream(&self, kind: StreamKind, thread: u32, source: Option<u32>) -> Appender {
+        let number = self.0.streams.fetch_add(1, Ordering::Relaxed);
+        let defined = self.define(&Definition::Stream { number, kind, thread, source });
+        if let Err(error) = defined {
+            self.0.fail(error);
+        }
+        Appender::new(&self.0, number)
+    }
+
+    /// The reason why the log holds no more, given to the first who asks and only once: so that one
+    /// line is reported, not one per stream.
+    pub fn take_failure(&self) -> Option<io::Error> {
+        lock(&self.0.failure).take()
+    }
+
+    /// Whether records are being lost because no further chunk could be had.
+    pub fn is_full(&self) -> bool {
+        self.0.full.load(Ordering::Relaxed)
+    }
+
+    /// Hands everything to the disk, and waits for that.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn flush(&self) -> io::Result<()> {
+        self.0.refuse_foreign()?;
+        self.0.file.sync_data()
+    }
+
+    /// Writes down how and when the process ended. Open streams may still be appended to, but there
+    /// can be no further definitions and streams.
+    pub fn finish(&self, state: State, end_ticks: u64) {
+        if self.0.is_foreign() {
+            return;
+        }
+        self.0.header_u64(header::END_TICKS).store(end_ticks.to_le(), Ordering::Relaxed);
+        self.0.header_u32(header::STATE).store((state as u32).to_le(), Ordering::Release);
+        let mut text = lock(&self.0.text);
+        text.closed = true;
+        if let Some(chunk) = &text.chunk {
+            chunk.trim(&self.0.file, CHUNK_HEADER_BYTES + text.used);
+        }
+    }
+}
+
+impl Inner {
+    fn is_foreign(&self) -> bool {
+        std::process::id() != self.pid
+    }
+
+    fn refuse_foreign(&self) -> io::Result<()> {
+        if self.is_foreign() {
+            return Err(io::Error::other("the event log belongs to the parent process"));
+        }
+        Ok(())
+    }
+
+    fn fail(&self, error: io::Error) {
+        if !self.full.swap(true, Ordering::Relaxed) {
+            *lock(&self.failure) = Some(error);
+        }
+    }
+
+    fn header_u32(&self, offset: usize) -> &AtomicU32 {
+        debug_assert!(offset + 4 <= HEADER_BYTES && offset.is_multiple_of(4));
+        // SAFETY: the page is mapped as long as `self` lives, the offset lies within it and is
+        // aligned, and this process changes the page through atomics only.
+        unsafe { AtomicU32::from_ptr(self.header.as_mut_ptr().add(offset).cast()) }
+    }
+
+    fn header_u64(&self, offset: usize) -> &AtomicU64 {
+        debug_assert!(offset + 8 <= HEADER_BYTES && offset.is_multiple_of(8));
+        // SAFETY: as for `header_u32`.
+        unsafe { AtomicU64::from_ptr(self.header.as_mut_ptr().add(offset).cast()) }
+    }
+
+    /// Reserves the space of the next chunk of the file, and gives its offset.
+    fn reserve_chunk(&self) -> io::Result<u64> {
+        self.refuse_foreign()?;
+        if self.full.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        let next = |count| Some(u32::from_le(count).wrapping_add(1).to_le());
+        let (Ok(count) | Err(count)) =
+            self.header_u32(header::CHUNKS).fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        let index = u32::from_le(count);
+        if index >= self.most_chunks {
+            return Err(io::Error::other(Limit));
+        }
+        let offset = HEADER_BYTES as u64 + u64::from(index) * CHUNK_BYTES as u64;
+        space::reserve(&self.file, offset, CHUNK_BYTES as u64)?;
+        if let Some(grown) = self.grown.0.get() {
+            grown(offset + CHUNK_BYTES as u64);
+        }
+        Ok(offset)
+    }
+
+    /// Takes the next chunk of the file for a stream, and maps it.
+    fn take_chunk(&self, kind: u32, stream: u32, sequence: u32) -> io::Result<Chunk> {
+        let offset = self.reserve_chunk()?;
+        let map = MmapOptions::new().offset(offset).len(CHUNK_BYTES).map_raw(&self.file)?;
+        if kind == chunk::EVENTS {
+            // The pages are made writable here, all at once, rather than one by one while appending.
+            // Linux before 5.14 cannot; then it is one by one.
+            let _ = map.advise(Advice::PopulateWrite);
+        }
+        let chunk = Chunk { map, offset };
+        chunk.field(chunk::KIND).store(kind.to_le(), Ordering::Relaxed);
+        chunk.field(chunk::STREAM).store(stream.to_le(), Ordering::Relaxed);
+        chunk.begin(sequence);
+        Ok(chunk)
+    }
+
+    fn write_text(&self, text: &mut Text, mut line: &[u8]) -> io::Result<()> {
+        while !line.is_empty() {
+            if text.chunk.is_none() || text.used == CHUNK_BYTES - CHUNK_HEADER_BYTES {
+                text.chunk = Some(self.take_chunk(chunk::DEFINITIONS, 0, text.sequence)?);
+                text.sequence += 1;
+                text.used = 0;
+            }
+            let Some(chunk) = &text.chunk else { break };
+            let length = line.len().min(CHUNK_BYTES - CHUNK_HEADER_BYTES - text.used);
+            // SAFETY: `used + length` stays within the chunk's text, the source is another object,
+            // and the lock on `text` keeps every other writer away.
+            unsafe {
+                let to = chunk.map.as_mut_ptr().add(CHUNK_HEADER_BYTES + text.used);
+                std::ptr::copy_nonoverlapping(line.as_ptr(), to, length);
+            }
+            // No record that refers to this definition may be stored before it.
+            fence(Ordering::Release);
+            text.used += length;
+            line = &line[length..];
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that are copied by one system call. The file system takes larger pages for larger copies, and
+/// those come from memory that nobody has touched for long, which may cost ten times as much.
+const PIECE: usize = 128 << 10;
+
+impl Chunk {
+    /// A field of the header.
+    fn field(&self, offset: usize) -> &AtomicU32 {
+        debug_assert!(offset + 4 <= CHUNK_HEADER_BYTES && offset.is_multiple_of(4));
+        // SAFETY: the chunk is mapped with `CHUNK_BYTES` bytes as long as `self` lives, the fields are
+        // aligned `u32`s in its header, and nobody else writes to this chunk.
+        unsafe { AtomicU32::from_ptr(self.map.as_mut_ptr().add(offset).cast()) }
+    }
+
+    /// The chunk, which is empty, is there for readers from now on.
+    fn begin(&self, sequence: u32) {
+        self.field(chunk::SEQUENCE).store(sequence.to_le(), Ordering::Relaxed);
+        self.field(chunk::MAGIC).store(chunk::CHUNK_MAGIC.to_le(), Ordering::Release);
+    }
+
+    /// Copies this full chunk of events to the end of the file and empties it, to be filled again with
+    /// the records that follow. A process may be killed at any point of this: a reader takes the
+    /// first of two chunks with the same sequence number, and skips one without its magic.
+    fn spill(&mut self, log: &Inner, next_sequence: u32) -> io::Result<()> {
+        let offset = log.reserve_chunk()?;
+        let base = self.map.as_mut_ptr();
+        // SAFETY: the mapping has `CHUNK_BYTES` bytes, and only the stream's own thread, which is
+        // here, changes them.
+        let whole = unsafe { std::slice::from_raw_parts(base, CHUNK_BYTES) };
+        for (place, piece) in (offset..).step_by(PIECE).zip(whole.chunks(PIECE)) {
+            log.file.write_all_at(piece, place)?;
+        }
+        self.field(chunk::MAGIC).store(0, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        // SAFETY: the records' part of the mapping; no reference to it is left.
+        unsafe { base.add(CHUNK_HEADER_BYTES).write_bytes(0, CHUNK_BYTES - CHUNK_HEADER_BYTES) };
+        fence(Ordering::SeqCst);
+        self.begin(next_sequence);
+        Ok(())
+    }
+
+    /// Gives the space behind the first `used` bytes back to the file system, as far as it can.
+    fn trim(&self, file: &File, used: usize) {
+        let used = used.next_multiple_of(4096);
+        if used < CHUNK_BYTES {
+            space::give_back(file, self.offset + used as u64, (CHUNK_BYTES - used) as u64);
+        }
+    }
+}
+
+fn header_page(info: &HeaderInfo) -> Vec<u8> {
+    let mut page = vec![0; HEADER_BYTES];
+    let mut put = |offset: usize, bytes: &[u8]| page[offset..offset + bytes.len()].copy_from_slice(bytes);
+    put(header::MAGIC, &MAGIC);
+    put(header::VERSION, &VERSION.to_le_bytes());
+    put(header::RECORD_BYTES, &(RECORD_BYTES as u32).to_le_bytes());
+    put(header::CHUNK_BYTES, &(CHUNK_BYTES as u32).to_le_bytes());
+    put(header::RANK, &info.rank.to_le_bytes());
+    put(header::WORLD_SIZE, &info.world_size.to_le_bytes());
+    put(header::PID, &info.pid.to_le_bytes());
+    put(header::TICKS_PER_SECOND, &info.ticks_per_second.to_le_bytes());
+    put(header::ORIGIN_TICKS, &info.origin_ticks.to_le_bytes());
+    put(header::ORIGIN_REALTIME_NANOS, &info.origin_realtime_nanos.to_le_bytes());
+    put(header::STATE, &(State::Running as u32).to_le_bytes());
+    let host = info.host.as_bytes();
+    put(header::HOST, &host[..host.len().min(header::HOST_BYTES)]);
+    page
+}
+
+/// A lock that a panicking thread left behind still guards consistent data: all is written in place.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,225 @@
+//! What the user asked for, from the environment.
+
+use std::env;
+use std::path::PathBuf;
+
+use mpit_sources::between_calls::Progress;
+use mpit_sources::p2p::Path;
+use mpit_sources::{Following, Wish};
+
+use mel_log::number::bytes;
+
+use crate::names::parse_list;
+use crate::trace::filter::Choice;
+
+/// What MEL does in this process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// Event types to log (`MEL_EVENTS`); `None` if the variable is unset or empty.
+    pub events: Option<Vec<String>>,
+    /// Whether the queue profile is on (`MEL_PROFILE=queues`).
+    pub profile: bool,
+    /// Whether the profile of one-sided communication is on (`MEL_PROFILE=rma`).
+    pub windows: bool,
+    /// Whether nothing was said about the profile: then MEL was preloaded by hand.
+    pub profile_unset: bool,
+    /// Whether a trace is recorded (`MEL_TRACE=1`).
+    pub trace: bool,
+    /// The MPI functions whose calls are recorded (`MEL_ONLY_CALLS`, `MEL_NO_CALLS`).
+    pub calls: Choice,
+    /// The communicators that are recorded, by name or number (`MEL_ONLY_COMMS`, `MEL_NO_COMMS`).
+    pub comms: Choice,
+    /// Whether a trace shows from where MPI functions are called (`MEL_CALLSITES=1`).
+    pub call_sites: bool,
+    /// Whether nothing is recorded before `MPI_Pcontrol(1)` (`MEL_PAUSED=1`).
+    pub paused: bool,
+    /// The most bytes of a rank's event log (`MEL_LIMIT`: a number, and `K`, `M`, `G` or `T` for binary multiples).
+    pub limit: Option<u64>,
+    /// From which size on there are warnings how large all logs are, in bytes; 0 for never (`MEL_TELL_SIZE`, as `MEL_LIMIT`).
+    pub tell_size: Option<u64>,
+    /// The run's directory (`MEL_OUTPUT`).
+    pub output: Option<PathBuf>,
+    /// Whether an earlier run may be overwritten (`MEL_FORCE=1`).
+    pub force: bool,
+    /// The program's name (`MEL_PROGRAM`).
+    pub program: String,
+    /// How envelopes travel (`MPIT_ENVELOPES=messages` for messages between all processes), and who takes
+    /// them in between MPI calls (`MPIT_PROGRESS`).
+    pub following: Following,
+    /// Who raises the events (`MPIT_SOURCES`).
+    pub sources: Wish,
+    /// Values that are not understood, each in a line for the user.
+    pub complaints: Vec<String>,
+}
+
+impl Config {
+    /// The configuration of this process.
+    pub fn from_environment() -> Config {
+        Config::read(|name| env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
+    }
+
+    fn read(variable: impl Fn(&str) -> Option<String>) -> Config {
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let flag = |name: &str| set(name).is_some_and(|value| value != "0");
+        let mut config = Config {
+            events: set("MEL_EVENTS")
+                .map(|list| parse_list(&list).map(str::to_owned).collect::<Vec<_>>())
+                .filter(|names| !names.is_empty()),
+            trace: flag("MEL_TRACE"),
+            call_sites: flag("MEL_CALLSITES"),
+            paused: flag("MEL_PAUSED"),
+            output: set("MEL_OUTPUT").map(PathBuf::from),
+            force: flag("MEL_FORCE"),
+            program: set("MEL_PROGRAM").unwrap_or_else(own_name),
+            ..Config::default()
+        };
+        match set("MEL_PROFILE").as_deref() {
+            Some("none") => {}
+            Some(list) => config.read_profile(list),
+            None => config.profile_unset = true,
+        }
+        let mut complaints = Vec::new();
+        let mut choice = |only: &str, without: &str| {
+            let lists = (set(only).unwrap_or_default(), set(without).unwrap_or_default());
+            Choice::new(&lists.0, &lists.1).unwrap_or_else(|complaint| {
+                complaints.push(format!("{only}, {without}: {complaint}"));
+                Choice::default()
+            })
+        };
+        config.calls = choice("MEL_ONLY_CALLS", "MEL_NO_CALLS");
+        config.comms = choice("MEL_ONLY_COMMS", "MEL_NO_COMMS");
+        config.complaints.append(&mut complaints);
+        if let Some(limit) = set("MEL_LIMIT") {
+            config.limit = bytes(&limit);
+            if config.limit.is_none() {
+                config.complaints.push(format!("MEL_LIMIT={limit}: give a size such as 500M or 2G"));
+            }
+        }
+        if let Some(size) = set("MEL_TELL_SIZE") {
+            config.tell_size = if size == "0" { Some(0) } else { bytes(&size) };
+            if config.tell_size.is_none() {
+                config.complaints.push(format!("MEL_TELL_SIZE={size}: give a size such as 500M or 2G, or 0"));
+            }
+        }
+        if config.call_sites && !config.trace {
+            config.call_sites = false;
+            config
+                .complaints
+                .push("MEL_CALLSITES=1: call sites are in traces only; set MEL_TRACE=1, too".into());
+        }
+        match set("MPIT_ENVELOPES").as_deref() {
+            Some("messages") => config.following.path = Path::Messages,
+            None | Some("auto") => {}
+            Some(other) => config.complaints.push(format!("MPIT_ENVELOPES={other}: give auto or messages")),
+        }
+        match set(Progress::VARIABLE).as_deref().unwrap_or_default().parse() {
+            Ok(progress) => config.following.progress = progress,
+            Err(complaint) => config.complaints.push(complaint),
+        }
+        match Wish::parse(&set(Wish::VARIABLE).unwrap_or_default()) {
+            Ok(wish) => config.sources = wish,
+            Err(complaint) => config.complaints.push(complaint),
+        }
+        config
+    }
+
+    fn read_profile(&mut self, list: &str) {
+        for name in parse_list(list) {
+            match name {
+                "queues" => self.profile = true,
+                "rma" => self.windows = true,
+                _ => {
+                    return self
+                        .complaints
+                        .push(format!("MEL_PROFILE={list}: give queues, rma, both, or none"));
+                }
+            }
+        }
+    }
+
+    /// Whether a profile is written.
+    pub fn profiles(&self) -> bool {
+        self.profile || self.windows
+    }
+
+    /// Whether anything is to be measured.
+    pub fn measures(&self) -> bool {
+        self.profiles() || self.trace || self.events.is_some()
+    }
+
+    /// Whether an event log is kept.
+    pub fn logs(&self) -> bool {
+        self.trace || self.events.is_some()
+    }
+
+    /// Whether the available event types are to be printed: what MEL does when it was asked nothing.
+    pub fn lists_types(&self) -> bool {
+        self.profile_unset && !self.measures()
+    }
+}
+
+fn own_name() -> String {
+    let path = env::current_exe().ok();
+    path.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+        .unwrap_or_else(|| "program".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Config {
+        Config::read(|name| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_string()))
+    }
+
+    #[test]
+    fn a_list_may_be_separated_in_four_ways() {
+        let config = read(&[("MEL_EVENTS", "a,b:c;d e,,")]);
+        assert_eq!(config.events.unwrap(), ["a", "b", "c", "d", "e"]);
+        assert_eq!(read(&[("MEL_EVENTS", " ,")]).events, None);
+    }
+
+    #[test]
+    fn without_a_word_the_types_are_listed_and_nothing_is_measured() {
+        let config = read(&[]);
+        assert!(config.lists_types() && !config.measures());
+        assert!(!read(&[("MEL_PROFILE", "none")]).lists_types());
+        assert!(!read(&[("MEL_TRACE", "1")]).lists_types());
+        assert!(!read(&[("MEL_TRACE", "0")]).trace);
+    }
+
+    #[test]
+    fn a_limit_that_is_no_size_is_none() {
+        let config = read(&[("MEL_LIMIT", "lots")]);
+        assert_eq!((config.limit, config.complaints.len()), (None, 1));
+    }
+
+    #[test]
+    fn a_profile_may_be_of_both() {
+        let both = read(&[("MEL_PROFILE", "queues,rma")]);
+        assert!(both.profile && both.windows && both.profiles());
+        let one = read(&[("MEL_PROFILE", "rma")]);
+        assert!(!one.profile && one.windows && one.measures() && !one.logs());
+    }
+
+    #[test]
+    fn a_wrong_value_has_a_line_with_the_remedy() {
+        assert_eq!(
+            read(&[("MEL_PROFILE", "yes")]).complaints,
+            ["MEL_PROFILE=yes: give queues, rma, both, or none"]
+        );
+        assert_eq!(
+            read(&[("MPIT_SOURCES", "psm")]).complaints,
+            ["MPIT_SOURCES=psm: give auto, or some of peruse, shadow and native"]
+        );
+        let config = read(&[("MEL_CALLSITES", "1")]);
+        assert_eq!(
+            config.complaints,
+            ["MEL_CALLSITES=1: call sites are in traces only; set MEL_TRACE=1, too"]
+        );
+        assert!(!config.call_sites);
+        assert!(read(&[("MEL_CALLSITES", "1"), ("MEL_TRACE", "1")]).call_sites);
+        let config = read(&[("MPIT_PROGRESS", "yes")]);
+        assert_eq!(config.complaints, ["MPIT_PROGRESS=yes: give none, thread or signal"]);
+    }
+}

@@ -1,0 +1,316 @@
+//! The end: numbers are collected and reported, logs closed, traces written.
+//!
+//! In `MPI_Finalize` all processes take part and rank 0 writes and prints. A process that ends
+//! otherwise (`MPI_Abort`, `exit`) leaves what it has, by itself, without calling MPI.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::sync::atomic::Ordering;
+
+use mpi_abi::pmpi;
+use mpit_events::{Clock, core};
+use mpit_sources::p2p::NotFollowed;
+use mpit_sources::shadow::Truth;
+use mpit_sources::transport::clocks::NodeClock;
+
+use super::patience::Patience;
+use super::state::{Run, Session};
+use super::warn::warn;
+use crate::trace::Recorder;
+use mel_convert as convert;
+use mel_log::profile::{self, Ended, Profile, RankProfile};
+use mel_log::{Definition, State};
+
+/// All processes together, at the entry of `MPI_Finalize`.
+pub(super) fn at_finalize(session: &'static Session) {
+    let Some(run) = session.run.get() else { return };
+    if session.over.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    let entered = Clock::best().now();
+    if let Some(native) = session.native.get().copied().flatten() {
+        native.finish();
+    }
+    let truth = session.queue_events.finish();
+    if let Some(recorder) = run.recorder {
+        if session.config.trace {
+            // What happens in it afterwards is MEL's own work and is not shown.
+            recorder.whole_call(mpi_intercept::FunctionId::Finalize as u16, entered);
+        }
+        define_clock(recorder, session.queue_events.shadow().clocks().get(1));
+        recorder.finish(State::Finalised);
+    }
+    if session.config.profiles() {
+        let mine = rank_profile(session, run, truth, Ended::Finalised);
+        let bytes = serde_json::to_vec(&mine).unwrap_or_default();
+        if let Ok(all) = pmpi::gatherv(&bytes, 0, session.abi.constants.comm_world)
+            && run.rank == 0
+        {
+            let ranks = all.iter().filter_map(|bytes| serde_json::from_slice(bytes).ok()).collect();
+            report_profile(session, run, ranks);
+        }
+    } else if run.rank == 0 {
+        let lines = [
+            profile::findings::truth(convert_truth(truth)),
+            profile::findings::not_followed(not_followed(session)),
+        ];
+        lines.iter().flatten().for_each(|line| warn(line));
+    }
+    write_files(session, run);
+    mpi_intercept::stop();
+}
+
+/// Writes into a log how this node's clock stands beside that of rank 0, where there are several nodes.
+pub(super) fn define_clock(recorder: &Recorder, compared: Option<&NodeClock>) {
+    if let Some(NodeClock { offset, compared, .. }) = compared {
+        recorder.define(&Definition::ClockReading {
+            local_ticks: compared.ticks.0,
+            reference_nanos: (compared.nanos as i64).saturating_add(offset.nanos),
+            error_nanos: offset.error.unsigned_abs(),
+        });
+    }
+}
+
+/// What is made of the event logs, once all are complete.
+fn write_files(session: &Session, run: &Run) {
+    let Some(directory) = run.directory.as_ref().filter(|_| session.config.logs()) else { return };
+    // Without a log of its own this rank has said so at the start.
+    if session.config.events.is_some() && run.recorder.is_some() {
+        let path = directory.join(format!("events-{}.txt", run.rank));
+        let log = mel_log::RankLog::open(&directory.join(mel_log::file_name(run.rank as u32)));
+        let written = log.map_err(std::io::Error::other).and_then(|log| {
+            let mut out = BufWriter::new(File::create(&path)?);
+            convert::text::write_rank(&mut out, &log, convert::text::Options::default(), |_| ())?;
+            out.flush()
+        });
+        if let Err(error) = written {
+            warn(&format!(
+                "cannot write {}: {error}; `mel convert --text` does it from the event log",
+                path.display()
+            ));
+        }
+    }
+    // The logs of all ranks are complete after this.
+    let _ = pmpi::barrier(session.abi.constants.comm_world);
+    if run.rank != 0 {
+        return;
+    }
+    if session.config.events.is_some() {
+        warn(&format!("the events are in {}/events-RANK.txt", directory.display()));
+    }
+    if !session.config.trace && session.config.comms.is_all() {
+        return;
+    }
+    let logs = convert::Run::open(directory).map_err(|error| error.to_string());
+    if let Ok(logs) = &logs {
+        complain_of_communicators(session, logs);
+    }
+    if session.config.trace {
+        let written = logs.and_then(|logs| {
+            let patience = Patience::new("writing the trace", logs.records_at_most());
+            let tick = |records| patience.advance(records);
+            convert::otf2::write(&logs, directory, &tick).map_err(|error| error.to_string())
+        });
+        match written {
+            Ok(_) => warn(&format!("the trace is {}", directory.join("traces.otf2").display())),
+            Err(error) => warn(&format!(
+                "cannot write the trace: {error}; `mel convert --otf2 {}` tries again",
+                directory.display()
+            )),
+        }
+    }
+}
+
+/// A line for each choice of communicators that has fitted none of any rank. Known at the end: programs make them and name them
+/// as they go.
+fn complain_of_communicators(session: &Session, logs: &convert::Run) {
+    let known = logs.ranks.iter().flat_map(|log| &log.definitions.communicators);
+    let names: BTreeSet<String> =
+        known.flat_map(|(number, known)| [number.to_string(), known.name.clone()]).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    session.config.comms.complaints("communicator", &names).iter().for_each(|line| warn(line));
+}
+
+fn report_profile(session: &Session, run: &Run, ranks: Vec<RankProfile>) {
+    let mut whole = whole_profile(session, run);
+    whole.ranks = ranks;
+    let _ = std::io::stderr().write_all(profile::report(&whole).as_bytes());
+    let Some(directory) = &run.directory else { return };
+    let path = directory.join(profile::file::FILE_NAME);
+    match profile::file::write(&path, &whole) {
+        Ok(()) => warn(&format!("the profile is {}", path.display())),
+        Err(error) => warn(&format!("cannot write {}: {error}; make room or use -o", path.display())),
+    }
+}
+
+fn whole_profile(session: &Session, run: &Run) -> Profile {
+    let clock = Clock::best();
+    Profile {
+        mel_version: env!("CARGO_PKG_VERSION").into(),
+        mpi: session.abi.library.clone(),
+        backend: session.queue_events.backends().first().map_or("none", |backend| backend.name()).into(),
+        profiled: profiled(session),
+        command: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+        started_unix_s: run.started_unix_s,
+        duration_s: clock.now().since(run.started) as f64 / clock.ticks_per_second() as f64,
+        world_size: run.size as u32,
+        ranks: Vec::new(),
+    }
+}
+
+fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> RankProfile {
+    let mut profile = RankProfile {
+        rank: run.rank as u32,
+        host: run.host.clone(),
+        ended,
+        truth: convert_truth(truth),
+        not_followed: not_followed(session),
+        ..RankProfile::default()
+    };
+    let clocks = session.queue_events.shadow().clocks();
+    profile.clock_offset_s = clocks.first().map(|clock| clock.offset.nanos as f64 / 1e9);
+    profile.clock_offset_error_s =
+        clocks.iter().map(|clock| clock.offset.error as f64 / 1e9).reduce(f64::max);
+    if let Some(profiler) = &session.profiler {
+        let rate = Clock::best().ticks_per_second();
+        let profile::Queues { posted, unexpected, posted_search, unexpected_search } =
+            profiler.application(rate);
+        (profile.posted, profile.unexpected) = (posted, unexpected);
+        (profile.posted_search, profile.unexpected_search) = (posted_search, unexpected_search);
+        profile.internal = profiler.internal(rate);
+        profile.comparison = session.second.get().map(|(backend, profiler)| profile::Comparison {
+            backend: backend.name().into(),
+            queues: profiler.application(rate),
+            internal: profiler.internal(rate),
+        });
+    }
+    if let Some(windows) = session.windows {
+        profile.windows = windows.profile(Clock::best().ticks_per_second());
+    }
+    profile
+}
+
+/// What is counted; nothing where it is only the queues, as it was always.
+fn profiled(session: &Session) -> Vec<String> {
+    match (session.config.profile, session.config.windows) {
+        (_, false) => Vec::new(),
+        (queues, true) => queues.then_some("queues").into_iter().chain(["rma"]).map(str::to_owned).collect(),
+    }
+}
+
+fn convert_truth(truth: Truth) -> profile::Truth {
+    let Truth { matched, rebound, synthesised, unclaimed, dropped } = truth;
+    profile::Truth { matched, rebound, synthesised, unclaimed, dropped }
+}
+
+fn not_followed(session: &Session) -> profile::NotFollowed {
+    let NotFollowed { communicators, calls, partitioned } = session.queue_events.shadow().not_followed();
+    profile::NotFollowed { communicators, calls, partitioned }
+}
+
+/// The program aborts: this process leaves what it has.
+pub(super) fn at_abort(session: &'static Session, code: i32) {
+    if leave_alone(session, State::Aborted, Ended::Aborted) {
+        warn(&format!(
+            "rank {} called MPI_Abort({code}); what was measured until then is kept",
+            rank_of(session)
+        ));
+    }
+}
+
+fn rank_of(session: &Session) -> i32 {
+    session.run.get().map_or(0, |run| run.rank)
+}
+
+/// What a process does that ends by itself, without calling MPI; whether there was anything to do.
+fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
+    let Some(run) = session.run.get() else { return false };
+    if run.pid != std::process::id() || session.over.swap(true, Ordering::AcqRel) {
+        return false;
+    }
+    mpi_intercept::stop();
+    let truth = session.queue_events.finish_alone();
+    if let Some(recorder) = run.recorder {
+        recorder.finish(state);
+    }
+    if session.config.profiles()
+        && let Some(directory) = &run.directory
+    {
+        let mut partial = whole_profile(session, run);
+        partial.ranks = vec![rank_profile(session, run, truth, ended)];
+        let path = directory.join(profile::file::partial_name(run.rank as u32));
+        if let Err(error) = profile::file::write(&path, &partial) {
+            warn(&format!("cannot write {}: {error}", path.display()));
+        }
+    }
+    true
+}
+
+/// From now on the end of the process, and forks, are noticed.
+pub(super) fn arm() {
+    extern "C" fn at_exit() {
+        let _ = std::panic::catch_unwind(|| {
+            let Some(session) = Session::get() else { return };
+            // Ranks whose launcher ends them run this too: one line, from the first rank.
+            if leave_alone(session, State::Aborted, Ended::Exited) && rank_of(session) == 0 {
+                warn("the program ended without MPI_Finalize; what was measured until then is kept");
+            }
+        });
+    }
+    extern "C" fn in_child() {
+        if let Some(session) = Session::get()
+            && let Some(Run { recorder: Some(recorder), .. }) = session.run.get()
+        {
+            recorder.abandon();
+        }
+    }
+    // SAFETY: both functions match their types, do not unwind, and stay loaded: this library is
+    // preloaded and never closed.
+    unsafe {
+        libc::atexit(at_exit);
+        libc::pthread_atfork(None, None, Some(in_child));
+    }
+}
+
+/// A program that has only sessions gets a line at its end.
+pub(super) fn expect_no_world() {
+    extern "C" fn at_exit() {
+        let _ = std::panic::catch_unwind(|| {
+            if Session::get().is_some_and(|session| session.run.get().is_none())
+                && mel_log::launcher::is_first_rank()
+            {
+                warn(
+                    "the program used MPI sessions and never called MPI_Init, so nothing was measured; \
+                     what is followed begins with MPI_Init",
+                );
+            }
+        });
+    }
+    // SAFETY: as in `arm`.
+    unsafe { libc::atexit(at_exit) };
+}
+
+/// What MEL does when it was asked nothing: at the end, all event types (the paper's default).
+pub(super) fn print_types_at_exit() {
+    extern "C" fn print() {
+        let _ = std::panic::catch_unwind(|| {
+            let mut text = String::from("[MEL] Event types (set MEL_EVENTS to log some of them):\n");
+            for (_, event_type) in core().event_types() {
+                let elements: Vec<&str> =
+                    event_type.elements.iter().map(|element| element.name.as_ref()).collect();
+                let _ = writeln!(
+                    text,
+                    "[MEL]   {}({}): {}",
+                    event_type.name,
+                    elements.join(", "),
+                    event_type.description
+                );
+            }
+            let _ = std::io::stderr().write_all(text.as_bytes());
+        });
+    }
+    // SAFETY: as in `arm`.
+    unsafe { libc::atexit(print) };
+}

@@ -1,0 +1,60 @@
+//! `libmel.so` inside an MPI program: from `MPI_Init*` to the end.
+//!
+//! - [`config`]: what the user asked for; [`names`]: names as users type them.
+//! - [`directory`]: where the run's files go.
+//! - [`state`]: what is kept of all this; [`session`]: what is switched on in `MPI_Init*`, and for each communicator.
+//! - [`finish`]: what is written and printed at the end, however the program ends.
+//! - [`growth`]: warnings of logs that become large; [`mod@warn`]: a line for the user.
+//! - [`full`]: where the events core has no space for something.
+//! - [`patience`]: how far the work at the end is.
+//! - [`tools`]: events for others' tools, where MEL itself was asked nothing.
+//!
+//! The consumers of events:
+//!
+//! - [`queues`]: counts the message queues for the profile.
+//! - [`windows`]: counts one-sided communication for the profile.
+//! - [`trace`]: records calls, messages, searches and chosen events into the log.
+//!
+//! Nothing happens before the program initialises MPI. Nothing here may end or delay the program:
+//! for whatever cannot be done there is one line on standard error, and the program runs on. Only the queue statistics
+//! know events by name. Nothing here reads a command line, or draws.
+
+pub mod config;
+pub mod directory;
+pub mod finish;
+pub mod full;
+pub mod growth;
+pub mod names;
+pub mod patience;
+pub mod queues;
+pub mod session;
+pub mod state;
+pub mod tools;
+pub mod trace;
+pub mod warn;
+pub mod windows;
+
+use mpi_abi::Abi;
+// The C functions of the events interface are exported because the crate is linked: others' tools in the
+// same process get the same events.
+use mpit_events_entry_points as _;
+
+/// The only thing that happens when the library is loaded: the interception learns what to call at
+/// the first `MPI_Init*`.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static ON_LOAD: extern "C" fn() = {
+    extern "C" fn on_load() {
+        mpi_intercept::on_startup(start);
+    }
+    on_load
+};
+
+/// Called by the interception at the first `MPI_Init*`, before MPI itself is initialised.
+fn start(abi: &'static Abi) {
+    let config = config::Config::from_environment();
+    if mel_log::launcher::is_first_rank() {
+        config.complaints.iter().for_each(|line| warn::warn(line));
+    }
+    state::Session::prepare(abi, config);
+}

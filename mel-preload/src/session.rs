@@ -1,0 +1,416 @@
+//! What is switched on when MPI is initialised; `objects`: for each communicator and window of the program.
+
+mod objects;
+
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use mpi_abi::{Abi, next, pmpi};
+use mpi_intercept::{Call, FunctionId, Hook, Wants};
+use mpit_events::{BindKind, Core, EventIndex, Ticks};
+use mpit_sources::between_calls::Progress;
+use mpit_sources::native::NativeEvents;
+use mpit_sources::p2p::{Mode, Observer};
+use mpit_sources::rma::{self, Rma};
+use mpit_sources::{Following, QueueEvents};
+
+use super::config::Config;
+use super::full::{or_warn, or_warn_once};
+use super::growth::{self, Growth};
+use super::state::{Run, Session};
+use super::warn::warn;
+use super::{directory, finish, tools};
+use crate::names::nearest_names;
+use crate::queues::QueueProfiler;
+use crate::trace::calls::{TRACED, Tracer, queues};
+use crate::trace::{Recorder, events};
+use mel_log::format::NO_OBJECT;
+use mel_log::{Definition, HeaderInfo, LogFile};
+
+impl Session {
+    /// Switches on what was asked for, at the entry of `MPI_Init*`.
+    pub(super) fn prepare(abi: &'static Abi, config: Config) {
+        let core = mpit_events::core();
+        let queue_events = QueueEvents::new(abi, core, config.sources.clone());
+        let Some(queue_events) = or_warn(queue_events, "nothing is measured") else { return };
+        let rma = or_warn(Rma::new(abi, core), "one-sided communication is not measured");
+        let shadow = queue_events.shadow();
+        if config.measures() {
+            shadow.set_mode(if config.logs() { Mode::Trace } else { Mode::Profile });
+        }
+        let profiler = config.profile.then(|| QueueProfiler::listen(core, ""));
+        let profiler = profiler.and_then(|made| or_warn(made, "the message queues are not counted"));
+        let windows = config.windows.then(|| &*Box::leak(Box::default()));
+        let session = Session::get_or_make(|| Session {
+            abi,
+            core,
+            config,
+            queue_events,
+            rma,
+            profiler,
+            windows,
+            second: OnceLock::new(),
+            native: OnceLock::new(),
+            logged: OnceLock::new(),
+            prepared: mpit_events::Clock::best().now(),
+            run: OnceLock::new(),
+            over: AtomicBool::new(false),
+            sessions: AtomicBool::new(false),
+            on_windows: Mutex::default(),
+            numbers: AtomicU32::new(0),
+            logged_communicators: Mutex::default(),
+        });
+        // Leaving runs in reverse: first the model, then the records of calls, last of all ourselves,
+        // so that `MPI_Init` itself is not yet recorded but everything after it is.
+        let register = |hook| {
+            if let Err(full) = mpi_intercept::register(hook) {
+                warn(&format!("{full}: something is not measured"));
+            }
+        };
+        register(session);
+        if session.config.trace {
+            register(Box::leak(Box::new(Late(session))));
+        }
+        session.queue_events.hooks().into_iter().chain(session.rma.map(Rma::hook)).for_each(register);
+    }
+
+    /// There is a session, and no `MPI_COMM_WORLD` yet. Nothing is followed before there is one, but calls are
+    /// seen and counted: in how many threads, only the session knows.
+    fn without_world(&self) {
+        if self.sessions.swap(true, Ordering::AcqRel) || !self.config.measures() {
+            return;
+        }
+        self.set_threads();
+        finish::expect_no_world();
+    }
+
+    fn set_threads(&self) {
+        self.queue_events.shadow().set_threads();
+        if let Some(windows) = &self.windows {
+            windows.set_threads();
+        }
+    }
+
+    /// All processes together, at the exit of `MPI_Init*`.
+    fn begin(&'static self, function: FunctionId) {
+        self.find_native();
+        if !self.config.measures() {
+            // Asked nothing: the list of event types is all there is to do, at the end.
+            let first = pmpi::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0);
+            if first && self.config.lists_types() {
+                finish::print_types_at_exit();
+            }
+            return tools::begin(self);
+        }
+        if let Err(error) = self.try_begin(function) {
+            warn(&format!("{error}: nothing is measured"));
+            self.over.store(true, Ordering::Release);
+            mpi_intercept::stop();
+        }
+    }
+
+    fn try_begin(&'static self, function: FunctionId) -> mpi_abi::Result<()> {
+        let started = self.prepared;
+        let world = self.abi.constants.comm_world;
+        let (rank, size) = (pmpi::comm_rank(world)?, pmpi::comm_size(world)?);
+        let threads = self.abi.constants.thread;
+        let level = pmpi::query_thread().unwrap_or(threads.multiple);
+        if level == threads.multiple {
+            self.set_threads();
+        } else if let (Some(profiler), false) = (&self.profiler, self.sessions.load(Ordering::Acquire)) {
+            // SAFETY: the program's threads do not call MPI at the same time (MPI-5.0, section 11.6).
+            unsafe { profiler.leave_to_one_thread() };
+        }
+        let directory = directory::agree(&self.config, rank, world);
+        let host = pmpi::get_processor_name().unwrap_or_default();
+        let started_realtime_nanos = realtime_at(started);
+        let clock = mpit_events::Clock::best();
+        let recorder = directory.as_ref().filter(|_| self.config.logs()).and_then(|directory| {
+            let header = HeaderInfo {
+                rank: rank as u32,
+                world_size: size as u32,
+                pid: std::process::id(),
+                ticks_per_second: clock.ticks_per_second(),
+                origin_ticks: started.0,
+                origin_realtime_nanos: started_realtime_nanos,
+                host: host.clone(),
+            };
+            let path = directory.join(mel_log::file_name(rank as u32));
+            match LogFile::create_limited(&path, &header, self.config.limit.unwrap_or(u64::MAX)) {
+                Ok(log) => {
+                    if rank == 0 {
+                        let from = self.config.tell_size.unwrap_or(growth::FROM);
+                        let growth = Growth::new(directory.clone(), from);
+                        log.on_growth(move |bytes| growth.check(bytes).iter().for_each(|line| warn(line)));
+                    }
+                    Some(&*Box::leak(Box::new(Recorder::new(log, self.core))))
+                }
+                Err(error) => {
+                    warn(&format!(
+                        "rank {rank} cannot keep an event log in {}: {error}; make room or use -o",
+                        directory.display()
+                    ));
+                    None
+                }
+            }
+        });
+        if let Some(recorder) = recorder {
+            let one = level == threads.single || level == threads.funneled;
+            if one && self.config.following.progress != Progress::Thread {
+                recorder.set_home();
+            }
+            if self.config.call_sites {
+                recorder.record_call_sites();
+            }
+            if self.config.paused {
+                recorder.set_recording(false, 0);
+            }
+            self.define_types(recorder);
+            self.listen_to_unbound(recorder);
+        }
+        if rank == 0 {
+            self.warn_of_unknown_names();
+            warn_of_other_mpis();
+            let known: Vec<&str> = FunctionId::all().map(FunctionId::name).collect();
+            self.config.calls.complaints("MPI function", &known).iter().for_each(|line| warn(line));
+        }
+        let tracer = recorder.filter(|_| self.config.trace).and_then(|recorder| {
+            let chosen = !self.config.comms.is_all();
+            let calls = &self.config.calls;
+            let tracer = Tracer::listen(self.abi, recorder, self.core, self.logged(), calls, chosen);
+            or_warn(tracer, "calls and messages are not recorded")
+        });
+        let run = Run {
+            rank,
+            size,
+            host,
+            directory,
+            recorder,
+            tracer,
+            pid: std::process::id(),
+            started,
+            started_unix_s: started_realtime_nanos as f64 * 1e-9,
+        };
+        let _ = self.run.set(run);
+        finish::arm();
+        let mut observers: Vec<&'static dyn Observer> = vec![self];
+        if let Some(tracer) = tracer {
+            observers.push(tracer.observer());
+        }
+        let following = Following { messages: tracer.is_some(), ..self.config.following };
+        self.follow_windows()?;
+        let lines = self.queue_events.start(observers, following)?;
+        lines.iter().for_each(|line| warn(line));
+        if let Some(recorder) = recorder {
+            finish::define_clock(recorder, self.queue_events.shadow().clocks().first());
+        }
+        self.count_second(level == threads.multiple);
+        if let Some(recorder) = recorder.filter(|_| self.config.trace) {
+            recorder.whole_call(function as u16, started);
+        }
+        Ok(())
+    }
+
+    /// Follows one-sided communication, where something of it is to be measured.
+    fn follow_windows(&'static self) -> mpi_abi::Result<()> {
+        let Some(rma) = self.rma else { return Ok(()) };
+        let is_bound = |event: &EventIndex| {
+            self.core.event_type(*event).is_some_and(|event_type| event_type.bind == BindKind::Win)
+        };
+        let mut observers: Vec<&'static dyn rma::Observer> = vec![self];
+        observers.extend(self.windows.map(|windows| windows as &'static dyn rma::Observer));
+        let tracer = self.run.get().and_then(|run| run.tracer);
+        observers.extend(tracer.map(Tracer::window_observer));
+        rma.start(self.config.windows || self.config.trace || self.logged().iter().any(is_bound), observers)
+    }
+
+    /// Counts also what a second backend raises, where two were asked for.
+    fn count_second(&self, threads: bool) {
+        let (Some(_), [_, second]) = (&self.profiler, self.queue_events.backends()) else { return };
+        let profiler = QueueProfiler::listen(self.core, &format!("{second}_"));
+        if let Some(profiler) = or_warn(profiler, "the second backend is not counted") {
+            if !threads {
+                // SAFETY: the program's threads do not call MPI at the same time (MPI-5.0, section 11.6).
+                unsafe { profiler.leave_to_one_thread() };
+            }
+            let _ = self.second.set((*second, profiler));
+        }
+    }
+
+    /// Looks for events of the MPI itself, which some MPIs have from `MPI_Init*` on only, and for the
+    /// event types that were asked for.
+    fn find_native(&self) {
+        let wanted =
+            self.config.sources.native && (self.config.events.is_some() || self.config.lists_types());
+        self.native.get_or_init(|| wanted.then(|| NativeEvents::find(self.abi, self.core)).flatten());
+        self.logged.get_or_init(|| find_types(self.core, &self.config));
+    }
+
+    /// Handles for the listed types that are bound to no object.
+    fn listen_to_unbound(&self, recorder: &'static Recorder) {
+        for &event in self.logged() {
+            if self.core.event_type(event).is_some_and(|event_type| event_type.bind == BindKind::None) {
+                or_warn_once(events::listen(recorder, self.core, event, None, NO_OBJECT));
+            }
+        }
+        if let Some(native) = self.native.get().copied().flatten() {
+            native.follow();
+        }
+    }
+
+    fn define_types(&self, recorder: &Recorder) {
+        for event in self.recorded() {
+            if let Some(event_type) = self.core.event_type(event) {
+                events::define(recorder, event, event_type);
+            }
+        }
+        if !self.config.calls.is_all() || !self.config.comms.is_all() {
+            let ((only_calls, no_calls), (only_comms, no_comms)) =
+                (self.config.calls.given(), self.config.comms.given());
+            recorder.define(&Definition::Filter { only_calls, no_calls, only_comms, no_comms });
+        }
+        if self.config.trace {
+            for function in FunctionId::all() {
+                recorder
+                    .define(&Definition::Function { number: function as u16, name: function.name().into() });
+            }
+        }
+    }
+
+    /// The event types that go into the log: those asked for, and those that a trace shows.
+    fn recorded(&self) -> Vec<EventIndex> {
+        let mut all = self.logged().to_vec();
+        if self.config.trace {
+            let searches = TRACED.iter().flat_map(|(begin, end)| [*begin, *end]);
+            let traced = searches.chain(queues());
+            all.extend(traced.filter_map(|name| self.core.type_by_name(name).ok()));
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    fn warn_of_unknown_names(&self) {
+        let known: Vec<&str> =
+            self.core.event_types().map(|(_, event_type)| event_type.name.as_str()).collect();
+        for name in self.config.events.iter().flatten() {
+            if self.core.type_by_name(name).is_err() {
+                let nearest = nearest_names(name, known.iter().copied()).join(", ");
+                let hint = if nearest.is_empty() {
+                    "see `mel events`".into()
+                } else {
+                    format!("nearest: {nearest}")
+                };
+                warn(&format!("there is no event type {name}; {hint}"));
+            }
+        }
+    }
+}
+
+/// One line where several MPIs are in the process, of which the calls of one alone are seen.
+fn warn_of_other_mpis() {
+    let all = next::libraries();
+    let ours = next::file_of(next::unseen(c"MPI_Init") as usize);
+    if let (2.., Some(ours)) = (all.len(), ours) {
+        let others: Vec<&str> = all.iter().map(String::as_str).filter(|file| *file != ours).collect();
+        warn(&format!(
+            "there are {} MPI libraries in this process: calls of {ours} are followed; a program that calls {} too is to be \
+             run without MEL",
+            all.len(),
+            others.join(" or ")
+        ));
+    }
+}
+
+fn find_types(core: &Core, config: &Config) -> Vec<EventIndex> {
+    config.events.iter().flatten().filter_map(|name| core.type_by_name(name).ok()).collect()
+}
+
+impl Hook for Session {
+    fn wants(&self, function: FunctionId) -> Wants {
+        match function {
+            FunctionId::Init | FunctionId::Init_thread | FunctionId::Session_init => Wants::Leave,
+            FunctionId::Comm_set_name if self.config.logs() => Wants::Leave,
+            FunctionId::Pcontrol if self.config.logs() => Wants::Enter,
+            FunctionId::Finalize | FunctionId::Abort => Wants::Enter,
+            _ => Wants::Nothing,
+        }
+    }
+
+    fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
+        let Some(session) = Session::get() else { return };
+        match call {
+            Call::Finalize(_) => {
+                finish::at_finalize(session);
+                tools::finish(session);
+            }
+            Call::Abort(a) => finish::at_abort(session, a.errorcode),
+            Call::Pcontrol(a) => session.control(a.level),
+            _ => {}
+        }
+    }
+
+    fn leave(&self, function: FunctionId, call: &mut Call<'_>, code: c_int) {
+        let Some(session) = Session::get() else { return };
+        match call {
+            _ if code != self.abi.constants.success => {}
+            Call::Comm_set_name(a) => session.define_again(a.comm),
+            _ if session.run.get().is_some() => {}
+            Call::Init(_) | Call::Init_thread(_) => session.begin(function),
+            Call::Session_init(_) => session.without_world(),
+            _ => {}
+        }
+    }
+}
+
+/// The tracer, once there is one.
+struct Late(&'static Session);
+
+impl Hook for Late {
+    #[inline]
+    fn enter(&self, function: FunctionId, call: &mut Call<'_>) {
+        if let Some(Run { tracer: Some(tracer), .. }) = self.0.run.get() {
+            tracer.enter(function, call);
+        }
+    }
+
+    #[inline]
+    fn leave(&self, function: FunctionId, call: &mut Call<'_>, code: c_int) {
+        if let Some(Run { tracer: Some(tracer), .. }) = self.0.run.get() {
+            tracer.leave(function, call, code);
+        }
+    }
+}
+
+impl Session {
+    /// The program calls `MPI_Pcontrol` (MPI-5.0, section 15.2.4). Levels that MPI leaves to tools are for other tools.
+    fn control(&self, level: c_int) {
+        let Some(Run { recorder: Some(recorder), .. }) = self.run.get() else { return };
+        match level {
+            // What was before belongs to the phase before.
+            0 | 1 => {
+                let latest = self.queue_events.shadow().catch_up();
+                recorder.set_recording(level == 1, latest);
+            }
+            2 => recorder.flush(),
+            _ => {}
+        }
+    }
+}
+
+/// The wall clock at an instant of the past, in nanoseconds since 1970-01-01 UTC. `MPI_Init` may have taken
+/// seconds, and another time on each rank: the wall clock of now would put the ranks apart by that.
+fn realtime_at(past: Ticks) -> u64 {
+    let clock = mpit_events::Clock::best();
+    // The reading that was interrupted least.
+    let readings = (0..5).map(|_| {
+        let before = clock.now();
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        (clock.now().since(before), before, wall.as_nanos())
+    });
+    let Some((_, at, wall)) = readings.min_by_key(|(gap, ..)| *gap) else { return 0 };
+    let passed = u128::from(at.since(past)) * 1_000_000_000 / u128::from(clock.ticks_per_second().max(1));
+    wall.saturating_sub(passed) as u64
+}

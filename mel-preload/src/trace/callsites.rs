@@ -1,0 +1,227 @@
+//! From where in the program an MPI function is called: the first return address on the stack that is neither ours nor
+//! in the MPI library, whose Fortran layer may call its C functions.
+//!
+//! Must not know what an address means: the conversion finds file and line, by the modules that are defined here.
+
+use std::ffi::{CStr, OsStr, c_int, c_void};
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::{PoisonError, RwLock};
+
+use mel_log::Definition;
+
+/// Frames that are looked at for one outside of this library and of MPI.
+const MOST_FRAMES: usize = 32;
+/// How often the stack is walked for a call, because a module on it was not known.
+const MOST_WALKS: usize = 4;
+
+/// How the files of MPI libraries begin, those of their layers for Fortran and C++ among them.
+const MPI_LIBRARIES: [&str; 5] = ["libmpi.", "libmpi_", "libmpich", "libmpicxx", "libmpifort"];
+
+/// Finds call sites.
+#[derive(Debug)]
+pub(super) struct CallSites {
+    /// The addresses of this library.
+    own: Range<u64>,
+    /// Those of the modules that were met so far, ascending.
+    met: RwLock<Vec<Met>>,
+}
+
+/// Addresses of a module that calls MPI, or of the MPI library.
+#[derive(Clone, Debug)]
+struct Met {
+    addresses: Range<u64>,
+    is_mpi: bool,
+}
+
+/// Who is up the stack.
+enum Caller {
+    At(u64),
+    InUnknownModule(u64),
+    Nobody,
+}
+
+impl CallSites {
+    /// None where this library does not find itself among the loaded ones.
+    pub(super) fn new() -> Option<CallSites> {
+        let here = CallSites::new as fn() -> Option<CallSites> as usize as u64;
+        let own = loaded().into_iter().find(|module| module.addresses.contains(&here))?.addresses;
+        Some(CallSites { own, met: RwLock::default() })
+    }
+
+    /// Where the call under way returns to; none where only this library and MPI are on the stack. A module that was not
+    /// met before is defined first.
+    pub(super) fn find(&self, define: impl Fn(&Definition)) -> Option<u64> {
+        for _ in 0..MOST_WALKS {
+            match self.walk() {
+                Caller::At(address) => return Some(address),
+                Caller::InUnknownModule(address) => self.meet(address, &define),
+                Caller::Nobody => return None,
+            }
+        }
+        None
+    }
+
+    fn walk(&self) -> Caller {
+        let met = self.met.read().unwrap_or_else(PoisonError::into_inner);
+        let (mut caller, mut frames) = (Caller::Nobody, 0);
+        let visit = |frame: &backtrace::Frame| {
+            frames += 1;
+            let address = frame.ip() as u64;
+            if !self.own.contains(&address) {
+                match place(&met, address).ok().and_then(|place| met.get(place)) {
+                    Some(Met { is_mpi: true, .. }) => {}
+                    Some(_) => caller = Caller::At(address),
+                    None => caller = Caller::InUnknownModule(address),
+                }
+            }
+            frames < MOST_FRAMES && matches!(caller, Caller::Nobody)
+        };
+        // SAFETY: what would have to be kept apart from others is the crate's use of debugging libraries, which only
+        // Windows has; the unwinder of ELF systems may run in any number of threads. `visit` does not panic.
+        unsafe { backtrace::trace_unsynchronized(visit) };
+        caller
+    }
+
+    /// Remembers the module that an address is in. Code that is in none, as just-in-time compilers make it, is a module
+    /// by itself, which is not defined.
+    #[cold]
+    fn meet(&self, address: u64, define: impl Fn(&Definition)) {
+        let module = loaded().into_iter().find(|module| module.addresses.contains(&address));
+        let addresses = module.as_ref().map_or(address..address + 1, |module| module.addresses.clone());
+        let is_mpi = module.as_ref().is_some_and(Loaded::is_mpi);
+        if let Some(module) = module.filter(|_| !is_mpi) {
+            define(&module.definition());
+        }
+        let mut met = self.met.write().unwrap_or_else(PoisonError::into_inner);
+        // What was there before has been unloaded.
+        met.retain(|old| old.addresses.end <= addresses.start || addresses.end <= old.addresses.start);
+        let (Ok(at) | Err(at)) = place(&met, addresses.start);
+        met.insert(at, Met { addresses, is_mpi });
+    }
+}
+
+/// Where the module with an address is among these, or would be.
+fn place(met: &[Met], address: u64) -> Result<usize, usize> {
+    let at = met.partition_point(|met| met.addresses.end <= address);
+    if met.get(at).is_some_and(|met| met.addresses.contains(&address)) { Ok(at) } else { Err(at) }
+}
+
+/// A module of this process: the program, or a shared library.
+#[derive(Debug)]
+struct Loaded {
+    addresses: Range<u64>,
+    /// What is added to the addresses in its file.
+    bias: u64,
+    /// Its file; empty for the program.
+    path: PathBuf,
+}
+
+impl Loaded {
+    fn is_mpi(&self) -> bool {
+        let name = self.path.file_name().unwrap_or_default().as_bytes();
+        MPI_LIBRARIES.iter().any(|start| name.starts_with(start.as_bytes()))
+    }
+
+    fn definition(&self) -> Definition {
+        let is_program = self.path.as_os_str().is_empty();
+        let path =
+            if is_program { std::fs::read_link("/proc/self/exe") } else { std::path::absolute(&self.path) };
+        let path = path.unwrap_or_else(|_| self.path.clone()).to_string_lossy().into_owned();
+        Definition::Module { start: self.addresses.start, end: self.addresses.end, bias: self.bias, path }
+    }
+}
+
+/// All modules of this process.
+fn loaded() -> Vec<Loaded> {
+    let mut modules: Vec<Loaded> = Vec::new();
+    // SAFETY: `collect` gets the vector, which outlives the call and which nobody else uses meanwhile.
+    unsafe { libc::dl_iterate_phdr(Some(collect), std::ptr::from_mut(&mut modules).cast()) };
+    modules
+}
+
+/// Adds a module to the vector that `modules` points to.
+///
+/// # Safety
+/// To be called by `dl_iterate_phdr` only, with a `Vec<Loaded>` of the caller.
+unsafe extern "C" fn collect(info: *mut libc::dl_phdr_info, _: usize, modules: *mut c_void) -> c_int {
+    // SAFETY: the system gives a description that is whole while this runs, and the caller its vector.
+    let (info, modules) = unsafe { (&*info, &mut *modules.cast::<Vec<Loaded>>()) };
+    if info.dlpi_phdr.is_null() {
+        return 0;
+    }
+    // SAFETY: there are that many program headers at this address.
+    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+    let bias = info.dlpi_addr;
+    let segments = headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
+    let ranges = segments.map(|segment| {
+        let start = bias.wrapping_add(segment.p_vaddr);
+        start..start.saturating_add(segment.p_memsz)
+    });
+    let Some(addresses) = ranges.reduce(|all, one| all.start.min(one.start)..all.end.max(one.end)) else {
+        return 0;
+    };
+    let name = if info.dlpi_name.is_null() {
+        c""
+    } else {
+        // SAFETY: a string that ends with a zero byte, which stays while this runs.
+        unsafe { CStr::from_ptr(info.dlpi_name) }
+    };
+    let path = PathBuf::from(OsStr::from_bytes(name.to_bytes()));
+    modules.push(Loaded { addresses, bias, path });
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+    use std::path::Path;
+
+    /// Sites of a library that is nowhere: everything is the program.
+    fn of_nothing() -> CallSites {
+        CallSites { own: 0..0, met: RwLock::default() }
+    }
+
+    #[test]
+    fn the_caller_is_in_the_module_that_is_defined_once() {
+        let (sites, defined) = (of_nothing(), RefCell::new(Vec::new()));
+        let define = |definition: &Definition| defined.borrow_mut().push(definition.clone());
+        let first = sites.find(define).expect("somebody calls");
+        assert!(sites.find(define).is_some());
+        let defined = defined.into_inner();
+        let [Definition::Module { start, end, path, .. }] = &defined[..] else { panic!("{defined:?}") };
+        assert!((*start..*end).contains(&first));
+        assert_eq!(Path::new(path), std::env::current_exe().unwrap());
+    }
+
+    #[test]
+    fn ones_own_frames_and_those_of_mpi_are_passed_over() {
+        let sites = CallSites::new().expect("the test is loaded");
+        let (here, program) = (sites.own.clone(), of_nothing().find(|_| ()).expect("somebody calls"));
+        assert!(here.contains(&program));
+        // Below the test is only what started its thread.
+        let outside = sites.find(|_| ());
+        assert!(outside.is_none_or(|address| !here.contains(&address)), "{outside:?}");
+        let mpi =
+            CallSites { own: 0..0, met: RwLock::new(vec![Met { addresses: here.clone(), is_mpi: true }]) };
+        assert_eq!(mpi.find(|_| ()), outside);
+        let named = |path: &str| Loaded { addresses: 0..1, bias: 0, path: path.into() }.is_mpi();
+        assert!(named("/lib/libmpi.so.40") && named("/lib/libmpi_mpifh.so.40") && named("libmpich.so.12"));
+        assert!(!named("/libmpi.so/app") && !named("libmpire.so") && !named(""));
+    }
+
+    #[test]
+    fn what_was_unloaded_is_forgotten_and_code_without_a_module_is_met_once() {
+        let sites = of_nothing();
+        sites.met.write().unwrap().push(Met { addresses: 4..9, is_mpi: true });
+        for (address, modules) in [(5, 1), (20, 2), (12, 3)] {
+            sites.meet(address, |definition| panic!("{definition:?}"));
+            let met = sites.met.read().unwrap();
+            assert_eq!(met.len(), modules);
+            assert!(met.is_sorted_by_key(|met| met.addresses.start));
+            assert!(place(&met, address).is_ok() && place(&met, address + 1).is_err());
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! How far work on the records of a run is: a bar where standard error is a terminal.
+
+use std::io::{self, IsTerminal};
+
+use indicatif::ProgressStyle;
+
+/// Work on fewer records is not worth a bar.
+const LONG: usize = 2_000_000;
+
+/// A bar for work that somebody waits for. Several threads may advance it.
+#[derive(Debug)]
+pub struct ProgressBar(indicatif::ProgressBar);
+
+impl ProgressBar {
+    /// Work on about so many records, named so at the beginning of the bar: it is there if standard error is a terminal and
+    /// the work is long enough to wait for.
+    pub fn new(what: &str, records: usize) -> ProgressBar {
+        let shown = records >= LONG && io::stderr().is_terminal();
+        let bar = match shown {
+            true => indicatif::ProgressBar::new(records as u64),
+            false => indicatif::ProgressBar::hidden(),
+        };
+        let template = "mel: {msg} {wide_bar} {percent} % of the records, {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.set_message(what.to_owned());
+        ProgressBar(bar)
+    }
+
+    /// So many more records are done.
+    pub fn advance(&self, records: u64) {
+        self.0.inc(records);
+    }
+}
+
+/// However the work ends, its bar goes.
+impl Drop for ProgressBar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,167 @@
+//! A profile as `mel report` prints it: the table across ranks, distributions as rows of blocks, and what
+//! stands out, in 80 columns.
+
+use mel_log::number::duration;
+use mel_log::profile::findings::findings;
+use mel_log::profile::histogram::Histogram;
+use mel_log::profile::report::headline;
+use mel_log::profile::schema::{Profile, RankProfile};
+use mel_log::profile::summary::{QUANTITIES, table};
+
+/// The width of a terminal that everybody has.
+const COLUMNS: usize = 80;
+/// The most blocks in a row.
+const BLOCKS: usize = 32;
+
+/// The whole text.
+pub fn terminal(profile: &Profile) -> String {
+    let mut text = wrapped(&headline(profile), "");
+    text += &table(&profile.ranks);
+    text += &distributions(&profile.ranks);
+    text += &by_rank(&profile.ranks);
+    for sentence in findings(profile) {
+        text += &wrapped(&format!("- {sentence}"), "  ");
+    }
+    text
+}
+
+/// Heights from 0 to the greatest as blocks. Nothing is a blank, and the least of something is seen.
+fn blocks(values: &[f64]) -> String {
+    const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let most = values.iter().copied().fold(0.0, f64::max);
+    let block = |value: &f64| {
+        if *value > 0.0 { HEIGHTS[((value / most * 8.0).ceil() as usize).clamp(1, 8) - 1] } else { ' ' }
+    };
+    values.iter().map(block).collect()
+}
+
+/// Every lifetime and every search of all ranks, by powers of ten.
+fn distributions(ranks: &[RankProfile]) -> String {
+    type Of = fn(&RankProfile) -> &Histogram;
+    let kinds: [(&str, Of); 4] = [
+        ("posted queue", |rank| &rank.posted.lifetimes),
+        ("unexpected queue", |rank| &rank.unexpected.lifetimes),
+        ("posted searches", |rank| &rank.posted_search.times),
+        ("unexpected searches", |rank| &rank.unexpected_search.times),
+    ];
+    let mut text = String::new();
+    for (name, histogram) in kinds {
+        let bins = ranks.iter().flat_map(|rank| histogram(rank).0.iter().copied());
+        // By the middle of each bin, as far as one can tell.
+        let bins: Vec<(f64, f64)> = bins
+            .map(|(lower, upper, count)| {
+                ((lower / 2 + upper / 2 + (lower & upper & 1)).max(1) as f64, count as f64)
+            })
+            .collect();
+        let (low, high) =
+            bins.iter().fold((f64::MAX, 0.0f64), |(low, high), bin| (low.min(bin.0), high.max(bin.0)));
+        if bins.is_empty() {
+            continue;
+        }
+        let (low, high) = (low.log10().floor(), (high.log10() + 1e-9).ceil().max(low.log10().floor() + 1.0));
+        // As many blocks for each power of ten as fit.
+        let each = (BLOCKS as f64 / (high - low)).floor().clamp(1.0, 10.0);
+        let mut heights = vec![0.0; ((high - low) * each) as usize];
+        let last = heights.len() - 1;
+        for (value, count) in bins {
+            heights[(((value.log10() - low) * each) as usize).min(last)] += count;
+        }
+        let ends = [low, high].map(|power| duration(10f64.powf(power) * 1e-9));
+        text += &format!("   {name:<22} {:>8} |{}| {}\n", ends[0], blocks(&heights), ends[1]);
+    }
+    if text.is_empty() { text } else { format!(" how long each took, on all ranks\n{text}") }
+}
+
+/// The longest of each rank, from the first rank to the last.
+fn by_rank(ranks: &[RankProfile]) -> String {
+    if ranks.len() < 2 {
+        return String::new();
+    }
+    let mut text = String::new();
+    for quantity in QUANTITIES.iter().filter(|quantity| quantity.name.starts_with("longest")) {
+        let values: Vec<f64> = ranks.iter().map(|rank| (quantity.of)(rank).unwrap_or(0.0)).collect();
+        if values.iter().all(|value| *value == 0.0) {
+            continue;
+        }
+        let each = values.len().div_ceil(BLOCKS);
+        let most: Vec<f64> =
+            values.chunks(each).map(|chunk| chunk.iter().copied().fold(0.0, f64::max)).collect();
+        let name = quantity.group.replace("queue searches", "searches");
+        let (first, last) = (ranks[0].rank, ranks[ranks.len() - 1].rank);
+        let first = format!("rank {first}");
+        text += &format!("   {name:<22} {first:>8} |{}| {last}\n", blocks(&most));
+    }
+    if text.is_empty() { text } else { format!(" the longest of each rank\n{text}") }
+}
+
+/// The lines of a text, none longer than a terminal is wide; further lines begin with the indent.
+pub fn wrapped(text: &str, indent: &str) -> String {
+    let mut lines = String::new();
+    let mut column = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > COLUMNS {
+            lines.push('\n');
+            lines += indent;
+            column = indent.len();
+        } else if column > 0 {
+            lines.push(' ');
+            column += 1;
+        }
+        lines += word;
+        column += length;
+    }
+    lines + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mel_log::profile::QueueStats;
+
+    fn run(ranks: u32) -> Profile {
+        let ranks = (0..ranks).map(|rank| RankProfile {
+            rank,
+            posted: QueueStats {
+                messages: 50,
+                max_s: f64::from(rank + 1) * 1e-3,
+                lifetimes: Histogram(vec![(100, 101, 2), (1_000_000, 1_000_500, 48)]),
+                ..QueueStats::default()
+            },
+            unexpected: QueueStats { messages: 60, ..QueueStats::default() },
+            ..RankProfile::default()
+        });
+        let mpi = "An MPI Library with a very long name that goes on and on, and more".into();
+        let ranks = ranks.collect();
+        Profile { mpi, backend: "shadow".into(), duration_s: 2.0, ranks, ..Profile::default() }
+    }
+
+    #[test]
+    fn no_line_is_longer_than_a_terminal_is_wide() {
+        for ranks in [0, 1, 4, 64, 5000] {
+            let text = terminal(&run(ranks));
+            for line in text.lines() {
+                assert!(line.chars().count() <= COLUMNS, "{ranks}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_tell_where_the_most_are() {
+        let text = terminal(&run(4));
+        // 100 ns to 10 ms: four powers of ten with eight blocks each.
+        let line = text.lines().find(|line| line.contains("100 ns |")).unwrap();
+        assert!(line.trim_start().starts_with("posted queue"), "{line}");
+        assert_eq!(line.matches('█').count(), 1, "{line}");
+        assert!(text.contains("rank 0 |▂▄▆█| 3\n"), "{text}");
+    }
+
+    #[test]
+    fn words_are_wrapped_and_none_is_lost() {
+        let long = "word ".repeat(60);
+        let text = wrapped(&long, "  ");
+        assert_eq!(text.split_whitespace().count(), 60);
+        assert!(text.lines().skip(1).all(|line| line.starts_with("  word")), "{text}");
+        assert_eq!(wrapped("", ""), "\n");
+    }
+}
