@@ -85,7 +85,7 @@ class Mode:
 
 
 def modes(built):
-    both = ",".join(f"{before}pml_ob1_{name}" for before in ("", "shadow_") for name in QUEUE_CHANGES)
+    both = ",".join(f"{before}pml_ob1_{name}" for before in ("", "model_") for name in QUEUE_CHANGES)
     queues = ["--profile", "queues"]
     return [
         Mode("profile", "`mel run`", queues, {}),
@@ -121,7 +121,7 @@ def run(mpi, mode, program, directory):
         OMPI_ALLOW_RUN_AS_ROOT="1",
         OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
         OMP_NUM_THREADS="1",
-        MPIT_SOURCES="peruse,shadow",
+        MPIT_SOURCES="peruse,model",
         LD_LIBRARY_PATH=f"{mpi / 'lib'}:{os.environ.get('LD_LIBRARY_PATH', '')}",
         **mode.environment,
     )
@@ -165,8 +165,8 @@ def changes(output, ranks):
             tag = int(values.get("tag", 0))
             if tag < -1:
                 continue
-            backend = "model" if name.startswith("shadow_") else "peruse"
-            what = name.removeprefix("shadow_").removeprefix("pml_ob1_")
+            backend = "model" if name.startswith("model_") else "peruse"
+            what = name.removeprefix("model_").removeprefix("pml_ob1_")
             by[backend].append((float(time), what, int(values.get("source", 0)), tag))
         logged.append({backend: [event[1:] for event in sorted(events, key=lambda e: e[0])] for backend, events in by.items()})
     return logged

@@ -35,7 +35,7 @@ static struct listener listeners[] = {
     {"search_posted_end", POSTED, SEARCH, 1, 1},    {"search_unexpected_end", UNEXPECTED, SEARCH, 2, 1},
 };
 enum { LISTENERS = sizeof listeners / sizeof listeners[0] };
-static const char *const prefixes[BACKENDS] = {"pml_ob1_", "shadow_pml_ob1_"};
+static const char *const prefixes[BACKENDS] = {"pml_ob1_", "model_pml_ob1_"};
 
 static int rank, source;
 static MPI_Count first_time;

@@ -235,7 +235,8 @@ impl Inner {
 
     fn header_u64(&self, offset: usize) -> &AtomicU64 {
         debug_assert!(offset + 8 <= HEADER_BYTES && offset.is_multiple_of(8));
-        // SAFETY: as for `header_u32`.
+        // SAFETY: the page is mapped as long as `self` lives, the offset lies within it and is aligned to eight bytes, and this
+        // process changes the page through atomics only.
         unsafe { AtomicU64::from_ptr(self.header.as_mut_ptr().add(offset).cast()) }
     }
 

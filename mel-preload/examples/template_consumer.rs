@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering as Memory};
 use mpit_events::{
     BindKind, Clock, Core, Error, EventIndex, Instance, Object, Ordering, Registration, Safety, Source, Token,
 };
-use mpit_sources::shadow::{Event, Ob1Events, UnexpectedQueued};
+use mpit_sources::matching::{Event, Ob1Events, UnexpectedQueued};
 
 /// Step 1: The event that it listens to, by name: it may come from any source.
 const EVENT: &str = "pml_ob1_unex_insert";

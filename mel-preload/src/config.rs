@@ -3,9 +3,9 @@
 use std::env;
 use std::path::PathBuf;
 
-use mpit_sources::between_calls::Progress;
-use mpit_sources::p2p::Path;
-use mpit_sources::{Following, Wish};
+use mpit_sources::between_calls::BetweenCalls;
+use mpit_sources::calls::Path;
+use mpit_sources::{Following, Selection};
 
 use mel_log::number::bytes;
 
@@ -47,7 +47,7 @@ pub struct Config {
     /// them in between MPI calls (`MPIT_PROGRESS`).
     pub following: Following,
     /// Who raises the events (`MPIT_SOURCES`).
-    pub sources: Wish,
+    pub sources: Selection,
     /// Values that are not understood, each in a line for the user.
     pub complaints: Vec<String>,
 }
@@ -112,12 +112,12 @@ impl Config {
             None | Some("auto") => {}
             Some(other) => config.complaints.push(format!("MPIT_ENVELOPES={other}: give auto or messages")),
         }
-        match set(Progress::VARIABLE).as_deref().unwrap_or_default().parse() {
-            Ok(progress) => config.following.progress = progress,
+        match set(BetweenCalls::VARIABLE).as_deref().unwrap_or_default().parse() {
+            Ok(between_calls) => config.following.between_calls = between_calls,
             Err(complaint) => config.complaints.push(complaint),
         }
-        match Wish::parse(&set(Wish::VARIABLE).unwrap_or_default()) {
-            Ok(wish) => config.sources = wish,
+        match Selection::parse(&set(Selection::VARIABLE).unwrap_or_default()) {
+            Ok(selection) => config.sources = selection,
             Err(complaint) => config.complaints.push(complaint),
         }
         config
@@ -210,7 +210,7 @@ mod tests {
         );
         assert_eq!(
             read(&[("MPIT_SOURCES", "psm")]).complaints,
-            ["MPIT_SOURCES=psm: give auto, or some of peruse, shadow and native"]
+            ["MPIT_SOURCES=psm: give auto, or some of peruse, model and native"]
         );
         let config = read(&[("MEL_CALLSITES", "1")]);
         assert_eq!(

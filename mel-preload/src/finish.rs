@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering;
 
 use mpi_abi::pmpi;
 use mpit_events::{Clock, core};
-use mpit_sources::p2p::NotFollowed;
-use mpit_sources::shadow::Truth;
+use mpit_sources::calls::NotFollowed;
+use mpit_sources::matching::Truth;
 use mpit_sources::transport::clocks::NodeClock;
 
 use super::patience::Patience;
@@ -39,7 +39,7 @@ pub(super) fn at_finalize(session: &'static Session) {
             // What happens in it afterwards is MEL's own work and is not shown.
             recorder.whole_call(mpi_intercept::FunctionId::Finalize as u16, entered);
         }
-        define_clock(recorder, session.queue_events.shadow().clocks().get(1));
+        define_clock(recorder, session.queue_events.model().clocks().get(1));
         recorder.finish(State::Finalised);
     }
     if session.config.profiles() {
@@ -169,7 +169,7 @@ fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> Ran
         not_followed: not_followed(session),
         ..RankProfile::default()
     };
-    let clocks = session.queue_events.shadow().clocks();
+    let clocks = session.queue_events.model().clocks();
     profile.clock_offset_s = clocks.first().map(|clock| clock.offset.nanos as f64 / 1e9);
     profile.clock_offset_error_s =
         clocks.iter().map(|clock| clock.offset.error as f64 / 1e9).reduce(f64::max);
@@ -201,12 +201,12 @@ fn profiled(session: &Session) -> Vec<String> {
 }
 
 fn convert_truth(truth: Truth) -> profile::Truth {
-    let Truth { matched, rebound, synthesised, unclaimed, dropped } = truth;
-    profile::Truth { matched, rebound, synthesised, unclaimed, dropped }
+    let Truth { matched, rematched, envelopes_lost, never_received, dropped } = truth;
+    profile::Truth { matched, rematched, envelopes_lost, never_received, dropped }
 }
 
 fn not_followed(session: &Session) -> profile::NotFollowed {
-    let NotFollowed { communicators, calls, partitioned } = session.queue_events.shadow().not_followed();
+    let NotFollowed { communicators, calls, partitioned } = session.queue_events.model().not_followed();
     profile::NotFollowed { communicators, calls, partitioned }
 }
 
@@ -288,7 +288,7 @@ pub(super) fn expect_no_world() {
             }
         });
     }
-    // SAFETY: as in `arm`.
+    // SAFETY: the function does not unwind, and stays loaded: this library is never closed.
     unsafe { libc::atexit(at_exit) };
 }
 
@@ -311,6 +311,6 @@ pub(super) fn print_types_at_exit() {
             let _ = std::io::stderr().write_all(text.as_bytes());
         });
     }
-    // SAFETY: as in `arm`.
+    // SAFETY: the function does not unwind, and stays loaded: this library is never closed.
     unsafe { libc::atexit(print) };
 }

@@ -36,7 +36,7 @@ fn line(error: &Error, missing: &str) -> String {
 #[cfg(test)]
 mod tests {
     use mpit_events::{BindKind, Core, EventType};
-    use mpit_sources::shadow::{Ob1Events, Queued};
+    use mpit_sources::matching::{Ob1Events, Queued};
 
     use super::*;
     use crate::queues::QueueProfiler;

@@ -10,9 +10,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use mpi_abi::{Abi, next, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_events::{BindKind, Core, EventIndex, Ticks};
-use mpit_sources::between_calls::Progress;
+use mpit_sources::between_calls::BetweenCalls;
+use mpit_sources::calls::{Mode, Observer};
 use mpit_sources::native::NativeEvents;
-use mpit_sources::p2p::{Mode, Observer};
 use mpit_sources::rma::{self, Rma};
 use mpit_sources::{Following, QueueEvents};
 
@@ -36,7 +36,7 @@ impl Session {
         let queue_events = QueueEvents::new(abi, core, config.sources.clone());
         let Some(queue_events) = or_warn(queue_events, "nothing is measured") else { return };
         let rma = or_warn(Rma::new(abi, core), "one-sided communication is not measured");
-        let shadow = queue_events.shadow();
+        let shadow = queue_events.model();
         if config.measures() {
             shadow.set_mode(if config.logs() { Mode::Trace } else { Mode::Profile });
         }
@@ -87,7 +87,7 @@ impl Session {
     }
 
     fn set_threads(&self) {
-        self.queue_events.shadow().set_threads();
+        self.queue_events.model().set_threads();
         if let Some(windows) = &self.windows {
             windows.set_threads();
         }
@@ -158,7 +158,7 @@ impl Session {
         });
         if let Some(recorder) = recorder {
             let one = level == threads.single || level == threads.funneled;
-            if one && self.config.following.progress != Progress::Thread {
+            if one && self.config.following.between_calls != BetweenCalls::Thread {
                 recorder.set_home();
             }
             if self.config.call_sites {
@@ -204,7 +204,7 @@ impl Session {
         let lines = self.queue_events.start(observers, following)?;
         lines.iter().for_each(|line| warn(line));
         if let Some(recorder) = recorder {
-            finish::define_clock(recorder, self.queue_events.shadow().clocks().first());
+            finish::define_clock(recorder, self.queue_events.model().clocks().first());
         }
         self.count_second(level == threads.multiple);
         if let Some(recorder) = recorder.filter(|_| self.config.trace) {
@@ -391,7 +391,7 @@ impl Session {
         match level {
             // What was before belongs to the phase before.
             0 | 1 => {
-                let latest = self.queue_events.shadow().catch_up();
+                let latest = self.queue_events.model().catch_up();
                 recorder.set_recording(level == 1, latest);
             }
             2 => recorder.flush(),

@@ -7,8 +7,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use mpi_abi::Abi;
 use mpit_events::{Core, EventIndex, Registration, Ticks, Token};
+use mpit_sources::calls::Communicator;
 use mpit_sources::native::NativeEvents;
-use mpit_sources::p2p::Communicator;
 use mpit_sources::rma::Rma;
 use mpit_sources::{Backend, QueueEvents};
 

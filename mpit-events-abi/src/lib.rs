@@ -1,7 +1,7 @@
 //! `libmpit_events.so`: the MPI_T events interface for any MPI, linked or preloaded before it.
 //!
 //! The library is put together from rooms that each do one thing: the C functions
-//! (`mpit-events-entry-points`), the events core, the wrappers of MPI's functions and the ob1 twin as
+//! (`mpit-events-entry-points`), the events core, the wrappers of MPI's functions and the ob1 model as
 //! the source of events. Here is only the life of the twin ([`session`]), from `MPI_Init*` to
 //! `MPI_Finalize`. It must not know who listens, and it tells nobody anything on its own.
 

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpi_abi::{Abi, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
-use mpit_sources::between_calls::Progress;
-use mpit_sources::p2p::Path;
+use mpit_sources::between_calls::BetweenCalls;
+use mpit_sources::calls::Path;
 use mpit_sources::rma::Rma;
-use mpit_sources::{Following, QueueEvents, Wish};
+use mpit_sources::{Following, QueueEvents, Selection};
 
 struct Session {
     abi: &'static Abi,
@@ -24,11 +24,11 @@ struct Session {
 /// Adds the event types. Called before MPI is initialised, by the first function that starts it or
 /// its tool information interface.
 pub(crate) fn prepare(abi: &'static Abi) {
-    let (wish, complaint) = match Wish::from_environment() {
-        Ok(wish) => (wish, None),
-        Err(complaint) => (Wish::default(), Some(complaint)),
+    let (selection, complaint) = match Selection::from_environment() {
+        Ok(selection) => (selection, None),
+        Err(complaint) => (Selection::default(), Some(complaint)),
     };
-    let Ok(queue_events) = QueueEvents::new(abi, core_events::core(), wish) else {
+    let Ok(queue_events) = QueueEvents::new(abi, core_events::core(), selection) else {
         return tell("there is no room for the event types: no events are raised");
     };
     // Without room for its event types there are none.
@@ -56,15 +56,15 @@ impl Session {
 
     fn try_begin(&self) -> mpi_abi::Result<()> {
         let mut lines: Vec<String> = Vec::new();
-        let progress = Progress::from_environment().unwrap_or_else(|line| {
+        let between_calls = BetweenCalls::from_environment().unwrap_or_else(|line| {
             lines.push(line);
-            Progress::None
+            BetweenCalls::None
         });
         lines.extend(self.complaint.clone());
         if pmpi::comm_rank(self.abi.constants.comm_world)? != 0 {
             lines.clear();
         }
-        let following = Following { path: Path::Best, progress, messages: false };
+        let following = Following { path: Path::Best, between_calls, messages: false };
         if let Some(rma) = self.rma {
             rma.start(true, Vec::new())?;
         }
@@ -105,7 +105,7 @@ impl Hook for Session {
             Call::Init(_) | Call::Init_thread(_) if !self.begun.swap(true, Ordering::AcqRel) => self.begin(),
             // In how many threads MPI is called then, only the session knows.
             Call::Session_init(_) if !self.begun.load(Ordering::Acquire) => {
-                self.queue_events.shadow().set_threads()
+                self.queue_events.model().set_threads()
             }
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! What the twin costs per message: a match with posted queues of several lengths, a message that
+//! What the model costs per message: a match with posted queues of several lengths, a message that
 //! is unexpected, and an envelope through a ring.
 
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]

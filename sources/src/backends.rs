@@ -3,7 +3,7 @@
 //! Both backends describe the same sixteen types. Which of them can raise events is known only when MPI is
 //! initialised, so the types are added before and the choice is made then, the same in all processes.
 //! Where both are wanted, for comparison, the names of the second one's types begin with its own name
-//! (`shadow_pml_ob1_message_arrived`).
+//! (`model_pml_ob1_message_arrived`).
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -12,16 +12,16 @@ use mpi_abi::{Abi, Family, pmpi};
 use mpi_intercept::Hook;
 use mpit_events::{Core, Error};
 
-use crate::between_calls::Progress;
-use crate::calls::{Observer, Part, Path, Shadow};
+use crate::between_calls::BetweenCalls;
+use crate::calls::{Ob1Model, Observer, Part, Path};
 use crate::matching::Truth;
 use crate::peruse::{self, Peruse};
 
 /// A producer of queue events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
-    /// The twin of ob1: on every MPI.
-    Shadow,
+    /// The model of ob1: on every MPI.
+    Model,
     /// ob1 itself, where Open MPI was built with PERUSE and uses ob1.
     Peruse,
 }
@@ -30,7 +30,7 @@ impl Backend {
     /// Its name, as `MPIT_SOURCES` has it.
     pub fn name(self) -> &'static str {
         match self {
-            Backend::Shadow => "shadow",
+            Backend::Model => "model",
             Backend::Peruse => "peruse",
         }
     }
@@ -44,20 +44,20 @@ impl fmt::Display for Backend {
 
 /// What the user wants, from `MPIT_SOURCES`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct Selection {
     /// The backends by name, the first one's types without a prefix; none for the best there is.
     backends: Vec<Backend>,
     /// Whether events of the MPI's own ([`crate::native`]) are wanted.
     pub native: bool,
 }
 
-impl Default for Wish {
+impl Default for Selection {
     fn default() -> Self {
-        Wish { backends: Vec::new(), native: true }
+        Selection { backends: Vec::new(), native: true }
     }
 }
 
-impl Wish {
+impl Selection {
     /// The environment variable that says it.
     pub const VARIABLE: &str = "MPIT_SOURCES";
 
@@ -65,45 +65,46 @@ impl Wish {
     ///
     /// # Errors
     /// A line for the user, where the value is not understood.
-    pub fn from_environment() -> Result<Wish, String> {
+    pub fn from_environment() -> Result<Selection, String> {
         let value = std::env::var_os(Self::VARIABLE).unwrap_or_default();
-        Wish::parse(&value.to_string_lossy())
+        Selection::parse(&value.to_string_lossy())
     }
 
-    /// Reads a list of names: `auto`, or some of `peruse`, `shadow` and `native`.
+    /// Reads a list of names: `auto`, or some of `peruse`, `model` (or `shadow`, its former name) and `native`.
     ///
     /// # Errors
     /// A line for the user, where the list is not understood.
-    pub fn parse(list: &str) -> Result<Wish, String> {
-        let mut wish = Wish { backends: Vec::new(), native: false };
+    pub fn parse(list: &str) -> Result<Selection, String> {
+        let mut selection = Selection { backends: Vec::new(), native: false };
         let names = list.split([',', ' ', ':', ';']).filter(|name| !name.is_empty());
         let mut automatic = true;
         for name in names {
             automatic = name == "auto";
             match name {
                 "auto" => {}
-                "native" => wish.native = true,
-                "shadow" => wish.backends.push(Backend::Shadow),
-                "peruse" => wish.backends.push(Backend::Peruse),
+                "native" => selection.native = true,
+                // The name that it had before is an alias.
+                "model" | "shadow" => selection.backends.push(Backend::Model),
+                "peruse" => selection.backends.push(Backend::Peruse),
                 _ => {
                     return Err(format!(
-                        "{}={list}: give auto, or some of peruse, shadow and native",
+                        "{}={list}: give auto, or some of peruse, model and native",
                         Self::VARIABLE
                     ));
                 }
             }
         }
         if automatic {
-            return Ok(Wish::default());
+            return Ok(Selection::default());
         }
         let mut known = Vec::new();
-        wish.backends.retain(|backend| {
+        selection.backends.retain(|backend| {
             !known.contains(backend) && {
                 known.push(*backend);
                 true
             }
         });
-        Ok(wish)
+        Ok(selection)
     }
 }
 
@@ -143,21 +144,21 @@ impl fmt::Display for Offer {
 }
 
 /// Which backends run, the first one's types without a prefix.
-pub fn choose(wish: &Wish, offer: &Offer) -> Vec<Backend> {
-    let usable = |backend: &Backend| *backend == Backend::Shadow || *offer == Offer::Usable;
-    let chosen: Vec<Backend> = wish.backends.iter().copied().filter(usable).collect();
+pub fn choose(selection: &Selection, offer: &Offer) -> Vec<Backend> {
+    let usable = |backend: &Backend| *backend == Backend::Model || *offer == Offer::Usable;
+    let chosen: Vec<Backend> = selection.backends.iter().copied().filter(usable).collect();
     match (chosen.is_empty(), offer) {
         (false, _) => chosen,
         (true, Offer::Usable) => vec![Backend::Peruse],
-        (true, _) => vec![Backend::Shadow],
+        (true, _) => vec![Backend::Model],
     }
 }
 
 /// The queue events of this process. Lives as long as the process.
 pub struct QueueEvents {
     abi: &'static Abi,
-    wish: Wish,
-    shadow: Shadow,
+    selection: Selection,
+    model: Ob1Model,
     peruse: Option<&'static Peruse>,
     chosen: OnceLock<(Vec<Backend>, Offer)>,
 }
@@ -168,7 +169,7 @@ pub struct Following {
     /// How envelopes travel.
     pub path: Path,
     /// Who takes in envelopes between MPI calls.
-    pub progress: Progress,
+    pub between_calls: BetweenCalls,
     /// Whether observers want to know of messages.
     pub messages: bool,
 }
@@ -178,27 +179,28 @@ impl QueueEvents {
     ///
     /// # Errors
     /// [`Error::OutOfHandles`] where the core has no room for them.
-    pub fn new(abi: &'static Abi, core: &'static Core, wish: Wish) -> Result<Self, Error> {
-        let prefix = |backend: Backend| match wish.backends.iter().position(|wanted| *wanted == backend) {
+    pub fn new(abi: &'static Abi, core: &'static Core, selection: Selection) -> Result<Self, Error> {
+        let prefix = |backend: Backend| match selection.backends.iter().position(|wanted| *wanted == backend)
+        {
             Some(1) if Peruse::is_there() => format!("{backend}_"),
             _ => String::new(),
         };
-        let wanted = |backend| wish.backends.is_empty() || wish.backends.contains(&backend);
+        let wanted = |backend| selection.backends.is_empty() || selection.backends.contains(&backend);
         let peruse =
             if wanted(Backend::Peruse) { Peruse::find(abi, core, &prefix(Backend::Peruse))? } else { None };
-        let shadow = Shadow::new(abi, core, &prefix(Backend::Shadow))?;
-        Ok(QueueEvents { abi, wish, shadow, peruse, chosen: OnceLock::new() })
+        let model = Ob1Model::new(abi, core, &prefix(Backend::Model))?;
+        Ok(QueueEvents { abi, selection, model, peruse, chosen: OnceLock::new() })
     }
 
     /// The hooks that follow the application's calls, in the order of registration.
     pub fn hooks(&self) -> Vec<&'static dyn Hook> {
         let peruse = self.peruse.map(|peruse| &*Box::leak(Box::new(peruse)) as &'static dyn Hook);
-        peruse.into_iter().chain([self.shadow.hook()]).collect()
+        peruse.into_iter().chain([self.model.hook()]).collect()
     }
 
-    /// The twin, which also tells of communicators and messages where others raise the events.
-    pub fn shadow(&self) -> Shadow {
-        self.shadow
+    /// The model, which also notifies of communicators and messages where others raise the events.
+    pub fn model(&self) -> Ob1Model {
+        self.model
     }
 
     /// The backends that raise events; empty before [`start`](QueueEvents::start).
@@ -206,7 +208,7 @@ impl QueueEvents {
         self.chosen.get().map_or(&[], |(backends, _)| backends)
     }
 
-    /// Begins, at the end of `MPI_Init*`, all processes together, as the last thing there that communicates: the twin
+    /// Begins, at the end of `MPI_Init*`, all processes together, as the last thing there that communicates: the model
     /// follows from here. Gives lines for the user.
     ///
     /// # Errors
@@ -224,7 +226,7 @@ impl QueueEvents {
             match peruse.start(threads) {
                 Ok(line) => lines.extend(line),
                 Err(line) => {
-                    backends = vec![Backend::Shadow];
+                    backends = vec![Backend::Model];
                     lines.push(line);
                 }
             }
@@ -233,33 +235,33 @@ impl QueueEvents {
             // Last: others register on communicators as they hear of them.
             observers.push(Box::leak(Box::new(peruse)));
         }
-        if self.wish.backends.contains(&Backend::Peruse) && !backends.contains(&Backend::Peruse) {
-            lines.push(format!("{offer}: the events come from the shadow"));
+        if self.selection.backends.contains(&Backend::Peruse) && !backends.contains(&Backend::Peruse) {
+            lines.push(format!("{offer}: the events are computed by the model of ob1"));
         }
         if threads {
-            self.shadow.set_threads();
+            self.model.set_threads();
         }
-        self.shadow.set_observers(observers);
-        let raises = backends.contains(&Backend::Shadow);
+        self.model.set_observers(observers);
+        let raises = backends.contains(&Backend::Model);
         let part = match (raises, following.messages) {
             (true, _) => Part::Events,
             (false, true) => Part::Messages,
             (false, false) => Part::Communicators,
         };
-        self.shadow.set_part(part);
+        self.model.set_part(part);
         let _ = self.chosen.set((backends, offer));
-        lines.extend(self.shadow.start(following.path)?);
+        lines.extend(self.model.start(following.path)?);
         let listens = self.backends().contains(&Backend::Peruse);
         if listens {
             // Nobody sends before all listen.
             pmpi::barrier(constants.comm_world)?;
         }
         if raises {
-            lines.extend(self.shadow.start_progress(following.progress));
-        } else if following.progress != Progress::None {
-            lines.push(format!("{} is ignored: PERUSE tells of ob1's own progress", Progress::VARIABLE));
+            lines.extend(self.model.start_progress(following.between_calls));
+        } else if following.between_calls != BetweenCalls::None {
+            lines.push(format!("{} is ignored: PERUSE reports ob1's own progress", BetweenCalls::VARIABLE));
         }
-        // One process tells it for all.
+        // One process warns for all.
         if pmpi::comm_rank(constants.comm_world)? != 0 {
             lines.clear();
         }
@@ -278,16 +280,16 @@ impl QueueEvents {
                 offer = Offer::Absent;
             }
         }
-        Ok((choose(&self.wish, &offer), offer))
+        Ok((choose(&self.selection, &offer), offer))
     }
 
     /// Ends, at the beginning of `MPI_Finalize`, all processes together. Gives what the truth check has
-    /// found, where the twin raises events.
+    /// found, where the model raises events.
     pub fn finish(&self) -> Truth {
         if let Some(peruse) = self.peruse {
             peruse.finish(true);
         }
-        self.truth(self.shadow.finish())
+        self.truth(self.model.finish())
     }
 
     /// Ends without the other processes and without MPI.
@@ -295,11 +297,11 @@ impl QueueEvents {
         if let Some(peruse) = self.peruse {
             peruse.finish(false);
         }
-        self.truth(self.shadow.finish_alone())
+        self.truth(self.model.finish_alone())
     }
 
     fn truth(&self, found: Truth) -> Truth {
-        if self.backends().contains(&Backend::Shadow) { found } else { Truth::default() }
+        if self.backends().contains(&Backend::Model) { found } else { Truth::default() }
     }
 }
 
@@ -307,32 +309,32 @@ impl QueueEvents {
 mod tests {
     use super::*;
 
-    fn wish(list: &str) -> Wish {
-        Wish::parse(list).unwrap()
+    fn selection(list: &str) -> Selection {
+        Selection::parse(list).unwrap()
     }
 
     #[test]
     fn a_list_names_backends_in_order() {
-        assert_eq!(wish(""), Wish::default());
-        assert_eq!(wish("auto"), Wish::default());
-        assert_eq!(wish("shadow,peruse").backends, [Backend::Shadow, Backend::Peruse]);
-        assert_eq!(wish("peruse, peruse").backends, [Backend::Peruse]);
-        assert!(!wish("shadow").native && wish("shadow,native").native && wish("").native);
-        let complaint = Wish::parse("perusal").unwrap_err();
-        assert_eq!(complaint, "MPIT_SOURCES=perusal: give auto, or some of peruse, shadow and native");
+        assert_eq!(selection(""), Selection::default());
+        assert_eq!(selection("auto"), Selection::default());
+        assert_eq!(selection("shadow,peruse").backends, [Backend::Model, Backend::Peruse]);
+        assert_eq!(selection("peruse, peruse").backends, [Backend::Peruse]);
+        assert!(!selection("shadow").native && selection("shadow,native").native && selection("").native);
+        let complaint = Selection::parse("perusal").unwrap_err();
+        assert_eq!(complaint, "MPIT_SOURCES=perusal: give auto, or some of peruse, model and native");
     }
 
     #[test]
     fn the_best_is_taken_unless_the_user_says_otherwise() {
-        use Backend::{Peruse, Shadow};
+        use Backend::{Model, Peruse};
         let ucx = Offer::OtherPml("ucx".into());
-        assert_eq!(choose(&wish(""), &Offer::Usable), [Peruse]);
-        assert_eq!(choose(&wish(""), &Offer::Absent), [Shadow]);
-        assert_eq!(choose(&wish(""), &ucx), [Shadow]);
-        assert_eq!(choose(&wish("shadow"), &Offer::Usable), [Shadow]);
-        assert_eq!(choose(&wish("peruse"), &ucx), [Shadow]);
-        assert_eq!(choose(&wish("peruse,shadow"), &Offer::Usable), [Peruse, Shadow]);
-        assert_eq!(choose(&wish("shadow,peruse"), &Offer::Absent), [Shadow]);
+        assert_eq!(choose(&selection(""), &Offer::Usable), [Peruse]);
+        assert_eq!(choose(&selection(""), &Offer::Absent), [Model]);
+        assert_eq!(choose(&selection(""), &ucx), [Model]);
+        assert_eq!(choose(&selection("shadow"), &Offer::Usable), [Model]);
+        assert_eq!(choose(&selection("peruse"), &ucx), [Model]);
+        assert_eq!(choose(&selection("peruse,shadow"), &Offer::Usable), [Peruse, Model]);
+        assert_eq!(choose(&selection("shadow,peruse"), &Offer::Absent), [Model]);
         assert_eq!(ucx.to_string(), "this MPI has PERUSE, but its pml is ucx and not ob1");
     }
 }

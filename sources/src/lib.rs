@@ -27,9 +27,7 @@ pub mod rma;
 mod serial;
 pub mod transport;
 
-pub use calls as p2p;
 pub use fast_path::Row;
-pub use matching as shadow;
 
-pub use backends::{Backend, Following, Offer, QueueEvents, Wish, choose};
+pub use backends::{Backend, Following, Offer, QueueEvents, Selection, choose};
 pub use serial::Serial;

@@ -22,7 +22,7 @@ fn it_lacks_its_envelope_until_that_arrives() {
     assert_eq!(engine.lacks(receive, REAL), None);
     assert!(engine.complete_matched(&mut notes, receive, REAL).is_some());
     let truth = engine.close(&mut notes);
-    assert_eq!((truth.matched, truth.rebound, truth.synthesised, truth.unclaimed), (1, 0, 0, 0));
+    assert_eq!((truth.matched, truth.rematched, truth.envelopes_lost, truth.never_received), (1, 0, 0, 0));
 }
 
 #[test]

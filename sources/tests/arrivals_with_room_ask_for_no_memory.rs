@@ -23,7 +23,7 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         ASKED.set(ASKED.get() + 1);
-        // SAFETY: as above.
+        // SAFETY: the caller upholds what the trait asks for, and it goes on to the system's allocator.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

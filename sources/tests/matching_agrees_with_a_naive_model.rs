@@ -115,8 +115,8 @@ proptest! {
         prop_assert_eq!(notes.count(Event::SearchPostedBegin), notes.count(Event::MessageArrived));
         prop_assert!(notes.records.is_sorted_by_key(|record| record.ticks), "time never goes back");
         let truth = engine.close(&mut notes);
-        prop_assert_eq!((truth.matched, truth.rebound, truth.synthesised), (completed, 0, 0));
-        prop_assert_eq!(truth.unclaimed, naive.unexpected.len() as u64);
+        prop_assert_eq!((truth.matched, truth.rematched, truth.envelopes_lost), (completed, 0, 0));
+        prop_assert_eq!(truth.never_received, naive.unexpected.len() as u64);
     }
 
     /// The real library may give wildcard receives other messages, in any order that MPI allows;
@@ -166,8 +166,8 @@ proptest! {
         }
         prop_assert_eq!(notes.count(Event::PostedInsert), notes.count(Event::PostedRemove));
         let truth = engine.close(&mut notes);
-        prop_assert_eq!(truth.unclaimed as usize, left.len(), "what nobody received: {:?}", truth);
-        prop_assert_eq!(truth.synthesised, 0);
-        prop_assert!(truth.matched + truth.rebound >= done && truth.matched + truth.rebound <= done + open);
+        prop_assert_eq!(truth.never_received as usize, left.len(), "what nobody received: {:?}", truth);
+        prop_assert_eq!(truth.envelopes_lost, 0);
+        prop_assert!(truth.matched + truth.rematched >= done && truth.matched + truth.rematched <= done + open);
     }
 }

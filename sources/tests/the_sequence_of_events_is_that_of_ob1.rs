@@ -107,7 +107,7 @@ fn a_wildcard_that_the_library_resolved_otherwise_is_rematched() {
     assert_eq!(engine.complete(&mut notes, first.receive, from(2)).unwrap().source, 2);
     assert_eq!(engine.complete(&mut notes, second.receive, from(1)).unwrap().source, 1);
     let truth = engine.close(&mut notes);
-    assert_eq!((truth.matched, truth.rebound, truth.unclaimed), (1, 1, 0));
+    assert_eq!((truth.matched, truth.rematched, truth.never_received), (1, 1, 0));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_completion_may_come_before_its_envelope() {
     let told = notes.lines_of(&["message_arrived", "posted_remove"]);
     assert!(matches!(&told[..], [only] if only.starts_with("message_arrived")), "{told:?}");
     let truth = engine.close(&mut notes);
-    assert_eq!((truth.matched, truth.synthesised), (1, 0));
+    assert_eq!((truth.matched, truth.envelopes_lost), (1, 0));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_lost_envelope_is_counted_with_its_receive() {
         engine.complete(&mut notes, receive, HIT);
     }
     let truth = engine.close(&mut notes);
-    assert_eq!((truth.matched, truth.synthesised, truth.dropped, notes.lost), (2, 1, 1, 1));
+    assert_eq!((truth.matched, truth.envelopes_lost, truth.dropped, notes.lost), (2, 1, 1, 1));
     assert_eq!(notes.lines_of(&["posted_remove"]).len(), 3);
 }
 
@@ -176,7 +176,7 @@ fn an_envelope_that_comes_after_its_communicator_is_freed_meets_its_receive() {
     engine.remove_comm(comm);
     engine.arrive(&mut notes, &Senders::default().envelope(1, 5, 0), Ticks(0));
     let truth = engine.close(&mut notes);
-    assert_eq!((truth.matched, truth.synthesised, truth.unclaimed), (1, 0, 0));
+    assert_eq!((truth.matched, truth.envelopes_lost, truth.never_received), (1, 0, 0));
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn an_envelope_of_a_communicator_whose_place_is_taken_is_not_of_the_new_one() {
     assert_eq!(engine.add_comm(&mut notes, 8), comm);
     engine.arrive(&mut notes, &Senders::default().envelope(1, 5, 0), Ticks(0));
     assert_eq!(engine.unexpected_len(), 0);
-    assert_eq!(engine.close(&mut notes).unclaimed, 1);
+    assert_eq!(engine.close(&mut notes).never_received, 1);
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn wildcards_get_the_messages_that_they_have_completed_with() {
     assert!(engine.complete_matched(&mut notes, receives[0], from(2)).is_some());
     assert!(engine.complete_matched(&mut notes, receives[1], from(1)).is_some());
     assert_eq!(notes.lines_of(QUEUE)[2..], ["posted_remove 2 -1 5", "posted_remove 1 -1 5"]);
-    assert_eq!(engine.truth().rebound, 0);
+    assert_eq!(engine.truth().rematched, 0);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_message_that_was_exchanged_is_inserted_once() {
     assert_eq!(notes.count(Event::UnexInsert), 2);
     assert_eq!(notes.count(Event::UnexRemove), 2);
     let truth = engine.close(&mut notes);
-    assert_eq!((truth.matched, truth.rebound, truth.unclaimed), (1, 1, 0));
+    assert_eq!((truth.matched, truth.rematched, truth.never_received), (1, 1, 0));
 }
 
 proptest! {
@@ -138,7 +138,7 @@ proptest! {
         }
         prop_assert!(rest.is_empty());
         let truth = engine.close(&mut notes);
-        prop_assert_eq!((truth.unclaimed, truth.synthesised, truth.dropped), (0, 0, 0));
+        prop_assert_eq!((truth.never_received, truth.envelopes_lost, truth.dropped), (0, 0, 0));
         let (inserted, removed) = (notes.count(Event::UnexInsert), notes.count(Event::UnexRemove));
         prop_assert_eq!(inserted, removed);
         prop_assert_eq!(notes.count(Event::PostedInsert), notes.count(Event::PostedRemove));

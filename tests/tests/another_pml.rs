@@ -50,7 +50,7 @@ fn follows(choice: Choice) {
             let run = job(mpi, name, choice).under_mel(options.into_iter().chain([output.as_os_str()])).run();
             run.expect(run.code == Some(0), &format!("{name} runs with {choice:?}"));
             let profile = Profile::read(&output);
-            assert_eq!(profile.json()["backend"], json!("shadow"), "{name}, {choice:?}");
+            assert_eq!(profile.json()["backend"], json!("model"), "{name}, {choice:?}");
             assert_eq!(profile.contradictions(2), [""; 0], "{name}, {choice:?}: {}", profile.json());
             for lost in ["truth.rebound", "truth.synthesised", "truth.dropped"] {
                 assert_eq!(profile.total(lost), 0, "{name}, {choice:?}: {lost}");
@@ -90,7 +90,7 @@ fn peruse_is_left_alone_where_ob1_is_not_asked_itself() {
         let count = run.stderr.lines().filter(|line| line.contains(why)).count();
         run.expect(count == lines, "who asks for PERUSE is warned once why it is not used");
         let profile = Profile::read(&output);
-        assert_eq!(profile.json()["backend"], json!("shadow"), "{choice}");
+        assert_eq!(profile.json()["backend"], json!("model"), "{choice}");
         assert!(profile.total("truth.matched") > 0, "{choice}: the model follows");
     }
 
@@ -104,6 +104,6 @@ fn peruse_is_left_alone_where_ob1_is_not_asked_itself() {
         .expect("mel can be started");
     let text = String::from_utf8_lossy(&explained.stdout);
     assert!(explained.status.success(), "{text}{}", String::from_utf8_lossy(&explained.stderr));
-    assert!(text.contains("backend: shadow"), "{text}");
+    assert!(text.contains("backend: model"), "{text}");
     assert!(text.contains(&format!("why: {why}")), "{text}");
 }

@@ -128,8 +128,9 @@ fn the_backend_is_chosen_and_the_choice_explained() {
             (profile.json()["backend"].clone(), profile.json()["ranks"][1]["comparison"]["backend"].clone())
         };
         assert_eq!(backend("auto"), (json!("peruse"), json!(null)));
-        assert_eq!(backend("shadow"), (json!("shadow"), json!(null)));
-        assert_eq!(backend("shadow,peruse"), (json!("shadow"), json!("peruse")));
+        assert_eq!(backend("model"), (json!("model"), json!(null)));
+        assert_eq!(backend("shadow"), (json!("model"), json!(null)), "the name that it had before");
+        assert_eq!(backend("model,peruse"), (json!("model"), json!("peruse")));
 
         let explained = std::process::Command::new(mel())
             .arg("events")
@@ -153,7 +154,7 @@ fn without_peruse_a_wish_for_it_is_answered() {
             .under_mel(["-o".as_ref(), fresh_dir().path().join("run").as_os_str()])
             .run();
         run.expect(run.code == Some(0), mpi.name);
-        let warning = "this MPI has no PERUSE: the events come from the shadow";
+        let warning = "this MPI has no PERUSE: the events are computed by the model of ob1";
         run.expect(matches!(lines(&run)[..], [line] if line.contains(warning)), mpi.name);
     }
 }
@@ -166,7 +167,7 @@ fn both_backends_agree_where_nothing_depends_on_timing() {
             let output = directory.path().join("run");
             let run = Job::new(mpi, 2, Program::named(name).compile(mpi))
                 .args(args.split_whitespace())
-                .env("MPIT_SOURCES", "peruse,shadow")
+                .env("MPIT_SOURCES", "peruse,model")
                 .under_mel(["-o".as_ref(), output.as_os_str()])
                 .run();
             run.expect(run.code == Some(0), name);

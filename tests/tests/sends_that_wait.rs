@@ -42,13 +42,13 @@ fn holds(mpi: &Mpi, how: &str, sources: &str, parts: &[&str]) {
 
 fn the_model_says_so(how: &str) {
     for mpi in Mpi::all().iter().filter(|mpi| mpi.name.starts_with("openmpi")) {
-        holds(mpi, how, "shadow", &[""]);
+        holds(mpi, how, "model", &[""]);
     }
 }
 
 fn ob1_says_so(how: &str) {
     match Mpi::with_peruse() {
-        Some(mpi) => holds(&mpi, how, "peruse,shadow", &["", "comparison."]),
+        Some(mpi) => holds(&mpi, how, "peruse,model", &["", "comparison."]),
         None => {
             eprintln!("skipped: there is no Open MPI with PERUSE (scripts/openmpi-with-peruse builds one)")
         }

@@ -7,9 +7,9 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 
 use mpi_abi::Abi;
-use mpit_sources::p2p::{Path, Shadow};
+use mpit_sources::calls::{Path, Ob1Model};
 
-static TWIN: OnceLock<Shadow> = OnceLock::new();
+static TWIN: OnceLock<Ob1Model> = OnceLock::new();
 
 unsafe extern "C" {
     fn PMPI_Initialized(flag: *mut c_int) -> c_int;
@@ -22,9 +22,9 @@ static MPI_IS_NEEDED: unsafe extern "C" fn(*mut c_int) -> c_int = PMPI_Initializ
 
 /// Adds the event types and begins to see MPI calls; before MPI is initialised. `None` where the MPI
 /// is not known or the core is full of event types: the application then runs without events.
-pub fn prepare() -> Option<Shadow> {
+pub fn prepare() -> Option<Ob1Model> {
     fn startup(abi: &'static Abi) {
-        let Ok(twin) = Shadow::new(abi, mpit_events::core(), "") else { return };
+        let Ok(twin) = Ob1Model::new(abi, mpit_events::core(), "") else { return };
         if mpi_intercept::register(twin.hook()).is_ok() {
             let _ = TWIN.set(twin);
         }
@@ -35,8 +35,8 @@ pub fn prepare() -> Option<Shadow> {
 }
 
 /// Begins to follow, all processes together, as the first thing after MPI was initialised. The model
-/// is to [`finish`](Shadow::finish) before MPI is finalised.
-pub fn start(twin: Shadow) -> Option<Shadow> {
+/// is to [`finish`](Ob1Model::finish) before MPI is finalised.
+pub fn start(twin: Ob1Model) -> Option<Ob1Model> {
     twin.set_observers(Vec::new());
     match twin.start(Path::Best) {
         Ok(None) => Some(twin),

@@ -185,9 +185,9 @@ pub fn truth(truth: Truth) -> Option<String> {
         return None;
     }
     let parts = [
-        (truth.rebound, "rebound (MPI gave a wildcard receive another message than MEL)"),
-        (truth.synthesised, "synthesised (a receive completed whose message MEL never saw)"),
-        (truth.unclaimed, "unclaimed (a message that no receive ever took)"),
+        (truth.rematched, "rematched (MPI gave a wildcard receive another message than MEL)"),
+        (truth.envelopes_lost, "completed with an envelope lost (MEL never saw the message)"),
+        (truth.never_received, "never received (messages that no receive ever took)"),
         (truth.dropped, "dropped (lost because a buffer was full)"),
     ];
     let parts: Vec<String> =
@@ -325,11 +325,11 @@ mod tests {
     fn the_truth_is_told_when_it_is_not_clean() {
         assert_eq!(truth(Truth { matched: 5, ..Truth::default() }), None);
         let mut profile = run(vec![rank(0, 100, 0), rank(1, 100, 0)]);
-        profile.ranks[0].truth = Truth { matched: 99, rebound: 1, ..Truth::default() };
-        profile.ranks[1].truth = Truth { matched: 90, rebound: 2, dropped: 8, ..Truth::default() };
+        profile.ranks[0].truth = Truth { matched: 99, rematched: 1, ..Truth::default() };
+        profile.ranks[1].truth = Truth { matched: 90, rematched: 2, dropped: 8, ..Truth::default() };
         assert_eq!(
             findings(&profile).pop().unwrap(),
-            "truth: 189 matched, 3 rebound (MPI gave a wildcard receive another message than MEL), \
+            "truth: 189 matched, 3 rematched (MPI gave a wildcard receive another message than MEL), \
              8 dropped (lost because a buffer was full)"
         );
     }

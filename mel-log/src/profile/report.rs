@@ -72,7 +72,7 @@ mod tests {
         });
         Profile {
             mpi: "Open MPI 4.1.4, package: Debian\nmore".into(),
-            backend: "shadow".into(),
+            backend: "model".into(),
             duration_s: 2.0,
             ranks: ranks.collect(),
             ..Profile::default()
@@ -83,7 +83,7 @@ mod tests {
     fn up_to_32_ranks_each_has_its_lines() {
         let text = report(&run(32));
         assert_eq!(text.matches("[MEL] Posted queue statistics rank:").count(), 32);
-        assert!(text.contains("\n[MEL] 32 ranks, 2.00 s, Open MPI 4.1.4, events: shadow\n"), "{text}");
+        assert!(text.contains("\n[MEL] 32 ranks, 2.00 s, Open MPI 4.1.4, events: model\n"), "{text}");
         assert!(text.contains("longest lifetime"));
         assert!(text.ends_with("or has long queues\n"), "{text}");
     }

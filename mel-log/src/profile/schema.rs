@@ -15,7 +15,7 @@ pub struct Profile {
     pub mel_version: String,
     /// The MPI library, as it names itself.
     pub mpi: String,
-    /// Where the queue events came from: `shadow` or `peruse`.
+    /// Where the queue events came from: `model` or `peruse`.
     pub backend: String,
     /// What was counted: `queues`, `rma`; absent where only the queues were.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -169,11 +169,14 @@ pub struct Truth {
     /// Receives whose match was confirmed by the `MPI_Status` of the real receive.
     pub matched: u64,
     /// Wildcard receives that the real library matched with another message.
-    pub rebound: u64,
+    #[serde(rename = "rebound")]
+    pub rematched: u64,
     /// Receives that completed although no envelope had come.
-    pub synthesised: u64,
+    #[serde(rename = "synthesised")]
+    pub envelopes_lost: u64,
     /// Envelopes that no receive ever took.
-    pub unclaimed: u64,
+    #[serde(rename = "unclaimed")]
+    pub never_received: u64,
     /// Envelopes or events that were lost.
     pub dropped: u64,
 }
@@ -188,8 +191,8 @@ impl Profile {
 impl Truth {
     /// Whether nothing needs to be said.
     pub fn is_clean(&self) -> bool {
-        let Truth { matched: _, rebound, synthesised, unclaimed, dropped } = *self;
-        [rebound, synthesised, unclaimed, dropped] == [0; 4]
+        let Truth { matched: _, rematched, envelopes_lost, never_received, dropped } = *self;
+        [rematched, envelopes_lost, never_received, dropped] == [0; 4]
     }
 
     /// The sum of both.
@@ -197,9 +200,9 @@ impl Truth {
     pub fn plus(self, other: Truth) -> Truth {
         Truth {
             matched: self.matched.saturating_add(other.matched),
-            rebound: self.rebound.saturating_add(other.rebound),
-            synthesised: self.synthesised.saturating_add(other.synthesised),
-            unclaimed: self.unclaimed.saturating_add(other.unclaimed),
+            rematched: self.rematched.saturating_add(other.rematched),
+            envelopes_lost: self.envelopes_lost.saturating_add(other.envelopes_lost),
+            never_received: self.never_received.saturating_add(other.never_received),
             dropped: self.dropped.saturating_add(other.dropped),
         }
     }

@@ -124,7 +124,8 @@ impl Appender {
         if self.open <= FAR {
             return false;
         }
-        // SAFETY: as in `leave`; the place is aligned to four bytes.
+        // SAFETY: `open` is a record of this appender's own chunk, which is mapped; the field lies within its payload and is aligned
+        // to four bytes.
         let place = unsafe { AtomicU32::from_ptr(self.open.add(PAYLOAD + field).cast()) };
         if place.load(Ordering::Relaxed) != 0 {
             return false;
@@ -184,7 +185,7 @@ impl Appender {
             let stamp = unsafe { AtomicU64::from_ptr(last.cast()) };
             if u64::from_le(stamp.load(Ordering::Relaxed)) == time {
                 for slot in 1..PAYLOAD_BYTES / 4 {
-                    // SAFETY: as above, and within the record's payload.
+                    // SAFETY: the slot lies within the payload of that record, aligned to four bytes.
                     let place = unsafe { AtomicU32::from_ptr(last.add(PAYLOAD + 4 * slot).cast()) };
                     if place.load(Ordering::Relaxed) == 0 {
                         place.store(request.to_le(), Ordering::Relaxed);
@@ -222,7 +223,7 @@ impl Appender {
             unsafe { store(self.cursor.add(i * RECORD_BYTES), time, kind::CONTINUATION, object, piece) };
         }
         let first = &payload[..payload.len().min(PAYLOAD_BYTES)];
-        // SAFETY: as above; a whole number of records is written, so the cursor stays on one.
+        // SAFETY: there is room for `records` records at the cursor; a whole number of records is written, so the cursor stays on one.
         unsafe {
             store(self.cursor, time, kind, object, first);
             self.cursor = self.cursor.add(records * RECORD_BYTES);

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use mpi_abi::{Comm, pmpi};
 use mpit_events::{BindKind, EventIndex, Registration, Token};
-use mpit_sources::p2p::{Communicator, Observer};
+use mpit_sources::calls::{Communicator, Observer};
 use mpit_sources::rma;
 
 use crate::full::or_warn_once;
@@ -126,7 +126,7 @@ impl Session {
         let name = pmpi::comm_get_name(Comm(handle as usize)).ok().filter(|name| !name.is_empty());
         let name = name.unwrap_or_else(|| format!("communicator {:x}", communicator.context as u32));
         let members =
-            |remote| Members::from_ranks(self.queue_events.shadow().members(communicator.token, remote));
+            |remote| Members::from_ranks(self.queue_events.model().members(communicator.token, remote));
         recorder.define(&Definition::Communicator {
             index: number,
             context: communicator.context,

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use mpi_abi::Abi;
 use mpi_intercept::{Call, FunctionId, Hook};
 use mpit_events::{BulkListener, Core, MAX_EVENT_TYPES, Record, SourceIndex, Ticks};
-use mpit_sources::p2p::{Message, Observer};
+use mpit_sources::calls::{Message, Observer};
 use mpit_sources::rma;
 
 use super::chosen::{Chosen, Hidden};

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mpi_abi::{Handle, HandlePtr};
 use mpi_intercept::Call;
 use mpit_events::{BulkListener, Record, SourceIndex, Ticks, Token};
-use mpit_sources::p2p::{Message, Observer};
+use mpit_sources::calls::{Message, Observer};
 use mpit_sources::rma::{self, Created, Operation, Synchronised};
 
 use super::calls::Tracer;

@@ -9,7 +9,7 @@ use std::ffi::{c_int, c_void};
 
 use mpi_abi::{Abi, Comm, Datatype, HandlePtr, pmpi};
 use mpi_intercept::{Call, FunctionId};
-use mpit_sources::p2p::COLLECTIVES;
+use mpit_sources::calls::COLLECTIVES;
 
 use mel_log::format::{NO_ROOT, ROOT_IN_THIS_GROUP, ROOT_ITSELF};
 
@@ -185,7 +185,7 @@ pub(super) fn of(abi: &Abi, call: &Call<'_>) -> Option<Collective> {
             let near = Near::of(a.comm)?;
             // SAFETY: the application gives MPI a datatype for each neighbour.
             let sent = near.sent(a.sendcounts, |place| unsafe { a.sendtypes.get(place) });
-            // SAFETY: as above.
+            // SAFETY: the application gives MPI a datatype for each neighbour that it receives from.
             unrooted(a.comm, sent, near.received(a.recvcounts, |place| unsafe { a.recvtypes.get(place) }))
         },
     }

@@ -596,7 +596,7 @@ impl Recorder {
             // SAFETY: what is in the cell was made here, and is there until it is taken out.
             if THREAD.get() == thread && !unsafe { &*thread }.is_home {
                 THREAD.set(std::ptr::null_mut());
-                // SAFETY: as in `finish`, which takes it out of the cell too.
+                // SAFETY: it came from a box, it was in the cell until now, and this thread records nothing more.
                 lock(&vacant).push(*unsafe { Box::from_raw(thread) });
             }
         });

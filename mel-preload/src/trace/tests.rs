@@ -1,7 +1,7 @@
 //! The recorder, without MPI: collected events written, and read back.
 
 use mpit_events::{Clock, Core, MAX_EVENT_TYPES, Ordering, Record, Source, Ticks};
-use mpit_sources::shadow::{Event, Ob1Events, Queued, Searched};
+use mpit_sources::matching::{Event, Ob1Events, Queued, Searched};
 
 use super::recorder::{Kind, Objects, Place, Queue, Recorder};
 use mel_log::{Definition, HeaderInfo, LogFile, RankLog, State, kind};

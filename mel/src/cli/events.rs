@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use anyhow::anyhow;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 use mpit_events::{BindKind, Clock, Core, EventType};
+use mpit_sources::matching::Ob1Events;
 use mpit_sources::rma::RmaEvents;
-use mpit_sources::shadow::Ob1Events;
-use mpit_sources::{Backend, Wish, choose};
+use mpit_sources::{Backend, Selection, choose};
 
 use super::of_mpi::{self, Offer};
 use super::output::to_stdout;
@@ -43,7 +43,7 @@ pub struct Row {
     pub elements: Vec<String>,
     /// The kind of MPI object that it is bound to, for example `MPI_COMM`; empty for none.
     pub bind: String,
-    /// Where its events come from, for example `shadow`.
+    /// Where its events come from, for example `model`.
     pub source: String,
 }
 
@@ -77,7 +77,7 @@ fn offered(source: &str) -> Result<Vec<Row>, mpit_events::Error> {
 /// What a backend is, in a few words.
 fn describe(backend: Backend) -> &'static str {
     match backend {
-        Backend::Shadow => "a model of the matching in ob1; on every MPI, whatever that offers itself",
+        Backend::Model => "a model of the matching in ob1; on every MPI, whatever that offers itself",
         Backend::Peruse => "Open MPI's ob1 itself tells what its queues do",
     }
 }
@@ -98,7 +98,7 @@ fn row(event_type: &EventType, source: &str) -> Row {
 /// Those of standard output, and of asking the program's MPI.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let of_mpi = args.program.as_deref().map(of_mpi::ask).transpose()?;
-    let wish = Wish::from_environment().map_err(|line| anyhow!("{line}"))?;
+    let wish = Selection::from_environment().map_err(|line| anyhow!("{line}"))?;
     let peruse = of_mpi.as_ref().map_or(mpit_sources::Offer::Absent, |offer| offer.peruse.clone());
     let backends = choose(&wish, &peruse);
     let names: Vec<&str> = backends.iter().map(|backend| backend.name()).collect();
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn all_events_are_offered() {
-        let rows = offered("shadow").unwrap();
+        let rows = offered("model").unwrap();
         let (queues, windows) = rows.split_at(16);
         assert!(queues.iter().all(|row| row.name.starts_with("pml_ob1_") && row.bind == "MPI_COMM"));
         assert!(windows.iter().all(|row| row.name.starts_with("osc_rdma_") && row.bind == "MPI_WIN"));
@@ -156,10 +156,10 @@ mod tests {
             description: "A message arrived at this process and was not yet matched with any receive".into(),
             elements: ["context id", "source", "tag", "sequence number"].map(str::to_owned).to_vec(),
             bind: "MPI_COMM".into(),
-            source: "shadow".into(),
+            source: "model".into(),
         };
         let text = table(&[row], 100);
-        for word in ["pml_ob1_search_unexpected_begin", "MPI_COMM", "shadow", "sequence", "matched"] {
+        for word in ["pml_ob1_search_unexpected_begin", "MPI_COMM", "model", "sequence", "matched"] {
             assert!(text.contains(word), "{text}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");

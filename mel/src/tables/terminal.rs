@@ -133,7 +133,7 @@ mod tests {
         });
         let mpi = "An MPI Library with a very long name that goes on and on, and more".into();
         let ranks = ranks.collect();
-        Profile { mpi, backend: "shadow".into(), duration_s: 2.0, ranks, ..Profile::default() }
+        Profile { mpi, backend: "model".into(), duration_s: 2.0, ranks, ..Profile::default() }
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Progress while the application computes: envelopes are taken in between its MPI calls, by a thread of
-//! our own or in a timer signal, and what happens in the queues is told at once.
+//! BetweenCalls while the application computes: envelopes are taken in between its MPI calls, by a thread of
+//! our own or in a timer signal, and what happens in the queues is raised at once.
 //!
 //! Registrations hear of it here; bulk listeners, who want the order in which the queues changed, get the
 //! same events in the next MPI call of the application. Nothing here calls MPI: envelopes that go in
@@ -21,11 +21,11 @@ use crate::matching::{Engine, MAX_EMITTED};
 
 /// Who takes in envelopes between MPI calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Progress {
+pub enum BetweenCalls {
     /// Nobody: events are raised in MPI calls only, as `ob1` does it.
     #[default]
     None,
-    /// A thread of our own, which looks some 5000 times in a second and raises events at
+    /// A thread of our own, which polls some 5000 times in a second and raises events at
     /// [`Safety::ThreadSafe`].
     Thread,
     /// A timer signal, once in a millisecond, in the thread that calls MPI; it raises events at
@@ -33,7 +33,7 @@ pub enum Progress {
     Signal,
 }
 
-impl Progress {
+impl BetweenCalls {
     /// The environment variable that says which.
     pub const VARIABLE: &str = "MPIT_PROGRESS";
 
@@ -41,19 +41,20 @@ impl Progress {
     ///
     /// # Errors
     /// A line for the user, where the value is not understood.
-    pub fn from_environment() -> Result<Progress, String> {
-        std::env::var_os(Self::VARIABLE).map_or(Ok(Progress::None), |value| value.to_string_lossy().parse())
+    pub fn from_environment() -> Result<BetweenCalls, String> {
+        std::env::var_os(Self::VARIABLE)
+            .map_or(Ok(BetweenCalls::None), |value| value.to_string_lossy().parse())
     }
 }
 
-impl FromStr for Progress {
+impl FromStr for BetweenCalls {
     type Err = String;
 
     fn from_str(value: &str) -> Result<Self, String> {
         match value {
-            "" | "none" => Ok(Progress::None),
-            "thread" => Ok(Progress::Thread),
-            "signal" => Ok(Progress::Signal),
+            "" | "none" => Ok(BetweenCalls::None),
+            "thread" => Ok(BetweenCalls::Thread),
+            "signal" => Ok(BetweenCalls::Signal),
             other => Err(format!("{}={other}: give none, thread or signal", Self::VARIABLE)),
         }
     }
@@ -63,14 +64,14 @@ impl FromStr for Progress {
 ///
 /// # Errors
 /// A line for the user, where it cannot be done; then nobody makes progress between calls.
-pub(crate) fn start(tracker: &'static Tracker, progress: Progress) -> Result<(), String> {
-    if progress == Progress::None {
+pub(crate) fn start(tracker: &'static Tracker, progress: BetweenCalls) -> Result<(), String> {
+    if progress == BetweenCalls::None {
         return Ok(());
     }
     if tracker.state.with(|state| state.routes.ring.is_none()) != Some(false) {
-        return Err(format!("{} is ignored: it needs envelopes in shared memory", Progress::VARIABLE));
+        return Err(format!("{} is ignored: it needs envelopes in shared memory", BetweenCalls::VARIABLE));
     }
-    if progress == Progress::Thread {
+    if progress == BetweenCalls::Thread {
         return thread::start(tracker);
     }
     let levels = &tracker.abi.constants.thread;
@@ -88,7 +89,7 @@ pub(crate) fn stop() {
     signal::stop();
 }
 
-/// Looks into the ring, again and again.
+/// Polls the ring, again and again.
 struct Watch {
     tracker: &'static Tracker,
     sink: Buffer,
@@ -161,11 +162,11 @@ mod tests {
 
     #[test]
     fn the_variable_has_three_values() {
-        assert_eq!("".parse(), Ok(Progress::None));
-        assert_eq!("none".parse(), Ok(Progress::None));
-        assert_eq!("thread".parse(), Ok(Progress::Thread));
-        assert_eq!("signal".parse(), Ok(Progress::Signal));
-        let refused = "threads".parse::<Progress>();
+        assert_eq!("".parse(), Ok(BetweenCalls::None));
+        assert_eq!("none".parse(), Ok(BetweenCalls::None));
+        assert_eq!("thread".parse(), Ok(BetweenCalls::Thread));
+        assert_eq!("signal".parse(), Ok(BetweenCalls::Signal));
+        let refused = "threads".parse::<BetweenCalls>();
         assert_eq!(refused, Err("MPIT_PROGRESS=threads: give none, thread or signal".into()));
     }
 }

@@ -1,7 +1,7 @@
-//! The timer signal: looks into the ring once in a millisecond, in the thread that calls MPI.
+//! The timer signal: polls the ring once in a millisecond, in the thread that calls MPI.
 //!
 //! What runs in the handler takes no lock, asks for no memory, and calls nothing that is not
-//! async-signal-safe. It has the twin to itself: below `MPI_THREAD_SERIALIZED` only the interrupted thread
+//! async-signal-safe. It has the model to itself: below `MPI_THREAD_SERIALIZED` only the interrupted thread
 //! uses it, and where that is in the middle of a use, the handler does nothing. The timer is wound up anew
 //! in the handler only, so that a program that installs its own handler for the signal gets at most one.
 
@@ -13,14 +13,14 @@ use std::{io, mem};
 
 use mpit_events::Safety;
 
-use super::{Progress, Tracker, Watch, reserve};
+use super::{BetweenCalls, Tracker, Watch, reserve};
 use crate::calls::Mode;
 
-/// From the end of a look to the next one, in nanoseconds.
+/// From the end of a poll to the next one, in nanoseconds.
 const PERIOD: i64 = 1_000_000;
 
-/// Looks in one signal, as long as there is more: a flood of messages must not keep the program from going on.
-const LOOKS: u32 = 8;
+/// Polls in one signal, as long as there is more: a flood of messages must not keep the program from going on.
+const POLLS: u32 = 8;
 
 /// What the handler works with.
 struct Alarm {
@@ -40,19 +40,19 @@ static ALARM: AtomicPtr<Alarm> = AtomicPtr::new(null_mut());
 pub(crate) fn start(tracker: &'static Tracker) -> Result<(), String> {
     let failed = |what: &str| {
         let error = io::Error::last_os_error();
-        Err(format!("{}=signal: {what}: {error}", Progress::VARIABLE))
+        Err(format!("{}=signal: {what}: {error}", BetweenCalls::VARIABLE))
     };
-    // A look comes between any two instructions: what calls leave for later would be out of order.
+    // A poll comes between any two instructions: what calls leave for later would be out of order.
     tracker.want_mode(Mode::Tool);
     tracker.state.with(|state| reserve(&mut state.engine, &mut state.between_calls));
-    let description = "the ob1 twin, as it runs in a timer signal, while the application computes";
+    let description = "the ob1 model, as it runs in a timer signal, while the application computes";
     let mut watch = Watch::new(tracker, Safety::AsyncSignalSafe, "ob1 timer signal", description);
-    // The first look of a thread may ask for memory.
+    // The first poll of a thread may ask for memory.
     watch.level = Safety::MpiRestricted;
     watch.poll();
     watch.level = Safety::AsyncSignalSafe;
     let Some(signal) = free_signal() else {
-        return Err(format!("{}=signal is ignored: no signal is free", Progress::VARIABLE));
+        return Err(format!("{}=signal is ignored: no signal is free", BetweenCalls::VARIABLE));
     };
     // SAFETY: the handler has this type for SA_SIGINFO; the sets and structures are this function's own, and
     // all zero is a valid value of them.
@@ -129,7 +129,7 @@ extern "C" fn on_signal(_: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
             // SAFETY: only this handler uses it, on this one thread, where it does not interrupt itself: the
             // signal is blocked while it runs.
             let watch = unsafe { &mut (*alarm).watch };
-            match catch_unwind(AssertUnwindSafe(|| (0..LOOKS).all(|_| watch.poll()))) {
+            match catch_unwind(AssertUnwindSafe(|| (0..POLLS).all(|_| watch.poll()))) {
                 Ok(_) => wind_up(timer),
                 Err(panic) => {
                     mpi_intercept::stop();
@@ -139,6 +139,6 @@ extern "C" fn on_signal(_: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
             }
         }
     }
-    // SAFETY: as above.
+    // SAFETY: the thread's own errno, which is what it was before the handler ran.
     unsafe { *libc::__errno_location() = errno };
 }

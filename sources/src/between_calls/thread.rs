@@ -1,6 +1,6 @@
-//! The progress thread: looks into the ring about every 100 microseconds.
+//! The progress thread: polls the ring about every 100 microseconds.
 //!
-//! It calls no MPI function, takes no signal, and shares the twin with the application's calls by the lock
+//! It calls no MPI function, takes no signal, and shares the model with the application's calls by the lock
 //! of the state. It ends with `MPI_Finalize`, with `exit`, or after a panic; a forked child has none.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use mpit_events::Safety;
 
-use super::{Progress, Tracker, Watch};
+use super::{BetweenCalls, Tracker, Watch};
 
-/// Between two looks. The kernel adds some 50 microseconds of its own.
+/// Between two polls. The kernel adds some 50 microseconds of its own.
 const PAUSE: Duration = Duration::from_micros(100);
 
 /// How often the end of the thread is waited for, with a pause of a millisecond each time: a callback may
@@ -35,11 +35,11 @@ static STOP: AtomicBool = AtomicBool::new(false);
 /// A line for the user.
 pub(crate) fn start(tracker: &'static Tracker) -> Result<(), String> {
     tracker.set_threads();
-    let description = "the ob1 twin, as it runs in a thread of its own, while the application computes";
+    let description = "the ob1 model, as it runs in a thread of its own, while the application computes";
     let watch = Watch::new(tracker, Safety::ThreadSafe, "ob1 progress thread", description);
     let spawned =
         without_signals(|| thread::Builder::new().name("mpit-progress".into()).spawn(move || run(watch)));
-    let thread = spawned.map_err(|error| format!("{}=thread: no thread: {error}", Progress::VARIABLE))?;
+    let thread = spawned.map_err(|error| format!("{}=thread: no thread: {error}", BetweenCalls::VARIABLE))?;
     let _ = HELPER.set(Helper { thread, pid: std::process::id() });
     extern "C" fn at_exit() {
         stop();
@@ -65,14 +65,14 @@ pub(crate) fn stop() {
 }
 
 fn run(mut watch: Watch) {
-    let looks = AssertUnwindSafe(|| {
+    let polls = AssertUnwindSafe(|| {
         while !STOP.load(Ordering::Acquire) {
             if !watch.poll() {
                 thread::sleep(PAUSE);
             }
         }
     });
-    if let Err(panic) = catch_unwind(looks) {
+    if let Err(panic) = catch_unwind(polls) {
         mpi_intercept::stop();
         // Its destructor might panic in turn.
         std::mem::forget(panic);

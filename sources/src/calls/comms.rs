@@ -53,7 +53,7 @@ pub(crate) enum Route {
 pub(crate) struct Comm {
     /// Its description for others.
     pub public: Communicator,
-    /// Its place in the twin.
+    /// Its place in the model.
     pub index: CommIndex,
     /// This process's rank.
     pub rank: i32,
@@ -125,7 +125,7 @@ impl Comms {
     }
 }
 
-/// An identity, told apart from those that other processes get from the same call.
+/// An identity, distinct from those that other processes get from the same call.
 pub(crate) fn with_member(identity: u64, world_rank: i32) -> u64 {
     // Never one of the two predefined identities, and no longer than an envelope has room for.
     (mix(identity, world_rank as u64) & ((1 << CONTEXT_BITS) - 1)).max(2)

@@ -1,7 +1,7 @@
 //! Calls that complete requests: which of them have ended, and with which message.
 //!
 //! At the entry of such a call its requests are still known by their handles, which MPI takes back; at
-//! its exit the statuses tell what was received. Where the application wants no statuses and a receive has a
+//! its exit the statuses say what was received. Where the application wants no statuses and a receive has a
 //! wildcard, or may be cancelled, the call gets ours. What others have got is known without.
 
 use std::ffi::c_int;
@@ -18,7 +18,7 @@ use crate::progress_model::{Awaits, Polling};
 pub(crate) enum Ends {
     /// All of them, unless it fails: the table forgets them at once.
     All,
-    /// Those that it tells.
+    /// Those that it names.
     Some,
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn own_status(work: &Work<'_>, local: &mut Current, status: &mut Stat
 }
 
 /// The call has made progress, and completed these of its requests. The receives among them are known before
-/// the twin follows what came; all else that is complete is told after that, where somebody wants to know.
+/// the model follows what came; all else that is complete is raised after that, where somebody wants to know.
 #[inline]
 fn complete(
     tracker: &'static Tracker,
@@ -201,7 +201,7 @@ pub(crate) fn complete_failed(
             let now = unsafe { requests.get(pending.place as usize) }.word();
             let status = status_at(work.tracker, statuses, pending.place as usize);
             // MPI takes a complete request's handle back; a persistent one keeps it, and only the
-            // status tells. A status that MPI has not filled is not taken for a message.
+            // status says it. A status that MPI has not filled is not taken for a message.
             let complete = match pending.tracked {
                 Tracked::Persistent(_) => status.is_some_and(|status| {
                     // SAFETY: the call was given a status for each request; a status is a struct of plain numbers.

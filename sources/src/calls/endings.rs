@@ -1,4 +1,4 @@
-//! Requests that start again or end: what that means for the twin, for observers, and for the table.
+//! Requests that start again or end: what that means for the model, for observers, and for the table.
 
 use mpi_abi::{Datatype, Handle, StatusPtr, pmpi};
 
@@ -165,8 +165,8 @@ impl Work<'_> {
         if self.tracker.wants_messages()
             && let Some(status) = status
         {
-            let told = (!blocking).then_some(request);
-            self.notify_received(comm, told, self.completion(status), Some(status), None);
+            let notified = (!blocking).then_some(request);
+            self.notify_received(comm, notified, self.completion(status), Some(status), None);
         }
     }
 

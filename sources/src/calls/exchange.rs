@@ -11,7 +11,7 @@ use super::tracker::Tracker;
 const MAX_TURNS: usize = 4;
 
 impl Tracker {
-    /// Sends what waits, and takes in what has come, for the twin to see when it next makes progress.
+    /// Sends what waits, and takes in what has come, for the model to see when it next makes progress.
     #[inline]
     pub(crate) fn exchange(&self) {
         if self.mail.is_open() {

@@ -1,6 +1,6 @@
 //! What a thread keeps between the entry and the exit of an MPI call, and how it raises events.
 //!
-//! The twin runs under a lock and emits into a buffer; the buffer is raised from afterwards, so
+//! The model runs under a lock and emits into a buffer; the buffer is raised from afterwards, so
 //! that callbacks run with no lock held and a search is never timed with a callback in it.
 
 use std::cell::Cell;
@@ -37,7 +37,7 @@ pub(crate) struct Frame {
     pub(crate) is_home: bool,
 }
 
-/// The sources that a control flow of the twin raises events from.
+/// The sources that a control flow of the model raises events from.
 pub(crate) struct EventSources {
     source: SourceIndex,
     late: Option<SourceIndex>,
@@ -47,7 +47,7 @@ pub(crate) struct EventSources {
 
 /// What the entry of an MPI call leaves for its exit.
 pub(crate) struct Current {
-    /// When the call was entered and the twin had caught up, if the call makes progress.
+    /// When the call was entered and the model had caught up, if the call makes progress.
     pub(crate) entered: Ticks,
     /// When a call that posts a nonblocking receive was entered, where that is noted.
     pub(crate) posted: Ticks,
@@ -59,7 +59,7 @@ pub(crate) struct Current {
     pub(crate) envelope_sent: bool,
     /// What the call may wait for.
     pub(crate) awaits: Awaits,
-    /// Whether the call's probe has found a message in the twin.
+    /// Whether the call's probe has found a message in the model.
     pub(crate) found: bool,
     /// How many requests the call has whose receives are a row; none where it does not wait for one.
     pub(crate) in_row: usize,
@@ -102,7 +102,7 @@ fn sources() -> EventSources {
     static THREADS: AtomicUsize = AtomicUsize::new(0);
     vacant().pop().unwrap_or_else(|| {
         let number = THREADS.fetch_add(1, Relaxed);
-        let description = format!("the ob1 twin, as it runs in MPI calls of application thread {number}");
+        let description = format!("the ob1 model, as it runs in MPI calls of application thread {number}");
         EventSources::new(mpit_events::core(), format!("ob1 thread {number}"), description)
     })
 }
@@ -144,7 +144,7 @@ fn make(events: Ob1Events) -> *mut Frame {
 }
 
 impl Frame {
-    /// Raises what the twin has emitted, in order, with no lock held.
+    /// Raises what the model has emitted, in order, with no lock held.
     #[inline]
     pub(crate) fn raise(&mut self, core: &Core, level: Safety) {
         let sink = &mut self.sink;
@@ -173,7 +173,7 @@ impl EventSources {
         EventSources { in_bulk: false, ..self }
     }
 
-    /// Raises what the twin has emitted between MPI calls. Signal-safe at [`Safety::AsyncSignalSafe`]
+    /// Raises what the model has emitted between MPI calls. Signal-safe at [`Safety::AsyncSignalSafe`]
     /// where nothing is late or lost.
     pub(crate) fn raise(&mut self, sink: &mut Buffer, objects: &Objects, core: &Core, level: Safety) {
         if sink.any_late || !sink.losses.is_empty() {
@@ -192,7 +192,7 @@ impl EventSources {
         }
     }
 
-    /// With what is rare: losses, told between the events around them, and events that come late.
+    /// With what is rare: losses, reported between the events around them, and events that come late.
     #[cold]
     #[inline(never)]
     fn raise_in_parts(&mut self, sink: &mut Buffer, objects: &Objects, core: &Core, level: Safety) {
@@ -209,7 +209,7 @@ impl EventSources {
         self.records(&core.raise_section(self.source, level), &sink.records[raised..], objects);
         if std::mem::take(&mut sink.any_late) {
             let late = *self.late.get_or_insert_with(|| {
-                let description = "the ob1 twin, for messages whose envelope came after their completion";
+                let description = "the ob1 model, for messages whose envelope came after their completion";
                 core.add_source(Source::new("ob1 late", description, Ordering::Unordered, Clock::best()))
             });
             core.raise_section(late, level).records_to_registrations(&sink.records, true, objects);
@@ -231,7 +231,7 @@ pub(crate) struct Buffer {
     pub(crate) wanted: u16,
     /// What the core's listeners were when `wanted` was found out.
     version: Option<u32>,
-    /// The clock of the twin.
+    /// The clock of the model.
     pub(crate) clock: Clock,
     /// The events' indices.
     pub(crate) events: Ob1Events,
@@ -239,7 +239,7 @@ pub(crate) struct Buffer {
     pub(crate) records: Vec<Record>,
     /// Set when one of them is late.
     pub(crate) any_late: bool,
-    /// Envelopes lost, to be told to those who listen.
+    /// Envelopes lost, to be reported to those who listen.
     pub(crate) losses: Vec<Loss>,
     /// Set when an envelope to another node waits to be sent.
     pub(crate) mail_waits: bool,
@@ -275,8 +275,8 @@ impl Buffer {
     /// Takes over events, and leaves their room.
     #[cold]
     #[inline(never)]
-    pub(crate) fn take(&mut self, told: &mut Vec<Record>) {
-        self.records.append(told);
+    pub(crate) fn take(&mut self, waiting: &mut Vec<Record>) {
+        self.records.append(waiting);
     }
 
     /// Whether somebody has begun or ceased to listen since the last [`update`](Buffer::update).

@@ -1,4 +1,4 @@
-//! Messages and receives as calls begin and end them: envelopes go out, receives are posted in the twin, and what the real
+//! Messages and receives as calls begin and end them: envelopes go out, receives are posted in the model, and what the real
 //! library has received is held against it.
 
 use mpi_abi::StatusPtr;
@@ -14,7 +14,7 @@ use crate::matching::{
 };
 
 impl Work<'_> {
-    /// The application sends: tell the receiver's twin. Gives the request's identity where
+    /// The application sends: its envelope goes to the receiver's model. Gives the request's identity where
     /// somebody wants to know of sends.
     #[inline]
     pub(crate) fn send(
@@ -162,7 +162,7 @@ impl Work<'_> {
         Some(posted)
     }
 
-    /// The same, of which observers are not told, or have been told with this identity.
+    /// The same, of which observers are not notified, or have been notified with this identity.
     #[inline(always)]
     pub(crate) fn post_silently(
         &mut self,

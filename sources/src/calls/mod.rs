@@ -45,4 +45,4 @@ pub(crate) use deferred::DeferredCall;
 pub use mode::{Mode, Part};
 pub use not_followed::NotFollowed;
 pub use observer::{Communicator, Message, Observer};
-pub use session::{Path, Shadow};
+pub use session::{Ob1Model, Path};

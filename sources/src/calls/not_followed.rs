@@ -1,6 +1,6 @@
-//! What the twin does not follow. Such calls go on to MPI as they are, and are counted.
+//! What the model does not follow. Such calls go on to MPI as they are, and are counted.
 
-/// Counts of what a process has done that its twin does not follow.
+/// Counts of what a process has done that its model does not follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NotFollowed {
     /// Communicators with processes of other jobs (`MPI_Comm_spawn`, `MPI_Comm_accept`, `MPI_Comm_connect`,

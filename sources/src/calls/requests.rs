@@ -33,7 +33,7 @@ pub(crate) struct Persistent {
 pub(crate) enum Tracked {
     /// A receive under way, of a message with this source and tag; wildcards are negative.
     Receive { receive: ReceiveIndex, comm: CommIndex, request: u64, source: i32, tag: i32 },
-    /// The same, of which the status will tell nothing.
+    /// The same, of which the status will say nothing.
     Silent { receive: ReceiveIndex, comm: CommIndex, request: u64, source: i32, tag: i32 },
     /// A receive of a message that a matched probe took, under way.
     Probed { comm: CommIndex, request: u64, bytes: u64 },

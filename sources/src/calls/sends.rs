@@ -7,7 +7,7 @@
 //!
 //! - a message was `sent` when its call began, where observers know that, else when it returned, which is later by no
 //!   more than that send took;
-//! - its receive may be complete before its envelope is there; the receiver's twin waits a moment for it
+//! - its receive may be complete before its envelope is there; the receiver's model waits a moment for it
 //!   ([`deferral`](super::deferred));
 //! - the envelopes of one process still come in the order of its sends, and each before the next MPI call:
 //!   what a message causes is never known before the message;

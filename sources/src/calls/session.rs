@@ -13,7 +13,7 @@ use super::not_followed::NotFollowed;
 use super::observer::Observer;
 use super::table::Calls;
 use super::tracker::Tracker;
-use crate::between_calls::{self, Progress};
+use crate::between_calls::{self, BetweenCalls};
 use crate::matching::{Ob1Events, Truth};
 use crate::progress_model::Copying;
 use crate::transport::clocks::{NodeClock, Nodes};
@@ -32,19 +32,19 @@ pub enum Path {
     Messages,
 }
 
-/// The shadow source: the ob1 twin, fed with the application's calls.
+/// The model of ob1, fed with the application's calls.
 #[derive(Clone, Copy)]
-pub struct Shadow(&'static Tracker);
+pub struct Ob1Model(&'static Tracker);
 
-impl Shadow {
-    /// A twin that raises its events in `core`, with `prefix` before their names. It lives as long as the
+impl Ob1Model {
+    /// A model that raises its events in `core`, with `prefix` before their names. It lives as long as the
     /// process.
     ///
     /// # Errors
     /// [`Error::OutOfHandles`] where the core has no room for its event types.
     pub fn new(abi: &'static Abi, core: &'static Core, prefix: &str) -> Result<Self, Error> {
         let events = Ob1Events::register(core, prefix)?;
-        Ok(Shadow(Box::leak(Box::new(Tracker::new(abi, core, events)))))
+        Ok(Ob1Model(Box::leak(Box::new(Tracker::new(abi, core, events)))))
     }
 
     /// The hook that follows the application's calls.
@@ -52,18 +52,18 @@ impl Shadow {
         Box::leak(Box::new(Calls(self.0)))
     }
 
-    /// Sets who is told of communicators and messages; once, before [`start`](Shadow::start).
+    /// Sets who is notified of communicators and messages; once, before [`start`](Ob1Model::start).
     pub fn set_observers(self, observers: Vec<&'static dyn Observer>) {
         self.0.set_observers(observers);
     }
 
     /// Sets how calls are followed as long as nobody registers callbacks: [`Mode::Profile`], [`Mode::Trace`], or [`Mode::Tool`],
-    /// which it is if this is not called; before [`hook`](Shadow::hook) is registered.
+    /// which it is if this is not called; before [`hook`](Ob1Model::hook) is registered.
     pub fn set_mode(self, mode: Mode) {
         self.0.want_mode(mode);
     }
 
-    /// Sets how much of the twin runs; before [`start`](Shadow::start).
+    /// Sets how much of the model runs; before [`start`](Ob1Model::start).
     pub fn set_part(self, part: Part) {
         self.0.set_part(part);
         mpi_intercept::ask_again();
@@ -103,7 +103,7 @@ impl Shadow {
             return Ok(None);
         }
         let ring = if path == Path::Best { Ring::create() } else { Err(io::ErrorKind::Unsupported.into()) };
-        // Every process tells on which node its ring is, and where; a process without one tells so.
+        // Every process says on which node its ring is, and where, or that it has none.
         let address =
             ring.as_ref().ok().and_then(Ring::address).unwrap_or(Address { pid: 0, descriptor: -1 });
         let [low, high] = node_identity(tracker.clock());
@@ -123,8 +123,8 @@ impl Shadow {
         descheduled::follow(tracker);
         let members: Vec<(i32, Address)> = (0..)
             .zip(all.chunks_exact(mine.len()))
-            .filter(|(_, told)| told[..2] == mine[..2])
-            .map(|(rank, told)| (rank, Address { pid: told[2], descriptor: told[3] }))
+            .filter(|(_, one)| one[..2] == mine[..2])
+            .map(|(rank, one)| (rank, Address { pid: one[2], descriptor: one[3] }))
             .collect();
         let own = members.iter().position(|(rank, _)| *rank == world_rank).unwrap_or(0);
         let neighbour = (own + 1) % members.len();
@@ -134,7 +134,7 @@ impl Shadow {
                 let routes = &mut work.state.routes;
                 routes.world_rank = world_rank;
                 routes.set_node(members);
-                // Whether a neighbour's memory can be opened tells it for all of the node.
+                // Whether a neighbour's memory can be opened is so for all of the node.
                 let reachable = ring.as_ref().map(|_| ()).map_err(ToString::to_string);
                 let reachable = reachable.and_then(|()| {
                     if neighbour == own {
@@ -161,8 +161,7 @@ impl Shadow {
             let private = pmpi::comm_dup(world)?;
             pmpi::comm_return_errors(private)?;
             let clock = if several_nodes {
-                let nodes =
-                    Nodes::new(all.chunks_exact(mine.len()).map(|told| [told[0], told[1]]), world_rank);
+                let nodes = Nodes::new(all.chunks_exact(mine.len()).map(|one| [one[0], one[1]]), world_rank);
                 let compared = NodeClock::compare(tracker.clock(), &nodes, private)?;
                 tracker.set_compared(compared, nodes);
                 compared
@@ -181,30 +180,30 @@ impl Shadow {
             work.state.engine.set_floor(floor);
             work.follow_predefined();
         });
-        let told = unreachable && path == Path::Best && world_rank == 0;
-        Ok(told.then(|| {
+        let warns = unreachable && path == Path::Best && world_rank == 0;
+        Ok(warns.then(|| {
             let why = reachable.err().unwrap_or_else(|| "on another rank".into());
             format!("cannot share memory between processes ({why}); envelopes go in messages instead")
         }))
     }
 
-    /// This node's clock beside that of rank 0, as it was compared at the start and, after [`finish`](Shadow::finish),
+    /// This node's clock beside that of rank 0, as it was compared at the start and, after [`finish`](Ob1Model::finish),
     /// at the end. Nothing where all processes of the job have one clock.
     pub fn clocks(self) -> Vec<NodeClock> {
         self.0.compared()
     }
 
     /// Begins to take in envelopes between MPI calls, if that is wanted; at the end of `MPI_Init*`, after
-    /// [`start`](Shadow::start). Gives a line for the user where it cannot be done.
-    pub fn start_progress(self, progress: Progress) -> Option<String> {
-        let told = between_calls::start(self.0, progress).err();
+    /// [`start`](Ob1Model::start). Gives a line for the user where it cannot be done.
+    pub fn start_progress(self, progress: BetweenCalls) -> Option<String> {
+        let line = between_calls::start(self.0, progress).err();
         // Which ends of a call matter depends on which threads there are.
         mpi_intercept::ask_again();
-        told.filter(|_| self.0.outside_of_calls(|work| work.state.routes.world_rank) == Some(0))
+        line.filter(|_| self.0.outside_of_calls(|work| work.state.routes.world_rank) == Some(0))
     }
 
-    /// Lets the twin follow all that this thread's calls have left for later, and raises the events of that. Not inside a
-    /// hook of the twin. Gives a number that no request has: those that were made before have lower ones, those that are made
+    /// Lets the model follow all that this thread's calls have left for later, and raises the events of that. Not inside a
+    /// hook of the model. Gives a number that no request has: those that were made before have lower ones, those that are made
     /// from now on greater ones.
     pub fn catch_up(self) -> u64 {
         self.0.with_frame(|frame| {

@@ -35,7 +35,7 @@ pub(crate) struct State {
     /// Envelopes that came from other nodes.
     pub(crate) inbox: VecDeque<Envelope>,
     pub(crate) sizes: TypeSizes,
-    /// Whether the application has cancelled a request: the status of a receive tells whether it was.
+    /// Whether the application has cancelled a request: the status of a receive says whether it was.
     pub(crate) cancels: bool,
     /// The most that calls have had to wait for which completed the nonblocking sends so far.
     pub(crate) long_sends: Awaits,

@@ -1,5 +1,5 @@
-//! Calls that wait for all receives that the application has posted since the twin last caught up, in order: then the
-//! twin follows posts and completions of all of them as a row, and keeps none of them by its request.
+//! Calls that wait for all receives that the application has posted since the model last caught up, in order: then the
+//! model follows posts and completions of all of them as a row, and keeps none of them by its request.
 
 use std::sync::atomic::Ordering;
 
@@ -20,7 +20,7 @@ struct NotFollowed;
 
 impl Tracker {
     /// Whether the requests of this call are all receives that were noted, in order, and others that are not followed: then
-    /// it is left for later that the twin posts them, too.
+    /// it is left for later that the model posts them, too.
     #[inline(always)]
     pub(crate) fn awaits_row(
         &'static self,
@@ -97,7 +97,7 @@ impl Work<'_> {
         if noted.is_empty() || !known.is_empty() || *cancels {
             return false;
         }
-        // Observers are told by places.
+        // Observers are notified by places.
         if self.tracker.wants_messages() && noted.len() != count {
             return false;
         }

@@ -20,7 +20,7 @@ impl Tracker {
         }
     }
 
-    /// Notes a receive that the twin is to post later; `false` where there is no more space. Observers are told now.
+    /// Notes a receive that the model is to post later; `false` where there is no more space. Observers are notified now.
     #[inline(always)]
     pub(crate) fn post_later(&'static self, frame: &mut Frame, post: Post) -> bool {
         if self.wants_messages() {
@@ -31,8 +31,8 @@ impl Tracker {
         noted == Some(true)
     }
 
-    /// Notes a receive that observers are to be told of, where the search for it is certain to find nothing, and so to
-    /// take no time: observers are told when the call returns.
+    /// Notes a receive that observers are to be notified of, where the search for it is certain to find nothing, and so to
+    /// take no time: observers are notified when the call returns.
     #[inline(always)]
     fn notify_and_post_later(&'static self, frame: &mut Frame, mut post: Post) -> bool {
         if self.behind.load(Ordering::Relaxed)
@@ -95,7 +95,7 @@ impl Work<'_> {
         }
     }
 
-    /// Posts a receive of which observers are not told.
+    /// Posts a receive of which observers are not notified.
     #[inline(always)]
     pub(crate) fn post_noted(&mut self, post: Post) -> Option<(ReceiveIndex, CommIndex, u64)> {
         let Post { at, comm, source, tag, request, .. } = post;

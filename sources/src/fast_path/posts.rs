@@ -1,12 +1,12 @@
-//! Nonblocking receives that the application has posted and the twin has not yet: a posted receive is noted and
-//! nothing else, and the twin posts all of them in one go, before it follows what comes after.
+//! Nonblocking receives that the application has posted and the model has not yet: a posted receive is noted and
+//! nothing else, and the model posts all of them in one go, before it follows what comes after.
 //!
 //! Cost of a note: a reading of the clock, 40 bytes. One receive after the other takes half as long as each in a call
 //! of its own, and they are still at hand when they complete together.
 
 use mpit_events::Ticks;
 
-/// Notes that the twin does not wait longer with.
+/// Notes that the model does not wait longer with.
 pub(crate) const CAPACITY: usize = 256;
 /// Receives that are posted before their events are raised.
 pub(crate) const AT_ONCE: usize = 32;
@@ -22,11 +22,11 @@ pub(crate) struct Post {
     pub comm: usize,
     pub source: i32,
     pub tag: i32,
-    /// Its identity, where observers have been told of it; else zero.
+    /// Its identity, where observers have been notified of it; else zero.
     pub request: u64,
 }
 
-/// Receives that the twin has yet to post.
+/// Receives that the model has yet to post.
 #[derive(Debug)]
 pub(crate) struct Posts {
     pub(crate) noted: Vec<Post>,

@@ -5,7 +5,7 @@ use super::row::Row;
 use crate::calls::DeferredCall;
 use crate::progress_model::CallInterval;
 
-/// A row that the twin has yet to follow.
+/// A row that the model has yet to follow.
 #[derive(Debug)]
 pub(crate) struct Rows {
     /// The call that has completed it; `None` where there is nothing to follow.

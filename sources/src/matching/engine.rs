@@ -31,11 +31,11 @@ pub enum Completion {
     },
     /// It was cancelled.
     Cancelled,
-    /// It is complete, but the status tells nothing (an error).
+    /// It is complete, but the status says nothing (an error).
     Unknown,
 }
 
-/// Whether the twin's search for a probe found a message.
+/// Whether the model's search for a probe found a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probed(pub Option<Envelope>);
 
@@ -67,7 +67,7 @@ pub struct Posted {
 /// A message in the unexpected queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Message {
-    /// Its identity, as events tell it.
+    /// Its identity, as events have it.
     id: u64,
     /// When it came into the queue.
     queued: Ticks,
@@ -94,7 +94,7 @@ pub const MAX_EMITTED: usize = 8;
 /// Envelopes kept for communicators that this process has not made yet.
 const MAX_EARLY: usize = 1 << 16;
 
-/// The twin of one process. Plain data: one thread at a time (the caller's lock).
+/// The model of one process. Plain data: one thread at a time (the caller's lock).
 #[derive(Debug)]
 pub struct Engine {
     comms: Vec<Comm>,
@@ -122,7 +122,7 @@ impl Default for Engine {
 }
 
 impl Engine {
-    /// A twin without communicators.
+    /// A model without communicators.
     pub fn new() -> Self {
         Engine {
             comms: Vec::new(),
@@ -401,7 +401,7 @@ impl Engine {
     }
 
     /// The real library completed a receive: compare, and follow it. Gives the envelope of the
-    /// message where the twin knows it. The receive is over.
+    /// message where the model knows it. The receive is over.
     #[inline(always)]
     pub fn complete(
         &mut self,
@@ -412,7 +412,7 @@ impl Engine {
         self.complete_matched(sink, index, real).or_else(|| self.complete_otherwise(sink, index, real))
     }
 
-    /// [`complete`](Engine::complete), where the twin has matched the receive with the same message; else
+    /// [`complete`](Engine::complete), where the model has matched the receive with the same message; else
     /// nothing happens, and it gives `None`.
     #[inline(always)]
     pub fn complete_matched(
@@ -492,7 +492,7 @@ impl Engine {
                 self.synthesise(sink, comm, request, now);
             }
         }
-        self.truth.unclaimed += (self.messages.len() + self.early.len()) as u64;
+        self.truth.never_received += (self.messages.len() + self.early.len()) as u64;
         self.early.clear();
         self.truth
     }

@@ -87,7 +87,7 @@ events! {
 #[derive(Clone, Copy, Debug)]
 pub struct Ob1Events {
     indices: [EventIndex; 16],
-    /// Whether the indices follow each other, so that the core can tell about all at once.
+    /// Whether the indices follow each other, so that the core can answer for all at once.
     contiguous: bool,
 }
 

@@ -1,6 +1,6 @@
 //! The matching of Open MPI's `ob1`, modelled on envelopes only: it runs beside the real library.
 //!
-//! This room knows no MPI and no clock rule. It is told what the application posts ([`Engine::post`]), which envelopes come in, and
+//! This room knows no MPI and no clock rule. It learns what the application posts ([`Engine::post`]), which envelopes come in, and
 //! when ([`Engine::arrive_when`]; [`progress_model`](crate::progress_model) says when), and which receives the real library has
 //! completed ([`Engine::complete`]). It emits the sixteen `pml_ob1_*` events into a [`Sink`]. Where the real library matched
 //! otherwise (it may, for wildcards), the model follows it and counts ([`Truth`]).

@@ -1,4 +1,4 @@
-//! Doubly linked lists in a slab: the queues of the twin.
+//! Doubly linked lists in a slab: the queues of the model.
 //!
 //! Cost: ob1's queues are linked lists, and so are these, because the *length of a search* is what
 //! is observed. Appending and removing are constant; nothing is allocated once the slab has grown

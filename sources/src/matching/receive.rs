@@ -26,13 +26,13 @@ pub(super) struct Awaited {
     /// The message's.
     pub(super) source: i32,
     pub(super) tag: i32,
-    /// The request's identity, as events tell it; zero where its end has been told.
+    /// The request's identity, as events have it; zero where its end has been raised.
     pub(super) request: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Receive {
-    /// The request's identity, as events tell it.
+    /// The request's identity, as events have it.
     pub(super) request: u64,
     /// Position in the order of posting, over both kinds of lists.
     pub(super) order: u64,

@@ -1,11 +1,11 @@
-//! Where the twin's events go: a buffer that is raised from later, when no lock is held.
+//! Where the model's events go: a buffer that is raised from later, when no lock is held.
 
 use mpit_events::{EventIndex, Payload, Record, Ticks};
 
 use super::envelope::CommIndex;
 use super::events::Event;
 
-/// Takes the events that the twin emits, in order, and gives the time.
+/// Takes the events that the model emits, in order, and gives the time.
 pub trait Sink {
     /// The index of an event in the core that it will be raised in.
     fn index(&self, event: Event) -> EventIndex;

@@ -131,7 +131,7 @@ impl Mail {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// The communicator of the batches, for what processes have to tell each other while nobody else uses it.
+    /// The communicator of the batches, for what processes have to say to each other while nobody else uses it.
     pub fn comm(&self) -> Option<Comm> {
         self.lock().link.map(|link| link.comm)
     }

@@ -4,7 +4,7 @@
 //! read beside it each time that times are converted, so that its rate, which is known to some 50 parts in a
 //! million, matters only for the age of an envelope and not for the length of the run.
 //!
-//! The first process of each node asks one of another node what time it is, a few times, and tells the rest of its
+//! The first process of each node asks one of another node what time it is, a few times, and passes that on to the rest of its
 //! own node. Who asks whom is a binomial tree: O(log nodes) steps, in each of which the error grows by that of one
 //! comparison, half a round trip at most.
 
@@ -14,7 +14,7 @@ use rustc_hash::FxHashSet;
 
 const TAG: i32 = 8;
 
-/// A comparison is over when so many questions in a row have told little that was new. The first ones open the
+/// A comparison is over when so many questions in a row have brought little that was new. The first ones open the
 /// connection.
 const IN_VAIN: u32 = 20;
 
@@ -96,10 +96,10 @@ impl NodeClock {
     pub fn compare(clock: Clock, nodes: &Nodes, comm: Comm) -> mpi_abi::Result<NodeClock> {
         let mut own = NodeClock::of_reference(clock);
         let first = nodes.mine.first().copied().unwrap_or(nodes.rank);
-        let mut told = [0i64; 4];
+        let mut shared = [0i64; 4];
         if first != nodes.rank {
-            pmpi::recv(bytemuck::cast_slice_mut(&mut told), first, TAG, comm)?;
-            let [ticks, nanos, offset, error] = told;
+            pmpi::recv(bytemuck::cast_slice_mut(&mut shared), first, TAG, comm)?;
+            let [ticks, nanos, offset, error] = shared;
             own.offset = Offset { nanos: offset, error };
             own.compared = Reading { ticks: Ticks(ticks as u64), nanos: nanos as u64 };
             return Ok(own);
@@ -113,9 +113,9 @@ impl NodeClock {
         }
         own.compared = clock.reading();
         let Reading { ticks, nanos } = own.compared;
-        told = [ticks.0 as i64, nanos as i64, own.offset.nanos, own.offset.error];
+        shared = [ticks.0 as i64, nanos as i64, own.offset.nanos, own.offset.error];
         for rank in nodes.mine.iter().filter(|rank| **rank != nodes.rank) {
-            pmpi::send(bytemuck::cast_slice(&told), *rank, TAG, comm)?;
+            pmpi::send(bytemuck::cast_slice(&shared), *rank, TAG, comm)?;
         }
         Ok(own)
     }
@@ -154,7 +154,7 @@ struct Bounds {
 impl Bounds {
     const NONE: Bounds = Bounds { least: i64::MIN, most: i64::MAX };
 
-    /// Asked and received at these times of our clock, the reference said `answer`. Whether that has told more than a
+    /// Asked and received at these times of our clock, the reference said `answer`. Whether that has brought more than a
     /// little that was new.
     fn narrow(&mut self, asked: i64, answer: i64, received: i64) -> bool {
         let before = self.width();
@@ -182,19 +182,19 @@ const NO_MORE: [u8; 1] = [0];
 
 fn ask(clock: Clock, rank: i32, comm: Comm) -> mpi_abi::Result<Offset> {
     let begun = clock.reading().nanos as i64;
-    let (mut bounds, mut told, mut in_vain) = (Bounds::NONE, [0i64; 2], 0);
+    let (mut bounds, mut answer, mut in_vain) = (Bounds::NONE, [0i64; 2], 0);
     while in_vain < IN_VAIN {
         let asked = clock.reading().nanos as i64;
         pmpi::send(&QUESTION, rank, TAG, comm)?;
-        pmpi::recv(bytemuck::cast_slice_mut(&mut told), rank, TAG, comm)?;
+        pmpi::recv(bytemuck::cast_slice_mut(&mut answer), rank, TAG, comm)?;
         let received = clock.reading().nanos as i64;
-        in_vain = if bounds.narrow(asked, told[0], received) { 0 } else { in_vain + 1 };
+        in_vain = if bounds.narrow(asked, answer[0], received) { 0 } else { in_vain + 1 };
         if received - begun > LONGEST {
             break;
         }
     }
     pmpi::send(&NO_MORE, rank, TAG, comm)?;
-    Ok(bounds.offset(told[1]))
+    Ok(bounds.offset(answer[1]))
 }
 
 fn answer(clock: Clock, own: Offset, rank: i32, comm: Comm) -> mpi_abi::Result<()> {

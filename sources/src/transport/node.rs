@@ -9,7 +9,7 @@ use rustc_hash::FxHasher;
 /// have tables of their own) and read the same clock. Processes of different nodes differ, because every start of a
 /// kernel gets an identity of its own.
 ///
-/// Where the kernel tells none (no `/proc`), it is that of the host's name.
+/// Where the kernel has none (no `/proc`), it is that of the host's name.
 pub fn node_identity(clock: Clock) -> [i32; 2] {
     let boot = std::fs::read("/proc/sys/kernel/random/boot_id");
     let name = || std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default();

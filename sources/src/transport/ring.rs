@@ -118,7 +118,7 @@ struct Shared {
 
 // SAFETY: all that is in the memory is atomic, and it is there for as long as the segment.
 unsafe impl Send for Shared {}
-// SAFETY: as above.
+// SAFETY: all that is in the memory is atomic: any number of threads may use it at the same time.
 unsafe impl Sync for Shared {}
 
 impl Shared {

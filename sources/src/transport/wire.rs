@@ -21,7 +21,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Replaces the time of sending: on its way it is told in nanoseconds of the reference's clock.
+    /// Replaces the time of sending: on its way it is in nanoseconds of the reference's clock.
     pub fn convert_time(&mut self, convert: impl FnOnce(u64) -> u64) {
         self.sent = convert(self.sent);
     }

@@ -9,7 +9,7 @@ use crate::matching::events::{
 use crate::matching::receive::Receive;
 use crate::matching::sink::Sink;
 
-/// Events that tell of a matched message's data.
+/// Events of a matched message's data.
 pub(crate) const OF_TRANSFERS: u16 =
     mask(&[Event::TransferBegin, Event::Transfer, Event::TransferEnd, Event::RequestComplete]);
 
@@ -22,7 +22,7 @@ const fn mask(events: &[Event]) -> u16 {
     bits
 }
 
-/// A receive as events tell it: its request, the source and the tag that it was posted with.
+/// A receive as events have it: its request, the source and the tag that it was posted with.
 pub(crate) type Asked = (u64, i32, i32);
 
 /// A receive is posted, and the unexpected messages are searched for it.

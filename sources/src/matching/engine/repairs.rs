@@ -10,7 +10,7 @@ use crate::matching::events::{Arrived, Event, Queued, Request, Searched};
 use crate::matching::receive::{Awaited, Receive, ReceiveIndex, State};
 use crate::matching::sink::Sink;
 
-/// A message that has not come to the twin, though a receive is known to have completed with it.
+/// A message that has not come to the model, though a receive is known to have completed with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lacking {
     /// Whose.
@@ -46,7 +46,7 @@ impl Engine {
                 return Some(envelope);
             }
             if let Some(&envelope) = receive.matched() {
-                self.truth.rebound += 1;
+                self.truth.rematched += 1;
                 self.set_state(index, State::Cancelled);
                 self.reinstate(sink, receive.comm, envelope, now);
             }
@@ -61,7 +61,7 @@ impl Engine {
         if let Some(&wrong) = receive.matched()
             && let Some(envelope) = self.exchange(sink, receive.comm, source, tag, index, wrong)
         {
-            self.truth.rebound += 1;
+            self.truth.rematched += 1;
             self.finish(sink, index, envelope.bytes);
             return Some(envelope);
         }
@@ -75,7 +75,7 @@ impl Engine {
             self.reinstate(sink, receive.comm, wrong, now);
         }
         if let Some(envelope) = claimed {
-            self.truth.rebound += 1;
+            self.truth.rematched += 1;
             self.finish(sink, index, envelope.bytes);
             return Some(envelope);
         }
@@ -85,7 +85,7 @@ impl Engine {
             self.receives.discard(index.0);
             self.synthesise(sink, receive.comm, receive.request, now);
         } else {
-            // Its envelope has yet to come. Where another was, what is told of a match was told of the wrong one: only the
+            // Its envelope has yet to come. Where another was, what was raised of a match was of the wrong one: only the
             // count waits.
             let request = if receive.state == State::Posted { receive.request } else { 0 };
             self.receives.discard(index.0);
@@ -96,7 +96,7 @@ impl Engine {
 
     /// The receive has the `wrong` message: exchanges it for that which the real library gave it, where
     /// whoever has that can have the wrong one instead. Then the queues have changed as they have, only
-    /// with other messages, and nothing is told.
+    /// with other messages, and nothing is raised.
     fn exchange(
         &mut self,
         sink: &mut impl Sink,
@@ -130,7 +130,7 @@ impl Engine {
         })
     }
 
-    /// What the twin lacks for a receive that the real library has completed: its envelope has not come here, and is not
+    /// What the model lacks for a receive that the real library has completed: its envelope has not come here, and is not
     /// known to be lost. `None` where nothing is missing.
     pub fn lacks(&self, index: ReceiveIndex, real: Completion) -> Option<Lacking> {
         let Completion::Message { source, tag } = real else { return None };
@@ -278,7 +278,7 @@ impl Engine {
         if request != 0 {
             sink.emit(Event::RequestComplete, comm, now, false, Request { request });
         }
-        self.truth.synthesised += 1;
+        self.truth.envelopes_lost += 1;
     }
 
     #[cold]
