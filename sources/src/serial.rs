@@ -5,6 +5,7 @@
 //! back, a signal) is noticed and refused, never undefined.
 
 use std::cell::{Cell, UnsafeCell};
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -42,6 +43,23 @@ impl Drop for Held<'_> {
     }
 }
 
+/// The lock where it is taken. Where it is not, dropping it costs one comparison.
+struct MaybeHeld<'a>(Option<ManuallyDrop<Held<'a>>>);
+
+impl Drop for MaybeHeld<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        #[cold]
+        #[inline(never)]
+        fn release(held: ManuallyDrop<Held<'_>>) {
+            drop(ManuallyDrop::into_inner(held));
+        }
+        if let Some(held) = self.0.take() {
+            release(held);
+        }
+    }
+}
+
 impl<T> Serial<T> {
     /// A value that any thread may use.
     pub const fn new(value: T) -> Self {
@@ -73,7 +91,8 @@ impl<T> Serial<T> {
     /// would be loaded in other pieces than it was stored in, and so wait for all stores before it.
     #[inline(always)]
     pub fn with<R>(&self, user: impl FnOnce(&mut T) -> R) -> Option<R> {
-        let _held = if self.shared.load(Ordering::Relaxed) { Some(self.hold()?) } else { None };
+        let shared = self.shared.load(Ordering::Relaxed);
+        let _held = MaybeHeld(if shared { Some(ManuallyDrop::new(self.hold()?)) } else { None });
         self.enter(user)
     }
 

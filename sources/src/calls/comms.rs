@@ -16,6 +16,9 @@ use super::observer::Communicator;
 use crate::matching::CommIndex;
 use crate::transport::ring::CONTEXT_BITS;
 
+/// The objects that the communicators' events are bound to, by [`CommIndex`].
+pub(crate) type Objects = Arc<Vec<Arc<Object>>>;
+
 /// The identity of `MPI_COMM_WORLD`.
 pub(crate) const WORLD: u64 = 0;
 /// The identity of `MPI_COMM_SELF`.

@@ -9,9 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mpit_events::{Clock, Core, EventIndex, Ordering, Raise, Record, Safety, Source, SourceIndex, Ticks};
 
+use super::comms::Objects;
 use super::mode::Part;
 use super::requests::{FollowedSend, Tracked};
-use super::state::Objects;
 use crate::matching::{CommIndex, Event, Ob1Events, ReceiveIndex, Sink};
 use crate::progress_model::Awaits;
 

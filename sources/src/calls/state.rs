@@ -1,11 +1,10 @@
 //! What one MPI call at a time works on.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use mpit_events::{Object, Record};
+use mpit_events::Record;
 
-use super::comms::Comms;
+use super::comms::{Comms, Objects};
 use super::deferred::Deferred;
 use super::frame::Buffer;
 use super::not_followed::NotFollowed;
@@ -16,9 +15,6 @@ use crate::fast_path::{Posts, Rows};
 use crate::matching::{CommIndex, Engine, Envelope};
 use crate::progress_model::{Awaits, ProgressModel};
 use crate::transport::batch::Outbox;
-
-/// The objects that the communicators' events are bound to, by [`CommIndex`].
-pub(crate) type Objects = Arc<Vec<Arc<Object>>>;
 
 /// The model of this process, and the tables of what the application has.
 #[derive(Default)]

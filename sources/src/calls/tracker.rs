@@ -7,11 +7,11 @@ use mpi_abi::{Abi, Family, StatusPtr};
 use mpi_intercept::ThreadSlot;
 use mpit_events::{Clock, Core, Safety, Ticks, Token};
 
-use super::comms::{Comm, Destination};
+use super::comms::{Comm, Destination, Objects};
 use super::frame::{self, Buffer, Current, Frame};
 use super::mode::{Mode, Modes, Part};
 use super::observer::{Communicator, Observer};
-use super::state::{Objects, State};
+use super::state::State;
 use crate::Serial;
 use crate::matching::{Engine, Envelope, Event, Ob1Events};
 use crate::progress_model::{Copying, Parameters};
