@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::*;
 use mel_log::format::NO_OBJECT;
-use mel_log::{Definition, HeaderInfo, LogFile, Members, State};
+use mel_log::{Completion, Definition, HeaderInfo, LogFile, Members, State, kind};
 
 const TAG: i32 = 5;
 
@@ -74,11 +74,10 @@ fn numbers(sender: &[Told], receiver: &[Told], incomplete: bool) -> [Vec<Option<
     write(directory.path(), 1, receiver, incomplete);
     let run = Run::open(directory.path()).unwrap();
     let recorded = Recorded::of(&run);
-    let (sent, received) = (Places::of(&run.ranks[0]).sends, Places::of(&run.ranks[1]).receives);
-    let of = |places: &[Option<Place>]| places.iter().map(|place| place.map(|place| place.number)).collect();
-    let both =
-        sent.iter().flatten().filter(|place| recorded.as_ref().is_none_or(|all| all.has_both(**place)));
-    [of(&sent), of(&received), both.map(|place| Some(place.number)).collect()]
+    let (sent, received) = (MessageIds::of(&run.ranks[0]).sends, MessageIds::of(&run.ranks[1]).receives);
+    let of = |ids: &[Option<MessageId>]| ids.iter().map(|id| id.map(|id| id.number)).collect();
+    let both = sent.iter().flatten().filter(|id| recorded.as_ref().is_none_or(|all| all.has_both(**id)));
+    [of(&sent), of(&received), both.map(|id| Some(id.number)).collect()]
 }
 
 fn some<const N: usize>(numbers: [u64; N]) -> Vec<Option<u64>> {

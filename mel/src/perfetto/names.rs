@@ -41,7 +41,7 @@ impl Names {
         number
     }
 
-    /// The names that no packet has told yet.
+    /// The names that no packet has had yet.
     pub(super) fn take_new(&mut self) -> Option<InternedData> {
         self.new.take()
     }
