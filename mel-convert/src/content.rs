@@ -1,4 +1,4 @@
-//! What a record says by itself: the only place where kinds of records are told apart.
+//! What a record says by itself: the only place where kinds of records are distinguished.
 
 use mel_log::format::{u16_at, u32_at, u64_at};
 use mel_log::{

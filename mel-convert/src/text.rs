@@ -40,7 +40,7 @@ pub fn write_run(out: &mut impl Write, run: &Run, options: Options, tick: impl F
     Ok(())
 }
 
-/// Writes the events of one rank. `tick` hears of every 4096 records.
+/// Writes the events of one rank. `tick` is called with 4096 at every 4096th record.
 ///
 /// # Errors
 /// Those of `out`.

@@ -137,7 +137,7 @@ impl Summary {
     }
 }
 
-/// Writes `traces.otf2` and what belongs to it into a directory. `tick` hears how many more records
+/// Writes `traces.otf2` and what belongs to it into a directory. `tick` is given how many more records
 /// have been converted, of about [`Run::records_at_most`].
 ///
 /// # Errors
@@ -178,9 +178,9 @@ pub fn remove(directory: &Path) -> Result<(), ConvertError> {
 }
 
 fn world_size(run: &Run) -> u32 {
-    let told = run.world_size();
-    // A header that was overwritten may tell any number; the logs that are there are facts.
-    if told <= MOST_RANKS { told } else { run.ranks.len() as u32 }
+    let size = run.world_size();
+    // A header that was overwritten may hold any number; the logs that are there are facts.
+    if size <= MOST_RANKS { size } else { run.ranks.len() as u32 }
 }
 
 /// Where the records of a stream go: to a thread's calls, or to a location of events.
@@ -327,7 +327,7 @@ impl<'a> Conversion<'a> {
                     Lane::Calls(known.unwrap_or(threads.len() - 1))
                 }
                 StreamKind::Events => {
-                    // Only streams that share their source need to tell their threads apart.
+                    // Only streams that share their source need names with their threads.
                     let shared = events().filter(|other| other.source == stream.source).count() > 1;
                     let source = stream.source.and_then(|source| log.definitions.sources.get(&source));
                     let mut name = match source {

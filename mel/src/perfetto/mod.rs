@@ -66,7 +66,7 @@ pub struct Summary {
     pub changes: u64,
 }
 
-/// Writes a trace. `tick` hears how many more records have been converted, of about
+/// Writes a trace. `tick` is given how many more records have been converted, of about
 /// [`Run::records_at_most`].
 ///
 /// # Errors
@@ -333,7 +333,7 @@ impl<W: Write> Writer<'_, W> {
         self.event(ticks, Type::Counter, counter);
     }
 
-    /// Something that a track of slices has no room for: an instant that tells how long it took.
+    /// Something that a track of slices has no room for: an instant with how long it took.
     fn instant(&mut self, track: Track, ticks: (u64, u64), name: &str, annotations: Vec<DebugAnnotation>) {
         let track_uuid = Some(self.track(track));
         let (name_iid, mut debug_annotations) = (Some(self.names.number(Kind::Event, name)), annotations);

@@ -1,4 +1,4 @@
-//! Names that a sequence of packets writes once and then tells by number.
+//! Names that a sequence of packets writes once and then refers to by number.
 
 use rustc_hash::FxHashMap;
 

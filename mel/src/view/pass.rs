@@ -22,7 +22,7 @@ use mel_convert::windows::EPOCHS;
 use mel_log::definitions::EventType;
 use mel_log::{RankLog, Record};
 
-/// Messages, and operations on windows, that a call tells of.
+/// Messages, and operations on windows, that are listed with a call.
 const MOST_IN_CALL: usize = 4;
 /// Moments that are pointed out.
 const MOST_MOMENTS: usize = 5;
