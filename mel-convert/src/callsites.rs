@@ -85,10 +85,10 @@ fn line(file: &Loader, call: u64) -> Option<String> {
     let location = frame.location?;
     let line = location.line.filter(|line| *line != 0)?;
     let name = Path::new(location.file?).file_name()?.display().to_string();
-    let told = frame.function.as_ref().and_then(|function| Some(function.demangle().ok()?.into_owned()));
-    // Where lines are all that the compiler told.
-    let function =
-        told.or_else(|| Some(addr2line::demangle_auto(file.find_symbol(call)?.into(), None).into_owned()));
+    let demangled = frame.function.as_ref().and_then(|function| Some(function.demangle().ok()?.into_owned()));
+    // Where lines are all that the compiler gave.
+    let function = demangled
+        .or_else(|| Some(addr2line::demangle_auto(file.find_symbol(call)?.into(), None).into_owned()));
     Some(match function {
         Some(function) => format!("{name}:{line} ({function})"),
         None => format!("{name}:{line}"),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_found_is_told_by_its_place() {
+    fn what_cannot_be_found_is_named_by_its_place() {
         let module = |path: &str, start| Definition::Module {
             start,
             end: start + 0x1000,

@@ -3,7 +3,9 @@
 //!
 //! - [`run`]: the logs of a run, all ranks.
 //! - [`merge`]: the streams of a rank in the order of time.
-//! - [`spans`]: what a rank did as calls with their messages, searches, and single events.
+//! - [`content`]: what a record says by itself.
+//! - [`facts`]: what a rank did, fact by fact: where records are interpreted, for all that follows.
+//! - [`spans`]: the same as calls with their messages, searches, and single events.
 //! - [`partners`]: which send belongs to which receive.
 //! - [`queues`]: how long queues are, and how long what leaves them was in them.
 //! - [`one_sided`]: operations on windows, and epochs.
@@ -19,6 +21,8 @@
 //! and no MPI function is called.
 
 pub mod callsites;
+pub mod content;
+pub mod facts;
 pub mod lanes;
 pub mod merge;
 pub mod one_sided;

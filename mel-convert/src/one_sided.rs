@@ -4,13 +4,12 @@
 use rustc_hash::FxHashMap;
 
 use super::windows::EPOCHS;
-use mel_log::format::u64_at;
-use mel_log::{Epoch, Operation, Record, kind};
+use mel_log::{Epoch, Operation};
 
 /// Operations whose start is kept, at most: those that nothing completes would add up.
 const MAX_KEPT: usize = 1 << 20;
 
-/// An operation, told in the call that started it.
+/// An operation, in the call that started it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperationInCall {
     /// Number of the window.
@@ -66,30 +65,34 @@ pub(super) struct OneSided {
 }
 
 impl OneSided {
-    /// An operation is started.
-    pub(super) fn start(&mut self, thread: u32, record: &Record<'_>) -> OperationInCall {
-        let Operation { target, bytes, number } = Operation::from_payload(&record.payload);
-        let kind = usize::from(record.kind - kind::RMA_OPERATION);
-        let told = OperationInCall { window: record.object, kind, target, bytes };
+    /// An operation of this kind is started, on a thread and at a tick.
+    pub(super) fn start(
+        &mut self,
+        (thread, time): (u32, u64),
+        window: u16,
+        kind: usize,
+        operation: Operation,
+    ) -> OperationInCall {
+        let Operation { target, bytes, number } = operation;
+        let started = OperationInCall { window, kind, target, bytes };
         if self.pending.len() < MAX_KEPT {
-            self.pending.insert((record.object, number), (told, thread, record.time));
+            self.pending.insert((window, number), (started, thread, time));
         }
-        let sums = self.started.entry((record.object, target)).or_default();
+        let sums = self.started.entry((window, target)).or_default();
         *sums = (sums.0 + 1, sums.1.saturating_add(bytes));
-        told
+        started
     }
 
-    /// An operation is complete; none if its start is not known.
-    pub(super) fn complete(&mut self, record: &Record<'_>) -> Option<OperationSpan> {
-        let number = u64_at(&record.payload, 0);
-        let (operation, thread, since) = self.pending.remove(&(record.object, number))?;
-        Some(OperationSpan { operation, thread, ticks: (since, record.time.max(since)) })
+    /// The operation of this number is complete at a tick; none if its start is not known.
+    pub(super) fn complete(&mut self, time: u64, window: u16, number: u64) -> Option<OperationSpan> {
+        let (operation, thread, since) = self.pending.remove(&(window, number))?;
+        Some(OperationSpan { operation, thread, ticks: (since, time.max(since)) })
     }
 
-    /// An epoch has ended.
-    pub(super) fn end_epoch(&mut self, record: &Record<'_>) -> EpochSpan {
-        let Epoch { kind, target, duration } = Epoch::from_payload(&record.payload);
-        let (window, kind) = (record.object, (kind as usize).min(EPOCHS.len() - 1));
+    /// An epoch has ended at a tick.
+    pub(super) fn end_epoch(&mut self, time: u64, window: u16, epoch: Epoch) -> EpochSpan {
+        let Epoch { kind, target, duration } = epoch;
+        let kind = (kind as usize).min(EPOCHS.len() - 1);
         let (mut operations, mut bytes) = (0, 0u64);
         let mut take = |sums: (u64, u64)| {
             operations += sums.0;
@@ -106,53 +109,42 @@ impl OneSided {
                 other
             });
         }
-        let ticks = (record.time.saturating_sub(duration), record.time);
+        let ticks = (time.saturating_sub(duration), time);
         EpochSpan { window, kind, target, ticks, operations, bytes }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
     use super::*;
 
-    fn record(time: u64, kind: u16, payload: Vec<u8>) -> Record<'static> {
-        Record { time, kind, object: 1, payload: Cow::Owned(payload) }
-    }
-
-    fn put(time: u64, target: i32, number: u64) -> Record<'static> {
-        let operation = Operation { target, bytes: 8, number };
-        record(time, kind::RMA_OPERATION, operation.to_payload().to_vec())
-    }
-
-    fn epoch(time: u64, kind: u32, target: i32, duration: u64) -> Record<'static> {
-        record(time, kind::RMA_EPOCH, Epoch { kind, target, duration }.to_payload().to_vec())
+    fn put(found: &mut OneSided, thread: u32, target: i32, number: u64) -> OperationInCall {
+        found.start((thread, 10), 1, 0, Operation { target, bytes: 8, number })
     }
 
     #[test]
     fn an_operation_lasts_until_it_is_complete() {
         let mut found = OneSided::default();
-        let told = found.start(2, &put(10, 3, 7));
-        assert_eq!(told, OperationInCall { window: 1, kind: 0, target: 3, bytes: 8 });
-        let complete = record(25, kind::RMA_COMPLETE, 7u64.to_le_bytes().to_vec());
-        assert_eq!(
-            found.complete(&complete),
-            Some(OperationSpan { operation: told, thread: 2, ticks: (10, 25) })
-        );
-        assert_eq!(found.complete(&complete), None);
+        let operation = put(&mut found, 2, 3, 7);
+        assert_eq!(operation, OperationInCall { window: 1, kind: 0, target: 3, bytes: 8 });
+        let span = OperationSpan { operation, thread: 2, ticks: (10, 25) };
+        assert_eq!(found.complete(25, 1, 7), Some(span));
+        assert_eq!(found.complete(25, 1, 7), None);
     }
 
     #[test]
     fn an_epoch_has_the_operations_on_its_targets() {
         let mut found = OneSided::default();
         for (number, target) in [0, 1, 1, 2].into_iter().enumerate() {
-            found.start(0, &put(10, target, number as u64));
+            put(&mut found, 0, target, number as u64);
         }
-        let told = |span: EpochSpan| (span.ticks, span.operations, span.bytes);
-        assert_eq!(told(found.end_epoch(&epoch(50, 2, -1, 50))), ((0, 50), 0, 0));
-        assert_eq!(told(found.end_epoch(&epoch(60, 3, 1, 50))), ((10, 60), 2, 16));
-        assert_eq!(told(found.end_epoch(&epoch(70, 0, -1, 60))), ((10, 70), 2, 16));
-        assert_eq!(told(found.end_epoch(&epoch(80, 0, -1, 10))), ((70, 80), 0, 0));
+        let mut end = |time, kind, target, duration| {
+            let span = found.end_epoch(time, 1, Epoch { kind, target, duration });
+            (span.ticks, span.operations, span.bytes)
+        };
+        assert_eq!(end(50, 2, -1, 50), ((0, 50), 0, 0));
+        assert_eq!(end(60, 3, 1, 50), ((10, 60), 2, 16));
+        assert_eq!(end(70, 0, -1, 60), ((10, 70), 2, 16));
+        assert_eq!(end(80, 0, -1, 10), ((70, 80), 0, 0));
     }
 }

@@ -9,33 +9,34 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
+use super::content::{Content, RequestStep, Transfer};
 use super::merge::Merged;
 use super::run::Run;
-use mel_log::{Completion, Message, RankLog, Record, StreamKind, Switch, UnseenMessages, kind};
+use mel_log::{Message, RankLog, Record, StreamKind, Switch, UnseenMessages};
 
-/// A message among those with its sender, receiver, communicator and tag.
+/// Which message it is, the same on both of its sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct MessageId {
     /// Sender, receiver, communicator and tag, as one number.
     pub channel: u64,
     /// How many there were before.
     pub number: u64,
 }
 
-/// The places of the messages of a rank, in the order in which its log tells of them; none where that is not known.
+/// Which messages a rank sent and received, in the order of its log; none where that is not known.
 #[derive(Debug, Default)]
-pub struct Places {
+pub struct MessageIds {
     /// Of what was sent.
-    pub sends: Vec<Option<Place>>,
+    pub sends: Vec<Option<MessageId>>,
     /// Of what was received.
-    pub receives: Vec<Option<Place>>,
+    pub receives: Vec<Option<MessageId>>,
     /// Which receive it is, counted from 0, that completes each request that was posted, in the order in which they were.
     pub completes: Vec<Option<usize>>,
 }
 
-impl Places {
+impl MessageIds {
     /// Looks at a log: which of the receives were posted first is only known at its end.
-    pub fn of(log: &RankLog) -> Places {
+    pub fn of(log: &RankLog) -> MessageIds {
         let streams = log.definitions.streams.iter();
         let calls = streams.filter(|(_, stream)| stream.kind == StreamKind::Calls).map(|(number, _)| *number);
         let mut pass = Pass { log, ..Pass::new(log) };
@@ -67,7 +68,7 @@ const GAP: u64 = 1 << 33;
 
 struct Pass<'a> {
     log: &'a RankLog,
-    places: Places,
+    ids: MessageIds,
     sent: FxHashMap<u64, u64>,
     received: Vec<Received>,
     /// When each pending receive was posted, as its number among all, and among the requests.
@@ -82,7 +83,7 @@ impl<'a> Pass<'a> {
     fn new(log: &'a RankLog) -> Self {
         Pass {
             log,
-            places: Places::default(),
+            ids: MessageIds::default(),
             sent: FxHashMap::default(),
             received: Vec::new(),
             posted: FxHashMap::default(),
@@ -110,49 +111,45 @@ impl<'a> Pass<'a> {
     }
 
     fn record(&mut self, record: &Record<'_>) {
-        let request = || Completion::from_payload(&record.payload).request;
-        match record.kind {
-            kind::MPI_SEND | kind::MPI_ISEND => {
-                let Message { peer, tag, .. } = Message::from_payload(&record.payload);
-                let channel = self.channel(record.object, (peer, tag), true);
-                let place = channel.map(|channel| {
+        let object = record.object;
+        match Content::of(record) {
+            Content::Message(Transfer { sent: true, message, .. }) => {
+                let channel = self.channel(object, (message.peer, message.tag), true);
+                let id = channel.map(|channel| {
                     let number = self.sent.entry(channel).or_default();
                     *number += 1;
-                    Place { channel, number: *number - 1 }
+                    MessageId { channel, number: *number - 1 }
                 });
-                self.places.sends.push(place.filter(|_| self.lost.is_none()));
+                self.ids.sends.push(id.filter(|_| self.lost.is_none()));
             }
-            kind::MPI_IRECV_REQUEST => {
+            Content::Message(Transfer { has_request: false, message, .. }) => {
                 let order = self.next_order();
-                self.posted.insert(request(), (order, self.places.completes.len()));
-                self.places.completes.push(None);
+                self.receives(object, message, Some(order));
             }
-            kind::REQUEST_CANCELLED => _ = self.posted.remove(&request()),
-            kind::MPI_RECV => {
-                let order = self.next_order();
-                self.receives(record, Some(order));
-            }
-            kind::MPI_IRECV => {
-                let request = Message::from_payload(&record.payload).request;
-                let order = match self.posted.remove(&request) {
+            Content::Message(Transfer { message, .. }) => {
+                let order = match self.posted.remove(&message.request) {
                     Some((order, place)) => {
-                        self.places.completes[place] = Some(self.places.receives.len());
+                        self.ids.completes[place] = Some(self.ids.receives.len());
                         Some(order)
                     }
                     // A message that a matched probe took is received without a posted receive.
                     None if self.gaps.is_empty() => Some(self.next_order()),
-                    None => self.order_in_gap(request),
+                    None => self.order_in_gap(message.request),
                 };
-                self.receives(record, order);
+                self.receives(object, message, order);
             }
-            kind::RECORDING => self.switch(Switch::from_payload(&record.payload)),
-            kind::UNSEEN_MESSAGES => {
-                let UnseenMessages { peer, tag, sent, received } =
-                    UnseenMessages::from_payload(&record.payload);
-                if let Some(channel) = self.channel(record.object, (peer, tag), true) {
+            Content::Request(RequestStep::ReceivePosted, request) => {
+                let order = self.next_order();
+                self.posted.insert(request, (order, self.ids.completes.len()));
+                self.ids.completes.push(None);
+            }
+            Content::Request(RequestStep::Cancelled, request) => _ = self.posted.remove(&request),
+            Content::Recording(switch) => self.switch(switch),
+            Content::UnseenMessages(UnseenMessages { peer, tag, sent, received }) => {
+                if let Some(channel) = self.channel(object, (peer, tag), true) {
                     *self.sent.entry(channel).or_default() += u64::from(sent);
                 }
-                if let Some(channel) = self.channel(record.object, (peer, tag), false)
+                if let Some(channel) = self.channel(object, (peer, tag), false)
                     && received > 0
                     && let Some(gap) = self.gaps.last()
                 {
@@ -164,25 +161,24 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn receives(&mut self, record: &Record<'_>, order: Option<u64>) {
-        let Message { peer, tag, .. } = Message::from_payload(&record.payload);
-        let place = self.places.receives.len();
-        self.places.receives.push(None);
-        if let Some(channel) = self.channel(record.object, (peer, tag), false)
+    fn receives(&mut self, object: u16, message: Message, order: Option<u64>) {
+        let place = self.ids.receives.len();
+        self.ids.receives.push(None);
+        if let Some(channel) = self.channel(object, (message.peer, message.tag), false)
             && let Some(order) = order
         {
             self.received.push(Received { channel, order, what: Ok(place) });
         }
     }
 
-    fn switch(&mut self, told: Switch) {
-        if !told.on {
-            let (requests, order) = ((told.request, u32::MAX), self.order);
+    fn switch(&mut self, switch: Switch) {
+        if !switch.on {
+            let (requests, order) = ((switch.request, u32::MAX), self.order);
             self.order += GAP;
             self.gaps.push(Gap { requests, order });
         } else if let Some(gap) = self.gaps.last_mut() {
-            gap.requests.1 = told.request;
-            if told.incomplete {
+            gap.requests.1 = switch.request;
+            if switch.incomplete {
                 self.lost.get_or_insert(gap.order);
             }
         }
@@ -197,7 +193,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn finish(mut self) -> Places {
+    fn finish(mut self) -> MessageIds {
         let mut received = std::mem::take(&mut self.received);
         received.sort_by_key(|received| (received.channel, received.order));
         for of_channel in received.chunk_by(|a, b| a.channel == b.channel) {
@@ -212,13 +208,13 @@ impl<'a> Pass<'a> {
                         && is_known
                         && self.lost.is_none_or(|lost| *order < lost)
                     {
-                        self.places.receives[place] = Some(Place { channel: *channel, number });
+                        self.ids.receives[place] = Some(MessageId { channel: *channel, number });
                     }
                     number += what.map_or_else(u64::from, |_| 1);
                 }
             }
         }
-        self.places
+        self.ids
     }
 
     /// The gap that this order lies in.
@@ -243,11 +239,11 @@ impl Recorded {
         }
         let mut runs: FxHashMap<u64, [Vec<(u64, u64)>; 2]> = FxHashMap::default();
         for log in &run.ranks {
-            let Places { sends, receives, .. } = Places::of(log);
-            for (side, places) in [sends, receives].into_iter().enumerate() {
-                let mut places: Vec<Place> = places.into_iter().flatten().collect();
-                places.sort_by_key(|place| (place.channel, place.number));
-                for Place { channel, number } in places {
+            let MessageIds { sends, receives, .. } = MessageIds::of(log);
+            for (side, ids) in [sends, receives].into_iter().enumerate() {
+                let mut ids: Vec<MessageId> = ids.into_iter().flatten().collect();
+                ids.sort_by_key(|message| (message.channel, message.number));
+                for MessageId { channel, number } in ids {
                     let runs = &mut runs.entry(channel).or_default()[side];
                     match runs.last_mut().filter(|run| run.1 == number) {
                         Some(run) => run.1 += 1,
@@ -260,11 +256,11 @@ impl Recorded {
     }
 
     /// Whether the logs have both sides of a message.
-    pub fn has_both(&self, place: Place) -> bool {
-        self.runs.get(&place.channel).is_some_and(|sides| {
+    pub fn has_both(&self, message: MessageId) -> bool {
+        self.runs.get(&message.channel).is_some_and(|sides| {
             sides.iter().all(|runs| {
-                let run = runs.partition_point(|run| run.0 <= place.number).checked_sub(1);
-                run.is_some_and(|run| place.number < runs[run].1)
+                let run = runs.partition_point(|run| run.0 <= message.number).checked_sub(1);
+                run.is_some_and(|run| message.number < runs[run].1)
             })
         })
     }

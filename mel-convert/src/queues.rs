@@ -6,9 +6,9 @@
 use rustc_hash::FxHashMap;
 
 use super::types::{Change, QueueKind, Role, Type, Types};
-use mel_log::{Record, UnseenEvents};
+use mel_log::UnseenEvents;
 
-/// Entries whose times are kept, at most: receives whose completion the log does not tell would add up.
+/// Entries whose times are kept, at most: receives whose completion is not in the log would add up.
 const MAX_KEPT: usize = 1 << 20;
 
 /// How long something was in a queue: when it came, and when it left.
@@ -59,7 +59,7 @@ impl Length {
 pub struct Queues {
     /// By queue.
     kinds: Vec<QueueKind>,
-    /// By queue: the length on all communicators. Below zero for a moment, where what left a queue unseen is told before
+    /// By queue: the length on all communicators. Below zero for a moment, where what left a queue unseen is known before
     /// what came.
     all: Vec<i64>,
     /// By queue and communicator.
@@ -70,12 +70,12 @@ pub struct Queues {
     found: FxHashMap<u32, Stay>,
     /// The request that a thread has found something for since its current call began.
     latest: FxHashMap<u32, u32>,
-    /// Queues and communicators that changed while recording was off, until that is told.
+    /// Queues and communicators that changed while recording was off, until that is asked for.
     changed: Vec<(usize, u16)>,
 }
 
 impl Queues {
-    /// The queues that these types tell of, all empty.
+    /// The queues that these types change, all empty.
     pub fn new(types: &Types<'_>) -> Queues {
         let kinds: Vec<QueueKind> = types.queues.iter().map(|queue| queue.kind).collect();
         Queues { all: vec![0; kinds.len()], kinds, ..Queues::default() }
@@ -88,15 +88,15 @@ impl Queues {
         self.latest.clear();
     }
 
-    /// Recording is on again, and this record tells of events that went unseen.
-    pub fn unseen(&mut self, types: &Types<'_>, record: &Record<'_>) {
-        let UnseenEvents { event_type, count } = UnseenEvents::from_payload(&record.payload);
+    /// Recording is on again, and these events on this communicator went unseen.
+    pub fn unseen(&mut self, types: &Types<'_>, comm: u16, events: UnseenEvents) {
+        let UnseenEvents { event_type, count } = events;
         let Some(Role::Changes(Change { queue, inserts })) = types.get(event_type).map(|of| of.role) else {
             return;
         };
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         let by = if inserts { count } else { -count };
-        let key = (queue, record.object);
+        let key = (queue, comm);
         let (length, all) = (self.lengths.entry(key).or_default(), &mut self.all[queue]);
         (*length, *all) = (length.saturating_add(by), all.saturating_add(by));
         if !self.changed.contains(&key) {
@@ -110,7 +110,7 @@ impl Queues {
         !self.changed.is_empty()
     }
 
-    /// Once all records are read that tell of events that went unseen: the queues that changed, with the communicator, and how
+    /// Once all events that went unseen are known: the queues that changed, with the communicator, and how
     /// long they are.
     pub fn changed(&mut self) -> Vec<(usize, u16, Length)> {
         let length = |(queue, comm)| (queue, comm, Length::of(self.lengths[&(queue, comm)], self.all[queue]));

@@ -64,9 +64,9 @@ impl Run {
 
     /// Number of ranks that the run had.
     pub fn world_size(&self) -> u32 {
-        let told = self.ranks.iter().map(|log| log.info.world_size).max();
+        let written = self.ranks.iter().map(|log| log.info.world_size).max();
         let seen = self.ranks.iter().map(|log| log.info.rank.saturating_add(1)).max();
-        told.max(seen).unwrap_or(0)
+        written.max(seen).unwrap_or(0)
     }
 
     /// The ranks whose logs end before `MPI_Finalize`.
@@ -81,8 +81,8 @@ impl Run {
 
     /// What the user wanted to be recorded, if not everything: mostly the same on all ranks.
     pub fn filters(&self) -> BTreeSet<&str> {
-        let told = self.ranks.iter().map(|log| log.definitions.filtered.as_str());
-        told.filter(|told| !told.is_empty()).collect()
+        let filters = self.ranks.iter().map(|log| log.definitions.filtered.as_str());
+        filters.filter(|filter| !filter.is_empty()).collect()
     }
 
     /// An upper bound of the number of records, to measure progress by.

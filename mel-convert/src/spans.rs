@@ -1,19 +1,17 @@
 //! What a rank did as spans: MPI calls with their messages, searches of the queues, operations on windows and epochs; and
 //! as moments: changes of the queues, and other events.
 //!
-//! Knows no output: the page, the pictures and Perfetto traces are visitors. Records that it does not
-//! know are passed over.
-
-use std::collections::BTreeMap;
+//! Knows no output and interprets no record: made of [facts](super::facts), for the page, the pictures and Perfetto traces,
+//! which are visitors. An OTF2 archive has events in the order of time, not spans in the order of their ends: it is made of
+//! facts.
 
 use rustc_hash::FxHashMap;
 
-use super::merge::Merged;
-use super::one_sided::{EpochSpan, OneSided, OperationInCall, OperationSpan};
-use super::queues::{Latest, Length, Queues, Stay};
-use super::types::{Queue, Role, Types};
-use mel_log::format::u16_at;
-use mel_log::{Collective, Entry, Message, RankLog, Record, Switch, kind};
+use super::facts::{At, EventFact, EventPart, Fact, Facts, MessageFact, WindowFact};
+use super::one_sided::{EpochSpan, OperationInCall, OperationSpan};
+use super::queues::Length;
+use super::types::{Change, Queue, Types};
+use mel_log::{Collective, Entry, RankLog, Record, Switch};
 
 /// An MPI call from its entry to its exit.
 #[derive(Debug)]
@@ -29,28 +27,13 @@ pub struct CallSpan<'a> {
     /// Calls of the same thread that it lies in; mostly 0.
     pub depth: usize,
     /// Messages that were sent or received in it.
-    pub messages: &'a [MessageInCall],
+    pub messages: &'a [MessageFact],
     /// The collective operation that it is, with the index of its communicator.
     pub collective: Option<(u16, Collective)>,
     /// Operations on windows that were started in it.
     pub operations: &'a [OperationInCall],
     /// How many operations on windows it completed, and how long the longest of them took, in ticks.
     pub completed: (u64, u64),
-}
-
-/// A message, told in the call that sent or received it.
-#[derive(Clone, Copy, Debug)]
-pub struct MessageInCall {
-    /// Whether this is the sending side.
-    pub sent: bool,
-    /// Index of the communicator.
-    pub object: u16,
-    /// Peer, tag and length.
-    pub message: Message,
-    /// Of how many messages that were sent, or received, the log tells before.
-    pub index: usize,
-    /// Receives: when the message came into the unexpected queue and when it left it, in ticks, if it was there.
-    pub unexpected: Option<Stay>,
 }
 
 /// From an event `X_begin` to its `X_end`.
@@ -73,7 +56,7 @@ pub struct Region<'a> {
 /// An entry comes into a queue, or leaves it.
 #[derive(Debug)]
 pub struct QueueChange<'a> {
-    /// The event that tells of it.
+    /// The event.
     pub record: &'a Record<'a>,
     /// Number of its type.
     pub number: u16,
@@ -85,13 +68,13 @@ pub struct QueueChange<'a> {
     pub length: Length,
 }
 
-/// Hears of everything on a rank. Spans are told when they end.
+/// Is given everything on a rank: spans when they end.
 pub trait Visitor {
     /// An MPI call.
     fn call(&mut self, _: &CallSpan<'_>) {}
-    /// A message that a thread sent or received in a call that the log does not tell of, at this tick: such calls are not
+    /// A message that a thread sent or received in a call that is not in the log, at this tick: such calls are not
     /// wanted, or recording was off.
-    fn lone_message(&mut self, _thread: u32, _ticks: u64, _: &MessageInCall) {}
+    fn lone_message(&mut self, _thread: u32, _ticks: u64, _: &MessageFact) {}
     /// A search, or another pair of events.
     fn region(&mut self, _: &Region<'_>) {}
     /// A change of a queue.
@@ -108,40 +91,34 @@ pub trait Visitor {
     fn event(&mut self, _stream: u32, _number: u16, _record: &Record<'_>) {}
 }
 
-/// Tells a visitor everything in a log, in the order of time. `tick` hears of every 4096 records.
+/// Gives a visitor everything in a log, in the order of time. `tick` is called with 4096 at every 4096th record.
 pub fn walk(log: &RankLog, visitor: &mut impl Visitor, tick: &dyn Fn(u64)) {
     let types = Types::of(log);
-    let threads = log.definitions.streams.iter().map(|(number, stream)| (*number, stream.thread)).collect();
-    let mut state = State { queues: Queues::new(&types), threads, ..State::default() };
-    for (count, (stream, record)) in Merged::new(log, log.streams()).enumerate() {
-        super::advance(tick, count);
-        state.last = state.last.max(record.time);
-        state.record(&types, stream, record, visitor);
+    let mut state = State::default();
+    for (at, fact) in Facts::of(log, &types, tick) {
+        state.last = state.last.max(at.time);
+        state.fact(&types, at, fact, visitor);
     }
     state.close(visitor);
 }
 
+/// What is under way.
 #[derive(Default)]
 struct State<'a> {
-    /// Of each stream.
-    threads: BTreeMap<u32, u32>,
-    calls: FxHashMap<u32, Vec<OpenCall>>,
-    sources: FxHashMap<u32, Source<'a>>,
-    queues: Queues,
-    one_sided: OneSided,
-    /// How many messages the log has told of until now.
-    sends: usize,
-    receives: usize,
+    /// By stream.
+    calls: FxHashMap<u32, Calls>,
+    /// By stream.
+    regions: FxHashMap<u32, Vec<OpenRegion<'a>>>,
     /// Since when recording is off.
     paused: Option<u64>,
     last: u64,
 }
 
-/// Where a stream of events is.
+/// The calls of a thread that have not ended.
 #[derive(Default)]
-struct Source<'a> {
-    open: Vec<OpenRegion<'a>>,
-    latest: Latest,
+struct Calls {
+    thread: u32,
+    open: Vec<OpenCall>,
 }
 
 struct OpenRegion<'a> {
@@ -155,129 +132,93 @@ struct OpenCall {
     function: u16,
     returns_to: u64,
     entered: u64,
-    messages: Vec<MessageInCall>,
+    messages: Vec<MessageFact>,
     collective: Option<(u16, Collective)>,
     operations: Vec<OperationInCall>,
     completed: (u64, u64),
 }
 
 impl<'a> State<'a> {
-    fn record(&mut self, types: &Types<'a>, stream: u32, record: Record<'a>, visitor: &mut impl Visitor) {
-        if self.queues.has_changed() && record.kind != kind::UNSEEN_EVENTS {
-            for (queue, _, length) in self.queues.changed() {
-                visitor.length_after_pause(record.time, types.queues[queue], length);
+    fn fact(&mut self, types: &Types<'a>, at: At, fact: Fact<'a>, visitor: &mut impl Visitor) {
+        let At { stream, thread, time } = at;
+        match fact {
+            Fact::Enter(entry) => {
+                let calls = self.calls.entry(stream).or_default();
+                calls.thread = thread;
+                calls.open.push(OpenCall::new(entry, time));
             }
-        }
-        if let Some(number) = record.event_type() {
-            return self.event(types, stream, number, record, visitor);
-        }
-        let thread = self.threads.get(&stream).copied().unwrap_or(0);
-        match record.kind {
-            kind::ENTER => {
-                let entry = Entry::from_payload(&record.payload);
-                self.queues.begin_call(thread);
-                self.calls.entry(stream).or_default().push(OpenCall::new(entry, record.time));
-            }
-            kind::LEAVE => {
-                let function = u16_at(&record.payload, 0);
-                let Some(open) = self.calls.get_mut(&stream) else { return };
+            Fact::Leave(function) => {
+                let Some(Calls { open, .. }) = self.calls.get_mut(&stream) else { return };
                 // An end without its beginning is passed over; what was entered in the call ends with it.
                 let Some(place) = open.iter().rposition(|call| call.function == function) else { return };
                 while open.len() > place {
-                    leave(open, thread, record.time, visitor);
+                    leave(open, thread, time, visitor);
                 }
             }
-            kind::MPI_SEND | kind::MPI_ISEND | kind::MPI_RECV | kind::MPI_IRECV => {
-                let message = Message::from_payload(&record.payload);
-                let sent = matches!(record.kind, kind::MPI_SEND | kind::MPI_ISEND);
-                let counter = if sent { &mut self.sends } else { &mut self.receives };
-                let index = *counter;
-                *counter += 1;
-                let unexpected = match record.kind {
-                    kind::MPI_RECV => self.queues.received(thread, None),
-                    kind::MPI_IRECV => self.queues.received(thread, Some(message.request)),
-                    _ => None,
-                };
-                let told = MessageInCall { sent, object: record.object, message, index, unexpected };
-                match self.open_call(stream) {
-                    Some(call) => call.messages.push(told),
-                    None => visitor.lone_message(thread, record.time, &told),
-                }
-            }
-            kind::COLLECTIVE => {
-                let told = Collective::from_payload(&record.payload);
+            Fact::Message(message) => match self.open_call(stream) {
+                Some(call) => call.messages.push(message),
+                None => visitor.lone_message(thread, time, &message),
+            },
+            Fact::Collective(object, collective) => {
                 if let Some(call) = self.open_call(stream) {
-                    call.collective = Some((record.object, told));
+                    call.collective = Some((object, collective));
                 }
             }
-            kind::RECORDING if !Switch::from_payload(&record.payload).on => {
-                self.paused = Some(record.time);
-                self.queues.pause();
-            }
-            kind::RECORDING => {
+            Fact::Window(_, fact) => self.window(stream, fact, visitor),
+            Fact::Recording(Switch { on: false, .. }) => self.paused = Some(time),
+            Fact::Recording(_) => {
                 if let Some(since) = self.paused.take() {
-                    visitor.pause((since, record.time));
+                    visitor.pause((since, time));
                 }
             }
-            kind::UNSEEN_EVENTS => self.queues.unseen(types, &record),
-            kind::RMA_OPERATION..=kind::RMA_LAST_OPERATION => {
-                let told = self.one_sided.start(thread, &record);
+            Fact::LengthAfterPause { queue, length, .. } => {
+                visitor.length_after_pause(time, types.queues[queue], length);
+            }
+            Fact::Event(event) => self.event(types, at, event, visitor),
+            Fact::Request(..) | Fact::Nothing => {}
+        }
+    }
+
+    fn window(&mut self, stream: u32, fact: WindowFact<'_>, visitor: &mut impl Visitor) {
+        match fact {
+            WindowFact::Started(operation, _) => {
                 if let Some(call) = self.open_call(stream) {
-                    call.operations.push(told);
+                    call.operations.push(operation);
                 }
             }
-            kind::RMA_COMPLETE | kind::RMA_REQUEST_COMPLETE => {
-                let Some(span) = self.one_sided.complete(&record) else { return };
+            WindowFact::Complete { span: Some(span), .. } => {
                 if let Some(call) = self.open_call(stream) {
                     let (number, longest) = call.completed;
                     call.completed = (number + 1, longest.max(span.ticks.1 - span.ticks.0));
                 }
                 visitor.operation(&span);
             }
-            kind::RMA_EPOCH => visitor.epoch(&self.one_sided.end_epoch(&record)),
-            _ => {}
+            WindowFact::EpochEnded(span) => visitor.epoch(&span),
+            WindowFact::Complete { span: None, .. } | WindowFact::Step(..) => {}
         }
     }
 
     /// The innermost call that a thread is in.
     fn open_call(&mut self, stream: u32) -> Option<&mut OpenCall> {
-        self.calls.get_mut(&stream)?.last_mut()
+        self.calls.get_mut(&stream)?.open.last_mut()
     }
 
-    fn event(
-        &mut self,
-        types: &Types<'a>,
-        stream: u32,
-        number: u16,
-        record: Record<'a>,
-        visitor: &mut impl Visitor,
-    ) {
-        let Some(of) = types.get(number) else { return visitor.event(stream, number, &record) };
-        let Source { open, latest } = self.sources.entry(stream).or_default();
-        match of.role {
-            Role::Single => visitor.event(stream, number, &record),
-            Role::Begins(name) => {
-                latest.enter(of, &record.payload);
-                let queue_length = of.searches.map(|queue| self.queues.length(queue, record.object));
-                open.push(OpenRegion { name, begin: number, first: record, queue_length });
+    fn event(&mut self, types: &Types<'a>, at: At, event: EventFact<'a>, visitor: &mut impl Visitor) {
+        let EventFact { number, part, record } = event;
+        match part {
+            EventPart::Single => visitor.event(at.stream, number, &record),
+            EventPart::Begins(name, queue_length) => {
+                let region = OpenRegion { name, begin: number, first: record, queue_length };
+                self.regions.entry(at.stream).or_default().push(region);
             }
-            Role::Ends(name) => {
-                latest.leave(record.time);
+            EventPart::Ends(name) => {
+                let open = self.regions.entry(at.stream).or_default();
                 let Some(place) = open.iter().rposition(|region| region.name == name) else { return };
-                visitor.region(&open.remove(place).until(stream, record.time));
+                visitor.region(&open.remove(place).until(at.stream, record.time));
             }
-            Role::Changes(change) => {
-                let thread = self.threads.get(&stream).copied().unwrap_or(0);
-                let (place, request) = ((record.object, record.time), of.request(&record.payload));
-                let length = self.queues.apply(change, (thread, latest), place, request);
-                let queue = types.queues[change.queue];
-                visitor.change(&QueueChange {
-                    record: &record,
-                    number,
-                    queue,
-                    inserts: change.inserts,
-                    length,
-                });
+            EventPart::Changes(Change { queue, inserts }, length) => {
+                let queue = types.queues[queue];
+                visitor.change(&QueueChange { record: &record, number, queue, inserts, length });
             }
         }
     }
@@ -287,14 +228,13 @@ impl<'a> State<'a> {
         if let Some(since) = self.paused {
             visitor.pause((since, self.last));
         }
-        for (stream, open) in &mut self.calls {
-            let thread = self.threads.get(stream).copied().unwrap_or(0);
+        for Calls { thread, open } in self.calls.values_mut() {
             while !open.is_empty() {
-                leave(open, thread, self.last, visitor);
+                leave(open, *thread, self.last, visitor);
             }
         }
-        for (stream, source) in &self.sources {
-            for region in &source.open {
+        for (stream, open) in &self.regions {
+            for region in open {
                 visitor.region(&region.until(*stream, self.last));
             }
         }

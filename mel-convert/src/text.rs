@@ -5,19 +5,20 @@
 //! ```
 //!
 //! The time is in seconds since the start of the process's run. What is said about a rank as a whole
-//! stands in lines that begin with `#`.
+//! stands in lines that begin with `#`. A line is what its record says by itself: nothing here follows from other records, so
+//! it is made of [contents](super::content), not of facts.
 
 use std::io::{self, Write};
 
 use super::callsites::CallSites;
+use super::content::{Content, RequestStep, Transfer};
 use super::merge::Merged;
 use super::run::Run;
 use super::value;
 use super::windows;
 use mel_log::definitions::EventType;
-use mel_log::format::{u16_at, u64_at};
 use mel_log::{
-    Collective, Entry, Message, RankLog, Record, State, StreamKind, UnseenEvents, UnseenMessages, kind,
+    Collective, Message, RankLog, Record, State, StreamKind, Switch, UnseenEvents, UnseenMessages,
 };
 
 /// What is written besides events.
@@ -39,7 +40,7 @@ pub fn write_run(out: &mut impl Write, run: &Run, options: Options, tick: impl F
     Ok(())
 }
 
-/// Writes the events of one rank. `tick` hears of every 4096 records.
+/// Writes the events of one rank. `tick` is called with 4096 at every 4096th record.
 ///
 /// # Errors
 /// Those of `out`.
@@ -90,22 +91,72 @@ fn write_record(
     options: Options,
     sites: &mut CallSites,
 ) -> io::Result<()> {
-    if let Some(number) = record.event_type() {
-        write_time(out, log, record.time)?;
-        return match log.definitions.event_types.get(&number) {
+    let content = Content::of(record);
+    if !options.calls && !matches!(content, Content::Event(_) | Content::LostEvents(_)) {
+        return Ok(());
+    }
+    write_time(out, log, record.time)?;
+    let object = record.object;
+    match content {
+        Content::Event(number) => match log.definitions.event_types.get(&number) {
             Some(event_type) => write_event(out, event_type, &record.payload),
             None => writeln!(out, " 'event type {number}'"),
-        };
+        },
+        Content::LostEvents(count) => writeln!(out, " # {count} events were lost before this one"),
+        Content::Enter(entry) => {
+            write!(out, " enter {}", function(log, entry.function))?;
+            match sites.of(log, entry.returns_to) {
+                Some(site) => writeln!(out, " from {site}"),
+                None => writeln!(out),
+            }
+        }
+        Content::Leave(number) => writeln!(out, " leave {}", function(log, number)),
+        Content::Message(transfer) => write_message(out, object, transfer),
+        Content::Request(step, request) => writeln!(out, " {} request={request}", request_step(step)),
+        Content::Collective(Collective { root, sent, received }) => {
+            writeln!(out, " collective communicator={object} root={root} sent={sent} received={received}")
+        }
+        Content::Window(step) => windows::write(out, object, step),
+        Content::Recording(Switch { on, .. }) => {
+            writeln!(out, " recording {}", if on { "on" } else { "off" })
+        }
+        Content::UnseenMessages(UnseenMessages { peer, tag, sent, received }) => writeln!(
+            out,
+            " unseen communicator={object} peer={peer} tag={tag} sent={sent} received={received}"
+        ),
+        Content::UnseenEvents(UnseenEvents { event_type, count }) => {
+            let name = log.definitions.event_types.get(&event_type).map_or("?", |of| of.name.as_str());
+            writeln!(out, " unseen communicator={object} '{name}' count={count}")
+        }
+        Content::Unknown => writeln!(out, " record of kind {}", record.kind),
     }
-    if record.kind == kind::DROPPED {
-        write_time(out, log, record.time)?;
-        return writeln!(out, " # {} events were lost before this one", u64_at(&record.payload, 0));
+}
+
+fn function(log: &RankLog, number: u16) -> &str {
+    log.definitions.functions.get(&number).map_or("an MPI function", String::as_str)
+}
+
+fn write_message(out: &mut impl Write, communicator: u16, transfer: Transfer) -> io::Result<()> {
+    let Transfer { sent, has_request, message: Message { peer, tag, bytes, request } } = transfer;
+    let what = match (sent, has_request) {
+        (true, false) => "send",
+        (true, true) => "isend",
+        (false, true) => "irecv",
+        (false, false) => "recv",
+    };
+    write!(out, " {what} communicator={communicator} peer={peer} tag={tag} bytes={bytes}")?;
+    if has_request { writeln!(out, " request={request}") } else { writeln!(out) }
+}
+
+fn request_step(step: RequestStep) -> &'static str {
+    match step {
+        RequestStep::SendComplete => "isend complete",
+        RequestStep::ReceivePosted => "irecv posted",
+        RequestStep::Cancelled => "cancelled",
+        RequestStep::Tested => "tested, not complete",
+        RequestStep::CollectiveStarted => "collective",
+        RequestStep::CollectiveComplete => "collective complete",
     }
-    if options.calls {
-        write_time(out, log, record.time)?;
-        write_call(out, log, record, sites)?;
-    }
-    Ok(())
 }
 
 /// Nine decimals, in a field of twelve characters.
@@ -129,87 +180,11 @@ fn write_event(out: &mut impl Write, event_type: &EventType, payload: &[u8]) -> 
     writeln!(out)
 }
 
-fn write_call(
-    out: &mut impl Write,
-    log: &RankLog,
-    record: &Record<'_>,
-    sites: &mut CallSites,
-) -> io::Result<()> {
-    let message = Message::from_payload(&record.payload);
-    let what = match record.kind {
-        kind::ENTER | kind::LEAVE => {
-            let number = u16_at(&record.payload, 0);
-            let name = log.definitions.functions.get(&number).map_or("an MPI function", String::as_str);
-            let verb = if record.kind == kind::ENTER { "enter" } else { "leave" };
-            write!(out, " {verb} {name}")?;
-            if record.kind == kind::ENTER
-                && let Some(site) = sites.of(log, Entry::from_payload(&record.payload).returns_to)
-            {
-                write!(out, " from {site}")?;
-            }
-            return writeln!(out);
-        }
-        kind::COLLECTIVE => {
-            let Collective { root, sent, received } = Collective::from_payload(&record.payload);
-            let object = record.object;
-            return writeln!(
-                out,
-                " collective communicator={object} root={root} sent={sent} received={received}"
-            );
-        }
-        kind::MPI_SEND => "send",
-        kind::MPI_ISEND => "isend",
-        kind::MPI_IRECV => "irecv",
-        kind::MPI_RECV => "recv",
-        kind::UNSEEN_MESSAGES => {
-            let UnseenMessages { peer, tag, sent, received } = UnseenMessages::from_payload(&record.payload);
-            let object = record.object;
-            return writeln!(
-                out,
-                " unseen communicator={object} peer={peer} tag={tag} sent={sent} received={received}"
-            );
-        }
-        kind::UNSEEN_EVENTS => {
-            let UnseenEvents { event_type, count } = UnseenEvents::from_payload(&record.payload);
-            let name = log.definitions.event_types.get(&event_type).map_or("?", |of| of.name.as_str());
-            return writeln!(out, " unseen communicator={} '{name}' count={count}", record.object);
-        }
-        kind::RECORDING => {
-            let state = if u64_at(&record.payload, 0) == 0 { "off" } else { "on" };
-            return writeln!(out, " recording {state}");
-        }
-        kind::MPI_ISEND_COMPLETE
-        | kind::MPI_IRECV_REQUEST
-        | kind::REQUEST_CANCELLED
-        | kind::REQUEST_TESTED
-        | kind::COLLECTIVE_REQUEST
-        | kind::COLLECTIVE_COMPLETE => {
-            let verb = match record.kind {
-                kind::MPI_ISEND_COMPLETE => "isend complete",
-                kind::MPI_IRECV_REQUEST => "irecv posted",
-                kind::REQUEST_TESTED => "tested, not complete",
-                kind::COLLECTIVE_REQUEST => "collective",
-                kind::COLLECTIVE_COMPLETE => "collective complete",
-                _ => "cancelled",
-            };
-            return writeln!(out, " {verb} request={}", u64_at(&record.payload, 0) as u32);
-        }
-        _ => return windows::write(out, record),
-    };
-    let Message { peer, tag, bytes, request } = message;
-    let object = record.object;
-    write!(out, " {what} communicator={object} peer={peer} tag={tag} bytes={bytes}")?;
-    match record.kind {
-        kind::MPI_ISEND | kind::MPI_IRECV => writeln!(out, " request={request}"),
-        _ => writeln!(out),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use mel_log::format::NO_OBJECT;
-    use mel_log::{Definition, Element, HeaderInfo, LogFile};
+    use mel_log::{Definition, Element, HeaderInfo, LogFile, kind};
 
     fn written(options: Options, write: impl FnOnce(&LogFile)) -> String {
         let directory = tempfile::tempdir().unwrap();

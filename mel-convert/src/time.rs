@@ -128,7 +128,7 @@ impl Timeline {
                 let mut own = wall(&log.info);
                 own.nanos += shift;
                 let apart = line.at(reading.0) - own.at(reading.0);
-                // Clocks that nobody sets: only how they drift apart is told.
+                // Clocks that nobody sets: only how they drift apart is given.
                 if apart.abs() > FAR_APART_NANOS {
                     own.nanos += apart;
                 }

@@ -1,6 +1,6 @@
 //! What the event types of a log are to each other, by their names.
 //!
-//! `X_begin` and `X_end` are the ends of a pair `X`; `X_insert` and `X_remove` tell of a queue `X`. A pair `search_posted`
+//! `X_begin` and `X_end` are the ends of a pair `X`; `X_insert` and `X_remove` change a queue `X`. A pair `search_posted`
 //! searches the queue `posted`. That, and the element `request`, is all that conversion knows of event types.
 
 use std::collections::BTreeSet;
@@ -90,7 +90,7 @@ impl Type<'_> {
 #[derive(Clone, Debug, Default)]
 pub struct Types<'a> {
     of: FxHashMap<u16, Type<'a>>,
-    /// The queues that they tell of.
+    /// The queues that they change.
     pub queues: Vec<Queue<'a>>,
 }
 

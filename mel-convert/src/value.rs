@@ -101,7 +101,7 @@ impl fmt::Display for Value {
 mod tests {
     use super::*;
 
-    fn told(datatype: &str, displacement: u32, payload: &[u8]) -> Option<String> {
+    fn text(datatype: &str, displacement: u32, payload: &[u8]) -> Option<String> {
         let element = Element { name: String::new(), datatype: datatype.into(), displacement };
         read(&element, payload).map(|value| value.to_string())
     }
@@ -110,20 +110,20 @@ mod tests {
     fn values_are_read_by_their_datatypes() {
         let payload =
             [&(-2i32).to_le_bytes()[..], &u64::MAX.to_le_bytes(), &0.5f64.to_le_bytes(), b"x\n"].concat();
-        assert_eq!(told("MPI_INT", 0, &payload).unwrap(), "-2");
-        assert_eq!(told("MPI_UNSIGNED", 0, &payload).unwrap(), "4294967294");
-        assert_eq!(told("MPI_UNSIGNED_LONG_LONG", 4, &payload).unwrap(), "18446744073709551615");
-        assert_eq!(told("MPI_COUNT", 4, &payload).unwrap(), "-1");
-        assert_eq!(told("MPI_INT16_T", 4, &payload).unwrap(), "-1");
-        assert_eq!(told("MPI_DOUBLE", 12, &payload).unwrap(), "0.5");
-        assert_eq!(told("MPI_CHAR", 20, &payload).unwrap(), "x");
-        assert_eq!(told("MPI_CHAR", 21, &payload).unwrap(), "\\n");
+        assert_eq!(text("MPI_INT", 0, &payload).unwrap(), "-2");
+        assert_eq!(text("MPI_UNSIGNED", 0, &payload).unwrap(), "4294967294");
+        assert_eq!(text("MPI_UNSIGNED_LONG_LONG", 4, &payload).unwrap(), "18446744073709551615");
+        assert_eq!(text("MPI_COUNT", 4, &payload).unwrap(), "-1");
+        assert_eq!(text("MPI_INT16_T", 4, &payload).unwrap(), "-1");
+        assert_eq!(text("MPI_DOUBLE", 12, &payload).unwrap(), "0.5");
+        assert_eq!(text("MPI_CHAR", 20, &payload).unwrap(), "x");
+        assert_eq!(text("MPI_CHAR", 21, &payload).unwrap(), "\\n");
     }
 
     #[test]
     fn what_cannot_be_read_is_none() {
-        assert_eq!(told("MPI_INT", 1, &[0; 4]), None);
-        assert_eq!(told("MPI_INT", u32::MAX, &[0; 4]), None);
-        assert_eq!(told("MPI_LATER", 0, &[0; 4]), None);
+        assert_eq!(text("MPI_INT", 1, &[0; 4]), None);
+        assert_eq!(text("MPI_INT", u32::MAX, &[0; 4]), None);
+        assert_eq!(text("MPI_LATER", 0, &[0; 4]), None);
     }
 }

@@ -4,22 +4,22 @@ use otf2_writer::{AttributeValue, CollectiveRoot, CommRef, Event, RegionRef};
 use rustc_hash::FxHashMap;
 
 use super::communicators::{Communicators, Target};
-use super::requests::{Operation, Requested, Requests};
+use super::requests::{Operation, Requested, Requests, Side};
 use super::roles::{self, Way};
 use super::track::Track;
-use super::windows::{self, Span, Windows};
+use super::windows::{Span, Windows};
 use super::{Conversion, ConvertError};
-use crate::queues::Queues;
-use mel_log::format::{NO_ROOT, ROOT_IN_THIS_GROUP, ROOT_ITSELF, u16_at};
-use mel_log::{Collective, Completion, Entry, Message, RankLog, Record, kind};
+use crate::content::RequestStep;
+use crate::facts::{Fact, MessageFact};
+use mel_log::format::{NO_ROOT, ROOT_IN_THIS_GROUP, ROOT_ITSELF};
+use mel_log::{Collective, Message, RankLog};
 
 /// The region of a function that the log does not define.
 const UNKNOWN: &str = "MPI (unknown function)";
 
-/// What the records of a thread refer to, and where epochs go.
-pub(super) struct Known<'a> {
+/// What the facts of a thread refer to, and where epochs go.
+pub(super) struct References<'a> {
     pub(super) communicators: &'a Communicators,
-    pub(super) queues: &'a mut Queues,
     pub(super) windows: &'a mut Windows,
     pub(super) epochs: &'a mut Vec<Span>,
     pub(super) requests: &'a mut Requests,
@@ -46,48 +46,45 @@ impl Thread {
 }
 
 impl Conversion<'_> {
-    /// Writes one record of a thread's calls.
+    /// Writes one fact of a thread's calls.
     pub(super) fn convert_call(
         &mut self,
         thread: &mut Thread,
-        known: Known<'_>,
+        references: References<'_>,
         (position, log): (usize, &RankLog),
-        record: &Record<'_>,
+        (ticks, fact): (u64, &Fact<'_>),
     ) -> Result<(), ConvertError> {
-        let Known { communicators, queues, windows, epochs, requests } = known;
-        let time = self.timeline.nanos(position, record.time);
-        let Thread { number, track, regions, function, collective, requested } = thread;
-        let mut region = || {
-            let number = u16_at(&record.payload, 0);
+        let References { communicators, windows, epochs, requests } = references;
+        let time = self.timeline.nanos(position, ticks);
+        let Thread { track, regions, function, collective, requested, .. } = thread;
+        let mut region = |number: u16| {
             *regions.entry(number).or_insert_with(|| {
                 let name = log.definitions.functions.get(&number).map_or(UNKNOWN, String::as_str);
                 self.tables.function(self.archive.definitions_mut(), name)
             })
         };
-        match record.kind {
-            kind::ENTER => {
-                queues.begin_call(*number);
-                let entry = Entry::from_payload(&record.payload);
+        match fact {
+            Fact::Enter(entry) => {
                 *function = entry.function;
                 (*collective, *requested) = (None, None);
                 track.summary().calls += 1;
-                let region = region();
+                let region = region(entry.function);
                 let site = self.sites.of(log, entry.returns_to).map(|site| {
                     let definitions = self.archive.definitions_mut();
                     let attribute = self.tables.call_site(definitions);
                     (attribute, AttributeValue::String(definitions.string(&site)))
                 });
-                track.enter(time, region, site.as_slice())?;
+                track.enter(time, region, site.as_slice())
             }
-            kind::LEAVE => {
+            Fact::Leave(number) => {
                 if let Some(end) = collective.take() {
                     track.event(time, &end, &[])?;
                 }
-                track.leave(time, region())?;
+                track.leave(time, region(*number))
             }
-            kind::COLLECTIVE => {
+            Fact::Collective(object, moved) => {
                 let name = log.definitions.functions.get(function).map_or("", String::as_str);
-                match operation(name, communicators.of(position, record), record) {
+                match operation(name, communicators.of(position, *object), moved) {
                     Some((operation, Way::Blocking)) => {
                         *collective = Some(operation.end());
                         track.summary().collectives += 1;
@@ -98,54 +95,82 @@ impl Conversion<'_> {
                     }
                     None => track.summary().unknown_messages += 1,
                 }
+                Ok(())
             }
-            kind::COLLECTIVE_REQUEST => {
-                let request = Completion::from_payload(&record.payload).request;
-                if requests.begin_collective(request, requested.take()) {
-                    track.event(
-                        time,
-                        &Event::NonBlockingCollectiveRequest { request: request.into() },
-                        &[],
-                    )?;
+            Fact::Window(window, fact) => {
+                self.convert_window((position, *window), (time, fact), windows, track, epochs)
+            }
+            Fact::Request(step, request) => {
+                let of_call = requested.take_if(|_| *step == RequestStep::CollectiveStarted);
+                match request_event(*step, *request, of_call, requests) {
+                    Some(event) => write_request(track, time, &event),
+                    None => Ok(()),
                 }
             }
-            kind::COLLECTIVE_COMPLETE => {
-                let request = Completion::from_payload(&record.payload).request;
-                if let Some(operation) = requests.end_collective(request) {
-                    track.summary().collectives += 1;
-                    track.event(time, &operation.complete(request.into()), &[])?;
+            Fact::Message(message) => {
+                let side = if message.sent { Side::Sent } else { Side::Received };
+                if requests.is_one_sided(side) {
+                    track.summary().one_sided += 1;
+                    return Ok(());
                 }
+                let target = communicators.target(position, message.object, message.message.peer);
+                let Some(target) = target else {
+                    track.summary().unknown_messages += 1;
+                    return Ok(());
+                };
+                let Some(event) = requests.whole(message_event(message, target)) else { return Ok(()) };
+                track.summary().messages += 1;
+                let waited = message.unexpected.map(|(since, until)| {
+                    let nanos = |ticks| self.timeline.nanos(position, ticks);
+                    let attribute = self.tables.unexpected_for(self.archive.definitions_mut());
+                    (attribute, AttributeValue::U64(nanos(until).saturating_sub(nanos(since))))
+                });
+                track.event(time, &event, waited.as_slice())
             }
-            _ if windows::is_about_a_window(record) => {
-                self.convert_window_record(position, record, windows, track, epochs)?;
-            }
-            kind if requests.is_one_sided(kind) => track.summary().one_sided += u64::from(is_message(kind)),
-            _ => match message(record, communicators.target(position, record)) {
-                Some(event) => {
-                    let Some(event) = requests.whole(event) else { return Ok(()) };
-                    track.summary().messages += 1;
-                    let waited = match event {
-                        Event::MpiIrecv { request, .. } => queues.received(*number, Some(request as u32)),
-                        Event::MpiRecv { .. } => queues.received(*number, None),
-                        _ => None,
-                    };
-                    let attribute = waited.map(|(since, until)| {
-                        let attribute = self.tables.unexpected_for(self.archive.definitions_mut());
-                        (attribute, AttributeValue::U64(until.saturating_sub(since)))
-                    });
-                    track.event(time, &event, attribute.as_slice())?;
-                }
-                None if is_message(record.kind) => track.summary().unknown_messages += 1,
-                None => {}
-            },
+            Fact::Recording(_) | Fact::LengthAfterPause { .. } | Fact::Event(_) | Fact::Nothing => Ok(()),
         }
-        Ok(())
     }
 }
 
+/// The event of something about a request; none where the trace does not show what it belongs to. `of_call` is the
+/// collective operation of the call under way.
+fn request_event(
+    step: RequestStep,
+    number: u32,
+    of_call: Option<Requested>,
+    requests: &mut Requests,
+) -> Option<Event<'static>> {
+    let request = u64::from(number);
+    let event = match step {
+        RequestStep::CollectiveStarted => {
+            let begins = requests.begin_collective(number, of_call);
+            return begins.then_some(Event::NonBlockingCollectiveRequest { request });
+        }
+        RequestStep::CollectiveComplete => {
+            return requests.end_collective(number).map(|operation| operation.complete(request));
+        }
+        RequestStep::ReceivePosted if requests.is_one_sided(Side::Posted) => return None,
+        RequestStep::ReceivePosted => Event::MpiIrecvRequest { request },
+        RequestStep::SendComplete => Event::MpiIsendComplete { request },
+        RequestStep::Cancelled => Event::MpiRequestCancelled { request },
+        RequestStep::Tested => Event::MpiRequestTest { request },
+    };
+    requests.whole(event)
+}
+
+/// Writes and counts it.
+fn write_request(track: &mut Track, time: u64, event: &Event<'static>) -> Result<(), ConvertError> {
+    match event {
+        Event::NonBlockingCollectiveRequest { .. } => {}
+        Event::NonBlockingCollectiveComplete { .. } => track.summary().collectives += 1,
+        _ => track.summary().messages += 1,
+    }
+    track.event(time, event, &[])
+}
+
 /// A collective operation and how its function goes about it; none if that or the communicator is not known.
-fn operation(name: &str, comm: Option<CommRef>, record: &Record<'_>) -> Option<(Operation, Way)> {
-    let Collective { root, sent, received } = Collective::from_payload(&record.payload);
+fn operation(name: &str, comm: Option<CommRef>, moved: &Collective) -> Option<(Operation, Way)> {
+    let Collective { root, sent, received } = *moved;
     let root = match root {
         NO_ROOT => CollectiveRoot::None,
         ROOT_ITSELF => CollectiveRoot::Myself,
@@ -156,29 +181,15 @@ fn operation(name: &str, comm: Option<CommRef>, record: &Record<'_>) -> Option<(
     Some((Operation { op, comm, root, sent, received }, way))
 }
 
-fn is_message(kind: u16) -> bool {
-    matches!(kind, kind::MPI_SEND | kind::MPI_ISEND | kind::MPI_IRECV | kind::MPI_RECV)
-}
-
-/// The event of a message record; none if its communicator or peer is not known, or if it is no
-/// message record.
-fn message(record: &Record<'_>, target: Option<Target>) -> Option<Event<'static>> {
-    let request = u64::from(Completion::from_payload(&record.payload).request);
-    match record.kind {
-        kind::MPI_ISEND_COMPLETE => return Some(Event::MpiIsendComplete { request }),
-        kind::MPI_IRECV_REQUEST => return Some(Event::MpiIrecvRequest { request }),
-        kind::REQUEST_CANCELLED => return Some(Event::MpiRequestCancelled { request }),
-        kind::REQUEST_TESTED => return Some(Event::MpiRequestTest { request }),
-        kind if !is_message(kind) => return None,
-        _ => {}
-    }
-    let Target { comm, peer } = target?;
-    let Message { tag, bytes, request, .. } = Message::from_payload(&record.payload);
+/// The event of a message.
+fn message_event(fact: &MessageFact, target: Target) -> Event<'static> {
+    let Target { comm, peer } = target;
+    let Message { tag, bytes, request, .. } = fact.message;
     let (tag, request) = (tag as u32, u64::from(request));
-    Some(match record.kind {
-        kind::MPI_SEND => Event::MpiSend { receiver: peer, comm, tag, bytes },
-        kind::MPI_ISEND => Event::MpiIsend { receiver: peer, comm, tag, bytes, request },
-        kind::MPI_IRECV => Event::MpiIrecv { sender: peer, comm, tag, bytes, request },
-        _ => Event::MpiRecv { sender: peer, comm, tag, bytes },
-    })
+    match (fact.sent, fact.has_request) {
+        (true, false) => Event::MpiSend { receiver: peer, comm, tag, bytes },
+        (true, true) => Event::MpiIsend { receiver: peer, comm, tag, bytes, request },
+        (false, true) => Event::MpiIrecv { sender: peer, comm, tag, bytes, request },
+        (false, false) => Event::MpiRecv { sender: peer, comm, tag, bytes },
+    }
 }

@@ -6,7 +6,7 @@ use otf2_writer::{
     CommRef, Communicator, Definitions, Group, GroupMembers, GroupRef, InterCommunicator, Paradigm,
 };
 
-use mel_log::{Members, Message, RankLog, Record};
+use mel_log::{Members, RankLog};
 
 /// The communicators of a run.
 #[derive(Debug, Default)]
@@ -77,15 +77,15 @@ impl Communicators {
         Communicators { ranks }
     }
 
-    /// The communicator of a record of the log at a position, if it is known.
-    pub(super) fn of(&self, position: usize, record: &Record<'_>) -> Option<CommRef> {
-        Some(self.ranks.get(position)?.get(&record.object)?.0)
+    /// The communicator of this index in the log at a position, if it is known.
+    pub(super) fn of(&self, position: usize, object: u16) -> Option<CommRef> {
+        Some(self.ranks.get(position)?.get(&object)?.0)
     }
 
-    /// Communicator and peer of a message record of the log at a position, if both are known.
-    pub(super) fn target(&self, position: usize, record: &Record<'_>) -> Option<Target> {
-        let (comm, peers) = *self.ranks.get(position)?.get(&record.object)?;
-        let peer = u32::try_from(Message::from_payload(&record.payload).peer).ok()?;
+    /// Communicator and peer of a message in the log at a position, if both are known.
+    pub(super) fn target(&self, position: usize, object: u16, peer: i32) -> Option<Target> {
+        let (comm, peers) = *self.ranks.get(position)?.get(&object)?;
+        let peer = u32::try_from(peer).ok()?;
         (peer < peers).then_some(Target { comm, peer })
     }
 }

@@ -45,13 +45,12 @@ use self::tables::Tables;
 use self::track::Track;
 use self::windows::Windows;
 use super::callsites::CallSites;
-use super::merge::Merged;
+use super::facts::{Fact, Facts};
 use super::partners::Recorded;
-use super::queues::Queues;
 use super::run::Run;
 use super::time::{Offset, Timeline};
 use super::types::Types;
-use mel_log::{RankLog, Record, StreamKind, Switch, kind};
+use mel_log::{RankLog, StreamKind, Switch};
 
 /// The name of the archive in its directory.
 pub const FILE_NAME: &str = "traces.otf2";
@@ -138,7 +137,7 @@ impl Summary {
     }
 }
 
-/// Writes `traces.otf2` and what belongs to it into a directory. `tick` hears how many more records
+/// Writes `traces.otf2` and what belongs to it into a directory. `tick` is given how many more records
 /// have been converted, of about [`Run::records_at_most`].
 ///
 /// # Errors
@@ -179,9 +178,9 @@ pub fn remove(directory: &Path) -> Result<(), ConvertError> {
 }
 
 fn world_size(run: &Run) -> u32 {
-    let told = run.world_size();
-    // A header that was overwritten may tell any number; the logs that are there are facts.
-    if told <= MOST_RANKS { told } else { run.ranks.len() as u32 }
+    let size = run.world_size();
+    // A header that was overwritten may hold any number; the logs that are there are facts.
+    if size <= MOST_RANKS { size } else { run.ranks.len() as u32 }
 }
 
 /// Where the records of a stream go: to a thread's calls, or to a location of events.
@@ -328,7 +327,7 @@ impl<'a> Conversion<'a> {
                     Lane::Calls(known.unwrap_or(threads.len() - 1))
                 }
                 StreamKind::Events => {
-                    // Only streams that share their source need to tell their threads apart.
+                    // Only streams that share their source need names with their threads.
                     let shared = events().filter(|other| other.source == stream.source).count() > 1;
                     let source = stream.source.and_then(|source| log.definitions.sources.get(&source));
                     let mut name = match source {
@@ -339,43 +338,41 @@ impl<'a> Conversion<'a> {
                         name += &format!(", thread {}", stream.thread);
                     }
                     let location = self.define_location(&name, group);
-                    streams.push(Stream::new(stream.thread, self.track(location)?, parts.clone()));
+                    streams.push(Stream::new(self.track(location)?, parts.clone()));
                     Lane::Events(streams.len() - 1)
                 }
             };
             lanes.insert(*number, lane);
         }
-        let (mut queues, mut epochs) = (Queues::new(&types), Vec::new());
+        let mut epochs = Vec::new();
         let mut requests = match &self.recorded {
             Some(recorded) => Requests::with_gaps(log, recorded),
             None => Requests::default(),
         };
-        for (count, (number, record)) in Merged::new(log, lanes.keys().copied()).enumerate() {
-            super::advance(self.tick, count);
-            if record.kind == kind::RECORDING {
-                self.switch(position, &record, &mut queues, &mut threads, &mut streams)?;
-                continue;
-            }
-            if record.kind == kind::UNSEEN_EVENTS {
-                queues.unseen(&types, &record);
-                continue;
-            }
-            if queues.has_changed() {
-                let time = self.timeline.nanos(position, record.time);
-                self.convert_lengths(&mut streams, (&types, &mut queues), log, time)?;
-            }
-            let log = (position, log);
-            match lanes.get(&number) {
-                Some(Lane::Calls(place)) => {
-                    let (queues, windows, epochs) = (&mut queues, &mut *windows, &mut epochs);
-                    let requests = &mut requests;
-                    let known = calls::Known { communicators, queues, windows, epochs, requests };
-                    self.convert_call(&mut threads[*place], known, log, &record)?;
+        let of_log = (position, log);
+        for (at, fact) in Facts::of(log, &types, self.tick) {
+            match (&fact, lanes.get(&at.stream)) {
+                (Fact::Recording(Switch { on, .. }), _) => {
+                    let time = self.timeline.nanos(position, at.time);
+                    let threads = threads.iter_mut().map(|thread| &mut thread.track);
+                    for track in threads.chain(streams.iter_mut().map(Stream::track_mut)) {
+                        track.event(time, &Event::MeasurementOnOff { on: *on }, &[])?;
+                    }
                 }
-                Some(Lane::Events(place)) => {
-                    self.convert_event(&mut streams[*place], (&types, &mut queues), log, &record)?;
+                (&Fact::LengthAfterPause { queue, communicator, length }, _) => {
+                    let time = self.timeline.nanos(position, at.time);
+                    let of = (queue, types.queues[queue].name);
+                    self.convert_length(&mut streams, of, (communicator, length), (time, log))?;
                 }
-                None => {}
+                (Fact::Event(event), Some(Lane::Events(place))) => {
+                    self.convert_event(&mut streams[*place], &types, of_log, event)?;
+                }
+                (fact, Some(Lane::Calls(place))) => {
+                    let (windows, epochs, requests) = (&mut *windows, &mut epochs, &mut requests);
+                    let references = calls::References { communicators, windows, epochs, requests };
+                    self.convert_call(&mut threads[*place], references, of_log, (at.time, fact))?;
+                }
+                _ => {}
             }
         }
         self.convert_epochs(rank, group, epochs)?;
@@ -385,27 +382,6 @@ impl<'a> Conversion<'a> {
         }
         for stream in streams {
             self.summary.add(stream.close()?);
-        }
-        Ok(())
-    }
-
-    /// The program has switched recording off or on, for all of the process.
-    fn switch(
-        &mut self,
-        position: usize,
-        record: &Record<'_>,
-        queues: &mut Queues,
-        threads: &mut [Thread],
-        streams: &mut [Stream],
-    ) -> Result<(), ConvertError> {
-        let (Switch { on, .. }, time) =
-            (Switch::from_payload(&record.payload), self.timeline.nanos(position, record.time));
-        if !on {
-            queues.pause();
-        }
-        let threads = threads.iter_mut().map(|thread| &mut thread.track);
-        for track in threads.chain(streams.iter_mut().map(Stream::track_mut)) {
-            track.event(time, &Event::MeasurementOnOff { on }, &[])?;
         }
         Ok(())
     }

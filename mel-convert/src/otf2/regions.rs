@@ -8,17 +8,18 @@ use super::pairs::{Part, Parts};
 use super::tables::attribute_value;
 use super::track::Track;
 use super::{Conversion, ConvertError};
-use crate::queues::{Latest, Queues};
-use crate::types::{Change, Role, Types};
+use crate::facts::{EventFact, EventPart};
+use crate::queues::Length;
+use crate::types::{Role, Types};
 use crate::value::{self, Kind};
+use mel_log::RankLog;
 use mel_log::definitions::EventType;
-use mel_log::{RankLog, Record};
 
 /// What to write for an event type.
 enum Plan {
     Enter(Region),
     Leave(RegionRef),
-    Change(Change),
+    Change,
     /// Nothing, but count it.
     LeaveOut(String, u64),
 }
@@ -27,8 +28,8 @@ enum Plan {
 struct Region {
     region: RegionRef,
     elements: Vec<Column>,
-    /// The queue that is searched in it, and the attribute for that one's length.
-    searched: Option<(usize, AttributeRef)>,
+    /// The attribute for the length of the queue that is searched in it.
+    searched: Option<AttributeRef>,
 }
 
 /// An attribute, and where its value is in the payload.
@@ -47,20 +48,18 @@ impl Column {
 
 /// The events that a source raises on a thread.
 pub(super) struct Stream {
-    thread: u32,
     track: Track,
     parts: Parts,
     /// Only what occurs is defined.
     plans: FxHashMap<u16, Plan>,
     metrics: FxHashMap<(usize, u16), MetricRef>,
-    latest: Latest,
     attributes: Vec<(AttributeRef, AttributeValue)>,
 }
 
 impl Stream {
-    pub(super) fn new(thread: u32, track: Track, parts: Parts) -> Self {
+    pub(super) fn new(track: Track, parts: Parts) -> Self {
         let (plans, metrics) = (FxHashMap::default(), FxHashMap::default());
-        Stream { thread, track, parts, plans, metrics, latest: Latest::default(), attributes: Vec::new() }
+        Stream { track, parts, plans, metrics, attributes: Vec::new() }
     }
 
     pub(super) fn track(&self) -> &Track {
@@ -88,38 +87,29 @@ impl Conversion<'_> {
     pub(super) fn convert_event(
         &mut self,
         stream: &mut Stream,
-        (types, queues): (&Types<'_>, &mut Queues),
+        types: &Types<'_>,
         (position, log): (usize, &RankLog),
-        record: &Record<'_>,
+        event: &EventFact<'_>,
     ) -> Result<(), ConvertError> {
-        let Some(number) = record.event_type() else { return Ok(()) };
+        let EventFact { number, part, record } = event;
         let time = self.timeline.nanos(position, record.time);
-        let Stream { thread, track, parts, plans, metrics, latest, attributes } = stream;
-        let plan = plans.entry(number).or_insert_with(|| {
-            let part = parts.get(&number).copied().unwrap_or(Part::None);
-            self.plan(part, types, number)
+        let Stream { track, parts, plans, metrics, attributes } = stream;
+        let plan = plans.entry(*number).or_insert_with(|| {
+            let part = parts.get(number).copied().unwrap_or(Part::None);
+            self.plan(part, types, *number)
         });
-        match plan {
-            Plan::Enter(Region { region, elements, searched }) => {
+        match (plan, *part) {
+            (Plan::Enter(Region { region, elements, searched }), part) => {
                 attributes.clear();
                 attributes.extend(elements.iter().filter_map(|column| column.read(&record.payload)));
-                if let Some((queue, attribute)) = searched {
-                    let length = queues.length(*queue, record.object);
+                if let (Some(attribute), EventPart::Begins(_, Some(length))) = (searched, part) {
                     attributes.push((*attribute, AttributeValue::U64(length)));
-                }
-                if let Some(begin) = types.get(number) {
-                    latest.enter(begin, &record.payload);
                 }
                 track.summary().regions += 1;
                 track.enter(time, *region, attributes)?;
             }
-            Plan::Leave(region) => {
-                latest.leave(time);
-                track.leave(time, *region)?;
-            }
-            Plan::Change(change) => {
-                let request = types.get(number).and_then(|of| of.request(&record.payload));
-                let length = queues.apply(*change, (*thread, latest), (record.object, time), request);
+            (Plan::Leave(region), _) => track.leave(time, *region)?,
+            (Plan::Change, EventPart::Changes(change, length)) => {
                 let metric = *metrics.entry((change.queue, record.object)).or_insert_with(|| {
                     self.queue_metric(types.queues[change.queue].name, log, record.object)
                 });
@@ -127,31 +117,30 @@ impl Conversion<'_> {
                 let values = &[MetricValue::U64(length.of_communicator)];
                 track.event(time, &Event::Metric { metric, values }, &[])?;
             }
-            Plan::LeaveOut(_, count) => *count += 1,
+            // What changes a queue is never anything else.
+            (Plan::Change, _) => {}
+            (Plan::LeaveOut(_, count), _) => *count += 1,
         }
         Ok(())
     }
 
-    /// Writes how long queues are that changed while recording was off, each where its lengths stood before, or on the first
-    /// location.
-    pub(super) fn convert_lengths(
+    /// Writes how long a queue is on a communicator, which may have changed while recording was off: where its lengths stood
+    /// before, or on the first location.
+    pub(super) fn convert_length(
         &mut self,
         streams: &mut [Stream],
-        (types, queues): (&Types<'_>, &mut Queues),
-        log: &RankLog,
-        time: u64,
+        queue: (usize, &str),
+        (comm, length): (u16, Length),
+        (time, log): (u64, &RankLog),
     ) -> Result<(), ConvertError> {
-        for (queue, comm, length) in queues.changed() {
-            let key = (queue, comm);
-            let place = streams.iter().position(|stream| stream.metrics.contains_key(&key)).unwrap_or(0);
-            let Some(Stream { track, metrics, .. }) = streams.get_mut(place) else { return Ok(()) };
-            let name = types.queues[queue].name;
-            let metric = *metrics.entry(key).or_insert_with(|| self.queue_metric(name, log, comm));
-            track.summary().queue_changes += 1;
-            let values = &[MetricValue::U64(length.of_communicator)];
-            track.event(time, &Event::Metric { metric, values }, &[])?;
-        }
-        Ok(())
+        let (queue, name) = queue;
+        let key = (queue, comm);
+        let place = streams.iter().position(|stream| stream.metrics.contains_key(&key)).unwrap_or(0);
+        let Some(Stream { track, metrics, .. }) = streams.get_mut(place) else { return Ok(()) };
+        let metric = *metrics.entry(key).or_insert_with(|| self.queue_metric(name, log, comm));
+        track.summary().queue_changes += 1;
+        let values = &[MetricValue::U64(length.of_communicator)];
+        track.event(time, &Event::Metric { metric, values }, &[])
     }
 
     fn plan(&mut self, part: Part, types: &Types<'_>, number: u16) -> Plan {
@@ -159,13 +148,11 @@ impl Conversion<'_> {
         match (part, of.role) {
             (Part::Begin(pair), _) => {
                 let region = self.region(pair, of.definition);
-                let searched = of
-                    .searches
-                    .map(|queue| (queue, self.tables.queue_length(self.archive.definitions_mut())));
+                let searched = of.searches.map(|_| self.tables.queue_length(self.archive.definitions_mut()));
                 Plan::Enter(Region { region, elements: self.columns(of.definition), searched })
             }
             (Part::End(pair), _) => Plan::Leave(self.region(pair, of.definition)),
-            (Part::None, Role::Changes(change)) => Plan::Change(change),
+            (Part::None, Role::Changes(_)) => Plan::Change,
             (Part::None, _) => Plan::LeaveOut(of.definition.name.clone(), 0),
         }
     }

@@ -4,8 +4,8 @@
 use otf2_writer::{CollectiveOp, CollectiveRoot, CommRef, Event};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::partners::{Place, Places, Recorded};
-use mel_log::{RankLog, kind};
+use crate::partners::{MessageId, MessageIds, Recorded};
+use mel_log::RankLog;
 
 /// A collective operation, as a process takes part in it.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +42,17 @@ pub(super) struct Requested {
     pub(super) persistent: bool,
 }
 
+/// Where a message is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// Where it is sent.
+    Sent,
+    /// Where it is received.
+    Received,
+    /// Where its nonblocking receive is posted.
+    Posted,
+}
+
 /// The requests of one rank.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
@@ -64,10 +75,10 @@ struct Messages {
 impl Requests {
     /// The requests of a log of a run in which recording was off at times.
     pub(super) fn with_gaps(log: &RankLog, recorded: &Recorded) -> Self {
-        let Places { sends, receives, completes } = Places::of(log);
-        let one_sided = |place: &Option<Place>| !place.is_some_and(|place| recorded.has_both(place));
+        let MessageIds { sends, receives, completes } = MessageIds::of(log);
+        let one_sided = |id: &Option<MessageId>| !id.is_some_and(|id| recorded.has_both(id));
         let [sends, receives]: [Vec<bool>; 2] =
-            [sends, receives].map(|places| places.iter().map(one_sided).collect());
+            [sends, receives].map(|ids| ids.iter().map(one_sided).collect());
         let posted =
             completes.iter().map(|receive| receive.is_some_and(|receive| receives[receive])).collect();
         let messages =
@@ -75,14 +86,14 @@ impl Requests {
         Requests { messages: Some(messages), ..Requests::default() }
     }
 
-    /// Whether the next record, which is of this kind, is about a message that the trace does not show, because the logs have
-    /// one side of it only. To be asked for each record, once.
+    /// Whether the next send, receive, or posted receive is one that the trace does not show, because the logs have one side
+    /// of its message only. To be asked for each of them, once.
     #[inline]
-    pub(super) fn is_one_sided(&mut self, kind: u16) -> bool {
-        self.messages.as_mut().is_some_and(|messages| messages.is_one_sided(kind))
+    pub(super) fn is_one_sided(&mut self, side: Side) -> bool {
+        self.messages.as_mut().is_some_and(|messages| messages.is_one_sided(side))
     }
 
-    /// The call under way tells of this request: that of its own operation, or of one that was made before and is started.
+    /// The call under way has this request: that of its own operation, or of one that was made before and is started.
     /// Whether an operation begins.
     pub(super) fn begin_collective(&mut self, request: u32, of_call: Option<Requested>) -> bool {
         match of_call {
@@ -103,8 +114,8 @@ impl Requests {
         Some(requested.operation)
     }
 
-    /// What can be told of a message where the beginning of its request may be missing: an end without a beginning is left
-    /// out, but that a message was received is told as of a receive without a request.
+    /// What can be written of a message where the beginning of its request may be missing: an end without a beginning is left
+    /// out, but a message that was received is written as that of a receive without a request.
     #[inline]
     pub(super) fn whole(&mut self, event: Event<'static>) -> Option<Event<'static>> {
         match &mut self.messages {
@@ -116,13 +127,8 @@ impl Requests {
 
 impl Messages {
     #[cold]
-    fn is_one_sided(&mut self, kind: u16) -> bool {
-        let of = match kind {
-            kind::MPI_SEND | kind::MPI_ISEND => 0,
-            kind::MPI_RECV | kind::MPI_IRECV => 1,
-            kind::MPI_IRECV_REQUEST => 2,
-            _ => return false,
-        };
+    fn is_one_sided(&mut self, side: Side) -> bool {
+        let of = side as usize;
         self.next[of] += 1;
         self.left_out[of].get(self.next[of] - 1).copied().unwrap_or(false)
     }

@@ -1,4 +1,4 @@
-//! Windows of all ranks, joined; their records as OTF2 has them; epochs as regions on locations of their own.
+//! Windows of all ranks, joined; what happens to them as OTF2 has it; epochs as regions on locations of their own.
 //!
 //! A window has no identity that all of its processes know. But a program makes the windows of the same processes
 //! in the same order in all of them, so the `n`-th window of these members is one.
@@ -12,9 +12,11 @@ use otf2_writer::{
 
 use super::track::Track;
 use super::{Conversion, ConvertError};
+use crate::content::{Lock, WindowStep, partners};
+use crate::facts::WindowFact;
+use crate::one_sided::OperationInCall;
 use crate::windows::EPOCHS;
-use mel_log::format::{u32_at, u64_at};
-use mel_log::{Epoch, Operation, RankLog, Record, kind};
+use mel_log::RankLog;
 
 /// The windows of a run.
 #[derive(Debug, Default)]
@@ -74,42 +76,44 @@ impl Windows {
         windows
     }
 
-    fn window(&self, position: usize, record: &Record<'_>) -> Option<&Window> {
-        self.ranks.get(position)?.get(&record.object)
+    fn window(&self, position: usize, number: u16) -> Option<&Window> {
+        self.ranks.get(position)?.get(&number)
     }
 
-    /// The event of a record of the log at a position; none if its window is not known, or if it is no such record.
+    /// The event of what happened to a window of the log at a position; none if the window is not known, or if it is no event.
     fn event(
         &mut self,
         definitions: &mut Definitions,
-        position: usize,
-        record: &Record<'_>,
+        (position, number): (usize, u16),
+        fact: &WindowFact<'_>,
     ) -> Option<Event<'static>> {
-        let payload = &record.payload[..];
-        if record.kind == kind::RMA_GROUP {
-            return self.group_sync(definitions, position, record);
-        }
-        let of = self.window(position, record)?;
+        let of = self.window(position, number)?;
         let window = of.reference;
         let is_member =
             |target: i32| u32::try_from(target).ok().filter(|rank| (*rank as usize) < of.members.len());
-        let matching = u64_at(payload, 0);
-        let locked = || match u32_at(payload, 0) as i32 {
+        let target_of = |target: i32| match target {
             -1 => Some(LockTarget::All),
             target => is_member(target).map(LockTarget::Rank),
         };
-        let lock_type = if u32_at(payload, 4) == 0 { LockType::Shared } else { LockType::Exclusive };
-        Some(match record.kind {
-            kind::WIN_CREATE => Event::RmaWinCreate { window },
-            kind::WIN_DESTROY => Event::RmaWinDestroy { window },
-            kind::RMA_OPERATION..=kind::RMA_LAST_OPERATION => {
-                let Operation { target, bytes, number } = Operation::from_payload(payload);
-                operation(record.kind - kind::RMA_OPERATION, window, is_member(target)?, bytes, number)
+        let lock_type = |lock: Lock| if lock.exclusive { LockType::Exclusive } else { LockType::Shared };
+        let (step, record) = match *fact {
+            WindowFact::Started(OperationInCall { kind, target, bytes, .. }, number) => {
+                return Some(operation(kind, window, is_member(target)?, bytes, number));
             }
-            kind::RMA_COMPLETE => Event::RmaOpCompleteBlocking { window, matching },
-            kind::RMA_REQUEST_COMPLETE => Event::RmaOpCompleteNonBlocking { window, matching },
-            kind::RMA_FENCE_BEGIN => Event::RmaCollectiveBegin,
-            kind::RMA_FENCE_END => Event::RmaCollectiveEnd {
+            WindowFact::Complete { number: matching, by_request: false, .. } => {
+                return Some(Event::RmaOpCompleteBlocking { window, matching });
+            }
+            WindowFact::Complete { number: matching, by_request: true, .. } => {
+                return Some(Event::RmaOpCompleteNonBlocking { window, matching });
+            }
+            WindowFact::EpochEnded(_) => return None,
+            WindowFact::Step(step, ref record) => (step, record),
+        };
+        Some(match step {
+            WindowStep::Created => Event::RmaWinCreate { window },
+            WindowStep::Freed => Event::RmaWinDestroy { window },
+            WindowStep::FenceEntered => Event::RmaCollectiveBegin,
+            WindowStep::FencePassed => Event::RmaCollectiveEnd {
                 op: CollectiveOp::Barrier,
                 level: RmaSyncLevel::ProcessAndMemory,
                 window,
@@ -117,33 +121,29 @@ impl Windows {
                 sent_bytes: 0,
                 received_bytes: 0,
             },
-            kind::RMA_LOCK_REQUEST => {
-                Event::RmaRequestLock { window, target: locked()?, lock: 0, kind: lock_type }
+            WindowStep::LockRequested(lock) => {
+                let (target, kind) = (target_of(lock.target)?, lock_type(lock));
+                Event::RmaRequestLock { window, target, lock: 0, kind }
             }
-            kind::RMA_LOCK => Event::RmaAcquireLock { window, target: locked()?, lock: 0, kind: lock_type },
-            kind::RMA_UNLOCK => Event::RmaReleaseLock { window, target: locked()?, lock: 0 },
-            _ => return None,
+            WindowStep::Locked(lock) => {
+                let (target, kind) = (target_of(lock.target)?, lock_type(lock));
+                Event::RmaAcquireLock { window, target, lock: 0, kind }
+            }
+            WindowStep::Unlocked(target) => {
+                Event::RmaReleaseLock { window, target: target_of(target)?, lock: 0 }
+            }
+            WindowStep::Group(_) => {
+                let partner = |rank: u32| of.members.get(rank as usize).copied();
+                let partners = partners(record).map(partner).collect::<Option<Vec<u32>>>()?;
+                let group = group_of(definitions, &mut self.groups, &partners);
+                Event::RmaGroupSync { level: RmaSyncLevel::ProcessAndMemory, window, group }
+            }
+            WindowStep::Started(..) | WindowStep::Complete { .. } | WindowStep::EpochEnded(_) => return None,
         })
-    }
-
-    fn group_sync(
-        &mut self,
-        definitions: &mut Definitions,
-        position: usize,
-        record: &Record<'_>,
-    ) -> Option<Event<'static>> {
-        let of = self.window(position, record)?;
-        let window = of.reference;
-        let count = (u32_at(&record.payload, 0) as usize).min(record.payload.len() / 4);
-        let partner =
-            |place: usize| of.members.get(u32_at(&record.payload, 4 * (place + 1)) as usize).copied();
-        let partners = (0..count).map(partner).collect::<Option<Vec<u32>>>()?;
-        let group = group_of(definitions, &mut self.groups, &partners);
-        Some(Event::RmaGroupSync { level: RmaSyncLevel::ProcessAndMemory, window, group })
     }
 }
 
-fn operation(kind: u16, window: RmaWinRef, target: u32, bytes: u64, matching: u64) -> Event<'static> {
+fn operation(kind: usize, window: RmaWinRef, target: u32, bytes: u64, matching: u64) -> Event<'static> {
     let atomic = |op, received_bytes| Event::RmaAtomic {
         window,
         target,
@@ -191,32 +191,24 @@ fn group_of(
     }
 }
 
-/// Whether a record is about a window.
-pub(super) fn is_about_a_window(record: &Record<'_>) -> bool {
-    (kind::RMA_OPERATION..=kind::RMA_EPOCH).contains(&record.kind)
-}
-
 impl Conversion<'_> {
-    /// Writes a record about a window to the location of its thread; an epoch goes to `epochs`.
-    pub(super) fn convert_window_record(
+    /// Writes what happened to a window of the log at a position to the location of its thread; an epoch goes to `epochs`.
+    pub(super) fn convert_window(
         &mut self,
-        position: usize,
-        record: &Record<'_>,
+        (position, number): (usize, u16),
+        (time, fact): (u64, &WindowFact<'_>),
         windows: &mut Windows,
         track: &mut Track,
         epochs: &mut Vec<Span>,
     ) -> Result<(), ConvertError> {
-        let time = self.timeline.nanos(position, record.time);
-        if record.kind == kind::RMA_EPOCH {
-            let Epoch { kind, duration, .. } = Epoch::from_payload(&record.payload);
-            let begin = self.timeline.nanos(position, record.time.saturating_sub(duration));
-            let kind = (kind as usize).min(EPOCHS.len() - 1);
-            epochs.push(Span { begin: begin.min(time), end: time, kind });
+        if let WindowFact::EpochEnded(epoch) = fact {
+            let begin = self.timeline.nanos(position, epoch.ticks.0);
+            epochs.push(Span { begin: begin.min(time), end: time, kind: epoch.kind });
             return Ok(());
         }
-        match windows.event(self.archive.definitions_mut(), position, record) {
+        match windows.event(self.archive.definitions_mut(), (position, number), fact) {
             Some(event) => {
-                track.summary().operations += u64::from(record.kind <= kind::RMA_LAST_OPERATION);
+                track.summary().operations += u64::from(matches!(fact, WindowFact::Started(..)));
                 track.event(time, &event, &[])
             }
             None => {

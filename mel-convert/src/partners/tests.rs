@@ -4,13 +4,13 @@ use std::path::Path;
 
 use super::*;
 use mel_log::format::NO_OBJECT;
-use mel_log::{Definition, HeaderInfo, LogFile, Members, State};
+use mel_log::{Completion, Definition, HeaderInfo, LogFile, Members, State, kind};
 
 const TAG: i32 = 5;
 
-/// What a log tells, in order.
+/// What a log holds, in order.
 #[derive(Clone, Copy)]
-enum Told {
+enum Step {
     Send,
     Receive,
     /// A receive with this request is posted.
@@ -24,9 +24,9 @@ enum Told {
     On(u32, u32, u32),
 }
 
-use Told::{Cancel, Complete, Off, On, Post, Receive, Send};
+use Step::{Cancel, Complete, Off, On, Post, Receive, Send};
 
-fn write(directory: &Path, rank: u32, told: &[Told], incomplete: bool) {
+fn write(directory: &Path, rank: u32, steps: &[Step], incomplete: bool) {
     let info = HeaderInfo {
         rank,
         world_size: 2,
@@ -40,16 +40,16 @@ fn write(directory: &Path, rank: u32, told: &[Told], incomplete: bool) {
     let members = Members::from_ranks(0..2);
     let name = "MPI_COMM_WORLD".into();
     log.define(&Definition::Communicator { index: 0, context: 1, name, members, remote: None }).unwrap();
-    if told.iter().any(|told| matches!(told, Off(_))) {
+    if steps.iter().any(|step| matches!(step, Off(_))) {
         log.define(&Definition::Phases {}).unwrap();
     }
     let (mut stream, peer) = (log.stream(StreamKind::Calls, 0, None), 1 - rank as i32);
     let message = |request| Message { peer, tag: TAG, bytes: 8, request }.to_payload();
     let completion = |request| Completion { request }.to_payload();
-    for (time, told) in (1..).zip(told) {
+    for (time, step) in (1..).zip(steps) {
         let mut add = |kind, object, payload: &[u8]| assert!(stream.append(time, kind, object, payload));
         let switch = |on, request| Switch { on, incomplete: on && incomplete, request }.to_payload();
-        match *told {
+        match *step {
             Send => add(kind::MPI_SEND, 0, &message(0)),
             Receive => add(kind::MPI_RECV, 0, &message(0)),
             Post(request) => add(kind::MPI_IRECV_REQUEST, NO_OBJECT, &completion(request)),
@@ -68,17 +68,16 @@ fn write(directory: &Path, rank: u32, told: &[Told], incomplete: bool) {
 }
 
 /// The numbers of what each of two ranks sent and received, and what they have both sides of.
-fn numbers(sender: &[Told], receiver: &[Told], incomplete: bool) -> [Vec<Option<u64>>; 3] {
+fn numbers(sender: &[Step], receiver: &[Step], incomplete: bool) -> [Vec<Option<u64>>; 3] {
     let directory = tempfile::tempdir().unwrap();
     write(directory.path(), 0, sender, incomplete);
     write(directory.path(), 1, receiver, incomplete);
     let run = Run::open(directory.path()).unwrap();
     let recorded = Recorded::of(&run);
-    let (sent, received) = (Places::of(&run.ranks[0]).sends, Places::of(&run.ranks[1]).receives);
-    let of = |places: &[Option<Place>]| places.iter().map(|place| place.map(|place| place.number)).collect();
-    let both =
-        sent.iter().flatten().filter(|place| recorded.as_ref().is_none_or(|all| all.has_both(**place)));
-    [of(&sent), of(&received), both.map(|place| Some(place.number)).collect()]
+    let (sent, received) = (MessageIds::of(&run.ranks[0]).sends, MessageIds::of(&run.ranks[1]).receives);
+    let of = |ids: &[Option<MessageId>]| ids.iter().map(|id| id.map(|id| id.number)).collect();
+    let both = sent.iter().flatten().filter(|id| recorded.as_ref().is_none_or(|all| all.has_both(**id)));
+    [of(&sent), of(&received), both.map(|id| Some(id.number)).collect()]
 }
 
 fn some<const N: usize>(numbers: [u64; N]) -> Vec<Option<u64>> {

@@ -86,7 +86,7 @@ fn trace(args: &Args, run: &Run) -> anyhow::Result<ExitCode> {
     let progress = ProgressBar::new("writing the trace", run.records_at_most());
     let summary = otf2::write(run, directory, &|records| progress.advance(records))?;
     drop(progress);
-    to_stdout(|out| write!(out, "{}", told(&path, run, &summary)))?;
+    to_stdout(|out| write!(out, "{}", summarised(&path, run, &summary)))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -100,18 +100,18 @@ fn for_perfetto(path: &Path, run: &Run) -> anyhow::Result<ExitCode> {
     drop(progress);
     let perfetto::Summary { calls, searches, messages, operations, events, changes } = summary;
     let (path, ranks) = (path.display(), run.ranks.len());
-    let mut told = format!(
+    let mut text = format!(
         "{path}: {ranks} ranks, {calls} MPI calls, {searches} queue searches, {messages} messages, \
          {changes} changes of queue lengths, {operations} operations on windows, {events} other events\n"
     );
-    told += &of_logs(run, "what is missing is not marked");
-    to_stdout(|out| out.write_all(told.as_bytes()))?;
+    text += &of_logs(run, "what is missing is not marked");
+    to_stdout(|out| out.write_all(text.as_bytes()))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// What the logs lack of the run; `missing` says what has become of lost records.
 fn of_logs(run: &Run, missing: &str) -> String {
-    let mut text: String = run.filters().iter().map(|told| format!("  recorded: {told}\n")).collect();
+    let mut text: String = run.filters().iter().map(|filter| format!("  recorded: {filter}\n")).collect();
     for (count, what) in [
         (run.ended_early() as u64, "ranks ended before MPI_Finalize: everything until then is in the trace"),
         (
@@ -127,7 +127,7 @@ fn of_logs(run: &Run, missing: &str) -> String {
 }
 
 /// What is in a trace, and what is not.
-fn told(path: &Path, run: &Run, summary: &otf2::Summary) -> String {
+fn summarised(path: &Path, run: &Run, summary: &otf2::Summary) -> String {
     let mut text = format!(
         "{}: {} ranks, {} MPI calls, {} message records, {} queue searches and other regions\n",
         path.display(),
@@ -136,7 +136,7 @@ fn told(path: &Path, run: &Run, summary: &otf2::Summary) -> String {
         summary.messages,
         summary.regions,
     );
-    text += &of_logs(run, "markers tell where");
+    text += &of_logs(run, "markers show where");
     let left_out: u64 = summary.left_out.values().sum();
     for (count, what) in [
         (summary.unfinished, "regions had no end: they end where the next one around them does"),

@@ -1,4 +1,4 @@
-//! Can a preloaded library reach a program? Told from the program's file.
+//! Can a preloaded library reach a program? Seen from the program's file.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -68,7 +68,7 @@ fn by_linking<'data, H: FileHeader, R: ReadRef<'data>>(
 }
 
 /// Whether a program defines functions by those names that only an MPI library defines. A program with wrappers of its
-/// own defines `MPI_Init` too, but not these. Of a program without symbols it cannot be told.
+/// own defines `MPI_Init` too, but not these. Of a program without symbols it cannot be known.
 fn has_mpi_inside<'data>(elf: &impl Object<'data>) -> bool {
     const OF_LIBRARIES: [&[u8]; 2] = [b"PMPI_Init", b"PMPI_Init_thread"];
     elf.symbols().chain(elf.dynamic_symbols()).any(|symbol| {

@@ -78,7 +78,7 @@ fn offered(source: &str) -> Result<Vec<Row>, mpit_events::Error> {
 fn describe(backend: Backend) -> &'static str {
     match backend {
         Backend::Model => "a model of the matching in ob1; on every MPI, whatever that offers itself",
-        Backend::Peruse => "Open MPI's ob1 itself tells what its queues do",
+        Backend::Peruse => "Open MPI's ob1 itself reports what its queues do",
     }
 }
 

@@ -10,15 +10,15 @@ pub const NAME: &str = "libmel.so";
 /// The environment variable that overrides the search.
 pub const VARIABLE: &str = "MEL_LIBRARY";
 
-/// Finds the library: where `told` (the value of [`VARIABLE`]) says, else beside the command, else in
+/// Finds the library: where `given` (the value of [`VARIABLE`]) says, else beside the command, else in
 /// `../lib` or `../lib/mel` as seen from it.
 ///
 /// # Errors
 /// It is in none of these places, or its path cannot be preloaded.
-pub fn find(told: Option<OsString>, command: &Path) -> anyhow::Result<PathBuf> {
-    let path = match told.filter(|told| !told.is_empty()) {
-        Some(told) => {
-            let path = PathBuf::from(told);
+pub fn find(given: Option<OsString>, command: &Path) -> anyhow::Result<PathBuf> {
+    let path = match given.filter(|given| !given.is_empty()) {
+        Some(given) => {
+            let path = PathBuf::from(given);
             path.canonicalize().map_err(|error| {
                 anyhow!("{VARIABLE} names {}: {error}; set it to the path of {NAME}", path.display())
             })?
@@ -75,8 +75,8 @@ mod tests {
         std::fs::write(root.join("bin/libmel.so"), "").unwrap();
         assert_eq!(find(None, &command).unwrap(), root.join("bin/libmel.so"));
         assert_eq!(find(Some("".into()), &command).unwrap(), root.join("bin/libmel.so"));
-        let told = root.join("lib/libmel.so").into_os_string();
-        assert_eq!(find(Some(told.clone()), &command).unwrap(), told);
+        let given = root.join("lib/libmel.so").into_os_string();
+        assert_eq!(find(Some(given.clone()), &command).unwrap(), given);
         let error = find(Some("/nonexistent/libmel.so".into()), &command).unwrap_err().to_string();
         assert!(error.starts_with("MEL_LIBRARY names /nonexistent/libmel.so: "), "{error}");
         std::fs::create_dir(root.join("a b")).unwrap();

@@ -24,7 +24,7 @@ pub struct Offer {
     pub interface: String,
     /// Its own event types.
     pub types: Vec<EventType>,
-    /// Whether ob1 itself can tell of its queues.
+    /// Whether ob1 itself can report on its queues.
     pub peruse: mpit_sources::Offer,
 }
 

@@ -31,7 +31,7 @@ use mel_log::number::bytes;
   mpirun -n 4 mel run --trace --no-calls 'MPI_Iprobe,MPI_Test*' ./app
       a trace without the calls that poll; messages that complete in them are there
   mpirun -n 4 mel run --trace --callsites ./app
-      a trace that tells the line of each MPI call, if ./app was compiled with -g
+      a trace that shows the line of each MPI call, if ./app was compiled with -g
   mpirun -n 4 mel run --trace --only-comms 'halo*' --paused ./app
       only communicators whose names begin so, and only from MPI_Pcontrol(1) on
 
@@ -75,7 +75,7 @@ pub struct Args {
     /// counted, not kept
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub limit: Option<String>,
-    /// Tell how large the event logs are from this size on, each time that they have doubled; 0 for never. Default: 1G
+    /// Warn how large the event logs are from this size on, each time that they have doubled; 0 for never. Default: 1G
     #[arg(long, value_name = "SIZE", value_parser = size_or_none)]
     pub tell_size: Option<String>,
     /// The run's directory. Default: a fresh one named after the program, such as mel-app-1
@@ -286,10 +286,10 @@ mod tests {
     fn the_environment_speaks_where_the_command_line_does_not() {
         assert!(variables("mel run app", &[("MEL_EVENTS", "a")]).contains(&"MEL_PROFILE=none".into()));
         assert!(variables("mel run app", &[("MEL_EVENTS", "")]).contains(&"MEL_PROFILE=queues".into()));
-        let told = variables("mel run app", &[("MEL_PROFILE", "none")]);
-        assert!(!told.iter().any(|variable| variable.starts_with("MEL_PROFILE")), "{told:?}");
-        let told = variables("mel run --profile queues app", &[("MEL_PROFILE", "none")]);
-        assert!(told.contains(&"MEL_PROFILE=queues".into()));
+        let set = variables("mel run app", &[("MEL_PROFILE", "none")]);
+        assert!(!set.iter().any(|variable| variable.starts_with("MEL_PROFILE")), "{set:?}");
+        let set = variables("mel run --profile queues app", &[("MEL_PROFILE", "none")]);
+        assert!(set.contains(&"MEL_PROFILE=queues".into()));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 // Puts the page together.
 
 const redraws = [];
-const LOG_QUEUES = (what) => `This run's log does not tell ${what}: run the program with <code>mel run --trace</code>.`;
+const LOG_QUEUES = (what) => `This run's log does not have ${what}: run the program with <code>mel run --trace</code>.`;
 const note = (section, html) => section.insertAdjacentHTML("beforeend", `<p class="note">${html}</p>`);
 
 function header() {
@@ -67,7 +67,7 @@ function moments(stretch, scrollTo) {
 function communicatorTable(section) {
   const all = data.communicators, seen = all.some((row) => row.traffic), kept = all.some((row) => row.queues);
   const unexpected = data.events && data.events.matrix && data.events.matrix.unexpected_known;
-  if (!all.length) return note(section, "This run tells of no communicator.");
+  if (!all.length) return note(section, "The records of this run have no communicator.");
   const columns = [["communicator", (row) => escape(row.name || "unnamed")], ["processes", (row) => row.size]];
   const some = (of, tell) => (row) => row[of] ? tell(row[of]) : "";
   if (seen) columns.push(["messages received", some("traffic", (t) => count(t.messages))], ["bytes received", some("traffic", (t) => bytes(t.bytes))]);

@@ -30,12 +30,13 @@ use self::proto::{
     TrackEvent, Type, Value,
 };
 use mel_convert::callsites::CallSites;
+use mel_convert::facts::MessageFact;
 use mel_convert::lanes::Lanes;
 use mel_convert::one_sided::{EpochSpan, OperationInCall, OperationSpan};
 use mel_convert::partners::Recorded;
 use mel_convert::queues::Length;
 use mel_convert::run::Run;
-use mel_convert::spans::{CallSpan, MessageInCall, QueueChange, Region, Visitor, walk};
+use mel_convert::spans::{CallSpan, QueueChange, Region, Visitor, walk};
 use mel_convert::time::Timeline;
 use mel_convert::types::{Queue, QueueKind};
 use mel_convert::value;
@@ -43,8 +44,8 @@ use mel_convert::windows::{EPOCHS, OPERATIONS};
 use mel_log::definitions::EventType;
 use mel_log::{RankLog, Record};
 
-/// Messages, and operations on windows, that a call tells of; flows have no limit.
-const MOST_TOLD: usize = 16;
+/// Messages, and operations on windows, that a call has as annotations; flows have no limit.
+const MOST_IN_CALL: usize = 16;
 /// Tracks of a rank for operations on windows, and for epochs. What finds no room there becomes an instant.
 const MOST_TRACKS: usize = 16;
 
@@ -65,7 +66,7 @@ pub struct Summary {
     pub changes: u64,
 }
 
-/// Writes a trace. `tick` hears how many more records have been converted, of about
+/// Writes a trace. `tick` is given how many more records have been converted, of about
 /// [`Run::records_at_most`].
 ///
 /// # Errors
@@ -259,31 +260,31 @@ impl<W: Write> Writer<'_, W> {
         annotations
     }
 
-    fn message(&mut self, told: &MessageInCall) -> DebugAnnotation {
-        let message = told.message;
+    fn message(&mut self, fact: &MessageFact) -> DebugAnnotation {
+        let message = fact.message;
         let mut entries = vec![
             self.annotation("rank", Value::Signed(message.peer.into())),
             self.annotation("tag", Value::Signed(message.tag.into())),
             self.annotation("bytes", Value::Unsigned(message.bytes)),
         ];
-        if let Some((since, until)) = told.unexpected {
+        if let Some((since, until)) = fact.unexpected {
             let waited = self.duration((since, until));
             entries.push(self.annotation("unexpected_ns", Value::Unsigned(waited)));
         }
-        entries.extend(self.communicator(told.object));
+        entries.extend(self.communicator(fact.object));
         let name_iid =
-            Some(self.names.number(Kind::Annotation, if told.sent { "sent to" } else { "received from" }));
+            Some(self.names.number(Kind::Annotation, if fact.sent { "sent to" } else { "received from" }));
         DebugAnnotation { name_iid, value: None, dict_entries: entries }
     }
 
     /// An instant on the track of a thread's calls, where an arrow begins or ends.
-    fn message_at(&mut self, thread: u32, ticks: u64, told: &MessageInCall, flow: Option<u64>) {
-        let name = if told.sent { "message sent" } else { "message received" };
+    fn message_at(&mut self, thread: u32, ticks: u64, fact: &MessageFact, flow: Option<u64>) {
+        let name = if fact.sent { "message sent" } else { "message received" };
         let (track_uuid, name_iid) =
             (Some(self.track(Track::Calls(thread))), Some(self.names.number(Kind::Event, name)));
-        let (debug_annotations, flow) = (vec![self.message(told)], Vec::from_iter(flow));
+        let (debug_annotations, flow) = (vec![self.message(fact)], Vec::from_iter(flow));
         let (flow_ids, terminating_flow_ids) =
-            if told.sent { (flow, Vec::new()) } else { (Vec::new(), flow) };
+            if fact.sent { (flow, Vec::new()) } else { (Vec::new(), flow) };
         let instant = TrackEvent {
             track_uuid,
             name_iid,
@@ -296,11 +297,11 @@ impl<W: Write> Writer<'_, W> {
     }
 
     /// An operation on a window, as an annotation of the call that starts it, or of its own slice.
-    fn operation_elements(&mut self, told: &OperationInCall) -> Vec<DebugAnnotation> {
+    fn operation_elements(&mut self, operation: &OperationInCall) -> Vec<DebugAnnotation> {
         vec![
-            self.annotation("target", Value::Signed(told.target.into())),
-            self.annotation("bytes", Value::Unsigned(told.bytes)),
-            self.annotation("window", Value::Unsigned(told.window.into())),
+            self.annotation("target", Value::Signed(operation.target.into())),
+            self.annotation("bytes", Value::Unsigned(operation.bytes)),
+            self.annotation("window", Value::Unsigned(operation.window.into())),
         ]
     }
 
@@ -332,7 +333,7 @@ impl<W: Write> Writer<'_, W> {
         self.event(ticks, Type::Counter, counter);
     }
 
-    /// Something that a track of slices has no room for: an instant that tells how long it took.
+    /// Something that a track of slices has no room for: an instant with how long it took.
     fn instant(&mut self, track: Track, ticks: (u64, u64), name: &str, annotations: Vec<DebugAnnotation>) {
         let track_uuid = Some(self.track(track));
         let (name_iid, mut debug_annotations) = (Some(self.names.number(Kind::Event, name)), annotations);
@@ -353,18 +354,19 @@ impl<W: Write> Visitor for Writer<'_, W> {
         let site = self.sites.of(self.log, call.returns_to);
         let mut debug_annotations: Vec<DebugAnnotation> =
             site.iter().map(|site| self.text("call site", site)).collect();
-        debug_annotations.extend(call.messages.iter().take(MOST_TOLD).map(|told| self.message(told)));
-        if let Some((object, told)) = call.collective {
-            if told.root >= 0 {
-                debug_annotations.push(self.annotation("root", Value::Signed(told.root.into())));
+        debug_annotations
+            .extend(call.messages.iter().take(MOST_IN_CALL).map(|message| self.message(message)));
+        if let Some((object, moved)) = call.collective {
+            if moved.root >= 0 {
+                debug_annotations.push(self.annotation("root", Value::Signed(moved.root.into())));
             }
-            debug_annotations.push(self.annotation("bytes sent", Value::Unsigned(told.sent)));
-            debug_annotations.push(self.annotation("bytes received", Value::Unsigned(told.received)));
+            debug_annotations.push(self.annotation("bytes sent", Value::Unsigned(moved.sent)));
+            debug_annotations.push(self.annotation("bytes received", Value::Unsigned(moved.received)));
             debug_annotations.extend(self.communicator(object));
         }
-        for told in call.operations.iter().take(MOST_TOLD) {
-            let dict_entries = self.operation_elements(told);
-            let name_iid = Some(self.names.number(Kind::Annotation, OPERATIONS[told.kind]));
+        for operation in call.operations.iter().take(MOST_IN_CALL) {
+            let dict_entries = self.operation_elements(operation);
+            let name_iid = Some(self.names.number(Kind::Annotation, OPERATIONS[operation.kind]));
             debug_annotations.push(DebugAnnotation { name_iid, value: None, dict_entries });
         }
         if call.completed.0 > 0 {
@@ -372,29 +374,29 @@ impl<W: Write> Visitor for Writer<'_, W> {
                 .push(self.annotation("operations completed", Value::Unsigned(call.completed.0)));
         }
         let (mut flow_ids, mut received) = (Vec::new(), Vec::new());
-        for told in call.messages {
-            let flow = self.flows.flow(told);
-            if told.sent {
+        for message in call.messages {
+            let flow = self.flows.flow(message);
+            if message.sent {
                 flow_ids.extend(flow);
             } else {
                 self.summary.messages += 1;
-                received.extend(flow.map(|flow| (flow, told)));
+                received.extend(flow.map(|flow| (flow, message)));
             }
         }
         let begin = TrackEvent { track_uuid, name_iid, debug_annotations, flow_ids, ..TrackEvent::default() };
         Writer::event(self, call.ticks.0, Type::SliceBegin, begin);
         // A message arrives at the end of the call that receives it: an arrow to its beginning would go back.
-        for (flow, told) in received {
-            self.message_at(call.thread, call.ticks.1, told, Some(flow));
+        for (flow, message) in received {
+            self.message_at(call.thread, call.ticks.1, message, Some(flow));
         }
         let end = TrackEvent { track_uuid, ..TrackEvent::default() };
         Writer::event(self, call.ticks.1, Type::SliceEnd, end);
     }
 
-    fn lone_message(&mut self, thread: u32, ticks: u64, told: &MessageInCall) {
-        self.summary.messages += u64::from(!told.sent);
-        let flow = self.flows.flow(told);
-        self.message_at(thread, ticks, told, flow);
+    fn lone_message(&mut self, thread: u32, ticks: u64, message: &MessageFact) {
+        self.summary.messages += u64::from(!message.sent);
+        let flow = self.flows.flow(message);
+        self.message_at(thread, ticks, message, flow);
     }
 
     fn region(&mut self, region: &Region<'_>) {
@@ -423,27 +425,27 @@ impl<W: Write> Visitor for Writer<'_, W> {
         self.slice(Track::Recording, ticks, "recording off", Vec::new());
     }
 
-    fn operation(&mut self, told: &OperationSpan) {
+    fn operation(&mut self, span: &OperationSpan) {
         self.summary.operations += 1;
-        let mut annotations = self.operation_elements(&told.operation);
-        annotations.push(self.annotation("thread", Value::Unsigned(told.thread.into())));
-        let name = OPERATIONS[told.operation.kind];
-        match self.lanes[1].place(told.ticks) {
-            Some(row) => self.slice(Track::Operations(row), told.ticks, name, annotations),
-            None => self.instant(Track::Operations(MOST_TRACKS), told.ticks, name, annotations),
+        let mut annotations = self.operation_elements(&span.operation);
+        annotations.push(self.annotation("thread", Value::Unsigned(span.thread.into())));
+        let name = OPERATIONS[span.operation.kind];
+        match self.lanes[1].place(span.ticks) {
+            Some(row) => self.slice(Track::Operations(row), span.ticks, name, annotations),
+            None => self.instant(Track::Operations(MOST_TRACKS), span.ticks, name, annotations),
         }
     }
 
-    fn epoch(&mut self, told: &EpochSpan) {
+    fn epoch(&mut self, span: &EpochSpan) {
         let annotations = vec![
-            self.annotation("window", Value::Unsigned(told.window.into())),
-            self.annotation("target", Value::Signed(told.target.into())),
-            self.annotation("operations", Value::Unsigned(told.operations)),
-            self.annotation("bytes", Value::Unsigned(told.bytes)),
+            self.annotation("window", Value::Unsigned(span.window.into())),
+            self.annotation("target", Value::Signed(span.target.into())),
+            self.annotation("operations", Value::Unsigned(span.operations)),
+            self.annotation("bytes", Value::Unsigned(span.bytes)),
         ];
-        match self.lanes[0].place(told.ticks) {
-            Some(row) => self.slice(Track::Epochs(row), told.ticks, EPOCHS[told.kind], annotations),
-            None => self.instant(Track::Epochs(MOST_TRACKS), told.ticks, EPOCHS[told.kind], annotations),
+        match self.lanes[0].place(span.ticks) {
+            Some(row) => self.slice(Track::Epochs(row), span.ticks, EPOCHS[span.kind], annotations),
+            None => self.instant(Track::Epochs(MOST_TRACKS), span.ticks, EPOCHS[span.kind], annotations),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Names that a sequence of packets writes once and then tells by number.
+//! Names that a sequence of packets writes once and then refers to by number.
 
 use rustc_hash::FxHashMap;
 
@@ -41,7 +41,7 @@ impl Names {
         number
     }
 
-    /// The names that no packet has told yet.
+    /// The names that no packet has had yet.
     pub(super) fn take_new(&mut self) -> Option<InternedData> {
         self.new.take()
     }

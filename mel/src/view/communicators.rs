@@ -70,7 +70,7 @@ pub struct Queues {
     pub search_s: f64,
 }
 
-/// What tells communicators apart: identity, name, number of processes.
+/// By what communicators are distinguished: identity, name, number of processes.
 pub type Key = (u64, String, u32);
 
 type Rows = BTreeMap<Key, Row>;

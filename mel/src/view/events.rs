@@ -25,7 +25,7 @@ const MOST_STEPS: usize = 60_000;
 /// Ranks with rows of their own.
 const MOST_RANKS: usize = 256;
 
-/// What the event logs of a run tell.
+/// What the event logs of a run hold.
 #[derive(Debug, Serialize)]
 pub struct Events {
     /// The part of the run that is shown, in nanoseconds since its first record.

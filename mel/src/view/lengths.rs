@@ -36,7 +36,7 @@ impl Lengths {
     /// From that time on the queue has so many entries.
     pub fn set(&mut self, time: u64, length: u64) {
         let length = u32::try_from(length).unwrap_or(u32::MAX);
-        // Sources of several threads may tell a little out of order.
+        // Sources of several threads may report a little out of order.
         let time = time.max(self.steps.last().map_or(0, |step| step.end));
         let step = Step { start: time, end: time, most: length, last: length };
         match self.steps.last_mut() {

@@ -50,7 +50,7 @@ pub struct View {
     pub figures: Option<figures::Figures>,
     /// The communicators that are known.
     pub communicators: Vec<communicators::Row>,
-    /// What the event logs tell; none without any.
+    /// What the event logs hold; none without any.
     pub events: Option<events::Events>,
 }
 
@@ -63,7 +63,7 @@ pub struct Window {
     pub to: Option<f64>,
 }
 
-/// Puts together what there is to show. `tick` hears how many more records have been read, of about
+/// Puts together what there is to show. `tick` is given how many more records have been read, of about
 /// [`Run::records_at_most`].
 pub fn view(
     profile: Option<&Profile>,
@@ -105,7 +105,7 @@ pub fn view(
     }
 }
 
-/// Libraries tell a lot about themselves; name and version come first.
+/// Libraries say a lot about themselves; name and version come first.
 fn first_line(mpi: &str) -> String {
     let parts = mpi.split([',', '\n']).map(str::trim).find(|part| !part.is_empty());
     parts.map(|part| part.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default()

@@ -10,10 +10,11 @@ use super::events::{Moment, RankLengths};
 use super::lengths::Lengths;
 use super::matrix::{Pairs, Traffic};
 use super::timeline::{Name, Row, RowKind};
+use mel_convert::facts::MessageFact;
 use mel_convert::lanes::Lanes;
 use mel_convert::one_sided::{EpochSpan, OperationSpan};
 use mel_convert::queues::Length;
-use mel_convert::spans::{CallSpan, MessageInCall, QueueChange, Region, Visitor};
+use mel_convert::spans::{CallSpan, QueueChange, Region, Visitor};
 use mel_convert::time::Timeline;
 use mel_convert::types::{Queue, QueueKind, Types};
 use mel_convert::value::{Value, read};
@@ -21,8 +22,8 @@ use mel_convert::windows::EPOCHS;
 use mel_log::definitions::EventType;
 use mel_log::{RankLog, Record};
 
-/// Messages, and operations on windows, that a call tells of.
-const MOST_TOLD: usize = 4;
+/// Messages, and operations on windows, that are listed with a call.
+const MOST_IN_CALL: usize = 4;
 /// Moments that are pointed out.
 const MOST_MOMENTS: usize = 5;
 /// Rows for epochs that overlap.
@@ -55,7 +56,7 @@ pub(super) struct Shared<'a> {
     pub(super) stride: usize,
 }
 
-/// What one rank's log has told.
+/// What was found in one rank's log.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) names: Vec<Name>,
@@ -172,15 +173,15 @@ impl<'a> Pass<'a> {
         self.rows.entry((kind, thread)).or_insert_with(|| Row::new(rank, thread, kind, most))
     }
 
-    fn received(&mut self, told: &MessageInCall) {
+    fn received(&mut self, fact: &MessageFact) {
         self.found.messages += 1;
-        let traffic = self.found.traffic.entry(told.object).or_default();
+        let traffic = self.found.traffic.entry(fact.object).or_default();
         traffic.messages += 1;
-        traffic.bytes = traffic.bytes.saturating_add(told.message.bytes);
-        if let Some(sender) = self.world(told.object, told.message.peer.into()) {
+        traffic.bytes = traffic.bytes.saturating_add(fact.message.bytes);
+        if let Some(sender) = self.world(fact.object, fact.message.peer.into()) {
             let traffic: &mut Traffic = self.found.pairs.entry((sender, self.rank)).or_default();
             traffic.messages += 1;
-            traffic.bytes = traffic.bytes.saturating_add(told.message.bytes);
+            traffic.bytes = traffic.bytes.saturating_add(fact.message.bytes);
         }
     }
 
@@ -215,13 +216,13 @@ impl Visitor for Pass<'_> {
         });
         let mut attributes = std::mem::take(&mut self.attributes);
         attributes.clear();
-        for told in call.messages.iter().take(MOST_TOLD) {
-            let comm = self.communicator(told.object);
-            let message = told.message;
-            let waited = told.unexpected.map_or(0, |(since, until)| self.duration(since, until).max(1));
+        for fact in call.messages.iter().take(MOST_IN_CALL) {
+            let comm = self.communicator(fact.object);
+            let message = fact.message;
+            let waited = fact.unexpected.map_or(0, |(since, until)| self.duration(since, until).max(1));
             let [bytes, waited] = [message.bytes, waited].map(signed);
             attributes.extend([
-                told.sent.into(),
+                fact.sent.into(),
                 message.peer.into(),
                 message.tag.into(),
                 bytes,
@@ -229,20 +230,27 @@ impl Visitor for Pass<'_> {
                 waited,
             ]);
         }
-        if let Some((object, told)) = call.collective {
+        if let Some((object, moved)) = call.collective {
             let comm = self.communicator(object);
-            attributes.extend([2, told.root.into(), signed(told.received), signed(told.sent), comm, 0]);
+            attributes.extend([2, moved.root.into(), signed(moved.received), signed(moved.sent), comm, 0]);
         }
-        for told in call.operations.iter().take(MOST_TOLD) {
-            let kind = 3 + told.kind as i64;
-            attributes.extend([kind, told.target.into(), told.window.into(), signed(told.bytes), -1, 0]);
+        for operation in call.operations.iter().take(MOST_IN_CALL) {
+            let kind = 3 + operation.kind as i64;
+            attributes.extend([
+                kind,
+                operation.target.into(),
+                operation.window.into(),
+                signed(operation.bytes),
+                -1,
+                0,
+            ]);
         }
         if call.completed.0 > 0 {
             let longest = self.duration(call.ticks.0, call.ticks.0.saturating_add(call.completed.1));
             attributes.extend([9, signed(call.completed.0), signed(longest), 0, -1, 0]);
         }
         let all = call.messages.len() + call.operations.len();
-        if call.messages.len() > MOST_TOLD || call.operations.len() > MOST_TOLD {
+        if call.messages.len() > MOST_IN_CALL || call.operations.len() > MOST_IN_CALL {
             attributes.push(all as i64);
         }
         let site = self.site(call.returns_to);
@@ -250,11 +258,11 @@ impl Visitor for Pass<'_> {
         self.attributes = attributes;
     }
 
-    fn lone_message(&mut self, _: u32, ticks: u64, told: &MessageInCall) {
+    fn lone_message(&mut self, _: u32, ticks: u64, message: &MessageFact) {
         let Some((time, _)) = self.nanos((ticks, ticks)) else { return };
         self.found.last = self.found.last.max(time);
-        if !told.sent {
-            self.received(told);
+        if !message.sent {
+            self.received(message);
             self.found.lone_messages += 1;
         }
     }
