@@ -4,11 +4,11 @@
 //! the system. Valgrind's checks of threads know locks of pthreads, not atomics, on which the core is
 //! built; its orders are checked by the models in `mpit-events/src/models.rs`.
 
-mod common;
-
 use std::process::Command;
 
 use mel_tests::{Job, Mpi};
+
+use crate::common;
 
 #[test]
 fn nothing_is_used_after_its_end() {

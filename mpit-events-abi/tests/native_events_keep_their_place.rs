@@ -1,10 +1,10 @@
 //! The MPI's own events beside ours, on the MPICH that `scripts/mpich-with-events` builds.
 
-mod common;
-
 use std::ffi::OsStr;
 
 use mel_tests::Mpi;
+
+use crate::common;
 
 const RULES: [&str; 8] = [
     "numbers_are_dense_and_stay",
