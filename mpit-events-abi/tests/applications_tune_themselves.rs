@@ -35,6 +35,7 @@ fn in_c() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn in_rust() {
     // One whose libraries are found where the system looks for libraries.
     for mpi in Mpi::all().iter().filter(|mpi| mpi.name != "mpich-events") {

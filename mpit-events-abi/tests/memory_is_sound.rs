@@ -11,6 +11,7 @@ use mel_tests::{Job, Mpi};
 use crate::common;
 
 #[test]
+#[ignore = "slow"]
 fn nothing_is_used_after_its_end() {
     if Command::new("valgrind").arg("--version").output().is_err() {
         eprintln!("valgrind is not installed: not checked");

@@ -33,11 +33,13 @@ fn rules_hold(environment: &[&OsStr]) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn what_the_mpi_has_first_comes_first() {
     rules_hold(&[]);
 }
 
 #[test]
+#[ignore = "slow"]
 fn what_the_mpi_makes_later_comes_last() {
     rules_hold(&["EARLY=1".as_ref()]);
 }

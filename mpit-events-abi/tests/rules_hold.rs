@@ -106,6 +106,7 @@ fn threads_are_heard() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn lifetimes_hold_under_stress() {
     rules_hold(
         "stress",

@@ -60,4 +60,4 @@ fn profile_of(case: &Case<'_>) -> Profile {
     Profile::read(&output)
 }
 
-test_every_program!(tells);
+test_every_program!(slow tells);
