@@ -17,14 +17,14 @@ demo: ## Run a small MPI program under MEL and explain what it shows
 build: ## Build target/release/mel, libmel.so and libmpit_events.so
 	$(CARGO) build --release -p mel -p mpit-events-abi
 
-test: ## Run the tests with what the distribution has; takes about 10 minutes
-	@echo "make test: about 10 minutes on two processors, with installing and compiling"
+test: ## Run the tests with what the distribution has; takes about 12 minutes
+	@echo "make test: about 12 minutes on two processors the first time, most of them compiling; make test-all runs all tests"
 	scripts/install-deps test
 	$(MAKE) --no-print-directory build
 	scripts/test quick
 
 test-all: ## Run all tests, on every MPI; the first time that takes an hour
-	@echo "make test-all: 25 minutes on two processors; the first time, when MPIs are built from source, an hour"
+	@echo "make test-all: about half an hour on two processors; an hour the first time, when MPIs are built from source"
 	$(MAKE) --no-print-directory deps own-mpis pypi-mpis pypi-readers mpi4py build
 	scripts/test all
 	$(MAKE) --no-print-directory loom
