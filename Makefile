@@ -3,11 +3,8 @@
 CARGO ?= cargo
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-# cargo-nextest where it is installed, the built-in runner otherwise.
-HAS_NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
-
 .DEFAULT_GOAL := help
-.PHONY: help demo build test fuzz loom scaling bench bench-rma dispatch fidelity doc lint clean deps own-mpis pypi-mpis mpi4py mpi4py-all pypi-readers
+.PHONY: help demo build test test-all fuzz loom scaling bench bench-rma dispatch fidelity doc lint clean deps own-mpis pypi-mpis mpi4py mpi4py-all pypi-readers
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -20,13 +17,16 @@ demo: ## Run a small MPI program under MEL and explain what it shows
 build: ## Build target/release/mel, libmel.so and libmpit_events.so
 	$(CARGO) build --release -p mel -p mel-preload -p mpit-events-abi
 
-test: deps own-mpis pypi-mpis pypi-readers mpi4py build ## Run all tests, on every MPI that is installed
-ifeq ($(HAS_NEXTEST),yes)
-	$(CARGO) test --workspace --doc
-	$(CARGO) nextest run --workspace --no-fail-fast
-else
-	$(CARGO) test --workspace --no-fail-fast
-endif
+test: ## Run the tests with what the distribution has; takes about 12 minutes
+	@echo "make test: about 12 minutes on two processors the first time, most of them compiling; make test-all runs all tests"
+	scripts/install-deps test
+	$(MAKE) --no-print-directory build
+	scripts/test quick
+
+test-all: ## Run all tests, on every MPI; the first time that takes an hour
+	@echo "make test-all: about half an hour on two processors; an hour the first time, when MPIs are built from source"
+	$(MAKE) --no-print-directory deps own-mpis pypi-mpis pypi-readers mpi4py build
+	scripts/test all
 	$(MAKE) --no-print-directory loom
 
 loom: ## Try every order of threads on the events core's parts without locks
@@ -69,7 +69,7 @@ lint: doc ## Check formatting, lints, documentation, and that the generated wrap
 clean: ## Remove everything that was built
 	$(CARGO) clean
 
-# The MPIs that the tests need and Debian does not have. Does nothing the second time.
+# The MPIs that `make test-all` needs and Debian does not have. Does nothing the second time.
 own-mpis:
 	scripts/mpich-with-events || echo "make: there is no MPICH with events: what needs one is not tested"
 	scripts/openmpi-with-peruse || echo "make: there is no Open MPI with PERUSE: what needs one is not tested"
@@ -83,7 +83,7 @@ mpi4py:
 	scripts/mpi4py-tests || echo "make: mpi4py's own tests are not there, and not run"
 
 mpi4py-all: deps mpi4py build ## Run the whole of mpi4py's own tests without and with MEL; takes half an hour
-	$(CARGO) test -p mel-tests --test mpi4py -- --ignored --nocapture --test-threads 1
+	$(CARGO) test -p mel-tests --test system -- --ignored --nocapture --test-threads 1 whole_suite_
 
 # Does nothing the second time.
 pypi-readers:

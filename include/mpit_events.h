@@ -151,18 +151,18 @@ int MPI_T_event_get_index(const char *name, int *event_index);
 /**
  * Makes a registration.
  * @param event_index         The event type; `MPI_T_ERR_INVALID_INDEX` outside the range.
- * @param obj_handle          The address of the handle of the object to listen to; ignored where
- *                            the type is bound to none. `MPI_T_ERR_INVALID_HANDLE` for null.
- * @param info                Hints; none are known.
+ * @param obj_handle          The address of the handle of the object to listen to, or that handle itself; ignored
+ *                            where the type is bound to none. `MPI_T_ERR_INVALID_HANDLE` for null.
+ * @param info                Hints, which are kept; none changes anything.
  * @param event_registration  The new registration, or `MPI_T_ERR_OUT_OF_HANDLES`.
  */
 int MPI_T_event_handle_alloc(int event_index, void *obj_handle, MPI_Info info,
                              MPI_T_event_registration *event_registration);
 
-/** Changes hints; none are known. `MPI_T_ERR_INVALID_HANDLE` for a registration that is not valid. */
+/** Changes hints: those with other keys stay. `MPI_T_ERR_INVALID_HANDLE` for a registration that is not valid. */
 int MPI_T_event_handle_set_info(MPI_T_event_registration event_registration, MPI_Info info);
 
-/** The hints in use, as a new info object to be freed. */
+/** The hints that were given, as a new info object to be freed. */
 int MPI_T_event_handle_get_info(MPI_T_event_registration event_registration, MPI_Info *info_used);
 
 /**
@@ -177,7 +177,7 @@ int MPI_T_event_register_callback(MPI_T_event_registration event_registration, M
 int MPI_T_event_callback_set_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety,
                                   MPI_Info info);
 
-/** The hints in use of a callback, as a new info object to be freed. */
+/** The hints that were given for a callback, as a new info object to be freed. */
 int MPI_T_event_callback_get_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety,
                                   MPI_Info *info_used);
 
@@ -349,8 +349,8 @@ int MPIX_T_event_get_index(const char *name, int *event_index);
 /**
  * Makes a registration with its callback.
  * @param event_index         The event type; `MPI_T_ERR_INVALID_INDEX` outside the range.
- * @param object_handle       The address of the handle of the object to listen to; ignored where
- *                            the type is bound to none. `MPI_T_ERR_INVALID_HANDLE` for null.
+ * @param object_handle       The address of the handle of the object to listen to, or that handle itself; ignored
+ *                            where the type is bound to none. `MPI_T_ERR_INVALID_HANDLE` for null.
  * @param user_data           Given to all callbacks of the registration.
  * @param event_cb_function   Called for each event, whatever the safety level at which it is raised:
  *                            the level is its third argument. `MPI_ERR_ARG` for null.

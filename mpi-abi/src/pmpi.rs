@@ -25,7 +25,7 @@ pub use comms::{
     comm_remote_size, comm_return_errors, comm_size, comm_split, comm_split_type, comm_test_inter,
     group_free, group_rank, group_size, group_translate_ranks, has_parent,
 };
-pub use info::info_create;
+pub use info::{info_create, info_entries, info_set};
 pub(crate) use p2p::request_toint;
 pub use p2p::{
     Probed, cancel, get_count, iprobe, irecv, isend, issend, recv, request_free, send, test, test_cancelled,

@@ -1,11 +1,11 @@
 //! The examples of applications that listen to their own queues, in C and in Rust, on every MPI.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mel_tests::{Job, Mpi};
+
+use crate::common;
 
 /// With each phase that has unexpected messages the applications post more receives early, until
 /// there are none. That does not depend on time: barriers stand between sending and receiving.
@@ -35,6 +35,7 @@ fn in_c() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn in_rust() {
     // One whose libraries are found where the system looks for libraries.
     for mpi in Mpi::all().iter().filter(|mpi| mpi.name != "mpich-events") {

@@ -1,11 +1,11 @@
 //! The example of a tool in C, preloaded into an ordinary program on every MPI.
 
-mod common;
-
 use std::ffi::OsStr;
 use std::path::Path;
 
 use mel_tests::Mpi;
+
+use crate::common;
 
 /// What the tool tells of the ring, preloaded behind `libraries`, of two ranks on each MPI.
 fn listen(libraries: &[&Path], environment: &[&str], look: impl Fn(&Mpi, &str)) {

@@ -1,8 +1,8 @@
 //! `mpit_events.h` in each language it is for, after each `mpi.h`.
 
-mod common;
-
 use mel_tests::Mpi;
+
+use crate::common;
 
 /// Uses everything that the header has, so that it is there whoever declares it.
 const USES_ALL: &str = r#"

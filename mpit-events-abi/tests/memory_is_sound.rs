@@ -4,13 +4,14 @@
 //! the system. Valgrind's checks of threads know locks of pthreads, not atomics, on which the core is
 //! built; its orders are checked by the models in `mpit-events/src/models.rs`.
 
-mod common;
-
 use std::process::Command;
 
 use mel_tests::{Job, Mpi};
 
+use crate::common;
+
 #[test]
+#[ignore = "slow"]
 fn nothing_is_used_after_its_end() {
     if Command::new("valgrind").arg("--version").output().is_err() {
         eprintln!("valgrind is not installed: not checked");

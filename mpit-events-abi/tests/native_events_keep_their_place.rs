@@ -1,10 +1,10 @@
 //! The MPI's own events beside ours, on the MPICH that `scripts/mpich-with-events` builds.
 
-mod common;
-
 use std::ffi::OsStr;
 
 use mel_tests::Mpi;
+
+use crate::common;
 
 const RULES: [&str; 8] = [
     "numbers_are_dense_and_stay",
@@ -33,11 +33,13 @@ fn rules_hold(environment: &[&OsStr]) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn what_the_mpi_has_first_comes_first() {
     rules_hold(&[]);
 }
 
 #[test]
+#[ignore = "slow"]
 fn what_the_mpi_makes_later_comes_last() {
     rules_hold(&["EARLY=1".as_ref()]);
 }

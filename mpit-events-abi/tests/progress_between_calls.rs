@@ -1,11 +1,11 @@
 //! With `MPIT_PROGRESS` messages are heard of while the program computes: from a thread, and in a timer
 //! signal, each on its source and at its level.
 
-mod common;
-
 use std::ffi::{OsStr, OsString};
 
 use mel_tests::{Finished, Mpi};
+
+use crate::common;
 
 /// Runs `tests/c/NAME.c` on two ranks with this progress, and an empty directory as its argument.
 fn run(mpi: &Mpi, program: &str, progress: &str) -> (Finished, Vec<String>) {

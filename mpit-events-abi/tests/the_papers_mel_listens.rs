@@ -1,10 +1,10 @@
 //! The example that is written in the proposal's dialect, preloaded into an ordinary program on every MPI.
 
-mod common;
-
 use std::ffi::OsStr;
 
 use mel_tests::Mpi;
+
+use crate::common;
 
 /// What the tool prints of the ring on two ranks, on each MPI, with these events asked for.
 fn listen(events: &str, look: impl Fn(&Mpi, &[String])) {

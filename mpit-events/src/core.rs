@@ -56,11 +56,18 @@ pub struct Core {
 
 #[derive(Default)]
 struct Tables {
-    objects: HashMap<(BindKind, Token), Arc<Object>>,
+    objects: HashMap<(BindKind, Token), Known>,
     slots: Vec<Slot>,
     vacant: Vec<usize>,
     /// Live registrations of each event type.
     listeners: HashMap<EventIndex, usize>,
+}
+
+/// An object that somebody has named.
+struct Known {
+    object: Arc<Object>,
+    /// Whether a producer has: registrations may name what there is not.
+    bound: bool,
 }
 
 #[derive(Default)]
@@ -198,7 +205,16 @@ impl Core {
 
     /// The object with this identity, made on first use.
     pub fn bind(&self, kind: BindKind, token: Token) -> Arc<Object> {
-        self.tables().objects.entry((kind, token)).or_insert_with(|| Object::new(kind, token)).clone()
+        let mut tables = self.tables();
+        let known = tables.known(kind, token);
+        known.bound = true;
+        known.object.clone()
+    }
+
+    /// Whether a producer has bound an object with this identity, which is still there. Thread-safe; takes a short
+    /// lock.
+    pub fn is_bound(&self, kind: BindKind, token: Token) -> bool {
+        self.tables().objects.get(&(kind, token)).is_some_and(|known| known.bound)
     }
 
     /// Removes an object that exists no more. Registrations on it stay valid and get no events; the same token may
@@ -206,7 +222,7 @@ impl Core {
     pub fn unbind(&self, object: &Arc<Object>) {
         let mut tables = self.tables();
         let key = (object.kind, object.token);
-        if tables.objects.get(&key).is_some_and(|known| Arc::ptr_eq(known, object)) {
+        if tables.objects.get(&key).is_some_and(|known| Arc::ptr_eq(&known.object, object)) {
             tables.objects.remove(&key);
         }
     }
@@ -224,7 +240,7 @@ impl Core {
         let object = match (kind, token) {
             (BindKind::None, _) => self.no_object(),
             (_, None) => return Err(Error::ObjectNeeded),
-            (kind, Some(token)) => self.bind(kind, token),
+            (kind, Some(token)) => self.tables().known(kind, token).object.clone(),
         };
         self.deliver_deferred();
         let mut tables = self.tables();
@@ -525,6 +541,12 @@ impl Core {
 }
 
 impl Tables {
+    /// The object with this identity, made on first use.
+    fn known(&mut self, kind: BindKind, token: Token) -> &mut Known {
+        let made = || Known { object: Object::new(kind, token), bound: false };
+        self.objects.entry((kind, token)).or_insert_with(made)
+    }
+
     fn slot(&mut self, handle: Registration) -> Option<&mut Slot> {
         let index = handle.index()?;
         let slot = self.slots.get_mut(index)?;

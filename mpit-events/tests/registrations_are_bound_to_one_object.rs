@@ -50,3 +50,16 @@ fn a_token_that_comes_back_is_another_object() {
     assert!(consumer.take_notes().is_empty());
     mock.core.free(handle, None).unwrap();
 }
+
+#[test]
+fn what_only_registrations_name_is_not_bound() {
+    let (mock, consumer) = (MockSource::new(), MockConsumer::default());
+    let bound = |token| mock.core.is_bound(BindKind::Comm, Token(token));
+    consumer.listen(&mock, mock.bound, Some(Token(1)));
+    assert!(!bound(1), "no producer knows it");
+    let object = mock.core.bind(BindKind::Comm, Token(1));
+    assert!(bound(1) && !bound(2));
+    assert!(!mock.core.is_bound(BindKind::Win, Token(1)), "another kind of object");
+    mock.core.unbind(&object);
+    assert!(!bound(1), "it is no more");
+}

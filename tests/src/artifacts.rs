@@ -36,8 +36,17 @@ pub fn libmel() -> PathBuf {
     release("libmel.so")
 }
 
-/// Where one of our scripts has put what it installs, if it has: the whole, or the part of a name.
+/// Whether `make test` runs the tests, which wants no more than the distribution has: `MEL_TEST=quick`.
+pub fn quick() -> bool {
+    std::env::var_os("MEL_TEST").is_some_and(|wanted| wanted == "quick")
+}
+
+/// Where one of our scripts has put what it installs, if it has: the whole, or the part of a name. Nowhere for
+/// [`quick`] tests.
 pub fn installed_by(script: &str, name: Option<&str>) -> Option<PathBuf> {
+    if quick() {
+        return None;
+    }
     let output = Command::new(root().join(script)).arg("--prefix").args(name).output().ok()?;
     let prefix = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end());
     prefix.join(".complete").exists().then_some(prefix)

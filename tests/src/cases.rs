@@ -54,20 +54,13 @@ pub fn for_each_case_on(mpis: &[Mpi], name: &str, mut check: impl FnMut(&Case<'_
 }
 
 /// Makes one test of each program, named as the program, which calls `$check("name")`; and one test that
-/// fails when a program is missing in this list.
+/// fails when a program is missing in this list. With `slow` in front the first ones are for `make test-all` only.
 #[macro_export]
 macro_rules! test_every_program {
-    ($check:path) => {
-        $crate::test_every_program! {
-            $check:
-            abort cancel communicators completion error_handler exceptions exit_without_finalize expected flood
-            fork_child generalized kill_me large many_to_one modes mpi4 never_init out_of_order_tags persistent probes proc_null random
-            selfsend sendrecv status_ignore threads unexpected wildcards
-        }
-    };
-    ($check:path: $($name:ident)*) => {
+    ($attribute:meta => $check:path: $($name:ident)*) => {
         $(
             #[test]
+            #[$attribute]
             fn $name() {
                 $check(stringify!($name));
             }
@@ -77,5 +70,20 @@ macro_rules! test_every_program {
         fn no_program_is_forgotten() {
             assert_eq!($crate::Program::names(), [$(stringify!($name)),*]);
         }
+    };
+    ($attribute:meta => $check:path) => {
+        $crate::test_every_program! {
+            $attribute => $check:
+            abort cancel communicators completion error_handler exceptions exit_without_finalize expected flood
+            fork_child generalized kill_me large many_to_one modes mpi4 never_init out_of_order_tags persistent probes proc_null random
+            selfsend sendrecv status_ignore threads unexpected wildcards
+        }
+    };
+    (slow $check:path) => {
+        $crate::test_every_program! { ignore = "slow" => $check }
+    };
+    ($check:path) => {
+        // An attribute that changes nothing.
+        $crate::test_every_program! { cfg(all()) => $check }
     };
 }

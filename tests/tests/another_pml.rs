@@ -72,6 +72,7 @@ fn the_model_follows_what_libfabric_moves() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn peruse_is_left_alone_where_ob1_is_not_asked_itself() {
     let Some(mpi) = Mpi::with_peruse() else {
         return eprintln!(

@@ -39,6 +39,7 @@ fn thermodynamics(stdout: &str) -> Vec<&str> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn lammps_melts_the_same_crystal() {
     let mpi = open_mpi();
     let plain = lammps(&mpi).run();
@@ -60,6 +61,7 @@ fn lammps_melts_the_same_crystal() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn hpcc_passes_its_own_checks() {
     require("hpcc");
     let mpi = open_mpi();

@@ -133,6 +133,7 @@ fn two_mpis_in_one_process_are_warned_of() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn valgrind_between() {
     if Command::new("valgrind").arg("--version").output().is_err() {
         eprintln!("skipped: valgrind is not installed");

@@ -56,4 +56,4 @@ fn same(name: &str) {
     });
 }
 
-test_every_program!(same);
+test_every_program!(slow same);

@@ -26,6 +26,7 @@ fn solution(stdout: &str) -> Vec<f64> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn mumps_solves_the_same_system() {
     let open_mpi = Mpi::all().into_iter().find(|mpi| mpi.name == "openmpi");
     let Some(mpi) = open_mpi.filter(|_| Path::new(PROGRAM).exists()) else {

@@ -75,6 +75,7 @@ fn a_profile_without_space_is_one_line() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn logs_and_traces_without_space_are_a_line_each() {
     for mpi in &Mpi::all() {
         for options in [["--trace", "--profile=none"], ["-e", QUEUE_EVENTS]] {

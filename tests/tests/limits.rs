@@ -10,6 +10,7 @@ use mel_tests::trace::Trace;
 use mel_tests::{Job, Mpi, Program};
 
 #[test]
+#[ignore = "slow"]
 fn a_trace_of_a_limited_size() {
     for mpi in &Mpi::all() {
         let executable = Program::named("flood").compile(mpi);
@@ -39,6 +40,7 @@ fn a_trace_of_a_limited_size() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_size_of_logs_is_reported_while_they_grow() {
     for mpi in &Mpi::all() {
         let executable = Program::named("flood").compile(mpi);

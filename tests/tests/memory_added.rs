@@ -29,6 +29,7 @@ fn memory(run: &Finished) -> BTreeMap<u32, [i64; 2]> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn at_most_8_mib_per_rank() {
     for mpi in &Mpi::all() {
         let executable = compile_special(mpi, "memory");

@@ -24,6 +24,7 @@ fn of_name<'a>(log: &'a Log, name: &str) -> Vec<(u32, &'a Event)> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn they_are_logged_with_their_elements_beside_those_of_the_model() {
     with_program(|_, job| {
         let directory = fresh_dir();
@@ -55,6 +56,7 @@ fn they_are_logged_with_their_elements_beside_those_of_the_model() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn they_are_listed_where_mel_was_asked_nothing() {
     with_program(|_, job| {
         let finished = job.preloaded(&[]).run();
@@ -66,6 +68,7 @@ fn they_are_listed_where_mel_was_asked_nothing() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn profiles_and_traces_do_without_them() {
     with_program(|_, job| {
         let directory = fresh_dir();
@@ -77,6 +80,7 @@ fn profiles_and_traces_do_without_them() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_command_lists_those_of_a_programs_mpi() {
     let native = Mpi::with_events();
     for mpi in Mpi::all_and_newer() {
@@ -109,6 +113,7 @@ fn the_command_lists_those_of_a_programs_mpi() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn tools_see_the_originals_only() {
     with_program(|mpi, _| {
         let directory = fresh_dir();

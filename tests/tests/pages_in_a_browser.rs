@@ -94,6 +94,7 @@ fn point_until(browser: &mut Browser, x: f64, wanted: &[&str]) -> String {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_traced_run_can_be_explored() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let directory = fresh_dir();
@@ -182,6 +183,7 @@ fn texts(browser: &mut Browser, selector: &str) -> String {
 }
 
 #[test]
+#[ignore = "slow"]
 fn windows_have_colours_and_attributes_of_their_own() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let directory = fresh_dir();
@@ -210,6 +212,7 @@ fn windows_have_colours_and_attributes_of_their_own() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn operations_on_windows_have_figures_and_queues_that_were_not_counted_have_none() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let directory = fresh_dir();
@@ -229,6 +232,7 @@ fn operations_on_windows_have_figures_and_queues_that_were_not_counted_have_none
 }
 
 #[test]
+#[ignore = "slow"]
 fn messages_in_calls_that_are_left_out_are_counted() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let mpi = Mpi::all().into_iter().next().expect("an MPI");
@@ -259,6 +263,7 @@ fn messages_in_calls_that_are_left_out_are_counted() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_run_that_was_killed_is_not_asked_for_a_profile() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let directory = fresh_dir();
@@ -274,6 +279,7 @@ fn a_run_that_was_killed_is_not_asked_for_a_profile() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_receive_shows_how_long_its_message_was_unexpected() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let directory = fresh_dir();
@@ -290,6 +296,7 @@ fn a_receive_shows_how_long_its_message_was_unexpected() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_call_shows_the_line_that_it_is_in() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let directory = fresh_dir();
@@ -312,6 +319,7 @@ fn a_call_shows_the_line_that_it_is_in() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn where_recording_was_off_is_shaded() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let directory = fresh_dir();
@@ -350,6 +358,7 @@ fn where_recording_was_off_is_shaded() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_profile_alone_says_how_to_get_the_rest() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let directory = fresh_dir();
@@ -383,6 +392,7 @@ fn profile_of(ranks: u32) -> Value {
 }
 
 #[test]
+#[ignore = "slow"]
 fn one_rank_or_thousands_fit_on_the_page() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     for ranks in [1, 64, 5000] {
@@ -400,6 +410,7 @@ fn one_rank_or_thousands_fit_on_the_page() {
 
 /// A rank that has no such number is a gap, not missing from the axis.
 #[test]
+#[ignore = "slow"]
 fn ranks_without_a_value_have_their_place() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let directory = fresh_dir();

@@ -29,6 +29,7 @@ fn read(prefix: &Path, run: &Path) -> Value {
 }
 
 #[test]
+#[ignore = "slow"]
 fn operations_on_windows_and_epochs_are_slices() {
     let Some(prefix) = installed_by("scripts/pypi-readers", Some("perfetto")) else {
         eprintln!("skipped: no definitions of Perfetto; scripts/pypi-readers installs them");
@@ -51,6 +52,7 @@ fn operations_on_windows_and_epochs_are_slices() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn where_recording_was_off_is_a_slice_and_no_arrow_joins_what_does_not_belong_together() {
     let Some(prefix) = installed_by("scripts/pypi-readers", Some("perfetto")) else {
         eprintln!("skipped: no definitions of Perfetto; scripts/pypi-readers installs them");
@@ -131,4 +133,4 @@ fn readable(name: &str) {
     });
 }
 
-test_every_program!(readable);
+test_every_program!(slow readable);

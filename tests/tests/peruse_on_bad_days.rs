@@ -24,6 +24,7 @@ fn lines(run: &Finished) -> Vec<&str> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn an_event_that_it_lacks_is_warned_of_and_the_others_come() {
     with_peruse(|mpi| {
         let directory = fresh_dir();
@@ -45,6 +46,7 @@ fn an_event_that_it_lacks_is_warned_of_and_the_others_come() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn a_communicator_that_it_refuses_is_warned_of_once() {
     with_peruse(|mpi| {
         let directory = fresh_dir();
@@ -64,6 +66,7 @@ fn a_communicator_that_it_refuses_is_warned_of_once() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn it_is_asked_for_what_somebody_listens_to_and_for_no_longer() {
     with_peruse(|mpi| {
         let registrations = |options: &[&str]| {
@@ -113,6 +116,7 @@ fn callbacks_may_call_mpi_from_several_threads() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_backend_is_chosen_and_the_choice_explained() {
     with_peruse(|mpi| {
         let program = Program::named("unexpected").compile(mpi);
@@ -160,6 +164,7 @@ fn without_peruse_a_wish_for_it_is_answered() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn both_backends_agree_where_nothing_depends_on_timing() {
     with_peruse(|mpi| {
         for (name, args) in [("unexpected", ""), ("out_of_order_tags", ""), ("flood", "1000")] {

@@ -60,4 +60,4 @@ fn profile_of(case: &Case<'_>) -> Profile {
     Profile::read(&output)
 }
 
-test_every_program!(matches_ob1);
+test_every_program!(slow matches_ob1);

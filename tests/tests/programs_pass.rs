@@ -13,4 +13,4 @@ fn passes(name: &str) {
     });
 }
 
-test_every_program!(passes);
+test_every_program!(slow passes);

@@ -33,4 +33,4 @@ fn same(name: &str) {
     });
 }
 
-test_every_program!(same);
+test_every_program!(slow same);

@@ -66,11 +66,13 @@ fn the_model_makes_progress_where_sends_are_waited_for() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn ob1_does_as_the_twin_says_in_blocking_sends() {
     ob1_says_so("blocking");
 }
 
 #[test]
+#[ignore = "slow"]
 fn ob1_does_as_the_twin_says_where_sends_are_waited_for() {
     ob1_says_so("nonblocking");
 }

@@ -65,6 +65,7 @@ macro_rules! test_programs {
     ($($name:ident)*) => {
         $(
             #[test]
+            #[ignore = "slow"]
             fn $name() {
                 agrees(stringify!($name));
             }
@@ -78,6 +79,7 @@ test_programs! {
 }
 
 #[test]
+#[ignore = "slow"]
 fn clocks_are_compared() {
     for (_, nodes) in Mpi::on_two_nodes() {
         let program = Program::named("sendrecv").compile(&nodes);
@@ -95,6 +97,7 @@ fn clocks_are_compared() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn the_trace_has_all_ranks_in_one_time() {
     for (_, nodes) in Mpi::on_two_nodes() {
         let directory = fresh_dir();

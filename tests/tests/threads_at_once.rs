@@ -59,6 +59,7 @@ fn each_thread_is_in_order(run: &Path) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn profile_and_trace_are_sound() {
     for mpi in &Mpi::all() {
         for envelopes in ["", "messages"] {
@@ -70,6 +71,7 @@ fn profile_and_trace_are_sound() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn over_two_nodes_too() {
     for (_, nodes) in Mpi::on_two_nodes() {
         let (_, directory) = storm(&nodes, 4, 24, &[], "");
@@ -78,6 +80,7 @@ fn over_two_nodes_too() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn nobody_waits_for_ever() {
     for mpi in &Mpi::all() {
         for repetition in 0..10 {

@@ -3,17 +3,18 @@
 use std::ffi::c_void;
 
 use mpi_abi::ToolEventFn;
-use mpit_events::{Core, Error, Registration};
+use mpit_events::{Core, Error, Registration, Safety};
 
 use crate::args::Level;
 use crate::compose::{self, Whose, answer};
 use crate::failure::Failure;
+use crate::hints::{self, Hints};
 use crate::info::{self, OutInfo};
 use crate::init::ready;
 use crate::numbers::{self, EventFunction};
 
 entry_points! {
-    /// Installs, replaces or (null) removes the callback of one safety level.
+    /// Installs, replaces or (null) removes the callback of one safety level, and with it its hints.
     fn MPI_T_event_register_callback = PMPI_T_event_register_callback[profiling](
         registration: Registration,
         cb_safety: Level,
@@ -34,14 +35,16 @@ entry_points! {
         // A stale registration must not cost anything.
         core.dropped(registration)?;
         let level = cb_safety.get()?;
+        let hints = if event_cb_function.is_some() { hints::in_info(info)? } else { Hints::new() };
         let callback = event_cb_function.map(|function| numbers::event(function, user_data));
         // SAFETY: the caller has promised a function of this type that takes this data, safe at
         // this level.
         unsafe { core.set_callback_raw(registration, level, callback) }?;
+        hints::replace((registration, Some(level)), hints);
         Ok(())
     }
 
-    /// Updates the hints of a callback; we know none, so there is nothing to update.
+    /// Updates the hints of a callback: those with other keys stay.
     fn MPI_T_event_callback_set_info = PMPI_T_event_callback_set_info[profiling](
         registration: Registration,
         cb_safety: Level,
@@ -49,7 +52,11 @@ entry_points! {
     ) {
         let core = ready()?;
         match compose::registration(registration, profiling)? {
-            Whose::Ours(registration) => installed(core, registration, cb_safety),
+            Whose::Ours(registration) => {
+                let level = installed(core, registration, cb_safety)?;
+                hints::update((registration, Some(level)), hints::in_info(info)?);
+                Ok(())
+            }
             Whose::Mpi(mpi, handle) => {
                 let level = cb_safety.number()?;
                 // No hints are nothing to update, which some MPIs take for a mistake.
@@ -62,7 +69,7 @@ entry_points! {
         }
     }
 
-    /// The hints in use, in a new info object: of ours there are none.
+    /// The hints that were given, in a new info object.
     fn MPI_T_event_callback_get_info = PMPI_T_event_callback_get_info[profiling](
         registration: Registration,
         cb_safety: Level,
@@ -71,8 +78,8 @@ entry_points! {
         let core = ready()?;
         match compose::registration(registration, profiling)? {
             Whose::Ours(registration) => {
-                installed(core, registration, cb_safety)?;
-                info_used.required()?.give()
+                let level = installed(core, registration, cb_safety)?;
+                info_used.required()?.give(&hints::of((registration, Some(level))))
             }
             Whose::Mpi(mpi, handle) => {
                 let level = cb_safety.number()?;
@@ -84,7 +91,8 @@ entry_points! {
     }
 }
 
-fn installed(core: &Core, registration: Registration, cb_safety: Level) -> Result<(), Failure> {
-    let found = core.has_callback(registration, cb_safety.get()?)?;
-    if found { Ok(()) } else { Err(Error::InvalidHandle.into()) }
+/// The level, where it has a callback.
+fn installed(core: &Core, registration: Registration, cb_safety: Level) -> Result<Safety, Failure> {
+    let level = cb_safety.get()?;
+    if core.has_callback(registration, level)? { Ok(level) } else { Err(Error::InvalidHandle.into()) }
 }

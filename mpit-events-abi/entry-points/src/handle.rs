@@ -2,20 +2,21 @@
 
 use std::ffi::{c_int, c_void};
 
-use mpi_abi::{Abi, Comm, File, Handle, HandlePtr, ToolFreeFn};
-use mpit_events::{BindKind, Error, FreeFn, Registration, Token, UserData};
+use mpi_abi::ToolFreeFn;
+use mpit_events::{Error, FreeFn, Registration, UserData};
 
 use crate::args::Out;
 use crate::compose::{self, Whose, answer};
-use crate::failure::Failure;
+use crate::hints;
 use crate::info::{self, OutInfo};
 use crate::init::ready;
 use crate::live;
 use crate::numbers::{self, DroppedFunction};
+use crate::object;
 
 entry_points! {
     /// Makes a registration for an event type and, where that is bound to a kind of object, for the
-    /// object whose handle lies at `obj_handle`. We know no hints: `info` is for the MPI's own.
+    /// object whose handle lies at `obj_handle`, or is `obj_handle` itself. Hints in `info` are kept.
     fn MPI_T_event_handle_alloc = PMPI_T_event_handle_alloc[profiling](
         event_index: c_int,
         obj_handle: *mut c_void,
@@ -37,22 +38,28 @@ entry_points! {
             }
         };
         let kind = core.event_type(index).ok_or(Error::InvalidIndex)?.bind;
-        // SAFETY: the caller has promised the address of a handle of this kind.
-        let token = unsafe { token_at(kind, obj_handle) }?;
+        // SAFETY: the caller has promised a handle of this kind, or the address of one.
+        let token = unsafe { object::token(core, kind, obj_handle) }?;
+        let hints = hints::in_info(info)?;
         let registration = core.alloc(index, token)?;
+        hints::replace((registration, None), hints);
         live::add(registration);
         event_registration.set(registration);
         Ok(())
     }
 
-    /// Updates hints; we know none, so there is nothing to update.
+    /// Updates hints: those with other keys stay.
     fn MPI_T_event_handle_set_info = PMPI_T_event_handle_set_info[profiling](
         registration: Registration,
         info: usize,
     ) {
         let core = ready()?;
         match compose::registration(registration, profiling)? {
-            Whose::Ours(registration) => core.dropped(registration).map(|_| ()).map_err(Failure::Core),
+            Whose::Ours(registration) => {
+                core.dropped(registration)?;
+                hints::update((registration, None), hints::in_info(info)?);
+                Ok(())
+            }
             // No hints are nothing to update, which some MPIs take for a mistake.
             Whose::Mpi(..) if info::is_null(info) => Ok(()),
             // SAFETY: a live registration of the MPI's; the caller has promised the rest.
@@ -60,7 +67,7 @@ entry_points! {
         }
     }
 
-    /// The hints in use, in a new info object: of ours there are none.
+    /// The hints that were given, in a new info object.
     fn MPI_T_event_handle_get_info = PMPI_T_event_handle_get_info[profiling](
         registration: Registration,
         info_used: OutInfo,
@@ -69,7 +76,7 @@ entry_points! {
         match compose::registration(registration, profiling)? {
             Whose::Ours(registration) => {
                 core.dropped(registration)?;
-                info_used.required()?.give()
+                info_used.required()?.give(&hints::of((registration, None)))
             }
             Whose::Mpi(mpi, handle) => {
                 // SAFETY: a live registration of the MPI's, and room for an info handle.
@@ -97,6 +104,7 @@ entry_points! {
         }
         core.free(registration, free_cb_function.map(|function| (function, UserData(user_data))))?;
         live::remove(registration);
+        hints::forget(registration);
         Ok(())
     }
 
@@ -117,33 +125,4 @@ entry_points! {
         unsafe { core.set_dropped_handler(registration, handler) }?;
         Ok(())
     }
-}
-
-/// The identity of the object whose handle is at this address; `None` for a kind without object.
-///
-/// # Safety
-/// The address is null, or that of a handle of this kind.
-unsafe fn token_at(kind: BindKind, address: *mut c_void) -> Result<Option<Token>, Failure> {
-    if kind == BindKind::None {
-        return Ok(None);
-    }
-    if address.is_null() {
-        return Err(Error::ObjectNeeded.into());
-    }
-    // SAFETY: the caller's promise; but for files, all kinds of handles are of one width.
-    let word = unsafe {
-        match kind {
-            BindKind::File => HandlePtr::<File>::new(address).read().word(),
-            _ => HandlePtr::<Comm>::new(address).read().word(),
-        }
-    };
-    let null = Abi::current().and_then(|abi| match kind {
-        BindKind::Comm => Some(abi.constants.comm_null.word()),
-        BindKind::Win => Some(abi.constants.win_null.word()),
-        _ => None,
-    });
-    if null == Some(word) {
-        return Err(Error::InvalidHandle.into());
-    }
-    Ok(Some(Token(word as u64)))
 }

@@ -1,5 +1,5 @@
-//! `MPI_Info` outputs. This implementation knows no hints, so every such object is new and empty, except
-//! for those of the MPI's own.
+//! `MPI_Info` outputs. Every such object is new and has the hints that the tool has given, if any; those of the MPI's
+//! own are as the MPI gives them.
 
 use std::ffi::{c_int, c_void};
 
@@ -7,15 +7,21 @@ use mpi_abi::{Abi, Handle, HandlePtr, Info, pmpi};
 
 use crate::compose::answer;
 use crate::failure::Failure;
+use crate::hints::Hints;
 
 /// An info output: null, or the address of a writable `MPI_Info`.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct OutInfo(*mut c_void);
 
-/// Whether an info argument is `MPI_INFO_NULL`.
+/// Whether an info argument is `MPI_INFO_NULL`, or a null pointer.
 pub(crate) fn is_null(info: usize) -> bool {
-    Abi::current().is_none_or(|abi| abi.constants.info_null == Info::from_word(info))
+    info == 0 || Abi::current().is_none_or(|abi| abi.constants.info_null == Info::from_word(info))
+}
+
+/// Whether info objects can be made and read now: from `MPI_Init` to `MPI_Finalize` every MPI can.
+pub(crate) fn usable() -> bool {
+    pmpi::initialized() == Ok(true) && pmpi::finalized() == Ok(false)
 }
 
 impl OutInfo {
@@ -38,27 +44,25 @@ impl OutInfo {
         // SAFETY: a local word, which is initialised.
         let info = unsafe { place.read() };
         if info == abi.constants.info_null {
-            return self.give();
+            return self.give(&Hints::new());
         }
         // SAFETY: the caller has promised room for a handle of its MPI, where the address is not null.
         unsafe { HandlePtr::<Info>::new(self.required()?.0).set(0, info) };
         Ok(())
     }
 
-    /// Gives a new info object, which the caller frees, where it is wanted. Outside of `MPI_Init` to
+    /// Gives a new info object with these hints, which the caller frees, where it is wanted. Outside of `MPI_Init` to
     /// `MPI_Finalize`, where not every MPI can make one, `MPI_INFO_NULL`.
-    pub(crate) fn give(self) -> Result<(), Failure> {
+    pub(crate) fn give(self, hints: &Hints) -> Result<(), Failure> {
         if self.0.is_null() {
             return Ok(());
         }
         let abi = Abi::current().ok_or(Failure::Internal)?;
-        let usable = pmpi::initialized() == Ok(true) && pmpi::finalized() == Ok(false);
-        let info = match usable.then(pmpi::info_create) {
-            None => abi.constants.info_null,
-            Some(Ok(info)) => info,
-            Some(Err(mpi_abi::Error::Code { code, .. })) => return Err(Failure::Mpi(code)),
-            Some(Err(_)) => return Err(Failure::Internal),
-        };
+        let mut info = abi.constants.info_null;
+        if usable() {
+            info = pmpi::info_create()?;
+            hints.iter().try_for_each(|(key, value)| pmpi::info_set(info, key, value))?;
+        }
         // SAFETY: not null, so the caller has promised room for a handle of its MPI.
         unsafe { HandlePtr::<Info>::new(self.0).set(0, info) };
         Ok(())

@@ -15,6 +15,7 @@
 //! | `instance` | `event_read`, `event_copy`, `event_get_timestamp`, `event_get_source` |
 //! | `source` | `source_*` |
 //! | `category` | `category_*` |
+//! | `hints`, `object` | none: the hints that tools give, and the object that a registration is for |
 //! | `compose` | none: whose an event, a source and a handle is, where the MPI has some of its own |
 //! | `proposal` | all `MPIX_T_*`: the interface as it was first proposed |
 //!
@@ -31,11 +32,13 @@ mod enumeration;
 mod failure;
 mod forward;
 mod handle;
+mod hints;
 mod info;
 mod init;
 mod instance;
 mod live;
 mod numbers;
+mod object;
 mod proposal;
 mod query;
 mod source;

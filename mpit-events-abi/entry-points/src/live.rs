@@ -5,6 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mpit_events::{Registration, core};
 
+use crate::hints;
+
 static LIVE: Mutex<Vec<Registration>> = Mutex::new(Vec::new());
 
 fn live() -> MutexGuard<'static, Vec<Registration>> {
@@ -28,5 +30,6 @@ pub(crate) fn end_all() {
     for registration in ended {
         // One that another thread has just freed is no error.
         let _ = core().free(registration, None);
+        hints::forget(registration);
     }
 }

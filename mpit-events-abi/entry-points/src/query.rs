@@ -9,6 +9,7 @@ use crate::args::{InOut, Name, Out, OutArray, Text};
 use crate::compose::{self, Whose};
 use crate::enumeration::{self, EnumHandle};
 use crate::failure::{Failure, numbers};
+use crate::hints::Hints;
 use crate::info::OutInfo;
 use crate::init::ready;
 
@@ -37,7 +38,7 @@ entry_points! {
     ) {
         let core = ready()?;
         let event_type = described(core, event_index, profiling)?;
-        info.give()?;
+        info.give(&Hints::new())?;
         name.set(name_len, &event_type.name);
         verbosity.set(event_type.verbosity);
         if let Some(room) = num_elements.get() {

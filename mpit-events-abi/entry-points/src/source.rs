@@ -8,6 +8,7 @@ use mpit_events::{Error, Ordering, Source};
 use crate::args::{InOut, Out, Text};
 use crate::compose::{self, Whose};
 use crate::failure::numbers;
+use crate::hints::Hints;
 use crate::info::OutInfo;
 use crate::init::ready;
 
@@ -36,7 +37,7 @@ entry_points! {
             Whose::Ours(index) => as_mpi_tells(core.source(index).ok_or(Error::InvalidIndex)?),
             Whose::Mpi(mpi, index) => mpi.source(index)?,
         };
-        info.give()?;
+        info.give(&Hints::new())?;
         name.set(name_len, &source.name);
         desc.set(desc_len, &source.description);
         ordering.set(source.ordering);

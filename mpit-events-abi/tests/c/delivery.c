@@ -13,6 +13,9 @@ static void message(MPI_Comm comm)
 /* Allocated before MPI_Init, freed after MPI_Finalize. */
 static MPI_T_event_registration early;
 static struct seen early_seen;
+/* The same, with the handle itself in place of its address. */
+static MPI_T_event_registration early_itself;
+static struct seen early_itself_seen;
 
 /* Rule 3. */
 static void handles_made_before_mpi_init_deliver(void)
@@ -21,6 +24,56 @@ static void handles_made_before_mpi_init_deliver(void)
     message(MPI_COMM_WORLD);
     CHECK(early_seen.events == before + 1);
     CHECK(early_seen.registration == early);
+}
+
+static MPI_T_event_registration registration_itself(MPI_Comm comm)
+{
+    MPI_T_event_registration made = NULL;
+    CHECK(MPI_T_event_handle_alloc(arrived(), AS_POINTER(comm), MPI_INFO_NULL, &made) == MPI_SUCCESS);
+    CHECK(made != NULL);
+    return made;
+}
+
+/* Rule 41. */
+static void a_handle_itself_is_as_good_as_its_address(void)
+{
+    enum { WORLD, SELF, OTHER, BY_ADDRESS, NUM };
+    struct seen seen[NUM] = {{0}};
+    MPI_Comm other;
+    MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    MPI_T_event_registration handles[NUM] = {registration_itself(MPI_COMM_WORLD), registration_itself(MPI_COMM_SELF),
+                                             registration_itself(other), registration(other)};
+    for (int i = 0; i < NUM; i++)
+        listen(handles[i], MPI_T_CB_REQUIRE_THREAD_SAFE, &seen[i]);
+    const int before = early_itself_seen.events;
+    message(MPI_COMM_WORLD);
+    CHECK(seen[WORLD].events == 1 && seen[SELF].events == 0 && seen[OTHER].events == 0);
+    CHECK(early_itself_seen.events == before + 1);
+    message(MPI_COMM_SELF);
+    CHECK(seen[WORLD].events == 1 && seen[SELF].events == 1 && seen[OTHER].events == 0);
+    message(other);
+    message(other);
+    CHECK(seen[WORLD].events == 1 && seen[SELF].events == 1 && seen[OTHER].events == 2);
+    CHECK(seen[BY_ADDRESS].events == 2);
+    MPI_Comm_free(&other);
+    for (int i = 0; i < NUM; i++)
+        end(handles[i]);
+
+    MPI_T_event_registration none = NULL;
+    CHECK(MPI_T_event_handle_alloc(arrived(), AS_POINTER(MPI_COMM_NULL), MPI_INFO_NULL, &none) ==
+          MPI_T_ERR_INVALID_HANDLE);
+    if (sizeof(MPI_Comm) == 4) {
+        /* Without its sign, as a number that is unsigned becomes a pointer. */
+        MPI_Comm_dup(MPI_COMM_WORLD, &other);
+        void *const unsign = (void *)(uintptr_t)(uint32_t)(intptr_t)other;
+        CHECK(MPI_T_event_handle_alloc(arrived(), unsign, MPI_INFO_NULL, &none) == MPI_SUCCESS);
+        struct seen heard = {0};
+        listen(none, MPI_T_CB_REQUIRE_THREAD_SAFE, &heard);
+        message(other);
+        CHECK(heard.events == 1);
+        end(none);
+        MPI_Comm_free(&other);
+    }
 }
 
 /* Rule 8, rule 36. */
@@ -43,6 +96,64 @@ static void infos_are_new_and_free(void)
         CHECK(MPI_Info_free(&info[i]) == MPI_SUCCESS && info[i] == MPI_INFO_NULL);
     }
     CHECK(MPI_T_event_handle_set_info(handle, MPI_INFO_NULL) == MPI_SUCCESS);
+    end(handle);
+}
+
+/* Whether an info object, which is freed, has these keys with these values and no others. */
+static int has_just(MPI_Info info, int number, const char *const entries[][2])
+{
+    int keys = -1, right = 0;
+    MPI_Info_get_nkeys(info, &keys);
+    for (int i = 0; i < number; i++) {
+        char value[64] = "";
+        int there = 0;
+        MPI_Info_get(info, entries[i][0], sizeof value - 1, value, &there);
+        right += there && strcmp(value, entries[i][1]) == 0;
+    }
+    MPI_Info_free(&info);
+    return keys == number && right == number;
+}
+
+/* Rule 42. */
+static void hints_are_kept_and_given_back(void)
+{
+    static const char *const given[][2] = {{"mpit_colour", "red"}, {"mpit_size", "1"}};
+    static const char *const updated[][2] = {{"mpit_colour", "red"}, {"mpit_size", "22"}, {"mpit_new", "x"}};
+    const MPI_T_cb_safety safe = MPI_T_CB_REQUIRE_THREAD_SAFE, none = MPI_T_CB_REQUIRE_NONE;
+    struct seen seen = {0};
+    MPI_Info first, second, back;
+    MPI_T_event_registration handle = NULL;
+    MPI_Comm world = MPI_COMM_WORLD;
+    MPI_Info_create(&first);
+    MPI_Info_create(&second);
+    for (int i = 0; i < 2; i++)
+        MPI_Info_set(first, given[i][0], given[i][1]);
+    for (int i = 1; i < 3; i++)
+        MPI_Info_set(second, updated[i][0], updated[i][1]);
+
+    CHECK(MPI_T_event_handle_alloc(arrived(), &world, first, &handle) == MPI_SUCCESS);
+    CHECK(MPI_T_event_handle_get_info(handle, &back) == MPI_SUCCESS && has_just(back, 2, given));
+    CHECK(MPI_T_event_handle_set_info(handle, second) == MPI_SUCCESS);
+    CHECK(MPI_T_event_handle_set_info(handle, MPI_INFO_NULL) == MPI_SUCCESS);
+    CHECK(MPI_T_event_handle_get_info(handle, &back) == MPI_SUCCESS && has_just(back, 3, updated));
+
+    /* Each callback has its own. */
+    CHECK(MPI_T_event_register_callback(handle, safe, first, &seen, count) == MPI_SUCCESS);
+    listen(handle, none, &seen);
+    CHECK(MPI_T_event_callback_get_info(handle, safe, &back) == MPI_SUCCESS && has_just(back, 2, given));
+    CHECK(MPI_T_event_callback_get_info(handle, none, &back) == MPI_SUCCESS && has_just(back, 0, given));
+    CHECK(MPI_T_event_callback_set_info(handle, safe, second) == MPI_SUCCESS);
+    MPI_Info_free(&first);
+    MPI_Info_free(&second);
+    CHECK(MPI_T_event_callback_get_info(handle, safe, &back) == MPI_SUCCESS && has_just(back, 3, updated));
+    CHECK(MPI_T_event_handle_get_info(handle, &back) == MPI_SUCCESS && has_just(back, 3, updated));
+
+    /* Another callback begins without, and so does another registration. */
+    listen(handle, safe, &seen);
+    CHECK(MPI_T_event_callback_get_info(handle, safe, &back) == MPI_SUCCESS && has_just(back, 0, given));
+    end(handle);
+    handle = registration(MPI_COMM_WORLD);
+    CHECK(MPI_T_event_handle_get_info(handle, &back) == MPI_SUCCESS && has_just(back, 0, given));
     end(handle);
 }
 
@@ -292,6 +403,7 @@ static void registrations_may_be_freed_after_mpi_finalize(void)
 {
     int before = early_seen.events;
     end(early);
+    end(early_itself);
     CHECK(before > 0 && early_seen.events == before);
 }
 
@@ -301,9 +413,13 @@ int main(int argc, char **argv)
     MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);
     early = registration(MPI_COMM_WORLD);
     listen(early, MPI_T_CB_REQUIRE_THREAD_SAFE, &early_seen);
+    early_itself = registration_itself(MPI_COMM_WORLD);
+    listen(early_itself, MPI_T_CB_REQUIRE_THREAD_SAFE, &early_itself_seen);
     MPI_Init(&argc, &argv);
     RULE(handles_made_before_mpi_init_deliver);
+    RULE(a_handle_itself_is_as_good_as_its_address);
     RULE(infos_are_new_and_free);
+    RULE(hints_are_kept_and_given_back);
     RULE(a_registration_hears_its_object_only);
     RULE(many_registrations_hear_every_event);
     RULE(the_lowest_sufficient_level_is_called);

@@ -3,6 +3,7 @@
 #define RULES_H
 
 #include <mpit_events.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,9 @@ static MPI_T_event_registration registration(MPI_Comm comm)
     CHECK(made != NULL);
     return made;
 }
+
+/* A handle, a pointer or a number, where a pointer is wanted: its value, not where it is. */
+#define AS_POINTER(handle) ((void *)(intptr_t)(handle))
 
 static void end(MPI_T_event_registration handle)
 {

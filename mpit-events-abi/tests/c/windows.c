@@ -2,7 +2,6 @@
 #include "counting.h"
 
 #include <pthread.h>
-#include <stdint.h>
 
 static int type_of(const char *name)
 {
@@ -81,6 +80,28 @@ static void window_events_are_of_their_window(void)
     end(two);
     put(wins[0]);
     CHECK(first.events == 1);
+}
+
+/* Rule 41. */
+static void a_window_itself_is_as_good_as_its_address(void)
+{
+    struct seen first = {0}, second = {0};
+    MPI_T_event_registration handles[2];
+    for (int i = 0; i < 2; i++) {
+        CHECK(MPI_T_event_handle_alloc(type_of("osc_rdma_put_complete"), AS_POINTER(wins[i]), MPI_INFO_NULL,
+                                       &handles[i]) == MPI_SUCCESS);
+        listen(handles[i], MPI_T_CB_REQUIRE_THREAD_SAFE, i == 0 ? &first : &second);
+    }
+    put(wins[0]);
+    CHECK(first.events == 1 && second.events == 0);
+    put(wins[1]);
+    CHECK(first.events == 1 && second.events == 1);
+    MPI_T_event_registration none = NULL;
+    CHECK(MPI_T_event_handle_alloc(type_of("osc_rdma_fence"), AS_POINTER(MPI_WIN_NULL), MPI_INFO_NULL, &none) ==
+          MPI_T_ERR_INVALID_HANDLE);
+    CHECK(none == NULL);
+    end(handles[0]);
+    end(handles[1]);
 }
 
 static void *start(void *argument)
@@ -167,6 +188,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2; ++i)
         MPI_Win_create(memory[i], sizeof memory[i], sizeof value, MPI_INFO_NULL, MPI_COMM_WORLD, &wins[i]);
     RULE(window_events_are_of_their_window);
+    RULE(a_window_itself_is_as_good_as_its_address);
     RULE(the_source_is_the_thread_that_completed);
     RULE(a_thread_that_ends_leaves_its_source_to_the_next);
     RULE(what_was_completed_unheard_is_not_told_later);

@@ -1,0 +1,58 @@
+//! Whole-system tests, one file per rule.
+//!
+//! All are one program, because linking one for each file takes minutes. A file that is added is named here.
+
+mod another_pml;
+mod applications;
+mod bad_input;
+mod call_sites_are_lines;
+mod cancelled_sends_are_told;
+mod company;
+mod envelopes_in_messages;
+mod events_in_order;
+mod fortran_applications;
+mod fortran_is_seen_as_c;
+mod full_buffers;
+mod full_disk;
+mod killed_ranks_readable;
+mod libmel_is_self_contained;
+mod limits;
+mod memory_added;
+mod mpi4py;
+mod mpi_inside_the_program;
+mod native_events_logged;
+mod not_followed;
+mod nothing_left_behind;
+mod pages_in_a_browser;
+mod perfetto_readable;
+mod peruse_on_bad_days;
+mod peruse_tells_of_ob1;
+mod profiles_agree;
+mod programs_pass;
+mod progress_between_calls;
+mod progress_is_told;
+mod results_unchanged;
+mod sends_that_wait;
+mod several_nodes;
+mod threads_at_once;
+mod traces_by_other_readers;
+mod traces_have_collectives;
+mod traces_readable;
+mod traces_show_queues;
+mod traces_show_what_was_chosen;
+mod windows_profiled;
+mod windows_tell;
+
+/// A file that is not named would not be compiled, and its tests would be missed by nobody.
+#[test]
+fn no_file_is_forgotten() {
+    let mut files: Vec<String> = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests"))
+        .expect("the tests are there")
+        .map(|entry| entry.expect("an entry").file_name().into_string().expect("a name in Unicode"))
+        .filter(|name| name.ends_with(".rs") && name != "main.rs")
+        .collect();
+    files.sort();
+    let named =
+        include_str!("main.rs").lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
+    assert!(named.map(|name| format!("{name}.rs")).eq(files));
+}
