@@ -54,7 +54,7 @@ dispatch: build ## Measure what a registration costs, beside an MPI's own events
 		-Ltarget/release -lmpit_events -Wl,-rpath,$(CURDIR)/target/release -Wl,-rpath,$$prefix/lib && \
 	$$prefix/bin/mpiexec -n 2 target/dispatch </dev/null
 
-fidelity: build ## Compare the twin with ob1 itself and write docs/fidelity.md
+fidelity: build ## Compare the model with ob1 itself, in every mode, and write docs/fidelity.md
 	scripts/openmpi-with-peruse
 	python3 fidelity/compare.py
 

@@ -39,7 +39,7 @@ fn heard_all(mpi: &Mpi, output: &str) {
     for rank in 0..2 {
         told(&format!("rank {rank}: pml_ob1_message_arrived: 3 events in "));
         for number in 0..3 {
-            let (peer, tag) = (1 - rank, 10 + number);
+            let (peer, tag, number) = (1 - rank, 10 + number, number + 1);
             told(&format!("rank {rank}:   context id=0 source={peer} tag={tag} sequence number={number}"));
         }
     }

@@ -34,7 +34,7 @@ fn the_events_asked_for_are_logged_with_their_elements() {
             let row: Vec<&str> = row.into_iter().flat_map(str::split_whitespace).skip(4).collect();
             assert_eq!(row, ["3", "0"], "heard and lost, and the handle is free: {output}");
             for number in 0..3 {
-                let (peer, tag) = (1 - rank, 10 + number);
+                let (peer, tag, number) = (1 - rank, 10 + number, number + 1);
                 let told = format!(
                     "] 'pml_ob1_message_arrived' context id=0 source={peer} tag={tag} sequence number={number}"
                 );

@@ -458,12 +458,11 @@ impl Queues {
     }
 }
 
-/// The next number of a sender's messages.
+/// The next number of a sender's messages: the first one is 1, as in ob1.
 fn next(counts: &mut [u32; 2], internal: bool) -> u32 {
     let count = &mut counts[usize::from(internal)];
-    let number = *count;
-    *count = number.wrapping_add(1);
-    number
+    *count = count.wrapping_add(1);
+    *count
 }
 
 #[cfg(test)]
@@ -664,7 +663,7 @@ mod tests {
             .iter()
             .map(|record| u32::from_ne_bytes(record.payload()[12..16].try_into().unwrap()))
             .collect();
-        assert_eq!(numbers, [0, 0, 1, 0]);
+        assert_eq!(numbers, [1, 1, 2, 1]);
     }
 
     #[test]
