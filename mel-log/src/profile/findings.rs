@@ -185,9 +185,9 @@ pub fn truth(truth: Truth) -> Option<String> {
         return None;
     }
     let parts = [
-        (truth.rebound, "rebound (MPI gave a wildcard receive another message than MEL)"),
-        (truth.synthesised, "synthesised (a receive completed whose message MEL never saw)"),
-        (truth.unclaimed, "unclaimed (a message that no receive ever took)"),
+        (truth.rebound, "rematched (MPI gave a wildcard receive another message than MEL)"),
+        (truth.synthesised, "with their envelopes lost (a receive completed whose message MEL never saw)"),
+        (truth.unclaimed, "never received (a message that no receive ever took)"),
         (truth.dropped, "dropped (lost because a buffer was full)"),
     ];
     let parts: Vec<String> =
@@ -329,7 +329,7 @@ mod tests {
         profile.ranks[1].truth = Truth { matched: 90, rebound: 2, dropped: 8, ..Truth::default() };
         assert_eq!(
             findings(&profile).pop().unwrap(),
-            "truth: 189 matched, 3 rebound (MPI gave a wildcard receive another message than MEL), \
+            "truth: 189 matched, 3 rematched (MPI gave a wildcard receive another message than MEL), \
              8 dropped (lost because a buffer was full)"
         );
     }
