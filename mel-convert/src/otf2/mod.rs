@@ -9,7 +9,7 @@
 //! | metrics on these, and attributes of receives | [`regions`]: event types `X_insert`, `X_remove` |
 //! | windows, operations on them, epochs | [`windows`]: joined by members and order; epochs on locations of their own |
 //! | communicators and their groups | [`communicators`]: joined over the ranks by their identity |
-//! | times in nanoseconds since the first record, by each node's own clock, and clock offsets | [`time`]: one line per clock |
+//! | times in nanoseconds since the first record, by each node's own clock, and clock offsets | [`time`](crate::time): one line per clock |
 //!
 //! On each location times never go back and regions are nested properly, whatever a log holds; what
 //! had to be left out or moved for that is counted in the [`Summary`].

@@ -186,7 +186,7 @@ pub fn truth(truth: Truth) -> Option<String> {
     }
     let parts = [
         (truth.rematched, "rematched (MPI gave a wildcard receive another message than MEL)"),
-        (truth.envelopes_lost, "completed with an envelope lost (MEL never saw the message)"),
+        (truth.envelopes_lost, "with their envelopes lost (a receive completed whose message MEL never saw)"),
         (truth.never_received, "never received (messages that no receive ever took)"),
         (truth.dropped, "dropped (lost because a buffer was full)"),
     ];
