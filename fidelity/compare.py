@@ -56,6 +56,8 @@ class Program:
     command: list
     about: str
     race_free: bool = False
+    # For a tool: in a call with more than 4096 events PERUSE loses those behind, for callbacks.
+    for_a_tool: list = None
 
 
 def programs(built):
@@ -66,7 +68,7 @@ def programs(built):
         Program("late", 2, [patterns, "late", "1000"], "exchange in which one posts its receives late"),
         Program("many", 4, [patterns, "many", "2000"], "all to one, received from MPI_ANY_SOURCE"),
         Program("tags", 2, [patterns, "tags", "200"], "tags against the order of the receives", True),
-        Program("flood", 2, [patterns, "flood", "5000"], "messages that nobody waits for", True),
+        Program("flood", 2, [patterns, "flood", "5000"], "messages that nobody waits for", True, [patterns, "flood", "500"]),
         Program("wild", 4, [patterns, "wild", "200"], "wildcards on three communicators"),
         Program("large", 2, [patterns, "large", "2000"], "rendezvous messages, expected and not"),
         Program("lammps", 4, ["lmp", "-log", "none", "-in", str(ROOT / "tests/inputs/melt.lammps")], "LAMMPS, a melting crystal"),
@@ -135,8 +137,9 @@ def run(mpi, mode, program, directory):
         mel = ["env", f"LD_PRELOAD={preload}", f"QUEUE_TOOL_OUTPUT={output}"]
     else:
         mel = [RELEASE / "mel", "run", *mode.options, "-o", output, "--"]
+    command = program.for_a_tool if mode.name == "tool" and program.for_a_tool else program.command
     ran = subprocess.run(
-        launcher + mel + program.command,
+        launcher + mel + command,
         env=environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -319,8 +322,8 @@ def page(by_mode, versions, runs):
             lines += ["Single runs that missed a bar:", "", *single, ""]
         orders = [(s.program.name, s.median(lambda run: run.order)) for s in all_series if all(run.order is not None for run in s.runs)]
         if orders:
-            told = ", ".join(f"{name} {100 * share:.1f} %" for name, share in orders)
-            lines += [f"Changes of both queues (kind, source, tag) in the same order as `ob1`'s, in the rank where fewest are: {told}.", ""]
+            shares = ", ".join(f"{name} {100 * share:.1f} %" for name, share in orders)
+            lines += [f"Changes of both queues (kind, source, tag) in the same order as `ob1`'s, in the rank where fewest are: {shares}.", ""]
     lines += [
         "## The programs",
         "",
@@ -332,6 +335,8 @@ def page(by_mode, versions, runs):
         f"- The share of unexpected messages is within {SHARE_POINTS:.0f} percentage points.",
         f"- The longest queue of every rank is within {LONGEST[0]} entry or {100 * LONGEST[1]:.0f} %.",
         f"- The mean lifetime is within {100 * LIFETIME_SHARE:.0f} % where it is at least {time(LIFETIME_FROM_S)}.",
+        "",
+        "In the tool mode `flood` sends 500 messages and not 5000: of more than 4096 events in one call PERUSE loses some for callbacks.",
         "",
         f"Lengths and lifetimes of a queue that at most {SHARE_POINTS:.0f} % of the messages went through in `ob1` are not held to a bar: the bar of",
         "the share allows that the model puts all of them into the other queue.",
