@@ -90,11 +90,11 @@ impl Barriers {
         FRAME.set(frame);
         // The bound object is the value of the handle; the core never looks into it. This looks it
         // up in a table under a short lock: a source that raises often keeps the object instead,
-        // from the creation of the communicator to its end (as `sources/src/p2p/comms.rs` does).
+        // from the creation of the communicator to its end (as `sources/src/calls/comms.rs` does).
         let object = self.core.bind(BindKind::Comm, Token(comm.word() as u64));
         let now = Clock::best().now();
         // Callbacks run here. Several events at hand are raised in one section, and those that bulk
-        // listeners may want as records (`Raise::records`, as `sources/src/p2p/frame.rs` does).
+        // listeners may want as records (`Raise::records`, as `sources/src/calls/frame.rs` does).
         self.core.raise_section(source, self.level).event(event, &object, now, &Barrier { number });
     }
 }

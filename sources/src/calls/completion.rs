@@ -145,7 +145,7 @@ fn complete(
     ends: Ends,
 ) {
     let at_once = tracker.raises_of_sends(frame);
-    tracker.with_state(frame, |work, local| {
+    let is_due = tracker.with_state(frame, |work, local| {
         work.defer(local.entered, local.awaits, Polling::ForRequests);
         local.entered = mpit_events::Ticks(0);
         for pending in &local.pending {
@@ -155,8 +155,9 @@ fn complete(
                 end(work, pending, status, ends);
             }
         }
+        work.is_due()
     });
-    tracker.catch_up_if_due(frame);
+    tracker.catch_up_if_due(frame, is_due);
     if at_once {
         tracker.catch_up(frame);
         tracker.with_state(frame, |work, local| {

@@ -31,9 +31,12 @@ impl Tracker {
 
     #[inline(always)]
     fn defer(&'static self, frame: &mut Frame, awaits: Awaits, polling: Polling) {
-        self.without_raising(frame, |work, local| work.defer(local.entered, awaits, polling));
+        let is_due = self.without_raising(frame, |work, local| {
+            work.defer(local.entered, awaits, polling);
+            work.is_due()
+        });
         frame.call.entered = Ticks(0);
-        self.catch_up_if_due(frame);
+        self.catch_up_if_due(frame, is_due);
     }
 
     /// No request of the call is complete.

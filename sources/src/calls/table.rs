@@ -53,7 +53,7 @@ impl Hook for Calls {
             // The clock is read once, and at the entry only where a call may take long.
             F::Irecv | F::Irecv_c => if self.0.times_posts() { Wants::Both } else { Wants::Leave },
             F::Isend | F::Isend_c | F::Ibsend | F::Ibsend_c | F::Irsend | F::Irsend_c | F::Issend | F::Issend_c
-                if !self.0.current_mode().follows_sends() => Wants::Leave,
+                if self.0.current_mode().is_in_bulk() => Wants::Leave,
             F::Start | F::Startall | F::Type_free => Wants::Enter,
             F::Send | F::Send_c | F::Bsend | F::Bsend_c | F::Rsend | F::Rsend_c | F::Ssend | F::Ssend_c
             | F::Isend | F::Isend_c | F::Ibsend | F::Ibsend_c | F::Irsend | F::Irsend_c | F::Issend | F::Issend_c
@@ -531,15 +531,16 @@ fn finish_receive(
         (true, true) => Ending::asked_for(source, tag),
         (true, false) => Ending::Status(status),
     };
-    tracker.without_raising(frame, |work, local| {
+    let is_due = tracker.without_raising(frame, |work, local| {
         // The send of `MPI_Sendrecv` may have been waited for too.
         work.defer(local.entered, local.awaits, Polling::ToTheEnd);
         if let Some(receive) = local.receive.take() {
             work.received(receive, ending, true);
         }
+        work.is_due()
     });
     frame.call.entered.0 = 0;
-    tracker.catch_up_if_due(frame);
+    tracker.catch_up_if_due(frame, is_due);
     if let Some((comm, request, bytes)) = frame.call.send.take() {
         tracker.with_state(frame, |work, _| work.state.engine.transferred(work.sink, comm, request, bytes));
     }

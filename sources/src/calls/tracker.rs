@@ -428,11 +428,10 @@ impl Tracker {
         while self.with_state(frame, |work, _| work.catch_up_some()) == Some(true) {}
     }
 
-    /// Lets the model catch up where calls are not deferred, or much was deferred.
-    #[inline]
-    pub(crate) fn catch_up_if_due(&'static self, frame: &mut Frame) {
-        let is_full = |work: &mut Work<'_>, _: &mut Current| work.state.deferred.is_full();
-        if !self.current_mode().defers() || self.without_raising(frame, is_full) == Some(true) {
+    /// Lets the model catch up where calls are not deferred, or so many were that it is [due](Work::is_due).
+    #[inline(always)]
+    pub(crate) fn catch_up_if_due(&'static self, frame: &mut Frame, is_due: Option<bool>) {
+        if is_due == Some(true) || !self.current_mode().defers() {
             self.catch_up(frame);
         }
     }
@@ -541,6 +540,12 @@ impl Work<'_> {
             self.state.engine.remove_comm(comm.index);
             self.tracker.core.unbind(&comm.object);
         }
+    }
+
+    /// Whether so much was deferred that the model should not wait to catch up.
+    #[inline(always)]
+    pub(crate) fn is_due(&self) -> bool {
+        self.state.deferred.is_full()
     }
 
     /// Notifies those who want messages.
