@@ -14,10 +14,19 @@ enum { POSTED, UNEXPECTED, QUEUES };
 enum { INSERT, REMOVE, SEARCH, KINDS };
 enum { BACKENDS = 2 };
 
-/* What one backend raised about one queue, over all communicators. Times are in ticks of the event source. */
+/* The entries of a queue at one time, by their request: a power of two. */
+enum { SLOTS = 1 << 16 };
+struct entry {
+    unsigned long long request; /* 0: no entry */
+    MPI_Count inserted;
+};
+
+/* What one backend raised about one queue, over all communicators. Times are in ticks of the event source. An entry that was
+ * there before we listened does not count. */
 struct queue {
     long inserted, removed, length, longest, searches;
-    double insert_times, remove_times;
+    double lifetimes;
+    struct entry entries[SLOTS];
 };
 static struct queue queues[BACKENDS][QUEUES];
 
@@ -38,13 +47,28 @@ enum { LISTENERS = sizeof listeners / sizeof listeners[0] };
 static const char *const prefixes[BACKENDS] = {"pml_ob1_", "model_pml_ob1_"};
 
 static int rank, source;
-static MPI_Count first_time;
+
+/* The place of this request: where it is, or where it can be put. */
+static struct entry *find(struct queue *queue, unsigned long long request)
+{
+    struct entry *free = NULL;
+    for (unsigned long long i = request * 0x9e3779b97f4a7c15ull >> 48;; i++) {
+        struct entry *entry = &queue->entries[i % SLOTS];
+        if (entry->request == request && entry->inserted >= 0)
+            return entry;
+        if (!free && entry->inserted < 0)
+            free = entry;
+        if (entry->request == 0)
+            return free ? free : entry;
+    }
+}
 
 static void on_event(MPI_T_event_instance event, MPI_T_event_registration registration, MPI_T_cb_safety safety,
                      void *user_data)
 {
     const struct listener *it = user_data;
     struct queue *queue = &queues[it->backend][it->queue];
+    unsigned long long request = 0;
     MPI_Count time = 0;
     int tag = 0;
     (void)registration;
@@ -58,15 +82,18 @@ static void on_event(MPI_T_event_instance event, MPI_T_event_registration regist
     }
     MPI_T_event_get_source(event, &source);
     MPI_T_event_get_timestamp(event, &time);
+    MPI_T_event_read(event, 0, &request);
+    struct entry *entry = find(queue, request);
     if (it->kind == INSERT) {
+        *entry = (struct entry){request, time};
         queue->inserted++;
-        queue->insert_times += (double)(time - first_time);
         if (++queue->length > queue->longest)
             queue->longest = queue->length;
-    } else {
+    } else if (entry->request == request && entry->inserted >= 0) {
         queue->removed++;
         queue->length--;
-        queue->remove_times += (double)(time - first_time);
+        queue->lifetimes += (double)(time - entry->inserted);
+        entry->inserted = -1; /* the slot stays, so that those behind it are found */
     }
 }
 
@@ -91,7 +118,6 @@ static void start(void)
     int provided;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);
-    MPI_T_source_get_timestamp(0, &first_time);
     listen_on(MPI_COMM_WORLD);
     listen_on(MPI_COMM_SELF);
 }
@@ -100,12 +126,10 @@ static void write_backend(FILE *file, const struct queue *of, double rate)
 {
     static const char *const names[QUEUES] = {"posted", "unexpected"};
     for (int i = 0; i < QUEUES; i++) {
-        /* The sum of the lifetimes is only known where nothing is left in the queue. */
-        double total = of[i].inserted == of[i].removed ? (of[i].remove_times - of[i].insert_times) / rate : 0;
         fprintf(file,
                 "%s\"%s\": {\"messages\": %ld, \"max_length\": %ld, \"left\": %ld, \"total_s\": %.9f, \"max_s\": 0}, "
                 "\"%s_search\": {\"searches\": %ld, \"total_s\": 0}",
-                i ? ", " : "", names[i], of[i].inserted, of[i].longest, of[i].inserted - of[i].removed, total, names[i],
+                i ? ", " : "", names[i], of[i].inserted, of[i].longest, of[i].inserted - of[i].removed, of[i].lifetimes / rate, names[i],
                 of[i].searches);
     }
 }

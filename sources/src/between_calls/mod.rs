@@ -71,6 +71,8 @@ pub(crate) fn start(tracker: &'static Tracker, progress: BetweenCalls) -> Result
     if tracker.state.with(|state| state.routes.ring.is_none()) != Some(false) {
         return Err(format!("{} is ignored: it needs envelopes in shared memory", BetweenCalls::VARIABLE));
     }
+    // Nobody has sent before all processes have started.
+    tracker.set_between_calls();
     if progress == BetweenCalls::Thread {
         return thread::start(tracker);
     }

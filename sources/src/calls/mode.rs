@@ -49,12 +49,6 @@ impl Mode {
         self != Mode::Profile
     }
 
-    /// The model of progress that fits: only calls that have returned have a known end.
-    #[inline(always)]
-    pub(crate) fn progress(self) -> Progress {
-        if self.defers() { Progress::Ob1 } else { Progress::AsItComes }
-    }
-
     fn of(number: u8) -> Mode {
         [Mode::Profile, Mode::Trace, Mode::Log, Mode::Tool][usize::from(number).min(3)]
     }
@@ -68,12 +62,19 @@ pub(crate) struct Modes {
     /// What that has become with those who listen now.
     current: AtomicU8,
     threads: AtomicBool,
+    /// Whether envelopes are taken in between calls, too.
+    between_calls: AtomicBool,
 }
 
 impl Default for Modes {
     fn default() -> Self {
         let tool = Mode::Tool as u8;
-        Modes { wanted: AtomicU8::new(tool), current: AtomicU8::new(tool), threads: AtomicBool::new(false) }
+        Modes {
+            wanted: AtomicU8::new(tool),
+            current: AtomicU8::new(tool),
+            threads: AtomicBool::new(false),
+            between_calls: AtomicBool::new(false),
+        }
     }
 }
 
@@ -93,6 +94,17 @@ impl Modes {
     /// From now on several threads use the state.
     pub(crate) fn set_threads(&self) {
         self.threads.store(true, Ordering::Relaxed);
+    }
+
+    /// From now on envelopes are taken in between calls, too.
+    pub(crate) fn set_between_calls(&self) {
+        self.between_calls.store(true, Ordering::Relaxed);
+    }
+
+    /// The model of progress: what a poll has left must be before all that somebody else takes in.
+    #[inline(always)]
+    pub(crate) fn progress(&self) -> Progress {
+        if self.between_calls.load(Ordering::Relaxed) { Progress::AsItComes } else { Progress::Ob1 }
     }
 
     /// Sets what is asked for.
@@ -151,10 +163,19 @@ mod tests {
     }
 
     #[test]
-    fn only_calls_that_are_followed_later_have_a_known_end() {
-        let of = |mode: Mode| (mode.defers(), mode.is_in_bulk(), mode.progress());
-        assert_eq!(of(Mode::Trace), (true, true, Progress::Ob1));
-        assert_eq!(of(Mode::Log), (true, false, Progress::Ob1));
-        assert_eq!(of(Mode::Tool), (false, false, Progress::AsItComes));
+    fn what_is_taken_in_between_calls_comes_as_it_comes() {
+        let modes = Modes::default();
+        assert_eq!(modes.progress(), Progress::Ob1);
+        modes.set_between_calls();
+        assert_eq!(modes.progress(), Progress::AsItComes);
+    }
+
+    #[test]
+    fn a_trace_is_followed_later_in_bulk_and_a_log_is_not() {
+        let of = |mode: Mode| (mode.defers(), mode.is_in_bulk(), mode.follows_sends());
+        assert_eq!(of(Mode::Profile), (true, true, false));
+        assert_eq!(of(Mode::Trace), (true, true, true));
+        assert_eq!(of(Mode::Log), (true, false, true));
+        assert_eq!(of(Mode::Tool), (false, false, true));
     }
 }

@@ -38,7 +38,7 @@ impl Work<'_> {
     /// Takes in some of what has come in this interval; whether there may be more.
     #[inline]
     pub(crate) fn take_in_some(&mut self, interval: &mut CallInterval) -> bool {
-        let progress = self.tracker.current_mode().progress();
+        let progress = self.tracker.progress();
         let has_wildcards = self.state.engine.has_wildcards();
         for taken in 0..AT_ONCE {
             let State { engine, model, routes, .. } = &mut *self.state;
@@ -53,7 +53,16 @@ impl Work<'_> {
                 return true;
             }
         }
+        self.note_new_leftover();
         self.take_in_mail(interval)
+    }
+
+    /// What polls have left is for the next call that polls, also where nothing else comes.
+    #[inline(always)]
+    fn note_new_leftover(&self) {
+        if self.state.model.has_leftover() {
+            self.tracker.unseen.store(true, Ordering::Relaxed);
+        }
     }
 
     /// The same for what came from other nodes ([`exchange`](super::exchange)).

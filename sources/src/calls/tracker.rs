@@ -14,7 +14,7 @@ use super::observer::{Communicator, Observer};
 use super::state::State;
 use crate::Serial;
 use crate::matching::{Engine, Envelope, Event, Ob1Events};
-use crate::progress_model::{Copying, Parameters};
+use crate::progress_model::{Copying, Parameters, Progress};
 use crate::transport::batch::Mail;
 use crate::transport::clocks::{NodeClock, Nodes};
 use crate::transport::ring::{Ring, RingView};
@@ -204,6 +204,17 @@ impl Tracker {
     #[inline(always)]
     pub(crate) fn current_mode(&self) -> Mode {
         self.modes.current()
+    }
+
+    /// The model of progress that calls are followed with.
+    #[inline(always)]
+    pub(crate) fn progress(&self) -> Progress {
+        self.modes.progress()
+    }
+
+    /// From now on envelopes are taken in between calls, too; before any have come.
+    pub(crate) fn set_between_calls(&self) {
+        self.modes.set_between_calls();
     }
 
     /// How calls are followed, with those who listen now.

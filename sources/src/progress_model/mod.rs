@@ -16,7 +16,7 @@
 //! | [`copying`] | what it takes to copy a message that comes by rendezvous |
 //!
 //! There are two models: [`Progress::Ob1`], Open MPI 4.1 over shared memory, for calls that are followed once they have returned;
-//! and [`Progress::AsItComes`], which takes in what is there, for calls that are followed while they last.
+//! and [`Progress::AsItComes`], which takes in what is there, where somebody takes envelopes in between calls, too.
 
 mod copying;
 mod interval;
