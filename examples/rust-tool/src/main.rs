@@ -6,7 +6,7 @@
 //! Posting a receive early costs a buffer that is held for the whole phase, so the application begins
 //! without, counts what came unexpected, and posts more receives early while that pays.
 
-mod twin;
+mod model;
 mod unexpected;
 
 use mpi::collective::SystemOperation;
@@ -47,9 +47,9 @@ fn exchange(comm: &SimpleCommunicator, early: usize, received: &mut [Message], s
 }
 
 fn main() {
-    let twin = twin::prepare();
+    let model = model::prepare();
     let universe = mpi::initialize().expect("MPI is initialised once, here");
-    let twin = twin.and_then(twin::start);
+    let model = model.and_then(model::start);
 
     // A communicator of its own, so that libraries' messages are not counted.
     let field = universe.world().duplicate();
@@ -80,7 +80,7 @@ fn main() {
 
     drop(unexpected);
     drop(field);
-    if let Some(twin) = twin {
-        twin.finish();
+    if let Some(model) = model {
+        model.finish();
     }
 }

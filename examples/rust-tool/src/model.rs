@@ -7,9 +7,9 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 
 use mpi_abi::Abi;
-use mpit_sources::calls::{Path, Ob1Model};
+use mpit_sources::calls::{Ob1Model, Path};
 
-static TWIN: OnceLock<Ob1Model> = OnceLock::new();
+static MODEL: OnceLock<Ob1Model> = OnceLock::new();
 
 unsafe extern "C" {
     fn PMPI_Initialized(flag: *mut c_int) -> c_int;
@@ -24,25 +24,25 @@ static MPI_IS_NEEDED: unsafe extern "C" fn(*mut c_int) -> c_int = PMPI_Initializ
 /// is not known or the core is full of event types: the application then runs without events.
 pub fn prepare() -> Option<Ob1Model> {
     fn startup(abi: &'static Abi) {
-        let Ok(twin) = Ob1Model::new(abi, mpit_events::core(), "") else { return };
-        if mpi_intercept::register(twin.hook()).is_ok() {
-            let _ = TWIN.set(twin);
+        let Ok(model) = Ob1Model::new(abi, mpit_events::core(), "") else { return };
+        if mpi_intercept::register(model.hook()).is_ok() {
+            let _ = MODEL.set(model);
         }
     }
     mpi_intercept::on_startup(startup);
     mpi_intercept::start();
-    TWIN.get().copied()
+    MODEL.get().copied()
 }
 
 /// Begins to follow, all processes together, as the first thing after MPI was initialised. The model
 /// is to [`finish`](Ob1Model::finish) before MPI is finalised.
-pub fn start(twin: Ob1Model) -> Option<Ob1Model> {
-    twin.set_observers(Vec::new());
-    match twin.start(Path::Best) {
-        Ok(None) => Some(twin),
+pub fn start(model: Ob1Model) -> Option<Ob1Model> {
+    model.set_observers(Vec::new());
+    match model.start(Path::Best) {
+        Ok(None) => Some(model),
         Ok(Some(line)) => {
             eprintln!("self-tuning: {line}");
-            Some(twin)
+            Some(model)
         }
         Err(error) => {
             eprintln!("self-tuning: {error}: no events are raised");
