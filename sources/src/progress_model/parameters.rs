@@ -3,6 +3,9 @@
 use super::Copying;
 use crate::matching::EAGER_LIMIT;
 
+/// The most messages of one sender in one poll. Read in the sources of Open MPI 4.1: `mca_btl_vader_check_fboxes`.
+pub(super) const PER_POLL: u8 = 32;
+
 /// The numbers of a model of progress. Times are in ticks of the clock.
 ///
 /// | source | what that is |

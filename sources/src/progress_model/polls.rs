@@ -7,10 +7,8 @@
 //! is held back until those are there.
 
 use super::leftover::Leftover;
+use super::parameters::PER_POLL;
 use crate::matching::{Envelope, Sender};
-
-/// The most messages of one sender in one poll. Read in the sources of Open MPI 4.1: `mca_btl_vader_check_fboxes`.
-const PER_POLL: u8 = 32;
 
 /// Marks a sender of whom nothing is taken in for now: one of its messages is held back.
 const HELD: u8 = 0x80;
