@@ -71,8 +71,13 @@ pub(crate) fn start(tracker: &'static Tracker, progress: BetweenCalls) -> Result
     if tracker.state.with(|state| state.routes.ring.is_none()) != Some(false) {
         return Err(format!("{} is ignored: it needs envelopes in shared memory", BetweenCalls::VARIABLE));
     }
-    // Nobody has sent before all processes have started.
+    start_one(tracker, progress)?;
+    // No call has been followed yet, so no poll has left anything.
     tracker.set_between_calls();
+    Ok(())
+}
+
+fn start_one(tracker: &'static Tracker, progress: BetweenCalls) -> Result<(), String> {
     if progress == BetweenCalls::Thread {
         return thread::start(tracker);
     }

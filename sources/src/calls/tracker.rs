@@ -212,7 +212,7 @@ impl Tracker {
         self.modes.progress()
     }
 
-    /// From now on envelopes are taken in between calls, too; before any have come.
+    /// From now on envelopes are taken in between calls, too; before any call is followed.
     pub(crate) fn set_between_calls(&self) {
         self.modes.set_between_calls();
     }
