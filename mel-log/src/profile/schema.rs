@@ -5,7 +5,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Histogram;
+use super::calls::{CallProfile, CallSite, NamedCommunicator};
 use super::one_sided::WindowProfile;
+use super::verdict::Finding;
 
 /// The profile of a run: the whole of `profile.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -28,6 +30,16 @@ pub struct Profile {
     pub duration_s: f64,
     /// Number of ranks of the run. `ranks` has fewer if some left nothing behind.
     pub world_size: u32,
+    /// What costs time and who is the cause, worst first, if calls were counted; empty where MPI is not what holds the program
+    /// back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Vec<Finding>>,
+    /// The call sites that the entries of `calls` refer to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<CallSite>,
+    /// The communicators that they refer to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub communicators: Vec<NamedCommunicator>,
     /// One entry per rank, ascending.
     pub ranks: Vec<RankProfile>,
 }
@@ -42,6 +54,15 @@ pub struct RankProfile {
     pub host: String,
     /// How the rank ended.
     pub ended: Ended,
+    /// From the exit of `MPI_Init*` to the entry of `MPI_Finalize`, or to the end of the measurement. Shares are of this.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub run_s: f64,
+    /// Time in `MPI_Init*`.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub init_s: f64,
+    /// Time that other ranks lost waiting for this one, their waiting followed back to its cause; estimated.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub caused_s: f64,
     /// The posted receive queue.
     pub posted: QueueStats,
     /// The unexpected message queue.
@@ -70,9 +91,17 @@ pub struct RankProfile {
     /// The same numbers per communicator, if they were kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub communicators: Vec<CommunicatorProfile>,
+    /// Calls by function, call site, communicator and thread, if they were counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<CallProfile>,
     /// One-sided communication by window, if it was counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<WindowProfile>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
 }
 
 /// Both queues and their searches.
@@ -182,6 +211,11 @@ pub struct Truth {
 }
 
 impl Profile {
+    /// Whether calls were counted.
+    pub fn has_calls(&self) -> bool {
+        self.ranks.iter().any(|rank| !rank.calls.is_empty())
+    }
+
     /// Whether the message queues were counted.
     pub fn has_queues(&self) -> bool {
         self.profiled.is_empty() || self.profiled.iter().any(|what| what == "queues")
@@ -297,11 +331,31 @@ mod tests {
             ..Default::default()
         });
         rank.internal = Some(Queues::default());
+        (rank.run_s, rank.init_s, rank.caused_s) = (1.0, 1.0, 1.0);
+        let wait = crate::profile::WaitProfile { peer: Some(0), peer_site: Some(0), ..Default::default() };
+        rank.calls.push(CallProfile {
+            site: Some(0),
+            communicator: Some(0),
+            times: Histogram(vec![(1, 1, 1)]),
+            messages: crate::profile::MessagesFound { expected: 1, ..Default::default() },
+            waits: vec![wait],
+            ..CallProfile::default()
+        });
+        let site = CallSite { file: "f".into(), line: 1, function: "f".into(), ..CallSite::default() };
+        let worst = vec![crate::profile::Instance::default()];
+        let finding = Finding { worst, lost_by_rank_s: vec![1.0], ..Finding::default() };
         (rank.clock_offset_s, rank.clock_offset_error_s) = (Some(0.0), Some(0.0));
         rank.comparison = Some(Comparison::default());
         rank.posted.lifetimes = Histogram(vec![(1, 1, 1)]);
         rank.posted_search.times = Histogram(vec![(1, 1, 1)]);
-        let profile = Profile { ranks: vec![rank], profiled: vec!["rma".into()], ..Profile::default() };
+        let profile = Profile {
+            ranks: vec![rank],
+            profiled: vec!["rma".into()],
+            verdict: Some(vec![finding]),
+            sites: vec![site],
+            communicators: vec![NamedCommunicator::default()],
+            ..Profile::default()
+        };
         let mut found = Vec::new();
         keys(&serde_json::to_value(profile).unwrap(), &mut found);
         let page = include_str!("../../../docs/profile.md");
