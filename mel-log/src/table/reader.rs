@@ -9,8 +9,8 @@ use thiserror::Error;
 
 use super::layout::{
     BINS, COLLECTIVES_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, HEADER_BYTES, Header, Interval,
-    IntervalKind, MAGIC, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_WAITS, VERSION, WAITED_AT, WAITS_AT,
-    Wait, WaitKey,
+    IntervalKind, MAGIC, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_WAITS, VERSION, WAITED_AT,
+    WAITS_AT, Wait, WaitKey,
 };
 use crate::Definition;
 
@@ -136,15 +136,21 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
         };
     }
     let section = |at: usize, count: u64, most: usize, size: usize| {
-        words(&bytes(at, (count as usize).min(most) * size)).chunks_exact(size / 8).map(<[u64]>::to_vec).collect()
+        words(&bytes(at, (count as usize).min(most) * size))
+            .chunks_exact(size / 8)
+            .map(<[u64]>::to_vec)
+            .collect()
     };
     let contexts: Vec<Vec<u64>> =
         section(CONTEXTS_AT, of!(contexts).min(MAX_CONTEXTS as u64), MAX_CONTEXTS, size_of::<Context>());
-    let waits: Vec<Vec<u64>> = section(WAITS_AT, of!(waits).min(MAX_WAITS as u64), MAX_WAITS, size_of::<Wait>());
+    let waits: Vec<Vec<u64>> =
+        section(WAITS_AT, of!(waits).min(MAX_WAITS as u64), MAX_WAITS, size_of::<Wait>());
     let interval = |at, count: u64| -> Vec<IntervalRow> {
         let rows: Vec<Vec<u64>> =
             section(at, count.min(MAX_INTERVALS as u64), MAX_INTERVALS, size_of::<Interval>());
-        rows.iter().map(|row| IntervalRow { begin: row[0], end: row[1], key: wait_key(row[2], row[3]) }).collect()
+        rows.iter()
+            .map(|row| IntervalRow { begin: row[0], end: row[1], key: wait_key(row[2], row[3]) })
+            .collect()
     };
     let host = words_of(std::mem::offset_of!(Header, host) / 8, 32, &header);
     let text = bytes(DEFINITIONS_AT, of!(definitions).min(MAX_DEFINITIONS as u64) as usize);
@@ -160,8 +166,7 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
         started_realtime_nanos: of!(started_realtime_nanos),
         runs_since: of!(runs_since),
         runs_until: of!(runs_until),
-        clock: (of!(clock_compared) != 0)
-            .then_some((of!(clock_offset_nanos) as i64, of!(clock_error_nanos))),
+        clock: (of!(clock_compared) != 0).then_some((of!(clock_offset_nanos) as i64, of!(clock_error_nanos))),
         level: of!(level),
         lost: [of!(lost_contexts), of!(lost_waits), of!(lost_definitions)],
         host,
@@ -221,12 +226,7 @@ fn context_row(row: &[u64]) -> ContextRow {
     let (communicator, both) = halves(of!(communicator));
     let bins = std::mem::offset_of!(Context, bins) / 8;
     ContextRow {
-        key: ContextKey {
-            site: of!(site),
-            communicator,
-            function: both as u16,
-            thread: (both >> 16) as u16,
-        },
+        key: ContextKey { site: of!(site), communicator, function: both as u16, thread: (both >> 16) as u16 },
         calls: of!(calls),
         ticks: of!(ticks),
         longest: of!(longest),
@@ -275,7 +275,10 @@ mod tests {
         table.add_collective(context, 5, 2000, 2100);
         table.define(&Definition::Function { number: 200, name: "MPI_Recv".into() });
         let rows = read(&path).unwrap();
-        assert_eq!((rows.rank, rows.world_size, rows.ended, rows.host.as_str()), (3, 8, 0, "node-with-a-name"));
+        assert_eq!(
+            (rows.rank, rows.world_size, rows.ended, rows.host.as_str()),
+            (3, 8, 0, "node-with-a-name")
+        );
         assert_eq!(rows.contexts.len(), 2, "the first is for what finds no space");
         let row = &rows.contexts[1];
         assert_eq!((row.key, row.calls, row.ticks, row.longest, row.sent), (key, 2, 400, 300, 8));

@@ -10,8 +10,8 @@ use memmap2::{MmapOptions, MmapRaw};
 
 use super::layout::{
     COLLECTIVES_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, Ended, HEADER_BYTES, Header, Interval,
-    IntervalKind, MAGIC, MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_WAITS, VERSION, WAITED_AT,
-    WAITS_AT, Wait, WaitKey,
+    IntervalKind, MAGIC, MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_WAITS, VERSION,
+    WAITED_AT, WAITS_AT, Wait, WaitKey,
 };
 use crate::Definition;
 use crate::space::reserve;
@@ -172,8 +172,8 @@ impl ProfileTable {
     pub fn add_context(&self, key: ContextKey) -> u32 {
         let header = self.header();
         let index = header.contexts.get() as usize;
-        let has_space = index < MAX_CONTEXTS
-            && self.reserve_until(Section::Contexts, (index + 1) * size_of::<Context>());
+        let has_space =
+            index < MAX_CONTEXTS && self.reserve_until(Section::Contexts, (index + 1) * size_of::<Context>());
         if !has_space {
             header.lost_contexts.add(1);
             return 0;
@@ -223,7 +223,12 @@ impl ProfileTable {
     }
 
     #[inline(always)]
-    fn add_interval(&self, section: Section, (begin, end): (u64, u64), (context, peer, kind): (u32, u32, u32)) {
+    fn add_interval(
+        &self,
+        section: Section,
+        (begin, end): (u64, u64),
+        (context, peer, kind): (u32, u32, u32),
+    ) {
         if !self.keeps(begin) {
             return;
         }
