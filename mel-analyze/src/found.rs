@@ -71,8 +71,7 @@ impl Found {
         let Loss { rule, site, communicator, .. } = *loss;
         let cause_site = cause.map_or(NO_SITE, |cause| cause.1);
         let cause = cause.map(|cause| cause.0);
-        let sum =
-            self.groups.entry(Group { rule, site, cause_site, communicator, cause }).or_default();
+        let sum = self.groups.entry(Group { rule, site, cause_site, communicator, cause }).or_default();
         let nanos = loss.nanos() as f64 * part;
         if nanos <= 0.0 {
             return;

@@ -128,8 +128,14 @@ fn kind_of(name: &str) -> Kind {
     let plain = plain.strip_prefix('I').unwrap_or(plain).to_lowercase();
     Kind::Collective(match plain.as_str() {
         "barrier" => Collective::Barrier,
-        "allreduce" | "alltoall" | "alltoallv" | "alltoallw" | "allgather" | "allgatherv"
-        | "reduce_scatter" | "reduce_scatter_block" => Collective::AllToAll,
+        "allreduce"
+        | "alltoall"
+        | "alltoallv"
+        | "alltoallw"
+        | "allgather"
+        | "allgatherv"
+        | "reduce_scatter"
+        | "reduce_scatter_block" => Collective::AllToAll,
         "bcast" | "scatter" | "scatterv" => Collective::FromRoot,
         "reduce" | "gather" | "gatherv" => Collective::ToRoot,
         "scan" | "exscan" => Collective::Scan,

@@ -149,7 +149,9 @@ impl<'a> Judge<'a> {
                 }
             }
             Step::Window(window, call, what) => self.event(call.end, What::Window(window, call, what)),
-            Step::Outside(since, call) => self.event(call.begin, What::Outside(call.rank, (since, call.begin))),
+            Step::Outside(since, call) => {
+                self.event(call.begin, What::Outside(call.rank, (since, call.begin)))
+            }
             Step::Search(search) => self.event(search.call.end, What::Search(search)),
         }
     }
@@ -276,7 +278,8 @@ impl<'a> Judge<'a> {
         let kind = self.names.function(call.function).map_or(Kind::Other, |function| function.kind);
         let mut losses = Vec::new();
         let outside = |rank, interval| last_in(self.outside.get(&rank), interval);
-        self.windows.step((window, &processes.members), (call, kind), what, &outside, &mut |loss| losses.push(loss));
+        self.windows
+            .step((window, &processes.members), (call, kind), what, &outside, &mut |loss| losses.push(loss));
         for loss in losses {
             self.lost(&loss, None);
             if let Some(culprit) = loss.culprit {
@@ -291,7 +294,11 @@ impl<'a> Judge<'a> {
         let (begin, end) = loss.interval;
         let since = self.together.since(loss.rank, culprit);
         // Who made no progress is the cause, whatever it did instead.
-        let since = if matches!(loss.rule, Rule::WaitWithoutProgress | Rule::WaitForProgress) { begin } else { since };
+        let since = if matches!(loss.rule, Rule::WaitWithoutProgress | Rule::WaitForProgress) {
+            begin
+        } else {
+            since
+        };
         let wait = Wait { begin, end, since, culprit, site: loss.cause_site };
         let causes = self.blame.wait(loss.rank, &wait);
         let site_of = |rank: u32, site: Site| {

@@ -75,14 +75,15 @@ impl Numbering {
     }
 
     fn set(&mut self, place: u64, slot: Slot) {
-        if let Some(known) = place.checked_sub(self.first).and_then(|place| self.slots.get_mut(place as usize)) {
+        if let Some(known) =
+            place.checked_sub(self.first).and_then(|place| self.slots.get_mut(place as usize))
+        {
             *known = slot;
         }
     }
 
     fn drain(&mut self, ready: &mut impl FnMut(Side)) {
-        while self.slots.len() > MOST
-            || self.slots.front().is_some_and(|slot| !matches!(slot, Slot::Pending))
+        while self.slots.len() > MOST || self.slots.front().is_some_and(|slot| !matches!(slot, Slot::Pending))
         {
             self.pop(ready);
         }

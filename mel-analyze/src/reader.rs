@@ -13,9 +13,7 @@ use mel_convert::types::{QueueKind, Types};
 use mel_log::{RankLog, StreamKind};
 
 use crate::functions::{Kind, Mode};
-use crate::model::{
-    Call, Completing, Entry, Key, NO_COMMUNICATOR, OnWindow, Search, Side, Site, Step, Way,
-};
+use crate::model::{Call, Completing, Entry, Key, NO_COMMUNICATOR, OnWindow, Search, Side, Site, Step, Way};
 use crate::names::{Local, Names};
 use crate::numbering::Numbering;
 
@@ -397,9 +395,9 @@ impl<'a> Maker<'a> {
             let world = |rank: i32| if rank < 0 { Some(u32::MAX) } else { of.world(rank) };
             let what = match step {
                 WindowStep::FenceEntered => Some(OnWindow::Fence),
-                WindowStep::Group(_) => Some(OnWindow::Group(
-                    partners.iter().filter_map(|rank| of.world(*rank as i32)).collect(),
-                )),
+                WindowStep::Group(_) => {
+                    Some(OnWindow::Group(partners.iter().filter_map(|rank| of.world(*rank as i32)).collect()))
+                }
                 WindowStep::Locked(lock) => {
                     world(lock.target).map(|target| OnWindow::Lock { target, exclusive: lock.exclusive })
                 }

@@ -101,14 +101,12 @@ fn phrases(rule: Rule) -> (&'static str, &'static str) {
             "the root of an operation waits for the process that comes last",
             "let the root do other work first, or balance the work",
         ),
-        EarlyScan => (
-            "processes wait in a scan for one of a lower rank",
-            "give lower ranks less work before the scan",
-        ),
-        LatePost => (
-            "accesses to a window wait until it is exposed (MPI_Win_post)",
-            "expose the window earlier",
-        ),
+        EarlyScan => {
+            ("processes wait in a scan for one of a lower rank", "give lower ranks less work before the scan")
+        }
+        LatePost => {
+            ("accesses to a window wait until it is exposed (MPI_Win_post)", "expose the window earlier")
+        }
         EarlyWait => (
             "MPI_Win_wait lasts until the accesses are completed (MPI_Win_complete)",
             "complete the accesses earlier, or wait later",

@@ -16,7 +16,8 @@ pub fn judge(before: &Unit, unit: &Unit, thresholds: Thresholds) -> Option<Loss>
     if !blocking || !send.sends || receive.sends || !are_close(send, receive, thresholds.delta_sr) {
         return None;
     }
-    let (there, back) = (transfer(send.own.call, send.other.call), transfer(receive.other.call, receive.own.call));
+    let (there, back) =
+        (transfer(send.own.call, send.other.call), transfer(receive.other.call, receive.own.call));
     let lost = there.min(back);
     let call = receive.own.call;
     (lost >= thresholds.epsilon.max(1)).then(|| Loss {

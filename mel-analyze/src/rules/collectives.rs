@@ -10,9 +10,10 @@ use crate::operations::Operation;
 /// not, calls are missing in the logs.
 pub fn is_whole(operation: &Operation, kind: Collective, thresholds: Thresholds) -> bool {
     let [first, ..] = &operation.entries[..] else { return false };
-    let same = operation.entries.iter().all(|entry| {
-        entry.call.function == first.call.function && entry.root == first.root
-    });
+    let same = operation
+        .entries
+        .iter()
+        .all(|entry| entry.call.function == first.call.function && entry.root == first.root);
     let entered = operation.entries.iter().map(|entry| entry.call.begin).max().unwrap_or(0);
     let left = operation.entries.iter().map(|entry| entry.waiting.end).min().unwrap_or(0);
     let together = matches!(kind, Collective::Barrier | Collective::AllToAll);
@@ -28,7 +29,8 @@ pub fn judge(
     found: &mut impl FnMut(Loss),
 ) {
     let mut entries: Vec<&Entry> = operation.entries.iter().collect();
-    let place = |entry: &Entry| members.iter().position(|rank| *rank == entry.call.rank).unwrap_or(usize::MAX);
+    let place =
+        |entry: &Entry| members.iter().position(|rank| *rank == entry.call.rank).unwrap_or(usize::MAX);
     let is_sorted = entries.iter().zip(members).all(|(entry, rank)| entry.call.rank == *rank);
     if !is_sorted {
         entries.sort_by_cached_key(|entry| place(entry));

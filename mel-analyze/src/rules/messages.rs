@@ -28,22 +28,23 @@ pub fn judge(
     let late = unit.parts.iter().filter_map(|part| Some((came(part, unit, thresholds)?, part)));
     let last = late.max_by_key(|((came, _), part)| (*came, part.other.call.rank));
     let lost = |until: u64| until.min(call.end).saturating_sub(call.begin);
-    let late = last.filter(|((came, _), _)| lost(*came) >= thresholds.epsilon.max(1)).map(|((came, site), part)| {
-        let until = came.min(call.end);
-        let (mut rule, mut since) = (rule_of(part), call.begin);
-        if let Some((misarranged, sent)) = misarranged(part).zip(sent_before(part)) {
-            let from = sent.max(call.begin);
-            if until.saturating_sub(from) >= thresholds.epsilon {
-                (rule, since) = (misarranged, from);
+    let late =
+        last.filter(|((came, _), _)| lost(*came) >= thresholds.epsilon.max(1)).map(|((came, site), part)| {
+            let until = came.min(call.end);
+            let (mut rule, mut since) = (rule_of(part), call.begin);
+            if let Some((misarranged, sent)) = misarranged(part).zip(sent_before(part)) {
+                let from = sent.max(call.begin);
+                if until.saturating_sub(from) >= thresholds.epsilon {
+                    (rule, since) = (misarranged, from);
+                }
             }
-        }
-        let culprit = (Some(part.other.call.rank), site);
-        Loss {
-            communicator: part.own.communicator,
-            distance: distance(part, unit),
-            ..Loss::new(rule, (call.rank, call.site), (since, until), culprit)
-        }
-    });
+            let culprit = (Some(part.other.call.rank), site);
+            Loss {
+                communicator: part.own.communicator,
+                distance: distance(part, unit),
+                ..Loss::new(rule, (call.rank, call.site), (since, until), culprit)
+            }
+        });
     let from = late.as_ref().map_or(call.begin, |late| late.interval.1);
     let without = unit.parts.iter().filter_map(|part| {
         let begun = part.other.call.begin.max(part.own.call.begin).max(from);

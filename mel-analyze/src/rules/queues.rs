@@ -23,8 +23,7 @@ pub fn copy(part: &Part) -> Option<Loss> {
     let since = found.clamp(own.call.begin, own.call.end);
     let until = own.call.end.min(since + LONGEST_START + LONGEST_COPY * own.bytes);
     let who = (own.call.rank, own.call.site);
-    let loss =
-        Loss::new(Rule::UnexpectedCopies, who, (since, until), (Some(own.call.rank), send.call.site));
+    let loss = Loss::new(Rule::UnexpectedCopies, who, (since, until), (Some(own.call.rank), send.call.site));
     (until > since).then_some(Loss { communicator: own.communicator, ..loss })
 }
 
@@ -56,14 +55,16 @@ mod tests {
 
     #[test]
     fn a_copy_that_takes_too_long_was_interrupted() {
-        let mut part = Part { sends: false, own: side(0, (200, 10_000_000), 1), other: side(1, (100, 110), 0) };
+        let mut part =
+            Part { sends: false, own: side(0, (200, 10_000_000), 1), other: side(1, (100, 110), 0) };
         part.own.unexpected = Some((120, 230));
         assert_eq!(copy(&part).unwrap().nanos(), 2_016);
     }
 
     #[test]
     fn searches_are_charged_to_wildcards_where_there_are_some() {
-        let mut long = Search { call: call(0, (100, 200)), communicator: 0, nanos: 60, entries: 99, wild: false };
+        let mut long =
+            Search { call: call(0, (100, 200)), communicator: 0, nanos: 60, entries: 99, wild: false };
         assert_eq!((search(&long).rule, search(&long).nanos()), (Rule::LongSearches, 60));
         (long.wild, long.nanos) = (true, 600);
         assert_eq!((search(&long).rule, search(&long).nanos()), (Rule::WildcardCost, 100));
