@@ -439,7 +439,10 @@ impl Visitor for Maker<'_> {
         let call = self.call_of(span);
         let kind = self.kind(&call);
         match kind {
-            Kind::Init => self.started = Some(call.end),
+            Kind::Init => {
+                self.started = Some(call.end);
+                self.steps.push(Step::Started(self.rank, call.end));
+            }
             Kind::Finalize => self.finalized = Some(call.begin),
             _ => {}
         }

@@ -317,15 +317,15 @@ mod tests {
 
     const THRESHOLDS: Thresholds = Thresholds { epsilon: 10, delta_sr: 10, clocks: 0 };
 
+    /// Rule, rank, interval, and who was waited for.
+    type Lost = (Rule, u32, (u64, u64), Option<u32>);
+
     /// What is found of these steps, of two processes.
-    fn found(steps: &[(Call, Kind, OnWindow)]) -> Vec<(Rule, u32, (u64, u64), Option<u32>)> {
+    fn found(steps: &[(Call, Kind, OnWindow)]) -> Vec<Lost> {
         found_with(steps, &|_, _| None)
     }
 
-    fn found_with(
-        steps: &[(Call, Kind, OnWindow)],
-        outside: Outside<'_>,
-    ) -> Vec<(Rule, u32, (u64, u64), Option<u32>)> {
+    fn found_with(steps: &[(Call, Kind, OnWindow)], outside: Outside<'_>) -> Vec<Lost> {
         let (mut windows, mut all) = (Windows::new(THRESHOLDS), Vec::new());
         for (call, kind, what) in steps {
             let mut add = |loss: Loss| all.push((loss.rule, loss.rank, loss.interval, loss.culprit));
