@@ -9,8 +9,8 @@ use thiserror::Error;
 
 use super::layout::{
     BINS, COLLECTIVES_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, HEADER_BYTES, Header, Interval,
-    IntervalKind, MAGIC, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_WAITS, VERSION, WAITED_AT, WAITS_AT,
-    Wait, WaitKey,
+    IntervalKind, MAGIC, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_WAITS, VERSION, WAITED_AT,
+    WAITS_AT, Wait, WaitKey,
 };
 use crate::Definition;
 
@@ -69,7 +69,7 @@ pub struct IntervalRow {
 }
 
 /// All of a table. Times are ticks of the process's clock.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[allow(missing_docs, reason = "each is the header's field, or the section, of that name")]
 pub struct TableRows {
     pub rank: u32,
@@ -126,6 +126,44 @@ pub fn read(path: &Path) -> Result<TableRows, TableError> {
     }))
 }
 
+impl TableRows {
+    /// The rows of an [image](super::ProfileTable::image); `None` where it is none.
+    pub fn of_image(image: &[u8]) -> Option<TableRows> {
+        if image.len() < HEADER_BYTES || image[..8] != MAGIC {
+            return None;
+        }
+        let sections = used(image);
+        Some(rows_of(|at, length| {
+            if at == 0 {
+                return image[..HEADER_BYTES].to_vec();
+            }
+            let mut begin = HEADER_BYTES;
+            for (begins, used) in sections {
+                if begins == at {
+                    let end = image.len().min(begin.saturating_add(used.min(length)));
+                    return image.get(begin..end).unwrap_or_default().to_vec();
+                }
+                begin = begin.saturating_add(used);
+            }
+            Vec::new()
+        }))
+    }
+}
+
+/// Where each section begins, and how many bytes of it are used.
+pub(super) fn used(header: &[u8]) -> [(usize, usize); 5] {
+    let header = words(header.get(..HEADER_BYTES).unwrap_or_default());
+    let field = |offset: usize| header.get(offset / 8).copied().unwrap_or(0);
+    let section = |at, offset, most: usize, size| (at, field(offset).min(most as u64) as usize * size);
+    [
+        section(CONTEXTS_AT, std::mem::offset_of!(Header, contexts), MAX_CONTEXTS, size_of::<Context>()),
+        section(WAITS_AT, std::mem::offset_of!(Header, waits), MAX_WAITS, size_of::<Wait>()),
+        section(WAITED_AT, std::mem::offset_of!(Header, waited), MAX_INTERVALS, size_of::<Interval>()),
+        section(COLLECTIVES_AT, std::mem::offset_of!(Header, collectives), MAX_INTERVALS, size_of::<Interval>()),
+        section(DEFINITIONS_AT, std::mem::offset_of!(Header, definitions), MAX_DEFINITIONS, 1),
+    ]
+}
+
 /// The rows, from what gives bytes of the file: at most as many as are asked for.
 pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
     let header = words(&bytes(0, HEADER_BYTES));
@@ -136,15 +174,21 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
         };
     }
     let section = |at: usize, count: u64, most: usize, size: usize| {
-        words(&bytes(at, (count as usize).min(most) * size)).chunks_exact(size / 8).map(<[u64]>::to_vec).collect()
+        words(&bytes(at, (count as usize).min(most) * size))
+            .chunks_exact(size / 8)
+            .map(<[u64]>::to_vec)
+            .collect()
     };
     let contexts: Vec<Vec<u64>> =
         section(CONTEXTS_AT, of!(contexts).min(MAX_CONTEXTS as u64), MAX_CONTEXTS, size_of::<Context>());
-    let waits: Vec<Vec<u64>> = section(WAITS_AT, of!(waits).min(MAX_WAITS as u64), MAX_WAITS, size_of::<Wait>());
+    let waits: Vec<Vec<u64>> =
+        section(WAITS_AT, of!(waits).min(MAX_WAITS as u64), MAX_WAITS, size_of::<Wait>());
     let interval = |at, count: u64| -> Vec<IntervalRow> {
         let rows: Vec<Vec<u64>> =
             section(at, count.min(MAX_INTERVALS as u64), MAX_INTERVALS, size_of::<Interval>());
-        rows.iter().map(|row| IntervalRow { begin: row[0], end: row[1], key: wait_key(row[2], row[3]) }).collect()
+        rows.iter()
+            .map(|row| IntervalRow { begin: row[0], end: row[1], key: wait_key(row[2], row[3]) })
+            .collect()
     };
     let host = words_of(std::mem::offset_of!(Header, host) / 8, 32, &header);
     let text = bytes(DEFINITIONS_AT, of!(definitions).min(MAX_DEFINITIONS as u64) as usize);
@@ -160,9 +204,8 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
         started_realtime_nanos: of!(started_realtime_nanos),
         runs_since: of!(runs_since),
         runs_until: of!(runs_until),
-        clock: (of!(clock_compared) != 0)
-            .then_some((of!(clock_offset_nanos) as i64, of!(clock_error_nanos))),
-        level: of!(level),
+        clock: (of!(clock_compared) != 0).then_some((of!(clock_offset_nanos) as i64, of!(clock_error_nanos))),
+        level: of!(level).min(63),
         lost: [of!(lost_contexts), of!(lost_waits), of!(lost_definitions)],
         host,
         contexts: contexts.iter().map(|row| context_row(row)).collect(),
@@ -221,12 +264,7 @@ fn context_row(row: &[u64]) -> ContextRow {
     let (communicator, both) = halves(of!(communicator));
     let bins = std::mem::offset_of!(Context, bins) / 8;
     ContextRow {
-        key: ContextKey {
-            site: of!(site),
-            communicator,
-            function: both as u16,
-            thread: (both >> 16) as u16,
-        },
+        key: ContextKey { site: of!(site), communicator, function: both as u16, thread: (both >> 16) as u16 },
         calls: of!(calls),
         ticks: of!(ticks),
         longest: of!(longest),
@@ -272,10 +310,13 @@ mod tests {
         let wait = table.add_wait(waits).unwrap();
         table.wait(wait).count(77, 8);
         table.add_waited(waits, 1000, 1077);
-        table.add_collective(context, 5, 2000, 2100);
+        table.add_collective(context, 5, 1, (2000, 2100));
         table.define(&Definition::Function { number: 200, name: "MPI_Recv".into() });
         let rows = read(&path).unwrap();
-        assert_eq!((rows.rank, rows.world_size, rows.ended, rows.host.as_str()), (3, 8, 0, "node-with-a-name"));
+        assert_eq!(
+            (rows.rank, rows.world_size, rows.ended, rows.host.as_str()),
+            (3, 8, 0, "node-with-a-name")
+        );
         assert_eq!(rows.contexts.len(), 2, "the first is for what finds no space");
         let row = &rows.contexts[1];
         assert_eq!((row.key, row.calls, row.ticks, row.longest, row.sent), (key, 2, 400, 300, 8));
@@ -285,6 +326,7 @@ mod tests {
         let collective = rows.collectives[0];
         assert_eq!((collective.key.peer, collective.key.kind), (5, IntervalKind::Collective));
         assert_eq!(rows.definitions.len(), 1);
+        assert_eq!(TableRows::of_image(&table.image(100)).unwrap(), rows);
         table.finish(Ended::Finalised, 5000);
         let rows = read(&path).unwrap();
         assert_eq!((rows.ended, rows.runs_until), (Ended::Finalised as u64, 5000));
