@@ -136,7 +136,8 @@ fn complain_of_communicators(session: &Session, logs: &convert::Run) {
 fn report_profile(session: &Session, run: &Run, ranks: Vec<RankProfile>) {
     let mut whole = whole_profile(session, run);
     whole.ranks = ranks;
-    let _ = std::io::stderr().write_all(profile::report(&whole).as_bytes());
+    let options = profile::text::Options { directory: run.directory.as_deref(), lines: session.config.lines };
+    let _ = std::io::stderr().write_all(profile::report(&whole, options).as_bytes());
     let Some(directory) = &run.directory else { return };
     let path = directory.join(profile::file::FILE_NAME);
     match profile::file::write(&path, &whole) {
@@ -156,7 +157,7 @@ fn whole_profile(session: &Session, run: &Run) -> Profile {
         started_unix_s: run.started_unix_s,
         duration_s: clock.now().since(run.started) as f64 / clock.ticks_per_second() as f64,
         world_size: run.size as u32,
-        ranks: Vec::new(),
+        ..Profile::default()
     }
 }
 
