@@ -38,7 +38,7 @@ use mel_log::{RankLog, State};
   mel report mel-app-1 --json | jq '.ranks[] | [.rank, .unexpected.max_length]'
       one number of each rank
   mel report mel-app-1 --csv > app.csv
-      the numbers of all ranks for a spreadsheet, times in seconds
+      all numbers, one per line: rank, host, section, quantity, unit, value, and of which call
   mel report mel-app-1 --html app.html
       a page for the browser: plots per rank; after `mel run --trace` a timeline, too
   mel report mel-app-1 --html part.html --from 1.5 --to 1.6
@@ -52,7 +52,7 @@ pub struct Args {
     /// Print the profile of all ranks as JSON
     #[arg(long)]
     pub json: bool,
-    /// Print the numbers of each rank as comma-separated values
+    /// Print all numbers as comma-separated values, one per line: what pandas calls long format
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
     /// Print the statistics of each rank's queues and windows, too: a line for each
@@ -90,7 +90,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let text = match file::read_run(&args.directory) {
         Ok(profile) if args.json => serde_json::to_string_pretty(&profile)? + "\n",
-        Ok(profile) if args.csv => csv(&profile),
+        Ok(profile) if args.csv => {
+            to_stdout(|out| csv(out, &profile))?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Ok(profile) => {
             let lines = if args.lines { lines(&profile) } else { String::new() };
             lines + &terminal(&profile, &args.directory)
