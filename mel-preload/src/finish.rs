@@ -177,7 +177,8 @@ fn report_profile(session: &Session, run: &Run, ranks: Vec<RankProfile>, tables:
     whole.ranks = ranks;
     let mut sites = convert::callsites::CallSites::default();
     mel_verdict::fill(&mut whole, tables, |path, address| sites.place(path, address));
-    let _ = std::io::stderr().write_all(profile::report(&whole).as_bytes());
+    let options = profile::text::Options { directory: run.directory.as_deref(), lines: session.config.lines };
+    let _ = std::io::stderr().write_all(profile::report(&whole, options).as_bytes());
     let Some(directory) = &run.directory else { return false };
     let path = directory.join(profile::file::FILE_NAME);
     let written = profile::file::write(&path, &whole);
