@@ -15,7 +15,8 @@ int main(int argc, char **argv)
     int left = (rank + size - 1) % size, right = (rank + 1) % size;
     for (int step = 0; step < 20; step++) {
         work(rank == 2 ? 15 : 5);
-        MPI_Sendrecv(&out, 1, MPI_DOUBLE, right, 0, &in, 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* line EXCHANGE */
+        MPI_Sendrecv(&out, 1, MPI_DOUBLE, right, 0, &in, 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, /* line EXCHANGE */
+                     MPI_STATUS_IGNORE);
     }
     return end();
 }

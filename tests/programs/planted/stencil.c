@@ -24,7 +24,8 @@ int main(int argc, char **argv)
         work(rank == 5 ? 15 : 5);
         for (int side = 0; side < SIDES; side++) {
             MPI_Irecv(in[side], CELLS, MPI_DOUBLE, neighbours[side], 0, MPI_COMM_WORLD, &requests[side]);
-            MPI_Isend(out[side], CELLS, MPI_DOUBLE, neighbours[side], 0, MPI_COMM_WORLD, &requests[SIDES + side]); /* line SEND */
+            MPI_Isend(out[side], CELLS, MPI_DOUBLE, neighbours[side], 0, MPI_COMM_WORLD, /* line SEND */
+                      &requests[SIDES + side]);
         }
         MPI_Waitall(2 * SIDES, requests, MPI_STATUSES_IGNORE); /* line WAIT */
     }
