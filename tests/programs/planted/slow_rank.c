@@ -15,13 +15,13 @@ int main(int argc, char **argv)
     double out[2] = {0}, in[2];
     MPI_Request requests[4];
     begin_together(&argc, &argv);
-    int left = rank > 0 ? rank - 1 : MPI_PROC_NULL, right = rank + 1 < size ? rank + 1 : MPI_PROC_NULL;
+    const int neighbours[2] = {rank > 0 ? rank - 1 : MPI_PROC_NULL, rank + 1 < size ? rank + 1 : MPI_PROC_NULL};
     for (int step = 0; step < 20; step++) {
         work(rank == 1 ? 15 : 5);
-        MPI_Irecv(&in[0], 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, &requests[0]);
-        MPI_Irecv(&in[1], 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD, &requests[1]);
-        MPI_Isend(&out[0], 1, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, &requests[2]);  /* line SEND */
-        MPI_Isend(&out[1], 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD, &requests[3]); /* line SEND */
+        for (int side = 0; side < 2; side++) {
+            MPI_Irecv(&in[side], 1, MPI_DOUBLE, neighbours[side], 0, MPI_COMM_WORLD, &requests[side]);
+            MPI_Isend(&out[side], 1, MPI_DOUBLE, neighbours[side], 0, MPI_COMM_WORLD, &requests[2 + side]); /* line SEND */
+        }
         MPI_Waitall(4, requests, MPI_STATUSES_IGNORE); /* line WAIT */
     }
     return end();
