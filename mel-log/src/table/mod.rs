@@ -12,7 +12,7 @@ pub mod reader;
 pub mod writer;
 
 pub use layout::{Column, Context, ContextKey, Ended, Header, Interval, IntervalKind, Wait, WaitKey};
-pub use reader::{TableError, TableRows};
+pub use reader::{ContextRow, IntervalRow, TableError, TableRows, WaitRow};
 pub use writer::{Identity, ProfileTable};
 
 /// The name of the profile table of a rank in the directory of a run.

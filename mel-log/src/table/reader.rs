@@ -69,7 +69,7 @@ pub struct IntervalRow {
 }
 
 /// All of a table. Times are ticks of the process's clock.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[allow(missing_docs, reason = "each is the header's field, or the section, of that name")]
 pub struct TableRows {
     pub rank: u32,
@@ -126,6 +126,44 @@ pub fn read(path: &Path) -> Result<TableRows, TableError> {
     }))
 }
 
+impl TableRows {
+    /// The rows of an [image](super::ProfileTable::image); `None` where it is none.
+    pub fn of_image(image: &[u8]) -> Option<TableRows> {
+        if image.len() < HEADER_BYTES || image[..8] != MAGIC {
+            return None;
+        }
+        let sections = used(image);
+        Some(rows_of(|at, length| {
+            if at == 0 {
+                return image[..HEADER_BYTES].to_vec();
+            }
+            let mut begin = HEADER_BYTES;
+            for (begins, used) in sections {
+                if begins == at {
+                    let end = image.len().min(begin.saturating_add(used.min(length)));
+                    return image.get(begin..end).unwrap_or_default().to_vec();
+                }
+                begin = begin.saturating_add(used);
+            }
+            Vec::new()
+        }))
+    }
+}
+
+/// Where each section begins, and how many bytes of it are used.
+pub(super) fn used(header: &[u8]) -> [(usize, usize); 5] {
+    let header = words(header.get(..HEADER_BYTES).unwrap_or_default());
+    let field = |offset: usize| header.get(offset / 8).copied().unwrap_or(0);
+    let section = |at, offset, most: usize, size| (at, field(offset).min(most as u64) as usize * size);
+    [
+        section(CONTEXTS_AT, std::mem::offset_of!(Header, contexts), MAX_CONTEXTS, size_of::<Context>()),
+        section(WAITS_AT, std::mem::offset_of!(Header, waits), MAX_WAITS, size_of::<Wait>()),
+        section(WAITED_AT, std::mem::offset_of!(Header, waited), MAX_INTERVALS, size_of::<Interval>()),
+        section(COLLECTIVES_AT, std::mem::offset_of!(Header, collectives), MAX_INTERVALS, size_of::<Interval>()),
+        section(DEFINITIONS_AT, std::mem::offset_of!(Header, definitions), MAX_DEFINITIONS, 1),
+    ]
+}
+
 /// The rows, from what gives bytes of the file: at most as many as are asked for.
 pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
     let header = words(&bytes(0, HEADER_BYTES));
@@ -167,7 +205,7 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
         runs_since: of!(runs_since),
         runs_until: of!(runs_until),
         clock: (of!(clock_compared) != 0).then_some((of!(clock_offset_nanos) as i64, of!(clock_error_nanos))),
-        level: of!(level),
+        level: of!(level).min(63),
         lost: [of!(lost_contexts), of!(lost_waits), of!(lost_definitions)],
         host,
         contexts: contexts.iter().map(|row| context_row(row)).collect(),
@@ -272,7 +310,7 @@ mod tests {
         let wait = table.add_wait(waits).unwrap();
         table.wait(wait).count(77, 8);
         table.add_waited(waits, 1000, 1077);
-        table.add_collective(context, 5, 2000, 2100);
+        table.add_collective(context, 5, 1, (2000, 2100));
         table.define(&Definition::Function { number: 200, name: "MPI_Recv".into() });
         let rows = read(&path).unwrap();
         assert_eq!(
@@ -288,6 +326,7 @@ mod tests {
         let collective = rows.collectives[0];
         assert_eq!((collective.key.peer, collective.key.kind), (5, IntervalKind::Collective));
         assert_eq!(rows.definitions.len(), 1);
+        assert_eq!(TableRows::of_image(&table.image(100)).unwrap(), rows);
         table.finish(Ended::Finalised, 5000);
         let rows = read(&path).unwrap();
         assert_eq!((rows.ended, rows.runs_until), (Ended::Finalised as u64, 5000));

@@ -215,10 +215,11 @@ impl ProfileTable {
         self.add_interval(Section::Waited, (begin, end), (key.context, key.peer as u32, second));
     }
 
-    /// Adds a collective operation, the `number`-th on its communicator, likewise. One thread at a time adds those.
+    /// Adds a collective operation, the `number`-th on its communicator, likewise. One thread at a time adds those. Where it has a root,
+    /// `root` is its rank plus one, else zero; a root that has no such number is 0xffff.
     #[inline]
-    pub fn add_collective(&self, context: u32, number: u32, begin: u64, end: u64) {
-        let kind = u32::from(IntervalKind::Collective as u8) << 16;
+    pub fn add_collective(&self, context: u32, number: u32, root: u16, (begin, end): (u64, u64)) {
+        let kind = u32::from(IntervalKind::Collective as u8) << 16 | u32::from(root);
         self.add_interval(Section::Collectives, (begin, end), (context, number, kind));
     }
 
@@ -232,8 +233,7 @@ impl ProfileTable {
         if !self.keeps(begin) {
             return;
         }
-        let header = self.header();
-        let count = if matches!(section, Section::Waited) { &header.waited } else { &header.collectives };
+        let count = self.count(section);
         let index = count.get() as usize;
         const OF_CHUNK: usize = CHUNK / size_of::<Interval>();
         if index % OF_CHUNK == 0 && !self.has_space_for(section, index) {
@@ -247,6 +247,13 @@ impl ProfileTable {
         interval.peer.store(peer, Relaxed);
         interval.peer_context_and_kind.store(kind, Relaxed);
         count.set(index as u64 + 1);
+    }
+
+    /// How many intervals one of the two lists has.
+    #[inline(always)]
+    fn count(&self, section: Section) -> &super::Column {
+        let header = self.header();
+        if matches!(section, Section::Waited) { &header.waited } else { &header.collectives }
     }
 
     #[inline(always)]
@@ -276,8 +283,7 @@ impl ProfileTable {
 
     /// Leaves out what is in no period that is kept any more; how many are left.
     fn thin_out(&self, section: Section) -> usize {
-        let header = self.header();
-        let count = if matches!(section, Section::Waited) { &header.waited } else { &header.collectives };
+        let count = self.count(section);
         let mut kept = 0;
         for index in 0..count.get() as usize {
             let from = self.interval(section, index);
@@ -327,12 +333,32 @@ impl ProfileTable {
 
     /// The rows as plain values.
     pub fn rows(&self) -> super::TableRows {
-        // SAFETY: a copy of the bytes of each section that are reserved; they are written through atomics of this process alone, one
-        // number at a time, so that a torn row is the worst.
-        super::reader::rows_of(|at, length| {
-            let mut bytes = vec![0; length];
-            unsafe { std::ptr::copy_nonoverlapping(self.map.as_ptr().add(at), bytes.as_mut_ptr(), length) };
-            bytes
-        })
+        super::reader::rows_of(|at, length| self.bytes(at, length))
+    }
+
+    /// What is used of the table, to be sent to another process: [`TableRows::of_image`](super::TableRows::of_image) reads it. With at
+    /// most so many intervals of each list.
+    pub fn image(&self, intervals: usize) -> Vec<u8> {
+        let header = self.header();
+        for section in [Section::Waited, Section::Collectives] {
+            while header.level.get() < 40 && self.count(section).get() as usize > intervals {
+                header.level.add(1);
+                self.thin_out(section);
+            }
+        }
+        let mut image = self.bytes(0, HEADER_BYTES);
+        for (at, length) in super::reader::used(&image) {
+            image.extend(self.bytes(at, length));
+        }
+        image
+    }
+
+    /// A copy of bytes that are reserved.
+    fn bytes(&self, at: usize, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        // SAFETY: callers ask for rows that were added: they lie within the mapping and are reserved. Others may be counting in them,
+        // one number at a time, so that a torn row is the worst.
+        unsafe { std::ptr::copy_nonoverlapping(self.map.as_ptr().add(at), bytes.as_mut_ptr(), length) };
+        bytes
     }
 }
