@@ -3,6 +3,7 @@
 //! One file per subcommand. Each returns its error as one sentence that says what happened and what
 //! to do; only [`main`] prints it.
 
+pub mod analyze;
 pub mod convert;
 pub mod elf;
 pub mod events;
@@ -25,6 +26,7 @@ use clap::{Parser, Subcommand};
     after_help = "Examples:
   mpirun -n 4 mel run ./app          how long messages waited in the queues of each rank
   mpirun -n 4 mel run --trace ./app  the same, and an OTF2 trace for Vampir and the like
+  mel analyze mel-app-1              what costs time in a traced run, and which rank is the cause
   mel report mel-app-1               what a finished run has found, in 80 columns
   mel report mel-app-1 --html a.html the same as a page for the browser
   mel run --help                     more about `run`; likewise for the other commands"
@@ -38,6 +40,7 @@ pub struct Cli {
 enum Command {
     Run(run::Args),
     Report(report::Args),
+    Analyze(analyze::Args),
     Convert(convert::Args),
     Events(events::Args),
 }
@@ -47,6 +50,7 @@ pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Analyze(args) => analyze::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Events(args) => events::run(&args),
     };
