@@ -39,21 +39,21 @@ fn page_of(directory: &Path, job: Job<'_>, options: &[&str]) -> PathBuf {
 }
 
 /// The page of what is in a run's directory.
-fn page_in(run: &Path) -> PathBuf {
+pub(crate) fn page_in(run: &Path) -> PathBuf {
     let page = run.join("page.html");
     let status = Command::new(mel()).arg("report").arg("--html").arg(&page).arg(run).status();
     assert!(status.expect("mel can be started").success());
     page
 }
 
-fn picture(browser: &mut Browser, name: &str) {
+pub(crate) fn picture(browser: &mut Browser, name: &str) {
     if let Some(directory) = std::env::var_os("MEL_PICTURES") {
         browser.picture(&Path::new(&directory).join(name));
     }
 }
 
 /// Texts of one plot that lie over each other, and whatever is wider than the window.
-const OVERLAPS: &str = "(() => {
+pub(crate) const OVERLAPS: &str = "(() => {
     const over = [];
     for (const svg of document.querySelectorAll('svg')) {
         const texts = [...svg.querySelectorAll('text')].map((text) => [text.textContent, text.getBoundingClientRect()]);
@@ -174,7 +174,7 @@ fn tip_where(browser: &mut Browser, kind: &str, condition: &str) -> String {
     browser.value(&script).as_str().unwrap_or_default().to_owned()
 }
 
-fn texts(browser: &mut Browser, selector: &str) -> String {
+pub(crate) fn texts(browser: &mut Browser, selector: &str) -> String {
     browser
         .value(&format!("document.querySelector('{selector}').innerText"))
         .as_str()

@@ -8,8 +8,14 @@ use crate::view::View;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 11] = [
     include_str!("units.js"),
+    include_str!("places.js"),
+    include_str!("verdict.js"),
+    include_str!("balance.js"),
+    include_str!("sorted_table.js"),
+    include_str!("sites.js"),
+    include_str!("waits.js"),
     include_str!("figures.js"),
     include_str!("timeline.js"),
     include_str!("matrix.js"),
