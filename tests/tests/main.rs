@@ -25,6 +25,7 @@ mod not_followed;
 mod nothing_left_behind;
 mod pages_in_a_browser;
 mod pages_show_calls;
+mod pages_show_time;
 mod perfetto_readable;
 mod peruse_on_bad_days;
 mod peruse_tells_of_ob1;

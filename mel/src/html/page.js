@@ -96,10 +96,9 @@ else $("#windows").remove();
 const events = data.events;
 if (events && events.rows.length) {
   const stretch = new Stretch(events.from_ns, events.to_ns);
-  const scrollTo = timelineSection($("#timeline"), stretch);
+  const show = timelineSection($("#timeline"), stretch);
   goTo = (place) => {
-    stretch.set(place.from, place.to);
-    scrollTo(place.rank);
+    show(place);
     $("#timeline").scrollIntoView();
   };
   moments();

@@ -5,12 +5,14 @@
 //! - [`communicators`]: the queues of each communicator.
 //! - [`events`]: one pass over the event logs, which feeds the other rooms; `pass`: over that of one rank.
 //! - [`timeline`]: calls and searches; what no eye can see is drawn together.
+//! - [`arrows`]: messages between two rows of the timeline.
 //! - [`lengths`]: the lengths of the queues over time.
 //! - [`matrix`]: who sends to whom.
 //! - [`class`]: what an MPI call does, for its colour.
 //!
 //! Knows neither HTML nor pixels. However long the run was, a [`View`] has a bounded size.
 
+pub mod arrows;
 pub mod calls;
 pub mod class;
 pub mod communicators;
