@@ -7,7 +7,8 @@ const note = (section, html) => section.insertAdjacentHTML("beforeend", `<p clas
 function header() {
   const events = data.events, length = data.duration_s || (events ? (events.to_ns - events.from_ns) * 1e-9 : 0);
   $("#command").textContent = data.command || "MEL";
-  const parts = [many(data.world_size, "rank"), duration(length)];
+  const of = data.calls || data.figures, hosts = new Set(of ? of.ranks.map((r) => r.host).filter(Boolean) : []).size;
+  const parts = [many(data.world_size, "rank") + (hosts > 1 ? ` on ${hosts} hosts` : ""), duration(length)];
   if (data.mpi) parts.push(data.mpi);
   if (data.backend) parts.push(`events: ${data.backend}${data.backend === "shadow" ? ", computed beside the MPI library" : ""}`);
   if (data.started_unix_s) parts.push(new Date(data.started_unix_s * 1000).toLocaleString("sv"));
@@ -118,3 +119,4 @@ else note($("#matrix"), "This run's log has no messages: run the program with <c
 communicatorTable($("#communicators"));
 rankTable($("#ranks"));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraws.forEach((redraw) => redraw()));
+if (!$("#findings li")) $("#findings").remove();
