@@ -18,6 +18,8 @@ use crate::units::{Part, Unit, Units};
 
 /// Times outside of MPI that are remembered of a rank.
 const REMEMBERED: usize = 4096;
+/// What queues have cost a rank is remembered for so many calls.
+const REMEMBERED_COSTS: usize = 1 << 14;
 /// What waits to be judged in order, at most; then the oldest is judged with what is known.
 const MOST: usize = 1 << 20;
 
@@ -33,6 +35,10 @@ pub struct Judge<'a> {
     events_before: u64,
     blame: Blame,
     together: Together,
+    /// By rank: when it had left `MPI_Init`.
+    started: FxHashMap<u32, u64>,
+    /// By rank: what queues have cost.
+    queues: FxHashMap<u32, VecDeque<Loss>>,
     /// By rank: when it was outside of MPI.
     outside: FxHashMap<u32, VecDeque<(u64, u64)>>,
     /// By sender, receiver and communicator: when messages were sent that are not received.
@@ -122,6 +128,8 @@ impl<'a> Judge<'a> {
             events_before: 0,
             blame: Blame::new(),
             together: Together::default(),
+            started: FxHashMap::default(),
+            queues: FxHashMap::default(),
             outside: FxHashMap::default(),
             sent: FxHashMap::default(),
             before: FxHashMap::default(),
@@ -153,6 +161,7 @@ impl<'a> Judge<'a> {
                 self.event(call.begin, What::Outside(call.rank, (since, call.begin)))
             }
             Step::Search(search) => self.event(search.call.end, What::Search(search)),
+            Step::Started(rank, time) => _ = self.started.insert(rank, time),
         }
     }
 
@@ -184,10 +193,7 @@ impl<'a> Judge<'a> {
                         known.pop_front();
                     }
                 }
-                What::Search(search) => {
-                    let loss = queues::search(&search);
-                    self.found.add(&loss, Some((loss.rank, loss.cause_site)), 1.0);
-                }
+                What::Search(search) => self.queue(queues::search(&search)),
             }
         }
     }
@@ -216,6 +222,7 @@ impl<'a> Judge<'a> {
         for loss in losses.into_iter().flatten() {
             self.lost(&loss, None);
         }
+        let mut copies = Vec::new();
         for part in &unit.parts {
             let (own, other) = (part.own.call, part.other.call);
             if !part.sends {
@@ -224,17 +231,16 @@ impl<'a> Judge<'a> {
                     sent.remove(&part.other.order);
                 }
                 if let Some(copy) = queues::copy(part) {
-                    self.found.add(&copy, Some((copy.rank, copy.cause_site)), 1.0);
+                    copies.push(copy);
                 }
             }
             self.together.meet(own.rank, other.rank, own.begin.max(other.begin).min(unit.call.end));
         }
-        if let [part] = &unit.parts[..] {
-            if let Some(before) = self.before.get(&part.own.call.rank)
-                && let Some(loss) = close::judge(before, &unit, self.thresholds)
-            {
-                self.found.add(&loss, None, 1.0);
-            }
+        copies.into_iter().for_each(|copy| self.queue(copy));
+        if let Some(before) = self.before.get(&unit.call.rank)
+            && let Some(loss) = close::judge(before, &unit, self.thresholds)
+        {
+            self.found.add(&loss, None, 1.0);
         }
         self.before.insert(unit.call.rank, unit);
     }
@@ -288,17 +294,30 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// What a queue has cost its rank.
+    fn queue(&mut self, loss: Loss) {
+        self.found.add(&loss, Some((loss.rank, loss.cause_site)), 1.0);
+        let known = self.queues.entry(loss.rank).or_default();
+        known.push_back(loss);
+        if known.len() > REMEMBERED_COSTS {
+            known.pop_front();
+        }
+    }
+
     /// Charges a loss to its causes. Who took part in the same operation has its cause there.
     fn lost(&mut self, loss: &Loss, operation: Option<&Operation>) {
         let Some(culprit) = loss.culprit else { return self.found.add(loss, None, 1.0) };
-        let (begin, end) = loss.interval;
-        let since = self.together.since(loss.rank, culprit);
+        // Who is still in MPI_Init is not late.
+        let started = self.started.get(&culprit).copied().unwrap_or(0);
+        let interval = (loss.interval.0.max(started), loss.interval.1);
+        if interval.1.saturating_sub(interval.0) < self.thresholds.epsilon.max(1) {
+            return;
+        }
+        let loss = &Loss { interval, ..*loss };
+        let (begin, end) = interval;
         // Who made no progress is the cause, whatever it did instead.
-        let since = if matches!(loss.rule, Rule::WaitWithoutProgress | Rule::WaitForProgress) {
-            begin
-        } else {
-            since
-        };
+        let progress = matches!(loss.rule, Rule::WaitWithoutProgress | Rule::WaitForProgress);
+        let since = if progress { begin } else { self.together.since(loss.rank, culprit).max(started) };
         let wait = Wait { begin, end, since, culprit, site: loss.cause_site };
         let causes = self.blame.wait(loss.rank, &wait);
         let site_of = |rank: u32, site: Site| {
@@ -306,8 +325,42 @@ impl<'a> Judge<'a> {
             entry.map_or(site, |entry| entry.call.site)
         };
         for cause in causes {
-            self.found.add(loss, Some((cause.rank, site_of(cause.rank, cause.site))), cause.part);
+            let who = Some((cause.rank, site_of(cause.rank, cause.site)));
+            let Some((of_queue, part)) = self.due_to_queue(cause.rank, (since, end), loss, cause.part) else {
+                self.found.add(loss, who, cause.part);
+                continue;
+            };
+            let rest = cause.part - part;
+            let in_queue = Loss { rule: of_queue.rule, site: of_queue.site, ..*loss };
+            self.found.add(&in_queue, Some((cause.rank, of_queue.cause_site)), part);
+            if rest > 0.0 {
+                self.found.add(loss, who, rest);
+            }
         }
+    }
+
+    /// What a rank's queues have cost it in an interval in which it was the cause of this part of a loss: then they are, as far
+    /// as they have taken that long.
+    fn due_to_queue(
+        &self,
+        rank: u32,
+        (since, until): (u64, u64),
+        loss: &Loss,
+        part: f64,
+    ) -> Option<(Loss, f64)> {
+        let known = self.queues.get(&rank)?;
+        let first = known.partition_point(|cost| cost.interval.0 < since);
+        let costs = known.range(first..).take_while(|cost| cost.interval.1 <= until);
+        let (mut nanos, mut most) = (0, None::<Loss>);
+        for cost in costs {
+            nanos += cost.nanos();
+            if most.is_none_or(|most| most.nanos() < cost.nanos()) {
+                most = Some(*cost);
+            }
+        }
+        // Queues that have cost little explain little.
+        let of_loss = nanos as f64 / loss.nanos().max(1) as f64;
+        (of_loss >= 0.1 * part).then_some((most?, of_loss.min(part)))
     }
 }
 

@@ -141,6 +141,8 @@ pub enum Step {
     Collective(Entry),
     /// One-sided communication.
     Window(u32, Call, OnWindow),
+    /// The rank has left `MPI_Init`, at this time.
+    Started(u32, u64),
     /// The rank was in no MPI call, from the first time until it made this call.
     Outside(u64, Call),
     /// Searches of a queue were long in this call.

@@ -10,7 +10,8 @@ use mel_convert::partners::MessageIds;
 use mel_convert::spans::{CallSpan, Region, Visitor, Walk};
 use mel_convert::time::Timeline;
 use mel_convert::types::{QueueKind, Types};
-use mel_log::{RankLog, StreamKind};
+use mel_convert::value::{self, Value};
+use mel_log::{Element, RankLog, StreamKind};
 
 use crate::functions::{Kind, Mode};
 use crate::model::{Call, Completing, Entry, Key, NO_COMMUNICATOR, OnWindow, Search, Side, Site, Step, Way};
@@ -125,7 +126,8 @@ struct Maker<'a> {
     threads: FxHashMap<u32, u32>,
     /// By thread: what was searched in the call under way.
     searches: FxHashMap<u32, Search>,
-    searching: FxHashMap<u16, QueueKind>,
+    /// The event types that begin searches of the unexpected queue, with the elements that say what is searched for.
+    searching: FxHashMap<u16, Vec<Element>>,
     /// The last window that was operated on, with its target.
     operated: Option<(u32, u32)>,
     started: Option<u64>,
@@ -144,7 +146,15 @@ impl<'a> Maker<'a> {
         let searching = types
             .all()
             .into_iter()
-            .filter_map(|(number, of)| Some((number, types.queues.get(of.searches?)?.kind)))
+            .filter(|(_, of)| {
+                let queue = of.searches.and_then(|queue| types.queues.get(queue));
+                queue.is_some_and(|queue| queue.kind == QueueKind::Unexpected)
+            })
+            .map(|(number, of)| {
+                let elements = of.definition.elements.iter();
+                let wanted = elements.filter(|element| matches!(&*element.name, "source" | "tag"));
+                (number, wanted.cloned().collect())
+            })
             .collect();
         Maker {
             shared,
@@ -429,7 +439,10 @@ impl Visitor for Maker<'_> {
         let call = self.call_of(span);
         let kind = self.kind(&call);
         match kind {
-            Kind::Init => self.started = Some(call.end),
+            Kind::Init => {
+                self.started = Some(call.end);
+                self.steps.push(Step::Started(self.rank, call.end));
+            }
             Kind::Finalize => self.finalized = Some(call.begin),
             _ => {}
         }
@@ -452,9 +465,10 @@ impl Visitor for Maker<'_> {
     }
 
     fn region(&mut self, region: &Region<'_>) {
-        if self.searching.get(&region.begin) != Some(&QueueKind::Unexpected) {
-            return;
-        }
+        let Some(wanted) = self.searching.get(&region.begin) else { return };
+        // Sources and tags below zero are wildcards.
+        let is_any = |element| matches!(value::read(element, region.payload), Some(Value::Signed(..0)));
+        let wild = wanted.iter().any(is_any);
         let thread = self.threads.get(&region.stream).copied().unwrap_or(0);
         let nanos = self.nanos(region.ticks.1) - self.nanos(region.ticks.0);
         let (entries, communicator) = (region.queue_length.unwrap_or(0), self.communicator(region.object));
@@ -466,6 +480,7 @@ impl Visitor for Maker<'_> {
             wild: false,
         });
         (found.entries, found.communicator) = (entries.max(found.entries), communicator);
+        found.wild |= wild;
         if nanos <= longest(entries) {
             found.nanos += nanos;
         }

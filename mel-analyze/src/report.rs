@@ -6,6 +6,7 @@ use mel_log::profile::verdict::{Basis, Finding, Instance};
 use rustc_hash::FxHashMap;
 
 use crate::found::{Found, Group, Sum};
+use crate::loss::Rule;
 use crate::model::{NO_SITE, Site};
 use crate::names::Names;
 use crate::reader::Reader;
@@ -56,7 +57,7 @@ pub(crate) fn make(names: &Names, logs: &[RankLog], found: Found, spans: &[Span]
     }
     let mut verdict: Vec<Finding> = merged
         .into_iter()
-        .filter(|(_, sum)| sum.total() > 0.0)
+        .filter(|((group, ..), sum)| sum.total() > 0.0 && !is_accident(group.rule, sum))
         .map(|((group, site, cause_site), sum)| finding(names, group, (site, cause_site), sum, all))
         .collect();
     verdict.sort_by(|a, b| {
@@ -64,6 +65,12 @@ pub(crate) fn make(names: &Names, logs: &[RankLog], found: Found, spans: &[Span]
         order.then_with(|| (&a.rule, &a.site, a.cause_rank).cmp(&(&b.rule, &b.site, b.cause_rank)))
     });
     Analysis { verdict, all_ranks_s: all, ranks: logs.len(), run_s: seconds((last - first) as f64) }
+}
+
+/// Whether one call has lost most of the time of a rule without a cause: then a process was interrupted.
+fn is_accident(rule: Rule, sum: &Sum) -> bool {
+    let worst = sum.worst.first().map_or(0.0, |worst| worst.2);
+    matches!(rule, Rule::BarrierCompletion | Rule::NxnCompletion) && worst > 0.25 * sum.total()
 }
 
 fn line(lines: &[String], site: Site) -> Option<&str> {

@@ -24,6 +24,8 @@ mod native_events_logged;
 mod not_followed;
 mod nothing_left_behind;
 mod pages_in_a_browser;
+mod pages_show_calls;
+mod pages_show_time;
 mod perfetto_readable;
 mod peruse_on_bad_days;
 mod peruse_tells_of_ob1;

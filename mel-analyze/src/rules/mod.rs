@@ -1,12 +1,12 @@
 //! The rules, a family in a file. Each looks at one call, or one operation, with all that is known of it, and says what was
 //! lost; none of them knows who is the cause in the end.
 //!
-//! - [`messages`]: sends and receives: the patterns by name, Scalasca's late sender and late receiver, and what nobody
-//!   made progress with.
+//! - [`messages`]: sends and receives, the patterns by name, Scalasca's late sender and late receiver, and waits in which
+//!   nobody made progress.
 //! - [`close`]: a send and a receive that may be one.
 //! - [`collectives`]: operations of a communicator.
-//! - [`one_sided`]: windows.
-//! - [`queues`]: what only the queues tell.
+//! - [`one_sided`] has windows.
+//! - [`queues`] has what only the queues tell.
 
 pub mod close;
 pub mod collectives;
