@@ -30,6 +30,8 @@ pub struct Planted {
     pub nodes: u32,
     /// What the names of the MPIs begin with that it is for; empty for all.
     pub mpi: String,
+    /// What `mel run` is given where it writes no trace.
+    pub options: Vec<String>,
     /// What `mel run` is to find; not checked if absent.
     pub default: Option<Wanted>,
     /// What `mel analyze` is to find; not checked if absent.
@@ -189,7 +191,15 @@ fn of_rank(line: &str) -> Option<[f64; 5]> {
 }
 
 fn parse(source: PathBuf, text: &str) -> Result<Planted, String> {
-    let mut planted = Planted { source, ranks: 0, nodes: 1, mpi: String::new(), default: None, exact: None };
+    let mut planted = Planted {
+        source,
+        ranks: 0,
+        nodes: 1,
+        mpi: String::new(),
+        options: Vec::new(),
+        default: None,
+        exact: None,
+    };
     let file = planted.source.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut tolerance = TOLERANCE;
     let is_head = |line: &&str| line.starts_with(['/', '!']) || line.starts_with(" *");
@@ -200,6 +210,7 @@ fn parse(source: PathBuf, text: &str) -> Result<Planted, String> {
             "ranks" => planted.ranks = number(value)?,
             "nodes" => planted.nodes = number(value)?,
             "mpi" => planted.mpi = value.to_owned(),
+            "options" => planted.options = value.split_whitespace().map(str::to_owned).collect(),
             "tolerance" => tolerance = number(value.split(' ').next().unwrap_or_default())?,
             "default" => planted.default = Some(wanted(value, &file, text)?),
             "exact" => planted.exact = Some(wanted(value, &file, text)?),
