@@ -95,13 +95,13 @@ impl Planted {
         names
     }
 
-    /// The MPIs among those of [`Mpi::all`] that the program is for.
+    /// The MPIs among those of [`Mpi::all`] that the program is for, and on which so many ranks keep the time.
     pub fn mpis(&self) -> Vec<Mpi> {
         let mut mpis = match self.nodes {
             1 => Mpi::all(),
             _ => Mpi::on_two_nodes().into_iter().map(|(_, on_two)| on_two).collect(),
         };
-        mpis.retain(|mpi| mpi.name.starts_with(&self.mpi));
+        mpis.retain(|mpi| mpi.name.starts_with(&self.mpi) && (self.ranks <= 2 || mpi.ranks_give_way()));
         mpis
     }
 
