@@ -58,9 +58,9 @@ pub struct Wanted {
 /// What is not as wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// Another rule, rank or line.
+    /// Another rule, cause or line.
     Finding(String),
-    /// The time lost, or how many calls have lost some, which a busy machine changes.
+    /// The time lost, who has lost it, or how many calls have, which a busy machine changes.
     Time(String),
 }
 
@@ -147,6 +147,9 @@ impl Wanted {
                 say(what, places.join(" or "));
             }
         }
+        if let Some(name) = self.communicator.as_ref().filter(|name| **name != text("communicator")) {
+            say("communicator", name.clone());
+        }
         let list = |what: &str| finding[what].as_array().map_or(&[][..], Vec::as_slice).iter();
         let lost_s = finding["lost_s"].as_f64().unwrap_or_default();
         let by_rank = list("lost_by_rank_s").map(|lost| lost.as_f64().unwrap_or_default());
@@ -155,10 +158,7 @@ impl Wanted {
             ranks.filter(|(_, lost)| *lost >= CHANCE * lost_s).map(|(rank, _)| rank).collect();
         victims.sort_unstable();
         if !self.victims.is_empty() && victims != self.victims {
-            say("victims", format!("{:?}", self.victims));
-        }
-        if let Some(name) = self.communicator.as_ref().filter(|name| **name != text("communicator")) {
-            say("communicator", name.clone());
+            wrong.push(Wrong::Time(format!("victims are {victims:?}, not {:?}", self.victims)));
         }
         if let Some(count) = self.count.filter(|&count| finding["count"] != count) {
             wrong.push(Wrong::Time(format!("count is {}, not {count}", finding["count"])));
@@ -173,15 +173,16 @@ impl Wanted {
 }
 
 /// Whether the machine kept the time planted, by what the ranks print at their ends: each has worked as long as it was to, and
-/// nobody else used much of the processors. Programs that print no such line are taken at their word.
+/// nobody else used much of the processors. Of programs that print no such line it is not known.
 pub fn kept_time(finished: &Finished) -> bool {
     let ranks: Vec<[f64; 5]> = finished.stdout.lines().filter_map(of_rank).collect();
     let used: f64 = ranks.iter().map(|[_, _, used, ..]| used).sum();
     let processors = std::thread::available_parallelism().map_or(1, usize::from) as f64;
-    ranks.iter().all(|[worked, planned, _, used_by_all, run]| {
-        (worked - planned).abs() <= 0.01 * planned + 1e-3
-            && used_by_all - used <= BUSY * processors * run + 0.02
-    })
+    !ranks.is_empty()
+        && ranks.iter().all(|[worked, planned, _, used_by_all, run]| {
+            (worked - planned).abs() <= 0.01 * planned + 1e-3
+                && used_by_all - used <= BUSY * processors * run + 0.02
+        })
 }
 
 /// Of `rank 0 worked 0.4 of 0.4 s, used 0.1 of 0.3 s in 0.5 s`, the five times.
@@ -335,13 +336,15 @@ mod tests {
             ("cause_rank", json!(null)),
             ("site", json!("sample.c:90 (main)")),
             ("cause_site", json!(null)),
-            ("victims", json!([0, 1])),
         ];
         for (key, value) in changes {
             let mut changed = finding();
             changed[key] = value;
             assert!(matches!(wanted.wrong_in(&[changed])[..], [Wrong::Finding(_)]), "{key}");
         }
+        let mut others = finding();
+        others["victims"] = json!([0, 1]);
+        assert!(matches!(wanted.wrong_in(&[others])[..], [Wrong::Time(_)]));
         let mut longer = finding();
         longer["lost_s"] = json!(0.45);
         assert!(matches!(wanted.wrong_in(&[longer.clone()])[..], [Wrong::Time(_)]));

@@ -3,7 +3,6 @@
 ! ranks: 4
 ! default: rule=wait_at_nxn cause=1 site=REDUCE cause_site=REDUCE lost=0.60 victims=0,2,3
 ! exact: rule=wait_at_nxn cause=1 site=REDUCE cause_site=REDUCE lost=0.60 victims=0,2,3 count=30
-! tolerance: 0.25 it does not say how busy the machine was
 program fortran_late_allreduce
     use, intrinsic :: iso_c_binding
 #ifdef USE_MPI_F08

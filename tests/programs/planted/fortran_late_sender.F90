@@ -3,7 +3,6 @@
 ! ranks: 2
 ! default: rule=late_sender cause=1 site=RECV cause_site=SEND lost=0.40 victims=0
 ! exact: rule=late_standard_send cause=1 site=RECV cause_site=SEND lost=0.40 victims=0 count=20
-! tolerance: 0.25 it does not say how busy the machine was
 program fortran_late_sender
     use, intrinsic :: iso_c_binding
 #ifdef USE_MPI_F08
