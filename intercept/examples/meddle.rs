@@ -9,7 +9,7 @@ use std::{
 };
 
 use mpi_abi::{Abi, Handle, StatusLayout, StatusPtr, pmpi};
-use mpi_intercept::{Call, FunctionId, Hook, register};
+use mpi_intercept::{Call, FunctionId, Hook, InThread, register};
 
 /// Storage for the statuses that replace the ignored ones.
 #[repr(align(8))]
@@ -146,6 +146,28 @@ impl Hook for Order {
     }
 }
 
+/// Prints the program's function that a call comes from.
+struct Sites;
+
+impl Hook for Sites {
+    fn leave_in_thread(&self, here: InThread<'_>, function: FunctionId, _: &mut Call<'_>, _: c_int) {
+        let mut info = libc::Dl_info {
+            dli_fname: std::ptr::null(),
+            dli_fbase: std::ptr::null_mut(),
+            dli_sname: std::ptr::null(),
+            dli_saddr: std::ptr::null_mut(),
+        };
+        let Some(site) = here.call_site() else { return };
+        // SAFETY: `info` is valid to write to; any address may be asked for.
+        let found = unsafe { libc::dladdr(site.get() as *const _, &mut info) };
+        if found != 0 && !info.dli_sname.is_null() {
+            // SAFETY: a name that the dynamic linker has found is a C string that stays.
+            let name = unsafe { std::ffi::CStr::from_ptr(info.dli_sname) };
+            say(&format!("{} from {}", function.name(), name.to_string_lossy()));
+        }
+    }
+}
+
 fn startup(abi: &'static Abi) {
     static ENTERING: Panic = Panic { entering: true, function: FunctionId::Send, calls: AtomicU32::new(0) };
     static LEAVING: Panic = Panic { entering: false, function: FunctionId::Send, calls: AtomicU32::new(0) };
@@ -156,6 +178,7 @@ fn startup(abi: &'static Abi) {
         "panic-enter" => &[&ReplaceStatus, &ENTERING, &Order("behind")],
         "panic-leave" => &[&LEAVING],
         "panic-startup" => panic!("as it was asked to"),
+        "sites" => &[&Sites],
         "order" => &[&Order("first"), &Order("second")],
         "stop" => {
             let _ = register(&Order("unseen"));

@@ -6,17 +6,41 @@
 use std::cell::Cell;
 
 use crate::dispatch::Running;
-use crate::hook::{self, ThreadSlot};
+use crate::hook::{self, CallCells, InThread, ThreadSlot};
 
-/// The state of one thread. Found once per call; in one cache line but for the slot of the last hook. Zeros at first.
+/// The state of one thread. Found once per call; in one cache line but for the slots of the fourth and later hooks. Zeros at
+/// first.
 #[repr(C, align(64))]
-struct Thread {
+pub(crate) struct Thread {
     depth: Cell<u32>,
     /// What code of ours this thread runs ([`Running::code`]).
     inside: Cell<u16>,
+    /// Where the wrapper that was entered last returns to, until a call has taken it; zero where that is not known. Assembly
+    /// stores it.
+    pub(crate) entered_from: Cell<usize>,
+    /// What is known of the call under way.
+    call: CallCells,
     /// Each hook's slot, by the index of the hook.
     slots: [ThreadSlot; hook::MAX],
 }
+
+/// For the entry of a wrapper written by hand: stores where it returns to, from the top of the stack. Changes `rax` and `r11`,
+/// which hold no arguments. The offset of the variable is taken from the table of the dynamic linker: a library that is
+/// loaded at the start of the process, or is small enough, has its variables at such an offset.
+#[cfg(target_arch = "x86_64")]
+macro_rules! store_call_site {
+    () => {
+        "mov r11, qword ptr [rip + mpi_intercept_thread@GOTTPOFF]
+        mov rax, qword ptr [rsp]
+        mov qword ptr fs:[r11 + {entered_from}], rax"
+    };
+}
+#[cfg(target_arch = "x86_64")]
+pub(crate) use store_call_site;
+
+/// The place of [`Thread::entered_from`].
+#[cfg(target_arch = "x86_64")]
+pub(crate) const ENTERED_FROM: usize = std::mem::offset_of!(Thread, entered_from);
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod current {
@@ -74,6 +98,8 @@ mod current {
         static THREAD: Thread = const { Thread {
             depth: Cell::new(0),
             inside: Cell::new(0),
+            entered_from: Cell::new(0),
+            call: CallCells::new(),
             slots: [const { ThreadSlot::new() }; hook::MAX],
         } };
     }
@@ -103,6 +129,7 @@ impl Depth {
         let thread = thread();
         (thread.depth.get() == 0).then(|| {
             thread.depth.set(1);
+            thread.call.begin(thread.entered_from.replace(0));
             Self(thread)
         })
     }
@@ -128,10 +155,11 @@ impl Depth {
         unsafe { &*self.0 }
     }
 
-    /// The slot of the hook with this index in this thread.
+    /// What the hook with this index has in this thread.
     #[inline]
-    pub(crate) fn slot(&self, hook: usize) -> &ThreadSlot {
-        &self.thread().slots[hook]
+    pub(crate) fn of_hook(&self, hook: usize) -> InThread<'_> {
+        let thread = self.thread();
+        InThread { slot: &thread.slots[hook], call: &thread.call }
     }
 
     /// Stores what code of ours runs from now on.

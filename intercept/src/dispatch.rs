@@ -84,7 +84,7 @@ pub(crate) fn enter(depth: &Depth, function: FunctionId, call: &mut Call<'_>) ->
     let present = hook::present();
     let wanted = hook::wanted(function, present).enter;
     let hooks =
-        || hook::ascending(wanted, |index, hook| hook.enter_with_slot(depth.slot(index), function, call));
+        || hook::ascending(wanted, |index, hook| hook.enter_in_thread(depth.of_hook(index), function, call));
     (wanted == 0 || guarded(depth, Running::Hook(function), hooks)).then_some(present)
 }
 
@@ -103,7 +103,9 @@ fn leave_to(depth: &Depth, wanted: u8, function: FunctionId, call: &mut Call<'_>
         return;
     }
     let hooks = || {
-        hook::descending(wanted, |index, hook| hook.leave_with_slot(depth.slot(index), function, call, code));
+        hook::descending(wanted, |index, hook| {
+            hook.leave_in_thread(depth.of_hook(index), function, call, code)
+        });
     };
     guarded(depth, Running::Hook(function), hooks);
 }
@@ -125,7 +127,7 @@ pub(crate) fn leave_unentered(
     if !SHARED.stopped.load(Ordering::Relaxed) {
         guarded(depth, Running::Hook(function), || {
             hook::at(wanted.trailing_zeros() as usize, &mut |index, hook| {
-                hook.leave_with_slot(depth.slot(index), function, call, code);
+                hook.leave_in_thread(depth.of_hook(index), function, call, code);
             });
         });
     }

@@ -40,18 +40,18 @@ pub trait Hook: Sync {
         let _ = (function, call);
     }
 
-    /// [`enter`](Hook::enter) with this hook's slot of the calling thread. The interception calls this one; a hook with state
+    /// [`enter`](Hook::enter) with what this hook has in the calling thread. The interception calls this one; a hook with state
     /// per thread implements it instead of `enter`.
     #[inline]
-    fn enter_with_slot(&self, slot: &ThreadSlot, function: FunctionId, call: &mut Call<'_>) {
-        let _ = slot;
+    fn enter_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>) {
+        let _ = here;
         self.enter(function, call);
     }
 
-    /// [`leave`](Hook::leave) with this hook's slot of the calling thread. The interception calls this one.
+    /// [`leave`](Hook::leave) with what this hook has in the calling thread. The interception calls this one.
     #[inline]
-    fn leave_with_slot(&self, slot: &ThreadSlot, function: FunctionId, call: &mut Call<'_>, code: c_int) {
-        let _ = slot;
+    fn leave_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>, code: c_int) {
+        let _ = here;
         self.leave(function, call, code);
     }
 
@@ -89,6 +89,81 @@ impl ThreadSlot {
     #[inline]
     pub fn set(&self, address: *mut c_void) {
         self.0.set(address);
+    }
+}
+
+/// What all hooks share of the call under way in a thread.
+#[derive(Debug)]
+pub(crate) struct CallCells {
+    /// Where the call returns to; zero where that is not known.
+    site: Cell<usize>,
+    /// A number that a hook has given the call.
+    context: Cell<u32>,
+    /// When the call returned, by the clock of the hooks; zero until one has read it.
+    left: Cell<u64>,
+}
+
+impl CallCells {
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    pub(crate) const fn new() -> Self {
+        CallCells { site: Cell::new(0), context: Cell::new(0), left: Cell::new(0) }
+    }
+
+    /// A call begins that was made from this place.
+    #[inline(always)]
+    pub(crate) fn begin(&self, site: usize) {
+        self.site.set(site);
+        self.context.set(0);
+        self.left.set(0);
+    }
+}
+
+/// What a hook has in the calling thread: its slot, and what is known of the call under way.
+#[derive(Clone, Copy, Debug)]
+pub struct InThread<'a> {
+    pub(crate) slot: &'a ThreadSlot,
+    pub(crate) call: &'a CallCells,
+}
+
+impl<'a> InThread<'a> {
+    /// The hook's slot. It lives as long as the thread.
+    #[inline(always)]
+    #[must_use]
+    pub fn slot(self) -> &'a ThreadSlot {
+        self.slot
+    }
+
+    /// The address in the program, or in a library of it, that the MPI call returns to; `None` where it is not known: on
+    /// processors other than x86-64, and for the calls that initialise MPI. No stack is unwound for it.
+    #[inline(always)]
+    #[must_use]
+    pub fn call_site(self) -> Option<std::num::NonZeroUsize> {
+        std::num::NonZeroUsize::new(self.call.site.get())
+    }
+
+    /// The number that a hook has given this call by [`set_context`](InThread::set_context); 0 until then.
+    #[inline(always)]
+    #[must_use]
+    pub fn context(self) -> u32 {
+        self.call.context.get()
+    }
+
+    /// Gives the call a number, for the hooks after this one, and for all at its exit.
+    #[inline(always)]
+    pub fn set_context(self, context: u32) {
+        self.call.context.set(context);
+    }
+
+    /// When the call returned: `now`, read by the first hook that asks. At the exit of a call only; all hooks read one clock.
+    #[inline(always)]
+    pub fn left(self, now: impl FnOnce() -> u64) -> u64 {
+        let known = self.call.left.get();
+        if known != 0 {
+            return known;
+        }
+        let now = now();
+        self.call.left.set(now);
+        now
     }
 }
 

@@ -274,13 +274,17 @@ macro_rules! symbol {
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         unsafe extern "C-unwind" fn $symbol($($p: $c),*) -> c_int {
-            // Touches no register and no stack, so what it jumps to finds a call as it came.
+            // Touches no argument and no stack, so what it jumps to finds a call as it came.
             // Reading a byte is an atomic relaxed load, and so is reading an aligned address. Only
             // after resolution is the state IDLE, and the address there is set before the state.
             std::arch::naked_asm!(
                 "cmp byte ptr [rip + {shared} + {state}], {idle}",
-                "jne {attended}",
+                "jne 2f",
                 "jmp qword ptr [rip + {next} + {offset}]",
+                "2:",
+                $crate::depth::store_call_site!(),
+                "jmp {attended}",
+                entered_from = const $crate::depth::ENTERED_FROM,
                 shared = sym SHARED,
                 state = const std::mem::offset_of!(dispatch::Shared, state),
                 idle = const $crate::dispatch::IDLE,

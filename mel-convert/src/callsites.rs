@@ -12,6 +12,7 @@ use object::{Object, ReadCache};
 use rustc_hash::FxHashMap;
 
 use mel_log::RankLog;
+use mel_log::profile::CallSite;
 
 /// Where separate debug information is installed.
 const DEBUG: &str = "/usr/lib/debug/.build-id";
@@ -49,6 +50,20 @@ impl CallSites {
         Some(site)
     }
 
+    /// The call that returns to this address, as the file at this path counts addresses.
+    pub fn place(&mut self, path: &str, address: u64) -> CallSite {
+        let file = self.files.entry(path.to_owned()).or_insert_with(|| load(Path::new(path)));
+        let call = address.wrapping_sub(1);
+        let mut site = CallSite { module: path.to_owned(), offset: address, ..CallSite::default() };
+        let Some(file) = file else { return site };
+        if let Some(Found { file, line, function }) = find(file, call) {
+            (site.file, site.line, site.function) = (file, line, function.unwrap_or_default());
+        } else if let Some(symbol) = file.find_symbol_info(call) {
+            site.function = addr2line::demangle_auto(symbol.name().into(), None).into_owned();
+        }
+        site
+    }
+
     /// What a return address, as the file at this path counts addresses, stands for.
     fn in_file(&mut self, path: &str, address: u64) -> String {
         let file = self.files.entry(path.to_owned()).or_insert_with(|| load(Path::new(path)));
@@ -79,16 +94,30 @@ fn installed(path: &Path) -> Option<PathBuf> {
     path.exists().then_some(path)
 }
 
+/// A line of a source file.
+struct Found {
+    file: String,
+    line: u32,
+    function: Option<String>,
+}
+
 /// File, line and function of a call: of an inlined function, the line in it.
-fn line(file: &Loader, call: u64) -> Option<String> {
+fn find(file: &Loader, call: u64) -> Option<Found> {
     let frame = file.find_frames(call).ok()?.next().ok()??;
     let location = frame.location?;
     let line = location.line.filter(|line| *line != 0)?;
-    let name = Path::new(location.file?).file_name()?.display().to_string();
+    let name = location.file?.to_owned();
     let demangled = frame.function.as_ref().and_then(|function| Some(function.demangle().ok()?.into_owned()));
     // Where lines are all that the compiler gave.
     let function = demangled
         .or_else(|| Some(addr2line::demangle_auto(file.find_symbol(call)?.into(), None).into_owned()));
+    Some(Found { file: name, line, function })
+}
+
+/// The same as text.
+fn line(file: &Loader, call: u64) -> Option<String> {
+    let Found { file, line, function } = find(file, call)?;
+    let name = Path::new(&file).file_name()?.display().to_string();
     Some(match function {
         Some(function) => format!("{name}:{line} ({function})"),
         None => format!("{name}:{line}"),

@@ -73,6 +73,13 @@ pub enum Definition {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         remote: Option<Members>,
     },
+    /// A communicator that was defined before has another name now.
+    CommunicatorName {
+        /// The number of the communicator.
+        index: u16,
+        /// Its name.
+        name: String,
+    },
     /// A window.
     Window {
         /// The `object` of the records about it: the `n`-th window of this process.
@@ -358,6 +365,11 @@ impl Definitions {
             }
             Definition::Pair { begin, end, inserts, removes } => {
                 self.pairs.insert(begin, Ending { end, inserts, removes });
+            }
+            Definition::CommunicatorName { index, name } => {
+                if let Some(communicator) = self.communicators.get_mut(&index) {
+                    communicator.name = name;
+                }
             }
             Definition::Window { index, members } => {
                 self.windows.insert(index, members);

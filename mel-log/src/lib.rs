@@ -12,6 +12,7 @@
 //! The numbers of a run are in `profile.json`:
 //!
 //! - [`profile`]: its types, its file, and its numbers as lines, table and sentences.
+//! - [`table`]: what each process counts, in a mapped file, while it counts.
 //! - [`number`]: numbers and sizes as text.
 //!
 //! Both sides ask [`launcher`] which of them speaks for all.
@@ -29,6 +30,7 @@ pub mod number;
 pub mod profile;
 pub mod reader;
 mod space;
+pub mod table;
 pub mod writer;
 
 pub use definitions::{Definition, Definitions, Element, Members, StreamKind};

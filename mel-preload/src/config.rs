@@ -19,6 +19,8 @@ pub struct Config {
     pub events: Option<Vec<String>>,
     /// Whether the queue profile is on (`MEL_PROFILE=queues`).
     pub profile: bool,
+    /// Whether calls are counted, and what they wait for (`MEL_PROFILE=calls`).
+    pub call_profile: bool,
     /// Whether the profile of one-sided communication is on (`MEL_PROFILE=rma`).
     pub windows: bool,
     /// Whether nothing was said about the profile: then MEL was preloaded by hand.
@@ -129,12 +131,13 @@ impl Config {
     fn read_profile(&mut self, list: &str) {
         for name in parse_list(list) {
             match name {
+                "calls" => self.call_profile = true,
                 "queues" => self.profile = true,
                 "rma" => self.windows = true,
                 _ => {
                     return self
                         .complaints
-                        .push(format!("MEL_PROFILE={list}: give queues, rma, both, or none"));
+                        .push(format!("MEL_PROFILE={list}: give some of calls, queues and rma, or none"));
                 }
             }
         }
@@ -142,7 +145,7 @@ impl Config {
 
     /// Whether a profile is written.
     pub fn profiles(&self) -> bool {
-        self.profile || self.windows
+        self.profile || self.windows || self.call_profile
     }
 
     /// Whether anything is to be measured.
@@ -201,6 +204,8 @@ mod tests {
     fn a_profile_may_be_of_both() {
         let both = read(&[("MEL_PROFILE", "queues,rma")]);
         assert!(both.profile && both.windows && both.profiles());
+        let calls = read(&[("MEL_PROFILE", "calls")]);
+        assert!(calls.call_profile && !calls.profile && calls.profiles() && !calls.logs());
         let one = read(&[("MEL_PROFILE", "rma")]);
         assert!(!one.profile && one.windows && one.measures() && !one.logs());
     }
@@ -209,7 +214,7 @@ mod tests {
     fn a_wrong_value_has_a_line_with_the_remedy() {
         assert_eq!(
             read(&[("MEL_PROFILE", "yes")]).complaints,
-            ["MEL_PROFILE=yes: give queues, rma, both, or none"]
+            ["MEL_PROFILE=yes: give some of calls, queues and rma, or none"]
         );
         assert_eq!(
             read(&[("MPIT_SOURCES", "psm")]).complaints,

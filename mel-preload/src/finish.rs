@@ -16,11 +16,13 @@ use mpit_sources::matching::Truth;
 use mpit_sources::transport::clocks::NodeClock;
 
 use super::patience::Patience;
+use crate::calls::CallProfiler;
 use super::state::{Run, Session};
 use super::warn::warn;
 use crate::trace::Recorder;
 use mel_convert as convert;
 use mel_log::profile::{self, Ended, Profile, RankProfile};
+use mel_log::table::{self, TableRows};
 use mel_log::{Definition, State};
 
 /// All processes together, at the entry of `MPI_Finalize`.
@@ -34,6 +36,7 @@ pub(super) fn at_finalize(session: &'static Session) {
         native.finish();
     }
     let truth = session.queue_events.finish();
+    end_table(session, table::Ended::Finalised, entered.0);
     if let Some(recorder) = run.recorder {
         if session.config.trace {
             // What happens in it afterwards is MEL's own work and is not shown.
@@ -44,12 +47,19 @@ pub(super) fn at_finalize(session: &'static Session) {
     }
     if session.config.profiles() {
         let mine = rank_profile(session, run, truth, Ended::Finalised);
+        let world = session.abi.constants.comm_world;
         let bytes = serde_json::to_vec(&mine).unwrap_or_default();
-        if let Ok(all) = pmpi::gatherv(&bytes, 0, session.abi.constants.comm_world)
-            && run.rank == 0
-        {
-            let ranks = all.iter().filter_map(|bytes| serde_json::from_slice(bytes).ok()).collect();
-            report_profile(session, run, ranks);
+        let ranks = pmpi::gatherv(&bytes, 0, world);
+        let image = session.calls.and_then(CallProfiler::table).map(|table| table.image(intervals(run)));
+        let tables = pmpi::gatherv(&image.unwrap_or_default(), 0, world);
+        let mut written = [0i32];
+        if let (Ok(ranks), Ok(tables), 0) = (ranks, tables, run.rank) {
+            let ranks = ranks.iter().filter_map(|bytes| serde_json::from_slice(bytes).ok()).collect();
+            let tables = tables.iter().filter_map(|image| TableRows::of_image(image)).collect();
+            written = [i32::from(report_profile(session, run, ranks, tables))];
+        }
+        if session.calls.is_some() && pmpi::bcast(&mut written, 0, world).is_ok() && written == [1] {
+            remove_table(run);
         }
     } else if run.rank == 0 {
         let lines = [
@@ -60,6 +70,30 @@ pub(super) fn at_finalize(session: &'static Session) {
     }
     write_files(session, run);
     mpi_intercept::stop();
+}
+
+/// The most intervals of a rank that are sent to rank 0, of each list: all ranks together take some 64 MiB there.
+fn intervals(run: &Run) -> usize {
+    ((1 << 20) / run.size.max(1) as usize).clamp(256, table::layout::MAX_INTERVALS)
+}
+
+/// The profile table gets no more.
+fn end_table(session: &Session, ended: table::Ended, at: u64) {
+    let Some(table) = session.calls.and_then(CallProfiler::table) else { return };
+    if let Some(clock) = session.queue_events.model().clocks().first() {
+        let header = table.header();
+        header.clock_offset_nanos.set(clock.offset.nanos as u64);
+        header.clock_error_nanos.set(clock.offset.error.unsigned_abs());
+        header.clock_compared.set(1);
+    }
+    table.finish(ended, at);
+}
+
+/// All of the profile table is in `profile.json`.
+fn remove_table(run: &Run) {
+    if let Some(directory) = &run.directory {
+        let _ = std::fs::remove_file(directory.join(table::file_name(run.rank as u32)));
+    }
 }
 
 /// Writes into a log how this node's clock stands beside that of rank 0, where there are several nodes.
@@ -133,17 +167,22 @@ fn complain_of_communicators(session: &Session, logs: &convert::Run) {
     session.config.comms.complaints("communicator", &names).iter().for_each(|line| warn(line));
 }
 
-fn report_profile(session: &Session, run: &Run, ranks: Vec<RankProfile>) {
+/// Prints and writes the profile; whether it is in a file.
+fn report_profile(session: &Session, run: &Run, ranks: Vec<RankProfile>, tables: Vec<TableRows>) -> bool {
     let mut whole = whole_profile(session, run);
     whole.ranks = ranks;
+    let mut sites = convert::callsites::CallSites::default();
+    mel_verdict::fill(&mut whole, tables, |path, address| sites.place(path, address));
     let options = profile::text::Options { directory: run.directory.as_deref(), lines: session.config.lines };
     let _ = std::io::stderr().write_all(profile::report(&whole, options).as_bytes());
-    let Some(directory) = &run.directory else { return };
+    let Some(directory) = &run.directory else { return false };
     let path = directory.join(profile::file::FILE_NAME);
-    match profile::file::write(&path, &whole) {
+    let written = profile::file::write(&path, &whole);
+    match &written {
         Ok(()) => warn(&format!("the profile is {}", path.display())),
         Err(error) => warn(&format!("cannot write {}: {error}; make room or use -o", path.display())),
     }
+    written.is_ok()
 }
 
 fn whole_profile(session: &Session, run: &Run) -> Profile {
@@ -195,10 +234,12 @@ fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> Ran
 
 /// What is counted; nothing where it is only the queues, as it was always.
 fn profiled(session: &Session) -> Vec<String> {
-    match (session.config.profile, session.config.windows) {
-        (_, false) => Vec::new(),
-        (queues, true) => queues.then_some("queues").into_iter().chain(["rma"]).map(str::to_owned).collect(),
+    let config = &session.config;
+    if config.profile && !config.windows && !config.call_profile {
+        return Vec::new();
     }
+    let counted = [(config.call_profile, "calls"), (config.profile, "queues"), (config.windows, "rma")];
+    counted.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name.to_owned()).collect()
 }
 
 fn convert_truth(truth: Truth) -> profile::Truth {
@@ -233,6 +274,8 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
     }
     mpi_intercept::stop();
     let truth = session.queue_events.finish_alone();
+    let how = if ended == Ended::Aborted { table::Ended::Aborted } else { table::Ended::Exited };
+    end_table(session, how, Clock::best().now().0);
     if let Some(recorder) = run.recorder {
         recorder.finish(state);
     }

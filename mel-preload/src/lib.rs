@@ -13,12 +13,14 @@
 //!
 //! - [`queues`]: counts the message queues for the profile.
 //! - [`windows`]: counts one-sided communication for the profile.
+//! - [`calls`]: counts calls and what they wait for, by context.
 //! - [`trace`]: records calls, messages, searches and chosen events into the log.
 //!
 //! Nothing happens before the program initialises MPI. Nothing here may end or delay the program:
 //! for whatever cannot be done there is one line on standard error, and the program runs on. Only the queue statistics
 //! know events by name. Nothing here reads a command line, or draws.
 
+pub mod calls;
 pub mod config;
 pub mod directory;
 pub mod finish;

@@ -17,6 +17,8 @@ use mpit_sources::rma::{self, Rma};
 use mpit_sources::{Following, QueueEvents};
 
 use super::config::Config;
+use crate::calls::CallProfiler;
+use mel_log::table::{self, ProfileTable};
 use super::full::{or_warn, or_warn_once};
 use super::growth::{self, Growth};
 use super::state::{Run, Session};
@@ -42,6 +44,7 @@ impl Session {
         }
         let profiler = config.profile.then(|| QueueProfiler::listen(core, ""));
         let profiler = profiler.and_then(|made| or_warn(made, "the message queues are not counted"));
+        let calls = config.call_profile.then(|| CallProfiler::new(abi, queue_events.model()));
         let windows = config.windows.then(|| &*Box::leak(Box::default()));
         let session = Session::get_or_make(|| Session {
             abi,
@@ -50,6 +53,7 @@ impl Session {
             queue_events,
             rma,
             profiler,
+            calls,
             windows,
             second: OnceLock::new(),
             native: OnceLock::new(),
@@ -70,6 +74,8 @@ impl Session {
             }
         };
         register(session);
+        // Entered before the model, which takes the context of a call from it.
+        session.calls.into_iter().for_each(|calls| register(calls));
         if session.config.trace {
             register(Box::leak(Box::new(Late(session))));
         }
@@ -88,6 +94,9 @@ impl Session {
 
     fn set_threads(&self) {
         self.queue_events.model().set_threads();
+        if let Some(calls) = self.calls {
+            calls.set_threads();
+        }
         if let Some(windows) = &self.windows {
             windows.set_threads();
         }
@@ -119,9 +128,15 @@ impl Session {
         let level = pmpi::query_thread().unwrap_or(threads.multiple);
         if level == threads.multiple {
             self.set_threads();
-        } else if let (Some(profiler), false) = (&self.profiler, self.sessions.load(Ordering::Acquire)) {
-            // SAFETY: the program's threads do not call MPI at the same time (MPI-5.0, section 11.6).
-            unsafe { profiler.leave_to_one_thread() };
+        } else if !self.sessions.load(Ordering::Acquire) {
+            if let Some(profiler) = &self.profiler {
+                // SAFETY: the program's threads do not call MPI at the same time (MPI-5.0, section 11.6).
+                unsafe { profiler.leave_to_one_thread() };
+            }
+            if let Some(calls) = self.calls {
+                // SAFETY: below MPI_THREAD_MULTIPLE one thread at a time calls MPI.
+                unsafe { calls.leave_to_one_thread() };
+            }
         }
         let directory = directory::agree(&self.config, rank, world);
         let host = pmpi::get_processor_name().unwrap_or_default();
@@ -176,6 +191,18 @@ impl Session {
             let known: Vec<&str> = FunctionId::all().map(FunctionId::name).collect();
             self.config.calls.complaints("MPI function", &known).iter().for_each(|line| warn(line));
         }
+        if let Some(calls) = self.calls {
+            let identity = table::Identity {
+                rank: rank as u32,
+                world_size: size as u32,
+                ticks_per_second: clock.ticks_per_second(),
+                started: started.0,
+                started_realtime_nanos,
+                runs_since: clock.now().0,
+                host: host.clone(),
+            };
+            self.count_calls(calls, directory.as_deref(), &identity);
+        }
         let tracer = recorder.filter(|_| self.config.trace).and_then(|recorder| {
             let chosen = !self.config.comms.is_all();
             let calls = &self.config.calls;
@@ -196,6 +223,7 @@ impl Session {
         let _ = self.run.set(run);
         finish::arm();
         let mut observers: Vec<&'static dyn Observer> = vec![self];
+        observers.extend(self.calls.map(|calls| calls as &'static dyn Observer));
         if let Some(tracer) = tracer {
             observers.push(tracer.observer());
         }
@@ -210,7 +238,36 @@ impl Session {
         if let Some(recorder) = recorder.filter(|_| self.config.trace) {
             recorder.whole_call(function as u16, started);
         }
+        if let Some(table) = self.calls.and_then(CallProfiler::table) {
+            table.header().runs_since.set(clock.now().0);
+        }
         Ok(())
+    }
+
+    /// Counts calls in a table in the run's directory, or in memory where that cannot be.
+    fn count_calls(
+        &self,
+        calls: &CallProfiler,
+        directory: Option<&std::path::Path>,
+        identity: &table::Identity,
+    ) {
+        let path = directory.map(|directory| directory.join(table::file_name(identity.rank)));
+        let in_file = path.map(|path| {
+            // Of an earlier run, which may be overwritten.
+            let _ = std::fs::remove_file(&path);
+            ProfileTable::create(&path, identity).inspect_err(|error| {
+                warn(&format!(
+                    "rank {} cannot keep its profile in {}: {error}; it is kept in memory until MPI_Finalize",
+                    identity.rank,
+                    path.display()
+                ));
+            })
+        });
+        let table = in_file.and_then(Result::ok).map_or_else(|| ProfileTable::in_memory(identity), Ok);
+        match table {
+            Ok(table) => calls.begin(table),
+            Err(error) => warn(&format!("calls are not counted: {error}")),
+        }
     }
 
     /// Follows one-sided communication, where something of it is to be measured.

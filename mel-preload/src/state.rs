@@ -12,6 +12,7 @@ use mpit_sources::native::NativeEvents;
 use mpit_sources::rma::Rma;
 use mpit_sources::{Backend, QueueEvents};
 
+use crate::calls::CallProfiler;
 use crate::config::Config;
 use crate::queues::QueueProfiler;
 use crate::trace::Recorder;
@@ -28,6 +29,8 @@ pub struct Session {
     pub(crate) rma: Option<Rma>,
     /// Counts the events of the first backend.
     pub(crate) profiler: Option<QueueProfiler>,
+    /// Counts calls.
+    pub(crate) calls: Option<&'static CallProfiler>,
     /// Counts what is done with windows.
     pub(crate) windows: Option<&'static WindowProfiler>,
     /// Counts those of a second one, for comparison.

@@ -76,7 +76,7 @@ impl Model {
         for (place, &asked) in round.posts.iter().enumerate() {
             let at = Ticks(self.time + 600 + place as u64);
             let request = self.engine.identity();
-            row.post(&mut self.engine, &mut self.notes, self.comm, request, asked, at);
+            row.post(&mut self.engine, &mut self.notes, self.comm, request, asked, at, 0);
         }
         let mut interval = self.interval(round.waited);
         for _ in 0..row.unmet() {
@@ -86,6 +86,7 @@ impl Model {
             row.arrive(&mut self.engine, &mut self.notes, envelope, || {
                 interval.came(envelope, true, Copying::default())
             })
+            .is_some()
         });
         let taken = taken.count();
         let mut completed = Vec::new();

@@ -78,6 +78,7 @@ macro_rules! spelling {
         #[unsafe(naked)]
         unsafe extern "C-unwind" fn $spelling() {
             std::arch::naked_asm!(
+                $crate::depth::store_call_site!(),
                 "mov r11, qword ptr [rip + {targets} + {offset}]",
                 "test r11, r11",
                 "jz 2f",
@@ -86,6 +87,7 @@ macro_rules! spelling {
                 "mov r11d, {place}",
                 "lea r10, [rip + {attended}]",
                 "jmp {first_call}",
+                entered_from = const $crate::depth::ENTERED_FROM,
                 targets = sym $crate::fortran::spellings::TARGETS,
                 offset = const (3 * FunctionId::$id as usize + $which) * size_of::<*mut c_void>(),
                 place = const 3 * FunctionId::$id as usize + $which,

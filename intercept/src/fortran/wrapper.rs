@@ -235,13 +235,17 @@ macro_rules! symbol {
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         unsafe extern "C-unwind" fn $name($($p: *mut c_void,)* ierror: *mut c_int, $($length: usize),*) {
-            // Touches no register and no stack, so what it jumps to finds a call as it came, with
+            // Touches no argument and no stack, so what it jumps to finds a call as it came, with
             // whatever hidden arguments the compiler gives. Reading a byte is an atomic relaxed load,
             // and so is reading an aligned address.
             std::arch::naked_asm!(
                 "cmp byte ptr [rip + {state}], 0",
-                "jne {attended}",
+                "jne 2f",
                 "jmp qword ptr [rip + {symbol}]",
+                "2:",
+                $crate::depth::store_call_site!(),
+                "jmp {attended}",
+                entered_from = const $crate::depth::ENTERED_FROM,
                 state = sym $crate::fortran::$layer,
                 attended = sym attended,
                 symbol = sym SYMBOL,

@@ -3,21 +3,17 @@
 //!
 //! Must not know what an address means: the conversion finds file and line, by the modules that are defined here.
 
-use std::ffi::{CStr, OsStr, c_int, c_void};
 use std::ops::Range;
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
 use mel_log::Definition;
+
+use super::modules::{Loaded, loaded};
 
 /// Frames that are looked at for one outside of this library and of MPI.
 const MOST_FRAMES: usize = 32;
 /// How often the stack is walked for a call, because a module on it was not known.
 const MOST_WALKS: usize = 4;
-
-/// How the files of MPI libraries begin, those of their layers for Fortran and C++ among them.
-const MPI_LIBRARIES: [&str; 5] = ["libmpi.", "libmpi_", "libmpich", "libmpicxx", "libmpifort"];
 
 /// Finds call sites.
 #[derive(Debug)]
@@ -106,71 +102,6 @@ impl CallSites {
 fn place(met: &[Met], address: u64) -> Result<usize, usize> {
     let at = met.partition_point(|met| met.addresses.end <= address);
     if met.get(at).is_some_and(|met| met.addresses.contains(&address)) { Ok(at) } else { Err(at) }
-}
-
-/// A module of this process: the program, or a shared library.
-#[derive(Debug)]
-struct Loaded {
-    addresses: Range<u64>,
-    /// What is added to the addresses in its file.
-    bias: u64,
-    /// Its file; empty for the program.
-    path: PathBuf,
-}
-
-impl Loaded {
-    fn is_mpi(&self) -> bool {
-        let name = self.path.file_name().unwrap_or_default().as_bytes();
-        MPI_LIBRARIES.iter().any(|start| name.starts_with(start.as_bytes()))
-    }
-
-    fn definition(&self) -> Definition {
-        let is_program = self.path.as_os_str().is_empty();
-        let path =
-            if is_program { std::fs::read_link("/proc/self/exe") } else { std::path::absolute(&self.path) };
-        let path = path.unwrap_or_else(|_| self.path.clone()).to_string_lossy().into_owned();
-        Definition::Module { start: self.addresses.start, end: self.addresses.end, bias: self.bias, path }
-    }
-}
-
-/// All modules of this process.
-fn loaded() -> Vec<Loaded> {
-    let mut modules: Vec<Loaded> = Vec::new();
-    // SAFETY: `collect` gets the vector, which outlives the call and which nobody else uses meanwhile.
-    unsafe { libc::dl_iterate_phdr(Some(collect), std::ptr::from_mut(&mut modules).cast()) };
-    modules
-}
-
-/// Adds a module to the vector that `modules` points to.
-///
-/// # Safety
-/// To be called by `dl_iterate_phdr` only, with a `Vec<Loaded>` of the caller.
-unsafe extern "C" fn collect(info: *mut libc::dl_phdr_info, _: usize, modules: *mut c_void) -> c_int {
-    // SAFETY: the system gives a description that is whole while this runs, and the caller its vector.
-    let (info, modules) = unsafe { (&*info, &mut *modules.cast::<Vec<Loaded>>()) };
-    if info.dlpi_phdr.is_null() {
-        return 0;
-    }
-    // SAFETY: there are that many program headers at this address.
-    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-    let bias = info.dlpi_addr;
-    let segments = headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
-    let ranges = segments.map(|segment| {
-        let start = bias.wrapping_add(segment.p_vaddr);
-        start..start.saturating_add(segment.p_memsz)
-    });
-    let Some(addresses) = ranges.reduce(|all, one| all.start.min(one.start)..all.end.max(one.end)) else {
-        return 0;
-    };
-    let name = if info.dlpi_name.is_null() {
-        c""
-    } else {
-        // SAFETY: a string that ends with a zero byte, which stays while this runs.
-        unsafe { CStr::from_ptr(info.dlpi_name) }
-    };
-    let path = PathBuf::from(OsStr::from_bytes(name.to_bytes()));
-    modules.push(Loaded { addresses, bias, path });
-    0
 }
 
 #[cfg(test)]

@@ -15,12 +15,12 @@ use mel_log::format::{NO_ROOT, ROOT_IN_THIS_GROUP, ROOT_ITSELF};
 
 /// A collective operation, as this process takes part in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Collective {
-    pub(super) comm: Comm,
+pub(crate) struct Collective {
+    pub(crate) comm: Comm,
     /// A rank, or one of the values that the log has for others.
-    pub(super) root: i32,
-    pub(super) sent: u64,
-    pub(super) received: u64,
+    pub(crate) root: i32,
+    pub(crate) sent: u64,
+    pub(crate) received: u64,
 }
 
 /// Which functions [`of`] has an answer for: by their names, as the forms of an operation differ only in these.
@@ -66,7 +66,7 @@ impl Processes {
 /// What a call is about; `None` where it is no collective operation, or MPI does not answer.
 #[cold]
 #[inline(never)]
-pub(super) fn of(abi: &Abi, call: &Call<'_>) -> Option<Collective> {
+pub(crate) fn of(abi: &Abi, call: &Call<'_>) -> Option<Collective> {
     let stays = |buffer: *const c_void| std::ptr::eq(buffer, abi.constants.in_place);
     // What a process has of its own, where it is not in place.
     let own = |buffer, count, datatype| if stays(buffer) { 0 } else { bytes(count, datatype) };

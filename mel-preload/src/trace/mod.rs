@@ -3,6 +3,7 @@
 //! - [`recorder`]: the streams of each thread, and what appends to them.
 //! - [`calls`]: the hook, the observer and the listener of a trace: MPI calls, messages, searches.
 //! - [`collectives`]: what a collective call moves; [`handles`]: on which communicator.
+//! - `modules`: the program and its libraries, and where their code lies.
 //! - `callsites`: from where MPI functions are called.
 //! - [`filter`]: what of a run is wanted, by names; `chosen`: keeps the rest from the tracer.
 //! - `unseen`: what is counted while recording is off.
@@ -12,10 +13,11 @@
 pub mod calls;
 mod callsites;
 mod chosen;
-mod collectives;
+pub(crate) mod collectives;
 pub mod events;
 pub mod filter;
 mod handles;
+pub(crate) mod modules;
 pub mod recorder;
 #[cfg(test)]
 mod tests;

@@ -45,7 +45,8 @@ pub struct Args {
     /// Log these events: names separated by commas, colons, semicolons or blanks
     #[arg(short = 'e', long = "events", value_name = "LIST")]
     pub events: Option<String>,
-    /// What to count: the message queues, one-sided communication (queues,rma for both), or nothing. Default: queues; with -e: none
+    /// What to count: calls, the message queues, one-sided communication (calls,queues,rma for all), or nothing. Default:
+    /// calls,queues; with -e: none
     #[arg(long, value_enum, value_delimiter = ',')]
     pub profile: Vec<Profile>,
     /// At the end print the statistics of each rank's queues and windows, too: a line for each
@@ -97,6 +98,8 @@ pub struct Args {
 /// What is counted while the program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Profile {
+    /// Time and bytes by MPI function, call site and communicator; time lost waiting, and for whom.
+    Calls,
     /// Lifetimes, lengths and search times of the posted and the unexpected message queue.
     Queues,
     /// Operations, epochs and locks of windows, by thread.
@@ -109,6 +112,7 @@ impl Profile {
     /// As `MEL_PROFILE` has it.
     fn name(self) -> &'static str {
         match self {
+            Profile::Calls => "calls",
             Profile::Queues => "queues",
             Profile::Rma => "rma",
             Profile::None => "none",
@@ -164,7 +168,7 @@ fn environment(
     let profile = match &args.profile[..] {
         [] if is_set("MEL_PROFILE") => None,
         [] if logs_events => Some("none".to_owned()),
-        [] => Some("queues".to_owned()),
+        [] => Some("calls,queues".to_owned()),
         _ if wanted.is_empty() => Some("none".to_owned()),
         _ => Some(wanted.join(",")),
     };
@@ -267,7 +271,7 @@ mod tests {
     fn the_profile_is_on_unless_events_are_logged() {
         assert_eq!(
             variables("mel run /bin/app", &[]),
-            ["LD_PRELOAD=/l/libmel.so", "MEL_PROFILE=queues", "MEL_PROGRAM=app"]
+            ["LD_PRELOAD=/l/libmel.so", "MEL_PROFILE=calls,queues", "MEL_PROGRAM=app"]
         );
         assert_eq!(
             variables("mel run -e a,b app", &[("LD_PRELOAD", "x.so")]),
@@ -294,7 +298,7 @@ mod tests {
     #[test]
     fn the_environment_speaks_where_the_command_line_does_not() {
         assert!(variables("mel run app", &[("MEL_EVENTS", "a")]).contains(&"MEL_PROFILE=none".into()));
-        assert!(variables("mel run app", &[("MEL_EVENTS", "")]).contains(&"MEL_PROFILE=queues".into()));
+        assert!(variables("mel run app", &[("MEL_EVENTS", "")]).contains(&"MEL_PROFILE=calls,queues".into()));
         let set = variables("mel run app", &[("MEL_PROFILE", "none")]);
         assert!(!set.iter().any(|variable| variable.starts_with("MEL_PROFILE")), "{set:?}");
         let set = variables("mel run --profile queues app", &[("MEL_PROFILE", "none")]);

@@ -6,7 +6,7 @@ use mpit_events::Ticks;
 
 use super::deferred::DeferredCall;
 use super::tracker::Work;
-use crate::matching::Envelope;
+use crate::matching::{CommIndex, Envelope};
 use crate::progress_model::{Awaits, CallInterval, Polling};
 use crate::transport::ring::Ring;
 
@@ -40,7 +40,8 @@ impl Work<'_> {
         self.state.routes.prepare();
         let now = self.tracker.now();
         let descheduled = self.was_descheduled(entered, now);
-        DeferredCall { from: entered, until: now, first: 0, end: 0, awaits, polling, descheduled }
+        let context = self.context;
+        DeferredCall { from: entered, until: now, first: 0, end: 0, awaits, polling, descheduled, context }
     }
 
     /// What was posted before a call comes before its polls.
@@ -95,11 +96,38 @@ impl Work<'_> {
         }
         for place in call.first..call.end {
             let (receive, real) = self.state.deferred.completion(place);
-            if self.state.engine.complete_matched(self.sink, receive, real).is_none() {
-                self.complete_otherwise(place, &call);
+            let (context, comm) = self.state.engine.context(receive);
+            let known = self.state.engine.complete_matched(self.sink, receive, real);
+            let known = known.or_else(|| self.complete_otherwise(place, &call));
+            if let Some(envelope) = known {
+                self.count_received((context, comm), &envelope);
             }
         }
+        if self.state.tally.has_any() {
+            self.end_tally(&call);
+        }
         self.state.deferred.advance()
+    }
+
+    /// The call that is being followed has got this message, by a receive that was posted in this context.
+    #[inline(always)]
+    pub(crate) fn count_received(&mut self, (context, comm): (u16, CommIndex), envelope: &Envelope) {
+        if self.tracker.wants_waits()
+            && let Some(before) = self.state.tally.add(context, comm, envelope)
+        {
+            self.notify_of_waits(|observer| observer.received_bytes(&before));
+        }
+    }
+
+    /// The call is followed: observers are notified of what it has got and waited for.
+    #[inline]
+    fn end_tally(&mut self, call: &DeferredCall) {
+        let (received, waited) =
+            self.state.tally.end(call.context, (call.from, call.until), self.tracker.shortest_wait());
+        self.notify_of_waits(|observer| observer.received_bytes(&received));
+        if let Some(waited) = waited {
+            self.notify_of_waits(|observer| observer.waited(&waited));
+        }
     }
 
     /// Begins to follow a call.
@@ -152,10 +180,10 @@ impl Work<'_> {
 
     /// Follows a completion whose message is not the one that the model has given to the receive: it has perhaps not polled
     /// where ob1 had, or the envelope has yet to come, because its sender is about to write it. It takes in as many of the sender's
-    /// messages as it must; those of others wait for the next poll.
+    /// messages as it must; those of others wait for the next poll. Gives the message, where its envelope has come.
     #[cold]
     #[inline(never)]
-    fn complete_otherwise(&mut self, place: usize, call: &DeferredCall) {
+    fn complete_otherwise(&mut self, place: usize, call: &DeferredCall) -> Option<Envelope> {
         let (receive, real) = self.state.deferred.completion(place);
         let in_vain = self.state.deferred.in_vain;
         let tries = if in_vain < MOST_IN_VAIN { LAST_TRIES } else { 0 };
@@ -185,6 +213,6 @@ impl Work<'_> {
             self.state.deferred.in_vain = 0;
         }
         self.note_leftover();
-        self.state.engine.complete(self.sink, receive, real);
+        self.state.engine.complete(self.sink, receive, real)
     }
 }

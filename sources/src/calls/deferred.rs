@@ -22,6 +22,7 @@ pub(crate) struct DeferredCall {
     pub(crate) polling: Polling,
     /// Whether the thread was descheduled in it.
     pub(crate) descheduled: bool,
+    pub(crate) context: u16,
 }
 
 impl DeferredCall {
@@ -88,6 +89,7 @@ impl Deferred {
                 last.until = call.until;
                 last.polling = call.polling;
                 last.descheduled |= call.descheduled;
+                last.context = call.context;
             }
             _ => self.calls.push(DeferredCall { first: end, end, ..call }),
         }
@@ -159,7 +161,7 @@ mod tests {
 
     fn call(from: u64, until: u64, awaits: Awaits, polling: Polling) -> DeferredCall {
         let (from, until) = (Ticks(from), Ticks(until));
-        DeferredCall { from, until, first: 0, end: 0, awaits, polling, descheduled: false }
+        DeferredCall { from, until, first: 0, end: 0, awaits, polling, descheduled: false, context: 0 }
     }
 
     #[test]

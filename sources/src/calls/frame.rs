@@ -49,6 +49,8 @@ pub(crate) struct EventSources {
 pub(crate) struct Current {
     /// When the call was entered and the model had caught up, if the call makes progress.
     pub(crate) entered: Ticks,
+    /// The number that the call under way has from other hooks.
+    pub(crate) context: u16,
     /// When a call that posts a nonblocking receive was entered, where that is noted.
     pub(crate) posted: Ticks,
     /// The receive that the call posted.
@@ -114,6 +116,7 @@ fn make(events: Ob1Events) -> *mut Frame {
         sink: Buffer::new(Clock::best(), events),
         call: Current {
             entered: Ticks(0),
+            context: 0,
             posted: Ticks(0),
             receive: None,
             send: None,

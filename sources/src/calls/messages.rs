@@ -9,8 +9,9 @@ use super::groups::world_rank_of;
 use super::observer::Message;
 use super::requests::FollowedSend;
 use super::tracker::{Ending, OF_SENDS, Work};
+use super::waits::FoundUnexpected;
 use crate::matching::{
-    ANY_SOURCE, ANY_TAG, CommIndex, Completion, EAGER_LIMIT, Envelope, Posted, ReceiveIndex,
+    ANY_SOURCE, ANY_TAG, CommIndex, Completion, EAGER_LIMIT, Envelope, MAX_CONTEXT, Posted, ReceiveIndex,
 };
 
 impl Work<'_> {
@@ -84,7 +85,9 @@ impl Work<'_> {
         let sequence = sequence.wrapping_add(1);
         destination.sequence = sequence;
         let (context, source) = (known.public.context, known.rank);
-        let envelope = Envelope { context, source, tag, sequence, bytes, sent: Ticks(0) };
+        let of_send = self.context;
+        let context_of_send = if of_send < MAX_CONTEXT { of_send } else { 0 };
+        let envelope = Envelope { context, source, tag, sequence, bytes, sent: Ticks(0), context_of_send };
         Some((known.index, route, envelope))
     }
 
@@ -155,7 +158,7 @@ impl Work<'_> {
         blocking: bool,
         now: Ticks,
     ) -> Option<(ReceiveIndex, CommIndex, u64)> {
-        let posted = self.post_silently(comm, source, tag, now, 0)?;
+        let posted = self.post_silently(comm, source, tag, now, 0, self.context)?;
         if !blocking && self.tracker.wants_messages() {
             self.notify_of_message(|observer| observer.receive_posted(posted.1.0, posted.2, None));
         }
@@ -171,6 +174,7 @@ impl Work<'_> {
         tag: i32,
         now: Ticks,
         identity: u64,
+        context: u16,
     ) -> Option<(ReceiveIndex, CommIndex, u64)> {
         let constants = &self.tracker.abi.constants;
         if source == constants.proc_null {
@@ -187,12 +191,37 @@ impl Work<'_> {
         }
         let tag = if tag == constants.any_tag { ANY_TAG } else { tag };
         let request = if identity == 0 { self.state.engine.identity() } else { identity };
+        let searches = self.tracker.wants_waits() && self.state.engine.unexpected_len() > 0;
+        let begin = self.state.engine.time().max(now);
         let Posted { receive, matched } =
             self.state.engine.post_at(self.sink, index, request, source, tag, now);
+        self.state.engine.set_context(receive, context);
         if matched {
             self.may_have_copied(receive);
         }
+        if searches {
+            self.notify_of_search(receive, (context, index), (begin, now), matched);
+        }
         Some((receive, index, request))
+    }
+
+    /// The search for a receive was in a queue with messages.
+    fn notify_of_search(
+        &self,
+        receive: ReceiveIndex,
+        (context, comm): (u16, CommIndex),
+        (begin, posted): (Ticks, Ticks),
+        matched: bool,
+    ) {
+        let engine = &self.state.engine;
+        let took = engine.time().since(begin);
+        self.notify_of_waits(|observer| observer.searched(context, took));
+        if let Some(envelope) = engine.given_to(receive).filter(|_| matched) {
+            let Envelope { source, context_of_send, bytes, sent, .. } = *envelope;
+            let found =
+                FoundUnexpected { context, comm: comm.0, source, context_of_send, bytes, sent, posted };
+            self.notify_of_waits(|observer| observer.found_unexpected(&found));
+        }
     }
 
     /// A receive has found its message when it was posted. A call that copies a long one takes long, and so its beginning

@@ -12,6 +12,7 @@
 //! | [`completion`], [`endings`] | requests end |
 //! | [`communicators`], [`groups`] | communicators come and go |
 //! | [`polled`], [`deferred`], [`catch_up`] | calls that have polled are noted, and followed later |
+//! | [`waits`] | what calls have waited for |
 //! | [`take_in`], [`descheduled`] | what the library has taken in goes to the matching |
 //! | [`tracker`], [`state`], [`session`] | who may use the state when; start and end |
 
@@ -39,6 +40,7 @@ mod table;
 mod take_in;
 pub(crate) mod tracker;
 mod types;
+pub(crate) mod waits;
 
 pub use communicators::COLLECTIVES;
 pub(crate) use deferred::DeferredCall;
@@ -46,3 +48,4 @@ pub use mode::{Mode, Part};
 pub use not_followed::NotFollowed;
 pub use observer::{Communicator, Message, Observer};
 pub use session::{Ob1Model, Path};
+pub use waits::{FoundUnexpected, Received, Waited};

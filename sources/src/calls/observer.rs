@@ -2,6 +2,8 @@
 
 use mpit_events::{Ticks, Token};
 
+use super::waits::{FoundUnexpected, Received, Waited};
+
 /// A communicator, as its own process sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Communicator {
@@ -43,6 +45,19 @@ pub trait Observer: Sync {
     fn wants_messages(&self) -> bool {
         false
     }
+    /// Whether the four after this are wanted. They come when the model follows a call: later than the call, on the thread that
+    /// follows, one at a time.
+    fn wants_waits(&self) -> bool {
+        false
+    }
+    /// A call has waited for a message.
+    fn waited(&self, _: &Waited) {}
+    /// Receives have got messages.
+    fn received_bytes(&self, _: &Received) {}
+    /// A receive has found its message in the unexpected queue.
+    fn found_unexpected(&self, _: &FoundUnexpected) {}
+    /// The search for a receive of this context, in an unexpected queue with messages, took so many ticks.
+    fn searched(&self, _context: u16, _ticks: u64) {}
     /// A message is about to be sent. Where this gives a time, the message counts as sent then: the clock need not be
     /// read again.
     fn sent(&self, _: &Message) -> Option<Ticks> {

@@ -102,7 +102,11 @@ impl Ob1Model {
             });
             return Ok(None);
         }
-        let ring = if path == Path::Best { Ring::create() } else { Err(io::ErrorKind::Unsupported.into()) };
+        let mut ring =
+            if path == Path::Best { Ring::create() } else { Err(io::ErrorKind::Unsupported.into()) };
+        if let Ok(ring) = &mut ring {
+            ring.set_time(tracker.now());
+        }
         // Every process says on which node its ring is, and where, or that it has none.
         let address =
             ring.as_ref().ok().and_then(Ring::address).unwrap_or(Address { pid: 0, descriptor: -1 });

@@ -11,6 +11,7 @@ use super::not_followed::NotFollowed;
 use super::requests::Requests;
 use super::routes::Routes;
 use super::types::TypeSizes;
+use super::waits::Tally;
 use crate::fast_path::{Posts, Rows};
 use crate::matching::{CommIndex, Engine, Envelope};
 use crate::progress_model::{Awaits, ProgressModel};
@@ -40,6 +41,8 @@ pub(crate) struct State {
     pub(crate) not_followed: NotFollowed,
     /// Calls that the real library has made and the model has yet to follow.
     pub(crate) deferred: Deferred,
+    /// What the call that is being followed has completed so far.
+    pub(crate) tally: Tally,
     /// Receives that the application has posted after that and the model has not yet.
     pub(crate) posts: Posts,
     /// Receives that were posted and completed together, before that.

@@ -7,7 +7,7 @@
 use std::ffi::c_int;
 
 use mpi_abi::{Handle, HandlePtr, Request, StatusPtr};
-use mpi_intercept::{Call, FunctionId, Hook, ThreadSlot, Wants};
+use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
 
 use super::communicators;
 use super::completion::{
@@ -69,8 +69,9 @@ impl Hook for Calls {
     }
 
     #[inline]
-    fn enter_with_slot(&self, kept: &ThreadSlot, _: FunctionId, call: &mut Call<'_>) {
-        self.0.with_frame_kept(kept, |frame| {
+    fn enter_in_thread(&self, here: InThread<'_>, _: FunctionId, call: &mut Call<'_>) {
+        self.0.with_frame_kept(here.slot(), |frame| {
+            frame.call.context = here.context() as u16;
             // The most frequent ones first, without what the table of all needs.
             if !matches!(call, Call::Isend(_)) || !self.0.mode(frame).is_in_bulk() {
                 enter(self.0, frame, call);
@@ -79,10 +80,11 @@ impl Hook for Calls {
     }
 
     #[inline]
-    fn leave_with_slot(&self, kept: &ThreadSlot, function: FunctionId, call: &mut Call<'_>, code: c_int) {
+    fn leave_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>, code: c_int) {
         let success = code == self.0.abi.constants.success;
-        self.0.with_frame_kept(kept, |frame| {
-            // The most frequent ones first, as in `enter_with_slot`.
+        self.0.with_frame_kept(here.slot(), |frame| {
+            frame.call.context = here.context() as u16;
+            // The most frequent ones first, as in `enter_in_thread`.
             if let Call::Isend(a) = call {
                 return keep_send(self.0, frame, a.request, &sending!(a), success);
             }
@@ -93,7 +95,8 @@ impl Hook for Calls {
                 // SAFETY: MPI has filled the request, because the call succeeded.
                 let handle = unsafe { a.request.read() }.word();
                 let (at, comm) = (self.0.posted_at(frame), a.comm.word());
-                let post = Post { at, handle, comm, source: a.source, tag: a.tag, request: 0 };
+                let context = frame.call.context;
+                let post = Post { at, handle, comm, source: a.source, tag: a.tag, request: 0, context };
                 if self.0.post_later(frame, post) {
                     return;
                 }
@@ -262,7 +265,7 @@ fn leave(
         Call::Bsend(a) => sent(tracker, frame, &sending!(a), success),
         Call::Rsend(a) => sent(tracker, frame, &sending!(a), success),
         Call::Ssend(a) => sent(tracker, frame, &sending!(a), success),
-        // `MPI_Isend`: in `leave_with_slot`.
+        // `MPI_Isend`: in `leave_in_thread`.
         Call::Ibsend(a) => keep_send(tracker, frame, a.request, &sending!(a), success),
         Call::Irsend(a) => keep_send(tracker, frame, a.request, &sending!(a), success),
         Call::Issend(a) => {
@@ -278,7 +281,16 @@ fn leave(
                 let at = tracker.posted_at(frame);
                 tracker.with_caught_up(frame, |work, _| {
                     let comm = a.comm.word();
-                    work.post_request(Post { at, handle, comm, source: a.source, tag: a.tag, request: 0 });
+                    let context = work.context;
+                    work.post_request(Post {
+                        at,
+                        handle,
+                        comm,
+                        source: a.source,
+                        tag: a.tag,
+                        request: 0,
+                        context,
+                    });
                 });
             }
         }

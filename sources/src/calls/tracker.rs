@@ -71,6 +71,11 @@ pub(crate) struct Tracker {
     /// Those of them that want messages.
     of_messages: OnceLock<Vec<&'static dyn Observer>>,
     wants_messages: AtomicBool,
+    /// Those that want to know what calls have waited for.
+    of_waits: OnceLock<Vec<&'static dyn Observer>>,
+    wants_waits: AtomicBool,
+    /// The shortest wait that they are notified of: a microsecond.
+    shortest_wait: u64,
 }
 
 /// What is known of how a receive has ended.
@@ -97,6 +102,8 @@ pub(crate) struct Work<'a> {
     pub(crate) tracker: &'static Tracker,
     pub(crate) state: &'a mut State,
     pub(crate) sink: &'a mut Buffer,
+    /// The context of the call under way; calls that are followed later keep their own.
+    pub(crate) context: u16,
 }
 
 impl Tracker {
@@ -132,6 +139,9 @@ impl Tracker {
             observers: OnceLock::new(),
             of_messages: OnceLock::new(),
             wants_messages: AtomicBool::new(false),
+            of_waits: OnceLock::new(),
+            wants_waits: AtomicBool::new(false),
+            shortest_wait: (per_second / 1_000_000).max(1),
         }
     }
 
@@ -141,6 +151,9 @@ impl Tracker {
             observers.iter().copied().filter(|observer| observer.wants_messages()).collect();
         self.wants_messages.store(!of_messages.is_empty(), Ordering::Relaxed);
         let _ = self.of_messages.set(of_messages);
+        let of_waits: Vec<_> = observers.iter().copied().filter(|observer| observer.wants_waits()).collect();
+        self.wants_waits.store(!of_waits.is_empty(), Ordering::Relaxed);
+        let _ = self.of_waits.set(of_waits);
         let _ = self.observers.set(observers);
     }
 
@@ -286,6 +299,17 @@ impl Tracker {
         self.wants_messages.load(Ordering::Relaxed)
     }
 
+    #[inline(always)]
+    pub(crate) fn wants_waits(&self) -> bool {
+        self.wants_waits.load(Ordering::Relaxed)
+    }
+
+    /// The shortest wait that observers are notified of, in ticks.
+    #[inline(always)]
+    pub(crate) fn shortest_wait(&self) -> u64 {
+        self.shortest_wait
+    }
+
     #[inline]
     fn level(&self) -> Safety {
         if self.multiple.load(Ordering::Relaxed) { Safety::ThreadSafe } else { Safety::MpiRestricted }
@@ -301,7 +325,8 @@ impl Tracker {
         let Frame { sink, call, .. } = frame;
         let result = self.state.with(|state| {
             state.hand_over(sink);
-            user(&mut Work { tracker: self, state, sink }, call)
+            let context = call.context;
+            user(&mut Work { tracker: self, state, sink, context }, call)
         });
         if !frame.sink.is_empty() && !self.has_home() {
             // Raises it, with the communicators that other threads have made since.
@@ -321,7 +346,7 @@ impl Tracker {
         let Frame { sink, call, objects, objects_version, .. } = frame;
         let result = self.state.with(|state| {
             state.hand_over(sink);
-            let mut work = Work { tracker: self, state, sink };
+            let mut work = Work { tracker: self, state, sink, context: call.context };
             let result = user(&mut work, call);
             if *objects_version != work.state.objects_version {
                 *objects = work.state.objects.clone();
@@ -563,6 +588,12 @@ impl Work<'_> {
     #[inline(always)]
     pub(crate) fn notify_of_message(&self, what: impl Fn(&dyn Observer)) {
         self.tracker.observers_of_messages().iter().for_each(|observer| what(*observer));
+    }
+
+    /// Notifies those who want to know what calls have waited for.
+    #[inline(always)]
+    pub(crate) fn notify_of_waits(&self, what: impl Fn(&dyn Observer)) {
+        self.tracker.of_waits.get().into_iter().flatten().for_each(|observer| what(*observer));
     }
 
     fn notify(&self, what: impl Fn(&dyn Observer)) {

@@ -166,11 +166,12 @@ impl Work<'_> {
             };
             model.count(&envelope);
             let when = || interval.came(&envelope, true, copying);
-            if !rows.row.arrive(engine, self.sink, &envelope, when) {
+            let Some(met) = rows.row.arrive(engine, self.sink, &envelope, when) else {
                 self.end_row(call, Some(interval));
                 self.arrive_in_call(envelope);
                 return true;
-            }
+            };
+            self.count_received(met, &envelope);
         }
         self.state.rows.interval = Some(interval);
         true
@@ -188,11 +189,11 @@ impl Work<'_> {
         let State { engine, comms, rows, .. } = &mut *self.state;
         let end = rows.posts.len().min(rows.next + AT_ONCE);
         while rows.next < end {
-            let Post { at, comm, source, tag, request, .. } = rows.posts[rows.next];
+            let Post { at, comm, source, tag, request, context, .. } = rows.posts[rows.next];
             let known = comms.get(comm).filter(|known| (source as usize) < known.destinations.len());
             let comm = known.ok_or(NotFollowed)?.index;
             let request = if request == 0 { engine.identity() } else { request };
-            rows.row.post(engine, self.sink, comm, request, (source, tag), at);
+            rows.row.post(engine, self.sink, comm, request, (source, tag), at, context);
             rows.next += 1;
         }
         Ok(end < rows.posts.len())

@@ -98,7 +98,7 @@ impl Work<'_> {
     /// Posts a receive of which observers are not notified.
     #[inline(always)]
     pub(crate) fn post_noted(&mut self, post: Post) -> Option<(ReceiveIndex, CommIndex, u64)> {
-        let Post { at, comm, source, tag, request, .. } = post;
-        self.post_silently(comm, source, tag, at, request)
+        let Post { at, comm, source, tag, request, context, .. } = post;
+        self.post_silently(comm, source, tag, at, request, context)
     }
 }

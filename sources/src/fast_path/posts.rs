@@ -24,6 +24,8 @@ pub(crate) struct Post {
     pub tag: i32,
     /// Its identity, where observers have been notified of it; else zero.
     pub request: u64,
+    /// The context of the call.
+    pub context: u16,
 }
 
 /// Receives that the model has yet to post.

@@ -21,6 +21,8 @@ struct Receive {
     comm: CommIndex,
     source: i32,
     tag: i32,
+    /// The context of the call that posted it.
+    context: u16,
     /// Whether its message has come.
     met: bool,
 }
@@ -91,18 +93,19 @@ impl Row {
         request: u64,
         (source, tag): (i32, i32),
         now: Ticks,
+        context: u16,
     ) {
         let (begin, queued) = engine.search_in_vain(now);
         let asked = (request, source, tag);
         emit::post(sink, comm, begin, asked);
         emit::search_ends(sink, comm, (begin, queued), asked);
         emit::queued(sink, comm, queued, asked);
-        self.receives.push(Receive { queued, request, comm, source, tag, met: false });
+        self.receives.push(Receive { queued, request, comm, source, tag, context, met: false });
         self.unmet += 1;
     }
 
     /// A message comes in: the same as [`Engine::arrive_when`], where it takes a receive of the row, all of which are known to have
-    /// completed. Gives `false` and does nothing where that is not plain to see.
+    /// completed: gives the receive's context and communicator. Gives `None` and does nothing where that is not plain to see.
     #[inline(always)]
     pub fn arrive(
         &mut self,
@@ -110,33 +113,35 @@ impl Row {
         sink: &mut impl Sink,
         envelope: &Envelope,
         when: impl FnOnce() -> Ticks,
-    ) -> bool {
+    ) -> Option<(u16, CommIndex)> {
         let mut taken = None;
         let takes = |comm| {
             taken = self.find(comm, envelope.source, envelope.tag).map(|found| (comm, found));
             taken.is_some()
         };
         if !engine.take_if_next(envelope, takes) {
-            return false;
+            return None;
         }
-        let Some((comm, found)) = taken else { return false };
+        let (comm, found) = taken?;
         let (begin, end) = engine.search_in_vain(when());
         emit::arrival(sink, comm, begin, envelope);
-        let Receive { queued, request, .. } = self.receives[found];
+        let Receive { queued, request, context, .. } = self.receives[found];
         self.meet(found);
         engine.count_matched();
         emit::removed(sink, comm, (queued, end), (request, envelope.source, envelope.tag));
         emit::arrival_searched(sink, comm, (begin, end), envelope);
         emit::matched(sink, comm, request, envelope.bytes, end);
-        true
+        Some((context, comm))
     }
 
     /// Puts what is left of the row into the queues, and gives each of its receives with what it is known to have completed
     /// with: [`Engine::expect`] and [`Engine::complete`] follow.
     pub fn give_up(&mut self, engine: &mut Engine, mut each: impl FnMut(ReceiveIndex, Completion)) {
-        for &Receive { queued, request, comm, source, tag, .. } in self.receives.iter().filter(|one| !one.met)
+        for &Receive { queued, request, comm, source, tag, context, .. } in
+            self.receives.iter().filter(|one| !one.met)
         {
             let index = engine.insert_posted(comm, (request, source, tag), queued);
+            engine.set_context(index, context);
             each(index, Completion::Message { source, tag });
         }
         self.clear();

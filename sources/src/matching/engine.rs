@@ -278,6 +278,7 @@ impl Engine {
         receive.comm = comm;
         receive.source = source;
         receive.tag = tag;
+        receive.context = 0;
         receive.state = State::Posted;
         receive.expected = false;
         index
@@ -432,6 +433,20 @@ impl Engine {
             return Some(envelope);
         }
         None
+    }
+
+    /// Sets the context of the call that has posted a receive.
+    #[inline(always)]
+    pub fn set_context(&mut self, index: ReceiveIndex, context: u16) {
+        if let Some(receive) = self.receives.get_mut(index.0) {
+            receive.context = context;
+        }
+    }
+
+    /// The context of the call that has posted a receive, and its communicator.
+    #[inline(always)]
+    pub fn context(&self, index: ReceiveIndex) -> (u16, CommIndex) {
+        self.receives.get(index.0).map_or((0, CommIndex(0)), |receive| (receive.context, receive.comm))
     }
 
     /// The application cancelled a receive; it ends with its completion.

@@ -33,7 +33,12 @@ pub struct Envelope {
     pub bytes: u64,
     /// When the sender called MPI to send it.
     pub sent: Ticks,
+    /// The sender's context of that call, where it has one below [`MAX_CONTEXT`]; else 0.
+    pub context_of_send: u16,
 }
+
+/// Contexts from here on do not travel with an envelope.
+pub const MAX_CONTEXT: u16 = 1 << 12;
 
 impl Envelope {
     /// Who has sent it.
@@ -52,5 +57,6 @@ impl Envelope {
         self.sequence = from.sequence;
         self.bytes = from.bytes;
         self.sent = from.sent;
+        self.context_of_send = from.context_of_send;
     }
 }

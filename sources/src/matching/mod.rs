@@ -27,7 +27,7 @@ mod truth;
 
 pub(crate) use engine::emit;
 pub use engine::{Completed, Completion, Engine, Lacking, MAX_EMITTED, Posted, Probed};
-pub use envelope::{ANY_SOURCE, ANY_TAG, CommIndex, EAGER_LIMIT, Envelope, Sender};
+pub use envelope::{ANY_SOURCE, ANY_TAG, CommIndex, EAGER_LIMIT, Envelope, MAX_CONTEXT, Sender};
 pub use events::{
     Arrived, Event, Ob1Events, Queued, Request, Searched, SearchedFor, Transferred,
     Unexpected as UnexpectedQueued,

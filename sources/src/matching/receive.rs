@@ -41,6 +41,8 @@ pub(super) struct Receive {
     pub(super) comm: CommIndex,
     pub(super) source: i32,
     pub(super) tag: i32,
+    /// The context of the call that posted it.
+    pub(super) context: u16,
     pub(super) state: State,
     /// Whether the real library is known to have given it the message whose source and tag
     /// [`message`](Receive::message) has, while it still waits here for that message.

@@ -7,7 +7,7 @@
 use std::ffi::{c_int, c_void};
 
 use mpi_abi::{Datatype, Handle, HandlePtr, Request, Win};
-use mpi_intercept::{Call, FunctionId, Hook, ThreadSlot, Wants};
+use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
 use mpit_events::Ticks;
 
 use super::events::Moved;
@@ -61,18 +61,18 @@ impl Hook for Calls {
     }
 
     #[inline]
-    fn enter_with_slot(&self, slot: &ThreadSlot, _: FunctionId, call: &mut Call<'_>) {
+    fn enter_in_thread(&self, here: InThread<'_>, _: FunctionId, call: &mut Call<'_>) {
         // SAFETY: the frame belongs to this thread, lives as long as that, and is used by one hook call at a time: the
         // interception never runs hooks inside hooks.
-        let frame = unsafe { &mut *self.0.frame(slot) };
+        let frame = unsafe { &mut *self.0.frame(here.slot()) };
         enter(self.0, frame, call);
     }
 
     #[inline]
-    fn leave_with_slot(&self, slot: &ThreadSlot, _: FunctionId, call: &mut Call<'_>, code: c_int) {
+    fn leave_in_thread(&self, here: InThread<'_>, _: FunctionId, call: &mut Call<'_>, code: c_int) {
         // SAFETY: the frame belongs to this thread, lives as long as that, and is used by one hook call at a time: the
         // interception never runs hooks inside hooks.
-        let frame = unsafe { &mut *self.0.frame(slot) };
+        let frame = unsafe { &mut *self.0.frame(here.slot()) };
         let success = code == self.0.success;
         // The most frequent calls take the shortest path.
         let what = match call {

@@ -50,10 +50,11 @@ struct Header {
 /// |---|---|
 /// | 0 | lap 16, source 24, communicator (high) 24 |
 /// | 1 | tag 32, sequence number 32 |
-/// | 2 | time of sending 64 |
+/// | 2 | context of the send 12, time of sending (low) 52 |
 /// | 3 | communicator (low) 24, bytes 40 |
 ///
-/// A source has at most 24 bits, as no job is larger; a message of more than a tebibyte counts as one.
+/// A source has at most 24 bits, as no job is larger; a message of more than a tebibyte counts as one. The owner knows the upper bits of
+/// the time: 52 bits of it last for days.
 #[repr(C, align(32))]
 struct Slot([AtomicU64; 4]);
 
@@ -61,6 +62,12 @@ struct Slot([AtomicU64; 4]);
 const HALF: u32 = 24;
 const HALF_MASK: u64 = (1 << HALF) - 1;
 const BYTES_MASK: u64 = (1 << 40) - 1;
+
+/// Bits of a time that a slot keeps.
+const TIME_BITS: u32 = 52;
+const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
+/// How far before the time that was read last a time may lie.
+const BEFORE: u64 = 1 << (TIME_BITS - 2);
 
 /// Bits of a communicator's identity that a slot keeps.
 pub const CONTEXT_BITS: u32 = 2 * HALF;
@@ -72,14 +79,15 @@ impl Slot {
         self.0[0].load(Ordering::Acquire) >> 48 == lap(position)
     }
 
+    /// When it was sent, given a time that is not after that, and at most days before.
     #[inline(always)]
-    fn sent(&self) -> Ticks {
-        Ticks(self.0[2].load(Ordering::Relaxed))
+    fn sent(&self, base: u64) -> Ticks {
+        time_since(base, self.0[2].load(Ordering::Relaxed))
     }
 
     #[inline(always)]
-    fn envelope(&self) -> Envelope {
-        let [first, second, sent, last] =
+    fn envelope(&self, base: u64) -> Envelope {
+        let [first, second, third, last] =
             [0, 1, 2, 3].map(|word: usize| self.0[word].load(Ordering::Relaxed));
         Envelope {
             context: (first & HALF_MASK) << HALF | last >> 40,
@@ -87,19 +95,27 @@ impl Slot {
             tag: (second >> 32) as i32,
             sequence: second as u32,
             bytes: last & BYTES_MASK,
-            sent: Ticks(sent),
+            sent: time_since(base, third),
+            context_of_send: (third >> TIME_BITS) as u16,
         }
     }
 
     #[inline(always)]
     fn publish(&self, position: u64, envelope: &Envelope) {
-        let Envelope { context, source, tag, sequence, bytes, sent } = *envelope;
+        let Envelope { context, source, tag, sequence, bytes, sent, context_of_send } = *envelope;
+        let third = u64::from(context_of_send) << TIME_BITS | sent.0 & TIME_MASK;
         self.0[1].store(u64::from(tag as u32) << 32 | u64::from(sequence), Ordering::Relaxed);
-        self.0[2].store(sent.0, Ordering::Relaxed);
+        self.0[2].store(third, Ordering::Relaxed);
         self.0[3].store((context & HALF_MASK) << 40 | bytes.min(BYTES_MASK), Ordering::Relaxed);
         let source = (source as u64 & HALF_MASK) << HALF;
         self.0[0].store(lap(position) << 48 | source | context >> HALF & HALF_MASK, Ordering::Release);
     }
+}
+
+/// The first time from `base` on with these low bits.
+#[inline(always)]
+fn time_since(base: u64, word: u64) -> Ticks {
+    Ticks(base.wrapping_add(word.wrapping_sub(base) & TIME_MASK))
 }
 
 /// The lap of a position, from 1 on, in 16 bits: a slot that was not written in this lap has the number
@@ -152,6 +168,8 @@ pub struct Ring {
     position: u64,
     /// Earlier ones that had been claimed and not been written; at most [`MOST_PASSED`].
     passed: Vec<u64>,
+    /// A time before all that are read.
+    base: u64,
 }
 
 /// Places that are passed over at one time: as many writers are in the middle of an envelope.
@@ -166,7 +184,12 @@ impl Ring {
     /// Those of [`Segment::create`].
     pub fn create() -> io::Result<Ring> {
         let shared = Shared::new(Segment::create(BYTES)?)?;
-        Ok(Ring { shared, position: 0, passed: Vec::with_capacity(MOST_PASSED) })
+        Ok(Ring { shared, position: 0, passed: Vec::with_capacity(MOST_PASSED), base: 0 })
+    }
+
+    /// Times from now on are near this one: before anything is read.
+    pub fn set_time(&mut self, now: Ticks) {
+        self.base = now.0.saturating_sub(BEFORE);
     }
 
     /// Where writers find it.
@@ -237,10 +260,10 @@ impl Ring {
         let mut latest = None;
         for position in self.position..self.position + 256 {
             let slot = self.shared.slot(position);
-            if !slot.holds(position) || slot.sent() > until {
+            if !slot.holds(position) || slot.sent(self.base) > until {
                 return latest;
             }
-            latest = Some(slot.sent());
+            latest = Some(slot.sent(self.base));
         }
         None
     }
@@ -249,7 +272,7 @@ impl Ring {
     pub fn peek(&self) -> Option<Envelope> {
         let position = self.next();
         let slot = self.shared.slot(position);
-        slot.holds(position).then(|| slot.envelope())
+        slot.holds(position).then(|| slot.envelope(self.base))
     }
 
     /// Brings what is probably there from the caches of the writers. Only where several envelopes are
@@ -281,10 +304,13 @@ impl Incoming for Ring {
     fn pop_until(&mut self, until: Ticks) -> Option<Envelope> {
         let position = self.next();
         let slot = self.shared.slot(position);
-        if !slot.holds(position) || slot.sent() > until {
+        if !slot.holds(position) || slot.sent(self.base) > until {
             return None;
         }
-        let envelope = slot.envelope();
+        let envelope = slot.envelope(self.base);
+        if self.position % CAPACITY == 0 {
+            self.base = self.base.max(envelope.sent.0.saturating_sub(BEFORE));
+        }
         if self.passed.is_empty() {
             self.position += 1;
             self.free_until(self.position);
@@ -382,9 +408,10 @@ impl RingWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matching::MAX_CONTEXT;
 
     fn envelope(source: i32, sequence: u32) -> Envelope {
-        Envelope { context: 1, source, tag: 3, sequence, bytes: 8, sent: Ticks(9) }
+        Envelope { context: 1, source, tag: 3, sequence, bytes: 8, sent: Ticks(9), context_of_send: 5 }
     }
 
     #[test]
@@ -413,15 +440,30 @@ mod tests {
             tag: i32::MAX,
             sequence: u32::MAX,
             bytes: (1 << 40) - 1,
-            sent: Ticks(u64::MAX - 1),
+            sent: Ticks(TIME_MASK),
+            context_of_send: MAX_CONTEXT - 1,
         };
         let context = 0x1234_5678_9abc;
-        for envelope in [largest, Envelope { context, tag: 0, ..Envelope::default() }] {
+        for envelope in [largest, Envelope { context, tag: 0, sent: largest.sent, ..Envelope::default() }] {
             assert!(writer.push(&envelope));
             assert_eq!(ring.pop(), Some(envelope));
         }
         assert!(writer.push(&Envelope { bytes: 1 << 50, ..largest }));
         assert_eq!(ring.pop(), Some(largest));
+    }
+
+    #[test]
+    fn times_are_whole_however_late_it_is() {
+        for start in [0, 1 << 40, TIME_MASK - 1000, 5 << TIME_BITS, u64::MAX >> 1] {
+            let mut ring = Ring::create().unwrap();
+            let writer = RingWriter::open(ring.address().unwrap()).unwrap();
+            ring.set_time(Ticks(start));
+            for number in 0..3 * CAPACITY {
+                let sent = Ticks(start + number * (1 << 36));
+                writer.push(&Envelope { sent, ..envelope(1, 0) });
+                assert_eq!(ring.pop().map(|envelope| envelope.sent), Some(sent));
+            }
+        }
     }
 
     #[test]

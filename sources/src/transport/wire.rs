@@ -16,8 +16,9 @@ pub struct Wire {
     source: i32,
     tag: i32,
     sequence: u32,
+    context_of_send: u16,
     /// Nothing: the size is a multiple of eight.
-    unused: u32,
+    unused: u16,
 }
 
 impl Wire {
@@ -29,14 +30,14 @@ impl Wire {
 
 impl From<Envelope> for Wire {
     fn from(envelope: Envelope) -> Wire {
-        let Envelope { context, source, tag, sequence, bytes, sent } = envelope;
-        Wire { context, sent: sent.0, bytes, source, tag, sequence, unused: 0 }
+        let Envelope { context, source, tag, sequence, bytes, sent, context_of_send } = envelope;
+        Wire { context, sent: sent.0, bytes, source, tag, sequence, context_of_send, unused: 0 }
     }
 }
 
 impl From<Wire> for Envelope {
     fn from(wire: Wire) -> Envelope {
-        let Wire { context, sent, bytes, source, tag, sequence, .. } = wire;
-        Envelope { context, source, tag, sequence, bytes, sent: Ticks(sent) }
+        let Wire { context, sent, bytes, source, tag, sequence, context_of_send, .. } = wire;
+        Envelope { context, source, tag, sequence, bytes, sent: Ticks(sent), context_of_send }
     }
 }

@@ -93,7 +93,7 @@ impl Senders {
         let sequence = self.0.entry(source).or_default();
         *sequence += 1;
         let sequence = *sequence;
-        Envelope { context: 7, source, tag, sequence, bytes: 8, sent: Ticks(sent) }
+        Envelope { context: 7, source, tag, sequence, bytes: 8, sent: Ticks(sent), context_of_send: 0 }
     }
 }
 

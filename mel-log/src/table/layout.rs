@@ -1,0 +1,346 @@
+//! The layout of a profile table: a header and five sections at fixed places. All numbers have the byte order of the machine that
+//! wrote them; every bit pattern of a row is valid.
+//!
+//! One thread writes a row, or one at a time does; others may read it. Each number by itself is right at any time; two numbers of
+//! a row may be one call apart.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// What a file begins with.
+pub const MAGIC: [u8; 8] = *b"MELTABLE";
+/// The version of the layout.
+pub const VERSION: u32 = 1;
+
+/// Bytes before the first section.
+pub const HEADER_BYTES: usize = 4096;
+/// The most contexts of a process. The first is for what finds no space.
+pub const MAX_CONTEXTS: usize = 16 * 1024;
+/// The most rows of waits.
+pub const MAX_WAITS: usize = 16 * 1024;
+/// The most intervals that are kept of each of the two lists.
+pub const MAX_INTERVALS: usize = 32 * 1024;
+/// The most bytes of definitions.
+pub const MAX_DEFINITIONS: usize = 8 << 20;
+
+/// Where each section begins, in bytes.
+pub const CONTEXTS_AT: usize = HEADER_BYTES;
+/// Where waits begin.
+pub const WAITS_AT: usize = CONTEXTS_AT + MAX_CONTEXTS * size_of::<Context>();
+/// Where the intervals of waits begin.
+pub const WAITED_AT: usize = WAITS_AT + MAX_WAITS * size_of::<Wait>();
+/// Where the intervals of collective operations begin.
+pub const COLLECTIVES_AT: usize = WAITED_AT + MAX_INTERVALS * size_of::<Interval>();
+/// Where definitions begin.
+pub const DEFINITIONS_AT: usize = COLLECTIVES_AT + MAX_INTERVALS * size_of::<Interval>();
+/// Bytes of a file in which all sections are full.
+pub const MAX_BYTES: usize = DEFINITIONS_AT + MAX_DEFINITIONS;
+
+/// A number that one thread at a time adds to, and that any may read.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Column(AtomicU64);
+
+impl Column {
+    /// Its value.
+    #[inline(always)]
+    pub fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+
+    /// Sets it.
+    #[inline(always)]
+    pub fn set(&self, value: u64) {
+        self.0.store(value, Relaxed);
+    }
+
+    /// Adds to it.
+    #[inline(always)]
+    pub fn add(&self, more: u64) {
+        self.set(self.get().wrapping_add(more));
+    }
+
+    /// Raises it to this value, if it is less.
+    #[inline(always)]
+    pub fn raise(&self, value: u64) {
+        if value > self.get() {
+            self.set(value);
+        }
+    }
+}
+
+/// How a process ended, in [`Header::ended`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Ended {
+    /// It runs, or was killed.
+    #[default]
+    Not = 0,
+    /// With `MPI_Finalize`.
+    Finalised = 1,
+    /// With `MPI_Abort`.
+    Aborted = 2,
+    /// With `exit`.
+    Exited = 3,
+}
+
+/// The header. Times are ticks of the process's clock.
+#[derive(Debug, Default)]
+#[repr(C)]
+#[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
+pub struct Header {
+    pub magic: Column,
+    pub version: Column,
+    pub rank: Column,
+    pub world_size: Column,
+    pub pid: Column,
+    pub ended: Column,
+    pub ticks_per_second: Column,
+    /// The entry of `MPI_Init*`, and the same instant in nanoseconds since 1970.
+    pub started: Column,
+    pub started_realtime_nanos: Column,
+    /// The exit of `MPI_Init*`.
+    pub runs_since: Column,
+    /// The entry of `MPI_Finalize`, or the end of the measurement; 0 until then.
+    pub runs_until: Column,
+    /// Whether there is a reference clock, of rank 0's node: how far it is ahead of this one in nanoseconds (two's complement), and how
+    /// far that may be from the truth.
+    pub clock_compared: Column,
+    pub clock_offset_nanos: Column,
+    pub clock_error_nanos: Column,
+    /// Rows, or bytes, that are there of each section.
+    pub contexts: Column,
+    pub waits: Column,
+    pub waited: Column,
+    pub collectives: Column,
+    pub definitions: Column,
+    /// Intervals are kept of one in two to the power of this many periods.
+    pub level: Column,
+    /// What found no space: contexts, waits, definitions.
+    pub lost_contexts: Column,
+    pub lost_waits: Column,
+    pub lost_definitions: Column,
+    pub host: [Column; 32],
+}
+
+/// What a context stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ContextKey {
+    /// The return address of the call in the process; 0 where it is not known.
+    pub site: u64,
+    /// The communicator's number in the definitions; 0 for none.
+    pub communicator: u32,
+    /// The MPI function's number.
+    pub function: u16,
+    /// The thread.
+    pub thread: u16,
+}
+
+/// Bins of durations: the n-th has those of less than two to the power of n + [`FIRST_BIN`] ticks that are in no bin before it.
+pub const BINS: usize = 32;
+/// See [`BINS`].
+pub const FIRST_BIN: u32 = 6;
+
+/// Calls of one MPI function, from one call site, on one communicator, by one thread: 256 bytes, of which a call writes two lines.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+#[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
+pub struct Context {
+    pub calls: Column,
+    pub ticks: Column,
+    pub longest: Column,
+    pub sent: Column,
+    pub received: Column,
+    pub site: Column,
+    pub communicator: AtomicU32,
+    /// The function, and the thread in the upper half.
+    pub function_and_thread: AtomicU32,
+    unused: Column,
+    /// Written by who has the model of the queues.
+    pub unexpected: Column,
+    pub unexpected_bytes: Column,
+    pub search_ticks: Column,
+    pub longest_search: Column,
+    unused_too: [Column; 4],
+    pub bins: [AtomicU32; BINS],
+}
+
+/// The bin of a duration.
+#[inline(always)]
+pub fn bin(ticks: u64) -> usize {
+    ((64 - (ticks >> FIRST_BIN).leading_zeros()) as usize).min(BINS - 1)
+}
+
+/// The durations of a bin: the least, and the greatest.
+pub fn bounds(bin: usize) -> (u64, u64) {
+    let bin = bin.min(BINS - 1) as u32;
+    let low = if bin == 0 { 0 } else { 1 << (bin - 1 + FIRST_BIN) };
+    (low, (1 << (bin + FIRST_BIN)) - 1)
+}
+
+impl Context {
+    /// Counts a call of so many ticks.
+    #[inline(always)]
+    pub fn count(&self, ticks: u64) {
+        self.calls.add(1);
+        self.ticks.add(ticks);
+        self.longest.raise(ticks);
+        let bin = &self.bins[bin(ticks)];
+        bin.store(bin.load(Relaxed).saturating_add(1), Relaxed);
+    }
+
+    /// What it stands for.
+    pub fn key(&self) -> ContextKey {
+        let both = self.function_and_thread.load(Relaxed);
+        ContextKey {
+            site: self.site.get(),
+            communicator: self.communicator.load(Relaxed),
+            function: both as u16,
+            thread: (both >> 16) as u16,
+        }
+    }
+
+    pub(super) fn set_key(&self, key: ContextKey) {
+        self.site.set(key.site);
+        self.communicator.store(key.communicator, Relaxed);
+        self.function_and_thread.store(u32::from(key.thread) << 16 | u32::from(key.function), Relaxed);
+    }
+}
+
+/// What an interval, or a row of waits, is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum IntervalKind {
+    /// Nothing that is known: of a later version.
+    #[default]
+    Unknown = 0,
+    /// A receive waited until its message was sent: from the entry of the call that completed it.
+    LateSender = 1,
+    /// A send lasted for its receiver.
+    LateReceiver = 2,
+    /// A message waited for its receive in the unexpected queue: from its sending until the receive was posted.
+    Unexpected = 3,
+    /// A collective operation, from entry to exit.
+    Collective = 4,
+}
+
+impl IntervalKind {
+    /// The kind of this number.
+    pub fn of(number: u8) -> IntervalKind {
+        use IntervalKind::{Collective, LateReceiver, LateSender, Unexpected, Unknown};
+        [Unknown, LateSender, LateReceiver, Unexpected, Collective]
+            .into_iter()
+            .find(|kind| *kind as u8 == number)
+            .unwrap_or_default()
+    }
+}
+
+/// What a row of waits stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct WaitKey {
+    /// The context of the call that waits; of [`IntervalKind::Unexpected`], of the one that posted the receive.
+    pub context: u32,
+    /// The rank in the communicator of that context.
+    pub peer: i32,
+    /// The context of the peer's call in the peer's table, or 0 where it is not known.
+    pub peer_context: u16,
+    /// Why.
+    pub kind: IntervalKind,
+}
+
+/// Time that calls of one context have waited for one call of one peer: 64 bytes.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+#[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
+pub struct Wait {
+    pub count: Column,
+    pub ticks: Column,
+    pub longest: Column,
+    /// Bytes of the messages.
+    pub bytes: Column,
+    pub context: AtomicU32,
+    pub peer: AtomicU32,
+    /// The peer's context, and the kind in the upper half.
+    pub peer_context_and_kind: AtomicU32,
+    unused: AtomicU32,
+    unused_too: [Column; 2],
+}
+
+impl Wait {
+    /// Counts one that lasted so long.
+    #[inline(always)]
+    pub fn count(&self, ticks: u64, bytes: u64) {
+        self.count.add(1);
+        self.ticks.add(ticks);
+        self.longest.raise(ticks);
+        self.bytes.add(bytes);
+    }
+
+    /// What it stands for.
+    pub fn key(&self) -> WaitKey {
+        let both = self.peer_context_and_kind.load(Relaxed);
+        WaitKey {
+            context: self.context.load(Relaxed),
+            peer: self.peer.load(Relaxed) as i32,
+            peer_context: both as u16,
+            kind: IntervalKind::of((both >> 16) as u8),
+        }
+    }
+
+    pub(super) fn set_key(&self, key: WaitKey) {
+        self.context.store(key.context, Relaxed);
+        self.peer.store(key.peer as u32, Relaxed);
+        let kind = u32::from(key.kind as u8) << 16;
+        self.peer_context_and_kind.store(kind | u32::from(key.peer_context), Relaxed);
+    }
+}
+
+/// One wait, or one collective operation: 32 bytes.
+#[derive(Debug, Default)]
+#[repr(C)]
+#[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
+pub struct Interval {
+    pub begin: Column,
+    pub end: Column,
+    pub context: AtomicU32,
+    /// The peer's rank in the communicator; of a collective operation its number on the communicator, from 0.
+    pub peer: AtomicU32,
+    /// As in [`Wait`].
+    pub peer_context_and_kind: AtomicU32,
+    unused: AtomicU32,
+}
+
+const _: () = {
+    assert!(size_of::<Header>() <= HEADER_BYTES);
+    assert!(size_of::<Context>() == 256);
+    assert!(size_of::<Wait>() == 64);
+    assert!(size_of::<Interval>() == 32);
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_follow_one_another() {
+        for number in 0..BINS {
+            let (low, high) = bounds(number);
+            assert_eq!((bin(low), bin(high)), (number, number));
+            if number > 0 {
+                assert_eq!(bounds(number - 1).1 + 1, low);
+            }
+        }
+        assert_eq!(bin(u64::MAX), BINS - 1);
+    }
+
+    #[test]
+    fn keys_come_back() {
+        let key = ContextKey { site: 0x7fff_1234_5678, communicator: 3, function: 399, thread: 7 };
+        let context = Context::default();
+        context.set_key(key);
+        assert_eq!(context.key(), key);
+        let key = WaitKey { context: 5, peer: -1, peer_context: 4095, kind: IntervalKind::Unexpected };
+        let wait = Wait::default();
+        wait.set_key(key);
+        assert_eq!(wait.key(), key);
+    }
+}

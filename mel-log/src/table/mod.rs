@@ -1,0 +1,21 @@
+//! The profile table: what a process counts, in a file that is mapped from the first call on, so that a kill loses nothing and
+//! others may read it while it is written. `docs/profile-table.md` is the layout in prose.
+//!
+//! - [`layout`]: the header, and the rows of each section.
+//! - [`writer`]: the process under study adds rows, and counts in them.
+//! - [`reader`]: the rows of a file as plain values; copes with any bytes.
+//!
+//! Must not know: MPI's functions, and what the numbers mean for a program.
+
+pub mod layout;
+pub mod reader;
+pub mod writer;
+
+pub use layout::{Column, Context, ContextKey, Ended, Header, Interval, IntervalKind, Wait, WaitKey};
+pub use reader::{ContextRow, IntervalRow, TableError, TableRows, WaitRow};
+pub use writer::{Identity, ProfileTable};
+
+/// The name of the profile table of a rank in the directory of a run.
+pub fn file_name(rank: u32) -> String {
+    format!("rank-{rank}.table")
+}

@@ -1,0 +1,364 @@
+//! The writing side of a profile table. Sections grow by chunks, whose space is reserved before it is used.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering::Relaxed;
+
+use memmap2::{MmapOptions, MmapRaw};
+
+use super::layout::{
+    COLLECTIVES_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, Ended, HEADER_BYTES, Header, Interval,
+    IntervalKind, MAGIC, MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_WAITS, VERSION,
+    WAITED_AT, WAITS_AT, Wait, WaitKey,
+};
+use crate::Definition;
+use crate::space::reserve;
+
+/// Space is reserved so many bytes at a time.
+const CHUNK: usize = 64 << 10;
+
+/// A period of the clock, as a power of two of ticks: some tens of milliseconds. Intervals are kept or left out by periods, the same
+/// ones on all ranks of a node, so that what one rank waited for can be looked up in another.
+pub const PERIOD: u32 = 26;
+
+/// Who writes the table.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs, reason = "each is the header's field of that name")]
+pub struct Identity {
+    pub rank: u32,
+    pub world_size: u32,
+    pub ticks_per_second: u64,
+    pub started: u64,
+    pub started_realtime_nanos: u64,
+    pub runs_since: u64,
+    pub host: String,
+}
+
+/// A profile table, for its process. Rows are added under a lock of its own; counting in a row takes none.
+#[derive(Debug)]
+pub struct ProfileTable {
+    map: MmapRaw,
+    /// The file, and up to where space is reserved in each section; nothing to reserve without a file.
+    reserved: Mutex<Reserved>,
+}
+
+#[derive(Debug)]
+struct Reserved {
+    file: Option<std::fs::File>,
+    /// By section: the first byte that is not reserved.
+    until: [usize; 5],
+}
+
+/// A section of the table.
+#[derive(Clone, Copy)]
+enum Section {
+    Contexts,
+    Waits,
+    Waited,
+    Collectives,
+    Definitions,
+}
+
+impl Section {
+    const fn begins_at(self) -> usize {
+        [CONTEXTS_AT, WAITS_AT, WAITED_AT, COLLECTIVES_AT, DEFINITIONS_AT][self as usize]
+    }
+}
+
+impl ProfileTable {
+    /// A table in a new file.
+    ///
+    /// # Errors
+    /// Those of the file system; nothing is left behind then.
+    pub fn create(path: &Path, identity: &Identity) -> io::Result<ProfileTable> {
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        let made = reserve(&file, 0, HEADER_BYTES as u64).and_then(|()| {
+            let map = MmapOptions::new().len(MAX_BYTES).map_raw(&file)?;
+            Ok(Self::with(map, Some(file), identity))
+        });
+        if made.is_err() {
+            let _ = std::fs::remove_file(path);
+        }
+        made
+    }
+
+    /// A table in memory only.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn in_memory(identity: &Identity) -> io::Result<ProfileTable> {
+        let map = MmapOptions::new().len(MAX_BYTES).map_anon()?;
+        Ok(Self::with(map.into(), None, identity))
+    }
+
+    fn with(map: MmapRaw, file: Option<std::fs::File>, identity: &Identity) -> ProfileTable {
+        let until = [CONTEXTS_AT, WAITS_AT, WAITED_AT, COLLECTIVES_AT, DEFINITIONS_AT];
+        let table = ProfileTable { map, reserved: Mutex::new(Reserved { file, until }) };
+        let header = table.header();
+        header.version.set(u64::from(VERSION));
+        header.rank.set(identity.rank.into());
+        header.world_size.set(identity.world_size.into());
+        header.pid.set(std::process::id().into());
+        header.ticks_per_second.set(identity.ticks_per_second);
+        header.started.set(identity.started);
+        header.started_realtime_nanos.set(identity.started_realtime_nanos);
+        header.runs_since.set(identity.runs_since);
+        for (column, bytes) in header.host.iter().zip(identity.host.as_bytes().chunks(8)) {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            column.set(u64::from_ne_bytes(word));
+        }
+        // Last: a reader takes what has it for a table.
+        header.magic.set(u64::from_ne_bytes(MAGIC));
+        // What finds no space counts here.
+        table.add_context(ContextKey::default());
+        table
+    }
+
+    /// Where something of this type lies. `at` is within the mapping, and aligned as the sections are.
+    #[inline(always)]
+    fn at<T>(&self, at: usize) -> *const T {
+        debug_assert!(at + size_of::<T>() <= MAX_BYTES && at % align_of::<T>() == 0);
+        // SAFETY: callers pass places of the layout, all of which lie within the mapping of `MAX_BYTES` bytes.
+        unsafe { self.map.as_ptr().add(at).cast() }
+    }
+
+    /// The header.
+    #[inline(always)]
+    pub fn header(&self) -> &Header {
+        // SAFETY: the header is reserved since the table was made; it holds atomics only, so that every bit pattern is valid and
+        // shared references may write; the mapping is page-aligned and lives as long as `self`.
+        unsafe { &*self.at(0) }
+    }
+
+    /// The row of a context, which [`add_context`](ProfileTable::add_context) has given; the first one for any other number.
+    #[inline(always)]
+    pub fn context(&self, index: u32) -> &Context {
+        let index = if (index as usize) < MAX_CONTEXTS { index as usize } else { 0 };
+        // SAFETY: rows that were given are reserved, and no others are asked for (the first one always is); they hold atomics only,
+        // and the mapping lives as long as `self`.
+        unsafe { &*self.at(CONTEXTS_AT + index * size_of::<Context>()) }
+    }
+
+    /// The row of waits, which [`add_wait`](ProfileTable::add_wait) has given.
+    #[inline(always)]
+    pub fn wait(&self, index: u32) -> &Wait {
+        let index = (index as usize).min(MAX_WAITS - 1);
+        // SAFETY: rows that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as
+        // long as `self`.
+        unsafe { &*self.at(WAITS_AT + index * size_of::<Wait>()) }
+    }
+
+    /// Makes sure of the space of a section up to this many bytes from its begin.
+    fn reserve_until(&self, section: Section, bytes: usize) -> bool {
+        let mut reserved = self.reserved.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let Reserved { file, until } = &mut *reserved;
+        let Some(file) = file else { return true };
+        let end = section.begins_at() + bytes;
+        let known = &mut until[section as usize];
+        while *known < end {
+            if reserve(file, *known as u64, CHUNK as u64).is_err() {
+                return false;
+            }
+            *known += CHUNK;
+        }
+        true
+    }
+
+    /// Adds a context; 0, which is for what finds no space, where there is none. One thread at a time.
+    #[cold]
+    pub fn add_context(&self, key: ContextKey) -> u32 {
+        let header = self.header();
+        let index = header.contexts.get() as usize;
+        let has_space =
+            index < MAX_CONTEXTS && self.reserve_until(Section::Contexts, (index + 1) * size_of::<Context>());
+        if !has_space {
+            header.lost_contexts.add(1);
+            return 0;
+        }
+        self.context(index as u32).set_key(key);
+        // The row before the count: the file's readers see whole rows.
+        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
+        header.contexts.set(index as u64 + 1);
+        index as u32
+    }
+
+    /// Adds a row of waits; `None` where there is no space. One thread at a time.
+    #[cold]
+    pub fn add_wait(&self, key: WaitKey) -> Option<u32> {
+        let header = self.header();
+        let index = header.waits.get() as usize;
+        let has_space =
+            index < MAX_WAITS && self.reserve_until(Section::Waits, (index + 1) * size_of::<Wait>());
+        if !has_space {
+            header.lost_waits.add(1);
+            return None;
+        }
+        self.wait(index as u32).set_key(key);
+        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
+        header.waits.set(index as u64 + 1);
+        Some(index as u32)
+    }
+
+    /// Whether intervals are kept of the period of this time.
+    #[inline(always)]
+    pub fn keeps(&self, ticks: u64) -> bool {
+        (ticks >> PERIOD) & ((1 << self.header().level.get().min(63)) - 1) == 0
+    }
+
+    /// Adds a wait, if it is in a period of which they are kept. One thread at a time adds waits.
+    #[inline]
+    pub fn add_waited(&self, key: WaitKey, begin: u64, end: u64) {
+        let second = u32::from(key.kind as u8) << 16 | u32::from(key.peer_context);
+        self.add_interval(Section::Waited, (begin, end), (key.context, key.peer as u32, second));
+    }
+
+    /// Adds a collective operation, the `number`-th on its communicator, likewise. One thread at a time adds those. Where it has a root,
+    /// `root` is its rank plus one, else zero; a root that has no such number is 0xffff.
+    #[inline]
+    pub fn add_collective(&self, context: u32, number: u32, root: u16, (begin, end): (u64, u64)) {
+        let kind = u32::from(IntervalKind::Collective as u8) << 16 | u32::from(root);
+        self.add_interval(Section::Collectives, (begin, end), (context, number, kind));
+    }
+
+    #[inline(always)]
+    fn add_interval(
+        &self,
+        section: Section,
+        (begin, end): (u64, u64),
+        (context, peer, kind): (u32, u32, u32),
+    ) {
+        if !self.keeps(begin) {
+            return;
+        }
+        let count = self.count(section);
+        let index = count.get() as usize;
+        const OF_CHUNK: usize = CHUNK / size_of::<Interval>();
+        if index % OF_CHUNK == 0 && !self.has_space_for(section, index) {
+            return;
+        }
+        let index = count.get() as usize;
+        let interval = self.interval(section, index);
+        interval.begin.set(begin);
+        interval.end.set(end);
+        interval.context.store(context, Relaxed);
+        interval.peer.store(peer, Relaxed);
+        interval.peer_context_and_kind.store(kind, Relaxed);
+        count.set(index as u64 + 1);
+    }
+
+    /// How many intervals one of the two lists has.
+    #[inline(always)]
+    fn count(&self, section: Section) -> &super::Column {
+        let header = self.header();
+        if matches!(section, Section::Waited) { &header.waited } else { &header.collectives }
+    }
+
+    #[inline(always)]
+    fn interval(&self, section: Section, index: usize) -> &Interval {
+        let index = index.min(MAX_INTERVALS - 1);
+        // SAFETY: callers ask for rows whose chunk was reserved; they hold atomics only, and the mapping lives as long as `self`.
+        unsafe { &*self.at(section.begins_at() + index * size_of::<Interval>()) }
+    }
+
+    /// Space for the chunk that begins with this interval; makes space by keeping fewer periods where the section is full.
+    #[cold]
+    #[inline(never)]
+    fn has_space_for(&self, section: Section, index: usize) -> bool {
+        if index < MAX_INTERVALS {
+            return self.reserve_until(section, index * size_of::<Interval>() + CHUNK);
+        }
+        let header = self.header();
+        // All in one period: the rest of it is left out.
+        while header.level.get() < 40 {
+            header.level.add(1);
+            if self.thin_out(section) < MAX_INTERVALS {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Leaves out what is in no period that is kept any more; how many are left.
+    fn thin_out(&self, section: Section) -> usize {
+        let count = self.count(section);
+        let mut kept = 0;
+        for index in 0..count.get() as usize {
+            let from = self.interval(section, index);
+            if !self.keeps(from.begin.get()) {
+                continue;
+            }
+            if kept != index {
+                let to = self.interval(section, kept);
+                to.begin.set(from.begin.get());
+                to.end.set(from.end.get());
+                to.context.store(from.context.load(Relaxed), Relaxed);
+                to.peer.store(from.peer.load(Relaxed), Relaxed);
+                to.peer_context_and_kind.store(from.peer_context_and_kind.load(Relaxed), Relaxed);
+            }
+            kept += 1;
+        }
+        count.set(kept as u64);
+        kept
+    }
+
+    /// Adds a definition: a line of JSON. One thread at a time.
+    #[cold]
+    pub fn define(&self, definition: &Definition) {
+        let header = self.header();
+        let mut line = serde_json::to_vec(definition).unwrap_or_default();
+        line.push(b'\n');
+        let at = header.definitions.get() as usize;
+        let end = at + line.len();
+        if end > MAX_DEFINITIONS || !self.reserve_until(Section::Definitions, end) {
+            return header.lost_definitions.add(1);
+        }
+        // SAFETY: the bytes are within the mapping, and reserved; nobody else writes them, because the count says who has which,
+        // and readers read up to the count.
+        unsafe {
+            let to = self.map.as_mut_ptr().add(DEFINITIONS_AT + at);
+            std::ptr::copy_nonoverlapping(line.as_ptr(), to, line.len());
+        }
+        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
+        header.definitions.set(end as u64);
+    }
+
+    /// The measurement ends, at this time.
+    pub fn finish(&self, ended: Ended, at: u64) {
+        self.header().runs_until.set(at);
+        self.header().ended.set(ended as u64);
+    }
+
+    /// The rows as plain values.
+    pub fn rows(&self) -> super::TableRows {
+        super::reader::rows_of(|at, length| self.bytes(at, length))
+    }
+
+    /// What is used of the table, to be sent to another process: [`TableRows::of_image`](super::TableRows::of_image) reads it. With at
+    /// most so many intervals of each list.
+    pub fn image(&self, intervals: usize) -> Vec<u8> {
+        let header = self.header();
+        for section in [Section::Waited, Section::Collectives] {
+            while header.level.get() < 40 && self.count(section).get() as usize > intervals {
+                header.level.add(1);
+                self.thin_out(section);
+            }
+        }
+        let mut image = self.bytes(0, HEADER_BYTES);
+        for (at, length) in super::reader::used(&image) {
+            image.extend(self.bytes(at, length));
+        }
+        image
+    }
+
+    /// A copy of bytes that are reserved.
+    fn bytes(&self, at: usize, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        // SAFETY: callers ask for rows that were added: they lie within the mapping and are reserved. Others may be counting in them,
+        // one number at a time, so that a torn row is the worst.
+        unsafe { std::ptr::copy_nonoverlapping(self.map.as_ptr().add(at), bytes.as_mut_ptr(), length) };
+        bytes
+    }
+}

@@ -1,0 +1,366 @@
+//! The hook: all that runs per call.
+
+use std::ffi::c_int;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use mel_log::table::{ContextKey, IntervalKind, ProfileTable, TableRows};
+use mel_log::{Definition, Members};
+use mpi_abi::{Abi, Comm, Handle, StatusPtr, pmpi};
+use mpi_intercept::{Call, FunctionId, Hook, InThread, ThreadSlot, Wants};
+use mpit_events::Clock;
+use mpit_sources::calls::{Communicator, FoundUnexpected, Observer, Ob1Model, Received, Waited};
+
+use super::bytes::{self, Sizes};
+use super::communicators::{Communicators, Known};
+use super::contexts::{Cache, Contexts, Place};
+use super::functions::{Kind, kinds};
+use super::waits::Waits;
+
+/// The root of a collective operation as the table has it: plus one, 0 where there is none.
+fn root(call: &Call<'_>) -> u16 {
+    let root = match call {
+        Call::Bcast(a) => a.root,
+        Call::Reduce(a) => a.root,
+        Call::Gather(a) => a.root,
+        Call::Scatter(a) => a.root,
+        Call::Gatherv(a) => a.root,
+        Call::Scatterv(a) => a.root,
+        _ => return 0,
+    };
+    root.checked_add(1).and_then(|root| u16::try_from(root).ok()).filter(|root| *root != 0).unwrap_or(0xffff)
+}
+
+/// Counts calls by context. Lives as long as the process.
+pub struct CallProfiler {
+    abi: &'static Abi,
+    clock: Clock,
+    /// A microsecond in ticks.
+    microsecond: u64,
+    kinds: [Kind; FunctionId::COUNT],
+    contexts: OnceLock<Contexts>,
+    communicators: Communicators,
+    waits: Waits,
+    model: Ob1Model,
+    /// States of threads that have ended, for later ones; and how many there were.
+    vacant: Mutex<(Vec<Box<Thread>>, u16)>,
+    /// Where several threads may be in collective operations at the same time: for one at a time.
+    several: OnceLock<Mutex<()>>,
+}
+
+/// What a thread keeps.
+#[derive(Debug, Default)]
+struct Thread {
+    number: u16,
+    epoch: u32,
+    /// When the call under way was entered.
+    entered: u64,
+    context: u32,
+    cache: Cache,
+    sizes: Sizes,
+    /// The communicator that was asked for last.
+    recent: Option<(usize, Option<Known>)>,
+}
+
+impl CallProfiler {
+    /// Counts nothing until [`begin`](CallProfiler::begin).
+    pub fn new(abi: &'static Abi, model: Ob1Model) -> &'static CallProfiler {
+        let clock = Clock::best();
+        Box::leak(Box::new(CallProfiler {
+            abi,
+            clock,
+            microsecond: (clock.ticks_per_second() / 1_000_000).max(1),
+            kinds: kinds(),
+            contexts: OnceLock::new(),
+            communicators: Communicators::default(),
+            waits: Waits::default(),
+            model,
+            vacant: Mutex::default(),
+            several: OnceLock::new(),
+        }))
+    }
+
+    /// Counts into this table from now on; before communicators are followed.
+    pub fn begin(&self, table: ProfileTable) {
+        let _ = self.contexts.set(Contexts::new(table));
+    }
+
+    /// Several threads may call MPI at the same time.
+    pub fn set_threads(&self) {
+        let _ = self.several.set(Mutex::default());
+    }
+
+    /// From now on waits are counted without a lock.
+    ///
+    /// # Safety
+    /// The program's threads do not call MPI at the same time.
+    pub unsafe fn leave_to_one_thread(&self) {
+        // SAFETY: the caller promises it.
+        unsafe { self.waits.leave_to_one_thread() };
+    }
+
+    /// The table, once there is one.
+    pub fn table(&self) -> Option<&ProfileTable> {
+        self.contexts.get().map(|contexts| &contexts.table)
+    }
+
+    /// What was counted so far.
+    pub fn rows(&self) -> Option<TableRows> {
+        self.table().map(ProfileTable::rows)
+    }
+
+    fn vacant(&self) -> MutexGuard<'_, (Vec<Box<Thread>>, u16)> {
+        self.vacant.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state of the calling thread, whose address is in the slot.
+    #[inline(always)]
+    fn thread(&'static self, slot: &ThreadSlot) -> *mut Thread {
+        let known = slot.get().cast::<Thread>();
+        if known.is_null() { self.lend(slot) } else { known }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lend(&'static self, slot: &ThreadSlot) -> *mut Thread {
+        let thread = {
+            let mut vacant = self.vacant();
+            vacant.0.pop().unwrap_or_else(|| {
+                let number = vacant.1;
+                vacant.1 = number.saturating_add(1);
+                Box::new(Thread { number, ..Thread::default() })
+            })
+        };
+        let thread = Box::into_raw(thread);
+        slot.set(thread.cast());
+        let slot = std::ptr::from_ref(slot);
+        mpi_intercept::at_thread_end(move || {
+            // SAFETY: the slot of a thread lives as long as the thread, which is this one.
+            unsafe { &*slot }.set(std::ptr::null_mut());
+            // SAFETY: it came from `Box::into_raw`, and only the slot led to it.
+            self.vacant().0.push(unsafe { Box::from_raw(thread) });
+        });
+        thread
+    }
+
+    /// The context of a call that is not at hand.
+    #[cold]
+    #[inline(never)]
+    fn find(&self, contexts: &Contexts, place: Place, thread: u16) -> u32 {
+        let communicator = self.communicators.get(place.comm).map_or(0, |known| known.number);
+        contexts.find(ContextKey { site: place.site as u64, communicator, function: place.function, thread })
+    }
+
+    /// What is known of a communicator.
+    #[inline(always)]
+    fn communicator(&self, thread: &mut Thread, handle: usize) -> Option<Known> {
+        match thread.recent {
+            Some((recent, known)) if recent == handle => known,
+            _ => {
+                let known = self.communicators.get(handle);
+                thread.recent = Some((handle, known));
+                known
+            }
+        }
+    }
+
+    /// A collective operation has returned.
+    #[inline(never)]
+    fn operated(&self, contexts: &Contexts, thread: &mut Thread, call: &Call<'_>, left: u64) {
+        let known = call.comm().and_then(|comm| self.communicator(thread, comm.word()));
+        let (sent, received) = bytes::of_collective(self.abi, &mut thread.sizes, known, call);
+        let row = contexts.table.context(thread.context);
+        row.sent.add(sent);
+        row.received.add(received);
+        if let Some(known) = known {
+            let _one_at_a_time =
+                self.several.get().map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
+            let number = self.communicators.operate(known.number);
+            contexts.table.add_collective(thread.context, number, root(call), (thread.entered, left));
+        }
+    }
+
+    /// A blocking send took longer than its data needs.
+    #[cold]
+    #[inline(never)]
+    fn blocked(&self, contexts: &Contexts, thread: &Thread, call: &Call<'_>, left: u64, bytes: u64) {
+        let peer = match call {
+            Call::Send(a) => a.dest,
+            Call::Ssend(a) => a.dest,
+            Call::Rsend(a) => a.dest,
+            _ => return,
+        };
+        if peer >= 0 {
+            let what = (thread.context, peer, IntervalKind::LateReceiver);
+            self.waits.blocked(contexts, what, (thread.entered, left), bytes);
+        }
+    }
+
+    /// A probe has found a message, which it may have waited for.
+    #[cold]
+    #[inline(never)]
+    fn probed(&self, contexts: &Contexts, thread: &Thread, call: &Call<'_>, left: u64) {
+        let (asked, status) = match call {
+            Call::Probe(a) => (a.source, a.status),
+            Call::Mprobe(a) => (a.source, a.status),
+            _ => return,
+        };
+        let of_status = |status: StatusPtr| {
+            // SAFETY: the call has succeeded and has filled its status, the program's or one of ours.
+            (!status.is_ignore(self.abi)).then(|| unsafe { status.source(self.abi) })
+        };
+        let source = if asked >= 0 { asked } else { of_status(status).unwrap_or(-1) };
+        if source >= 0 {
+            let what = (thread.context, source, IntervalKind::LateSender);
+            self.waits.blocked(contexts, what, (thread.entered, left), 0);
+        }
+    }
+
+    /// Writes into the table what the communicator is, or is named.
+    fn define(&self, handle: usize, context: u64, inter: bool, number: u32) {
+        let Some(contexts) = self.contexts.get() else { return };
+        let name = pmpi::comm_get_name(Comm(handle)).ok().filter(|name| !name.is_empty());
+        let name = name.unwrap_or_else(|| format!("communicator {:x}", context as u32));
+        let members = |remote| {
+            Members::from_ranks(self.model.members(mpit_events::Token(handle as u64), remote))
+        };
+        contexts.define(&Definition::Communicator {
+            index: number as u16,
+            context,
+            name,
+            members: members(false),
+            remote: inter.then(|| members(true)),
+        });
+    }
+}
+
+impl Hook for CallProfiler {
+    fn wants(&self, function: FunctionId) -> Wants {
+        if self.kinds[function.index()] == Kind::NotCounted { Wants::Nothing } else { Wants::Both }
+    }
+
+    #[inline]
+    fn enter_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>) {
+        let Some(contexts) = self.contexts.get() else { return };
+        // SAFETY: a profiler is made by `new` only, which leaks it.
+        let this: &'static CallProfiler = unsafe { &*std::ptr::from_ref(self) };
+        // SAFETY: the state is this thread's own, lives as long as the thread, and is used by one hook call at a time: the
+        // interception never runs hooks inside hooks.
+        let thread = unsafe { &mut *this.thread(here.slot()) };
+        let epoch = contexts.epoch();
+        if thread.epoch != epoch {
+            (thread.epoch, thread.recent) = (epoch, None);
+            (thread.cache, thread.sizes) = Default::default();
+        }
+        let place = Place {
+            site: here.call_site().map_or(0, usize::from),
+            comm: call.comm().map_or(0, Handle::word),
+            function: function as u16,
+        };
+        let number = thread.number;
+        let context = thread.cache.get(place, || this.find(contexts, place, number));
+        thread.context = context;
+        here.set_context(context);
+        thread.entered = self.clock.now().0;
+    }
+
+    #[inline]
+    fn leave_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>, code: c_int) {
+        let Some(contexts) = self.contexts.get() else { return };
+        let thread = here.slot().get().cast::<Thread>();
+        if thread.is_null() {
+            return;
+        }
+        // SAFETY: as at the entry, where the slot was filled.
+        let thread = unsafe { &mut *thread };
+        let left = here.left(|| self.clock.now().0);
+        let took = left.saturating_sub(thread.entered);
+        let row = contexts.table.context(thread.context);
+        row.count(took);
+        let success = code == self.abi.constants.success;
+        match self.kinds[function.index()] {
+            Kind::Collective => self.operated(contexts, thread, call, left),
+            Kind::Probe if took > self.microsecond && success => self.probed(contexts, thread, call, left),
+            Kind::Frees => contexts.forget_handles(),
+            Kind::Names => self.named(call),
+            kind => {
+                let (sent, received) = bytes::of_messages(&mut thread.sizes, call);
+                if sent != 0 {
+                    row.sent.add(sent);
+                    // What the data needs at a gigabyte per second: one byte takes a nanosecond.
+                    let needed = self.microsecond + sent * self.microsecond / 1000;
+                    if kind == Kind::BlockingSend && took > needed {
+                        self.blocked(contexts, thread, call, left, sent);
+                    }
+                }
+                if received != 0 {
+                    row.received.add(received);
+                }
+            }
+        }
+    }
+}
+
+impl CallProfiler {
+    #[cold]
+    fn named(&self, call: &Call<'_>) {
+        if let Call::Comm_set_name(a) = call
+            && let Some(known) = self.communicators.get(a.comm.word())
+            && let Some(contexts) = self.contexts.get()
+        {
+            let name = pmpi::comm_get_name(a.comm).unwrap_or_default();
+            contexts.define(&Definition::CommunicatorName { index: known.number as u16, name });
+        }
+    }
+}
+
+impl Observer for CallProfiler {
+    fn communicator_created(&self, communicator: &Communicator) {
+        let known = self.communicators.add(communicator);
+        if let Some(contexts) = self.contexts.get() {
+            contexts.forget_handles();
+        }
+        if known.number != 0 {
+            self.define(
+                communicator.token.0 as usize,
+                communicator.context,
+                communicator.inter,
+                known.number,
+            );
+        }
+    }
+
+    fn communicator_freed(&self, communicator: &Communicator) {
+        self.communicators.remove(communicator);
+        if let Some(contexts) = self.contexts.get() {
+            contexts.forget_handles();
+        }
+    }
+
+    fn wants_waits(&self) -> bool {
+        true
+    }
+
+    fn waited(&self, waited: &Waited) {
+        if let Some(contexts) = self.contexts.get() {
+            self.waits.waited(contexts, waited, self.communicators.number(waited.comm));
+        }
+    }
+
+    fn received_bytes(&self, received: &Received) {
+        if let Some(contexts) = self.contexts.get() {
+            Waits::received(contexts, received);
+        }
+    }
+
+    fn found_unexpected(&self, found: &FoundUnexpected) {
+        if let Some(contexts) = self.contexts.get() {
+            self.waits.found_unexpected(contexts, found);
+        }
+    }
+
+    fn searched(&self, context: u16, ticks: u64) {
+        if let Some(contexts) = self.contexts.get() {
+            Waits::searched(contexts, context, ticks);
+        }
+    }
+}

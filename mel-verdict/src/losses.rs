@@ -1,0 +1,383 @@
+//! The time that calls have lost, and who had caused it: estimated.
+//!
+//! Sums by call site and peer are those of the whole run. Who is the cause is found by single waits, of which each rank keeps as many
+//! as there is space for, of the same periods of time: their shares are applied to the sums.
+
+use std::collections::{BTreeMap, HashMap};
+
+use mel_log::profile::WaitProfile;
+use mel_log::table::writer::PERIOD;
+use mel_log::table::{IntervalKind, IntervalRow, WaitKey};
+
+use super::blame::{Blame, Cause, Wait};
+use super::run::{self, Rank, Run};
+
+/// Why time was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "each is the rule of that name in docs/verdict.md")]
+pub enum Rule {
+    LateSender,
+    LateReceiver,
+    WaitAtBarrier,
+    WaitAtNxn,
+    LateBroadcast,
+    EarlyReduce,
+    EarlyScan,
+}
+
+impl Rule {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rule::LateSender => "late_sender",
+            Rule::LateReceiver => "late_receiver",
+            Rule::WaitAtBarrier => "wait_at_barrier",
+            Rule::WaitAtNxn => "wait_at_nxn",
+            Rule::LateBroadcast => "late_broadcast",
+            Rule::EarlyReduce => "early_reduce",
+            Rule::EarlyScan => "early_scan",
+        }
+    }
+
+    /// That of a collective operation.
+    fn of_collective(function: &str) -> Rule {
+        match function.strip_prefix("MPI_").unwrap_or(function) {
+            "Barrier" => Rule::WaitAtBarrier,
+            "Bcast" | "Scatter" | "Scatterv" => Rule::LateBroadcast,
+            "Reduce" | "Gather" | "Gatherv" => Rule::EarlyReduce,
+            "Scan" | "Exscan" => Rule::EarlyScan,
+            _ => Rule::WaitAtNxn,
+        }
+    }
+}
+
+/// Time that calls of one context have lost, by one rank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Loss {
+    /// Why.
+    pub rule: Rule,
+    /// Who has lost it.
+    pub rank: u32,
+    /// In which context.
+    pub context: u32,
+    /// Who is the cause.
+    pub cause: u32,
+    /// The call of the cause that came late: a place in [`Run::sites`].
+    pub cause_site: Option<u32>,
+    /// How much.
+    pub seconds: f64,
+    /// In how many calls.
+    pub count: f64,
+}
+
+/// All time lost in a run.
+#[derive(Debug, Default)]
+pub struct Losses {
+    /// By who lost it, where, and who is the cause.
+    pub all: Vec<Loss>,
+    /// By the rank and its context: the waits for each direct peer.
+    waits: BTreeMap<(u32, u32), Vec<WaitProfile>>,
+    caused: HashMap<u32, f64>,
+    lost: HashMap<u32, f64>,
+}
+
+impl Losses {
+    /// Time that others have lost because of a rank.
+    pub fn caused(&self, rank: u32) -> f64 {
+        self.caused.get(&rank).copied().unwrap_or(0.0)
+    }
+
+    /// Time that a rank has lost.
+    pub fn lost(&self, rank: u32) -> f64 {
+        self.lost.get(&rank).copied().unwrap_or(0.0)
+    }
+
+    /// The waits of a rank, with their contexts.
+    pub fn waits(&self, rank: u32) -> impl Iterator<Item = (u32, WaitProfile)> + '_ {
+        let of_rank = self.waits.range((rank, 0)..=(rank, u32::MAX));
+        of_rank.flat_map(|((_, context), waits)| waits.iter().map(move |wait| (*context, *wait)))
+    }
+
+    fn add_wait(&mut self, rank: u32, context: u32, wait: WaitProfile) {
+        let waits = self.waits.entry((rank, context)).or_default();
+        match waits.iter_mut().find(|known| (known.kind, known.peer, known.peer_site) == (wait.kind, wait.peer, wait.peer_site)) {
+            Some(known) => {
+                known.count += wait.count;
+                known.lost_s += wait.lost_s;
+                known.max_s = known.max_s.max(wait.max_s);
+            }
+            None => waits.push(wait),
+        }
+    }
+}
+
+/// A wait of one call whose times are known.
+#[derive(Clone, Copy, Debug)]
+struct Instance {
+    rule: Rule,
+    rank: u32,
+    context: u32,
+    culprit: u32,
+    site: Option<u32>,
+    begin: u64,
+    end: u64,
+    /// Where the two were together the last time before that is known.
+    since: Option<u64>,
+    /// How many waits of its kind it stands for.
+    weight: f64,
+    /// Whether all processes of the run are together at its end.
+    of_all: bool,
+}
+
+/// All time lost.
+pub fn of(run: &Run) -> Losses {
+    let mut losses = Losses::default();
+    let level = run.ranks.iter().map(|rank| rank.rows.level).max().unwrap_or(0);
+    let mut instances = Vec::new();
+    for rank in &run.ranks {
+        of_messages(run, rank, level, &mut losses, &mut instances);
+    }
+    of_collectives(run, level, &mut losses, &mut instances);
+    charge(run, level, instances, &mut losses);
+    losses
+}
+
+/// Whether intervals of this time are kept at this level.
+fn keeps(level: u64, ticks: u64) -> bool {
+    (ticks >> PERIOD) & ((1u64 << level.min(63)) - 1) == 0
+}
+
+/// The call site of a peer's context, where it is known.
+fn site_of(run: &Run, peer: u32, context: u16) -> Option<u32> {
+    if context == 0 {
+        return None;
+    }
+    run.rank(peer)?.context(context.into())?.site
+}
+
+/// Late senders and late receivers.
+fn of_messages(run: &Run, rank: &Rank, level: u64, losses: &mut Losses, instances: &mut Vec<Instance>) {
+    let mut kept: HashMap<WaitKey, u64> = HashMap::new();
+    let intervals = || rank.rows.waited.iter().filter(|interval| keeps(level, interval.begin));
+    for interval in intervals() {
+        *kept.entry(interval.key).or_default() += interval.end.saturating_sub(interval.begin);
+    }
+    let mut weights: HashMap<WaitKey, (f64, Rule, u32, Option<u32>)> = HashMap::new();
+    for row in &rank.rows.waits {
+        let Some(peer) = rank.peer(row.key.context, row.key.peer) else { continue };
+        let (rule, lost, site) = match row.key.kind {
+            IntervalKind::LateSender => {
+                (Rule::LateSender, row.ticks, site_of(run, peer, row.key.peer_context))
+            }
+            IntervalKind::LateReceiver => {
+                let (late, site) = posted_late(run, peer, rank, row.key.context);
+                (Rule::LateReceiver, row.ticks.min(late), site)
+            }
+            _ => continue,
+        };
+        if lost == 0 {
+            continue;
+        }
+        let (seconds, share) = (rank.seconds(lost), lost as f64 / row.ticks.max(1) as f64);
+        losses.add_wait(
+            rank.rank,
+            row.key.context,
+            WaitProfile {
+                count: row.count,
+                lost_s: seconds,
+                max_s: rank.seconds(row.longest.min(lost)),
+                ..run::wait(rule, peer, site)
+            },
+        );
+        match kept.get(&row.key) {
+            Some(&ticks) if ticks > 0 => {
+                let weight = row.ticks as f64 / ticks as f64 * share;
+                weights.insert(row.key, (weight, rule, peer, site));
+            }
+            _ => losses.all.push(Loss {
+                rule,
+                rank: rank.rank,
+                context: row.key.context,
+                cause: peer,
+                cause_site: site,
+                seconds,
+                count: row.count as f64,
+            }),
+        }
+    }
+    for interval in intervals() {
+        let Some(&(weight, rule, culprit, site)) = weights.get(&interval.key) else { continue };
+        instances.push(Instance {
+            rule,
+            rank: rank.rank,
+            context: interval.key.context,
+            culprit,
+            site,
+            begin: rank.nanos(interval.begin),
+            end: rank.nanos(interval.end),
+            since: None,
+            weight,
+            of_all: false,
+        });
+    }
+}
+
+/// How long messages of a sender's context waited for their receives at this receiver, in the sender's ticks, and the line of the receives
+/// that were posted latest.
+fn posted_late(run: &Run, receiver: u32, sender: &Rank, context: u32) -> (u64, Option<u32>) {
+    let Some(receiver) = run.rank(receiver) else { return (0, None) };
+    let (mut sum, mut most) = (0, (0, None));
+    for row in &receiver.rows.waits {
+        let is_it = row.key.kind == IntervalKind::Unexpected
+            && u32::from(row.key.peer_context) == context
+            && receiver.peer(row.key.context, row.key.peer) == Some(sender.rank);
+        if is_it {
+            sum += row.ticks;
+            if row.ticks >= most.0 {
+                most = (row.ticks, receiver.context(row.key.context).and_then(|context| context.site));
+            }
+        }
+    }
+    let ratio = sender.rows.ticks_per_second as f64 / receiver.rows.ticks_per_second as f64;
+    ((sum as f64 * ratio) as u64, most.1)
+}
+
+/// One process in one collective operation.
+struct Part<'a> {
+    rank: &'a Rank,
+    interval: &'a IntervalRow,
+    begin: u64,
+    end: u64,
+}
+
+/// Collective operations: whoever comes last is waited for.
+fn of_collectives(run: &Run, level: u64, losses: &mut Losses, instances: &mut Vec<Instance>) {
+    let mut operations: BTreeMap<(u32, u32), Vec<Part<'_>>> = BTreeMap::new();
+    let mut weights: HashMap<(u32, u32), f64> = HashMap::new();
+    for rank in &run.ranks {
+        let mut kept: HashMap<u32, u64> = HashMap::new();
+        for interval in &rank.rows.collectives {
+            let Some(context) = rank.context(interval.key.context) else { continue };
+            let Some(communicator) = context.communicator else { continue };
+            if !keeps(level, interval.begin) {
+                continue;
+            }
+            *kept.entry(interval.key.context).or_default() += interval.end.saturating_sub(interval.begin);
+            let (begin, end) = (rank.nanos(interval.begin), rank.nanos(interval.end));
+            let key = (communicator, interval.key.peer as u32);
+            operations.entry(key).or_default().push(Part { rank, interval, begin, end });
+        }
+        for (context, ticks) in kept {
+            let all = rank.rows.contexts.get(context as usize).map_or(0, |row| row.ticks);
+            let weight = if level == 0 || ticks == 0 { 1.0 } else { all as f64 / ticks as f64 };
+            weights.insert((rank.rank, context), weight);
+        }
+    }
+    let mut together: HashMap<u32, u64> = HashMap::new();
+    for ((communicator, _), parts) in operations {
+        let size = parts.first().and_then(|part| part.rank.size(part.interval.key.context));
+        // Of an operation that is not known of all who took part, it is not known who came last.
+        if parts.len() < 2 || size.is_some_and(|size| parts.len() < size) {
+            continue;
+        }
+        let before = together.get(&communicator).copied();
+        let last = parts.iter().map(|part| part.begin).max().unwrap_or(0);
+        together.insert(communicator, last);
+        let of_all = parts.len() == run.ranks.len();
+        for part in &parts {
+            let Some((rule, culprit)) = waits_for(part, &parts) else { continue };
+            let end = culprit.begin.min(part.end);
+            // Shorter than what is counted of messages.
+            if end < part.begin + 1000 {
+                continue;
+            }
+            let context = part.interval.key.context;
+            let weight = weights.get(&(part.rank.rank, context)).copied().unwrap_or(1.0);
+            let site = culprit.rank.context(culprit.interval.key.context).and_then(|context| context.site);
+            let lost_s = (end - part.begin) as f64 * 1e-9;
+            losses.add_wait(
+                part.rank.rank,
+                context,
+                WaitProfile {
+                    count: weight.round() as u64,
+                    lost_s: lost_s * weight,
+                    max_s: lost_s,
+                    ..run::wait(rule, culprit.rank.rank, site)
+                },
+            );
+            instances.push(Instance {
+                rule,
+                rank: part.rank.rank,
+                context,
+                culprit: culprit.rank.rank,
+                site,
+                begin: part.begin,
+                end,
+                since: before,
+                weight,
+                of_all,
+            });
+        }
+    }
+}
+
+/// Whom a process waits for in an operation: the root, or whoever comes last of those whose data it gets.
+fn waits_for<'a, 'b>(part: &Part<'a>, parts: &'b [Part<'a>]) -> Option<(Rule, &'b Part<'a>)> {
+    let context = part.rank.context(part.interval.key.context)?;
+    let rule = Rule::of_collective(&context.function);
+    let root = part.interval.key.peer_context;
+    let is_root = |of: &Part<'_>| {
+        root != 0 && root != 0xffff && of.rank.peer(of.interval.key.context, i32::from(root) - 1) == Some(of.rank.rank)
+    };
+    let last_of = |wanted: &dyn Fn(&&'b Part<'a>) -> bool| {
+        parts.iter().filter(|other| other.rank.rank != part.rank.rank).filter(wanted).max_by_key(|other| other.begin)
+    };
+    let culprit = match rule {
+        Rule::LateBroadcast if is_root(part) => None,
+        Rule::LateBroadcast => last_of(&|other| is_root(other)),
+        Rule::EarlyReduce if !is_root(part) => None,
+        Rule::EarlyScan => last_of(&|other| other.rank.rank < part.rank.rank),
+        _ => last_of(&|_| true),
+    };
+    culprit.map(|culprit| (rule, culprit))
+}
+
+/// Follows each wait back to its cause, and sums up.
+fn charge(run: &Run, level: u64, mut instances: Vec<Instance>, losses: &mut Losses) {
+    instances.sort_by_key(|instance| instance.end);
+    let started = run.ranks.iter().map(|rank| rank.nanos(rank.rows.runs_since)).max().unwrap_or(0);
+    let period = run.ranks.first().map_or(1, |rank| (rank.seconds(1 << PERIOD) * 1e9) as u64);
+    let (mut blame, mut all) = (Blame::new(), started);
+    let mut pairs: HashMap<(u32, u32), u64> = HashMap::new();
+    let mut sums: BTreeMap<(Rule, u32, u32, u32, Option<u32>), (f64, f64)> = BTreeMap::new();
+    const NO_SITE: u32 = u32::MAX;
+    for instance in &instances {
+        let Instance { rule, rank, context, culprit, site, begin, end, .. } = *instance;
+        let pair = (rank.min(culprit), rank.max(culprit));
+        let mut since = all.max(instance.since.unwrap_or(0)).max(pairs.get(&pair).copied().unwrap_or(0));
+        if level > 0 {
+            // What was before is not known.
+            since = since.max(begin.saturating_sub(period));
+        }
+        let wait = Wait { begin, end, since: since.min(begin), culprit, site: site.unwrap_or(NO_SITE) };
+        let causes = blame.wait(rank, &wait);
+        pairs.insert(pair, end);
+        if instance.of_all {
+            all = all.max(end);
+        }
+        let seconds = (end - begin) as f64 * 1e-9 * instance.weight;
+        for Cause { rank: cause, site, part } in causes {
+            let site = (site != NO_SITE).then_some(site);
+            let sum = sums.entry((rule, rank, context, cause, site)).or_default();
+            sum.0 += seconds * part;
+            sum.1 += instance.weight * part;
+        }
+    }
+    for ((rule, rank, context, cause, cause_site), (seconds, count)) in sums {
+        losses.all.push(Loss { rule, rank, context, cause, cause_site, seconds, count });
+    }
+    for loss in &losses.all {
+        *losses.caused.entry(loss.cause).or_default() += loss.seconds;
+        *losses.lost.entry(loss.rank).or_default() += loss.seconds;
+    }
+}

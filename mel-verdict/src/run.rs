@@ -1,0 +1,249 @@
+//! The tables of all ranks as one: call sites and communicators have numbers that hold for the run, times are nanoseconds of one clock.
+
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use mel_log::profile::{
+    CallProfile, CallSite, Histogram, MessagesFound, NamedCommunicator, Profile, WaitKind, WaitProfile,
+};
+use mel_log::table::layout::bounds;
+use mel_log::table::{ContextRow, TableRows};
+use mel_log::{Definition, Members};
+
+use super::losses::{Losses, Rule};
+
+/// A context as it is known in the run.
+#[derive(Clone, Debug, Default)]
+pub struct Context {
+    /// The MPI function.
+    pub function: Rc<str>,
+    /// The thread.
+    pub thread: u32,
+    /// The place of its call site in [`Run::sites`].
+    pub site: Option<u32>,
+    /// The place of its communicator in [`Run::communicators`].
+    pub communicator: Option<u32>,
+    /// The communicator's number in the table.
+    number: u32,
+}
+
+/// One rank's table.
+#[derive(Debug)]
+pub struct Rank {
+    /// Rank in `MPI_COMM_WORLD`.
+    pub rank: u32,
+    /// Its contexts, by their numbers.
+    pub contexts: Vec<Context>,
+    /// Its rows.
+    pub rows: TableRows,
+    /// World ranks of the members, by the number of the communicator; of the remote group, for an intercommunicator.
+    members: BTreeMap<u32, Members>,
+}
+
+impl Rank {
+    /// A time in nanoseconds of the clock of all ranks.
+    pub fn nanos(&self, ticks: u64) -> u64 {
+        let nanos = u128::from(ticks) * 1_000_000_000 / u128::from(self.rows.ticks_per_second);
+        (nanos as u64).wrapping_add_signed(self.rows.clock.map_or(0, |(offset, _)| offset))
+    }
+
+    /// A duration in seconds.
+    pub fn seconds(&self, ticks: u64) -> f64 {
+        ticks as f64 / self.rows.ticks_per_second as f64
+    }
+
+    /// From the exit of `MPI_Init*` to the entry of `MPI_Finalize`, or to the last thing known, in seconds.
+    pub fn run_s(&self) -> f64 {
+        let last = self.rows.waited.iter().chain(&self.rows.collectives).map(|interval| interval.end).max();
+        let until = if self.rows.runs_until > 0 { self.rows.runs_until } else { last.unwrap_or(0) };
+        self.seconds(until.saturating_sub(self.rows.runs_since))
+    }
+
+    /// The world rank of a rank in the communicator of a context.
+    pub fn peer(&self, context: u32, rank: i32) -> Option<u32> {
+        let number = self.contexts.get(context as usize)?.number;
+        u32::try_from(self.members.get(&number)?.get(u32::try_from(rank).ok()?)?).ok()
+    }
+
+    /// The size of the communicator of a context.
+    pub fn size(&self, context: u32) -> Option<usize> {
+        let number = self.contexts.get(context as usize)?.number;
+        self.members.get(&number).map(Members::len)
+    }
+
+    /// A context by its number.
+    pub fn context(&self, number: u32) -> Option<&Context> {
+        self.contexts.get(number as usize)
+    }
+}
+
+/// All ranks of a run.
+#[derive(Debug)]
+pub struct Run {
+    /// Call sites.
+    pub sites: Vec<CallSite>,
+    /// Communicators.
+    pub communicators: Vec<NamedCommunicator>,
+    /// By rank, ascending; some may be missing.
+    pub ranks: Vec<Rank>,
+    places: HashMap<u32, usize>,
+}
+
+impl Run {
+    /// The run whose ranks have left these tables.
+    pub fn of(mut tables: Vec<TableRows>, mut resolve: impl FnMut(&str, u64) -> CallSite) -> Run {
+        tables.sort_by_key(|table| table.rank);
+        tables.dedup_by_key(|table| table.rank);
+        let mut run = Run { sites: Vec::new(), communicators: Vec::new(), ranks: Vec::new(), places: HashMap::new() };
+        let mut sites: HashMap<(Rc<str>, u64), u32> = HashMap::new();
+        // What is compiled twice, such as a template, has two addresses and is one place.
+        let mut same: HashMap<CallSite, u32> = HashMap::new();
+        let mut communicators: HashMap<u64, u32> = HashMap::new();
+        for rows in tables {
+            let mut modules: BTreeMap<u64, (u64, u64, Rc<str>)> = BTreeMap::new();
+            let mut functions: HashMap<u16, Rc<str>> = HashMap::new();
+            let mut numbers: HashMap<u32, u32> = HashMap::new();
+            let mut members: BTreeMap<u32, Members> = BTreeMap::new();
+            for definition in &rows.definitions {
+                match definition {
+                    Definition::Module { start, end, bias, path } => {
+                        modules.insert(*start, (*end, *bias, path.as_str().into()));
+                    }
+                    Definition::Function { number, name } => {
+                        functions.insert(*number, name.as_str().into());
+                    }
+                    Definition::Communicator { index, context, name, members: of, remote } => {
+                        let place = *communicators.entry(*context).or_insert_with(|| {
+                            let (context, size) = (*context, of.len() as u32);
+                            run.communicators.push(NamedCommunicator { context, name: name.clone(), size });
+                            run.communicators.len() as u32 - 1
+                        });
+                        numbers.insert((*index).into(), place);
+                        members.insert((*index).into(), remote.clone().unwrap_or_else(|| of.clone()));
+                    }
+                    Definition::CommunicatorName { index, name } if !name.is_empty() => {
+                        if let Some(place) = numbers.get(&u32::from(*index)) {
+                            run.communicators[*place as usize].name.clone_from(name);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            let mut contexts = Vec::new();
+            for ContextRow { key, .. } in &rows.contexts {
+                let module = modules.range(..=key.site).next_back().filter(|(_, module)| key.site < module.0);
+                let place = module.map_or_else(
+                    || ("".into(), key.site),
+                    |(_, (_, bias, path))| (Rc::clone(path), key.site.wrapping_sub(*bias)),
+                );
+                let site = (key.site != 0).then(|| {
+                    *sites.entry(place).or_insert_with_key(|(path, offset)| {
+                        let site = resolve(path, *offset);
+                        let line = CallSite { offset: 0, ..site.clone() };
+                        let key = if site.line == 0 { site.clone() } else { line };
+                        *same.entry(key).or_insert_with(|| {
+                            run.sites.push(site);
+                            run.sites.len() as u32 - 1
+                        })
+                    })
+                });
+                contexts.push(Context {
+                    function: functions.get(&key.function).cloned().unwrap_or_default(),
+                    thread: key.thread.into(),
+                    site,
+                    communicator: numbers.get(&key.communicator).copied(),
+                    number: key.communicator,
+                });
+            }
+            run.places.insert(rows.rank, run.ranks.len());
+            run.ranks.push(Rank { rank: rows.rank, contexts, rows, members });
+        }
+        run
+    }
+
+    /// The table of a rank.
+    pub fn rank(&self, rank: u32) -> Option<&Rank> {
+        self.ranks.get(*self.places.get(&rank)?)
+    }
+
+    /// The time of all ranks between `MPI_Init` and `MPI_Finalize`, in seconds.
+    pub fn all_s(&self) -> f64 {
+        self.ranks.iter().map(Rank::run_s).sum()
+    }
+
+    /// A call site as text.
+    pub fn site(&self, place: Option<u32>) -> Option<String> {
+        self.sites.get(place? as usize).map(ToString::to_string)
+    }
+
+    /// Stores in a profile what the tables say, and what was lost.
+    pub fn fill(&self, profile: &mut Profile, losses: &Losses) {
+        profile.sites.clone_from(&self.sites);
+        profile.communicators.clone_from(&self.communicators);
+        for of_rank in &mut profile.ranks {
+            let Some(rank) = self.rank(of_rank.rank) else { continue };
+            of_rank.run_s = rank.run_s();
+            of_rank.init_s = rank.seconds(rank.rows.runs_since.saturating_sub(rank.rows.started));
+            of_rank.caused_s = losses.caused(rank.rank);
+            let mut calls = self.calls(rank);
+            for (context, wait) in losses.waits(rank.rank) {
+                if let Some(call) = calls.get_mut(context as usize) {
+                    call.waits.push(wait);
+                }
+            }
+            calls.retain(|call| call.calls > 0 || !call.waits.is_empty() || !call.messages.is_empty());
+            calls.sort_by(|a, b| b.total_s.total_cmp(&a.total_s));
+            of_rank.calls = calls;
+        }
+    }
+
+    fn calls(&self, rank: &Rank) -> Vec<CallProfile> {
+        let nanos = |ticks: u64| (rank.seconds(ticks) * 1e9) as u64;
+        let rows = rank.rows.contexts.iter().zip(&rank.contexts);
+        rows.map(|(row, context)| {
+            let filled = row.bins.iter().enumerate().filter(|(_, count)| **count > 0);
+            let bin = |(number, &count): (usize, &u32)| {
+                let (low, high) = bounds(number);
+                (nanos(low), nanos(high.saturating_add(1)), u64::from(count))
+            };
+            let receives = row.received > 0 || row.unexpected > 0;
+            let is_receive = context.function.contains("recv") || context.function.contains("Recv");
+            let expected = if receives && is_receive { row.calls.saturating_sub(row.unexpected) } else { 0 };
+            CallProfile {
+                thread: context.thread,
+                function: context.function.to_string(),
+                site: context.site,
+                communicator: context.communicator,
+                calls: row.calls,
+                total_s: rank.seconds(row.ticks),
+                max_s: rank.seconds(row.longest),
+                bytes_sent: row.sent,
+                bytes_received: row.received,
+                times: Histogram(filled.map(bin).collect()),
+                messages: MessagesFound {
+                    expected,
+                    unexpected: row.unexpected,
+                    unexpected_bytes: row.unexpected_bytes,
+                    search_s: rank.seconds(row.search_ticks),
+                    longest_search_s: rank.seconds(row.longest_search),
+                },
+                waits: Vec::new(),
+            }
+        })
+        .collect()
+    }
+}
+
+/// The kind of wait that a rule is about, in `profile.json`.
+pub(crate) fn kind(rule: Rule) -> WaitKind {
+    match rule {
+        Rule::LateSender => WaitKind::LateSender,
+        Rule::LateReceiver => WaitKind::LateReceiver,
+        _ => WaitKind::Collective,
+    }
+}
+
+/// A wait without anything in it yet.
+pub(crate) fn wait(rule: Rule, peer: u32, peer_site: Option<u32>) -> WaitProfile {
+    WaitProfile { kind: kind(rule), peer: Some(peer), peer_site, ..WaitProfile::default() }
+}
