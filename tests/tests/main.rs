@@ -28,6 +28,7 @@ mod perfetto_readable;
 mod peruse_on_bad_days;
 mod peruse_tells_of_ob1;
 mod profiles_agree;
+mod profiles_by_other_readers;
 mod programs_pass;
 mod progress_between_calls;
 mod progress_is_told;
