@@ -39,21 +39,21 @@ fn page_of(directory: &Path, job: Job<'_>, options: &[&str]) -> PathBuf {
 }
 
 /// The page of what is in a run's directory.
-fn page_in(run: &Path) -> PathBuf {
+pub(crate) fn page_in(run: &Path) -> PathBuf {
     let page = run.join("page.html");
     let status = Command::new(mel()).arg("report").arg("--html").arg(&page).arg(run).status();
     assert!(status.expect("mel can be started").success());
     page
 }
 
-fn picture(browser: &mut Browser, name: &str) {
+pub(crate) fn picture(browser: &mut Browser, name: &str) {
     if let Some(directory) = std::env::var_os("MEL_PICTURES") {
         browser.picture(&Path::new(&directory).join(name));
     }
 }
 
 /// Texts of one plot that lie over each other, and whatever is wider than the window.
-const OVERLAPS: &str = "(() => {
+pub(crate) const OVERLAPS: &str = "(() => {
     const over = [];
     for (const svg of document.querySelectorAll('svg')) {
         const texts = [...svg.querySelectorAll('text')].map((text) => [text.textContent, text.getBoundingClientRect()]);
@@ -74,7 +74,7 @@ fn stretch(browser: &mut Browser) -> (f64, f64) {
 
 /// Points at the timeline from its top to its bottom until the tooltip has that text.
 fn point_until(browser: &mut Browser, x: f64, wanted: &[&str]) -> String {
-    let script = "(() => { const c = document.querySelector('#timeline canvas'); c.scrollIntoView({block: 'center'}); \
+    let script = "(() => { const c = document.querySelector('#timeline .scroll canvas'); c.scrollIntoView({block: 'center'}); \
                   const b = c.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()";
     let place: Vec<f64> = serde_json::from_value(browser.value(script)).expect("numbers");
     let mut seen = Vec::new();
@@ -125,9 +125,9 @@ fn a_traced_run_can_be_explored() {
         }
     }
     // All that the logs hold is there.
-    for section in ["timeline", "lengths", "matrix"] {
+    for (section, wanted) in [("timeline", 3), ("lengths", 1), ("matrix", 1)] {
         let canvases = browser.value(&format!("document.querySelectorAll('#{section} canvas').length"));
-        assert_eq!(canvases, 1, "{section}");
+        assert_eq!(canvases, wanted, "{section}");
     }
     assert!(browser.value("document.querySelectorAll('#lifetimes svg').length").as_u64() >= Some(3));
 
@@ -174,7 +174,7 @@ fn tip_where(browser: &mut Browser, kind: &str, condition: &str) -> String {
     browser.value(&script).as_str().unwrap_or_default().to_owned()
 }
 
-fn texts(browser: &mut Browser, selector: &str) -> String {
+pub(crate) fn texts(browser: &mut Browser, selector: &str) -> String {
     browser
         .value(&format!("document.querySelector('{selector}').innerText"))
         .as_str()

@@ -137,20 +137,46 @@ impl Summary {
     }
 }
 
-/// Writes `traces.otf2` and what belongs to it into a directory. `tick` is given how many more records
+/// Something to say about a time of a rank: a marker in the archive.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remark {
+    /// The rank in `MPI_COMM_WORLD`.
+    pub rank: u32,
+    /// Nanoseconds since the first record of the run.
+    pub nanos: u64,
+    /// Its subject: remarks of one subject have one kind of markers.
+    pub subject: String,
+    /// The remark itself.
+    pub text: String,
+}
+
+/// Writes `traces.otf2` and what belongs to it into a directory: [`write_with`] nothing to remark.
+///
+/// # Errors
+/// Those of [`write_with`].
+pub fn write(run: &Run, directory: &Path, tick: &dyn Fn(u64)) -> Result<Summary, ConvertError> {
+    write_with(run, directory, &[], tick)
+}
+
+/// Writes `traces.otf2` and what belongs to it into a directory, with markers for these remarks. `tick` is given how many more records
 /// have been converted, of about [`Run::records_at_most`].
 ///
 /// # Errors
 /// [`ConvertError`]: an archive is there already, libotf2 is not installed, the disk is full. No
 /// unfinished archive is left behind.
-pub fn write(run: &Run, directory: &Path, tick: &dyn Fn(u64)) -> Result<Summary, ConvertError> {
+pub fn write_with(
+    run: &Run,
+    directory: &Path,
+    remarks: &[Remark],
+    tick: &dyn Fn(u64),
+) -> Result<Summary, ConvertError> {
     let options = ArchiveOptions::new()
         .creator(concat!("mel ", env!("CARGO_PKG_VERSION")))
         .description("MPI calls, messages, and the searches of MPI's message queues")
         // A group takes up to nine bytes per rank.
         .definition_chunk_bytes((16 * u64::from(world_size(run))).clamp(4 << 20, 16 << 20));
     let archive = options.create(directory)?;
-    let result = Conversion::new(run, archive, tick).convert();
+    let result = Conversion::new(run, archive, tick).convert(remarks);
     if result.is_err() {
         // Nobody can read it; the logs still have everything.
         let _ = remove(directory);
@@ -229,7 +255,7 @@ impl<'a> Conversion<'a> {
         }
     }
 
-    fn convert(mut self) -> Result<Summary, ConvertError> {
+    fn convert(mut self, remarks: &[Remark]) -> Result<Summary, ConvertError> {
         let definitions = self.archive.definitions_mut();
         definitions.set_clock(Clock {
             start: Some(Ticks(0)),
@@ -251,6 +277,12 @@ impl<'a> Conversion<'a> {
             let rank = log.info.rank as usize;
             let (Some(group), Some(main)) = (groups.get(rank), locations.get(rank)) else { continue };
             self.convert_rank(position, log, *group, *main, &communicators, &mut windows)?;
+        }
+        for remark in remarks {
+            let Some(main) = locations.get(remark.rank as usize) else { continue };
+            let definitions = self.archive.definitions_mut();
+            let marker = definitions.marker("MEL", &remark.subject, Severity::Medium);
+            definitions.mark(Ticks(remark.nanos), *main, marker, &remark.text);
         }
         self.archive.finish()?;
         Ok(self.summary)

@@ -9,7 +9,8 @@ use super::output::{to_stdout, write_file};
 use crate::progress_bar::ProgressBar;
 use crate::{cubex, perfetto};
 use mel_convert::{Run, otf2, text};
-use mel_log::profile::file;
+use mel_log::number;
+use mel_log::profile::{Finding, Instance, file};
 
 /// Converts the event logs of a run to text, an OTF2 trace, or a Perfetto trace; its profile to a Cube profile
 ///
@@ -93,10 +94,27 @@ fn trace(args: &Args, run: &Run) -> anyhow::Result<ExitCode> {
         otf2::remove(directory)?;
     }
     let progress = ProgressBar::new("writing the trace", run.records_at_most());
-    let summary = otf2::write(run, directory, &|records| progress.advance(records))?;
+    let remarks = remarks(&args.directory);
+    let summary = otf2::write_with(run, directory, &remarks, &|records| progress.advance(records))?;
     drop(progress);
     to_stdout(|out| write!(out, "{}", summarised(&path, run, &summary)))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The worst instances of what costs time, where the profile has any.
+fn remarks(directory: &Path) -> Vec<otf2::Remark> {
+    let findings = file::read_run(directory).ok().and_then(|profile| profile.verdict).unwrap_or_default();
+    let of_finding = |finding: &Finding| {
+        let (subject, text) = (finding.rule.replace('_', " "), finding.text.clone());
+        let remark = move |worst: &Instance| otf2::Remark {
+            rank: worst.rank,
+            nanos: (worst.begin_s * 1e9).max(0.0) as u64,
+            subject: subject.clone(),
+            text: format!("{} lost: {text}", number::duration(worst.lost_s)),
+        };
+        finding.worst.iter().map(remark).collect::<Vec<_>>()
+    };
+    findings.iter().flat_map(of_finding).collect()
 }
 
 fn for_perfetto(path: &Path, run: &Run) -> anyhow::Result<ExitCode> {

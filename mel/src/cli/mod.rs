@@ -3,6 +3,7 @@
 //! One file per subcommand. Each returns its error as one sentence that says what happened and what
 //! to do; only [`main`] prints it.
 
+pub mod analyze;
 pub mod convert;
 pub mod diff;
 pub mod elf;
@@ -26,6 +27,7 @@ use clap::{Parser, Subcommand};
     after_help = "Examples:
   mpirun -n 4 mel run ./app          where the time goes, at which line, and who is the cause
   mpirun -n 4 mel run --trace ./app  the same, and an OTF2 trace for Vampir and the like
+  mel analyze mel-app-1              what costs time in a traced run, and which rank is the cause
   mel report mel-app-1               what a finished run has found
   mel report mel-app-1 --html a.html the same as a page for the browser
   mel diff mel-app-1 mel-app-2       what has changed from one run to another
@@ -40,6 +42,7 @@ pub struct Cli {
 enum Command {
     Run(run::Args),
     Report(report::Args),
+    Analyze(analyze::Args),
     Diff(diff::Args),
     Convert(convert::Args),
     Events(events::Args),
@@ -50,6 +53,7 @@ pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Analyze(args) => analyze::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Events(args) => events::run(&args),

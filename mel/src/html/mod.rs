@@ -8,10 +8,24 @@ use crate::view::View;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 19] = [
     include_str!("units.js"),
+    include_str!("places.js"),
+    include_str!("verdict.js"),
+    include_str!("balance.js"),
+    include_str!("sorted_table.js"),
+    include_str!("sites.js"),
+    include_str!("waits.js"),
     include_str!("figures.js"),
+    include_str!("stretch.js"),
+    include_str!("lanes.js"),
+    include_str!("slice_tip.js"),
+    include_str!("pauses.js"),
+    include_str!("shares.js"),
+    include_str!("arrows.js"),
+    include_str!("selection.js"),
     include_str!("timeline.js"),
+    include_str!("lengths.js"),
     include_str!("matrix.js"),
     include_str!("page.js"),
 ];
@@ -59,6 +73,8 @@ mod tests {
         assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
         assert!(page.contains("./a&lt;/script&gt;&lt;b&gt;&amp;"));
         assert!(!page.contains("./a</script>") && !page.contains("{{"));
+        // What an address begins with `#` stands on the page itself.
+        let page = page.replace("url(#", "");
         for outside in ["http://", "https://", "src=", "@import", "url("] {
             let found = page.matches(outside).count();
             assert_eq!(found, 0, "the page has {outside}");

@@ -7,7 +7,8 @@ const note = (section, html) => section.insertAdjacentHTML("beforeend", `<p clas
 function header() {
   const events = data.events, length = data.duration_s || (events ? (events.to_ns - events.from_ns) * 1e-9 : 0);
   $("#command").textContent = data.command || "MEL";
-  const parts = [many(data.world_size, "rank"), duration(length)];
+  const of = data.calls || data.figures, hosts = new Set(of ? of.ranks.map((r) => r.host).filter(Boolean) : []).size;
+  const parts = [many(data.world_size, "rank") + (hosts > 1 ? ` on ${hosts} hosts` : ""), duration(length)];
   if (data.mpi) parts.push(data.mpi);
   if (data.backend) parts.push(`events: ${data.backend}${data.backend === "shadow" ? ", computed beside the MPI library" : ""}`);
   if (data.started_unix_s) parts.push(new Date(data.started_unix_s * 1000).toLocaleString("sv"));
@@ -19,17 +20,9 @@ function header() {
   }
 }
 
-// Parts of the timeline that the findings lead to.
-const places = [];
-
 // What the events add to the findings, each with a way to its place in the timeline.
-function moments(stretch, scrollTo) {
+function moments() {
   const events = data.events, list = $("#findings ul");
-  const link = (rank, from, length, text) => {
-    const around = Math.max(length * 5, 5000);
-    places.push({ rank, from: from - around, to: from + length + around });
-    return `<button class="link" data-moment="${places.length - 1}">${text}</button>`;
-  };
   const say = (html) => list.insertAdjacentHTML("beforeend", `<li>${html}</li>`);
   const matrix = events.matrix, worst = matrix && matrix.unexpected_known && matrix.cells.reduce((a, c) => !a || c[4] > a[4] ? c : a, null);
   if (worst && worst[4] > 0 && matrix.block === 1 && worst[2] > 0) {
@@ -48,20 +41,13 @@ function moments(stretch, scrollTo) {
   };
   const told = [["posted", "posted receive"], ["unexpected", "unexpected message"]].map(([queue, text]) => [longest(queue), text]).filter(([best]) => best.most > 0);
   if (told.length) {
-    say("the longest queues: " + told.map(([best, text]) => `${many(best.most, text)} on ${link(best.rank, best.at, best.length, `rank ${best.rank} at ${duration(best.at * 1e-9, 4)}`)}`).join(", "));
+    say("the longest queues: " + told.map(([best, text]) => `${many(best.most, text)} on ${placeLink(best.rank, best.at, best.length, `rank ${best.rank} at ${duration(best.at * 1e-9, 4)}`)}`).join(", "));
   }
   // A search that ends at its first entry takes a few nanoseconds, always the same.
   const long = events.moments.filter((m) => m.duration_ns >= 10);
   if (long.length) {
-    say("the longest searches: " + long.map((m) => link(m.rank, m.start_ns, m.duration_ns, `rank ${m.rank} at ${duration(m.start_ns * 1e-9, 4)} (${duration(m.duration_ns * 1e-9)})`)).join(", "));
+    say("the longest searches: " + long.map((m) => placeLink(m.rank, m.start_ns, m.duration_ns, `rank ${m.rank} at ${duration(m.start_ns * 1e-9, 4)} (${duration(m.duration_ns * 1e-9)})`)).join(", "));
   }
-  $("#findings").addEventListener("click", (event) => {
-    const place = places[event.target.dataset.moment];
-    if (!place) return;
-    stretch.set(place.from, place.to);
-    scrollTo(place.rank);
-    $("#timeline").scrollIntoView();
-  });
 }
 
 function communicatorTable(section) {
@@ -95,7 +81,14 @@ function rankTable(section) {
   }, { once: true });
 }
 
+// Without a verdict on the calls, what stands out in the queues comes first.
+if (!data.verdict) $("main").prepend($("#findings"));
+else $("#findings h2").textContent = "What stands out in the queues and the log";
 header();
+verdictSection($("#verdict"));
+balanceSection($("#balance"));
+sitesSection($("#sites"));
+waitsSection($("#waits"));
 figureSection($("#lifetimes"), ["posted queue", "unexpected queue"], ["search-posted", "search-unexpected"]);
 figureSection($("#searches"), ["posted queue searches", "unexpected queue searches"], ["search-posted", "search-unexpected"]);
 const ONE_SIDED = "one-sided operations";
@@ -104,8 +97,12 @@ else $("#windows").remove();
 const events = data.events;
 if (events && events.rows.length) {
   const stretch = new Stretch(events.from_ns, events.to_ns);
-  const scrollTo = timelineSection($("#timeline"), stretch);
-  moments(stretch, scrollTo);
+  const show = timelineSection($("#timeline"), stretch);
+  goTo = (place) => {
+    show(place);
+    $("#timeline").scrollIntoView();
+  };
+  moments();
   if (events.lengths.length) lengthsSection($("#lengths"), stretch);
   else if (events.searches) note($("#lengths"), LOG_QUEUES("the lengths of the queues"));
   else note($("#lengths"), events.messages ? "The log has no change of a queue: a program that is killed takes the last few with it."
@@ -122,3 +119,4 @@ else note($("#matrix"), "This run's log has no messages: run the program with <c
 communicatorTable($("#communicators"));
 rankTable($("#ranks"));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraws.forEach((redraw) => redraw()));
+if (!$("#findings li")) $("#findings").remove();

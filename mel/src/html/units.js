@@ -3,7 +3,13 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const $ = (selector, within = document) => within.querySelector(selector);
 const escape = (text) => String(text).replace(/[&<>"]/g, (c) => "&#" + c.charCodeAt(0) + ";");
-const color = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+// A colour of the style sheet, which has others where it is dark.
+const colors = new Map();
+function color(name) {
+  if (!colors.has(name)) colors.set(name, getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim());
+  return colors.get(name);
+}
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => colors.clear());
 
 // A duration in seconds, in the unit that suits it, with so many significant digits.
 function duration(seconds, digits = 3) {

@@ -139,6 +139,7 @@ mod tests {
             communicators: Vec::new(),
             sites: Vec::new(),
             rows: Vec::new(),
+            arrows: None,
             pauses: Vec::new(),
             hidden_ranks: 0,
             lengths: Vec::new(),

@@ -122,7 +122,7 @@ fn label(area: &Area<'_>, rank: u32, middle: i32, room: i32) -> Drawn {
     Ok(())
 }
 
-/// Draws the timeline. What shares a pixel gives it the colour of the longest, paler where there is less.
+/// Draws the timeline. What shares a pixel gives it the colour of the longest: calls are paler where there are less, searches lower.
 pub(super) fn draw(area: &Area<'_>, events: &Events) -> Drawn {
     let (placed, bottom) = places(events);
     let axis = Axis::of(events);
@@ -189,17 +189,29 @@ fn draw_row(area: &Area<'_>, axis: &Axis, row: &Row, y: i32, height: i32, events
             }
         }
     }
-    let least = if row.kind == RowKind::Calls { 0.15 } else { 0.85 };
+    // Searches are short: however pale, a colour would look like much of the time.
+    let low = row.kind == RowKind::Searches;
+    let least = match row.kind {
+        RowKind::Calls => 0.15,
+        RowKind::Searches => 1.0,
+        RowKind::Epochs | RowKind::Pauses => 0.85,
+    };
     let shade = |pixel: &Pixel| least + (1.0 - least) * pixel.busy.min(1.0);
+    let tall =
+        |pixel: &Pixel| if low { (pixel.busy.min(1.0) * f64::from(height)).round() as i32 } else { height };
     let mut at = 0;
     while at < pixels.len() {
         let pixel = pixels[at];
-        let alike = |other: &Pixel| other.name == pixel.name && (shade(other) - shade(&pixel)).abs() < 0.02;
+        let alike = |other: &Pixel| {
+            let same = other.name == pixel.name && tall(other) == tall(&pixel);
+            same && (shade(other) - shade(&pixel)).abs() < 0.02
+        };
         let run = pixels[at..].iter().take_while(|other| alike(other) && other.longest > 0).count();
         if pixel.longest > 0 {
             let class = events.names.get(usize::from(pixel.name)).map_or(Class::Other, |name| name.class);
             // The right and the lower edge are not part of what is filled.
-            let corners = [(LEFT + at as i32, y), (LEFT + (at + run) as i32, y + height)];
+            let corners =
+                [(LEFT + at as i32, y + height - tall(&pixel)), (LEFT + (at + run) as i32, y + height)];
             area.draw(&Rectangle::new(corners, color(class).mix(shade(&pixel)).filled()))?;
         }
         at += run.max(1);

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::Window;
+use super::arrows::{self, Arrows};
 use super::communicators;
 use super::lengths::Lengths;
 use super::matrix::{Matrix, Pairs, matrix};
@@ -52,6 +53,8 @@ pub struct Events {
     pub sites: Vec<String>,
     /// The rows of the timeline, by rank; calls above searches and epochs.
     pub rows: Vec<Row>,
+    /// Messages; none where there are too many to match them.
+    pub arrows: Option<Arrows>,
     /// When recording was off, of each rank that had it switched off.
     pub pauses: Vec<Row>,
     /// Ranks that have no rows because there are too many.
@@ -101,6 +104,8 @@ pub fn read_logs(run: &Run, window: Window, tick: &(dyn Fn(u64) + Sync)) -> Even
         to: window.to.map_or(u64::MAX, nanos),
         slices: MOST_SLICES / (2 * run.ranks.len().clamp(1, MOST_RANKS)),
         steps: MOST_STEPS / (2 * run.ranks.len().clamp(1, MOST_RANKS)),
+        ranks: run.ranks.len(),
+        arrows: run.ranks.iter().all(|log| log.records_at_most() <= arrows::MOST_RECORDS),
         stride: run.ranks.len().div_ceil(MOST_RANKS).max(1),
     };
     let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
@@ -137,6 +142,7 @@ fn join(run: &Run, shared: &Shared<'_>, all: BTreeMap<usize, Found>) -> Events {
         communicators: Vec::new(),
         sites: Vec::new(),
         rows: Vec::new(),
+        arrows: None,
         pauses: Vec::new(),
         hidden_ranks: run.ranks.len() - run.ranks.len().div_ceil(shared.stride),
         lengths: Vec::new(),
@@ -145,6 +151,7 @@ fn join(run: &Run, shared: &Shared<'_>, all: BTreeMap<usize, Found>) -> Events {
         traffic: BTreeMap::new(),
     };
     let (mut pairs, mut unexpected_known, mut started) = (Pairs::default(), false, None);
+    let mut ends = Vec::new();
     // Debug information is read once for all ranks.
     let (mut lines, mut numbers) = (CallSites::default(), FxHashMap::default());
     for (position, mut found) in all {
@@ -172,6 +179,7 @@ fn join(run: &Run, shared: &Shared<'_>, all: BTreeMap<usize, Found>) -> Events {
             let key = (known.context, known.name.clone(), known.members.len() as u32);
             events.traffic.entry(key).or_default().add(traffic);
         }
+        ends.push(found.ends);
         events.rows.append(&mut found.rows);
         events.pauses.extend(found.pauses);
         events.lengths.extend(found.lengths);
@@ -189,6 +197,7 @@ fn join(run: &Run, shared: &Shared<'_>, all: BTreeMap<usize, Found>) -> Events {
     // Somebody who names a part of the run wants to see it from its beginning.
     let looks = started.filter(|started| shared.from == 0 && *started < events.to_ns);
     events.first_look_ns = looks.unwrap_or(events.from_ns);
+    events.arrows = shared.arrows.then(|| arrows::arrows(ends));
     events.matrix = matrix(&pairs, run.world_size(), unexpected_known);
     events
 }

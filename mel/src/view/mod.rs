@@ -1,15 +1,19 @@
 //! A run as people look at it: what the page and the pictures show, small enough for both.
 //!
 //! - [`figures`]: numbers per rank and distributions, from the profile.
+//! - [`calls`]: MPI calls by rank, by call site, and what they waited for, from the profile.
 //! - [`communicators`]: the queues of each communicator.
 //! - [`events`]: one pass over the event logs, which feeds the other rooms; `pass`: over that of one rank.
 //! - [`timeline`]: calls and searches; what no eye can see is drawn together.
+//! - [`arrows`]: messages between two rows of the timeline.
 //! - [`lengths`]: the lengths of the queues over time.
 //! - [`matrix`]: who sends to whom.
 //! - [`class`]: what an MPI call does, for its colour.
 //!
 //! Knows neither HTML nor pixels. However long the run was, a [`View`] has a bounded size.
 
+pub mod arrows;
+pub mod calls;
 pub mod class;
 pub mod communicators;
 pub mod events;
@@ -22,8 +26,8 @@ pub mod timeline;
 use serde::Serialize;
 
 use mel_convert::Run;
-use mel_log::profile::Profile;
 use mel_log::profile::findings::findings;
+use mel_log::profile::{Finding, Profile};
 
 /// What there is to show of a run.
 #[derive(Debug, Serialize)]
@@ -42,6 +46,10 @@ pub struct View {
     pub duration_s: f64,
     /// Number of ranks of the run.
     pub world_size: u32,
+    /// What costs time, worst first; none if calls were not counted.
+    pub verdict: Option<Vec<Finding>>,
+    /// The calls of the profile; none if they were not counted.
+    pub calls: Option<calls::Calls>,
     /// What stands out, in words.
     pub findings: Vec<String>,
     /// Whether the logs of some ranks end before `MPI_Finalize`.
@@ -97,6 +105,8 @@ pub fn view(
         started_unix_s: of_run.started_unix_s,
         duration_s: of_run.duration_s,
         world_size: of_run.world_size.max(logs.map_or(0, Run::world_size)),
+        verdict: of_run.verdict.clone(),
+        calls: calls::calls(of_run),
         findings: sentences,
         ended_early: early > 0,
         figures: profile.filter(|profile| !profile.ranks.is_empty()).map(figures::figures),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
+use super::arrows::Ends;
 use super::class::Class;
 use super::communicators;
 use super::events::{Moment, RankLengths};
@@ -13,6 +14,7 @@ use super::timeline::{Name, Row, RowKind};
 use mel_convert::facts::MessageFact;
 use mel_convert::lanes::Lanes;
 use mel_convert::one_sided::{EpochSpan, OperationSpan};
+use mel_convert::partners::MessageIds;
 use mel_convert::queues::Length;
 use mel_convert::spans::{CallSpan, QueueChange, Region, Visitor};
 use mel_convert::time::Timeline;
@@ -52,6 +54,10 @@ pub(super) struct Shared<'a> {
     /// Slices of a row, and steps of a queue's length.
     pub(super) slices: usize,
     pub(super) steps: usize,
+    /// Number of ranks with a log.
+    pub(super) ranks: usize,
+    /// Whether messages have arrows.
+    pub(super) arrows: bool,
     /// Every so-many-th rank has rows.
     pub(super) stride: usize,
 }
@@ -65,6 +71,7 @@ pub(super) struct Found {
     pub(super) sites: Vec<u64>,
     pub(super) rows: Vec<Row>,
     pub(super) pauses: Option<Row>,
+    pub(super) ends: Ends,
     pub(super) lengths: Option<RankLengths>,
     pub(super) pairs: Pairs,
     pub(super) unexpected_known: bool,
@@ -93,6 +100,8 @@ pub(super) struct Pass<'a> {
     sites: FxHashMap<u64, u32>,
     rows: BTreeMap<(RowKind, u32), Row>,
     epochs: Lanes,
+    /// Which messages they are; none if they have no arrows.
+    messages: MessageIds,
     posted: Lengths,
     unexpected: Lengths,
     attributes: Vec<i64>,
@@ -101,18 +110,21 @@ pub(super) struct Pass<'a> {
 impl<'a> Pass<'a> {
     pub(super) fn new(shared: &'a Shared<'a>, log: &'a RankLog, position: usize) -> Self {
         let unexpected_known = Types::of(log).queues.iter().any(|queue| queue.kind == QueueKind::Unexpected);
+        let shown = position.is_multiple_of(shared.stride);
+        let messages = if shown && shared.arrows { MessageIds::of(log) } else { MessageIds::default() };
         Pass {
             shared,
             log,
             position,
             rank: log.info.rank,
-            shown: position.is_multiple_of(shared.stride),
-            found: Found { unexpected_known, ..Found::default() },
+            shown,
+            found: Found { unexpected_known, ends: Ends::of_one(shared.ranks), ..Found::default() },
             numbers: FxHashMap::default(),
             objects: FxHashMap::default(),
             sites: FxHashMap::default(),
             rows: BTreeMap::new(),
             epochs: Lanes::new(MOST_EPOCH_ROWS),
+            messages,
             posted: Lengths::new(shared.steps),
             unexpected: Lengths::new(shared.steps),
             attributes: Vec::new(),
@@ -185,6 +197,14 @@ impl<'a> Pass<'a> {
         }
     }
 
+    /// The end of the arrow of a message, in the call from a time to another.
+    fn end_of_arrow(&mut self, fact: &MessageFact, (start, end): (u64, u64)) {
+        let ids = if fact.sent { &self.messages.sends } else { &self.messages.receives };
+        let Some(id) = ids.get(fact.index).copied().flatten() else { return };
+        let time = if fact.sent { start } else { end };
+        self.found.ends.add(id, fact.sent, self.rank, time, fact.message.bytes);
+    }
+
     pub(super) fn finish(mut self) -> Found {
         self.found.rows = std::mem::take(&mut self.rows).into_values().collect();
         if !self.posted.steps().is_empty() || !self.unexpected.steps().is_empty() {
@@ -202,6 +222,9 @@ impl Visitor for Pass<'_> {
         self.found.calls += 1;
         for message in call.messages.iter().filter(|message| !message.sent) {
             self.received(message);
+        }
+        for message in call.messages {
+            self.end_of_arrow(message, (start, end));
         }
         if !self.shown || call.depth > 0 {
             return;
@@ -261,6 +284,7 @@ impl Visitor for Pass<'_> {
     fn lone_message(&mut self, _: u32, ticks: u64, message: &MessageFact) {
         let Some((time, _)) = self.nanos((ticks, ticks)) else { return };
         self.found.last = self.found.last.max(time);
+        self.end_of_arrow(message, (time, time));
         if !message.sent {
             self.received(message);
             self.found.lone_messages += 1;
