@@ -35,6 +35,7 @@ mod profiles_by_other_readers;
 mod programs_pass;
 mod progress_between_calls;
 mod progress_is_told;
+mod reports_of_runs;
 mod results_unchanged;
 mod sends_that_wait;
 mod several_nodes;
