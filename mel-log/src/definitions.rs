@@ -73,6 +73,13 @@ pub enum Definition {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         remote: Option<Members>,
     },
+    /// What runs.
+    Program {
+        /// The program and its arguments.
+        command: Vec<String>,
+        /// The MPI library, as it names itself.
+        mpi: String,
+    },
     /// A communicator that was defined before has another name now.
     CommunicatorName {
         /// The number of the communicator.
@@ -366,6 +373,7 @@ impl Definitions {
             Definition::Pair { begin, end, inserts, removes } => {
                 self.pairs.insert(begin, Ending { end, inserts, removes });
             }
+            Definition::Program { .. } => {}
             Definition::CommunicatorName { index, name } => {
                 if let Some(communicator) = self.communicators.get_mut(&index) {
                     communicator.name = name;

@@ -265,7 +265,12 @@ impl Session {
         });
         let table = in_file.and_then(Result::ok).map_or_else(|| ProfileTable::in_memory(identity), Ok);
         match table {
-            Ok(table) => calls.begin(table),
+            Ok(table) => {
+                let arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
+                let (command, mpi) = (arguments.collect(), self.abi.library.clone());
+                table.define(&mel_log::Definition::Program { command, mpi });
+                calls.begin(table);
+            }
             Err(error) => warn(&format!("calls are not counted: {error}")),
         }
     }

@@ -7,10 +7,11 @@ use anyhow::bail;
 
 use super::output::{to_stdout, write_file};
 use crate::progress_bar::ProgressBar;
+use crate::run_profile;
 use crate::{cubex, perfetto};
 use mel_convert::{Run, otf2, text};
 use mel_log::number;
-use mel_log::profile::{Finding, Instance, file};
+use mel_log::profile::{Finding, Instance};
 
 /// Converts the event logs of a run to text, an OTF2 trace, or a Perfetto trace; its profile to a Cube profile
 ///
@@ -103,7 +104,7 @@ fn trace(args: &Args, run: &Run) -> anyhow::Result<ExitCode> {
 
 /// The worst instances of what costs time, where the profile has any.
 fn remarks(directory: &Path) -> Vec<otf2::Remark> {
-    let findings = file::read_run(directory).ok().and_then(|profile| profile.verdict).unwrap_or_default();
+    let findings = run_profile::read(directory).ok().and_then(|profile| profile.verdict).unwrap_or_default();
     let of_finding = |finding: &Finding| {
         let (subject, text) = (finding.rule.replace('_', " "), finding.text.clone());
         let remark = move |worst: &Instance| otf2::Remark {
@@ -137,7 +138,7 @@ fn for_perfetto(path: &Path, run: &Run) -> anyhow::Result<ExitCode> {
 }
 
 fn for_cube(path: &Path, directory: &Path) -> anyhow::Result<ExitCode> {
-    let profile = file::read_run(directory)?;
+    let profile = run_profile::read(directory)?;
     if !profile.has_calls() {
         bail!(
             "the profile in {} has no calls; run the program with `mel run --profile calls`",
