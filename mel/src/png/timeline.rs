@@ -197,7 +197,9 @@ fn draw_row(area: &Area<'_>, axis: &Axis, row: &Row, y: i32, height: i32, events
         RowKind::Epochs | RowKind::Pauses => 0.85,
     };
     let shade = |pixel: &Pixel| least + (1.0 - least) * pixel.busy.min(1.0);
-    let tall = |pixel: &Pixel| if low { (pixel.busy.min(1.0) * f64::from(height)).round() as i32 } else { height };
+    let tall = |pixel: &Pixel| {
+        if low { ((pixel.busy.min(1.0) * f64::from(height)).round() as i32).max(1) } else { height }
+    };
     let mut at = 0;
     while at < pixels.len() {
         let pixel = pixels[at];
@@ -209,7 +211,8 @@ fn draw_row(area: &Area<'_>, axis: &Axis, row: &Row, y: i32, height: i32, events
         if pixel.longest > 0 {
             let class = events.names.get(usize::from(pixel.name)).map_or(Class::Other, |name| name.class);
             // The right and the lower edge are not part of what is filled.
-            let corners = [(LEFT + at as i32, y + height - tall(&pixel)), (LEFT + (at + run) as i32, y + height)];
+            let corners =
+                [(LEFT + at as i32, y + height - tall(&pixel)), (LEFT + (at + run) as i32, y + height)];
             area.draw(&Rectangle::new(corners, color(class).mix(shade(&pixel)).filled()))?;
         }
         at += run.max(1);
