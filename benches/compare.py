@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures what MEL costs, side by side with nothing attached and with EZTrace.
 
-Two programs (pingpong.c: latency; msgrate.c: message rate) run on two ranks, one per core, in each
-configuration. A round runs all configurations one after the other, so that whatever changes on the machine
+Three programs (pingpong.c: latency; msgrate.c: message rate; collectives.c: latency of three collective operations) run on
+two ranks, one per core, in each configuration. A round runs all configurations one after the other, so that whatever changes on the machine
 changes for all of them.
 
 Each run also tells, before and after, how far apart the two cores are, and whether the ranks have them for themselves.
@@ -13,6 +13,7 @@ with each other or with somebody else, ratios are told and not judged.
 
     python3 benches/compare.py                     all, as `make bench` does
     python3 benches/compare.py --mpi mpich         only one MPI
+    python3 benches/compare.py --bench MPI_Bcast   only one of the measurements
     python3 benches/compare.py --rounds 11         more rounds, less noise
 
 Exit code 1 when a bar is missed. Needs the release build (`make build`), and only Python's standard library.
@@ -92,19 +93,32 @@ MPIS = [
 
 @dataclass
 class Bench:
-    """A measuring program: the key and unit of the line that it prints, and whether more is better."""
+    """A measuring program and its arguments: the key and unit of the line that it prints, and whether more is better."""
 
     program: str
+    arguments: tuple
     key: str
     title: str
     unit: str
     scale: float
     more_is_better: bool
+    # The configurations in which it is measured, where these are not all.
+    only: tuple = ()
+
+    @property
+    def name(self):
+        """What bars are given by: the program, or the MPI function that it measures."""
+        return self.arguments[0] if self.arguments else self.program
+
+
+def of_collective(function):
+    return Bench("collectives", (function,), "call_ns", f"{function} of 8 bytes", "ns", 1.0, False, WITHOUT_TRACE)
 
 
 BENCHES = [
-    Bench("pingpong", "latency_ns", "latency", "ns", 1.0, False),
-    Bench("msgrate", "rate_per_s", "message rate", "M/s", 1e-6, True),
+    Bench("pingpong", (), "latency_ns", "latency of 8-byte messages", "ns", 1.0, False),
+    Bench("msgrate", (), "rate_per_s", "message rate of 8-byte messages", "M/s", 1e-6, True),
+    *map(of_collective, ("MPI_Allreduce", "MPI_Bcast", "MPI_Alltoall")),
 ]
 
 # The bars: ratios to the plain run. Tracing is measured against EZTrace instead.
@@ -113,6 +127,9 @@ BARS = {
     ("idle", "msgrate"): 0.97,
     ("profile", "pingpong"): 1.5,
     ("profile", "msgrate"): 0.45,
+    ("profile", "MPI_Allreduce"): 1.5,
+    ("profile", "MPI_Bcast"): 1.5,
+    ("profile", "MPI_Alltoall"): 1.5,
 }
 
 # Where PERUSE calls back for each event, a message rate can be less.
@@ -173,7 +190,7 @@ def read(output, bench):
 def run(mpi, bench, configuration, executable, scratch):
     """One run, and what it printed. Everything that it wrote is removed."""
     with tempfile.TemporaryDirectory(prefix="run-", dir=scratch) as directory:
-        command = mpi.launcher + prefix(configuration, mpi, Path(directory)) + [str(executable)]
+        command = mpi.launcher + prefix(configuration, mpi, Path(directory)) + [str(executable), *bench.arguments]
         environment = {**os.environ, **mpi.environment}
         try:
             done = subprocess.run(
@@ -198,13 +215,13 @@ def run(mpi, bench, configuration, executable, scratch):
 
 def compile_benches(mpi, scratch):
     executables = {}
-    for bench in BENCHES:
-        executable = scratch / f"{bench.program}-{mpi.name}"
-        source = ROOT / "benches" / f"{bench.program}.c"
+    for program in sorted({bench.program for bench in BENCHES}):
+        executable = scratch / f"{program}-{mpi.name}"
+        source = ROOT / "benches" / f"{program}.c"
         # MPI's headers give sentinels as addresses that no array can have, which the compiler takes for a mistake.
         flags = ["-std=c99", "-O2", "-Wall", "-Wno-stringop-overflow", "-Wno-stringop-overread"]
         subprocess.run([mpi.compiler, *flags, "-o", executable, source], check=True)
-        executables[bench.program] = executable
+        executables[program] = executable
     return executables
 
 
@@ -289,7 +306,7 @@ def measure(mpi, bench, configurations, rounds, executable, scratch, seen):
     for number in range(PATIENCE * rounds):
         runs = {}
         for configuration in configurations:
-            progress(f"{mpi.name}: {bench.program}, round {number + 1}: {configuration}")
+            progress(f"{mpi.name}: {bench.name}, round {number + 1}: {configuration}")
             runs[configuration] = run(mpi, bench, configuration, executable, scratch)
             seen += runs[configuration].conditions
         done.append(runs)
@@ -308,7 +325,7 @@ def judge(value, bar, bench):
 
 def verdict(mpi, bench, configuration, configurations, group):
     """What the bar says of these runs, and whether it was reached; nothing where there is no bar."""
-    bar = BARS_OF.get((mpi.name, configuration, bench.program), BARS.get((configuration, bench.program)))
+    bar = BARS_OF.get((mpi.name, configuration, bench.name), BARS.get((configuration, bench.name)))
     reference = reference_of(configuration, configurations)
     if reference == "eztrace":
         bar = 1.0
@@ -333,7 +350,7 @@ def report(mpi, bench, configurations, groups):
         print(f"\n{mpi.name}, {bench.title}: conditions changed in all plain runs, nothing to tell; try more --rounds")
     for group in groups:
         apart = f"{group.distance:.0f} ns apart" if group.distance > 0 else "without memory that they share"
-        print(f"\n{mpi.name}, {bench.title} of 8-byte messages, 2 ranks on {group.cores}, {apart}")
+        print(f"\n{mpi.name}, {bench.title}, 2 ranks on {group.cores}, {apart}")
         print(f"  {'':32} {bench.unit:>9} {'ratio':>7} {'pairs':>5}   bar")
         for configuration in configurations:
             ratios = group.ratios(configuration, "plain")
@@ -357,6 +374,7 @@ def arguments():
     parser.add_argument(
         "--only", metavar="LIST", help=f"configurations beside plain, by comma: {','.join(CONFIGURATIONS)}"
     )
+    parser.add_argument("--bench", choices=[bench.name for bench in BENCHES], help="only this measurement")
     chosen = parser.parse_args()
     chosen.configurations = list(CONFIGURATIONS)
     if chosen.only:
@@ -392,9 +410,12 @@ def main():
             these = [name for name in configurations if not mpi.only or name in mpi.only]
             executables = compile_benches(mpi, Path(scratch))
             for bench in BENCHES:
+                if chosen.bench not in (None, bench.name):
+                    continue
+                configured = [name for name in these if not bench.only or name in bench.only]
                 executable = executables[bench.program]
-                groups = measure(mpi, bench, these, chosen.rounds, executable, Path(scratch), seen)
-                all_reached &= report(mpi, bench, these, groups)
+                groups = measure(mpi, bench, configured, chosen.rounds, executable, Path(scratch), seen)
+                all_reached &= report(mpi, bench, configured, groups)
     sys.exit(0 if all_reached else 1)
 
 

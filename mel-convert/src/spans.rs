@@ -7,6 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::content::{RequestStep, WindowStep, partners};
 use super::facts::{At, EventFact, EventPart, Fact, Facts, MessageFact, WindowFact};
 use super::one_sided::{EpochSpan, OperationInCall, OperationSpan};
 use super::queues::Length;
@@ -28,8 +29,14 @@ pub struct CallSpan<'a> {
     pub depth: usize,
     /// Messages that were sent or received in it.
     pub messages: &'a [MessageFact],
+    /// What became of requests in it, in order.
+    pub requests: &'a [(RequestStep, u32)],
+    /// How many of its messages there were before each of these: so both are in one order.
+    pub messages_before: &'a [u32],
     /// The collective operation that it is, with the index of its communicator.
     pub collective: Option<(u16, Collective)>,
+    /// What it did to windows by their numbers, beside operations: locks, fences, and epochs with their partners.
+    pub synchronised: &'a [(u16, WindowStep, Vec<u32>)],
     /// Operations on windows that were started in it.
     pub operations: &'a [OperationInCall],
     /// How many operations on windows it completed, and how long the longest of them took, in ticks.
@@ -94,12 +101,41 @@ pub trait Visitor {
 /// Gives a visitor everything in a log, in the order of time. `tick` is called with 4096 at every 4096th record.
 pub fn walk(log: &RankLog, visitor: &mut impl Visitor, tick: &dyn Fn(u64)) {
     let types = Types::of(log);
-    let mut state = State::default();
-    for (at, fact) in Facts::of(log, &types, tick) {
-        state.last = state.last.max(at.time);
-        state.fact(&types, at, fact, visitor);
+    let mut walk = Walk::new(log, &types, tick);
+    while walk.step(visitor).is_some() {}
+    walk.close(visitor);
+}
+
+/// A walk through a log, as far as one wants to go.
+pub struct Walk<'a, 't> {
+    types: &'t Types<'a>,
+    facts: Facts<'a, 't>,
+    state: State<'a>,
+}
+
+impl<'a, 't> Walk<'a, 't> {
+    /// At the beginning of a log, whose types these are. `tick` is called with 4096 at every 4096th record.
+    pub fn new(log: &'a RankLog, types: &'t Types<'a>, tick: &'t dyn Fn(u64)) -> Self {
+        Walk { types, facts: Facts::of(log, types, tick), state: State::default() }
     }
-    state.close(visitor);
+
+    /// Goes on by one fact, and gives its tick; none at the end of the log.
+    pub fn step(&mut self, visitor: &mut impl Visitor) -> Option<u64> {
+        let (at, fact) = self.facts.next()?;
+        self.state.last = self.state.last.max(at.time);
+        self.state.fact(self.types, at, fact, visitor);
+        Some(at.time)
+    }
+
+    /// When the first of the calls was entered that are under way, in ticks.
+    pub fn oldest_call(&self) -> Option<u64> {
+        self.state.calls.values().filter_map(|calls| Some(calls.open.first()?.entered)).min()
+    }
+
+    /// Ends what has no end.
+    pub fn close(self, visitor: &mut impl Visitor) {
+        self.state.close(visitor);
+    }
 }
 
 /// What is under way.
@@ -133,6 +169,9 @@ struct OpenCall {
     returns_to: u64,
     entered: u64,
     messages: Vec<MessageFact>,
+    requests: Vec<(RequestStep, u32)>,
+    messages_before: Vec<u32>,
+    synchronised: Vec<(u16, WindowStep, Vec<u32>)>,
     collective: Option<(u16, Collective)>,
     operations: Vec<OperationInCall>,
     completed: (u64, u64),
@@ -164,7 +203,13 @@ impl<'a> State<'a> {
                     call.collective = Some((object, collective));
                 }
             }
-            Fact::Window(_, fact) => self.window(stream, fact, visitor),
+            Fact::Request(step, request) => {
+                if let Some(call) = self.open_call(stream) {
+                    call.requests.push((step, request));
+                    call.messages_before.push(call.messages.len() as u32);
+                }
+            }
+            Fact::Window(window, fact) => self.window((stream, window), fact, visitor),
             Fact::Recording(Switch { on: false, .. }) => self.paused = Some(time),
             Fact::Recording(_) => {
                 if let Some(since) = self.paused.take() {
@@ -175,11 +220,11 @@ impl<'a> State<'a> {
                 visitor.length_after_pause(time, types.queues[queue], length);
             }
             Fact::Event(event) => self.event(types, at, event, visitor),
-            Fact::Request(..) | Fact::Nothing => {}
+            Fact::Nothing => {}
         }
     }
 
-    fn window(&mut self, stream: u32, fact: WindowFact<'_>, visitor: &mut impl Visitor) {
+    fn window(&mut self, (stream, number): (u32, u16), fact: WindowFact<'_>, visitor: &mut impl Visitor) {
         match fact {
             WindowFact::Started(operation, _) => {
                 if let Some(call) = self.open_call(stream) {
@@ -194,7 +239,16 @@ impl<'a> State<'a> {
                 visitor.operation(&span);
             }
             WindowFact::EpochEnded(span) => visitor.epoch(&span),
-            WindowFact::Complete { span: None, .. } | WindowFact::Step(..) => {}
+            WindowFact::Step(step, record) => {
+                if let Some(call) = self.open_call(stream) {
+                    let with = match step {
+                        WindowStep::Group(_) => partners(&record).collect(),
+                        _ => Vec::new(),
+                    };
+                    call.synchronised.push((number, step, with));
+                }
+            }
+            WindowFact::Complete { span: None, .. } => {}
         }
     }
 
@@ -250,6 +304,9 @@ fn leave(open: &mut Vec<OpenCall>, thread: u32, time: u64, visitor: &mut impl Vi
         returns_to: call.returns_to,
         depth: open.len(),
         messages: &call.messages,
+        requests: &call.requests,
+        messages_before: &call.messages_before,
+        synchronised: &call.synchronised,
         collective: call.collective,
         operations: &call.operations,
         completed: call.completed,
@@ -260,7 +317,20 @@ impl OpenCall {
     fn new(entry: Entry, entered: u64) -> OpenCall {
         let Entry { function, returns_to } = entry;
         let (messages, operations) = (Vec::new(), Vec::new());
-        OpenCall { function, returns_to, entered, messages, collective: None, operations, completed: (0, 0) }
+        let (requests, messages_before, synchronised) = (Vec::new(), Vec::new(), Vec::new());
+        let (collective, completed) = (None, (0, 0));
+        OpenCall {
+            function,
+            returns_to,
+            entered,
+            messages,
+            requests,
+            messages_before,
+            synchronised,
+            collective,
+            operations,
+            completed,
+        }
     }
 }
 

@@ -49,6 +49,37 @@ pub fn bytes(size: &str) -> Option<u64> {
     digits.parse::<u64>().ok().filter(|number| *number > 0)?.checked_mul(1 << shift)
 }
 
+/// A number of bytes in the binary unit that suits it, with three significant digits from 1 KiB on: `4.00 KiB`.
+pub fn size(bytes: f64) -> String {
+    let (value, unit) = match bytes {
+        b if b < 1023.5 => return format!("{b:.0} B"),
+        b if b < 1023.5 * 1024.0 => (b / 1024.0, "KiB"),
+        b if b < 1023.5 * 1_048_576.0 => (b / 1_048_576.0, "MiB"),
+        b => (b / 1_073_741_824.0, "GiB"),
+    };
+    let decimals = match value {
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$} {unit}")
+}
+
+/// A time in seconds since 1970-01-01 UTC as a date: `2023-11-14 22:13 UTC`; empty where the calendar has none.
+pub fn date(unix_s: f64) -> String {
+    let seconds = unix_s as libc::time_t;
+    let mut parts = std::mem::MaybeUninit::<libc::tm>::zeroed();
+    // SAFETY: both point to live values of their types; `gmtime_r` writes only to the second, and all bytes of it are valid before.
+    let parts = unsafe {
+        if libc::gmtime_r(&raw const seconds, parts.as_mut_ptr()).is_null() {
+            return String::new();
+        }
+        parts.assume_init()
+    };
+    let (year, month) = (i64::from(parts.tm_year) + 1900, parts.tm_mon + 1);
+    format!("{year:04}-{month:02}-{:02} {:02}:{:02} UTC", parts.tm_mday, parts.tm_hour, parts.tm_min)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,5 +133,21 @@ mod tests {
         for size in ["", "M", "0", "1.5G", "-1", "3 bags", "99999999999T"] {
             assert_eq!(bytes(size), None, "{size}");
         }
+    }
+
+    #[test]
+    fn sizes_and_dates_are_short() {
+        for (bytes, text) in [
+            (0.0, "0 B"),
+            (8.0, "8 B"),
+            (1024.0, "1.00 KiB"),
+            (1_048_000.0, "1023 KiB"),
+            (1_048_576.0, "1.00 MiB"),
+            (5e12, "4657 GiB"),
+        ] {
+            assert_eq!(size(bytes), text);
+        }
+        assert_eq!(date(1_700_000_000.0), "2023-11-14 22:13 UTC");
+        assert_eq!(date(0.0), "1970-01-01 00:00 UTC");
     }
 }

@@ -25,6 +25,8 @@ pub struct Config {
     pub windows: bool,
     /// Whether nothing was said about the profile: then MEL was preloaded by hand.
     pub profile_unset: bool,
+    /// Whether the end of the run has a line of statistics for each queue and window of each rank (`MEL_LINES=1`).
+    pub lines: bool,
     /// Whether a trace is recorded (`MEL_TRACE=1`).
     pub trace: bool,
     /// The MPI functions whose calls are recorded (`MEL_ONLY_CALLS`, `MEL_NO_CALLS`).
@@ -67,6 +69,7 @@ impl Config {
             events: set("MEL_EVENTS")
                 .map(|list| parse_list(&list).map(str::to_owned).collect::<Vec<_>>())
                 .filter(|names| !names.is_empty()),
+            lines: flag("MEL_LINES"),
             trace: flag("MEL_TRACE"),
             call_sites: flag("MEL_CALLSITES"),
             paused: flag("MEL_PAUSED"),

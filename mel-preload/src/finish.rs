@@ -16,9 +16,9 @@ use mpit_sources::matching::Truth;
 use mpit_sources::transport::clocks::NodeClock;
 
 use super::patience::Patience;
-use crate::calls::CallProfiler;
 use super::state::{Run, Session};
 use super::warn::warn;
+use crate::calls::CallProfiler;
 use crate::trace::Recorder;
 use mel_convert as convert;
 use mel_log::profile::{self, Ended, Profile, RankProfile};
@@ -56,7 +56,10 @@ pub(super) fn at_finalize(session: &'static Session) {
         if let (Ok(ranks), Ok(tables), 0) = (ranks, tables, run.rank) {
             let ranks = ranks.iter().filter_map(|bytes| serde_json::from_slice(bytes).ok()).collect();
             let tables = tables.iter().filter_map(|image| TableRows::of_image(image)).collect();
-            written = [i32::from(report_profile(session, run, ranks, tables))];
+            // The others wait for what comes of it, so that a fault of ours must not end it.
+            let report = || report_profile(session, run, ranks, tables);
+            let reported = std::panic::catch_unwind(std::panic::AssertUnwindSafe(report));
+            written = [i32::from(reported.unwrap_or(false))];
         }
         if session.calls.is_some() && pmpi::bcast(&mut written, 0, world).is_ok() && written == [1] {
             remove_table(run);
@@ -82,7 +85,8 @@ fn end_table(session: &Session, ended: table::Ended, at: u64) {
     let Some(table) = session.calls.and_then(CallProfiler::table) else { return };
     if let Some(clock) = session.queue_events.model().clocks().first() {
         let header = table.header();
-        header.clock_offset_nanos.set(clock.offset.nanos as u64);
+        header.clock_ticks.set(clock.compared.ticks.0);
+        header.clock_nanos.set(clock.compared.nanos.wrapping_add_signed(clock.offset.nanos));
         header.clock_error_nanos.set(clock.offset.error.unsigned_abs());
         header.clock_compared.set(1);
     }
@@ -173,7 +177,8 @@ fn report_profile(session: &Session, run: &Run, ranks: Vec<RankProfile>, tables:
     whole.ranks = ranks;
     let mut sites = convert::callsites::CallSites::default();
     mel_verdict::fill(&mut whole, tables, |path, address| sites.place(path, address));
-    let _ = std::io::stderr().write_all(profile::report(&whole).as_bytes());
+    let options = profile::text::Options { directory: run.directory.as_deref(), lines: session.config.lines };
+    let _ = std::io::stderr().write_all(profile::report(&whole, options).as_bytes());
     let Some(directory) = &run.directory else { return false };
     let path = directory.join(profile::file::FILE_NAME);
     let written = profile::file::write(&path, &whole);

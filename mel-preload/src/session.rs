@@ -17,18 +17,18 @@ use mpit_sources::rma::{self, Rma};
 use mpit_sources::{Following, QueueEvents};
 
 use super::config::Config;
-use crate::calls::CallProfiler;
-use mel_log::table::{self, ProfileTable};
 use super::full::{or_warn, or_warn_once};
 use super::growth::{self, Growth};
 use super::state::{Run, Session};
 use super::warn::warn;
 use super::{directory, finish, tools};
+use crate::calls::CallProfiler;
 use crate::names::nearest_names;
 use crate::queues::QueueProfiler;
 use crate::trace::calls::{TRACED, Tracer, queues};
 use crate::trace::{Recorder, events};
 use mel_log::format::NO_OBJECT;
+use mel_log::table::{self, ProfileTable};
 use mel_log::{Definition, HeaderInfo, LogFile};
 
 impl Session {

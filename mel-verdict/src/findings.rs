@@ -28,7 +28,8 @@ pub fn of(run: &Run, losses: &Losses) -> Vec<Finding> {
     let mut places: BTreeMap<Place, Vec<Loss>> = BTreeMap::new();
     for loss in &losses.all {
         let context = run.rank(loss.rank).and_then(|rank| rank.context(loss.context));
-        let (site, communicator) = context.map_or((None, None), |context| (context.site, context.communicator));
+        let (site, communicator) =
+            context.map_or((None, None), |context| (context.site, context.communicator));
         places.entry((loss.rule, site, communicator)).or_default().push(*loss);
     }
     let mut findings = Vec::new();
@@ -91,7 +92,8 @@ fn finding(
     let site = run.site(site);
     let name = communicator.and_then(|place| run.communicators.get(place as usize)).map(|c| c.name.clone());
     let at = site.as_ref().map(|site| format!(" at {site}")).unwrap_or_default();
-    let mut sorted: Vec<u32> = victims.iter().filter(|(_, lost)| *lost >= 0.02 * lost_s).map(|(rank, _)| *rank).collect();
+    let mut sorted: Vec<u32> =
+        victims.iter().filter(|(_, lost)| *lost >= 0.02 * lost_s).map(|(rank, _)| *rank).collect();
     sorted.sort_unstable();
     let lost = format!("{} lost {} ({} of the run)", ranks(&sorted), duration(lost_s), percent(share));
     let text = sentence(rule, cause, &lost, &format!("{function}{at}"), cause_site.as_deref());
@@ -117,7 +119,9 @@ fn sentence(rule: Rule, cause: Option<u32>, lost: &str, at: &str, cause_site: Op
     let from = cause_site.map(|site| format!(" (its call: {site})")).unwrap_or_default();
     match (rule, cause) {
         (_, None) => format!("{lost} in {at}, waiting for each other: no single rank is the cause"),
-        (Rule::LateSender, Some(cause)) => format!("{lost} in {at}, waiting for messages because rank {cause} is late{from}"),
+        (Rule::LateSender, Some(cause)) => {
+            format!("{lost} in {at}, waiting for messages because rank {cause} is late{from}")
+        }
         (Rule::LateReceiver, Some(cause)) => {
             format!("{lost} in {at}, sending to receivers that were late because of rank {cause}{from}")
         }
@@ -135,6 +139,8 @@ fn advice(rule: Rule, cause: Option<u32>, cause_site: Option<&str>) -> String {
         Rule::LateReceiver => format!(
             "let rank {cause} post its receives earlier (before {before}), or send with MPI_Isend and wait later"
         ),
-        _ => format!("look at what rank {cause} does before {before}: it computes longer there than the others"),
+        _ => format!(
+            "look at what rank {cause} does before {before}: it computes longer there than the others"
+        ),
     }
 }

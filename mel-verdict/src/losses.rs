@@ -100,7 +100,10 @@ impl Losses {
 
     fn add_wait(&mut self, rank: u32, context: u32, wait: WaitProfile) {
         let waits = self.waits.entry((rank, context)).or_default();
-        match waits.iter_mut().find(|known| (known.kind, known.peer, known.peer_site) == (wait.kind, wait.peer, wait.peer_site)) {
+        match waits
+            .iter_mut()
+            .find(|known| (known.kind, known.peer, known.peer_site) == (wait.kind, wait.peer, wait.peer_site))
+        {
             Some(known) => {
                 known.count += wait.count;
                 known.lost_s += wait.lost_s;
@@ -327,10 +330,16 @@ fn waits_for<'a, 'b>(part: &Part<'a>, parts: &'b [Part<'a>]) -> Option<(Rule, &'
     let rule = Rule::of_collective(&context.function);
     let root = part.interval.key.peer_context;
     let is_root = |of: &Part<'_>| {
-        root != 0 && root != 0xffff && of.rank.peer(of.interval.key.context, i32::from(root) - 1) == Some(of.rank.rank)
+        root != 0
+            && root != 0xffff
+            && of.rank.peer(of.interval.key.context, i32::from(root) - 1) == Some(of.rank.rank)
     };
     let last_of = |wanted: &dyn Fn(&&'b Part<'a>) -> bool| {
-        parts.iter().filter(|other| other.rank.rank != part.rank.rank).filter(wanted).max_by_key(|other| other.begin)
+        parts
+            .iter()
+            .filter(|other| other.rank.rank != part.rank.rank)
+            .filter(wanted)
+            .max_by_key(|other| other.begin)
     };
     let culprit = match rule {
         Rule::LateBroadcast if is_root(part) => None,

@@ -36,6 +36,11 @@ pub struct Rank {
     pub contexts: Vec<Context>,
     /// Its rows.
     pub rows: TableRows,
+    /// An instant in ticks and in nanoseconds of the clock of all ranks.
+    instant: (u64, u64),
+    /// Ticks per second. Each process has measured the rate of the one clock of its node for itself, a millionth more or less, which
+    /// is milliseconds over the time since the machine was started: so all use what one has measured.
+    rate: u64,
     /// World ranks of the members, by the number of the communicator; of the remote group, for an intercommunicator.
     members: BTreeMap<u32, Members>,
 }
@@ -43,8 +48,10 @@ pub struct Rank {
 impl Rank {
     /// A time in nanoseconds of the clock of all ranks.
     pub fn nanos(&self, ticks: u64) -> u64 {
-        let nanos = u128::from(ticks) * 1_000_000_000 / u128::from(self.rows.ticks_per_second);
-        (nanos as u64).wrapping_add_signed(self.rows.clock.map_or(0, |(offset, _)| offset))
+        let (at, nanos) = self.instant;
+        let since = i128::from(ticks) - i128::from(at);
+        let since = since * 1_000_000_000 / i128::from(self.rate);
+        (i128::from(nanos) + since).clamp(0, i128::from(u64::MAX)) as u64
     }
 
     /// A duration in seconds.
@@ -94,11 +101,14 @@ impl Run {
     pub fn of(mut tables: Vec<TableRows>, mut resolve: impl FnMut(&str, u64) -> CallSite) -> Run {
         tables.sort_by_key(|table| table.rank);
         tables.dedup_by_key(|table| table.rank);
-        let mut run = Run { sites: Vec::new(), communicators: Vec::new(), ranks: Vec::new(), places: HashMap::new() };
+        let mut run =
+            Run { sites: Vec::new(), communicators: Vec::new(), ranks: Vec::new(), places: HashMap::new() };
         let mut sites: HashMap<(Rc<str>, u64), u32> = HashMap::new();
         // What is compiled twice, such as a template, has two addresses and is one place.
         let mut same: HashMap<CallSite, u32> = HashMap::new();
         let mut communicators: HashMap<u64, u32> = HashMap::new();
+        let rate = tables.first().map_or(1, |first| first.ticks_per_second);
+        let origin = tables.iter().map(|table| table.started).min().unwrap_or(0);
         for rows in tables {
             let mut modules: BTreeMap<u64, (u64, u64, Rc<str>)> = BTreeMap::new();
             let mut functions: HashMap<u16, Rc<str>> = HashMap::new();
@@ -156,7 +166,11 @@ impl Run {
                 });
             }
             run.places.insert(rows.rank, run.ranks.len());
-            run.ranks.push(Rank { rank: rows.rank, contexts, rows, members });
+            let (instant, rate) = match rows.clock {
+                Some((ticks, nanos, _)) => ((ticks, nanos), rows.ticks_per_second),
+                None => ((origin, 1_000_000_000), rate),
+            };
+            run.ranks.push(Rank { rank: rows.rank, contexts, rows, instant, rate, members });
         }
         run
     }

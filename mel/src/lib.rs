@@ -4,7 +4,9 @@
 //! them is another crate, and no part of the command.
 //!
 //! - [`cli`]: the subcommands.
-//! - [`tables`]: a profile in 80 columns, or as comma-separated values.
+//! - [`tables`]: a profile in 100 columns, or as comma-separated values.
+//! - [`mod@diff`]: two runs side by side.
+//! - [`cubex`]: a Cube profile.
 //! - [`perfetto`]: a Perfetto trace from event logs.
 //! - [`view`]: what a page or a picture shows of a run.
 //! - [`html`]: the page of a run.
@@ -14,6 +16,8 @@
 //! No room here knows an event by name.
 
 pub mod cli;
+pub mod cubex;
+pub mod diff;
 pub mod html;
 pub mod perfetto;
 pub mod png;

@@ -63,7 +63,16 @@ pub fn interfaces(mpi: &Mpi) -> Vec<Interface> {
 ///
 /// If it does not compile.
 pub fn compile_fortran(mpi: &Mpi, name: &str, interface: Interface) -> PathBuf {
-    let source = root().join("tests/programs/languages").join(name).with_extension("F90");
+    compile_fortran_source(
+        mpi,
+        &root().join("tests/programs/languages").join(name).with_extension("F90"),
+        interface,
+    )
+}
+
+/// Compiles a Fortran source with one of the interfaces.
+pub(crate) fn compile_fortran_source(mpi: &Mpi, source: &Path, interface: Interface) -> PathBuf {
+    let name = source.file_stem().unwrap_or_default().to_string_lossy();
     let directory = target_dir().join("test-programs").join(mpi.name);
     fs::create_dir_all(&directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
     let executable = directory.join(format!("{name}-{}", interface.macro_name()));
@@ -72,7 +81,7 @@ pub fn compile_fortran(mpi: &Mpi, name: &str, interface: Interface) -> PathBuf {
         tempfile::Builder::new().prefix("draft-").tempdir_in(&directory).expect("target can be written");
     let draft_file = draft.path().join("program");
     let define = format!("-D{}", interface.macro_name());
-    run_compiler(mpi, &[&define], &source, &draft_file)
+    run_compiler(mpi, &[&define], source, &draft_file)
         .unwrap_or_else(|e| panic!("{} does not compile with {}:\n{e}", source.display(), mpi.name));
     fs::rename(&draft_file, &executable).unwrap_or_else(|e| panic!("{}: {e}", executable.display()));
     executable

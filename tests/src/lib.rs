@@ -19,6 +19,7 @@ pub mod events;
 pub mod fortran;
 mod job;
 mod mpi;
+pub mod planted;
 pub mod profile;
 mod program;
 pub mod readers;

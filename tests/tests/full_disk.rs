@@ -66,7 +66,7 @@ fn a_profile_without_space_is_one_line() {
         // A page for the directory's probe, none for the profile.
         let Some(disk) = SmallDisk::mount(4) else { return };
         std::fs::write(disk.path().join("filler"), [1; 4096]).expect("the disk has one page");
-        let (run, output) = flood(mpi, &disk, &[]);
+        let (run, output) = flood(mpi, &disk, &["--lines"]);
         run.expect(complaints(&run).len() == 1, "not exactly one line");
         run.expect(complaints(&run)[0].contains(&*output.to_string_lossy()), "the directory is not named");
         run.expect(run.stderr.contains("queue statistics rank: 1 "), "the statistics are not printed");

@@ -29,6 +29,7 @@ mod pages_show_time;
 mod perfetto_readable;
 mod peruse_on_bad_days;
 mod peruse_tells_of_ob1;
+mod planted_problems_are_found;
 mod profiles_agree;
 mod programs_pass;
 mod progress_between_calls;

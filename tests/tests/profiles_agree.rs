@@ -8,7 +8,7 @@ use mel_tests::{Exit, Mpi, Program, test_every_program};
 fn profile_of(case: &Case<'_>) -> Profile {
     let directory = fresh_dir();
     let output = directory.path().join("run");
-    let run = case.job().under_mel(["-o".as_ref(), output.as_os_str()]).run();
+    let run = case.job().under_mel(["--lines".as_ref(), "-o".as_ref(), output.as_os_str()]).run();
     run.expect(run.code == Some(0) && run.stdout.ends_with("\nOK\n"), &case.to_string());
     for rank in 0..case.ranks {
         let line = format!("queue statistics rank: {rank} Num Messages: ");

@@ -38,7 +38,8 @@ fn sixteen_threads_lose_nothing() {
         let program = compile_special(mpi, "window_threads");
         let directory = fresh_dir();
         let output = directory.path().join("run");
-        let options = ["--profile".as_ref(), "queues,rma".as_ref(), "-e".as_ref(), WINDOW_EVENTS.as_ref()];
+        let options =
+            ["--profile=queues,rma".as_ref(), "--lines".as_ref(), "-e".as_ref(), WINDOW_EVENTS.as_ref()];
         let options = options.into_iter().chain(["-o".as_ref(), output.as_os_str()]);
         let run = Job::new(mpi, 2, program).args(["40", &THREADS.to_string()]).under_mel(options).run();
         run.expect(run.code == Some(0), mpi.name);
@@ -107,7 +108,7 @@ fn without_the_queues_only_windows_are_reported() {
     let program = compile_special(mpi, "window_threads");
     let directory = fresh_dir();
     let output = directory.path().join("run");
-    let options = ["--profile".as_ref(), "rma".as_ref(), "-o".as_ref(), output.as_os_str()];
+    let options = ["--profile=rma".as_ref(), "--lines".as_ref(), "-o".as_ref(), output.as_os_str()];
     let run = Job::new(mpi, 2, program).args(["8", "2"]).under_mel(options).run();
     run.expect(run.code == Some(0), mpi.name);
     run.expect(

@@ -106,19 +106,41 @@ pub fn read_run(directory: &Path) -> Result<Profile, ProfileError> {
 }
 
 /// Joins profiles of one run. What is said about the run comes from the first, the ranks from all;
-/// where two have the same rank, the first is taken.
+/// where two have the same rank, the first is taken. Call sites and communicators that several have are one.
 pub fn merge(profiles: impl IntoIterator<Item = Profile>) -> Option<Profile> {
     let mut profiles = profiles.into_iter();
     let mut merged = profiles.next()?;
-    for profile in profiles {
+    for mut profile in profiles {
         merged.world_size = merged.world_size.max(profile.world_size);
         merged.duration_s = merged.duration_s.max(profile.duration_s);
+        let sites = places_in(&mut merged.sites, std::mem::take(&mut profile.sites));
+        let communicators = places_in(&mut merged.communicators, std::mem::take(&mut profile.communicators));
+        for call in profile.ranks.iter_mut().flat_map(|rank| &mut rank.calls) {
+            call.site = call.site.and_then(|place| sites.get(place as usize).copied());
+            call.communicator =
+                call.communicator.and_then(|place| communicators.get(place as usize).copied());
+            for wait in &mut call.waits {
+                wait.peer_site = wait.peer_site.and_then(|place| sites.get(place as usize).copied());
+            }
+        }
         merged.ranks.extend(profile.ranks);
     }
     // Stable, so that of two entries of a rank the first one stays first.
     merged.ranks.sort_by_key(|rank| rank.rank);
     merged.ranks.dedup_by_key(|rank| rank.rank);
     Some(merged)
+}
+
+/// Adds what a list lacks of another; where each entry of the other is in it then.
+fn places_in<T: PartialEq>(list: &mut Vec<T>, others: Vec<T>) -> Vec<u32> {
+    let place = |other: T| {
+        let place = list.iter().position(|one| *one == other).unwrap_or_else(|| {
+            list.push(other);
+            list.len() - 1
+        });
+        place as u32
+    };
+    others.into_iter().map(place).collect()
 }
 
 #[cfg(test)]
@@ -169,6 +191,29 @@ mod tests {
             ranks,
             [(0, "whole", Ended::Finalised), (2, "whole", Ended::Finalised), (10, "partial", Ended::Exited)]
         );
+    }
+
+    #[test]
+    fn joined_profiles_keep_their_call_sites() {
+        use crate::profile::{sample, sums};
+        let whole = sample::late_rank(4, 1);
+        let mut partials: Vec<Profile> =
+            (0..4).map(|rank| Profile { ranks: vec![whole.ranks[rank].clone()], ..whole.clone() }).collect();
+        // The others have found their call sites in another order.
+        for partial in &mut partials[1..] {
+            partial.sites.reverse();
+            let last = partial.sites.len() as u32 - 1;
+            for call in &mut partial.ranks[0].calls {
+                call.site = call.site.map(|place| last - place);
+                call.waits
+                    .iter_mut()
+                    .for_each(|wait| wait.peer_site = wait.peer_site.map(|place| last - place));
+            }
+        }
+        let joined = merge(partials).unwrap();
+        assert_eq!(joined.sites, whole.sites);
+        assert_eq!(sums::by_site(&joined), sums::by_site(&whole));
+        assert_eq!(sums::waits(&joined), sums::waits(&whole));
     }
 
     #[test]

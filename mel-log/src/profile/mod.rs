@@ -6,8 +6,9 @@
 //! - [`file`](mod@file): reading and writing, whole and per rank.
 //! - [`statistics`]: the lines per rank, in the paper's wording.
 //! - [`summary`]: the table across ranks.
-//! - [`findings`]: what stands out, in plain words.
-//! - [`mod@report`]: all three, as rank 0 prints them at the end.
+//! - [`sums`]: calls and waits added up by rank, function and call site.
+//! - [`findings`]: facts that users should know, in plain words.
+//! - [`text`]: all of it as rank 0 prints it at the end.
 //! - [`one_sided`], [`windows`]: types and text of one-sided communication.
 //!
 //! Nothing here knows how the numbers were measured.
@@ -17,19 +18,22 @@ pub mod file;
 pub mod findings;
 pub mod histogram;
 pub mod one_sided;
-pub mod report;
+#[cfg(any(test, feature = "sample"))]
+pub mod sample;
 pub mod schema;
 pub mod statistics;
 pub mod summary;
+pub mod sums;
+pub mod text;
 pub mod verdict;
 pub mod windows;
 
 pub use calls::{CallProfile, CallSite, MessagesFound, NamedCommunicator, WaitKind, WaitProfile};
 pub use histogram::Histogram;
 pub use one_sided::{KindProfile, Times, WindowProfile, WindowThread};
-pub use report::report;
 pub use schema::{
     CommunicatorProfile, Comparison, Ended, NotFollowed, Profile, QueueStats, Queues, RankProfile,
     SearchStats, Truth,
 };
+pub use text::report;
 pub use verdict::{Basis, Finding, Instance};

@@ -102,10 +102,11 @@ pub struct Header {
     pub runs_since: Column,
     /// The entry of `MPI_Finalize`, or the end of the measurement; 0 until then.
     pub runs_until: Column,
-    /// Whether there is a reference clock, of rank 0's node: how far it is ahead of this one in nanoseconds (two's complement), and how
-    /// far that may be from the truth.
+    /// Where there are several nodes: one instant in ticks of this process, and in nanoseconds of the reference clock, which is that of
+    /// rank 0's node; and how far that may be from the truth.
     pub clock_compared: Column,
-    pub clock_offset_nanos: Column,
+    pub clock_ticks: Column,
+    pub clock_nanos: Column,
     pub clock_error_nanos: Column,
     /// Rows, or bytes, that are there of each section.
     pub contexts: Column,

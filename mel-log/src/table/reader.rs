@@ -81,8 +81,9 @@ pub struct TableRows {
     pub started_realtime_nanos: u64,
     pub runs_since: u64,
     pub runs_until: u64,
-    /// How far the reference clock is ahead, and how far that may be from the truth, in nanoseconds.
-    pub clock: Option<(i64, u64)>,
+    /// Where there are several nodes: an instant in ticks, the same in nanoseconds of the reference clock, and how far that may be from
+    /// the truth, in nanoseconds.
+    pub clock: Option<(u64, u64, u64)>,
     pub level: u64,
     pub lost: [u64; 3],
     pub host: String,
@@ -159,7 +160,12 @@ pub(super) fn used(header: &[u8]) -> [(usize, usize); 5] {
         section(CONTEXTS_AT, std::mem::offset_of!(Header, contexts), MAX_CONTEXTS, size_of::<Context>()),
         section(WAITS_AT, std::mem::offset_of!(Header, waits), MAX_WAITS, size_of::<Wait>()),
         section(WAITED_AT, std::mem::offset_of!(Header, waited), MAX_INTERVALS, size_of::<Interval>()),
-        section(COLLECTIVES_AT, std::mem::offset_of!(Header, collectives), MAX_INTERVALS, size_of::<Interval>()),
+        section(
+            COLLECTIVES_AT,
+            std::mem::offset_of!(Header, collectives),
+            MAX_INTERVALS,
+            size_of::<Interval>(),
+        ),
         section(DEFINITIONS_AT, std::mem::offset_of!(Header, definitions), MAX_DEFINITIONS, 1),
     ]
 }
@@ -204,7 +210,11 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
         started_realtime_nanos: of!(started_realtime_nanos),
         runs_since: of!(runs_since),
         runs_until: of!(runs_until),
-        clock: (of!(clock_compared) != 0).then_some((of!(clock_offset_nanos) as i64, of!(clock_error_nanos))),
+        clock: (of!(clock_compared) != 0).then_some((
+            of!(clock_ticks),
+            of!(clock_nanos),
+            of!(clock_error_nanos),
+        )),
         level: of!(level).min(63),
         lost: [of!(lost_contexts), of!(lost_waits), of!(lost_definitions)],
         host,

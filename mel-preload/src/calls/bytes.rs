@@ -71,7 +71,12 @@ pub(super) fn of_messages(sizes: &mut Sizes, call: &Call<'_>) -> (u64, u64) {
 
 /// Bytes sent and received by a collective operation, counted as traces do. The most frequent ones need not ask MPI.
 #[inline]
-pub(super) fn of_collective(abi: &Abi, sizes: &mut Sizes, known: Option<Known>, call: &Call<'_>) -> (u64, u64) {
+pub(super) fn of_collective(
+    abi: &Abi,
+    sizes: &mut Sizes,
+    known: Option<Known>,
+    call: &Call<'_>,
+) -> (u64, u64) {
     let stays = |buffer| std::ptr::eq(buffer, abi.constants.in_place);
     let Some((size, rank)) = known.and_then(|known| known.of_one_group) else { return asked(abi, call) };
     let size = u64::from(size);

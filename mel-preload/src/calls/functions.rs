@@ -66,7 +66,9 @@ fn kind(function: FunctionId) -> Kind {
         F::Probe | F::Mprobe => Kind::Probe,
         F::Type_free => Kind::Frees,
         F::Comm_set_name => Kind::Names,
-        _ if MAKING.contains(&name) || COLLECTIVES.contains(&name.to_lowercase().as_str()) => Kind::Collective,
+        _ if MAKING.contains(&name) || COLLECTIVES.contains(&name.to_lowercase().as_str()) => {
+            Kind::Collective
+        }
         _ => Kind::Plain,
     }
 }

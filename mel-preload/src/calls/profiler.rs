@@ -8,7 +8,7 @@ use mel_log::{Definition, Members};
 use mpi_abi::{Abi, Comm, Handle, StatusPtr, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, InThread, ThreadSlot, Wants};
 use mpit_events::Clock;
-use mpit_sources::calls::{Communicator, FoundUnexpected, Observer, Ob1Model, Received, Waited};
+use mpit_sources::calls::{Communicator, FoundUnexpected, Ob1Model, Observer, Received, Waited};
 
 use super::bytes::{self, Sizes};
 use super::communicators::{Communicators, Known};
@@ -220,9 +220,8 @@ impl CallProfiler {
         let Some(contexts) = self.contexts.get() else { return };
         let name = pmpi::comm_get_name(Comm(handle)).ok().filter(|name| !name.is_empty());
         let name = name.unwrap_or_else(|| format!("communicator {:x}", context as u32));
-        let members = |remote| {
-            Members::from_ranks(self.model.members(mpit_events::Token(handle as u64), remote))
-        };
+        let members =
+            |remote| Members::from_ranks(self.model.members(mpit_events::Token(handle as u64), remote));
         contexts.define(&Definition::Communicator {
             index: number as u16,
             context,

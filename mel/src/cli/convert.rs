@@ -1,4 +1,4 @@
-//! `mel convert`: event logs as text, as an OTF2 archive, or as a Perfetto trace.
+//! `mel convert`: event logs as text, as an OTF2 archive, or as a Perfetto trace; the profile as a Cube profile.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use anyhow::bail;
 
 use super::output::{to_stdout, write_file};
-use crate::perfetto;
 use crate::progress_bar::ProgressBar;
+use crate::{cubex, perfetto};
 use mel_convert::{Run, otf2, text};
 use mel_log::number;
 use mel_log::profile::{Finding, Instance, file};
 
-/// Converts the event logs of a run to text, an OTF2 trace, or a Perfetto trace
+/// Converts the event logs of a run to text, an OTF2 trace, or a Perfetto trace; its profile to a Cube profile
 ///
 /// The logs of a run that was killed are converted as far as they go.
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,9 @@ use mel_log::profile::{Finding, Instance, file};
   mel convert mel-app-1 --otf2
       mel-app-1/traces.otf2, for Vampir, otf2-print and the like
   mel convert --perfetto app.perfetto mel-app-1
-      a trace that ui.perfetto.dev opens in the browser")]
+      a trace that ui.perfetto.dev opens in the browser
+  mel convert --cubex app.cubex mel-app-1
+      the profile of calls for the Cube GUI, pycubexr and what else reads Cube profiles")]
 pub struct Args {
     /// The run's directory
     #[arg(value_name = "DIR")]
@@ -38,8 +40,11 @@ pub struct Args {
     /// A Perfetto trace: ranks as processes, calls and searches, queue lengths, messages as arrows
     #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "otf2", "output"])]
     pub perfetto: Option<PathBuf>,
+    /// A Cube profile: time, calls, bytes and waiting, by call site and thread. Needs the profile, and no log
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "otf2", "perfetto", "output"])]
+    pub cubex: Option<PathBuf>,
     /// As text: MPI calls and messages too
-    #[arg(long, conflicts_with_all = ["otf2", "perfetto"])]
+    #[arg(long, conflicts_with_all = ["otf2", "perfetto", "cubex"])]
     pub calls: bool,
     /// Where to write. Default: text to standard output, traces.otf2 into the run's directory
     #[arg(short = 'o', long = "output", value_name = "PATH")]
@@ -54,6 +59,9 @@ pub struct Args {
 /// # Errors
 /// There is nothing to convert, or the result cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(path) = &args.cubex {
+        return for_cube(path, &args.directory);
+    }
     let run = Run::open(&args.directory)?;
     for error in &run.left_out {
         eprintln!("mel: {error}; left out");
@@ -125,6 +133,18 @@ fn for_perfetto(path: &Path, run: &Run) -> anyhow::Result<ExitCode> {
     );
     text += &of_logs(run, "what is missing is not marked");
     to_stdout(|out| out.write_all(text.as_bytes()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn for_cube(path: &Path, directory: &Path) -> anyhow::Result<ExitCode> {
+    let profile = file::read_run(directory)?;
+    if !profile.has_calls() {
+        bail!(
+            "the profile in {} has no calls; run the program with `mel run --profile calls`",
+            directory.display()
+        );
+    }
+    write_file(path, |out| cubex::write(out, &profile))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -3,7 +3,9 @@
 //! One file per subcommand. Each returns its error as one sentence that says what happened and what
 //! to do; only [`main`] prints it.
 
+pub mod analyze;
 pub mod convert;
+pub mod diff;
 pub mod elf;
 pub mod events;
 pub mod library;
@@ -23,10 +25,12 @@ use clap::{Parser, Subcommand};
     version,
     about = "Shows what happens inside MPI's message queues: on any MPI, in any program, without recompiling.",
     after_help = "Examples:
-  mpirun -n 4 mel run ./app          how long messages waited in the queues of each rank
+  mpirun -n 4 mel run ./app          where the time goes, at which line, and who is the cause
   mpirun -n 4 mel run --trace ./app  the same, and an OTF2 trace for Vampir and the like
-  mel report mel-app-1               what a finished run has found, in 80 columns
+  mel analyze mel-app-1              what costs time in a traced run, and which rank is the cause
+  mel report mel-app-1               what a finished run has found
   mel report mel-app-1 --html a.html the same as a page for the browser
+  mel diff mel-app-1 mel-app-2       what has changed from one run to another
   mel run --help                     more about `run`; likewise for the other commands"
 )]
 pub struct Cli {
@@ -38,6 +42,8 @@ pub struct Cli {
 enum Command {
     Run(run::Args),
     Report(report::Args),
+    Analyze(analyze::Args),
+    Diff(diff::Args),
     Convert(convert::Args),
     Events(events::Args),
 }
@@ -47,6 +53,8 @@ pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Analyze(args) => analyze::run(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Events(args) => events::run(&args),
     };

@@ -12,28 +12,33 @@ use crate::html;
 use crate::png;
 use crate::progress_bar::ProgressBar;
 use crate::tables::csv;
-use crate::tables::terminal::{terminal, wrapped};
+use crate::tables::terminal::terminal;
 use crate::view::{View, Window, view};
 use mel_convert::Run;
 use mel_convert::run::RunError;
 use mel_log::profile::file::{self, ProfileError};
-use mel_log::profile::report;
+use mel_log::profile::text::layout::wrapped;
+use mel_log::profile::text::report::lines;
 use mel_log::{RankLog, State};
 
 /// Shows what a finished run has found
 ///
-/// Prints a table across the ranks that names the outliers, how long messages waited and searches took,
-/// and what stands out in plain words; or a page for the browser, pictures, or all numbers. A run that
-/// was killed is shown as far as it went.
+/// Prints what costs time and which rank and line is the cause, time in MPI by rank, function and call
+/// site, who waits for whom, and the message queues; or a page for the browser, pictures, or all numbers.
+/// A run that was killed is shown as far as it went.
 #[derive(Debug, clap::Args)]
 #[command(group = ArgGroup::new("looks").multiple(true).args(["html", "png"]))]
 #[command(after_help = "Examples:
   mel report mel-app-1
-      table, distributions and findings, in 80 columns
+      verdict, time in MPI, call sites, wait states and queues, in 100 columns
+  mel report mel-app-1 --lines
+      before it the statistics of each rank's queues, a line each
+  mel report mel-app-1 --json | jq -r '.verdict[] | [.rule, .lost_s, .cause_rank, .site] | @tsv'
+      what costs time, for scripts (docs/profile.md explains all)
   mel report mel-app-1 --json | jq '.ranks[] | [.rank, .unexpected.max_length]'
-      one number of each rank (docs/profile.md explains all)
+      one number of each rank
   mel report mel-app-1 --csv > app.csv
-      the numbers of all ranks for a spreadsheet, times in seconds
+      all numbers, one per line: rank, host, section, quantity, unit, value, and of which call
   mel report mel-app-1 --html app.html
       a page for the browser: plots per rank; after `mel run --trace` a timeline, too
   mel report mel-app-1 --html part.html --from 1.5 --to 1.6
@@ -47,10 +52,10 @@ pub struct Args {
     /// Print the profile of all ranks as JSON
     #[arg(long)]
     pub json: bool,
-    /// Print the numbers of each rank as comma-separated values
+    /// Print all numbers as comma-separated values, one per line: what pandas calls long format
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
-    /// Print the statistics of each rank as the run itself did at its end
+    /// Print the statistics of each rank's queues and windows, too: a line for each
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     pub lines: bool,
     /// Write a page that needs nothing but a browser
@@ -85,9 +90,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let text = match file::read_run(&args.directory) {
         Ok(profile) if args.json => serde_json::to_string_pretty(&profile)? + "\n",
-        Ok(profile) if args.csv => csv(&profile),
-        Ok(profile) if args.lines => report(&profile),
-        Ok(profile) => terminal(&profile),
+        Ok(profile) if args.csv => {
+            to_stdout(|out| csv(out, &profile))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Ok(profile) => {
+            let lines = if args.lines { lines(&profile) } else { String::new() };
+            lines + &terminal(&profile, &args.directory)
+        }
         Err(ProfileError::Absent(_)) if !args.json && !args.csv && Run::open(&args.directory).is_ok() => {
             logs(&Run::open(&args.directory)?, &args.directory)
         }
@@ -145,11 +155,11 @@ fn logs(run: &Run, directory: &Path) -> String {
     }
     let directory = directory.display();
     text += &wrapped(
+        "",
         &format!(
             "no profile, only event logs: `mel convert {directory} --text` shows their events, `mel report \
              --html FILE {directory}` makes a page of them, `mel convert {directory} --otf2` a trace"
         ),
-        "  ",
     );
     text
 }

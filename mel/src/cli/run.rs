@@ -21,7 +21,9 @@ use mel_log::number::bytes;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   mpirun -n 4 mel run ./app in.txt
-      the queue profile: how long messages waited, how long MPI searched
+      the profile: where the time goes, at which line, who is the cause; how long messages waited
+  mpirun -n 4 mel run --lines ./app
+      and the statistics of each rank's queues, a line each
   srun -n 4 mel run --trace -o first-try ./app
       the profile, and an OTF2 trace, in the directory first-try
   mpirun -n 4 mel run -e pml_ob1_message_arrived,pml_ob1_unex_insert ./app
@@ -47,6 +49,9 @@ pub struct Args {
     /// calls,queues; with -e: none
     #[arg(long, value_enum, value_delimiter = ',')]
     pub profile: Vec<Profile>,
+    /// At the end print the statistics of each rank's queues and windows, too: a line for each
+    #[arg(long)]
+    pub lines: bool,
     /// Record MPI calls, messages and queue searches; leaves traces.otf2 in the run's directory
     #[arg(long)]
     pub trace: bool,
@@ -168,6 +173,9 @@ fn environment(
         _ => Some(wanted.join(",")),
     };
     set.extend(profile.map(|profile| ("MEL_PROFILE", profile.into())));
+    if args.lines {
+        set.push(("MEL_LINES", "1".into()));
+    }
     if args.trace {
         set.push(("MEL_TRACE", "1".into()));
     }
@@ -280,6 +288,7 @@ mod tests {
                 "MEL_PROGRAM=app"
             ]
         );
+        assert!(variables("mel run --lines app", &[]).contains(&"MEL_LINES=1".into()));
         assert!(variables("mel run --profile none app", &[]).contains(&"MEL_PROFILE=none".into()));
         assert!(
             variables("mel run --profile queues,rma app", &[]).contains(&"MEL_PROFILE=queues,rma".into())

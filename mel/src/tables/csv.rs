@@ -1,87 +1,212 @@
-//! The numbers of each rank as comma-separated values (RFC 4180), for spreadsheets and scripts.
+//! All numbers of a profile as comma-separated values (RFC 4180) in long format: one number per line, with what it is a number of.
 
-use mel_log::profile::schema::{Ended, Profile};
+use std::io::{self, Write};
+
+use mel_log::profile::calls::CallProfile;
+use mel_log::profile::schema::{Ended, Profile, RankProfile};
 use mel_log::profile::summary::{Unit, quantities};
+use mel_log::profile::sums::Names;
+use mel_log::profile::text::waits::word;
+use serde::Serialize;
 
-/// A line of names, then a line per rank. Times are in seconds: the names of their columns end with `_s`.
-/// A number that a rank does not have, as the mean of nothing, is empty.
-pub fn csv(profile: &Profile) -> String {
-    let mut text = String::from("rank,host,ended");
-    for quantity in quantities(profile) {
-        let unit = if quantity.unit == Unit::Seconds { "_s" } else { "" };
-        text += &format!(
-            ",{}_{}{unit}",
-            quantity.group.replace([' ', '-'], "_"),
-            quantity.name.replace(' ', "_")
-        );
-    }
-    text.push('\n');
-    for rank in &profile.ranks {
-        let ended = match rank.ended {
-            Ended::Finalised => "finalised",
-            Ended::Aborted => "aborted",
-            Ended::Exited => "exited",
-            Ended::Killed => "killed",
-        };
-        text += &format!("{},{},{ended}", rank.rank, quoted(&rank.host));
-        for quantity in quantities(profile) {
-            text.push(',');
-            if let Some(value) = (quantity.of)(rank) {
-                text += &value.to_string();
-            }
-        }
-        text.push('\n');
-    }
-    text
+/// A line. What does not apply is empty.
+#[derive(Clone, Debug, Default, Serialize)]
+struct Row<'a> {
+    rank: u32,
+    host: &'a str,
+    section: String,
+    quantity: String,
+    unit: &'static str,
+    value: f64,
+    thread: Option<u32>,
+    function: &'a str,
+    site: &'a str,
+    communicator: &'a str,
+    kind: &'a str,
+    peer: Option<u32>,
+    peer_site: &'a str,
 }
 
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
+/// Writes a line of names, then a line per number. Times are in seconds (`s`), sizes in bytes (`bytes`). A number that a rank does not
+/// have, as the mean of nothing, has no line.
+///
+/// # Errors
+/// Those of `out`.
+pub fn csv(out: impl Write, profile: &Profile) -> io::Result<()> {
+    let names = Names::of(profile);
+    let mut out = csv::Writer::from_writer(out);
+    if profile.ranks.is_empty() {
+        out.write_record(COLUMNS)?;
     }
+    for rank in &profile.ranks {
+        let row = Row { rank: rank.rank, host: &rank.host, ..Row::default() };
+        for (quantity, unit, value) in of_rank(rank) {
+            let section = "rank".into();
+            out.serialize(Row { section, quantity: quantity.into(), unit, value, ..row.clone() })?;
+        }
+        for quantity in quantities(profile) {
+            let Some(value) = (quantity.of)(rank) else { continue };
+            let unit = if quantity.unit == Unit::Seconds { "s" } else { "count" };
+            let (section, quantity) = (word_of(quantity.group), word_of(quantity.name));
+            out.serialize(Row { section, quantity, unit, value, ..row.clone() })?;
+        }
+        for call in &rank.calls {
+            let communicator = call.communicator.and_then(|place| profile.communicators.get(place as usize));
+            let row = Row {
+                thread: Some(call.thread),
+                function: &call.function,
+                site: names.name(call.site).unwrap_or_default(),
+                communicator: communicator.map_or("", |communicator| &communicator.name),
+                ..row.clone()
+            };
+            for (section, quantity, unit, value) in of_call(call) {
+                let (section, quantity) = (section.into(), quantity.into());
+                out.serialize(Row { section, quantity, unit, value, ..row.clone() })?;
+            }
+            for wait in &call.waits {
+                let numbers = [
+                    ("count", "count", wait.count as f64),
+                    ("lost", "s", wait.lost_s),
+                    ("longest", "s", wait.max_s),
+                ];
+                for (quantity, unit, value) in numbers {
+                    out.serialize(Row {
+                        section: "waits".into(),
+                        quantity: quantity.into(),
+                        unit,
+                        value,
+                        kind: word(wait.kind),
+                        peer: wait.peer,
+                        peer_site: names.name(wait.peer_site).unwrap_or_default(),
+                        ..row.clone()
+                    })?;
+                }
+            }
+        }
+    }
+    out.flush()
+}
+
+/// The names of the columns, for a profile without ranks.
+const COLUMNS: [&str; 13] = [
+    "rank",
+    "host",
+    "section",
+    "quantity",
+    "unit",
+    "value",
+    "thread",
+    "function",
+    "site",
+    "communicator",
+    "kind",
+    "peer",
+    "peer_site",
+];
+
+fn of_rank(rank: &RankProfile) -> [(&'static str, &'static str, f64); 4] {
+    [
+        ("run", "s", rank.run_s),
+        ("init", "s", rank.init_s),
+        ("caused", "s", rank.caused_s),
+        ("finalised", "count", f64::from(u8::from(rank.ended == Ended::Finalised))),
+    ]
+}
+
+/// What a call site has, and what its receives found if there were any.
+fn of_call(call: &CallProfile) -> Vec<(&'static str, &'static str, &'static str, f64)> {
+    let mut numbers = vec![
+        ("calls", "calls", "count", call.calls as f64),
+        ("calls", "time", "s", call.total_s),
+        ("calls", "longest", "s", call.max_s),
+        ("calls", "bytes_sent", "bytes", call.bytes_sent as f64),
+        ("calls", "bytes_received", "bytes", call.bytes_received as f64),
+    ];
+    let found = call.messages;
+    if !found.is_empty() {
+        numbers.extend([
+            ("receives", "expected", "count", found.expected as f64),
+            ("receives", "unexpected", "count", found.unexpected as f64),
+            ("receives", "unexpected_bytes", "bytes", found.unexpected_bytes as f64),
+            ("receives", "searching", "s", found.search_s),
+            ("receives", "longest_search", "s", found.longest_search_s),
+        ]);
+    }
+    numbers
+}
+
+/// A name as one word, for scripts.
+fn word_of(name: &str) -> String {
+    name.replace([' ', '-'], "_")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mel_log::profile::WindowProfile;
-    use mel_log::profile::{QueueStats, RankProfile};
+    use mel_log::profile::{QueueStats, WindowProfile, sample};
 
-    #[test]
-    fn each_rank_is_a_line_with_as_many_fields_as_the_first() {
-        let rank = RankProfile {
-            rank: 7,
-            host: "a,\"b\"".into(),
-            ended: Ended::Killed,
-            posted: QueueStats { messages: 3, mean_s: 1.5e-6, ..QueueStats::default() },
-            ..RankProfile::default()
-        };
-        let text = csv(&Profile { ranks: vec![rank], ..Profile::default() });
-        let mut lines = text.lines();
-        let names: Vec<&str> = lines.next().unwrap().split(',').collect();
-        assert_eq!(names[..5], ["rank", "host", "ended", "posted_queue_receives", "posted_queue_max_length"]);
-        let line = lines.next().unwrap();
-        let rest = line.strip_prefix("7,\"a,\"\"b\"\"\",killed,3,0,0,0.0000015,").expect(line);
-        assert_eq!(rest.split(',').count(), names.len() - 7);
-        assert!(names.contains(&"posted_queue_mean_lifetime_s"), "{names:?}");
-        // There is no mean of no messages.
-        let mean = names.iter().position(|name| *name == "unexpected_queue_mean_lifetime_s").unwrap();
-        assert_eq!(rest.split(',').nth(mean - 7), Some(""));
+    fn text(profile: &Profile) -> String {
+        let mut bytes = Vec::new();
+        csv(&mut bytes, profile).unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    /// The rows, by the names of their columns.
+    fn rows(profile: &Profile) -> Vec<std::collections::HashMap<String, String>> {
+        csv::Reader::from_reader(text(profile).as_bytes()).deserialize().map(Result::unwrap).collect()
     }
 
     #[test]
-    fn what_was_not_counted_has_no_columns() {
+    fn numbers_of_a_section_add_up_to_those_of_the_profile() {
+        let profile = sample::late_rank(4, 1);
+        let sum = |section: &str, quantity: &str| -> f64 {
+            let rows = rows(&profile).into_iter();
+            let chosen = rows.filter(|row| row["section"] == section && row["quantity"] == quantity);
+            chosen.map(|row| row["value"].parse::<f64>().unwrap()).sum()
+        };
+        let whole = mel_log::profile::sums::whole(&profile);
+        assert!((sum("calls", "time") - whole.total_s).abs() < 1e-9);
+        assert!((sum("waits", "lost") - whole.lost_s).abs() < 1e-9);
+        assert_eq!(sum("calls", "bytes_sent"), whole.bytes_sent as f64);
+        assert_eq!(sum("receives", "unexpected"), whole.messages.unexpected as f64);
+        assert_eq!(sum("posted_queue", "receives"), 720.0);
+        assert_eq!(sum("rank", "run"), 4.0);
+    }
+
+    #[test]
+    fn a_line_says_what_it_is_a_number_of() {
+        let profile = sample::late_rank(4, 1);
+        let line = "3,node0,waits,lost,s,0.4,0,MPI_Waitall,halo.c:44 (exchange),halo,late sender,1,halo.c:40 (exchange)\n";
+        assert!(text(&profile).contains(line), "{}", text(&profile));
+        let searches = "\n2,node0,posted_queue_searches,searches,count,200.0,,,,,,,\n";
+        assert!(text(&profile).contains(searches), "{}", text(&profile));
+    }
+
+    #[test]
+    fn the_columns_are_the_same_whatever_there_is() {
+        let header = COLUMNS.join(",") + "\n";
+        assert_eq!(text(&Profile::default()), header);
+        assert!(text(&sample::healthy(2)).starts_with(&header));
+    }
+
+    #[test]
+    fn what_was_not_counted_has_no_line() {
         let window = WindowProfile { windows: 1, ..WindowProfile::default() };
-        let rank = RankProfile { windows: vec![window], ..RankProfile::default() };
+        let rank = RankProfile {
+            host: "a,\"b\"".into(),
+            windows: vec![window],
+            posted: QueueStats { messages: 0, ..QueueStats::default() },
+            ..RankProfile::default()
+        };
         let of_windows = Profile { profiled: vec!["rma".into()], ranks: vec![rank], ..Profile::default() };
-        let text = csv(&of_windows);
-        let names = text.lines().next().unwrap();
-        assert!(names.starts_with("rank,host,ended,one_sided_operations_operations,"), "{names}");
-        assert!(names.ends_with(",one_sided_operations_synchronising_s"), "{names}");
-        assert!(!names.contains("queue"), "{names}");
-        let both = csv(&Profile { profiled: vec!["queues".into(), "rma".into()], ..of_windows });
-        assert!(both.contains(",posted_queue_receives,") && both.contains("one_sided"), "{both}");
+        let lines = text(&of_windows);
+        assert!(lines.contains("\n0,\"a,\"\"b\"\"\",one_sided_operations,operations,count,0.0,"), "{lines}");
+        assert!(!lines.contains("queue") && !lines.contains("mean"), "{lines}");
+        let both = text(&Profile { profiled: vec!["queues".into(), "rma".into()], ..of_windows });
+        // There is no mean of no messages.
+        assert!(
+            both.contains(",posted_queue,receives,count,0.0,") && !both.contains("mean_lifetime"),
+            "{both}"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! A profile as the command prints it.
 //!
-//! - [`terminal`]: table, distributions and findings, in 80 columns.
-//! - [`mod@csv`]: the numbers of each rank, for spreadsheets.
+//! - [`terminal`]: verdict, tables and distributions, in 100 columns.
+//! - [`mod@csv`]: all numbers, one per line, for spreadsheets and pandas.
 
 pub mod csv;
 pub mod terminal;

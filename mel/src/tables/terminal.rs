@@ -1,28 +1,23 @@
-//! A profile as `mel report` prints it: the table across ranks, distributions as rows of blocks, and what
-//! stands out, in 80 columns.
+//! A profile as `mel report` prints it: what the run printed at its end, and distributions as rows of blocks.
+
+use std::path::Path;
 
 use mel_log::number::duration;
-use mel_log::profile::findings::findings;
 use mel_log::profile::histogram::Histogram;
-use mel_log::profile::report::headline;
 use mel_log::profile::schema::{Profile, RankProfile};
-use mel_log::profile::summary::{QUANTITIES, table};
+use mel_log::profile::summary::QUANTITIES;
+use mel_log::profile::text::report::{facts, overview, queues};
 
-/// The width of a terminal that everybody has.
-const COLUMNS: usize = 80;
 /// The most blocks in a row.
 const BLOCKS: usize = 32;
 
-/// The whole text.
-pub fn terminal(profile: &Profile) -> String {
-    let mut text = wrapped(&headline(profile), "");
-    text += &table(&profile.ranks);
+/// The whole text, of a run in that directory. No line is longer than [`mel_log::profile::text::COLUMNS`], but where the directory's name is.
+pub fn terminal(profile: &Profile, directory: &Path) -> String {
+    let mut text = overview(profile, Some(directory), "");
+    text += &queues(profile);
     text += &distributions(&profile.ranks);
     text += &by_rank(&profile.ranks);
-    for sentence in findings(profile) {
-        text += &wrapped(&format!("- {sentence}"), "  ");
-    }
-    text
+    text + &facts(profile, "- ")
 }
 
 /// Heights from 0 to the greatest as blocks. Nothing is a blank, and the least of something is seen.
@@ -94,30 +89,15 @@ fn by_rank(ranks: &[RankProfile]) -> String {
     if text.is_empty() { text } else { format!(" the longest of each rank\n{text}") }
 }
 
-/// The lines of a text, none longer than a terminal is wide; further lines begin with the indent.
-pub fn wrapped(text: &str, indent: &str) -> String {
-    let mut lines = String::new();
-    let mut column = 0;
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if column > 0 && column + 1 + length > COLUMNS {
-            lines.push('\n');
-            lines += indent;
-            column = indent.len();
-        } else if column > 0 {
-            lines.push(' ');
-            column += 1;
-        }
-        lines += word;
-        column += length;
-    }
-    lines + "\n"
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mel_log::profile::QueueStats;
+    use mel_log::profile::text::COLUMNS;
+    use mel_log::profile::{QueueStats, sample};
+
+    fn text_of(profile: &Profile) -> String {
+        terminal(profile, Path::new("mel-app-1"))
+    }
 
     fn run(ranks: u32) -> Profile {
         let ranks = (0..ranks).map(|rank| RankProfile {
@@ -139,7 +119,7 @@ mod tests {
     #[test]
     fn no_line_is_longer_than_a_terminal_is_wide() {
         for ranks in [0, 1, 4, 64, 5000] {
-            let text = terminal(&run(ranks));
+            let text = text_of(&run(ranks)) + &text_of(&sample::late_rank(ranks.max(1), 0));
             for line in text.lines() {
                 assert!(line.chars().count() <= COLUMNS, "{ranks}: {line}");
             }
@@ -147,21 +127,22 @@ mod tests {
     }
 
     #[test]
+    fn the_run_comes_first_and_facts_last() {
+        let mut profile = sample::late_rank(4, 1);
+        profile.world_size = 5;
+        let text = text_of(&profile);
+        assert!(text.starts_with("./halo -n 200, "), "{text}");
+        assert!(text.contains("\ndirectory mel-app-1\n") && text.contains("What costs time"), "{text}");
+        assert!(text.ends_with("- rank 4 left no profile: killed, or never came to its end\n"), "{text}");
+    }
+
+    #[test]
     fn blocks_tell_where_the_most_are() {
-        let text = terminal(&run(4));
+        let text = text_of(&run(4));
         // 100 ns to 10 ms: four powers of ten with eight blocks each.
         let line = text.lines().find(|line| line.contains("100 ns |")).unwrap();
         assert!(line.trim_start().starts_with("posted queue"), "{line}");
         assert_eq!(line.matches('█').count(), 1, "{line}");
         assert!(text.contains("rank 0 |▂▄▆█| 3\n"), "{text}");
-    }
-
-    #[test]
-    fn words_are_wrapped_and_none_is_lost() {
-        let long = "word ".repeat(60);
-        let text = wrapped(&long, "  ");
-        assert_eq!(text.split_whitespace().count(), 60);
-        assert!(text.lines().skip(1).all(|line| line.starts_with("  word")), "{text}");
-        assert_eq!(wrapped("", ""), "\n");
     }
 }

@@ -1,0 +1,92 @@
+//! Losses added up into findings: by rule, call site, the cause's call site, communicator, and cause.
+
+use rustc_hash::FxHashMap;
+
+use crate::loss::{Loss, Rule};
+use crate::model::{NO_SITE, Site};
+
+/// The worst instances of a finding that are kept.
+const WORST: usize = 5;
+
+/// What losses have in common that are one finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Group {
+    /// The rule.
+    pub rule: Rule,
+    /// Where the time is lost.
+    pub site: Site,
+    /// Where the cause is.
+    pub cause_site: Site,
+    /// The communicator.
+    pub communicator: u32,
+    /// The cause.
+    pub cause: Option<u32>,
+}
+
+/// Losses of one group.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sum {
+    /// How many calls have lost time.
+    pub count: u64,
+    /// The time lost by rank, in nanoseconds.
+    pub by_rank: FxHashMap<u32, f64>,
+    /// The worst: rank, begin, and time lost; worst first.
+    pub worst: Vec<(u32, u64, f64)>,
+    /// The time lost that was passed on: the one that was waited for is not the cause.
+    pub passed_on: f64,
+    /// The largest optimal distance of a wait.
+    pub distance: u64,
+}
+
+impl Sum {
+    /// The time lost by all ranks.
+    pub fn total(&self) -> f64 {
+        self.by_rank.values().sum()
+    }
+
+    /// Adds another one.
+    pub fn merge(&mut self, other: Sum) {
+        self.count += other.count;
+        for (rank, nanos) in other.by_rank {
+            *self.by_rank.entry(rank).or_default() += nanos;
+        }
+        self.worst.extend(other.worst);
+        self.worst.sort_by(|a, b| b.2.total_cmp(&a.2).then((a.0, a.1).cmp(&(b.0, b.1))));
+        self.worst.truncate(WORST);
+        self.passed_on += other.passed_on;
+        self.distance = self.distance.max(other.distance);
+    }
+}
+
+/// All findings of a run, as sums.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// By what the losses have in common.
+    pub groups: FxHashMap<Group, Sum>,
+}
+
+impl Found {
+    /// Adds a part of a loss, due to this cause and its call.
+    pub fn add(&mut self, loss: &Loss, cause: Option<(u32, Site)>, part: f64) {
+        let Loss { rule, site, communicator, .. } = *loss;
+        let cause_site = cause.map_or(NO_SITE, |cause| cause.1);
+        let cause = cause.map(|cause| cause.0);
+        let sum = self.groups.entry(Group { rule, site, cause_site, communicator, cause }).or_default();
+        let nanos = loss.nanos() as f64 * part;
+        if nanos <= 0.0 {
+            return;
+        }
+        // Of a loss with several causes the one with the largest part counts it.
+        sum.count += u64::from(part >= 0.5);
+        *sum.by_rank.entry(loss.rank).or_default() += nanos;
+        if cause != loss.culprit {
+            sum.passed_on += nanos;
+        }
+        sum.distance = sum.distance.max(loss.distance.unwrap_or(0));
+        let place = sum.worst.partition_point(|worst| worst.2 >= nanos);
+        if place < WORST {
+            sum.worst.insert(place, (loss.rank, loss.interval.0, nanos));
+            sum.worst.truncate(WORST);
+        }
+    }
+}

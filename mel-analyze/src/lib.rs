@@ -1,0 +1,32 @@
+//! What costs time in a run and who is the cause, exactly: from each call of its trace.
+//!
+//! - [`functions`]: what MPI functions are to the rules. [`names`]: what numbers stand for.
+//! - [`model`]: what a trace says, as the rules want it.
+//! - [`reader`]: one rank's log, step by step; [`numbering`]: which message a receive takes.
+//! - [`units`]: calls with both sides of their messages; [`operations`]: collective operations with all who take part.
+//! - [`rules`]: what a call has lost; [`loss`]: how they say so.
+//! - [`judge`]: everything in the order of time, and each wait followed back.
+//! - [`found`]: losses added up; [`words`]: findings in words.
+//!
+//! Logs are read by several threads, all ranks in step, so that what is kept is what is under way. Nothing is drawn here and
+//! no command line is read.
+
+pub mod found;
+pub mod functions;
+pub mod judge;
+pub mod loss;
+pub mod model;
+pub mod names;
+pub mod numbering;
+pub mod operations;
+pub mod reader;
+mod report;
+pub mod rules;
+mod run;
+#[cfg(test)]
+mod testing;
+pub mod units;
+mod words;
+
+pub use report::Analysis;
+pub use run::{Options, analyze};

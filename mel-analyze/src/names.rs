@@ -1,0 +1,156 @@
+//! What the numbers of functions, call sites, communicators and windows stand for, in all ranks of a run.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+use mel_convert::callsites::CallSites;
+use mel_log::definitions::Communicator;
+use mel_log::{Members, RankLog};
+
+use crate::functions::Function;
+use crate::model::{NO_COMMUNICATOR, NO_SITE, Site};
+
+/// A communicator, or the processes of a window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Processes {
+    /// Its name; empty for windows.
+    pub name: String,
+    /// World ranks of its ranks.
+    pub members: Vec<u32>,
+    /// World ranks of the other group, if there is one.
+    pub remote: Option<Vec<u32>>,
+}
+
+impl Processes {
+    /// The world rank that a rank of it, in the remote group if there is one, stands for.
+    pub fn world(&self, rank: i32) -> Option<u32> {
+        let members = self.remote.as_ref().unwrap_or(&self.members);
+        members.get(usize::try_from(rank).ok()?).copied()
+    }
+}
+
+/// What the numbers of one log are for all logs.
+#[derive(Clone, Debug, Default)]
+pub struct Local {
+    /// Functions, by their numbers in the log.
+    pub functions: FxHashMap<u16, u16>,
+    /// Communicators.
+    pub communicators: FxHashMap<u16, u32>,
+    /// Windows.
+    pub windows: FxHashMap<u16, u32>,
+}
+
+/// The names of a run.
+#[derive(Debug, Default)]
+pub struct Names {
+    /// Functions.
+    pub functions: Vec<Function>,
+    /// Communicators.
+    pub communicators: Vec<Processes>,
+    /// Windows.
+    pub windows: Vec<Processes>,
+    sites: Mutex<Sites>,
+}
+
+#[derive(Debug, Default)]
+struct Sites {
+    numbers: FxHashMap<(String, u64), Site>,
+    /// By site: the position of a log, and the address there.
+    examples: Vec<(usize, u64)>,
+}
+
+impl Names {
+    /// The names in these logs, and what the numbers of each log stand for.
+    pub fn of(logs: &[RankLog]) -> (Names, Vec<Local>) {
+        let mut names = Names::default();
+        let mut functions: BTreeMap<String, u16> = BTreeMap::new();
+        let mut communicators: FxHashMap<(u64, Vec<u32>), u32> = FxHashMap::default();
+        let mut windows: FxHashMap<(Vec<u32>, usize), u32> = FxHashMap::default();
+        let mut locals = Vec::new();
+        for log in logs {
+            let mut local = Local::default();
+            for (number, name) in &log.definitions.functions {
+                let known = *functions.entry(name.clone()).or_insert_with(|| {
+                    names.functions.push(Function::of(name));
+                    (names.functions.len() - 1) as u16
+                });
+                local.functions.insert(*number, known);
+            }
+            for (index, communicator) in &log.definitions.communicators {
+                let Communicator { context, name, members, remote } = communicator;
+                let (members, remote) = (world_ranks(members), remote.as_ref().map(world_ranks));
+                let all = match &remote {
+                    Some(remote) if remote < &members => [&remote[..], &members].concat(),
+                    Some(remote) => [&members[..], remote].concat(),
+                    None => members.clone(),
+                };
+                let known = *communicators.entry((*context, all)).or_insert_with(|| {
+                    names.communicators.push(Processes { name: name.clone(), members, remote });
+                    (names.communicators.len() - 1) as u32
+                });
+                local.communicators.insert(*index, known);
+            }
+            let mut made: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
+            for (index, members) in &log.definitions.windows {
+                let members = world_ranks(members);
+                let before = made.entry(members.clone()).or_default();
+                *before += 1;
+                let known = *windows.entry((members.clone(), *before)).or_insert_with(|| {
+                    names.windows.push(Processes { members, ..Processes::default() });
+                    (names.windows.len() - 1) as u32
+                });
+                local.windows.insert(*index, known);
+            }
+            locals.push(local);
+        }
+        (names, locals)
+    }
+
+    /// The function of this number.
+    pub fn function(&self, number: u16) -> Option<&Function> {
+        self.functions.get(usize::from(number))
+    }
+
+    /// The communicator of this number.
+    pub fn communicator(&self, number: u32) -> Option<&Processes> {
+        (number != NO_COMMUNICATOR).then(|| self.communicators.get(number as usize))?
+    }
+
+    /// The number of the call site of an address in the process of the log at this position.
+    pub fn site(&self, (position, log): (usize, &RankLog), address: u64) -> Site {
+        if address == 0 {
+            return NO_SITE;
+        }
+        let module = log.definitions.module_of(address);
+        let key = module.map_or((String::new(), address), |module| {
+            (module.path.clone(), address.wrapping_sub(module.bias))
+        });
+        let mut sites = lock(&self.sites);
+        let next = sites.examples.len() as Site;
+        let known = *sites.numbers.entry(key).or_insert(next);
+        if known == next {
+            sites.examples.push((position, address));
+        }
+        known
+    }
+
+    /// The lines of all call sites, by their numbers.
+    pub fn lines(&self, logs: &[RankLog]) -> Vec<String> {
+        let mut known = CallSites::default();
+        let examples = &lock(&self.sites).examples;
+        let line = |(position, address): &(usize, u64)| {
+            known.of(&logs[*position], *address).map(|line| line.to_string()).unwrap_or_default()
+        };
+        examples.iter().map(line).collect()
+    }
+}
+
+fn world_ranks(members: &Members) -> Vec<u32> {
+    members.ranks().map(|rank| u32::try_from(rank).unwrap_or(u32::MAX)).collect()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,493 @@
+//! What one rank did, step by step, from its log: calls with their messages, made of spans.
+
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::{FxHashMap, FxHasher};
+
+use mel_convert::content::{RequestStep, WindowStep};
+use mel_convert::facts::MessageFact;
+use mel_convert::partners::MessageIds;
+use mel_convert::spans::{CallSpan, Region, Visitor, Walk};
+use mel_convert::time::Timeline;
+use mel_convert::types::{QueueKind, Types};
+use mel_convert::value::{self, Value};
+use mel_log::{Element, RankLog, StreamKind};
+
+use crate::functions::{Kind, Mode};
+use crate::model::{Call, Completing, Entry, Key, NO_COMMUNICATOR, OnWindow, Search, Side, Site, Step, Way};
+use crate::names::{Local, Names};
+use crate::numbering::Numbering;
+
+/// A function that the log does not define.
+const UNKNOWN: u16 = u16::MAX;
+
+/// Searches of queues with fewer entries are not looked at.
+const LONG: u64 = 16;
+
+/// What is the same for all ranks.
+pub struct Shared<'a> {
+    /// The clocks.
+    pub timeline: &'a Timeline,
+    /// Names.
+    pub names: &'a Names,
+    /// Times that are shorter are not looked at, in nanoseconds.
+    pub epsilon: u64,
+    /// Whether recording was off at times in any log.
+    pub gaps: bool,
+}
+
+/// The walk through the log of a rank.
+pub struct Reader<'a, 't> {
+    walk: Option<Walk<'a, 't>>,
+    maker: Maker<'a>,
+    position: usize,
+}
+
+/// How far a reader is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Everything that was over before is known.
+    pub known: u64,
+    /// Whether the log goes on.
+    pub goes_on: bool,
+}
+
+impl<'a, 't> Reader<'a, 't> {
+    /// At the beginning of the log at this position.
+    pub fn new(
+        shared: &'a Shared<'a>,
+        (position, log): (usize, &'a RankLog),
+        local: &'a Local,
+        types: &'t Types<'a>,
+        tick: &'t dyn Fn(u64),
+    ) -> Self {
+        let maker = Maker::new(shared, (position, log), local, types);
+        Reader { walk: Some(Walk::new(log, types, tick)), maker, position }
+    }
+
+    /// Reads what happened until a time. The steps are appended.
+    pub fn advance(&mut self, until: u64, steps: &mut Vec<Step>) -> Progress {
+        let timeline = self.maker.shared.timeline;
+        while let Some(walk) = &mut self.walk {
+            match walk.step(&mut self.maker) {
+                Some(ticks) if timeline.nanos(self.position, ticks) < until => {}
+                Some(_) => break,
+                None => {
+                    if let Some(walk) = self.walk.take() {
+                        walk.close(&mut self.maker);
+                    }
+                    self.maker.finish();
+                }
+            }
+        }
+        steps.append(&mut self.maker.steps);
+        let Some(walk) = &self.walk else { return Progress { known: u64::MAX, goes_on: false } };
+        let oldest = walk.oldest_call().map(|ticks| timeline.nanos(self.position, ticks));
+        Progress { known: oldest.unwrap_or(until).min(until), goes_on: true }
+    }
+
+    /// When `MPI_Init` was left and `MPI_Finalize` entered, as far as they are known.
+    pub fn between(&self) -> (Option<u64>, Option<u64>) {
+        (self.maker.started, self.maker.finalized)
+    }
+
+    /// When its last call was left.
+    pub fn last(&self) -> u64 {
+        self.maker.last
+    }
+}
+
+/// Makes steps of spans.
+struct Maker<'a> {
+    shared: &'a Shared<'a>,
+    position: usize,
+    log: &'a RankLog,
+    rank: u32,
+    local: &'a Local,
+    steps: Vec<Step>,
+    sites: FxHashMap<u64, Site>,
+    /// Which message is which, where recording was off at times.
+    ids: Option<MessageIds>,
+    numbering: Numbering,
+    /// Sends that are started, by their requests.
+    sends: FxHashMap<u32, Side>,
+    /// Receives that are posted, by their requests: their places, and the calls that posted them.
+    receives: FxHashMap<u32, (u64, Call)>,
+    collectives: FxHashMap<u32, Entry>,
+    sent: FxHashMap<u64, u64>,
+    orders: FxHashMap<(u32, u32), u64>,
+    started_on: FxHashMap<u32, u64>,
+    units: u64,
+    /// Whether only one thread calls MPI.
+    single: bool,
+    /// By thread: the last call, if it was a probe.
+    probes: FxHashMap<u32, Call>,
+    /// Threads of streams.
+    threads: FxHashMap<u32, u32>,
+    /// By thread: what was searched in the call under way.
+    searches: FxHashMap<u32, Search>,
+    /// The event types that begin searches of the unexpected queue, with the elements that say what is searched for.
+    searching: FxHashMap<u16, Vec<Element>>,
+    /// The last window that was operated on, with its target.
+    operated: Option<(u32, u32)>,
+    started: Option<u64>,
+    finalized: Option<u64>,
+    last: u64,
+}
+
+impl<'a> Maker<'a> {
+    fn new(
+        shared: &'a Shared<'a>,
+        (position, log): (usize, &'a RankLog),
+        local: &'a Local,
+        types: &Types<'a>,
+    ) -> Self {
+        let streams = &log.definitions.streams;
+        let searching = types
+            .all()
+            .into_iter()
+            .filter(|(_, of)| {
+                let queue = of.searches.and_then(|queue| types.queues.get(queue));
+                queue.is_some_and(|queue| queue.kind == QueueKind::Unexpected)
+            })
+            .map(|(number, of)| {
+                let elements = of.definition.elements.iter();
+                let wanted = elements.filter(|element| matches!(&*element.name, "source" | "tag"));
+                (number, wanted.cloned().collect())
+            })
+            .collect();
+        Maker {
+            shared,
+            position,
+            log,
+            rank: log.info.rank,
+            local,
+            steps: Vec::new(),
+            sites: FxHashMap::default(),
+            ids: shared.gaps.then(|| MessageIds::of(log)),
+            numbering: Numbering::default(),
+            sends: FxHashMap::default(),
+            receives: FxHashMap::default(),
+            collectives: FxHashMap::default(),
+            sent: FxHashMap::default(),
+            orders: FxHashMap::default(),
+            started_on: FxHashMap::default(),
+            units: u64::from(log.info.rank) << 40,
+            single: streams.values().filter(|stream| stream.kind == StreamKind::Calls).count() <= 1,
+            probes: FxHashMap::default(),
+            threads: streams.iter().map(|(number, stream)| (*number, stream.thread)).collect(),
+            searches: FxHashMap::default(),
+            searching,
+            operated: None,
+            started: None,
+            finalized: None,
+            last: 0,
+        }
+    }
+
+    fn nanos(&self, ticks: u64) -> u64 {
+        self.shared.timeline.nanos(self.position, ticks)
+    }
+
+    fn call_of(&mut self, span: &CallSpan<'_>) -> Call {
+        let (names, position, log) = (self.shared.names, self.position, self.log);
+        let site = self.sites.entry(span.returns_to);
+        let site = *site.or_insert_with(|| names.site((position, log), span.returns_to));
+        Call {
+            begin: self.nanos(span.ticks.0),
+            end: self.nanos(span.ticks.1),
+            rank: self.rank,
+            site,
+            function: self.local.functions.get(&span.function).copied().unwrap_or(UNKNOWN),
+        }
+    }
+
+    fn kind(&self, call: &Call) -> Kind {
+        self.shared.names.function(call.function).map_or(Kind::Other, |function| function.kind)
+    }
+
+    fn communicator(&self, object: u16) -> u32 {
+        self.local.communicators.get(&object).copied().unwrap_or(NO_COMMUNICATOR)
+    }
+
+    /// A side of a message; none where it is not known which message that is.
+    fn side(&self, message: &MessageFact, call: Call, kind: Kind) -> Option<Side> {
+        let communicator = self.communicator(message.object);
+        let peer = self.shared.names.communicator(communicator)?.world(message.message.peer)?;
+        let (from, to) = if message.sent { (self.rank, peer) } else { (peer, self.rank) };
+        let key = match &self.ids {
+            Some(ids) => {
+                let of = if message.sent { &ids.sends } else { &ids.receives };
+                let id = (*of.get(message.index)?)?;
+                Key { channel: id.channel, number: id.number }
+            }
+            None => {
+                let mut hasher = FxHasher::default();
+                (communicator, from, to, message.message.tag).hash(&mut hasher);
+                Key { channel: hasher.finish(), number: 0 }
+            }
+        };
+        let nanos = |ticks| self.nanos(ticks);
+        Some(Side {
+            key,
+            call,
+            way: match kind {
+                Kind::Sendrecv => Way::Both,
+                _ if message.has_request => Way::Nonblocking,
+                _ => Way::Blocking,
+            },
+            mode: match kind {
+                Kind::Send(mode) | Kind::Isend(mode) if message.sent => mode,
+                _ => Mode::Standard,
+            },
+            unit: None,
+            peer,
+            communicator,
+            bytes: message.message.bytes,
+            unexpected: message.unexpected.map(|(since, until)| (nanos(since), nanos(until))),
+            order: 0,
+            alone: false,
+            buffer: (0, 0),
+        })
+    }
+
+    /// Takes the messages and requests of a call in their order.
+    fn messages(&mut self, span: &CallSpan<'_>, call: Call, kind: Kind) {
+        let probe = self.probes.remove(&span.thread);
+        if span.messages.is_empty() && span.requests.is_empty() {
+            if kind == Kind::Probe {
+                self.probes.insert(span.thread, call);
+            }
+            return;
+        }
+        self.units += 1;
+        let unit = self.units;
+        let place = self.steps.len();
+        // The call and its messages stand together; what else becomes known follows.
+        let mut later = Vec::new();
+        let (mut count, mut next) = (0, 0);
+        for (place, (step, request)) in span.requests.iter().enumerate() {
+            let before = span.messages_before[place] as usize;
+            for message in &span.messages[next..before.max(next)] {
+                count += self.message(message, (call, kind), unit, &mut later);
+            }
+            next = before.max(next);
+            count += self.request(*step, *request, (call, unit), &mut later);
+        }
+        for message in &span.messages[next..] {
+            count += self.message(message, (call, kind), unit, &mut later);
+        }
+        if count > 0 {
+            // Who probes first waits there.
+            let receives = kind == Kind::Recv && span.messages.iter().any(|message| !message.sent);
+            let call = match probe.filter(|probe| receives && probe.end <= call.begin) {
+                Some(probe) => Call { end: call.end, ..probe },
+                None => call,
+            };
+            self.steps.insert(place, Step::Completing(Completing { unit, call, count }));
+        }
+        self.steps.append(&mut later);
+    }
+
+    fn message(
+        &mut self,
+        message: &MessageFact,
+        (call, kind): (Call, Kind),
+        unit: u64,
+        later: &mut Vec<Step>,
+    ) -> u32 {
+        let request = message.message.request;
+        let posted = (!message.sent && message.has_request).then(|| self.receives.remove(&request)).flatten();
+        let started = posted.map_or(call, |(_, started)| started);
+        let Some(mut side) = self.side(message, started, kind) else {
+            if let Some((place, _)) = posted {
+                self.numbering.cancel(place, &mut |side| later.push(Step::Received(side)));
+            }
+            return 0;
+        };
+        if message.sent {
+            if self.ids.is_none() {
+                let number = self.sent.entry(side.key.channel).or_default();
+                side.key.number = *number;
+                *number += 1;
+            }
+            let order = self.orders.entry((side.peer, side.communicator)).or_default();
+            side.order = *order;
+            *order += 1;
+            if message.has_request {
+                self.sends.insert(request, side);
+                return 0;
+            }
+            side.unit = Some(unit);
+            later.push(Step::Sent(side));
+            return 1;
+        }
+        side.unit = Some(unit);
+        let mut ready = |side| later.push(Step::Received(side));
+        match (posted, self.ids.is_some()) {
+            (Some((place, _)), true) => {
+                self.numbering.cancel(place, &mut |_| {});
+                ready(side);
+            }
+            (None, true) => ready(side),
+            (Some((place, _)), false) => self.numbering.complete(place, side, &mut ready),
+            (None, false) => {
+                side.alone = self.single && self.numbering.is_empty();
+                self.numbering.receive(side, &mut ready);
+            }
+        }
+        1
+    }
+
+    fn request(&mut self, step: RequestStep, request: u32, of: (Call, u64), later: &mut Vec<Step>) -> u32 {
+        let (call, unit) = of;
+        match step {
+            RequestStep::ReceivePosted => {
+                let place = self.numbering.post();
+                self.receives.insert(request, (place, call));
+                0
+            }
+            RequestStep::SendComplete => match self.sends.remove(&request) {
+                Some(side) => {
+                    later.push(Step::Sent(Side { unit: Some(unit), ..side }));
+                    1
+                }
+                None => 0,
+            },
+            RequestStep::Cancelled => {
+                if let Some((place, _)) = self.receives.remove(&request) {
+                    self.numbering.cancel(place, &mut |side| later.push(Step::Received(side)));
+                }
+                self.sends.remove(&request);
+                0
+            }
+            RequestStep::CollectiveComplete => {
+                if let Some(entry) = self.collectives.remove(&request) {
+                    later.push(Step::Collective(Entry { waiting: call, ..entry }));
+                }
+                0
+            }
+            RequestStep::CollectiveStarted | RequestStep::Tested => 0,
+        }
+    }
+
+    fn collective(&mut self, span: &CallSpan<'_>, call: Call) {
+        let requested = span.requests.iter().find(|(step, _)| *step == RequestStep::CollectiveStarted);
+        let Some((object, moved)) = span.collective else { return };
+        let communicator = self.communicator(object);
+        if communicator == NO_COMMUNICATOR {
+            return;
+        }
+        let number = self.started_on.entry(communicator).or_default();
+        let entry = Entry { call, waiting: call, communicator, number: *number, root: moved.root };
+        *number += 1;
+        match requested {
+            Some((_, request)) => _ = self.collectives.insert(*request, entry),
+            None => self.steps.push(Step::Collective(entry)),
+        }
+    }
+
+    fn windows(&mut self, span: &CallSpan<'_>, call: Call) {
+        let processes = |local: &Local, window: u16| {
+            let number = *local.windows.get(&window)?;
+            Some((number, self.shared.names.windows.get(number as usize)?))
+        };
+        for operation in span.operations {
+            let Some((window, of)) = processes(self.local, operation.window) else { continue };
+            let Some(target) = of.world(operation.target) else { continue };
+            self.operated = Some((window, target));
+            if call.end - call.begin >= self.shared.epsilon {
+                self.steps.push(Step::Window(window, call, OnWindow::Operates { target }));
+            }
+        }
+        for (window, step, partners) in span.synchronised {
+            let Some((window, of)) = processes(self.local, *window) else { continue };
+            let world = |rank: i32| if rank < 0 { Some(u32::MAX) } else { of.world(rank) };
+            let what = match step {
+                WindowStep::FenceEntered => Some(OnWindow::Fence),
+                WindowStep::Group(_) => {
+                    Some(OnWindow::Group(partners.iter().filter_map(|rank| of.world(*rank as i32)).collect()))
+                }
+                WindowStep::Locked(lock) => {
+                    world(lock.target).map(|target| OnWindow::Lock { target, exclusive: lock.exclusive })
+                }
+                WindowStep::Unlocked(target) => world(*target).map(|target| OnWindow::Unlock { target }),
+                _ => None,
+            };
+            if let Some(what) = what {
+                self.steps.push(Step::Window(window, call, what));
+            }
+        }
+        let name = self.shared.names.function(call.function).map_or("", |function| &function.name);
+        if name.starts_with("MPI_Win_flush")
+            && let Some((window, target)) = self.operated
+        {
+            self.steps.push(Step::Window(window, call, OnWindow::Operates { target }));
+        }
+    }
+
+    fn finish(&mut self) {
+        let steps = &mut self.steps;
+        self.numbering.finish(&mut |side| steps.push(Step::Received(side)));
+        let sends = std::mem::take(&mut self.sends);
+        self.steps.extend(sends.into_values().map(Step::Sent));
+    }
+}
+
+impl Visitor for Maker<'_> {
+    fn call(&mut self, span: &CallSpan<'_>) {
+        let call = self.call_of(span);
+        let kind = self.kind(&call);
+        match kind {
+            Kind::Init => {
+                self.started = Some(call.end);
+                self.steps.push(Step::Started(self.rank, call.end));
+            }
+            Kind::Finalize => self.finalized = Some(call.begin),
+            _ => {}
+        }
+        if span.depth == 0 {
+            if self.single && call.begin.saturating_sub(self.last) >= self.shared.epsilon && self.last > 0 {
+                self.steps.push(Step::Outside(self.last, call));
+            }
+            self.last = self.last.max(call.end);
+        }
+        if let Some(search) = self.searches.remove(&span.thread)
+            && search.entries >= LONG
+        {
+            self.steps.push(Step::Search(Search { call, ..search }));
+        }
+        self.collective(span, call);
+        self.messages(span, call, kind);
+        if !(span.operations.is_empty() && span.synchronised.is_empty() && self.operated.is_none()) {
+            self.windows(span, call);
+        }
+    }
+
+    fn region(&mut self, region: &Region<'_>) {
+        let Some(wanted) = self.searching.get(&region.begin) else { return };
+        // Sources and tags below zero are wildcards.
+        let is_any = |element| matches!(value::read(element, region.payload), Some(Value::Signed(..0)));
+        let wild = wanted.iter().any(is_any);
+        let thread = self.threads.get(&region.stream).copied().unwrap_or(0);
+        let nanos = self.nanos(region.ticks.1) - self.nanos(region.ticks.0);
+        let (entries, communicator) = (region.queue_length.unwrap_or(0), self.communicator(region.object));
+        let found = self.searches.entry(thread).or_insert_with(|| Search {
+            call: Call { begin: 0, end: 0, rank: self.rank, site: 0, function: UNKNOWN },
+            communicator,
+            nanos: 0,
+            entries,
+            wild: false,
+        });
+        (found.entries, found.communicator) = (entries.max(found.entries), communicator);
+        found.wild |= wild;
+        if nanos <= longest(entries) {
+            found.nanos += nanos;
+        }
+    }
+}
+
+/// How long a search of so many entries may take; one that takes longer was interrupted by the scheduler.
+fn longest(entries: u64) -> u64 {
+    20_000 + 1000 * entries
+}

@@ -1,0 +1,152 @@
+//! All logs of a run, read by several threads in step.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+use mel_convert::Run;
+use mel_convert::time::Timeline;
+use mel_convert::types::Types;
+use mel_log::RankLog;
+
+use crate::judge::Judge;
+use crate::model::Step;
+use crate::names::{Local, Names};
+use crate::reader::{Reader, Shared};
+use crate::report::{self, Analysis, Span};
+use crate::rules::Thresholds;
+
+/// The least time that counts, in nanoseconds, if clocks are better than that.
+const EPSILON: u64 = 10_000;
+/// Steps of all ranks that are read at once, about.
+const STEPS: usize = 200_000;
+
+/// What the user wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// From when on a loss counts, in nanoseconds; without it the larger of 10 µs and the clocks' error.
+    pub epsilon: Option<u64>,
+    /// From when on a send and a receive are not close any more, in nanoseconds; without it the same.
+    pub delta_sr: Option<u64>,
+}
+
+/// Looks at all calls of a run. `tick` is called with how many more records have been read, by several threads.
+pub fn analyze(run: &Run, options: Options, tick: &(dyn Fn(u64) + Sync)) -> Analysis {
+    let logs = &run.ranks[..];
+    let timeline = Timeline::new(logs);
+    let clocks = clocks_error(logs);
+    let epsilon = options.epsilon.unwrap_or(EPSILON.max(clocks));
+    let thresholds = Thresholds { epsilon, delta_sr: options.delta_sr.unwrap_or(epsilon), clocks };
+    let (names, locals) = Names::of(logs);
+    let gaps = logs.iter().any(|log| log.definitions.phases);
+    let shared = Shared { timeline: &timeline, names: &names, epsilon: epsilon.max(1), gaps };
+    let mut judge = Judge::new(&names, thresholds);
+    let spans = read(logs, &locals, &shared, tick, |steps, known| {
+        steps.into_iter().for_each(|step| judge.step(step));
+        judge.judge(known);
+    });
+    report::make(&names, logs, judge.finish(), &spans)
+}
+
+/// How far the clocks of two ranks may be apart: those of one host are one.
+fn clocks_error(logs: &[RankLog]) -> u64 {
+    let several = logs.iter().any(|log| log.info.host != logs[0].info.host);
+    let errors = logs.iter().map(|log| log.definitions.clock_error_nanos);
+    if several { 2 * errors.max().unwrap_or(0) } else { 0 }
+}
+
+/// What a thread has read in a round.
+struct Round {
+    steps: Vec<Step>,
+    known: u64,
+    goes_on: bool,
+}
+
+/// Reads all logs, in rounds: in each until the same time. Gives the steps of a round, and until when everything is known.
+/// While these are looked at, the next ones are read. Gives in the end how long each rank ran.
+fn read(
+    logs: &[RankLog],
+    locals: &[Local],
+    shared: &Shared<'_>,
+    tick: &(dyn Fn(u64) + Sync),
+    mut look: impl FnMut(Vec<Step>, u64),
+) -> Vec<Span> {
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(logs.len()).max(1);
+    let records = AtomicU64::new(0);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|first| {
+                let (until, orders) = mpsc::channel::<u64>();
+                let (give, rounds) = mpsc::channel::<Round>();
+                let records = &records;
+                let work = scope.spawn(move || {
+                    let own: Vec<usize> = (first..logs.len()).step_by(threads).collect();
+                    let types: Vec<Types<'_>> = own.iter().map(|place| Types::of(&logs[*place])).collect();
+                    let counted = |count| {
+                        records.fetch_add(count, Ordering::Relaxed);
+                        tick(count);
+                    };
+                    let mut readers: Vec<Reader<'_, '_>> = own
+                        .iter()
+                        .zip(&types)
+                        .map(|(place, types)| {
+                            let log = (*place, &logs[*place]);
+                            Reader::new(shared, log, &locals[*place], types, &counted)
+                        })
+                        .collect();
+                    for until in orders {
+                        let mut round = Round { steps: Vec::new(), known: u64::MAX, goes_on: false };
+                        for reader in &mut readers {
+                            let progress = reader.advance(until, &mut round.steps);
+                            round.known = round.known.min(progress.known);
+                            round.goes_on |= progress.goes_on;
+                        }
+                        if give.send(round).is_err() {
+                            break;
+                        }
+                    }
+                    let span = |(place, reader): (&usize, &Reader<'_, '_>)| {
+                        Span::of(&logs[*place], shared.timeline, *place, reader)
+                    };
+                    own.iter().zip(&readers).map(span).collect::<Vec<Span>>()
+                });
+                (until, rounds, work)
+            })
+            .collect();
+        let order = |until| workers.iter().for_each(|(orders, ..)| _ = orders.send(until));
+        // How far the first round goes is a guess: the next ones are as long as it takes for so many steps.
+        let mut length: u64 = 10_000_000;
+        let mut until = length;
+        order(until);
+        loop {
+            let mut all = Round { steps: Vec::new(), known: u64::MAX, goes_on: false };
+            for (_, rounds, _) in &workers {
+                let Ok(mut round) = rounds.recv() else { continue };
+                all.steps.append(&mut round.steps);
+                all.known = all.known.min(round.known);
+                all.goes_on |= round.goes_on;
+            }
+            length = match all.steps.len() {
+                few if few < STEPS / 2 => length.saturating_mul(2),
+                many if many > STEPS * 2 => (length / 2).max(1),
+                _ => length,
+            };
+            if all.goes_on {
+                until = until.saturating_add(length);
+                order(until);
+            }
+            let goes_on = all.goes_on;
+            look(all.steps, all.known);
+            if !goes_on {
+                break;
+            }
+        }
+        let mut spans = Vec::new();
+        for (orders, _, work) in workers {
+            drop(orders);
+            spans.extend(work.join().unwrap_or_default());
+        }
+        spans.sort_by_key(|span: &Span| span.rank);
+        spans
+    })
+}

@@ -1,0 +1,178 @@
+//! Profiles for tests: plausible, consistent, the same each time.
+
+use super::calls::{CallProfile, CallSite, MessagesFound, NamedCommunicator, WaitKind, WaitProfile};
+use super::schema::{Profile, QueueStats, RankProfile, SearchStats};
+use super::verdict::Finding;
+use super::{Histogram, sums};
+
+/// Steps of the programs.
+const STEPS: u64 = 100;
+/// How long each runs between `MPI_Init` and `MPI_Finalize`.
+const RUN_S: f64 = 1.0;
+
+/// A halo exchange of `ranks` ranks with a sum per step, in which one computes longer than the others: of the second that it runs, the
+/// others wait 400 ms for its messages, and 200 ms in the sum.
+pub fn late_rank(ranks: u32, late: u32) -> Profile {
+    let rank =
+        |rank| if rank == late { exchange(rank, late, 0.0, 0.0) } else { exchange(rank, late, 0.4, 0.2) };
+    let mut profile = run((0..ranks).map(rank).collect());
+    profile.ranks[late as usize].caused_s = f64::from(ranks - 1) * 0.6;
+    let victims: Vec<u32> = (0..ranks).filter(|rank| *rank != late).collect();
+    let finding = |rule: &str, each: f64, site: usize, cause: usize, text: String, advice: &str| Finding {
+        rule: rule.into(),
+        lost_s: each * victims.len() as f64,
+        share: sums::share(each * victims.len() as f64, RUN_S * f64::from(ranks)),
+        cause_rank: Some(late),
+        communicator: Some("MPI_COMM_WORLD".into()),
+        site: Some(profile.sites[site].to_string()),
+        cause_site: Some(profile.sites[cause].to_string()),
+        count: STEPS * victims.len() as u64,
+        lost_by_rank_s: vec![each; victims.len()],
+        victims: victims.clone(),
+        text,
+        advice: advice.into(),
+        ..Finding::default()
+    };
+    profile.verdict = Some(vec![
+        finding(
+            "late_sender",
+            0.4,
+            2,
+            0,
+            format!(
+                "receives at halo.c:44 (exchange) wait for rank {late}, which sends late at halo.c:40 (exchange)"
+            ),
+            "Give it less to compute, or let it send before it computes.",
+        ),
+        finding(
+            "wait_at_nxn",
+            0.2,
+            3,
+            3,
+            format!("MPI_Allreduce at halo.c:80 (main) waits for rank {late}, which comes last"),
+            "Give it less to compute.",
+        ),
+    ]);
+    profile
+}
+
+/// The same program where nobody is late: MPI takes a little time, and the verdict has nothing to say.
+pub fn healthy(ranks: u32) -> Profile {
+    let mut profile = run((0..ranks).map(|rank| exchange(rank, rank, 0.0, 0.0)).collect());
+    profile.verdict = Some(Vec::new());
+    profile
+}
+
+fn run(ranks: Vec<RankProfile>) -> Profile {
+    let site = |line, function: &str| CallSite {
+        file: "/src/halo/halo.c".into(),
+        line,
+        function: function.into(),
+        module: "/opt/bin/halo".into(),
+        offset: 0x1000 + u64::from(line),
+    };
+    let library =
+        CallSite { module: "/opt/lib/libsolver.so.3".into(), offset: 0x4f2a, ..CallSite::default() };
+    let world = NamedCommunicator { context: 1, name: "MPI_COMM_WORLD".into(), size: ranks.len() as u32 };
+    Profile {
+        mel_version: "0.1.0".into(),
+        mpi: "Open MPI v4.1.4, package: Debian OpenMPI".into(),
+        backend: "model".into(),
+        profiled: vec!["queues".into(), "calls".into()],
+        command: vec!["./halo".into(), "-n".into(), "200".into()],
+        started_unix_s: 1_700_000_000.0,
+        duration_s: RUN_S + 0.02,
+        world_size: ranks.len() as u32,
+        sites: vec![
+            site(40, "exchange"),
+            site(38, "exchange"),
+            site(44, "exchange"),
+            site(80, "main"),
+            library,
+        ],
+        communicators: vec![world.clone(), NamedCommunicator { context: 7, name: "halo".into(), ..world }],
+        ranks,
+        ..Profile::default()
+    }
+}
+
+/// A rank that waits so long for the late one in all, in receives and in sums.
+fn exchange(rank: u32, late: u32, receiving_s: f64, summing_s: f64) -> RankProfile {
+    let call = |function: &str, site, communicator, calls, total_s: f64| CallProfile {
+        function: function.into(),
+        site: Some(site),
+        communicator,
+        calls,
+        total_s,
+        max_s: 3.0 * total_s / calls as f64,
+        times: Histogram(vec![(1000, 2_000_000, calls)]),
+        ..CallProfile::default()
+    };
+    let wait = |kind, peer_site, lost_s: f64| -> Vec<WaitProfile> {
+        let max_s = 3.0 * lost_s / STEPS as f64;
+        let wait =
+            WaitProfile { kind, peer: Some(late), peer_site: Some(peer_site), count: STEPS, lost_s, max_s };
+        if lost_s > 0.0 { vec![wait] } else { Vec::new() }
+    };
+    let messages = 2 * STEPS;
+    let found = MessagesFound {
+        expected: messages - 20,
+        unexpected: 20,
+        unexpected_bytes: 20 * 4096,
+        search_s: 4e-5,
+        longest_search_s: 1e-6,
+    };
+    RankProfile {
+        rank,
+        host: format!("node{}", rank / 4),
+        run_s: RUN_S,
+        init_s: 0.02,
+        posted: QueueStats { messages: found.expected, max_length: 2, ..QueueStats::default() },
+        unexpected: QueueStats { messages: found.unexpected, max_length: 2, ..QueueStats::default() },
+        posted_search: SearchStats { searches: messages, total_s: 5e-5, ..SearchStats::default() },
+        unexpected_search: SearchStats { searches: messages, total_s: 4e-5, ..SearchStats::default() },
+        calls: vec![
+            CallProfile { bytes_sent: messages * 4096, ..call("MPI_Isend", 0, Some(1), messages, 0.002) },
+            CallProfile { messages: found, ..call("MPI_Irecv", 1, Some(1), messages, 0.001) },
+            call("MPI_Waitall", 2, None, STEPS, 0.004 + receiving_s),
+            // What the calls above have received on this communicator.
+            CallProfile {
+                calls: 0,
+                max_s: 0.0,
+                times: Histogram::default(),
+                bytes_received: messages * 4096,
+                waits: wait(WaitKind::LateSender, 0, receiving_s),
+                ..call("MPI_Waitall", 2, Some(1), 1, 0.0)
+            },
+            CallProfile {
+                bytes_sent: 8 * STEPS,
+                bytes_received: 8 * STEPS,
+                waits: wait(WaitKind::Collective, 3, summing_s),
+                ..call("MPI_Allreduce", 3, Some(0), STEPS, 0.003 + summing_s)
+            },
+            call("MPI_Comm_rank", 4, Some(0), 3, 1e-7),
+        ],
+        ..RankProfile::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_do_not_contradict_themselves() {
+        for profile in [late_rank(4, 1), late_rank(300, 17), healthy(4)] {
+            for rank in &profile.ranks {
+                let sum = sums::of_rank(rank);
+                assert!(sum.total_s < rank.run_s && sum.lost_s <= sum.total_s);
+                assert!(rank.calls.iter().all(|call| (call.site.unwrap() as usize) < profile.sites.len()));
+                assert!(rank.calls.iter().all(|call| call.calls == 0 || call.times.count() == call.calls));
+            }
+            let lost: f64 = profile.verdict.iter().flatten().map(|finding| finding.lost_s).sum();
+            assert!((lost - sums::whole(&profile).lost_s).abs() < 1e-9);
+            let caused: f64 = profile.ranks.iter().map(|rank| rank.caused_s).sum();
+            assert!((lost - caused).abs() < 1e-9);
+        }
+    }
+}

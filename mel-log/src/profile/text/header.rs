@@ -1,0 +1,96 @@
+//! Which run it is: program, date, ranks, hosts, MPI, directory.
+
+use std::path::Path;
+
+use super::layout::{COLUMNS, cut, wrapped};
+use crate::number::{date, duration};
+use crate::profile::schema::Profile;
+
+/// Two or three lines: the program and its arguments with the date, where it ran, and its directory if that is known. Each begins with
+/// `mark`.
+pub fn header(profile: &Profile, directory: Option<&Path>, mark: &str) -> String {
+    let mut text = String::new();
+    let command = profile.command.join(" ");
+    let when = if profile.started_unix_s > 0.0 { date(profile.started_unix_s) } else { String::new() };
+    if !command.is_empty() || !when.is_empty() {
+        let space = COLUMNS.saturating_sub(mark.chars().count() + when.chars().count() + 2);
+        let command = cut(&command, space);
+        let between = if command.is_empty() || when.is_empty() { "" } else { ", " };
+        text += &format!("{mark}{command}{between}{when}\n");
+    }
+    text += &wrapped(mark, &headline(profile));
+    if let Some(directory) = directory {
+        text += &wrapped(mark, &format!("directory {}", directory.display()));
+    }
+    text
+}
+
+/// How many ranks, where, how long, on which MPI, with whose events.
+fn headline(profile: &Profile) -> String {
+    let ranks = match profile.ranks.len() {
+        1 => "1 rank".to_owned(),
+        many => format!("{many} ranks"),
+    };
+    let mut parts = vec![ranks + &hosts(profile), duration(profile.duration_s)];
+    // Libraries say a lot about themselves; name and version come first.
+    if let Some(mpi) = profile.mpi.split([',', '\n']).map(str::trim).find(|part| !part.is_empty()) {
+        parts.push(mpi.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+    if !profile.backend.is_empty() {
+        parts.push(format!("events: {}", profile.backend));
+    }
+    parts.join(", ")
+}
+
+/// On which hosts, in the order of their first ranks: all of up to three by name.
+fn hosts(profile: &Profile) -> String {
+    let mut hosts: Vec<&str> = Vec::new();
+    for rank in &profile.ranks {
+        if !rank.host.is_empty() && !hosts.contains(&rank.host.as_str()) {
+            hosts.push(&rank.host);
+        }
+    }
+    match hosts.len() {
+        0 => String::new(),
+        1 => format!(" on {}", hosts[0]),
+        few @ 2..=3 => format!(" on {few} hosts ({})", hosts.join(", ")),
+        many => format!(" on {many} hosts ({}, {}, ...)", hosts[0], hosts[1]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::sample;
+
+    #[test]
+    fn the_run_is_named() {
+        let text = header(&sample::healthy(4), Some(Path::new("/tmp/mel-halo-1")), "[MEL] ");
+        assert_eq!(
+            text,
+            "[MEL] ./halo -n 200, 2023-11-14 22:13 UTC\n\
+             [MEL] 4 ranks on node0, 1.02 s, Open MPI v4.1.4, events: model\n\
+             [MEL] directory /tmp/mel-halo-1\n"
+        );
+        assert_eq!(header(&Profile::default(), None, ""), "0 ranks, 0 ns\n");
+    }
+
+    #[test]
+    fn few_hosts_are_named_and_many_counted() {
+        assert!(
+            header(&sample::healthy(12), None, "").contains("12 ranks on 3 hosts (node0, node1, node2), ")
+        );
+        assert!(
+            header(&sample::healthy(64), None, "").contains("64 ranks on 16 hosts (node0, node1, ...), ")
+        );
+    }
+
+    #[test]
+    fn long_commands_are_cut() {
+        let mut profile = sample::healthy(4);
+        profile.command.push("x".repeat(300));
+        let text = header(&profile, None, "");
+        assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
+        assert!(text.lines().next().unwrap().ends_with("x…, 2023-11-14 22:13 UTC"), "{text}");
+    }
+}

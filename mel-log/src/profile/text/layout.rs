@@ -1,0 +1,126 @@
+//! Lines and columns of plain text.
+
+/// The most columns of a line.
+pub const COLUMNS: usize = 100;
+/// The least columns that a text is cut to.
+const LEAST: usize = 8;
+
+/// The lines of a text, none longer than [`COLUMNS`] where words allow it. The first begins with `mark`, the others with as many blanks.
+pub fn wrapped(mark: &str, text: &str) -> String {
+    hanging(mark, mark.chars().count(), text)
+}
+
+/// The same, where lines but the first begin with so many blanks.
+pub fn hanging(mark: &str, indent: usize, text: &str) -> String {
+    let indent = " ".repeat(indent);
+    let (mut lines, mut column, mut empty) = (mark.to_owned(), mark.chars().count(), true);
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if !empty && column + 1 + length > COLUMNS {
+            lines.push('\n');
+            lines += &indent;
+            column = indent.len();
+        } else if !empty {
+            lines.push(' ');
+            column += 1;
+        }
+        lines += word;
+        column += length;
+        empty = false;
+    }
+    lines.truncate(lines.trim_end().len());
+    lines + "\n"
+}
+
+/// A text in at most so many columns; where it is longer, its end is cut off and marked.
+pub fn cut(text: &str, columns: usize) -> String {
+    if text.chars().count() <= columns {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(columns.saturating_sub(1)).collect();
+    kept + "…"
+}
+
+/// A part of a whole in per cent: `12.3 %`.
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// Ranks in a few words: `rank 3`, `ranks 1, 2, 5`, `ranks 1, 2, 3 and 17 more`; none for nobody.
+pub fn ranks(ranks: &[u32]) -> Option<String> {
+    let list = |ranks: &[u32]| ranks.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    match ranks {
+        [] => None,
+        [one] => Some(format!("rank {one}")),
+        few if few.len() <= 8 => Some(format!("ranks {}", list(few))),
+        many => Some(format!("ranks {} and {} more", list(&many[..3]), many.len() - 3)),
+    }
+}
+
+/// Rows of cells as columns with two blanks between them, each line indented by one; none longer than [`COLUMNS`]. The first row is the
+/// header. Columns whose numbers are in `texts` are aligned to the left, and the widest of them are cut where it is too much; all others
+/// are aligned to the right.
+pub fn table(rows: &[Vec<String>], texts: &[usize]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| Some(row.get(column)?.chars().count())).max().unwrap_or(0)
+    };
+    let mut widths: Vec<usize> = (0..columns).map(width).collect();
+    while 1 + widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1) > COLUMNS {
+        let widest =
+            texts.iter().copied().filter(|column| *column < columns).max_by_key(|column| widths[*column]);
+        match widest {
+            Some(widest) if widths[widest] > LEAST => widths[widest] -= 1,
+            _ => break,
+        }
+    }
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::from(" ");
+        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let (between, cell) = (if column == 0 { "" } else { "  " }, cut(cell, *width));
+            line += &match texts.contains(&column) {
+                true => format!("{between}{cell:<width$}"),
+                false => format!("{between}{cell:>width$}"),
+            };
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_wrapped_and_none_is_lost() {
+        let long = "word ".repeat(60);
+        let text = wrapped("[MEL] ", &long);
+        assert_eq!(text.split_whitespace().count(), 61);
+        assert!(text.lines().skip(1).all(|line| line.starts_with("      word")), "{text}");
+        assert!(text.lines().all(|line| line.len() <= COLUMNS), "{text}");
+        assert_eq!(wrapped("", ""), "\n");
+    }
+
+    #[test]
+    fn columns_are_aligned_and_only_texts_are_cut() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+        let text = table(&[row(["site", "function", "time"]), row(["a.c:1", "MPI_Recv", "1.00 s"])], &[0, 1]);
+        assert_eq!(text, " site   function    time\n a.c:1  MPI_Recv  1.00 s\n");
+        let long = "x".repeat(200);
+        let text = table(&[row(["site", "function", "time"]), row([&long, "MPI_Recv", "123 ms"])], &[0, 1]);
+        assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
+        assert!(text.contains("x…  MPI_Recv  123 ms"), "{text}");
+        assert_eq!(table(&[], &[0]), "");
+    }
+
+    #[test]
+    fn many_ranks_are_a_few_words() {
+        assert_eq!(ranks(&[]), None);
+        assert_eq!(ranks(&[3]).unwrap(), "rank 3");
+        assert_eq!(ranks(&[1, 2]).unwrap(), "ranks 1, 2");
+        assert_eq!(ranks(&[4; 20]).unwrap(), "ranks 4, 4, 4 and 17 more");
+    }
+}

@@ -1,0 +1,21 @@
+//! A profile in words and tables, as rank 0 prints it at the end of a run and `mel report` later: at most [`COLUMNS`] columns, plain
+//! text.
+//!
+//! - [`report`](mod@report): the whole, and [`overview`](report::overview), what comes before the queues.
+//! - [`header`]: which run it is.
+//! - [`verdict`]: what costs time, and who is the cause.
+//! - [`mpi_time`]: time in MPI by rank and by function.
+//! - [`call_sites`]: the lines that take the most time, and what their receives found in the queues.
+//! - [`waits`]: who waits for whom.
+//! - [`layout`]: lines and columns.
+
+pub mod call_sites;
+pub mod header;
+pub mod layout;
+pub mod mpi_time;
+pub mod report;
+pub mod verdict;
+pub mod waits;
+
+pub use layout::COLUMNS;
+pub use report::{Options, report};

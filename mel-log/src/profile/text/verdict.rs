@@ -1,0 +1,101 @@
+//! The verdict in words.
+
+use super::layout::{hanging, percent, wrapped};
+use crate::profile::schema::Profile;
+use crate::profile::sums::{all_runs_s, share, whole};
+
+/// The most findings that are told.
+const MOST: usize = 5;
+/// Further lines of a finding begin with so many blanks, beside those of the mark.
+const INDENT: usize = 9;
+/// A run that spends more than this share of its time in MPI, and loses nothing there, is held back by its communication.
+const MUCH: f64 = 0.25;
+
+/// At most five findings, each with its share of the run and what to do, or that there is none; nothing where calls were not counted.
+/// Lines begin with `mark`.
+pub fn verdict(profile: &Profile, mark: &str) -> String {
+    let Some(findings) = &profile.verdict else { return String::new() };
+    let in_mpi = share(whole(profile).total_s, all_runs_s(profile));
+    if findings.is_empty() {
+        return wrapped(mark, &quiet(in_mpi));
+    }
+    let mut text = wrapped(mark, &format!("MPI takes {} of the run. What costs time:", percent(in_mpi)));
+    for finding in findings.iter().take(MOST) {
+        let sentences = [sentence(&finding.text), sentence(&finding.advice)].join(" ");
+        let share = format!("{mark}{:>7} of the run: ", percent(finding.share));
+        text += &hanging(&share, mark.chars().count() + INDENT, &sentences);
+    }
+    if findings.len() > MOST {
+        let more = findings.len() - MOST;
+        text += &wrapped(mark, &format!("{more} more in profile.json (`verdict`)"));
+    }
+    text
+}
+
+/// What there is to say where no finding is worth a sentence, and how much of the run was spent in MPI.
+fn quiet(in_mpi: f64) -> String {
+    let percent = percent(in_mpi);
+    if in_mpi > MUCH {
+        format!(
+            "no rank waits long for another; the {percent} of the run that MPI takes are the communication itself"
+        )
+    } else {
+        format!("MPI is not what holds this program back: it takes {percent} of the run")
+    }
+}
+
+/// With a full stop at its end.
+fn sentence(text: &str) -> String {
+    let text = text.trim();
+    if text.is_empty() || text.ends_with(['.', '!', '?']) { text.to_owned() } else { format!("{text}.") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::sample;
+    use crate::profile::text::COLUMNS;
+
+    #[test]
+    fn findings_have_their_share_and_what_to_do() {
+        let text = verdict(&sample::late_rank(4, 1), "[MEL] ");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "[MEL] MPI takes 46.0 % of the run. What costs time:");
+        assert!(
+            lines[1]
+                .starts_with("[MEL]  30.0 % of the run: receives at halo.c:44 (exchange) wait for rank 1"),
+            "{text}"
+        );
+        assert!(
+            text.split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+                .contains("(exchange). Give it less to compute, or let")
+        );
+        assert!(lines.iter().all(|line| line.chars().count() <= COLUMNS), "{text}");
+    }
+
+    #[test]
+    fn five_are_told_and_the_others_counted() {
+        let mut profile = sample::late_rank(4, 1);
+        let list = profile.verdict.as_mut().unwrap();
+        *list = list.iter().cycle().take(7).cloned().collect();
+        let text = verdict(&profile, "");
+        assert_eq!(text.matches("of the run:").count(), 5, "{text}");
+        assert!(text.ends_with("2 more in profile.json (`verdict`)\n"), "{text}");
+    }
+
+    #[test]
+    fn where_mpi_is_not_the_problem_it_is_said() {
+        let text = verdict(&sample::healthy(4), "");
+        assert_eq!(text, "MPI is not what holds this program back: it takes 1.0 % of the run\n");
+        let mut busy = sample::healthy(4);
+        busy.ranks.iter_mut().for_each(|rank| rank.calls[2].total_s = 0.8);
+        assert!(verdict(&busy, "").starts_with("no rank waits long for another; the 80.6 % of the run"));
+    }
+
+    #[test]
+    fn without_calls_there_is_no_verdict() {
+        assert_eq!(verdict(&Profile::default(), ""), "");
+    }
+}

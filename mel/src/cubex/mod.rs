@@ -1,0 +1,250 @@
+//! A profile as a Cube profile: the format of Scalasca and Score-P, which the Cube GUI opens.
+//!
+//! Three dimensions: metrics; a call tree of the program, with a child for each MPI function at each call site; and a system of nodes,
+//! processes and threads. This file has the numbers; [`anchor`] their names; [`archive`] puts both into a file.
+//!
+//! All metrics are exclusive: the number of a node of the call tree does not have those of its children in it.
+
+pub mod anchor;
+pub mod archive;
+
+use std::collections::BTreeMap;
+
+use mel_log::profile::calls::{CallProfile, WaitKind};
+use mel_log::profile::schema::{Profile, RankProfile};
+use mel_log::profile::sums::{Names, calls, is_apart, run_s};
+
+pub use archive::write;
+
+/// A quantity.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// Its name for readers.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Its unit, as Cube has it.
+    pub unit: &'static str,
+    /// What it means.
+    pub description: &'static str,
+    /// Whether its numbers are integers.
+    pub integer: bool,
+    /// Its number of a call.
+    of: fn(&CallProfile) -> f64,
+}
+
+macro_rules! wait {
+    ($name:literal $title:literal $kind:ident $description:literal) => {
+        Metric {
+            name: $name,
+            title: $title,
+            unit: "sec",
+            description: $description,
+            integer: false,
+            of: |call| {
+                let waits = call.waits.iter().filter(|wait| wait.kind == WaitKind::$kind);
+                waits.map(|wait| wait.lost_s).sum()
+            },
+        }
+    };
+}
+
+/// The metrics of a file; their places are their numbers in it.
+pub const METRICS: [Metric; 8] = [
+    Metric {
+        name: "time",
+        title: "Time",
+        unit: "sec",
+        description: "Time between MPI_Init and MPI_Finalize; that of the program itself is outside of MPI",
+        integer: false,
+        of: |call| call.total_s,
+    },
+    Metric {
+        name: "visits",
+        title: "Visits",
+        unit: "occ",
+        description: "Number of calls",
+        integer: true,
+        of: |call| call.calls as f64,
+    },
+    Metric {
+        name: "bytes_sent",
+        title: "Bytes sent",
+        unit: "bytes",
+        description: "Bytes of the messages that were sent",
+        integer: true,
+        of: |call| call.bytes_sent as f64,
+    },
+    Metric {
+        name: "bytes_received",
+        title: "Bytes received",
+        unit: "bytes",
+        description: "Bytes of the messages that were received",
+        integer: true,
+        of: |call| call.bytes_received as f64,
+    },
+    wait!("late_sender" "Late sender" LateSender "Part of the time: waiting for messages that are sent late; estimated"),
+    wait!("late_receiver" "Late receiver" LateReceiver "Part of the time: sends that wait for their receive; estimated"),
+    wait!("wait_collective" "Wait in collectives" Collective
+          "Part of the time: waiting in collective operations for the process that comes last; estimated"),
+    wait!("wait_window" "Wait in windows" Window
+          "Part of the time: waiting in the synchronisation of windows; estimated"),
+];
+
+/// A child of the program in the call tree: an MPI function at a call site.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Node {
+    /// The MPI function.
+    pub function: String,
+    /// `file:line (function)`; empty where it is not known.
+    pub site: String,
+    /// The source file; empty where it is not known.
+    pub file: String,
+    /// The line in it; 0 where it is not known.
+    pub line: u32,
+}
+
+/// A thread of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Location {
+    /// The place of its rank in the profile.
+    rank: usize,
+    /// Its number within the process.
+    pub thread: u32,
+}
+
+/// What a file has.
+#[derive(Debug)]
+pub struct Cube<'a> {
+    profile: &'a Profile,
+    /// Children of the program; their numbers in the file are one greater than their places.
+    nodes: Vec<Node>,
+    /// Locations, those of a host together; their places are their numbers.
+    locations: Vec<Location>,
+    /// For each metric by the number of the node: a number for each location. Nodes without any are left out.
+    values: Vec<BTreeMap<u32, Vec<f64>>>,
+}
+
+impl<'a> Cube<'a> {
+    /// The cube of a profile.
+    pub fn of(profile: &'a Profile) -> Cube<'a> {
+        let names = Names::of(profile);
+        let node = |call: &CallProfile| {
+            let place = call.site.and_then(|place| profile.sites.get(place as usize));
+            Node {
+                function: call.function.clone(),
+                site: names.name(call.site).unwrap_or_default().to_owned(),
+                file: place.map(|place| place.file.clone()).unwrap_or_default(),
+                line: place.map_or(0, |place| place.line),
+            }
+        };
+        let mut numbers: BTreeMap<Node, u32> = BTreeMap::new();
+        for call in profile.ranks.iter().flat_map(calls) {
+            numbers.insert(node(call), 0);
+        }
+        for (number, entry) in (1..).zip(numbers.values_mut()) {
+            *entry = number;
+        }
+        let locations = locations(profile);
+        let mut values = vec![BTreeMap::<u32, Vec<f64>>::new(); METRICS.len()];
+        for (place, location) in locations.iter().enumerate() {
+            let rank = &profile.ranks[location.rank];
+            let of_thread =
+                rank.calls.iter().filter(|call| call.thread == location.thread && !is_apart(&call.function));
+            let mut add = |metric: usize, node: u32, value: f64| {
+                if value != 0.0 {
+                    values[metric].entry(node).or_insert_with(|| vec![0.0; locations.len()])[place] += value;
+                }
+            };
+            let mut in_mpi_s = 0.0;
+            for call in of_thread {
+                in_mpi_s += call.total_s;
+                for (metric, Metric { of, .. }) in METRICS.iter().enumerate() {
+                    add(metric, numbers[&node(call)], of(call));
+                }
+            }
+            // How long other threads live is not known.
+            if location.thread == 0 {
+                add(0, 0, (run_s(profile, rank) - in_mpi_s).max(0.0));
+                add(1, 0, 1.0);
+            }
+        }
+        // Readers want each metric to have a number.
+        for numbers in values.iter_mut().filter(|numbers| numbers.is_empty()) {
+            numbers.insert(0, vec![0.0; locations.len()]);
+        }
+        Cube { profile, nodes: numbers.into_keys().collect(), locations, values }
+    }
+
+    /// The program, as the root of the call tree.
+    fn program(&self) -> &str {
+        let program = self.profile.command.first().map_or("program", String::as_str);
+        program.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("program")
+    }
+
+    fn rank(&self, location: Location) -> &RankProfile {
+        &self.profile.ranks[location.rank]
+    }
+}
+
+/// The threads that made calls, and the first of each process: hosts in the order of their first ranks, ranks and threads ascending.
+fn locations(profile: &Profile) -> Vec<Location> {
+    let mut hosts: Vec<&str> = Vec::new();
+    let mut locations = Vec::new();
+    for (place, rank) in profile.ranks.iter().enumerate() {
+        let host = hosts.iter().position(|host| *host == rank.host).unwrap_or_else(|| {
+            hosts.push(&rank.host);
+            hosts.len() - 1
+        });
+        let mut threads: Vec<u32> = calls(rank).map(|call| call.thread).chain([0]).collect();
+        threads.sort_unstable();
+        threads.dedup();
+        locations.extend(threads.into_iter().map(|thread| (host, Location { rank: place, thread })));
+    }
+    locations.sort_unstable();
+    locations.into_iter().map(|(_, location)| location).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mel_log::profile::{sample, sums};
+
+    fn sum(cube: &Cube<'_>, name: &str) -> f64 {
+        let metric = METRICS.iter().position(|metric| metric.name == name).unwrap();
+        cube.values[metric].values().flatten().sum()
+    }
+
+    #[test]
+    fn sums_are_those_of_the_profile() {
+        let profile = sample::late_rank(10, 3);
+        let (cube, whole) = (Cube::of(&profile), sums::whole(&profile));
+        // Computing is the program's own.
+        assert!((sum(&cube, "time") - sums::all_runs_s(&profile)).abs() < 1e-9);
+        assert_eq!(sum(&cube, "visits"), whole.calls as f64 + 10.0);
+        assert_eq!(sum(&cube, "bytes_sent"), whole.bytes_sent as f64);
+        let lost =
+            ["late_sender", "late_receiver", "wait_collective", "wait_window"].map(|name| sum(&cube, name));
+        assert!((lost.iter().sum::<f64>() - whole.lost_s).abs() < 1e-9);
+        assert_eq!((lost[1], lost[3]), (0.0, 0.0));
+        assert_eq!(cube.nodes.len(), sums::by_site(&profile).len());
+    }
+
+    #[test]
+    fn each_thread_is_a_location_of_its_host() {
+        let mut profile = sample::healthy(3);
+        for (rank, host) in ["a", "b", "a"].into_iter().enumerate() {
+            profile.ranks[rank].host = host.into();
+        }
+        profile.ranks[0].calls[1].thread = 2;
+        let cube = Cube::of(&profile);
+        let of = |location: &Location| (cube.rank(*location).rank, location.thread);
+        assert_eq!(cube.locations.iter().map(of).collect::<Vec<_>>(), [(0, 0), (0, 2), (2, 0), (1, 0)]);
+    }
+
+    #[test]
+    fn a_metric_without_numbers_has_a_zero() {
+        let profile = sample::healthy(2);
+        assert!(Cube::of(&profile).values.iter().all(|numbers| !numbers.is_empty()));
+    }
+}

@@ -1,0 +1,30 @@
+/* What a wildcard costs: rank 0 receives what rank 2 has sent from any source, and so searches what rank 1 has sent with
+ * another tag, each time. A receive from rank 2 would find its message at once.
+ *
+ * ranks: 3
+ * default: rule=wildcard_cost cause=0 site=RECV lost=any
+ * exact: rule=wildcard_cost cause=0 site=RECV lost=any
+ */
+#include "planted.h"
+
+enum { MESSAGES = 6000 };
+
+int main(int argc, char **argv)
+{
+    int value = 0;
+    begin_together(&argc, &argv);
+    for (int step = 0; step < 5; step++) {
+        if (rank > 0)
+            for (int i = 0; i < MESSAGES; i++)
+                MPI_Send(&value, 1, MPI_INT, 0, rank, MPI_COMM_WORLD);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0) {
+            for (int i = 0; i < MESSAGES; i++)
+                MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* line RECV */
+            for (int i = 0; i < MESSAGES; i++)
+                MPI_Recv(&value, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    return end();
+}

@@ -1,0 +1,25 @@
+/* Early ready send: rank 0 is in MPI_Rsend 20 ms before rank 1 receives.
+ *
+ * MPI calls that an error; its libraries send a large message as MPI_Send does.
+ *
+ * ranks: 2
+ * default: rule=late_receiver cause=1 site=SEND cause_site=RECV lost=0.40 victims=0
+ * exact: rule=early_ready_send cause=1 site=SEND cause_site=RECV lost=0.40 victims=0 count=20
+ */
+#include "planted.h"
+
+static char data[LARGE];
+
+int main(int argc, char **argv)
+{
+    begin_together(&argc, &argv);
+    for (int step = 0; step < 20; step++) {
+        if (rank == 0) {
+            MPI_Rsend(data, LARGE, MPI_CHAR, 1, 0, MPI_COMM_WORLD); /* line SEND */
+        } else {
+            work(20);
+            MPI_Recv(data, LARGE, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* line RECV */
+        }
+    }
+    return end();
+}

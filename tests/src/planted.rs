@@ -1,0 +1,343 @@
+//! The programs with a planted problem, and the healthy ones: what their head comments want of the verdict.
+//! `programs/README.md` describes the comment.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::artifacts::root;
+use crate::fortran::{compile_fortran_source, interfaces};
+use crate::program::compile_with_header;
+use crate::{Finished, Mpi};
+
+/// By how much the time lost may differ from what was planted, as a share of it.
+const TOLERANCE: f64 = 0.05;
+
+/// A program whose verdict is known.
+#[derive(Clone, Debug)]
+pub struct Planted {
+    source: PathBuf,
+    /// Number of ranks to run with.
+    pub ranks: u32,
+    /// Number of nodes.
+    pub nodes: u32,
+    /// What the names of the MPIs begin with that it is for; empty for all.
+    pub mpi: String,
+    /// What `mel run` is to find; not checked if absent.
+    pub default: Option<Wanted>,
+    /// What `mel analyze` is to find; not checked if absent.
+    pub exact: Option<Wanted>,
+}
+
+/// What a finding is to say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Wanted {
+    rules: Vec<String>,
+    cause: Option<u32>,
+    /// As `file:line`, any of them; any at all if there is none.
+    sites: Vec<String>,
+    cause_sites: Vec<String>,
+    lost_s: Option<f64>,
+    tolerance: f64,
+    victims: Vec<u64>,
+    communicator: Option<String>,
+    count: Option<u64>,
+    /// Whether any finding will do, and not only the first.
+    anywhere: bool,
+}
+
+/// What is not as wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// Another rule, rank, line or number of calls.
+    Finding(String),
+    /// The time lost, which the machine may have changed.
+    Time(String),
+}
+
+impl Planted {
+    /// The program NAME in `programs/FOLDER/`.
+    ///
+    /// # Panics
+    ///
+    /// If it does not exist or its head comment is not understood.
+    pub fn named(folder: &str, name: &str) -> Planted {
+        let mut source = root().join("tests/programs").join(folder).join(format!("{name}.c"));
+        if !source.exists() {
+            source.set_extension("F90");
+        }
+        let text = fs::read_to_string(&source).unwrap_or_else(|e| panic!("{}: {e}", source.display()));
+        let shown = source.display().to_string();
+        parse(source, &text).unwrap_or_else(|e| panic!("{shown}: {e}"))
+    }
+
+    /// The names of all programs in `programs/FOLDER/`, sorted.
+    ///
+    /// # Panics
+    ///
+    /// If the folder cannot be read.
+    pub fn names(folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(root().join("tests/programs").join(folder)).expect("a folder of programs");
+        let paths = entries.map(|entry| entry.expect("the folder can be read").path());
+        let programs = paths.filter(|path| path.extension().is_some_and(|end| end == "c" || end == "F90"));
+        let mut names: Vec<String> =
+            programs.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect();
+        names.sort();
+        names
+    }
+
+    /// The MPIs among those of [`Mpi::all`] that the program is for.
+    pub fn mpis(&self) -> Vec<Mpi> {
+        let mut mpis = match self.nodes {
+            1 => Mpi::all(),
+            _ => Mpi::on_two_nodes().into_iter().map(|(_, on_two)| on_two).collect(),
+        };
+        mpis.retain(|mpi| mpi.name.starts_with(&self.mpi));
+        mpis
+    }
+
+    /// The executables for `mpi`: one, or one for each interface that Fortran has to it.
+    ///
+    /// # Panics
+    ///
+    /// If the program does not compile.
+    pub fn compile(&self, mpi: &Mpi) -> Vec<PathBuf> {
+        if self.source.extension().is_some_and(|extension| extension == "F90") {
+            let of = |interface| compile_fortran_source(mpi, &self.source, interface);
+            return interfaces(mpi).into_iter().map(of).collect();
+        }
+        let header = root().join("tests/programs/planted/planted.h");
+        vec![compile_with_header(mpi, &self.source, &header)]
+    }
+}
+
+impl Wanted {
+    /// What a verdict, worst first, has otherwise; nothing if it is as wanted.
+    pub fn wrong_in(&self, verdict: &[Value]) -> Vec<Wrong> {
+        let places = if self.anywhere { verdict.len() } else { 1 };
+        let found = verdict.iter().take(places).map(|finding| self.wrong_of(finding));
+        found.min_by_key(Vec::len).unwrap_or_else(|| vec![Wrong::Finding("nothing is found".into())])
+    }
+
+    fn wrong_of(&self, finding: &Value) -> Vec<Wrong> {
+        let mut wrong = Vec::new();
+        let mut say = |what: &str, wanted: String| {
+            wrong.push(Wrong::Finding(format!("{what} is {}, not {wanted}", finding[what])));
+        };
+        let text = |what: &str| finding[what].as_str().unwrap_or_default();
+        if !self.rules.iter().any(|rule| rule == text("rule")) {
+            say("rule", self.rules.join(" or "));
+        }
+        if let Some(cause) = self.cause.filter(|&cause| finding["cause_rank"] != cause) {
+            say("cause_rank", cause.to_string());
+        }
+        for (what, places) in [("site", &self.sites), ("cause_site", &self.cause_sites)] {
+            // Behind the line stands the function.
+            let place = text(what).split(' ').next();
+            if !places.is_empty() && !places.iter().any(|wanted| Some(wanted.as_str()) == place) {
+                say(what, places.join(" or "));
+            }
+        }
+        let ranks = finding["victims"].as_array().into_iter().flatten().filter_map(Value::as_u64);
+        let mut victims: Vec<u64> = ranks.collect();
+        victims.sort_unstable();
+        if !self.victims.is_empty() && victims != self.victims {
+            say("victims", format!("{:?}", self.victims));
+        }
+        if let Some(name) = self.communicator.as_ref().filter(|name| **name != text("communicator")) {
+            say("communicator", name.clone());
+        }
+        if let Some(count) = self.count.filter(|&count| finding["count"] != count) {
+            say("count", count.to_string());
+        }
+        let lost_s = finding["lost_s"].as_f64().unwrap_or_default();
+        if let Some(planted_s) =
+            self.lost_s.filter(|planted_s| (lost_s - planted_s).abs() > self.tolerance * planted_s)
+        {
+            wrong.push(Wrong::Time(format!("lost_s is {lost_s:.4}, planted were {planted_s}")));
+        }
+        wrong
+    }
+}
+
+/// Whether each rank has worked as long as it was to, as they print it: where a machine is too busy for that, it has planted
+/// another time.
+pub fn kept_time(finished: &Finished) -> bool {
+    let lines = finished.stdout.lines().filter_map(|line| line.strip_prefix("rank ")?.split_once(" worked "));
+    lines
+        .filter_map(|(_, times)| times.strip_suffix(" s")?.split_once(" of "))
+        .filter_map(|(worked, planned)| Some((worked.parse::<f64>().ok()?, planned.parse::<f64>().ok()?)))
+        .all(|(worked, planned)| (worked - planned).abs() <= 0.01 * planned + 1e-3)
+}
+
+fn parse(source: PathBuf, text: &str) -> Result<Planted, String> {
+    let mut planted = Planted { source, ranks: 0, nodes: 1, mpi: String::new(), default: None, exact: None };
+    let file = planted.source.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut tolerance = TOLERANCE;
+    let is_head = |line: &&str| line.starts_with(['/', '!']) || line.starts_with(" *");
+    for line in text.lines().take_while(is_head) {
+        let line = line.trim_start_matches(['/', ' ', '*', '!']);
+        let Some((key, value)) = line.split_once(": ") else { continue };
+        match key {
+            "ranks" => planted.ranks = number(value)?,
+            "nodes" => planted.nodes = number(value)?,
+            "mpi" => planted.mpi = value.to_owned(),
+            "tolerance" => tolerance = number(value.split(' ').next().unwrap_or_default())?,
+            "default" => planted.default = Some(wanted(value, &file, text)?),
+            "exact" => planted.exact = Some(wanted(value, &file, text)?),
+            _ => {}
+        }
+    }
+    for wanted in [&mut planted.default, &mut planted.exact].into_iter().flatten() {
+        wanted.tolerance = tolerance;
+    }
+    if planted.ranks == 0 {
+        return Err("no line `ranks: ` in the head comment".to_owned());
+    }
+    Ok(planted)
+}
+
+fn wanted(line: &str, file: &str, text: &str) -> Result<Wanted, String> {
+    let mut wanted = Wanted::default();
+    for word in line.split_whitespace() {
+        let (key, value) = word.split_once('=').ok_or_else(|| format!("not KEY=VALUE: {word}"))?;
+        match key {
+            "rule" => wanted.rules = value.split('|').map(str::to_owned).collect(),
+            "cause" => wanted.cause = Some(number(value)?),
+            "site" => wanted.sites = marked(value, file, text)?,
+            "cause_site" => wanted.cause_sites = marked(value, file, text)?,
+            "lost" if value == "any" => {}
+            "lost" => wanted.lost_s = Some(number(value)?),
+            "victims" => wanted.victims = value.split(',').map(number).collect::<Result<_, _>>()?,
+            "communicator" => wanted.communicator = Some(value.to_owned()),
+            "count" => wanted.count = Some(number(value)?),
+            "place" if value == "any" => wanted.anywhere = true,
+            _ => return Err(format!("unknown key: {word}")),
+        }
+    }
+    if wanted.rules.is_empty() {
+        return Err(format!("no rule: {line}"));
+    }
+    Ok(wanted)
+}
+
+/// The lines with these marks, as `file:line`.
+fn marked(marks: &str, file: &str, text: &str) -> Result<Vec<String>, String> {
+    let mut places = Vec::new();
+    for mark in marks.split('|') {
+        let is_marked = |line: &str| {
+            let comment = line.trim_end_matches(['*', '/', ' ']).rsplit_once(" line ");
+            comment.is_some_and(|(before, name)| before.ends_with(['*', '!']) && name == mark)
+        };
+        let lines = (1..).zip(text.lines()).filter(|(_, line)| is_marked(line));
+        let before = places.len();
+        places.extend(lines.map(|(number, _)| format!("{file}:{number}")));
+        if places.len() == before {
+            return Err(format!("no line is marked {mark}"));
+        }
+    }
+    Ok(places)
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("not a number: {text}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const SAMPLE: &str = "/* A sender.\n *\n * ranks: 2\n * default: rule=late_sender cause=1 site=RECV|PROBE \
+                          cause_site=SEND lost=0.40 victims=0\n * exact: rule=late_standard_send count=20\n \
+                          * tolerance: 0.1 it is so\n */\nprobe(); /* line PROBE */\nrecv(); /* line RECV */\n\
+                          send(); /* line SEND */\n";
+
+    fn sample() -> Planted {
+        parse("dir/sample.c".into(), SAMPLE).unwrap()
+    }
+
+    fn finding() -> Value {
+        json!({"rule": "late_sender", "cause_rank": 1, "site": "sample.c:9 (main)", "lost_s": 0.41, "victims": [0],
+               "cause_site": "sample.c:10 (main)", "count": 20})
+    }
+
+    #[test]
+    fn a_head_comment_is_understood() {
+        let planted = sample();
+        assert_eq!((planted.ranks, planted.nodes, planted.mpi.as_str()), (2, 1, ""));
+        let default = planted.default.unwrap();
+        assert_eq!(default.sites, ["sample.c:9", "sample.c:8"]);
+        assert_eq!((default.lost_s, default.tolerance, default.count), (Some(0.4), 0.1, None));
+        assert_eq!(planted.exact.unwrap().count, Some(20));
+        let fortran =
+            parse("a.F90".into(), "! ranks: 2\n! exact: rule=x site=A\ncall f() ! line A\n").unwrap();
+        assert_eq!(fortran.exact.unwrap().sites, ["a.F90:3"]);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let fails = |text: &str| parse("a.c".into(), text).unwrap_err();
+        assert!(fails("/* nothing */").contains("ranks"));
+        assert!(fails("/* ranks: 2\n * default: rule=a site=B\n */").contains("B"));
+        assert!(fails("/* ranks: 2\n * default: rule=a sight=B\n */").contains("sight"));
+        assert!(fails("/* ranks: 2\n * default: cause=1\n */").contains("rule"));
+    }
+
+    #[test]
+    fn what_is_wanted_is_not_wrong() {
+        let planted = sample();
+        assert_eq!(planted.default.as_ref().unwrap().wrong_in(&[finding(), json!({})]), []);
+        let wrong = planted.exact.unwrap().wrong_in(&[finding()]);
+        assert_eq!(wrong, [Wrong::Finding("rule is \"late_sender\", not late_standard_send".into())]);
+        assert_eq!(planted.default.unwrap().wrong_in(&[]).len(), 1);
+    }
+
+    #[test]
+    fn each_difference_is_found() {
+        let wanted = sample().default.unwrap();
+        let changes = [
+            ("rule", json!("late_receiver")),
+            ("cause_rank", json!(0)),
+            ("cause_rank", json!(null)),
+            ("site", json!("sample.c:90 (main)")),
+            ("cause_site", json!(null)),
+            ("victims", json!([0, 1])),
+        ];
+        for (key, value) in changes {
+            let mut changed = finding();
+            changed[key] = value;
+            assert!(matches!(wanted.wrong_in(&[changed])[..], [Wrong::Finding(_)]), "{key}");
+        }
+        let mut longer = finding();
+        longer["lost_s"] = json!(0.45);
+        assert!(matches!(wanted.wrong_in(&[longer.clone()])[..], [Wrong::Time(_)]));
+        assert!(!wanted.wrong_in(&[longer, finding()]).is_empty(), "only the first one counts");
+    }
+
+    #[test]
+    fn a_busy_machine_does_not_keep_time() {
+        let said = |stdout: &str| Finished { code: Some(0), stdout: stdout.into(), stderr: String::new() };
+        assert!(kept_time(&said(
+            "rank 0 worked 0.000000 of 0.000000 s\nrank 1 worked 0.400200 of 0.400000 s\n"
+        )));
+        assert!(!kept_time(&said("rank 0 worked 0.500000 of 0.400000 s\n")));
+    }
+
+    #[test]
+    fn every_program_says_what_it_wants() {
+        let planted = Planted::names("planted");
+        assert!(planted.len() >= 30, "{planted:?}");
+        for name in planted {
+            let program = Planted::named("planted", &name);
+            assert!(program.default.is_some() || program.exact.is_some(), "{name}");
+        }
+        let healthy = Planted::names("healthy");
+        assert!(healthy.len() >= 8, "{healthy:?}");
+        for name in healthy {
+            let program = Planted::named("healthy", &name);
+            assert!(program.default.is_none() && program.exact.is_none(), "{name}");
+        }
+    }
+}
