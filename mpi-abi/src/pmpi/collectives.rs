@@ -143,12 +143,15 @@ pub fn gatherv<T: Pod>(send: &[T], root: c_int, comm: Comm) -> Result<Vec<Vec<T>
         displacements.push(end);
         end += count;
     }
-    let mut data = vec![T::zeroed(); end as usize / size_of::<T>().max(1)];
-    // SAFETY: at `root`, `data` is large enough for the sum of `counts` bytes, each part at its
+    let mut data = vec![T::zeroed(); (end as usize / size_of::<T>().max(1)).max(1)];
+    // The address of an empty slice may be that of MPI_IN_PLACE, which is 1 in Open MPI.
+    let nothing = [T::zeroed()];
+    let from = if send.is_empty() { nothing.as_ptr() } else { send.as_ptr() };
+    // SAFETY: `from` has as many bytes as `send`. At `root`, `data` is large enough for the sum of `counts` bytes, each part at its
     // displacement. Elsewhere MPI reads none of the three.
     unsafe {
         mpi!(MPI_Gatherv(
-            send.as_ptr().cast() => *const c_void, size_of_val(send) as c_int => c_int,
+            from.cast() => *const c_void, size_of_val(send) as c_int => c_int,
             byte => usize, data.as_mut_ptr().cast() => *mut c_void,
             counts.as_ptr() => *const c_int, displacements.as_ptr() => *const c_int,
             byte => usize, root => c_int, comm.word() => usize
