@@ -126,7 +126,7 @@ fn look(args: &Args) -> anyhow::Result<View> {
         eprintln!("mel: {error}; left out");
     }
     let window = Window { from: args.from, to: args.to };
-    let progress = ProgressBar::new("reading the logs", logs.as_ref().map_or(0, Run::records_at_most));
+    let progress = ProgressBar::new("reading the logs", 2 * logs.as_ref().map_or(0, Run::records_at_most));
     let view = view(profile.as_ref(), logs.as_ref(), window, &|records| progress.advance(records));
     drop(progress);
     Ok(view)

@@ -5,6 +5,7 @@
 //! - [`communicators`]: the queues of each communicator.
 //! - [`events`]: one pass over the event logs, which feeds the other rooms; `pass`: over that of one rank.
 //! - [`timeline`]: calls and searches; what no eye can see is drawn together.
+//! - [`exact`]: what costs time, from each call of the trace.
 //! - [`arrows`]: messages between two rows of the timeline.
 //! - [`lengths`]: the lengths of the queues over time.
 //! - [`matrix`]: who sends to whom.
@@ -17,6 +18,7 @@ pub mod calls;
 pub mod class;
 pub mod communicators;
 pub mod events;
+pub mod exact;
 pub mod figures;
 pub mod lengths;
 pub mod matrix;
@@ -48,6 +50,8 @@ pub struct View {
     pub world_size: u32,
     /// What costs time, worst first; none if calls were not counted.
     pub verdict: Option<Vec<Finding>>,
+    /// The findings of the trace, worst first; none without one.
+    pub exact: Option<Vec<Finding>>,
     /// The calls of the profile; none if they were not counted.
     pub calls: Option<calls::Calls>,
     /// What stands out, in words.
@@ -72,7 +76,7 @@ pub struct Window {
 }
 
 /// Puts together what there is to show. `tick` is given how many more records have been read, of about
-/// [`Run::records_at_most`].
+/// twice [`Run::records_at_most`].
 pub fn view(
     profile: Option<&Profile>,
     logs: Option<&Run>,
@@ -82,6 +86,7 @@ pub fn view(
     let empty = Profile::default();
     let of_run = profile.unwrap_or(&empty);
     let events = logs.map(|run| events::read_logs(run, window, tick));
+    let exact = logs.and_then(|run| exact::findings(run, tick));
     let mut sentences = profile.map(findings).unwrap_or_default();
     let early = logs.map_or(0, Run::ended_early);
     if early > 0 && profile.is_none() {
@@ -105,7 +110,8 @@ pub fn view(
         started_unix_s: of_run.started_unix_s,
         duration_s: of_run.duration_s,
         world_size: of_run.world_size.max(logs.map_or(0, Run::world_size)),
-        verdict: of_run.verdict.clone(),
+        verdict: exact::verdict(logs, exact.as_ref(), of_run.verdict.as_ref()),
+        exact,
         calls: calls::calls(of_run),
         findings: sentences,
         ended_early: early > 0,
