@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::output::to_stdout;
 use crate::progress_bar::ProgressBar;
-use crate::tables::terminal::wrapped;
+use mel_log::profile::text::layout::wrapped;
 
 /// Findings with a smaller share of the run are not worth a word.
 const LEAST_SHARE: f64 = 0.01;
@@ -126,7 +126,7 @@ fn told(analysis: &Analysis, top: usize) -> String {
     let shown: Vec<&Finding> = worth.clone().take(top).collect();
     if shown.is_empty() {
         text +=
-            &wrapped("No wait and no queue costs 1 % of that: MPI is not what holds this program back.", "");
+            &wrapped("", "No wait and no queue costs 1 % of that: MPI is not what holds this program back.");
         return text;
     }
     for (place, finding) in (1..).zip(&shown) {
@@ -137,7 +137,7 @@ fn told(analysis: &Analysis, top: usize) -> String {
             duration(finding.lost_s),
             100.0 * finding.share
         );
-        let indented = |what: &str| wrapped(&format!("- {what}"), "  ");
+        let indented = |what: &str| wrapped("- ", what);
         text += &indented(&format!("{}.", finding.text));
         let lost = finding.victims.iter().zip(&finding.lost_by_rank_s).take(4);
         let by_rank: Vec<String> =
