@@ -222,7 +222,8 @@ fn remarks_are_markers_on_their_ranks() {
         drop(calls);
         log.finish(State::Finalised, 1);
     }
-    let remark = |rank, text: &str| Remark { rank, nanos: 120, subject: "late sender".into(), text: text.into() };
+    let remark =
+        |rank, text: &str| Remark { rank, nanos: 120, subject: "late sender".into(), text: text.into() };
     let run = Run::open(directory.path()).unwrap();
     // Rank 7 is not part of the run.
     let remarks = [remark(1, "it waited for rank 0"), remark(0, "so did this"), remark(7, "nobody did")];

@@ -52,7 +52,8 @@ mod tests {
 
     #[test]
     fn a_trace_is_trusted_where_it_is_whole_and_has_lines() {
-        let (exact, lines, estimated) = (of("exact", None), of("exact", Some("a.c:3")), of("estimated", None));
+        let (exact, lines, estimated) =
+            (of("exact", None), of("exact", Some("a.c:3")), of("estimated", None));
         let run = Run { ranks: Vec::new(), left_out: Vec::new() };
         let text = |run, exact, estimated| verdict(run, exact, estimated).map(|mut all| all.remove(0).text);
         assert_eq!(text(Some(&run), Some(&exact), Some(&estimated)).unwrap(), "estimated");
