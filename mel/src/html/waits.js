@@ -18,7 +18,7 @@ function exactWaits(section, findings) {
     number("cause:<br>rank", (f) => f.cause_rank, (f) => f.cause_rank === null ? "" : `<b>${f.cause_rank}</b>`),
     ...(findings.some((f) => f.cause_site) ? [words("at its", (f) => f.cause_site || "")] : []),
     number("lost", (f) => f.lost_s, (f) => withBar(duration(f.lost_s), f.lost_s / most)), number("of the<br>run", (f) => f.share, (f) => percent(f.share)),
-    number("times", (f) => f.count, (f) => count(f.count)), words("by ranks", (f) => f.victims.slice(0, 8).join(", ") + (f.victims.length > 8 ? ` and ${f.victims.length - 8} more` : "")),
+    number("times", (f) => f.count, (f) => count(f.count)), words("by ranks", (f) => f.victims.slice(0, 4).join(", ") + (f.victims.length > 4 ? ` and ${f.victims.length - 4} more` : "")),
     { head: "worst", value: () => "", text: (f) => (f.worst || []).slice(0, 2).map(instanceLink).join("<br>") },
   ];
   section.insertAdjacentHTML("beforeend", `<h3>From each call of the trace</h3>`);
@@ -45,7 +45,7 @@ function waitsSection(section) {
     ...(waits.some((w) => w.cause_site !== null) ? [words("which comes late to", (w) => siteName(w.cause_site))] : []),
     number("lost", (w) => w.lost_ns, (w) => withBar(seconds(w.lost_ns), w.lost_ns / most)), number("of the<br>run", (w) => w.lost_ns, (w) => percent(w.lost_ns / (run || 1))),
     number("times", (w) => w.count, (w) => count(w.count)), number("longest", (w) => w.max_ns, (w) => seconds(w.max_ns)),
-    words("by ranks", (w) => w.victims.map(([rank]) => rank).join(", ") + (w.victims_all > w.victims.length ? ` and ${w.victims_all - w.victims.length} more` : "")),
+    words("by ranks", (w) => w.victims.slice(0, 4).map(([rank]) => rank).join(", ") + (w.victims_all > 4 ? ` and ${w.victims_all - 4} more` : "")),
   ];
   if (exact.length) section.insertAdjacentHTML("beforeend", `<h3>From the sums of the profile</h3>`);
   note(section, `Time lost by calls that waited for another rank, as the sums over the run have it: whom each waited for directly. The verdict follows it back to the first cause.${data.calls.hidden_waits ? ` ${many(data.calls.hidden_waits, "line")} with the least time are left out.` : ""}`);

@@ -10,7 +10,7 @@ use mel_log::profile::{CallProfile, Profile, RankProfile, WaitKind};
 /// More call sites, or wait states, than that are not shown: those that take longest are.
 const MOST: usize = 2000;
 /// Ranks that a wait state names, those that lose most first.
-const MOST_VICTIMS: usize = 8;
+const MOST_VICTIMS: usize = 4;
 
 /// The calls of a profile.
 #[derive(Debug, Serialize)]
@@ -127,7 +127,7 @@ pub struct Wait {
     pub lost_ns: u64,
     /// The most in one call.
     pub max_ns: u64,
-    /// Ranks that lost time, and how much, the most first; at most eight.
+    /// Ranks that lost time, and how much, the most first; at most four.
     pub victims: Vec<(u32, u64)>,
     /// How many ranks lost time.
     pub victims_all: usize,

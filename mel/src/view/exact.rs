@@ -25,20 +25,17 @@ pub fn findings(run: &Run, tick: &(dyn Fn(u64) + Sync)) -> Option<Vec<Finding>> 
 }
 
 /// The verdict on a run: from its trace, if that has all calls with their lines, else from its profile.
-pub fn verdict(
-    run: Option<&Run>,
-    exact: Option<&Vec<Finding>>,
-    estimated: Option<&Vec<Finding>>,
-) -> Option<Vec<Finding>> {
-    let whole = run.is_some_and(|run| run.filters().is_empty() && run.lost() == 0 && run.ended_early() == 0);
-    let exact: Option<Vec<Finding>> = exact.filter(|_| whole).map(|findings| {
-        findings.iter().filter(|finding| finding.share >= LEAST_SHARE_OF_VERDICT).cloned().collect()
+pub fn verdict(run: &Run, exact: Option<&[Finding]>, estimated: Option<&[Finding]>) -> Option<Vec<Finding>> {
+    let whole = run.filters().is_empty() && run.lost() == 0 && run.ended_early() == 0;
+    let exact = exact.filter(|_| whole).map(|findings| {
+        let worth = |finding: &&Finding| finding.share >= LEAST_SHARE_OF_VERDICT;
+        findings.iter().filter(worth).cloned().collect::<Vec<_>>()
     });
-    let has_lines = |findings: &Vec<Finding>| findings.iter().any(|finding| finding.site.is_some());
+    let has_lines = |findings: &[Finding]| findings.iter().any(|finding| finding.site.is_some());
     match (exact, estimated) {
-        (Some(exact), Some(estimated)) if !has_lines(&exact) => Some(estimated.clone()),
+        (Some(exact), Some(estimated)) if !has_lines(&exact) => Some(estimated.to_vec()),
         (Some(exact), _) => Some(exact),
-        (None, estimated) => estimated.cloned(),
+        (None, estimated) => estimated.map(<[Finding]>::to_vec),
     }
 }
 
@@ -55,11 +52,14 @@ mod tests {
         let (exact, lines, estimated) =
             (of("exact", None), of("exact", Some("a.c:3")), of("estimated", None));
         let run = Run { ranks: Vec::new(), left_out: Vec::new() };
-        let text = |run, exact, estimated| verdict(run, exact, estimated).map(|mut all| all.remove(0).text);
-        assert_eq!(text(Some(&run), Some(&exact), Some(&estimated)).unwrap(), "estimated");
-        assert_eq!(text(Some(&run), Some(&lines), Some(&estimated)).unwrap(), "exact");
-        assert_eq!(text(Some(&run), Some(&exact), None).unwrap(), "exact");
-        assert_eq!(text(None, None, Some(&estimated)).unwrap(), "estimated");
-        assert_eq!(text(None, None, None), None);
+        let text = |exact: Option<&Vec<Finding>>, estimated: Option<&Vec<Finding>>| {
+            let verdict = verdict(&run, exact.map(Vec::as_slice), estimated.map(Vec::as_slice));
+            verdict.map(|all| all[0].text.clone())
+        };
+        assert_eq!(text(Some(&exact), Some(&estimated)).unwrap(), "estimated");
+        assert_eq!(text(Some(&lines), Some(&estimated)).unwrap(), "exact");
+        assert_eq!(text(Some(&exact), None).unwrap(), "exact");
+        assert_eq!(text(None, Some(&estimated)).unwrap(), "estimated");
+        assert_eq!(text(None, None), None);
     }
 }

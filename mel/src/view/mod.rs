@@ -76,7 +76,7 @@ pub struct Window {
 }
 
 /// Puts together what there is to show. `tick` is given how many more records have been read, of about
-/// twice [`Run::records_at_most`].
+/// [`Run::records_at_most`].
 pub fn view(
     profile: Option<&Profile>,
     logs: Option<&Run>,
@@ -86,7 +86,6 @@ pub fn view(
     let empty = Profile::default();
     let of_run = profile.unwrap_or(&empty);
     let events = logs.map(|run| events::read_logs(run, window, tick));
-    let exact = logs.and_then(|run| exact::findings(run, tick));
     let mut sentences = profile.map(findings).unwrap_or_default();
     let early = logs.map_or(0, Run::ended_early);
     if early > 0 && profile.is_none() {
@@ -110,14 +109,22 @@ pub fn view(
         started_unix_s: of_run.started_unix_s,
         duration_s: of_run.duration_s,
         world_size: of_run.world_size.max(logs.map_or(0, Run::world_size)),
-        verdict: exact::verdict(logs, exact.as_ref(), of_run.verdict.as_ref()),
-        exact,
+        verdict: of_run.verdict.clone(),
+        exact: None,
         calls: calls::calls(of_run),
         findings: sentences,
         ended_early: early > 0,
         figures: profile.filter(|profile| !profile.ranks.is_empty()).map(figures::figures),
         communicators: communicators::rows(profile, logs, events.as_ref().map(|events| &events.traffic)),
         events,
+    }
+}
+
+impl View {
+    /// Adds what each call of a trace says. That takes about as long as all else; `tick` is as for [`view`].
+    pub fn analyze(&mut self, run: &Run, tick: &(dyn Fn(u64) + Sync)) {
+        self.exact = exact::findings(run, tick);
+        self.verdict = exact::verdict(run, self.exact.as_deref(), self.verdict.as_deref());
     }
 }
 
