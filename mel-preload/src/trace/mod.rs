@@ -11,8 +11,8 @@
 //! - [`windows`]: the observer of a trace for one-sided communication.
 //! - [`events`]: the generic logger, which knows no event by name.
 
-pub mod calls;
 mod buffers;
+pub mod calls;
 mod callsites;
 mod chosen;
 pub(crate) mod collectives;

@@ -127,8 +127,15 @@ fn look(args: &Args) -> anyhow::Result<View> {
         eprintln!("mel: {error}; left out");
     }
     let window = Window { from: args.from, to: args.to };
-    let progress = ProgressBar::new("reading the logs", logs.as_ref().map_or(0, Run::records_at_most));
-    let view = view(profile.as_ref(), logs.as_ref(), window, &|records| progress.advance(records));
+    let progress = ProgressBar::new(
+        "reading the logs",
+        if args.html.is_some() { 2 } else { 1 } * logs.as_ref().map_or(0, Run::records_at_most),
+    );
+    let tick = |records| progress.advance(records);
+    let mut view = view(profile.as_ref(), logs.as_ref(), window, &tick);
+    if let Some(run) = logs.as_ref().filter(|_| args.html.is_some()) {
+        view.analyze(run, &tick);
+    }
     drop(progress);
     Ok(view)
 }
