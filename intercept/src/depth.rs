@@ -18,6 +18,8 @@ pub(crate) struct Thread {
     /// Where the wrapper that was entered last returns to, until a call has taken it; zero where that is not known. Assembly
     /// stores it.
     pub(crate) entered_from: Cell<usize>,
+    /// The same of a subroutine of Fortran, which may go on to the function of C.
+    pub(crate) fortran_from: Cell<usize>,
     /// What is known of the call under way.
     call: CallCells,
     /// Each hook's slot, by the index of the hook.
@@ -41,6 +43,9 @@ pub(crate) use store_call_site;
 /// The place of [`Thread::entered_from`].
 #[cfg(target_arch = "x86_64")]
 pub(crate) const ENTERED_FROM: usize = std::mem::offset_of!(Thread, entered_from);
+/// The place of [`Thread::fortran_from`].
+#[cfg(target_arch = "x86_64")]
+pub(crate) const FORTRAN_FROM: usize = std::mem::offset_of!(Thread, fortran_from);
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod current {
@@ -99,6 +104,7 @@ mod current {
             depth: Cell::new(0),
             inside: Cell::new(0),
             entered_from: Cell::new(0),
+            fortran_from: Cell::new(0),
             call: CallCells::new(),
             slots: [const { ThreadSlot::new() }; hook::MAX],
         } };
@@ -129,7 +135,8 @@ impl Depth {
         let thread = thread();
         (thread.depth.get() == 0).then(|| {
             thread.depth.set(1);
-            thread.call.begin(thread.entered_from.replace(0));
+            let (of_c, of_fortran) = (thread.entered_from.replace(0), thread.fortran_from.replace(0));
+            thread.call.begin(if of_fortran != 0 { of_fortran } else { of_c });
             Self(thread)
         })
     }

@@ -171,6 +171,22 @@ fn site_of(run: &Run, peer: u32, context: u16) -> Option<u32> {
     run.rank(peer)?.context(context.into())?.site
 }
 
+/// The call site that most messages of a peer come from on the communicator of a context: where the one is not known, as of a probe.
+fn site_of_any(run: &Run, rank: &Rank, key: WaitKey, peer: u32) -> Option<u32> {
+    let communicator = rank.context(key.context)?.communicator;
+    let of_peer = rank.rows.waits.iter().filter(|row| {
+        row.key.peer == key.peer
+            && row.key.peer_context != 0
+            && rank.context(row.key.context).is_some_and(|context| context.communicator == communicator)
+    });
+    site_of(run, peer, of_peer.max_by_key(|row| row.count)?.key.peer_context)
+}
+
+/// When a rank was out of `MPI_Init*`: before that nobody is late.
+fn runs_since(run: &Run, rank: u32) -> u64 {
+    run.rank(rank).map_or(0, |rank| rank.nanos(rank.rows.runs_since))
+}
+
 /// Late senders and late receivers.
 fn of_messages(run: &Run, rank: &Rank, level: u64, losses: &mut Losses, instances: &mut Vec<Instance>) {
     let mut kept: HashMap<WaitKey, u64> = HashMap::new();
@@ -183,7 +199,8 @@ fn of_messages(run: &Run, rank: &Rank, level: u64, losses: &mut Losses, instance
         let Some(peer) = rank.peer(row.key.context, row.key.peer) else { continue };
         let (rule, lost, site) = match row.key.kind {
             IntervalKind::LateSender => {
-                (Rule::LateSender, row.ticks, site_of(run, peer, row.key.peer_context))
+                let site = site_of(run, peer, row.key.peer_context);
+                (Rule::LateSender, row.ticks, site.or_else(|| site_of_any(run, rank, row.key, peer)))
             }
             IntervalKind::LateReceiver => {
                 let (late, site) = posted_late(run, peer, rank, row.key.context);
@@ -229,7 +246,7 @@ fn of_messages(run: &Run, rank: &Rank, level: u64, losses: &mut Losses, instance
             context: interval.key.context,
             culprit,
             site,
-            begin: rank.nanos(interval.begin),
+            begin: rank.nanos(interval.begin).max(runs_since(run, culprit)),
             end: rank.nanos(interval.end),
             since: None,
             weight,
@@ -244,7 +261,7 @@ fn posted_late(run: &Run, receiver: u32, sender: &Rank, context: u32) -> (u64, O
     let Some(receiver) = run.rank(receiver) else { return (0, None) };
     let (mut sum, mut most) = (0, (0, None));
     for row in &receiver.rows.waits {
-        let is_it = row.key.kind == IntervalKind::Unexpected
+        let is_it = row.key.kind == IntervalKind::PostedLate
             && u32::from(row.key.peer_context) == context
             && receiver.peer(row.key.context, row.key.peer) == Some(sender.rank);
         if is_it {
@@ -265,7 +282,7 @@ const LONG: u64 = 4096;
 fn of_pending_sends(run: &Run, rank: &Rank, losses: &mut Losses) {
     let mut late: BTreeMap<(u32, Option<u32>), (u64, u64)> = BTreeMap::new();
     for receiver in run.ranks.iter().filter(|receiver| receiver.rank != rank.rank) {
-        for row in receiver.rows.waits.iter().filter(|row| row.key.kind == IntervalKind::Unexpected) {
+        for row in receiver.rows.waits.iter().filter(|row| row.key.kind == IntervalKind::PostedLate) {
             if receiver.peer(row.key.context, row.key.peer) != Some(rank.rank) {
                 continue;
             }
@@ -352,7 +369,7 @@ fn of_queues(run: &Run, rank: &Rank, losses: &mut Losses) {
                 .rows
                 .waits
                 .iter()
-                .filter(|wait| wait.key.kind == IntervalKind::Unexpected && wait.key.context == context);
+                .filter(|wait| wait.key.kind == IntervalKind::PostedLate && wait.key.context == context);
             let most = sent.max_by_key(|wait| wait.bytes);
             let from =
                 most.and_then(|wait| site_of(run, rank.peer(context, wait.key.peer)?, wait.key.peer_context));
@@ -407,14 +424,15 @@ fn of_collectives(run: &Run, level: u64, losses: &mut Losses, instances: &mut Ve
         for part in &parts {
             let Some((rule, culprit)) = waits_for(part, &parts) else { continue };
             let end = culprit.begin.min(part.end);
+            let begin = part.begin.max(runs_since(run, culprit.rank.rank));
             // Shorter than what is counted of messages.
-            if end < part.begin + 1000 {
+            if end < begin + 1000 {
                 continue;
             }
             let context = part.interval.key.context;
             let weight = weights.get(&(part.rank.rank, context)).copied().unwrap_or(1.0);
             let site = culprit.rank.context(culprit.interval.key.context).and_then(|context| context.site);
-            let lost_s = (end - part.begin) as f64 * 1e-9;
+            let lost_s = (end - begin) as f64 * 1e-9;
             losses.add_wait(
                 part.rank.rank,
                 context,
@@ -431,7 +449,7 @@ fn of_collectives(run: &Run, level: u64, losses: &mut Losses, instances: &mut Ve
                 context,
                 culprit: culprit.rank.rank,
                 site,
-                begin: part.begin,
+                begin,
                 end,
                 since: before,
                 weight,
@@ -493,7 +511,7 @@ fn charge(run: &Run, level: u64, mut instances: Vec<Instance>, losses: &mut Loss
         if instance.of_all {
             all = all.max(end);
         }
-        let seconds = (end - begin) as f64 * 1e-9 * instance.weight;
+        let seconds = end.saturating_sub(begin) as f64 * 1e-9 * instance.weight;
         for Cause { rank: cause, site, part } in causes {
             let site = (site != NO_SITE).then_some(site);
             let sum = sums.entry((rule, rank, context, cause, site)).or_default();

@@ -87,7 +87,7 @@ macro_rules! spelling {
                 "mov r11d, {place}",
                 "lea r10, [rip + {attended}]",
                 "jmp {first_call}",
-                entered_from = const $crate::depth::ENTERED_FROM,
+                entered_from = const $crate::depth::FORTRAN_FROM,
                 targets = sym $crate::fortran::spellings::TARGETS,
                 offset = const (3 * FunctionId::$id as usize + $which) * size_of::<*mut c_void>(),
                 place = const 3 * FunctionId::$id as usize + $which,

@@ -239,13 +239,11 @@ macro_rules! symbol {
             // whatever hidden arguments the compiler gives. Reading a byte is an atomic relaxed load,
             // and so is reading an aligned address.
             std::arch::naked_asm!(
-                "cmp byte ptr [rip + {state}], 0",
-                "jne 2f",
-                "jmp qword ptr [rip + {symbol}]",
-                "2:",
                 $crate::depth::store_call_site!(),
-                "jmp {attended}",
-                entered_from = const $crate::depth::ENTERED_FROM,
+                "cmp byte ptr [rip + {state}], 0",
+                "jne {attended}",
+                "jmp qword ptr [rip + {symbol}]",
+                entered_from = const $crate::depth::FORTRAN_FROM,
                 state = sym $crate::fortran::$layer,
                 attended = sym attended,
                 symbol = sym SYMBOL,

@@ -218,8 +218,8 @@ pub enum IntervalKind {
     LateSender = 1,
     /// A send lasted for its receiver.
     LateReceiver = 2,
-    /// A message waited for its receive in the unexpected queue: from its sending until the receive was posted.
-    Unexpected = 3,
+    /// A receive was posted late: from the sending of its message until then.
+    PostedLate = 3,
     /// A collective operation, from entry to exit.
     Collective = 4,
 }
@@ -227,8 +227,8 @@ pub enum IntervalKind {
 impl IntervalKind {
     /// The kind of this number.
     pub fn of(number: u8) -> IntervalKind {
-        use IntervalKind::{Collective, LateReceiver, LateSender, Unexpected, Unknown};
-        [Unknown, LateSender, LateReceiver, Unexpected, Collective]
+        use IntervalKind::{Collective, LateReceiver, LateSender, PostedLate, Unknown};
+        [Unknown, LateSender, LateReceiver, PostedLate, Collective]
             .into_iter()
             .find(|kind| *kind as u8 == number)
             .unwrap_or_default()
@@ -238,7 +238,7 @@ impl IntervalKind {
 /// What a row of waits stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct WaitKey {
-    /// The context of the call that waits; of [`IntervalKind::Unexpected`], of the one that posted the receive.
+    /// The context of the call that waits; of [`IntervalKind::PostedLate`], of the one that posted the receive.
     pub context: u32,
     /// The rank in the communicator of that context.
     pub peer: i32,
@@ -339,7 +339,7 @@ mod tests {
         let context = Context::default();
         context.set_key(key);
         assert_eq!(context.key(), key);
-        let key = WaitKey { context: 5, peer: -1, peer_context: 4095, kind: IntervalKind::Unexpected };
+        let key = WaitKey { context: 5, peer: -1, peer_context: 4095, kind: IntervalKind::PostedLate };
         let wait = Wait::default();
         wait.set_key(key);
         assert_eq!(wait.key(), key);

@@ -8,13 +8,16 @@ use mel_log::{Definition, Members};
 use mpi_abi::{Abi, Comm, Handle, StatusPtr, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, InThread, ThreadSlot, Wants};
 use mpit_events::Clock;
-use mpit_sources::calls::{Communicator, FoundUnexpected, Ob1Model, Observer, Received, Waited};
+use mpit_sources::calls::{Communicator, Ob1Model, Observer, PostedLate, Received, Waited};
 
 use super::bytes::{self, Sizes};
 use super::communicators::{Communicators, Known};
 use super::contexts::{Cache, Contexts, Place};
 use super::functions::{Kind, kinds};
 use super::waits::Waits;
+
+/// Above this size, in bytes, a standard send may wait for its receiver; below it, it waits for space at most.
+const LONG: u64 = 4096;
 
 /// The communicator that a call is on, or the window: handles of both are never the same.
 #[inline(always)]
@@ -335,7 +338,8 @@ impl Hook for CallProfiler {
                     row.sent.add(sent);
                     // What the data needs at a gigabyte per second: one byte takes a nanosecond.
                     let needed = self.microsecond + sent * self.microsecond / 1000;
-                    if kind == Kind::BlockingSend && took > needed {
+                    let may_wait = sent > LONG || matches!(call, Call::Ssend(_));
+                    if kind == Kind::BlockingSend && may_wait && took > needed {
                         self.blocked(contexts, thread, call, left, sent);
                     }
                 }
@@ -399,9 +403,15 @@ impl Observer for CallProfiler {
         }
     }
 
-    fn found_unexpected(&self, found: &FoundUnexpected) {
+    fn posted_late(&self, late: &PostedLate) {
         if let Some(contexts) = self.contexts.get() {
-            self.waits.found_unexpected(contexts, found);
+            self.waits.posted_late(contexts, late);
+        }
+    }
+
+    fn found_unexpected(&self, context: u16, bytes: u64) {
+        if let Some(contexts) = self.contexts.get() {
+            Waits::found_unexpected(contexts, context, bytes);
         }
     }
 

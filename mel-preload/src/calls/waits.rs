@@ -2,7 +2,7 @@
 
 use mel_log::table::{ContextKey, IntervalKind, WaitKey};
 use mpit_sources::Serial;
-use mpit_sources::calls::{FoundUnexpected, Received, Waited};
+use mpit_sources::calls::{PostedLate, Received, Waited};
 use rustc_hash::FxHashMap;
 
 use super::contexts::Contexts;
@@ -62,16 +62,20 @@ impl Waits {
         });
     }
 
-    /// A message had come before its receive was posted.
-    pub(super) fn found_unexpected(&self, contexts: &Contexts, found: &FoundUnexpected) {
-        let row = contexts.table.context(found.context.into());
+    /// A receive has found its message in the unexpected queue.
+    pub(super) fn found_unexpected(contexts: &Contexts, context: u16, bytes: u64) {
+        let row = contexts.table.context(context.into());
         row.unexpected.add(1);
-        row.unexpected_bytes.add(found.bytes);
+        row.unexpected_bytes.add(bytes);
+    }
+
+    /// A message had been sent before its receive was posted.
+    pub(super) fn posted_late(&self, contexts: &Contexts, found: &PostedLate) {
         let key = WaitKey {
             context: found.context.into(),
             peer: found.source,
             peer_context: found.context_of_send,
-            kind: IntervalKind::Unexpected,
+            kind: IntervalKind::PostedLate,
         };
         self.0.with(|tables| tables.count(contexts, key, found.posted.since(found.sent), found.bytes));
     }

@@ -6,7 +6,8 @@ use mpit_events::Ticks;
 
 use super::deferred::DeferredCall;
 use super::tracker::Work;
-use crate::matching::{CommIndex, Envelope};
+use super::waits::{Origin, PostedLate};
+use crate::matching::Envelope;
 use crate::progress_model::{Awaits, CallInterval, Polling};
 use crate::transport::ring::Ring;
 
@@ -96,11 +97,11 @@ impl Work<'_> {
         }
         for place in call.first..call.end {
             let (receive, real) = self.state.deferred.completion(place);
-            let (context, comm) = self.state.engine.context(receive);
+            let (context, comm, queued) = self.state.engine.origin(receive);
             let known = self.state.engine.complete_matched(self.sink, receive, real);
             let known = known.or_else(|| self.complete_otherwise(place, &call));
             if let Some(envelope) = known {
-                self.count_received((context, comm), &envelope);
+                self.count_received(&Origin { context, comm, queued }, &envelope);
             }
         }
         if self.state.tally.has_any() {
@@ -109,14 +110,26 @@ impl Work<'_> {
         self.state.deferred.advance()
     }
 
-    /// The call that is being followed has got this message, by a receive that was posted in this context.
+    /// The call that is being followed has got this message, by this receive.
     #[inline(always)]
-    pub(crate) fn count_received(&mut self, (context, comm): (u16, CommIndex), envelope: &Envelope) {
-        if self.tracker.wants_waits()
-            && let Some(before) = self.state.tally.add(context, comm, envelope)
-        {
+    pub(crate) fn count_received(&mut self, receive: &Origin, envelope: &Envelope) {
+        if !self.tracker.wants_waits() {
+            return;
+        }
+        if let Some(before) = self.state.tally.add(receive, envelope) {
             self.notify_of_waits(|observer| observer.received_bytes(&before));
         }
+        if receive.queued.since(envelope.sent) >= self.tracker.shortest_wait() {
+            self.notify_of_late_post(receive, envelope);
+        }
+    }
+
+    #[inline(never)]
+    fn notify_of_late_post(&self, receive: &Origin, envelope: &Envelope) {
+        let Origin { context, comm, queued } = *receive;
+        let Envelope { source, context_of_send, bytes, sent, .. } = *envelope;
+        let late = PostedLate { context, comm: comm.0, source, context_of_send, bytes, sent, posted: queued };
+        self.notify_of_waits(|observer| observer.posted_late(&late));
     }
 
     /// The call is followed: observers are notified of what it has got and waited for.

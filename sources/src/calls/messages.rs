@@ -9,7 +9,6 @@ use super::groups::world_rank_of;
 use super::observer::Message;
 use super::requests::FollowedSend;
 use super::tracker::{Ending, OF_SENDS, Work};
-use super::waits::FoundUnexpected;
 use crate::matching::{
     ANY_SOURCE, ANY_TAG, CommIndex, Completion, EAGER_LIMIT, Envelope, MAX_CONTEXT, Posted, ReceiveIndex,
 };
@@ -200,7 +199,7 @@ impl Work<'_> {
             self.may_have_copied(receive);
         }
         if searches {
-            self.notify_of_search(receive, (context, index), (begin, now), (matched, source | tag < 0));
+            self.notify_of_search(receive, context, begin, (matched, source | tag < 0));
         }
         Some((receive, index, request))
     }
@@ -209,8 +208,8 @@ impl Work<'_> {
     fn notify_of_search(
         &self,
         receive: ReceiveIndex,
-        (context, comm): (u16, CommIndex),
-        (begin, posted): (Ticks, Ticks),
+        context: u16,
+        begin: Ticks,
         (matched, wildcard): (bool, bool),
     ) {
         let engine = &self.state.engine;
@@ -219,10 +218,8 @@ impl Work<'_> {
         let took = engine.time().since(begin).min(most);
         self.notify_of_waits(|observer| observer.searched(context, took, wildcard));
         if let Some(envelope) = engine.given_to(receive).filter(|_| matched) {
-            let Envelope { source, context_of_send, bytes, sent, .. } = *envelope;
-            let found =
-                FoundUnexpected { context, comm: comm.0, source, context_of_send, bytes, sent, posted };
-            self.notify_of_waits(|observer| observer.found_unexpected(&found));
+            let bytes = envelope.bytes;
+            self.notify_of_waits(|observer| observer.found_unexpected(context, bytes));
         }
     }
 

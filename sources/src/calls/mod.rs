@@ -48,4 +48,4 @@ pub use mode::{Mode, Part};
 pub use not_followed::NotFollowed;
 pub use observer::{Communicator, Message, Observer};
 pub use session::{Ob1Model, Path};
-pub use waits::{FoundUnexpected, Received, Waited};
+pub use waits::{Origin, PostedLate, Received, Waited};

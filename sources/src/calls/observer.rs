@@ -2,7 +2,7 @@
 
 use mpit_events::{Ticks, Token};
 
-use super::waits::{FoundUnexpected, Received, Waited};
+use super::waits::{PostedLate, Received, Waited};
 
 /// A communicator, as its own process sees it.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ pub trait Observer: Sync {
     fn wants_messages(&self) -> bool {
         false
     }
-    /// Whether the four after this are wanted. They come when the model follows a call: later than the call, on the thread that
+    /// Whether the five after this are wanted. They come when the model follows a call: later than the call, on the thread that
     /// follows, one at a time.
     fn wants_waits(&self) -> bool {
         false
@@ -54,8 +54,10 @@ pub trait Observer: Sync {
     fn waited(&self, _: &Waited) {}
     /// Receives have got messages.
     fn received_bytes(&self, _: &Received) {}
-    /// A receive has found its message in the unexpected queue.
-    fn found_unexpected(&self, _: &FoundUnexpected) {}
+    /// A receive was posted after its message had been sent.
+    fn posted_late(&self, _: &PostedLate) {}
+    /// A receive of this context has found its message, of so many bytes, in the unexpected queue.
+    fn found_unexpected(&self, _context: u16, _bytes: u64) {}
     /// The search for a receive of this context, in an unexpected queue with messages, took so many ticks; whether the receive has a
     /// wildcard.
     fn searched(&self, _context: u16, _ticks: u64, _wildcard: bool) {}

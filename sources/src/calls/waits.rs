@@ -24,9 +24,9 @@ pub struct Waited {
     pub end: Ticks,
 }
 
-/// A receive that has found its message in the unexpected queue.
+/// A receive that was posted after its message had been sent, by a microsecond or more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FoundUnexpected {
+pub struct PostedLate {
     /// The context of the call that posted the receive.
     pub context: u16,
     /// The [`Communicator::index`](super::Communicator::index).
@@ -54,6 +54,17 @@ pub struct Received {
     pub bytes: u64,
 }
 
+/// Where a receive comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The context of the call that has posted it.
+    pub context: u16,
+    /// Its communicator.
+    pub comm: CommIndex,
+    /// When it came into the posted queue, or found its message.
+    pub queued: Ticks,
+}
+
 /// What the call that is being followed has completed so far.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tally {
@@ -72,9 +83,10 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// A receive that was posted in this context has got this message. Gives what is to be reported before.
+    /// This receive has got this message. Gives what is to be reported before.
     #[inline(always)]
-    pub(crate) fn add(&mut self, context: u16, comm: CommIndex, envelope: &Envelope) -> Option<Received> {
+    pub(crate) fn add(&mut self, receive: &Origin, envelope: &Envelope) -> Option<Received> {
+        let Origin { context, comm, .. } = *receive;
         let before =
             (self.received.context != context && self.received.messages != 0).then_some(self.received);
         if before.is_some() {
@@ -132,6 +144,10 @@ mod tests {
         }
     }
 
+    fn from(context: u16) -> Origin {
+        Origin { context, comm: CommIndex(0), queued: Ticks(0) }
+    }
+
     fn end(tally: &mut Tally, from: u64, until: u64) -> Option<(i32, u64, u64)> {
         let (_, waited) = tally.end(3, (Ticks(from), Ticks(until)), 10);
         waited.map(|waited| (waited.source, waited.begin.0, waited.end.0))
@@ -141,7 +157,7 @@ mod tests {
     fn a_call_waits_for_the_message_that_is_sent_last() {
         let mut tally = Tally::default();
         for (source, sent) in [(1, 50), (2, 180), (0, 120)] {
-            assert_eq!(tally.add(7, CommIndex(0), &envelope(source, sent)), None);
+            assert_eq!(tally.add(&from(7), &envelope(source, sent)), None);
         }
         assert_eq!(end(&mut tally, 100, 200), Some((2, 100, 180)));
         assert!(!tally.has_any());
@@ -150,20 +166,20 @@ mod tests {
     #[test]
     fn a_message_that_was_there_is_not_waited_for() {
         let mut tally = Tally::default();
-        tally.add(7, CommIndex(0), &envelope(1, 99));
+        tally.add(&from(7), &envelope(1, 99));
         assert_eq!(end(&mut tally, 100, 200), None);
-        tally.add(7, CommIndex(0), &envelope(1, 105));
+        tally.add(&from(7), &envelope(1, 105));
         assert_eq!(end(&mut tally, 100, 200), None, "it is too short");
-        tally.add(7, CommIndex(0), &envelope(1, 900));
+        tally.add(&from(7), &envelope(1, 900));
         assert_eq!(end(&mut tally, 100, 200), Some((1, 100, 200)), "never longer than the call");
     }
 
     #[test]
     fn messages_are_summed_by_the_call_that_posted() {
         let mut tally = Tally::default();
-        assert_eq!(tally.add(7, CommIndex(0), &envelope(1, 1)), None);
-        assert_eq!(tally.add(7, CommIndex(0), &envelope(1, 2)), None);
-        let before = tally.add(8, CommIndex(0), &envelope(1, 3));
+        assert_eq!(tally.add(&from(7), &envelope(1, 1)), None);
+        assert_eq!(tally.add(&from(7), &envelope(1, 2)), None);
+        let before = tally.add(&from(8), &envelope(1, 3));
         assert_eq!(before, Some(Received { context: 7, messages: 2, bytes: 16 }));
         let (rest, _) = tally.end(0, (Ticks(5), Ticks(9)), 1);
         assert_eq!(rest, Received { context: 8, messages: 1, bytes: 8 });

@@ -7,6 +7,7 @@ use mpi_abi::{Handle, HandlePtr, Request, StatusPtr};
 
 use super::posts::{AT_ONCE, Post};
 use crate::calls::DeferredCall;
+use crate::calls::Origin;
 use crate::calls::frame::Frame;
 use crate::calls::requests::Tracked;
 use crate::calls::state::State;
@@ -166,12 +167,12 @@ impl Work<'_> {
             };
             model.count(&envelope);
             let when = || interval.came(&envelope, true, copying);
-            let Some(met) = rows.row.arrive(engine, self.sink, &envelope, when) else {
+            let Some((context, comm, queued)) = rows.row.arrive(engine, self.sink, &envelope, when) else {
                 self.end_row(call, Some(interval));
                 self.arrive_in_call(envelope);
                 return true;
             };
-            self.count_received(met, &envelope);
+            self.count_received(&Origin { context, comm, queued }, &envelope);
         }
         self.state.rows.interval = Some(interval);
         true

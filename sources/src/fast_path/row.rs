@@ -104,7 +104,7 @@ impl Row {
     }
 
     /// A message comes in: the same as [`Engine::arrive_when`], where it takes a receive of the row, all of which are known to have
-    /// completed: gives the receive's context and communicator. Gives `None` and does nothing where that is not plain to see.
+    /// completed: gives the receive's context and communicator, and when it was posted. Gives `None` and does nothing where that is not plain to see.
     #[inline(always)]
     pub fn arrive(
         &mut self,
@@ -112,7 +112,7 @@ impl Row {
         sink: &mut impl Sink,
         envelope: &Envelope,
         when: impl FnOnce() -> Ticks,
-    ) -> Option<(u16, CommIndex)> {
+    ) -> Option<(u16, CommIndex, Ticks)> {
         let mut taken = None;
         let takes = |comm| {
             taken = self.find(comm, envelope.source, envelope.tag).map(|found| (comm, found));
@@ -130,7 +130,7 @@ impl Row {
         emit::removed(sink, comm, (queued, end), (request, envelope.source, envelope.tag));
         emit::arrival_searched(sink, comm, (begin, end), envelope);
         emit::matched(sink, comm, request, envelope.bytes, end);
-        Some((context, comm))
+        Some((context, comm, queued))
     }
 
     /// Puts what is left of the row into the queues, and gives each of its receives with what it is known to have completed

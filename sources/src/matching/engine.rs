@@ -443,10 +443,12 @@ impl Engine {
         }
     }
 
-    /// The context of the call that has posted a receive, and its communicator.
+    /// The context of the call that has posted a receive, its communicator, and when it came into the posted queue or found its
+    /// message.
     #[inline(always)]
-    pub fn context(&self, index: ReceiveIndex) -> (u16, CommIndex) {
-        self.receives.get(index.0).map_or((0, CommIndex(0)), |receive| (receive.context, receive.comm))
+    pub fn origin(&self, index: ReceiveIndex) -> (u16, CommIndex, Ticks) {
+        let receive = self.receives.get(index.0);
+        receive.map_or((0, CommIndex(0), Ticks(0)), |receive| (receive.context, receive.comm, receive.queued))
     }
 
     /// The application cancelled a receive; it ends with its completion.
