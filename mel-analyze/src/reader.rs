@@ -91,6 +91,11 @@ impl<'a, 't> Reader<'a, 't> {
         (self.maker.started, self.maker.finalized)
     }
 
+    /// The time in MPI between these.
+    pub fn in_mpi(&self) -> u64 {
+        self.maker.in_mpi
+    }
+
     /// When its last call was left.
     pub fn last(&self) -> u64 {
         self.maker.last
@@ -133,6 +138,8 @@ struct Maker<'a> {
     started: Option<u64>,
     finalized: Option<u64>,
     last: u64,
+    /// The time in MPI, between the two.
+    in_mpi: u64,
 }
 
 impl<'a> Maker<'a> {
@@ -182,6 +189,7 @@ impl<'a> Maker<'a> {
             started: None,
             finalized: None,
             last: 0,
+            in_mpi: 0,
         }
     }
 
@@ -444,6 +452,7 @@ impl Visitor for Maker<'_> {
                 self.steps.push(Step::Started(self.rank, call.end));
             }
             Kind::Finalize => self.finalized = Some(call.begin),
+            _ if span.depth == 0 => self.in_mpi += call.end - call.begin,
             _ => {}
         }
         if span.depth == 0 {
