@@ -41,6 +41,8 @@ pub struct Reader<'a, 't> {
     walk: Option<Walk<'a, 't>>,
     maker: Maker<'a>,
     position: usize,
+    /// The time of the last record that was read.
+    now: u64,
 }
 
 /// How far a reader is.
@@ -50,6 +52,8 @@ pub struct Progress {
     pub known: u64,
     /// Whether the log goes on.
     pub goes_on: bool,
+    /// Whether that is before the time that was asked for.
+    pub behind: bool,
 }
 
 impl<'a, 't> Reader<'a, 't> {
@@ -62,16 +66,23 @@ impl<'a, 't> Reader<'a, 't> {
         tick: &'t dyn Fn(u64),
     ) -> Self {
         let maker = Maker::new(shared, (position, log), local, types);
-        Reader { walk: Some(Walk::new(log, types, tick)), maker, position }
+        Reader { walk: Some(Walk::new(log, types, tick)), maker, position, now: 0 }
     }
 
-    /// Reads what happened until a time. The steps are appended.
-    pub fn advance(&mut self, until: u64, steps: &mut Vec<Step>) -> Progress {
+    /// Reads what happened until a time, but not many more than so many steps. They are appended.
+    pub fn advance(&mut self, until: u64, most: usize, steps: &mut Vec<Step>) -> Progress {
         let timeline = self.maker.shared.timeline;
+        let (mut now, mut behind) = (self.now, false);
         while let Some(walk) = &mut self.walk {
+            if now >= until {
+                break;
+            }
+            if self.maker.steps.len() >= most {
+                behind = true;
+                break;
+            }
             match walk.step(&mut self.maker) {
-                Some(ticks) if timeline.nanos(self.position, ticks) < until => {}
-                Some(_) => break,
+                Some(ticks) => now = timeline.nanos(self.position, ticks).max(now),
                 None => {
                     if let Some(walk) = self.walk.take() {
                         walk.close(&mut self.maker);
@@ -80,15 +91,23 @@ impl<'a, 't> Reader<'a, 't> {
                 }
             }
         }
+        self.now = now;
         steps.append(&mut self.maker.steps);
-        let Some(walk) = &self.walk else { return Progress { known: u64::MAX, goes_on: false } };
+        let Some(walk) = &self.walk else {
+            return Progress { known: u64::MAX, goes_on: false, behind: false };
+        };
         let oldest = walk.oldest_call().map(|ticks| timeline.nanos(self.position, ticks));
-        Progress { known: oldest.unwrap_or(until).min(until), goes_on: true }
+        Progress { known: oldest.unwrap_or(now).min(now).min(until), goes_on: true, behind }
     }
 
     /// When `MPI_Init` was left and `MPI_Finalize` entered, as far as they are known.
     pub fn between(&self) -> (Option<u64>, Option<u64>) {
         (self.maker.started, self.maker.finalized)
+    }
+
+    /// The time in MPI between these.
+    pub fn in_mpi(&self) -> u64 {
+        self.maker.in_mpi
     }
 
     /// When its last call was left.
@@ -133,6 +152,8 @@ struct Maker<'a> {
     started: Option<u64>,
     finalized: Option<u64>,
     last: u64,
+    /// The time in MPI, between the two.
+    in_mpi: u64,
 }
 
 impl<'a> Maker<'a> {
@@ -182,6 +203,7 @@ impl<'a> Maker<'a> {
             started: None,
             finalized: None,
             last: 0,
+            in_mpi: 0,
         }
     }
 
@@ -444,6 +466,7 @@ impl Visitor for Maker<'_> {
                 self.steps.push(Step::Started(self.rank, call.end));
             }
             Kind::Finalize => self.finalized = Some(call.begin),
+            _ if span.depth == 0 => self.in_mpi += call.end - call.begin,
             _ => {}
         }
         if span.depth == 0 {

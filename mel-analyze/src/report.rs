@@ -23,6 +23,8 @@ pub struct Analysis {
     pub ranks: usize,
     /// The time from the first `MPI_Init` to the last `MPI_Finalize`, in seconds.
     pub run_s: f64,
+    /// The time of all ranks in MPI between the two, in seconds; of several threads of a rank together.
+    pub mpi_s: f64,
 }
 
 /// How long a rank ran.
@@ -31,6 +33,7 @@ pub(crate) struct Span {
     pub(crate) rank: u32,
     begin: u64,
     end: u64,
+    in_mpi: u64,
 }
 
 impl Span {
@@ -38,7 +41,8 @@ impl Span {
     pub(crate) fn of(log: &RankLog, timeline: &Timeline, position: usize, reader: &Reader<'_, '_>) -> Span {
         let (begin, end) = reader.between();
         let begin = begin.unwrap_or_else(|| timeline.nanos(position, log.info.origin_ticks));
-        Span { rank: log.info.rank, begin, end: end.unwrap_or(reader.last()).max(begin) }
+        let end = end.unwrap_or(reader.last()).max(begin);
+        Span { rank: log.info.rank, begin, end, in_mpi: reader.in_mpi() }
     }
 }
 
@@ -67,7 +71,9 @@ pub(crate) fn make(names: &Names, logs: &[RankLog], found: Found, spans: &[Span]
         let order = b.lost_s.total_cmp(&a.lost_s);
         order.then_with(|| (&a.rule, &a.site, a.cause_rank).cmp(&(&b.rule, &b.site, b.cause_rank)))
     });
-    Analysis { verdict, all_ranks_s: all, ranks: logs.len(), run_s: seconds((last - first) as f64) }
+    let mpi_s = spans.iter().map(|span| seconds(span.in_mpi as f64)).sum();
+    let run_s = seconds((last - first) as f64);
+    Analysis { verdict, all_ranks_s: all, ranks: logs.len(), run_s, mpi_s }
 }
 
 /// Whether one call has lost most of the time of a rule without a cause: then a process was interrupted.

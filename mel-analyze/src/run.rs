@@ -1,6 +1,5 @@
 //! All logs of a run, read by several threads in step.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
@@ -19,7 +18,7 @@ use crate::rules::Thresholds;
 /// The least time that counts, in nanoseconds, if clocks are better than that.
 const EPSILON: u64 = 10_000;
 /// Steps of all ranks that are read at once, about.
-const STEPS: usize = 200_000;
+const STEPS: usize = 100_000;
 
 /// What the user wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,6 +59,13 @@ struct Round {
     steps: Vec<Step>,
     known: u64,
     goes_on: bool,
+    behind: bool,
+}
+
+impl Round {
+    fn new() -> Round {
+        Round { steps: Vec::new(), known: u64::MAX, goes_on: false, behind: false }
+    }
 }
 
 /// Reads all logs, in rounds: in each until the same time. Gives the steps of a round, and until when everything is known.
@@ -72,20 +78,17 @@ fn read(
     mut look: impl FnMut(Vec<Step>, u64),
 ) -> Vec<Span> {
     let threads = thread::available_parallelism().map_or(1, usize::from).min(logs.len()).max(1);
-    let records = AtomicU64::new(0);
+    // So few of each rank that a burst after a quiet time is read in pieces.
+    let most = (2 * STEPS / logs.len().max(1)).max(1000);
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)
             .map(|first| {
                 let (until, orders) = mpsc::channel::<u64>();
                 let (give, rounds) = mpsc::channel::<Round>();
-                let records = &records;
                 let work = scope.spawn(move || {
                     let own: Vec<usize> = (first..logs.len()).step_by(threads).collect();
                     let types: Vec<Types<'_>> = own.iter().map(|place| Types::of(&logs[*place])).collect();
-                    let counted = |count| {
-                        records.fetch_add(count, Ordering::Relaxed);
-                        tick(count);
-                    };
+                    let counted = |count| tick(count);
                     let mut readers: Vec<Reader<'_, '_>> = own
                         .iter()
                         .zip(&types)
@@ -95,11 +98,12 @@ fn read(
                         })
                         .collect();
                     for until in orders {
-                        let mut round = Round { steps: Vec::new(), known: u64::MAX, goes_on: false };
+                        let mut round = Round::new();
                         for reader in &mut readers {
-                            let progress = reader.advance(until, &mut round.steps);
+                            let progress = reader.advance(until, most, &mut round.steps);
                             round.known = round.known.min(progress.known);
                             round.goes_on |= progress.goes_on;
+                            round.behind |= progress.behind;
                         }
                         if give.send(round).is_err() {
                             break;
@@ -119,12 +123,13 @@ fn read(
         let mut until = length;
         order(until);
         loop {
-            let mut all = Round { steps: Vec::new(), known: u64::MAX, goes_on: false };
+            let mut all = Round::new();
             for (_, rounds, _) in &workers {
                 let Ok(mut round) = rounds.recv() else { continue };
                 all.steps.append(&mut round.steps);
                 all.known = all.known.min(round.known);
                 all.goes_on |= round.goes_on;
+                all.behind |= round.behind;
             }
             length = match all.steps.len() {
                 few if few < STEPS / 2 => length.saturating_mul(2),
@@ -132,7 +137,8 @@ fn read(
                 _ => length,
             };
             if all.goes_on {
-                until = until.saturating_add(length);
+                // Who is behind comes as far as the others first.
+                until = if all.behind { until } else { until.saturating_add(length) };
                 order(until);
             }
             let goes_on = all.goes_on;

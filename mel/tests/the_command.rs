@@ -46,6 +46,18 @@ fn the_program_finds_what_was_asked_for_in_its_environment() {
 }
 
 #[test]
+fn a_directory_without_a_trace_gives_one_line_with_the_remedy() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().to_str().unwrap();
+    let (code, out, err) = output(&mut mel(&["analyze", path]));
+    assert_eq!((code, out.as_str()), (Some(1), ""));
+    assert_eq!(err, format!("mel: {path} holds no trace: run the program with `mel run --trace`\n"));
+    let (code, _, err) = output(&mut mel(&["analyze", "--epsilon", "5", path]));
+    assert_eq!(code, Some(2));
+    assert!(err.contains("a time has a unit"), "{err}");
+}
+
+#[test]
 fn a_program_that_is_not_there_gives_127_and_one_line() {
     let (code, out, err) = output(&mut mel(&["run", "./no-such-program"]));
     assert_eq!((code, out.as_str()), (Some(127), ""));

@@ -1,5 +1,7 @@
 //! Processes that wait in a collective operation for the one that comes last; and what it takes until all have left it.
 
+use rustc_hash::FxHashMap;
+
 use super::Thresholds;
 use crate::functions::Collective;
 use crate::loss::{Loss, Rule};
@@ -29,11 +31,11 @@ pub fn judge(
     found: &mut impl FnMut(Loss),
 ) {
     let mut entries: Vec<&Entry> = operation.entries.iter().collect();
-    let place =
-        |entry: &Entry| members.iter().position(|rank| *rank == entry.call.rank).unwrap_or(usize::MAX);
-    let is_sorted = entries.iter().zip(members).all(|(entry, rank)| entry.call.rank == *rank);
-    if !is_sorted {
-        entries.sort_by_cached_key(|entry| place(entry));
+    if members.is_sorted() {
+        entries.sort_unstable_by_key(|entry| entry.call.rank);
+    } else {
+        let places: FxHashMap<u32, usize> = members.iter().copied().zip(0..).collect();
+        entries.sort_unstable_by_key(|entry| places.get(&entry.call.rank).copied().unwrap_or(usize::MAX));
     }
     let Some(last) = latest(&entries) else { return };
     let root = usize::try_from(entries[0].root).ok().and_then(|root| entries.get(root)).copied();
@@ -97,6 +99,16 @@ mod tests {
     use crate::testing::call;
 
     const THRESHOLDS: Thresholds = Thresholds { epsilon: 10, delta_sr: 10, clocks: 0 };
+
+    #[test]
+    fn a_root_is_a_rank_of_the_communicator() {
+        let late = operation(0, &[100, 300, 200]);
+        let mut all = Vec::new();
+        let mut add = |loss: Loss| all.push((loss.rank, loss.culprit));
+        // Rank 0 of the communicator is rank 1 of all.
+        judge(&late, &[1, 2, 0], Collective::FromRoot, THRESHOLDS, &mut add);
+        assert_eq!(all, [(2, Some(1)), (0, Some(1))]);
+    }
 
     /// An operation in which the ranks come at these times, and all leave at 320.
     fn operation(root: i32, begins: &[u64]) -> Operation {

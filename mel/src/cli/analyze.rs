@@ -116,11 +116,12 @@ fn time(text: &str) -> Result<Duration, String> {
 
 /// The worst findings for people.
 fn told(analysis: &Analysis, top: usize) -> String {
-    let Analysis { verdict, all_ranks_s, ranks, run_s } = analysis;
+    let Analysis { verdict, all_ranks_s, ranks, run_s, mpi_s } = analysis;
     let mut text = format!(
-        "{ranks} ranks, {} between MPI_Init and MPI_Finalize, {} of all ranks together\n",
+        "{ranks} ranks, {} between MPI_Init and MPI_Finalize; {} of all ranks together, {:.0} % in MPI\n",
         duration(*run_s),
         duration(*all_ranks_s),
+        100.0 * mpi_s / all_ranks_s.max(1e-9),
     );
     let worth = verdict.iter().filter(|finding| finding.share >= LEAST_SHARE);
     let shown: Vec<&Finding> = worth.clone().take(top).collect();
@@ -180,7 +181,8 @@ mod tests {
     #[test]
     fn what_is_small_is_not_told() {
         let finding = Finding { rule: "late_sender".into(), share: 0.009, ..Finding::default() };
-        let mut analysis = Analysis { verdict: vec![finding], all_ranks_s: 4.0, ranks: 4, run_s: 1.0 };
+        let mut analysis =
+            Analysis { verdict: vec![finding], all_ranks_s: 4.0, ranks: 4, run_s: 1.0, mpi_s: 2.0 };
         assert!(told(&analysis, 5).contains("MPI is not what holds"));
         analysis.verdict[0].share = 0.5;
         analysis.verdict[0].cause_rank = Some(3);
