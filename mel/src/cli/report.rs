@@ -8,6 +8,7 @@ use clap::ArgGroup;
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::output::{to_stdout, write_file};
+use crate::exact;
 use crate::html;
 use crate::png;
 use crate::progress_bar::ProgressBar;
@@ -17,6 +18,7 @@ use crate::tables::terminal::terminal;
 use crate::view::{View, Window, view};
 use mel_convert::Run;
 use mel_convert::run::RunError;
+use mel_log::profile::Profile;
 use mel_log::profile::file::ProfileError;
 use mel_log::profile::text::layout::wrapped;
 use mel_log::profile::text::report::lines;
@@ -32,6 +34,8 @@ use mel_log::{RankLog, State};
 #[command(after_help = "Examples:
   mel report mel-app-1
       verdict, time in MPI, call sites, wait states and queues, in 100 columns
+  mel report mel-app-1 --estimated
+      the same without reading the trace, if there is one, for an exact verdict
   mel report mel-app-1 --lines
       before it the statistics of each rank's queues, a line each
   mel report mel-app-1 --json | jq -r '.verdict[] | [.rule, .lost_s, .cause_rank, .site] | @tsv'
@@ -59,6 +63,9 @@ pub struct Args {
     /// Print the statistics of each rank's queues and windows, too: a line for each
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     pub lines: bool,
+    /// Take the verdict from the profile even where there is a trace: quicker, and estimated
+    #[arg(long, conflicts_with = "csv")]
+    pub estimated: bool,
     /// Write a page that needs nothing but a browser
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "csv", "lines"])]
     pub html: Option<PathBuf>,
@@ -90,12 +97,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let text = match run_profile::read(&args.directory) {
-        Ok(profile) if args.json => serde_json::to_string_pretty(&profile)? + "\n",
+        Ok(mut profile) if args.json => {
+            improve(&mut profile, args, None);
+            serde_json::to_string_pretty(&profile)? + "\n"
+        }
         Ok(profile) if args.csv => {
             to_stdout(|out| csv(out, &profile))?;
             return Ok(ExitCode::SUCCESS);
         }
-        Ok(profile) => {
+        Ok(mut profile) => {
+            improve(&mut profile, args, None);
             let lines = if args.lines { lines(&profile) } else { String::new() };
             lines + &terminal(&profile, &args.directory)
         }
@@ -108,6 +119,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Where the run has a whole trace the verdict is exact. `logs` if they are open already.
+fn improve(profile: &mut Profile, args: &Args, logs: Option<&Run>) {
+    if args.estimated {
+        return;
+    }
+    let opened = if logs.is_none() { Run::open(&args.directory).ok() } else { None };
+    if let Some(findings) = logs.or(opened.as_ref()).and_then(exact::verdict) {
+        profile.verdict = Some(findings);
+    }
+}
+
 /// What a page or a picture shows of the run, from whatever it has left.
 fn look(args: &Args) -> anyhow::Result<View> {
     if let (Some(from), Some(to)) = (args.from, args.to)
@@ -115,7 +137,7 @@ fn look(args: &Args) -> anyhow::Result<View> {
     {
         bail!("--from {from} is not before --to {to}");
     }
-    let profile = match run_profile::read(&args.directory) {
+    let mut profile = match run_profile::read(&args.directory) {
         Err(ProfileError::Absent(_)) => None,
         read => Some(read?),
     };
@@ -127,6 +149,9 @@ fn look(args: &Args) -> anyhow::Result<View> {
         eprintln!("mel: {error}; left out");
     }
     let window = Window { from: args.from, to: args.to };
+    if let Some(profile) = &mut profile {
+        improve(profile, args, logs.as_ref());
+    }
     let progress = ProgressBar::new("reading the logs", logs.as_ref().map_or(0, Run::records_at_most));
     let view = view(profile.as_ref(), logs.as_ref(), window, &|records| progress.advance(records));
     drop(progress);
