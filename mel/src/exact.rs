@@ -10,7 +10,8 @@ use crate::progress_bar::ProgressBar;
 /// Findings with a smaller share of the run are not worth a word.
 const LEAST_SHARE: f64 = 0.01;
 
-/// The findings of a trace, worst first; none where the logs hold no calls, or not all of the run: then sums over the whole run know more.
+/// The findings of a trace, worst first. None where the logs hold no calls, or not all of the run, or no lines (`--callsites`): then
+/// sums over the whole run know more.
 pub fn verdict(run: &Run) -> Option<Vec<Finding>> {
     let has_calls = |log: &mel_log::RankLog| {
         log.definitions.streams.values().any(|stream| stream.kind == StreamKind::Calls)
@@ -24,7 +25,8 @@ pub fn verdict(run: &Run) -> Option<Vec<Finding>> {
     let options = Options { epsilon: None, delta_sr: None };
     let mut findings = analyze(run, options, &|records| progress.advance(records)).verdict;
     findings.retain(|finding| finding.share >= LEAST_SHARE);
-    Some(findings)
+    let names_lines = findings.is_empty() || findings.iter().any(|finding| finding.site.is_some());
+    names_lines.then_some(findings)
 }
 
 #[cfg(test)]
