@@ -255,13 +255,8 @@ impl Session {
         let in_file = path.map(|path| {
             // Of an earlier run, which may be overwritten.
             let _ = std::fs::remove_file(&path);
-            ProfileTable::create(&path, identity).inspect_err(|error| {
-                warn(&format!(
-                    "rank {} cannot keep its profile in {}: {error}; it is kept in memory until MPI_Finalize",
-                    identity.rank,
-                    path.display()
-                ));
-            })
+            // Without space it is kept in memory, and lost only if the process is killed: `profile.json` will say what is to be said.
+            ProfileTable::create(&path, identity)
         });
         let table = in_file.and_then(Result::ok).map_or_else(|| ProfileTable::in_memory(identity), Ok);
         match table {

@@ -14,9 +14,10 @@ use crate::progress_bar::ProgressBar;
 use crate::run_profile;
 use crate::tables::csv;
 use crate::tables::terminal::terminal;
-use crate::view::{View, Window, view};
+use crate::view::{View, Window, exact, view};
 use mel_convert::Run;
 use mel_convert::run::RunError;
+use mel_log::profile::Profile;
 use mel_log::profile::file::ProfileError;
 use mel_log::profile::text::layout::wrapped;
 use mel_log::profile::text::report::lines;
@@ -32,6 +33,8 @@ use mel_log::{RankLog, State};
 #[command(after_help = "Examples:
   mel report mel-app-1
       verdict, time in MPI, call sites, wait states and queues, in 100 columns
+  mel report mel-app-1 --estimated
+      the same without reading the trace, if there is one, for an exact verdict
   mel report mel-app-1 --lines
       before it the statistics of each rank's queues, a line each
   mel report mel-app-1 --json | jq -r '.verdict[] | [.rule, .lost_s, .cause_rank, .site] | @tsv'
@@ -59,6 +62,9 @@ pub struct Args {
     /// Print the statistics of each rank's queues and windows, too: a line for each
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     pub lines: bool,
+    /// Take the verdict from the profile even where there is a trace: quicker, and estimated
+    #[arg(long, conflicts_with = "csv")]
+    pub estimated: bool,
     /// Write a page that needs nothing but a browser
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "csv", "lines"])]
     pub html: Option<PathBuf>,
@@ -90,12 +96,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let text = match run_profile::read(&args.directory) {
-        Ok(profile) if args.json => serde_json::to_string_pretty(&profile)? + "\n",
+        Ok(mut profile) if args.json => {
+            improve(&mut profile, args);
+            serde_json::to_string_pretty(&profile)? + "\n"
+        }
         Ok(profile) if args.csv => {
             to_stdout(|out| csv(out, &profile))?;
             return Ok(ExitCode::SUCCESS);
         }
-        Ok(profile) => {
+        Ok(mut profile) => {
+            improve(&mut profile, args);
             let lines = if args.lines { lines(&profile) } else { String::new() };
             lines + &terminal(&profile, &args.directory)
         }
@@ -106,6 +116,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     to_stdout(|out| out.write_all(text.as_bytes()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where the run has a whole trace the verdict is exact.
+fn improve(profile: &mut Profile, args: &Args) {
+    if args.estimated {
+        return;
+    }
+    let Ok(run) = Run::open(&args.directory) else { return };
+    let progress = ProgressBar::new("analyzing the trace", run.records_at_most());
+    let findings = exact::findings(&run, &|records| progress.advance(records));
+    profile.verdict = exact::verdict(&run, findings.as_deref(), profile.verdict.as_deref());
 }
 
 /// What a page or a picture shows of the run, from whatever it has left.
@@ -129,11 +150,12 @@ fn look(args: &Args) -> anyhow::Result<View> {
     let window = Window { from: args.from, to: args.to };
     let progress = ProgressBar::new(
         "reading the logs",
-        if args.html.is_some() { 2 } else { 1 } * logs.as_ref().map_or(0, Run::records_at_most),
+        if args.html.is_some() && !args.estimated { 2 } else { 1 }
+            * logs.as_ref().map_or(0, Run::records_at_most),
     );
     let tick = |records| progress.advance(records);
     let mut view = view(profile.as_ref(), logs.as_ref(), window, &tick);
-    if let Some(run) = logs.as_ref().filter(|_| args.html.is_some()) {
+    if let Some(run) = logs.as_ref().filter(|_| args.html.is_some() && !args.estimated) {
         view.analyze(run, &tick);
     }
     drop(progress);

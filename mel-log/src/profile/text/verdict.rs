@@ -1,8 +1,10 @@
 //! The verdict in words.
 
 use super::layout::{percent, wrapped};
+use crate::number::duration;
 use crate::profile::schema::Profile;
 use crate::profile::sums::{all_runs_s, share, whole};
+use crate::profile::verdict::Basis;
 
 /// The most findings that are told.
 const MOST: usize = 5;
@@ -13,13 +15,23 @@ const MUCH: f64 = 0.25;
 /// Lines begin with `mark`.
 pub fn verdict(profile: &Profile, mark: &str) -> String {
     let Some(findings) = &profile.verdict else { return String::new() };
-    let in_mpi = share(whole(profile).total_s, all_runs_s(profile));
+    let in_mpi = profile.has_calls().then(|| share(whole(profile).total_s, all_runs_s(profile)));
     if findings.is_empty() {
         return wrapped(mark, &quiet(in_mpi));
     }
-    let mut text = wrapped(mark, &format!("MPI takes {} of the run. What costs time:", percent(in_mpi)));
+    let takes = in_mpi.map(|share| format!("MPI takes {} of the run. ", percent(share))).unwrap_or_default();
+    let exact = findings.iter().any(|finding| finding.basis == Basis::Exact);
+    let basis = if exact { " (from each call of the trace)" } else { "" };
+    let mut text = wrapped(mark, &format!("{takes}What costs time{basis}:"));
     for (number, finding) in (1..).zip(findings.iter().take(MOST)) {
-        let sentences = [sentence(&finding.text), sentence(&finding.advice)].join(" ");
+        // Sentences from sums over the run say themselves how much it is.
+        let lost = match finding.basis {
+            Basis::Estimated => String::new(),
+            Basis::Exact => {
+                format!("{} lost, {} of the run: ", duration(finding.lost_s), percent(finding.share))
+            }
+        };
+        let sentences = [lost + &sentence(&finding.text), sentence(&finding.advice)].join(" ");
         text += &wrapped(&format!("{mark}{number}. "), &sentences);
     }
     if findings.len() > MOST {
@@ -29,15 +41,17 @@ pub fn verdict(profile: &Profile, mark: &str) -> String {
     text
 }
 
-/// What there is to say where no finding is worth a sentence, and how much of the run was spent in MPI.
-fn quiet(in_mpi: f64) -> String {
-    let percent = percent(in_mpi);
-    if in_mpi > MUCH {
-        format!(
-            "no rank waits long for another; the {percent} of the run that MPI takes are the communication itself"
-        )
-    } else {
-        format!("MPI is not what holds this program back: it takes {percent} of the run")
+/// What there is to say where no finding is worth a sentence, and how much of the run was spent in MPI, if that is known.
+fn quiet(in_mpi: Option<f64>) -> String {
+    match in_mpi {
+        None => "MPI is not what holds this program back: nothing in it costs 1 % of the run".into(),
+        Some(share) if share > MUCH => format!(
+            "no rank waits long for another; the {} of the run that MPI takes are the communication itself",
+            percent(share)
+        ),
+        Some(share) => {
+            format!("MPI is not what holds this program back: it takes {} of the run", percent(share))
+        }
     }
 }
 
@@ -92,6 +106,25 @@ mod tests {
         let mut busy = sample::healthy(4);
         busy.ranks.iter_mut().for_each(|rank| rank.calls[2].total_s = 0.8);
         assert!(verdict(&busy, "").starts_with("no rank waits long for another; the 80.6 % of the run"));
+    }
+
+    #[test]
+    fn exact_findings_say_so_and_have_their_share() {
+        let mut profile = sample::late_rank(4, 1);
+        for finding in profile.verdict.iter_mut().flatten() {
+            finding.basis = Basis::Exact;
+        }
+        let text = verdict(&profile, "");
+        assert!(
+            text.contains(
+                "What costs time (from each call of the trace):\n1. 1.20 s lost, 30.0 % of the run: Ranks"
+            ),
+            "{text}"
+        );
+        profile.ranks.iter_mut().for_each(|rank| rank.calls.clear());
+        assert!(verdict(&profile, "").starts_with("What costs time"));
+        profile.verdict = Some(Vec::new());
+        assert!(verdict(&profile, "").starts_with("MPI is not what holds this program back: nothing"));
     }
 
     #[test]
