@@ -51,7 +51,11 @@ pub(super) fn at_finalize(session: &'static Session) {
         let bytes = serde_json::to_vec(&mine).unwrap_or_default();
         let ranks = pmpi::gatherv(&bytes, 0, world);
         let image = session.calls.and_then(CallProfiler::table).map(|table| table.image(intervals(run)));
-        let tables = pmpi::gatherv(&image.unwrap_or_default(), 0, world);
+        // All ranks count calls, or none does.
+        let tables = match &session.calls {
+            Some(_) => pmpi::gatherv(&image.unwrap_or_default(), 0, world),
+            None => Ok(Vec::new()),
+        };
         let mut written = [0i32];
         if let (Ok(ranks), Ok(tables), 0) = (ranks, tables, run.rank) {
             let ranks = ranks.iter().filter_map(|bytes| serde_json::from_slice(bytes).ok()).collect();

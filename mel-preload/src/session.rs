@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use mpi_abi::{Abi, next, pmpi};
-use mpi_intercept::{Call, FunctionId, Hook, Wants};
+use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
 use mpit_events::{BindKind, Core, EventIndex, Ticks};
 use mpit_sources::between_calls::BetweenCalls;
 use mpit_sources::calls::{Mode, Observer};
@@ -432,9 +432,9 @@ struct Late(&'static Session);
 
 impl Hook for Late {
     #[inline]
-    fn enter(&self, function: FunctionId, call: &mut Call<'_>) {
+    fn enter_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>) {
         if let Some(Run { tracer: Some(tracer), .. }) = self.0.run.get() {
-            tracer.enter(function, call);
+            tracer.enter_in_thread(here, function, call);
         }
     }
 

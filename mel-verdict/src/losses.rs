@@ -475,7 +475,9 @@ fn charge(run: &Run, level: u64, mut instances: Vec<Instance>, losses: &mut Loss
     let period = run.ranks.first().map_or(1, |rank| (rank.seconds(1 << PERIOD) * 1e9) as u64);
     let (mut blame, mut all) = (Blame::new(), started);
     let mut pairs: HashMap<(u32, u32), u64> = HashMap::new();
-    let mut sums: BTreeMap<(Rule, u32, u32, u32, Option<u32>), (f64, f64)> = BTreeMap::new();
+    // By rule, rank, context, cause and its call site: seconds, and how many.
+    type By = (Rule, u32, u32, u32, Option<u32>);
+    let mut sums: BTreeMap<By, (f64, f64)> = BTreeMap::new();
     const NO_SITE: u32 = u32::MAX;
     for instance in &instances {
         let Instance { rule, rank, context, culprit, site, begin, end, .. } = *instance;

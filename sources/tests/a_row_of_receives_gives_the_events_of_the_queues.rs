@@ -76,7 +76,7 @@ impl Model {
         for (place, &asked) in round.posts.iter().enumerate() {
             let at = Ticks(self.time + 600 + place as u64);
             let request = self.engine.identity();
-            row.post(&mut self.engine, &mut self.notes, self.comm, request, asked, at, 0);
+            row.post(&mut self.engine, &mut self.notes, self.comm, request, (asked.0, asked.1, 0), at);
         }
         let mut interval = self.interval(round.waited);
         for _ in 0..row.unmet() {

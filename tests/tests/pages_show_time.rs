@@ -145,7 +145,13 @@ fn the_worst_instance_leads_into_the_timeline() {
     let (from, to) = seen(&mut browser);
     assert!(from < 4e6 && to > 4.5e6 && to - from < 1e7, "{from} {to}");
     picture(&mut browser, "worst.png");
-    assert_eq!(browser.value("document.querySelectorAll('#waits [data-moment]').length"), 1);
+    // So do those that the trace has itself.
+    let worst = browser.value(
+        "(() => { const link = document.querySelector('#waits [data-moment]'); link.click(); const { marked, rank } = places[link.dataset.moment]; \
+         return data.exact.some((f) => f.worst.some((w) => w.rank === rank && w.begin_s * 1e9 === marked[0])) ? marked[0] : null; })()",
+    );
+    let (from, to) = seen(&mut browser);
+    assert!(worst.as_f64().is_some_and(|begin| from <= begin && begin <= to), "{worst} {from} {to}");
     assert_eq!(browser.complaints(), [""; 0]);
 }
 

@@ -212,6 +212,31 @@ fn a_killed_rank_and_a_missing_one_have_their_places() {
 }
 
 #[test]
+fn remarks_are_markers_on_their_ranks() {
+    let directory = tempfile::tempdir().unwrap();
+    for rank in [0, 1] {
+        let log = log(directory.path(), rank);
+        let mut calls = log.stream(StreamKind::Calls, 0, None);
+        function(&mut calls, 300, kind::ENTER, RECV);
+        function(&mut calls, 900, kind::LEAVE, RECV);
+        drop(calls);
+        log.finish(State::Finalised, 1);
+    }
+    let remark =
+        |rank, text: &str| Remark { rank, nanos: 120, subject: "late sender".into(), text: text.into() };
+    let run = Run::open(directory.path()).unwrap();
+    // Rank 7 is not part of the run.
+    let remarks = [remark(1, "it waited for rank 0"), remark(0, "so did this"), remark(7, "nobody did")];
+    write_with(&run, directory.path(), &remarks, &|_| {}).unwrap();
+    let output = Command::new("otf2-marker").arg(directory.path().join(FILE_NAME)).output().unwrap();
+    let all = String::from_utf8_lossy(&output.stdout).into_owned();
+    for what in ["late sender", "it waited for rank 0", "so did this"] {
+        assert!(all.contains(what), "{what}: {all}");
+    }
+    assert!(!all.contains("nobody did"), "{all}");
+}
+
+#[test]
 fn times_that_go_back_are_moved_and_counted() {
     let directory = tempfile::tempdir().unwrap();
     let log = log(directory.path(), 0);

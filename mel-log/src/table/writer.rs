@@ -120,7 +120,7 @@ impl ProfileTable {
     /// Where something of this type lies. `at` is within the mapping, and aligned as the sections are.
     #[inline(always)]
     fn at<T>(&self, at: usize) -> *const T {
-        debug_assert!(at + size_of::<T>() <= MAX_BYTES && at % align_of::<T>() == 0);
+        debug_assert!(at + size_of::<T>() <= MAX_BYTES && at.is_multiple_of(align_of::<T>()));
         // SAFETY: callers pass places of the layout, all of which lie within the mapping of `MAX_BYTES` bytes.
         unsafe { self.map.as_ptr().add(at).cast() }
     }
@@ -236,7 +236,7 @@ impl ProfileTable {
         let count = self.count(section);
         let index = count.get() as usize;
         const OF_CHUNK: usize = CHUNK / size_of::<Interval>();
-        if index % OF_CHUNK == 0 && !self.has_space_for(section, index) {
+        if index.is_multiple_of(OF_CHUNK) && !self.has_space_for(section, index) {
             return;
         }
         let index = count.get() as usize;

@@ -8,10 +8,14 @@ use anyhow::bail;
 use super::output::{to_stdout, write_file};
 use crate::progress_bar::ProgressBar;
 use crate::run_profile;
+use crate::view::exact;
 use crate::{cubex, perfetto};
 use mel_convert::{Run, otf2, text};
 use mel_log::number;
 use mel_log::profile::{Finding, Instance};
+
+/// Findings whose worst instances are marked.
+const MOST_REMARKED: usize = 10;
 
 /// Converts the event logs of a run to text, an OTF2 trace, or a Perfetto trace; its profile to a Cube profile
 ///
@@ -95,16 +99,16 @@ fn trace(args: &Args, run: &Run) -> anyhow::Result<ExitCode> {
         otf2::remove(directory)?;
     }
     let progress = ProgressBar::new("writing the trace", run.records_at_most());
-    let remarks = remarks(&args.directory);
+    let remarks = remarks(run);
     let summary = otf2::write_with(run, directory, &remarks, &|records| progress.advance(records))?;
     drop(progress);
     to_stdout(|out| write!(out, "{}", summarised(&path, run, &summary)))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The worst instances of what costs time, where the profile has any.
-fn remarks(directory: &Path) -> Vec<otf2::Remark> {
-    let findings = run_profile::read(directory).ok().and_then(|profile| profile.verdict).unwrap_or_default();
+/// The worst instances of what costs time.
+fn remarks(run: &Run) -> Vec<otf2::Remark> {
+    let findings = exact::findings(run, &|_| {}).unwrap_or_default();
     let of_finding = |finding: &Finding| {
         let (subject, text) = (finding.rule.replace('_', " "), finding.text.clone());
         let remark = move |worst: &Instance| otf2::Remark {
@@ -115,7 +119,7 @@ fn remarks(directory: &Path) -> Vec<otf2::Remark> {
         };
         finding.worst.iter().map(remark).collect::<Vec<_>>()
     };
-    findings.iter().flat_map(of_finding).collect()
+    findings.iter().take(MOST_REMARKED).flat_map(of_finding).collect()
 }
 
 fn for_perfetto(path: &Path, run: &Run) -> anyhow::Result<ExitCode> {

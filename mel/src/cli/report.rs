@@ -64,7 +64,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     pub lines: bool,
     /// Take the verdict from the profile even where there is a trace: quicker, and estimated
-    #[arg(long, conflicts_with = "csv")]
+    #[arg(long, conflicts_with_all = ["csv", "html", "png"])]
     pub estimated: bool,
     /// Write a page that needs nothing but a browser
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "csv", "lines"])]
@@ -98,7 +98,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let text = match run_profile::read(&args.directory) {
         Ok(mut profile) if args.json => {
-            improve(&mut profile, args, None);
+            improve(&mut profile, args);
             serde_json::to_string_pretty(&profile)? + "\n"
         }
         Ok(profile) if args.csv => {
@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         Ok(mut profile) => {
-            improve(&mut profile, args, None);
+            improve(&mut profile, args);
             let lines = if args.lines { lines(&profile) } else { String::new() };
             lines + &terminal(&profile, &args.directory)
         }
@@ -119,13 +119,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the run has a whole trace the verdict is exact. `logs` if they are open already.
-fn improve(profile: &mut Profile, args: &Args, logs: Option<&Run>) {
-    if args.estimated {
-        return;
-    }
-    let opened = if logs.is_none() { Run::open(&args.directory).ok() } else { None };
-    if let Some(findings) = logs.or(opened.as_ref()).and_then(exact::verdict) {
+/// Where the run has a whole trace the verdict is exact.
+fn improve(profile: &mut Profile, args: &Args) {
+    let logs = if args.estimated { None } else { Run::open(&args.directory).ok() };
+    if let Some(findings) = logs.as_ref().and_then(exact::verdict) {
         profile.verdict = Some(findings);
     }
 }
@@ -137,7 +134,7 @@ fn look(args: &Args) -> anyhow::Result<View> {
     {
         bail!("--from {from} is not before --to {to}");
     }
-    let mut profile = match run_profile::read(&args.directory) {
+    let profile = match run_profile::read(&args.directory) {
         Err(ProfileError::Absent(_)) => None,
         read => Some(read?),
     };
@@ -149,11 +146,15 @@ fn look(args: &Args) -> anyhow::Result<View> {
         eprintln!("mel: {error}; left out");
     }
     let window = Window { from: args.from, to: args.to };
-    if let Some(profile) = &mut profile {
-        improve(profile, args, logs.as_ref());
+    let progress = ProgressBar::new(
+        "reading the logs",
+        if args.html.is_some() { 2 } else { 1 } * logs.as_ref().map_or(0, Run::records_at_most),
+    );
+    let tick = |records| progress.advance(records);
+    let mut view = view(profile.as_ref(), logs.as_ref(), window, &tick);
+    if let Some(run) = logs.as_ref().filter(|_| args.html.is_some()) {
+        view.analyze(run, &tick);
     }
-    let progress = ProgressBar::new("reading the logs", logs.as_ref().map_or(0, Run::records_at_most));
-    let view = view(profile.as_ref(), logs.as_ref(), window, &|records| progress.advance(records));
     drop(progress);
     Ok(view)
 }

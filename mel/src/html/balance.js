@@ -149,7 +149,7 @@ function functionTable() {
 // The ranks that cost others most, or that spend most in MPI.
 function rankTimes(all, anyCaused) {
   const order = ORDERS[anyCaused ? "caused" : "mpi"][1], shown = [...all].sort(order).slice(0, 10);
-  return `<div class="wide"><table class="data"><tr><th>${anyCaused ? "others wait<br>most for" : "most in MPI"}</th>${anyCaused ? "<th>they<br>lost</th>" : ""}<th>it<br>computes</th><th>it is<br>in MPI</th><th>of that it<br>waits</th><th>host</th></tr>` +
+  return `<div class="wide"><table class="data"><tr><th>${anyCaused ? "others wait<br>most for" : "most in MPI"}</th>${anyCaused ? "<th>they<br>lost</th>" : ""}<th>it<br>computes</th><th>it is<br>in MPI</th><th>it<br>waits</th><th>host</th></tr>` +
     shown.map((one) => `<tr><td>rank ${one.rank}</td>${anyCaused ? `<td>${seconds(one.caused)}</td>` : ""}<td>${percent(1 - one.mpi / (one.run || 1))}</td><td>${percent(one.mpi / (one.run || 1))}</td><td>${percent(one.lost / (one.run || 1))}</td><td>${escape(one.of.host)}</td></tr>`).join("") + "</table></div>";
 }
 

@@ -15,7 +15,7 @@ function sitesSection(section) {
   const any = (of) => rows.some((row) => of(row));
   const columns = [
     words("function", (row) => functions[row.function].name), words("call site", (row) => siteName(row.site)),
-    ...(any((row) => row.communicator !== null) ? [words("communicator", (row) => onCommunicator(row.communicator))] : []),
+    ...(any((row) => row.communicators.length) ? [words("communicator", (row) => row.communicators.slice(0, 3).map(onCommunicator).join(", ") + (row.communicators.length > 3 ? ` and ${row.communicators.length - 3} more` : ""))] : []),
     number("calls", (row) => row.calls, (row) => orNothing(row.calls, count)),
     number("time", (row) => row.total_ns, (row) => row.total_ns ? withBar(seconds(row.total_ns), row.total_ns / longest) : ""),
     number("of the<br>run", (row) => row.total_ns, (row) => row.total_ns ? percent(row.total_ns / (run || 1)) : ""),
@@ -28,6 +28,6 @@ function sitesSection(section) {
     ...(any((row) => row.unexpected) ? [number("unexpected<br>messages", (row) => row.unexpected, (row) => orNothing(row.unexpected, count))] : []),
     ...(any((row) => row.search_ns) ? [number("search<br>time", (row) => row.search_ns, (row) => orNothing(row.search_ns, seconds))] : []),
   ];
-  note(section, `Each line that calls MPI, all ranks together. Click on a column to sort by it.${rows.some((row) => row.calls === 0) ? " Calls that complete messages of several communicators have one line for the calls and one for each communicator." : ""}${calls.hidden_rows ? ` ${many(calls.hidden_rows, "line")} with the least time are left out.` : ""}`);
+  note(section, `Each line that calls MPI, all ranks together. Click on a column to sort by it.${calls.hidden_rows ? ` ${many(calls.hidden_rows, "line")} with the least time are left out.` : ""}`);
   new SortedTable(section, columns, rows, columns.findIndex((column) => column.head === "time"), "search function, line, communicator");
 }

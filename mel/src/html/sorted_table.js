@@ -51,6 +51,6 @@ class SortedTable {
     box.querySelectorAll("th").forEach((th, i) => th.setAttribute("aria-sort", i === sorted ? (down ? "descending" : "ascending") : "none"));
     const matches = $(".matches", box);
     if (matches) matches.textContent = this.words.length ? `${count(found.length)} of ${count(this.rows.length)}` : `${count(this.rows.length)} in all`;
-    $(".more", box).innerHTML = found.length > this.most ? `<button data-more>${count(Math.min(found.length - this.most, this.most * 4))} more of ${count(found.length - this.most)}</button>` : "";
+    $(".more", box).innerHTML = found.length > this.most ? `<button data-more>${count(Math.min(found.length - this.most, this.most * 4))} more${found.length > this.most * 5 ? ` of ${count(found.length - this.most)}` : ""}</button>` : "";
   }
 }

@@ -2,30 +2,37 @@
 
 const KINDS_OF_WAIT = { late_sender: "late sender", late_receiver: "late receiver", collective: "last in a collective", window: "window" };
 
-// An instance as a way to its place in the timeline, or as text where there is none.
+// An instance as a way to its place in the timeline, or as text where that is not shown.
 function instanceLink(instance) {
-  const text = `rank ${instance.rank} at ${duration(instance.begin_s, 4)} (${duration(instance.lost_s)})`, events = data.events;
-  if (!events || !events.rows.length) return text;
-  return placeLink(instance.rank, instance.begin_s * 1e9, instance.lost_s * 1e9, text);
+  const text = `rank ${instance.rank} at ${duration(instance.begin_s, 4)} (${duration(instance.lost_s)})`, events = data.events, begin = instance.begin_s * 1e9;
+  if (!events || !events.rows.length || begin > events.to_ns || begin < events.from_ns) return text;
+  return placeLink(instance.rank, begin, instance.lost_s * 1e9, text);
 }
 
-// The findings with their worst instances.
+// The findings of the trace with their worst instances.
 function exactWaits(section, findings) {
-  const exact = findings.filter((finding) => finding.worst && finding.worst.length);
-  if (!exact.length) return;
-  section.insertAdjacentHTML("beforeend", `<div class="wide"><table class="data"><tr><th>finding</th><th>lost</th><th>of the run</th><th>calls</th><th>cause</th><th style="text-align:left">where</th><th style="text-align:left">worst instances</th></tr>` +
-    exact.map((f) => `<tr><td>${escape(f.rule.replace(/_/g, " "))}</td><td>${duration(f.lost_s)}</td><td>${percent(f.share)}</td><td>${count(f.count)}</td><td>${f.cause_rank === null ? "" : `rank ${f.cause_rank}`}</td>` +
-      `<td class="word">${escape(f.site || "")}${f.cause_site ? `<br>for ${escape(f.cause_site)}` : ""}</td><td class="word">${f.worst.slice(0, 3).map(instanceLink).join("<br>")}</td></tr>`).join("") + "</table></div>");
+  const words = (head, value) => ({ head, value, text: (f) => escape(value(f)) }), number = (head, value, text) => ({ head, value, text, number: true });
+  const most = Math.max(...findings.map((f) => f.lost_s)), columns = [
+    words("finding", (f) => f.rule.replace(/_/g, " ")), ...(findings.some((f) => f.site) ? [words("at", (f) => f.site || "")] : []),
+    ...(findings.some((f) => f.communicator) ? [words("communicator", (f) => f.communicator || "")] : []),
+    number("cause:<br>rank", (f) => f.cause_rank, (f) => f.cause_rank === null ? "" : `<b>${f.cause_rank}</b>`),
+    ...(findings.some((f) => f.cause_site) ? [words("at its", (f) => f.cause_site || "")] : []),
+    number("lost", (f) => f.lost_s, (f) => withBar(duration(f.lost_s), f.lost_s / most)), number("of the<br>run", (f) => f.share, (f) => percent(f.share)),
+    number("times", (f) => f.count, (f) => count(f.count)), words("by ranks", (f) => f.victims.slice(0, 4).join(", ") + (f.victims.length > 4 ? ` and ${f.victims.length - 4} more` : "")),
+    { head: "worst", value: () => "", text: (f) => (f.worst || []).slice(0, 2).map(instanceLink).join("<br>") },
+  ];
+  section.insertAdjacentHTML("beforeend", `<h3>From each call of the trace</h3>`);
+  new SortedTable(section, columns, findings, columns.findIndex((column) => column.head === "lost"), "search finding, line, communicator");
 }
 
 function waitsSection(section) {
-  const waits = data.calls ? data.calls.waits : [], findings = data.verdict || [];
-  if (!waits.length && !findings.some((finding) => finding.worst && finding.worst.length)) return section.remove();
-  exactWaits(section, findings);
-  // The first instance of each finding, from the verdict too.
+  const waits = data.calls ? data.calls.waits : [], verdict = data.verdict || [], exact = data.exact || verdict.filter((f) => f.worst && f.worst.length);
+  if (!waits.length && !exact.length) return section.remove();
+  if (exact.length) exactWaits(section, exact);
+  // The worst instances of each finding, from the verdict too.
   document.querySelectorAll("#verdict .worst").forEach((span) => {
-    const finding = findings[span.dataset.finding];
-    if (finding.worst && finding.worst.length) span.innerHTML = "worst: " + finding.worst.slice(0, 3).map(instanceLink).join(", ");
+    const { worst } = verdict[span.dataset.finding];
+    if (worst && worst.length) span.innerHTML = "worst: " + worst.slice(0, 3).map(instanceLink).join(", ");
   });
   if (!waits.length) return;
   const most = Math.max(...waits.map((wait) => wait.lost_ns), 1), { functions, run_ns: run } = data.calls;
@@ -38,8 +45,9 @@ function waitsSection(section) {
     ...(waits.some((w) => w.cause_site !== null) ? [words("which comes late to", (w) => siteName(w.cause_site))] : []),
     number("lost", (w) => w.lost_ns, (w) => withBar(seconds(w.lost_ns), w.lost_ns / most)), number("of the<br>run", (w) => w.lost_ns, (w) => percent(w.lost_ns / (run || 1))),
     number("times", (w) => w.count, (w) => count(w.count)), number("longest", (w) => w.max_ns, (w) => seconds(w.max_ns)),
-    words("by ranks", (w) => w.victims.map(([rank]) => rank).join(", ") + (w.victims_all > w.victims.length ? ` and ${w.victims_all - w.victims.length} more` : "")),
+    words("by ranks", (w) => w.victims.slice(0, 4).map(([rank]) => rank).join(", ") + (w.victims_all > 4 ? ` and ${w.victims_all - 4} more` : "")),
   ];
+  if (exact.length) section.insertAdjacentHTML("beforeend", `<h3>From the sums of the profile</h3>`);
   note(section, `Time lost by calls that waited for another rank, as the sums over the run have it: whom each waited for directly. The verdict follows it back to the first cause.${data.calls.hidden_waits ? ` ${many(data.calls.hidden_waits, "line")} with the least time are left out.` : ""}`);
   new SortedTable(section, columns, waits, columns.findIndex((column) => column.head === "lost"), "search function, line, kind");
 }

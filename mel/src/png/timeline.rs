@@ -197,8 +197,9 @@ fn draw_row(area: &Area<'_>, axis: &Axis, row: &Row, y: i32, height: i32, events
         RowKind::Epochs | RowKind::Pauses => 0.85,
     };
     let shade = |pixel: &Pixel| least + (1.0 - least) * pixel.busy.min(1.0);
-    let tall =
-        |pixel: &Pixel| if low { (pixel.busy.min(1.0) * f64::from(height)).round() as i32 } else { height };
+    let tall = |pixel: &Pixel| {
+        if low { ((pixel.busy.min(1.0) * f64::from(height)).round() as i32).max(1) } else { height }
+    };
     let mut at = 0;
     while at < pixels.len() {
         let pixel = pixels[at];

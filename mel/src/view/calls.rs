@@ -1,6 +1,6 @@
 //! MPI calls from the profile: the time of each rank, call sites, and wait states. Times are in nanoseconds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use mel_log::profile::{CallProfile, Profile, RankProfile, WaitKind};
 /// More call sites, or wait states, than that are not shown: those that take longest are.
 const MOST: usize = 2000;
 /// Ranks that a wait state names, those that lose most first.
-const MOST_VICTIMS: usize = 8;
+const MOST_VICTIMS: usize = 4;
 
 /// The calls of a profile.
 #[derive(Debug, Serialize)]
@@ -80,8 +80,8 @@ pub struct Row {
     pub function: u32,
     /// Place of the call site.
     pub site: Option<u32>,
-    /// Place of the communicator.
-    pub communicator: Option<u32>,
+    /// Places of its communicators: several for calls that complete requests of several.
+    pub communicators: Vec<u32>,
     /// Number of calls.
     pub calls: u64,
     /// Time in them.
@@ -92,7 +92,7 @@ pub struct Row {
     pub most: (u64, u32),
     /// How many ranks have such calls.
     pub ranks: u32,
-    /// Mean bytes of a call; of a message where no calls are counted; none where there are no bytes.
+    /// Mean bytes of a call; none where there are no bytes.
     pub mean_bytes: Option<u64>,
     /// Time lost waiting.
     pub lost_ns: u64,
@@ -127,7 +127,7 @@ pub struct Wait {
     pub lost_ns: u64,
     /// The most in one call.
     pub max_ns: u64,
-    /// Ranks that lost time, and how much, the most first; at most eight.
+    /// Ranks that lost time, and how much, the most first; at most four.
     pub victims: Vec<(u32, u64)>,
     /// How many ranks lost time.
     pub victims_all: usize,
@@ -140,7 +140,7 @@ type WaitKey = (RowKey, WaitKind, Option<u32>, Option<u32>);
 #[derive(Default)]
 struct RowSum {
     calls: u64,
-    messages: u64,
+    communicators: BTreeSet<u32>,
     bytes: u64,
     max_ns: u64,
     by_rank: BTreeMap<u32, u64>,
@@ -177,7 +177,9 @@ pub fn calls(profile: &Profile) -> Option<Calls> {
             sum.0 += nanos(call.total_s);
             sum.1 += lost(call);
             let key = (function, call.site, call.communicator);
-            add_row(rows.entry(key).or_default(), rank.rank, call);
+            // What has no calls of its own belongs to calls that completed requests of this communicator.
+            let row = if call.calls == 0 { (function, call.site, None) } else { key };
+            add_row(rows.entry(row).or_default(), rank.rank, call);
             for wait in &call.waits {
                 let sum = waits.entry((key, wait.kind, wait.peer, wait.peer_site)).or_default();
                 sum.count += wait.count;
@@ -276,7 +278,7 @@ fn rank_time(rank: &RankProfile, sums: BTreeMap<u32, (u64, u64)>) -> RankTime {
 
 fn add_row(sum: &mut RowSum, rank: u32, call: &CallProfile) {
     sum.calls += call.calls;
-    sum.messages += call.messages.expected + call.messages.unexpected;
+    sum.communicators.extend(call.communicator);
     sum.bytes = sum.bytes.saturating_add(call.bytes_sent).saturating_add(call.bytes_received);
     sum.max_ns = sum.max_ns.max(nanos(call.max_s));
     *sum.by_rank.entry(rank).or_default() += nanos(call.total_s);
@@ -291,18 +293,17 @@ fn add_row(sum: &mut RowSum, rank: u32, call: &CallProfile) {
     sum.search_ns += nanos(call.messages.search_s);
 }
 
-fn row((function, site, communicator): RowKey, sum: &RowSum) -> Row {
-    let times = if sum.calls > 0 { sum.calls } else { sum.messages };
+fn row((function, site, _): RowKey, sum: &RowSum) -> Row {
     Row {
         function,
         site,
-        communicator,
+        communicators: sum.communicators.iter().copied().collect(),
         calls: sum.calls,
         total_ns: sum.by_rank.values().sum(),
         max_ns: sum.max_ns,
         most: most(&sum.by_rank),
         ranks: sum.by_rank.len() as u32,
-        mean_bytes: (sum.bytes > 0).then(|| sum.bytes.checked_div(times)).flatten(),
+        mean_bytes: (sum.bytes > 0).then(|| sum.bytes.checked_div(sum.calls)).flatten(),
         lost_ns: sum.lost_ns,
         cause_rank: (!sum.causes.is_empty()).then(|| most(&sum.causes).1),
         unexpected: sum.unexpected,
@@ -379,6 +380,23 @@ mod tests {
         assert_eq!((wait.cause_rank, wait.count), (Some(2), 2));
         assert_eq!(wait.victims, [(0, 3_000_000_000), (1, 500_000_000)]);
         assert_eq!(calls.ranks[1].functions, [(0, 2_000_000_000, 1_500_000_000), (1, 1_000_000_000, 0)]);
+    }
+
+    #[test]
+    fn messages_that_a_call_has_completed_are_in_its_row() {
+        let mut calls_of = vec![call("MPI_Waitall", 0, 4.0, &[])];
+        for communicator in [1, 2] {
+            let mut completed = call("MPI_Waitall", 0, 0.0, &[(3, 1.5)]);
+            (completed.calls, completed.communicator) = (0, Some(communicator));
+            calls_of.push(completed);
+        }
+        let rank = RankProfile { run_s: 9.0, calls: calls_of, ..RankProfile::default() };
+        let calls = calls(&Profile { ranks: vec![rank], ..Profile::default() }).unwrap();
+        assert_eq!(calls.rows.len(), 1);
+        let row = &calls.rows[0];
+        assert_eq!((row.calls, &row.communicators[..], row.lost_ns), (2, &[1, 2][..], 3_000_000_000));
+        assert_eq!((row.cause_rank, row.mean_bytes), (Some(3), Some(24)));
+        assert_eq!(calls.waits.len(), 2);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! - [`communicators`]: the queues of each communicator.
 //! - [`events`]: one pass over the event logs, which feeds the other rooms; `pass`: over that of one rank.
 //! - [`timeline`]: calls and searches; what no eye can see is drawn together.
+//! - [`exact`]: what costs time, from each call of the trace.
 //! - [`arrows`]: messages between two rows of the timeline.
 //! - [`lengths`]: the lengths of the queues over time.
 //! - [`matrix`]: who sends to whom.
@@ -17,6 +18,7 @@ pub mod calls;
 pub mod class;
 pub mod communicators;
 pub mod events;
+pub mod exact;
 pub mod figures;
 pub mod lengths;
 pub mod matrix;
@@ -48,6 +50,8 @@ pub struct View {
     pub world_size: u32,
     /// What costs time, worst first; none if calls were not counted.
     pub verdict: Option<Vec<Finding>>,
+    /// The findings of the trace, worst first; none without one.
+    pub exact: Option<Vec<Finding>>,
     /// The calls of the profile; none if they were not counted.
     pub calls: Option<calls::Calls>,
     /// What stands out, in words.
@@ -106,12 +110,21 @@ pub fn view(
         duration_s: of_run.duration_s,
         world_size: of_run.world_size.max(logs.map_or(0, Run::world_size)),
         verdict: of_run.verdict.clone(),
+        exact: None,
         calls: calls::calls(of_run),
         findings: sentences,
         ended_early: early > 0,
         figures: profile.filter(|profile| !profile.ranks.is_empty()).map(figures::figures),
         communicators: communicators::rows(profile, logs, events.as_ref().map(|events| &events.traffic)),
         events,
+    }
+}
+
+impl View {
+    /// Adds what each call of a trace says. That takes about as long as all else; `tick` is as for [`view`].
+    pub fn analyze(&mut self, run: &Run, tick: &(dyn Fn(u64) + Sync)) {
+        self.exact = exact::findings(run, tick);
+        self.verdict = exact::verdict(run, self.exact.as_deref(), self.verdict.as_deref());
     }
 }
 

@@ -148,8 +148,8 @@ pub fn gatherv<T: Pod>(send: &[T], root: c_int, comm: Comm) -> Result<Vec<Vec<T>
         displacements.push(end);
         end += count;
     }
-    let mut data = vec![T::zeroed(); end as usize / size_of::<T>().max(1)];
-    // SAFETY: at `root`, `data` is large enough for the sum of `counts` bytes, each part at its
+    let mut data = vec![T::zeroed(); (end as usize / size_of::<T>().max(1)).max(1)];
+    // SAFETY: `from` has as many bytes as `send`. At `root`, `data` is large enough for the sum of `counts` bytes, each part at its
     // displacement. Elsewhere MPI reads none of the three.
     unsafe {
         mpi!(MPI_Gatherv(

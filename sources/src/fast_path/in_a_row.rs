@@ -193,7 +193,7 @@ impl Work<'_> {
             let known = comms.get(comm).filter(|known| (source as usize) < known.destinations.len());
             let comm = known.ok_or(NotFollowed)?.index;
             let request = if request == 0 { engine.identity() } else { request };
-            rows.row.post(engine, self.sink, comm, request, (source, tag), at, context);
+            rows.row.post(engine, self.sink, comm, request, (source, tag, context), at);
             rows.next += 1;
         }
         Ok(end < rows.posts.len())

@@ -91,9 +91,8 @@ impl Row {
         sink: &mut impl Sink,
         comm: CommIndex,
         request: u64,
-        (source, tag): (i32, i32),
+        (source, tag, context): (i32, i32, u16),
         now: Ticks,
-        context: u16,
     ) {
         let (begin, queued) = engine.search_in_vain(now);
         let asked = (request, source, tag);

@@ -308,7 +308,7 @@ impl Incoming for Ring {
             return None;
         }
         let envelope = slot.envelope(self.base);
-        if self.position % CAPACITY == 0 {
+        if self.position.is_multiple_of(CAPACITY) {
             self.base = self.base.max(envelope.sent.0.saturating_sub(BEFORE));
         }
         if self.passed.is_empty() {
