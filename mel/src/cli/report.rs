@@ -63,7 +63,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     pub lines: bool,
     /// Take the verdict from the profile even where there is a trace: quicker, and estimated
-    #[arg(long, conflicts_with = "csv")]
+    #[arg(long, conflicts_with_all = ["csv", "html", "png"])]
     pub estimated: bool,
     /// Write a page that needs nothing but a browser
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "csv", "lines"])]
