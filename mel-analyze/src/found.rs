@@ -34,8 +34,8 @@ pub struct Sum {
     pub worst: Vec<(u32, u64, f64)>,
     /// The time lost that was passed on: the one that was waited for is not the cause.
     pub passed_on: f64,
-    /// The largest optimal distance of a wait.
-    pub distance: u64,
+    /// The largest optimal distance of a wait, without the transfer, and the bytes that were transferred.
+    pub distance: (u64, u64),
 }
 
 impl Sum {
@@ -63,6 +63,35 @@ impl Sum {
 pub struct Found {
     /// By what the losses have in common.
     pub groups: FxHashMap<Group, Sum>,
+    /// How long messages take.
+    pub transfers: Transfers,
+}
+
+/// The shortest transfers of messages that their receivers waited for, by powers of two of their lengths.
+#[derive(Clone, Debug)]
+pub struct Transfers([u64; 65]);
+
+impl Default for Transfers {
+    fn default() -> Self {
+        Transfers([u64::MAX; 65])
+    }
+}
+
+impl Transfers {
+    fn class(bytes: u64) -> usize {
+        (u64::BITS - bytes.leading_zeros()) as usize
+    }
+
+    /// A message of so many bytes took so long, in nanoseconds.
+    pub fn add(&mut self, bytes: u64, nanos: u64) {
+        let shortest = &mut self.0[Self::class(bytes)];
+        *shortest = nanos.min(*shortest);
+    }
+
+    /// How long a message of so many bytes takes, by those that are about as long; 0 where there was none.
+    pub fn of(&self, bytes: u64) -> u64 {
+        Some(self.0[Self::class(bytes)]).filter(|nanos| *nanos != u64::MAX).unwrap_or(0)
+    }
 }
 
 impl Found {
@@ -82,7 +111,7 @@ impl Found {
         if cause != loss.culprit {
             sum.passed_on += nanos;
         }
-        sum.distance = sum.distance.max(loss.distance.unwrap_or(0));
+        sum.distance = sum.distance.max(loss.distance.unwrap_or_default());
         let place = sum.worst.partition_point(|worst| worst.2 >= nanos);
         if place < WORST {
             sum.worst.insert(place, (loss.rank, loss.interval.0, nanos));

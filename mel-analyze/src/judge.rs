@@ -225,6 +225,9 @@ impl<'a> Judge<'a> {
         let mut copies = Vec::new();
         for part in &unit.parts {
             let (own, other) = (part.own.call, part.other.call);
+            if let Some(nanos) = messages::transfer(part, &unit) {
+                self.found.transfers.add(part.own.bytes, nanos);
+            }
             if !part.sends {
                 let key = (other.rank, own.rank, part.own.communicator);
                 if let Some(sent) = self.sent.get_mut(&key) {

@@ -19,8 +19,9 @@ pub struct Loss {
     pub cause_site: Site,
     /// The communicator, where there is one.
     pub communicator: u32,
-    /// What the optimal distance between a nonblocking call and its wait would have been, where the rule has one.
-    pub distance: Option<u64>,
+    /// What the optimal distance between a nonblocking call and its wait would have been, where the rule has one: without
+    /// the transfer, and the bytes that were transferred.
+    pub distance: Option<(u64, u64)>,
 }
 
 impl Loss {

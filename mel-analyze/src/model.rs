@@ -72,8 +72,8 @@ pub struct Side {
     pub order: u64,
     /// Receives: whether nothing else was receiving on this rank, so that messages are received in the order of the calls.
     pub alone: bool,
-    /// The bytes in memory, as first address and one behind the last; `(0, 0)` where it is not known.
-    pub buffer: (u64, u64),
+    /// Of blocking calls: the last 32 bits of the address of the data; 0 where that is not known, or not one piece.
+    pub buffer: u32,
 }
 
 /// A call that completes messages.

@@ -247,7 +247,7 @@ impl<'a> Maker<'a> {
             unexpected: message.unexpected.map(|(since, until)| (nanos(since), nanos(until))),
             order: 0,
             alone: false,
-            buffer: (0, 0),
+            buffer: if message.has_request { 0 } else { message.message.request },
         })
     }
 

@@ -5,7 +5,7 @@ use mel_log::RankLog;
 use mel_log::profile::verdict::{Basis, Finding, Instance};
 use rustc_hash::FxHashMap;
 
-use crate::found::{Found, Group, Sum};
+use crate::found::{Found, Group, Sum, Transfers};
 use crate::loss::Rule;
 use crate::model::{NO_SITE, Site};
 use crate::names::Names;
@@ -50,7 +50,8 @@ pub(crate) fn make(names: &Names, logs: &[RankLog], found: Found, spans: &[Span]
     let last = spans.iter().map(|span| span.end).max().unwrap_or(0);
     // Several addresses are one line.
     let mut merged: FxHashMap<(Group, Option<&str>, Option<&str>), Sum> = FxHashMap::default();
-    for (group, sum) in found.groups {
+    let Found { groups, transfers } = found;
+    for (group, sum) in groups {
         let (site, cause_site) = (line(&lines, group.site), line(&lines, group.cause_site));
         let group = Group { site: NO_SITE, cause_site: NO_SITE, ..group };
         merged.entry((group, site, cause_site)).or_default().merge(sum);
@@ -58,7 +59,9 @@ pub(crate) fn make(names: &Names, logs: &[RankLog], found: Found, spans: &[Span]
     let mut verdict: Vec<Finding> = merged
         .into_iter()
         .filter(|((group, ..), sum)| sum.total() > 0.0 && !is_accident(group.rule, sum))
-        .map(|((group, site, cause_site), sum)| finding(names, group, (site, cause_site), sum, all))
+        .map(|((group, site, cause_site), sum)| {
+            finding(names, group, (site, cause_site), (sum, &transfers), all)
+        })
         .collect();
     verdict.sort_by(|a, b| {
         let order = b.lost_s.total_cmp(&a.lost_s);
@@ -85,7 +88,7 @@ fn finding(
     names: &Names,
     group: Group,
     (site, cause_site): (Option<&str>, Option<&str>),
-    sum: Sum,
+    (sum, transfers): (Sum, &Transfers),
     all_s: f64,
 ) -> Finding {
     let lost_s = seconds(sum.total());
@@ -111,6 +114,6 @@ fn finding(
         worst: sum.worst.iter().map(instance).collect(),
         ..Finding::default()
     };
-    (found.text, found.advice) = words::of(group.rule, &found, &sum);
+    (found.text, found.advice) = words::of(group.rule, &found, &sum, transfers);
     found
 }

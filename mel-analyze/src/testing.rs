@@ -22,6 +22,6 @@ pub(crate) fn side(rank: u32, times: (u64, u64), peer: u32) -> Side {
         unexpected: None,
         order: 0,
         alone: true,
-        buffer: (0, 0),
+        buffer: 0,
     }
 }

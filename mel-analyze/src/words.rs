@@ -1,13 +1,13 @@
 //! Findings in words: what was lost and why, and what to change, a sentence each.
 
-use mel_log::number::general;
+use mel_log::number::duration;
 use mel_log::profile::verdict::Finding;
 
-use crate::found::Sum;
+use crate::found::{Sum, Transfers};
 use crate::loss::Rule;
 
 /// What a finding says, and what it advises.
-pub(crate) fn of(rule: Rule, finding: &Finding, sum: &Sum) -> (String, String) {
+pub(crate) fn of(rule: Rule, finding: &Finding, sum: &Sum, transfers: &Transfers) -> (String, String) {
     let (what, advice) = phrases(rule);
     let mut text = what.to_owned();
     if let Some(site) = &finding.site {
@@ -27,12 +27,11 @@ pub(crate) fn of(rule: Rule, finding: &Finding, sum: &Sum) -> (String, String) {
         }
     }
     let mut advice = advice.to_owned();
-    if sum.distance > 0 {
-        let milliseconds = sum.distance as f64 * 1e-6;
-        advice += &format!(
-            "; with {} ms of work between the start and the wait nothing would have been lost",
-            general((milliseconds * 1000.0).round() / 1000.0)
-        );
+    let (without, bytes) = sum.distance;
+    if without > 0 {
+        let distance = duration((without + transfers.of(bytes)) as f64 * 1e-9);
+        advice +=
+            &format!("; with {distance} of work between the start and the wait nothing would have been lost");
     }
     (text, advice)
 }

@@ -12,7 +12,7 @@ use super::merge::Merged;
 use super::one_sided::{EpochSpan, OneSided, OperationInCall, OperationSpan};
 use super::queues::{Latest, Length, Queues, Stay};
 use super::types::{Change, Role, Types};
-use mel_log::{Collective, Entry, Message, RankLog, Record, Switch};
+use mel_log::{Collective, Definitions, Entry, Message, RankLog, Record, Switch};
 
 /// Where a fact is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +121,7 @@ pub enum EventPart<'a> {
 /// The facts of a rank.
 pub struct Facts<'a, 't> {
     types: &'t Types<'a>,
+    definitions: &'a Definitions,
     records: Merged<'a>,
     /// Of each stream.
     threads: BTreeMap<u32, u32>,
@@ -143,6 +144,7 @@ impl<'a, 't> Facts<'a, 't> {
         let threads = log.definitions.streams.iter().map(|(number, stream)| (*number, stream.thread));
         Facts {
             types,
+            definitions: &log.definitions,
             records: Merged::new(log, log.streams()),
             threads: threads.collect(),
             latest: FxHashMap::default(),
@@ -162,7 +164,7 @@ impl<'a, 't> Facts<'a, 't> {
             Content::Event(number) => Fact::Event(self.event(at, number, record)),
             Content::Enter(entry) => {
                 self.queues.begin_call(at.thread);
-                Fact::Enter(entry)
+                Fact::Enter(Entry { returns_to: self.definitions.returns_to(entry), ..entry })
             }
             Content::Leave(function) => Fact::Leave(function),
             Content::Message(transfer) => Fact::Message(self.message(at.thread, object, transfer)),

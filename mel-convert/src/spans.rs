@@ -315,7 +315,7 @@ fn leave(open: &mut Vec<OpenCall>, thread: u32, time: u64, visitor: &mut impl Vi
 
 impl OpenCall {
     fn new(entry: Entry, entered: u64) -> OpenCall {
-        let Entry { function, returns_to } = entry;
+        let Entry { function, returns_to, .. } = entry;
         let (messages, operations) = (Vec::new(), Vec::new());
         let (requests, messages_before, synchronised) = (Vec::new(), Vec::new(), Vec::new());
         let (collective, completed) = (None, (0, 0));

@@ -105,7 +105,7 @@ fn write_record(
         Content::LostEvents(count) => writeln!(out, " # {count} events were lost before this one"),
         Content::Enter(entry) => {
             write!(out, " enter {}", function(log, entry.function))?;
-            match sites.of(log, entry.returns_to) {
+            match sites.of(log, log.definitions.returns_to(entry)) {
                 Some(site) => writeln!(out, " from {site}"),
                 None => writeln!(out),
             }

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use mpit_events::BindKind;
 use serde::{Deserialize, Serialize};
 
+use super::format::Entry;
+
 /// One definition: one line. A later line about the same number replaces an earlier one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "define", rename_all = "snake_case")]
@@ -73,6 +75,13 @@ pub enum Definition {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         remote: Option<Members>,
     },
+    /// What runs.
+    Program {
+        /// The program and its arguments.
+        command: Vec<String>,
+        /// The MPI library, as it names itself.
+        mpi: String,
+    },
     /// A communicator that was defined before has another name now.
     CommunicatorName {
         /// The number of the communicator.
@@ -104,6 +113,13 @@ pub enum Definition {
         bias: u64,
         /// Its file.
         path: String,
+    },
+    /// A place that calls MPI.
+    Site {
+        /// Its number in the records, from 1.
+        number: u16,
+        /// The address that its calls return to.
+        address: u64,
     },
     /// What the user wanted to see, as patterns of names.
     Filter {
@@ -311,6 +327,8 @@ pub struct Definitions {
     pub functions: BTreeMap<u16, String>,
     /// By their first addresses.
     pub modules: BTreeMap<u64, Module>,
+    /// The addresses that calls return to, by the numbers of their sites.
+    pub sites: BTreeMap<u16, u64>,
     /// By the event type that begins a pair: the others.
     pub pairs: BTreeMap<u16, Ending>,
     /// The functions that test requests.
@@ -342,6 +360,15 @@ impl Definitions {
         definitions
     }
 
+    /// The address that the call of an entry returns to; 0 where it is not known.
+    pub fn returns_to(&self, entry: Entry) -> u64 {
+        match entry {
+            Entry { returns_to: 0, site: 0, .. } => 0,
+            Entry { returns_to: 0, site, .. } => self.sites.get(&site).copied().unwrap_or(0),
+            Entry { returns_to, .. } => returns_to,
+        }
+    }
+
     /// The module that an address of the process is in.
     pub fn module_of(&self, address: u64) -> Option<&Module> {
         let (_, module) = self.modules.range(..=address).next_back()?;
@@ -366,6 +393,7 @@ impl Definitions {
             Definition::Pair { begin, end, inserts, removes } => {
                 self.pairs.insert(begin, Ending { end, inserts, removes });
             }
+            Definition::Program { .. } => {}
             Definition::CommunicatorName { index, name } => {
                 if let Some(communicator) = self.communicators.get_mut(&index) {
                     communicator.name = name;
@@ -388,6 +416,9 @@ impl Definitions {
             }
             Definition::Module { start, end, bias, path } => {
                 self.modules.insert(start, Module { end, bias, path });
+            }
+            Definition::Site { number, address } => {
+                self.sites.insert(number, address);
             }
             Definition::Phases {} => self.phases = true,
             Definition::Function { number, name } => {

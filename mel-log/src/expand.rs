@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::iter::Peekable;
 
 use super::definitions::Definitions;
-use super::format::{Call, Entry, Pair, kind, u16_at, u64_at};
+use super::format::{Call, Entry, Pair, kind, u64_at};
 use super::reader::{Record, Stored};
 
 /// The records of a stream, in the order in which things happened.
@@ -49,10 +49,10 @@ impl<'a> Records<'a> {
         let of_this = |next: &Record<'_>| next.kind == kind::CALLSITE && next.time == record.time;
         match self.stored.next_if(of_this) {
             Some(site) => {
-                let function = u16_at(&record.payload, 0);
-                Cow::Owned(Entry { function, returns_to: u64_at(&site.payload, 0) }.to_payload().to_vec())
+                let entry = Entry::from_payload(&part(&record.payload, 0, 4));
+                Cow::Owned(Entry { returns_to: u64_at(&site.payload, 0), ..entry }.to_payload().to_vec())
             }
-            None => part(&record.payload, 0, 2),
+            None => part(&record.payload, 0, 4),
         }
     }
 

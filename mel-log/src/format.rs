@@ -88,7 +88,7 @@ pub mod chunk {
 pub mod kind {
     /// Not written yet: the end of a chunk for a reader.
     pub const NONE: u16 = 0;
-    /// An MPI function was entered, whose leaving is a record of its own: `function: u16`.
+    /// An MPI function was entered, whose leaving is a record of its own: `function: u16`, `site: u16`.
     pub const ENTER: u16 = 1;
     /// An MPI function was left: `function: u16`.
     pub const LEAVE: u16 = 2;
@@ -219,7 +219,8 @@ pub struct Message {
     pub tag: i32,
     /// Length of the message in bytes.
     pub bytes: u64,
-    /// Number of the request; 0 where there is none.
+    /// Number of the request. Of a blocking call: the last 32 bits of the address of its buffer, where that is one piece; 0
+    /// where it is not known.
     pub request: u32,
 }
 
@@ -347,6 +348,8 @@ impl Epoch {
 pub struct Call {
     /// Number of the function.
     pub function: u16,
+    /// Number of the call site; 0 where it is not known.
+    pub site: u16,
     /// Ticks until the function was left; 0 while it has not been.
     pub duration: u64,
     /// Number of the request of the receive that the call posted, or that it tested in vain; 0 where there is none.
@@ -367,6 +370,7 @@ impl Call {
     pub fn from_payload(payload: &[u8]) -> Call {
         Call {
             function: u16_at(payload, 0),
+            site: u16_at(payload, 2),
             duration: u64_at(payload, Call::DURATION),
             request: u32_at(payload, Call::REQUEST),
             completed: u32_at(payload, Call::COMPLETED),
@@ -379,6 +383,8 @@ impl Call {
 pub struct Entry {
     /// Number of the function.
     pub function: u16,
+    /// Number of the call site; 0 where it is not known.
+    pub site: u16,
     /// The address that it returns to; 0 where it was not recorded.
     pub returns_to: u64,
 }
@@ -388,13 +394,14 @@ impl Entry {
     pub fn to_payload(self) -> [u8; 12] {
         let mut payload = [0; 12];
         payload[0..2].copy_from_slice(&self.function.to_le_bytes());
+        payload[2..4].copy_from_slice(&self.site.to_le_bytes());
         payload[4..12].copy_from_slice(&self.returns_to.to_le_bytes());
         payload
     }
 
     /// Reads a payload; bytes that are not there count as zero.
     pub fn from_payload(payload: &[u8]) -> Entry {
-        Entry { function: u16_at(payload, 0), returns_to: u64_at(payload, 4) }
+        Entry { function: u16_at(payload, 0), site: u16_at(payload, 2), returns_to: u64_at(payload, 4) }
     }
 }
 

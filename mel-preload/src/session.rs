@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use mpi_abi::{Abi, next, pmpi};
-use mpi_intercept::{Call, FunctionId, Hook, Wants};
+use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
 use mpit_events::{BindKind, Core, EventIndex, Ticks};
 use mpit_sources::between_calls::BetweenCalls;
 use mpit_sources::calls::{Mode, Observer};
@@ -265,7 +265,12 @@ impl Session {
         });
         let table = in_file.and_then(Result::ok).map_or_else(|| ProfileTable::in_memory(identity), Ok);
         match table {
-            Ok(table) => calls.begin(table),
+            Ok(table) => {
+                let arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
+                let (command, mpi) = (arguments.collect(), self.abi.library.clone());
+                table.define(&mel_log::Definition::Program { command, mpi });
+                calls.begin(table);
+            }
             Err(error) => warn(&format!("calls are not counted: {error}")),
         }
     }
@@ -427,9 +432,9 @@ struct Late(&'static Session);
 
 impl Hook for Late {
     #[inline]
-    fn enter(&self, function: FunctionId, call: &mut Call<'_>) {
+    fn enter_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>) {
         if let Some(Run { tracer: Some(tracer), .. }) = self.0.run.get() {
-            tracer.enter(function, call);
+            tracer.enter_in_thread(here, function, call);
         }
     }
 

@@ -43,7 +43,10 @@ pub fn of(run: &Run, losses: &Losses) -> Vec<Finding> {
         let mut named = 0.0;
         for (&cause, of_cause) in &causes {
             let lost: f64 = of_cause.iter().map(|loss| loss.seconds).sum();
-            let is_cause = lost / total >= LEAST_PART.max(alike.min(0.6)) && !waits_more(run, losses, cause);
+            let is_cause = match place.0 {
+                Rule::UnexpectedCopies | Rule::LongSearches | Rule::WildcardCost => true,
+                _ => lost / total >= LEAST_PART.max(alike.min(0.6)) && !waits_more(run, losses, cause),
+            };
             if is_cause && lost / all_s >= LEAST_SHARE {
                 named += lost;
                 findings.push(finding(run, *place, of_cause, Some(cause), lost / all_s));
@@ -118,6 +121,15 @@ fn finding(
 fn sentence(rule: Rule, cause: Option<u32>, lost: &str, at: &str, cause_site: Option<&str>) -> String {
     let from = cause_site.map(|site| format!(" (its call: {site})")).unwrap_or_default();
     match (rule, cause) {
+        (Rule::UnexpectedCopies, _) => {
+            format!("{lost} with copies of messages that came before their receives, posted in {at}")
+        }
+        (Rule::LongSearches, _) => {
+            format!("{lost} searching the unexpected queue for receives posted in {at}")
+        }
+        (Rule::WildcardCost, _) => {
+            format!("{lost} searching the queues of all senders for receives with a wildcard, posted in {at}")
+        }
         (_, None) => format!("{lost} in {at}, waiting for each other: no single rank is the cause"),
         (Rule::LateSender, Some(cause)) => {
             format!("{lost} in {at}, waiting for messages because rank {cause} is late{from}")
@@ -136,6 +148,11 @@ fn advice(rule: Rule, cause: Option<u32>, cause_site: Option<&str>) -> String {
     };
     let before = cause_site.map_or_else(|| "its calls".to_owned(), str::to_owned);
     match rule {
+        Rule::UnexpectedCopies => "post the receives before the messages are sent".into(),
+        Rule::LongSearches => {
+            "post receives earlier, or in the order in which the messages are sent; fewer messages under way make searches short".into()
+        }
+        Rule::WildcardCost => "name the source where it is known, or let fewer messages wait".into(),
         Rule::LateReceiver => format!(
             "let rank {cause} post its receives earlier (before {before}), or send with MPI_Isend and wait later"
         ),

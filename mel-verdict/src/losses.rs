@@ -23,6 +23,10 @@ pub enum Rule {
     LateBroadcast,
     EarlyReduce,
     EarlyScan,
+    WaitAtFence,
+    UnexpectedCopies,
+    LongSearches,
+    WildcardCost,
 }
 
 impl Rule {
@@ -36,6 +40,10 @@ impl Rule {
             Rule::LateBroadcast => "late_broadcast",
             Rule::EarlyReduce => "early_reduce",
             Rule::EarlyScan => "early_scan",
+            Rule::WaitAtFence => "wait_at_fence",
+            Rule::UnexpectedCopies => "unexpected_copies",
+            Rule::LongSearches => "long_searches",
+            Rule::WildcardCost => "wildcard_cost",
         }
     }
 
@@ -46,6 +54,7 @@ impl Rule {
             "Bcast" | "Scatter" | "Scatterv" => Rule::LateBroadcast,
             "Reduce" | "Gather" | "Gatherv" => Rule::EarlyReduce,
             "Scan" | "Exscan" => Rule::EarlyScan,
+            "Win_fence" => Rule::WaitAtFence,
             _ => Rule::WaitAtNxn,
         }
     }
@@ -141,6 +150,10 @@ pub fn of(run: &Run) -> Losses {
         of_messages(run, rank, level, &mut losses, &mut instances);
     }
     of_collectives(run, level, &mut losses, &mut instances);
+    for rank in &run.ranks {
+        of_pending_sends(run, rank, &mut losses);
+        of_queues(run, rank, &mut losses);
+    }
     charge(run, level, instances, &mut losses);
     losses
 }
@@ -243,6 +256,110 @@ fn posted_late(run: &Run, receiver: u32, sender: &Rank, context: u32) -> (u64, O
     }
     let ratio = sender.rows.ticks_per_second as f64 / receiver.rows.ticks_per_second as f64;
     ((sum as f64 * ratio) as u64, most.1)
+}
+
+/// Above this size, in bytes, a nonblocking send may wait for its receiver.
+const LONG: u64 = 4096;
+
+/// Calls that wait for nonblocking sends whose receives are posted late: no longer than what is not explained by late senders.
+fn of_pending_sends(run: &Run, rank: &Rank, losses: &mut Losses) {
+    let mut late: BTreeMap<(u32, Option<u32>), (u64, u64)> = BTreeMap::new();
+    for receiver in run.ranks.iter().filter(|receiver| receiver.rank != rank.rank) {
+        for row in receiver.rows.waits.iter().filter(|row| row.key.kind == IntervalKind::Unexpected) {
+            if receiver.peer(row.key.context, row.key.peer) != Some(rank.rank) {
+                continue;
+            }
+            let Some(sent) = rank.context(row.key.peer_context.into()) else { continue };
+            let waits = match &*sent.function {
+                "MPI_Issend" => true,
+                "MPI_Isend" | "MPI_Irsend" | "MPI_Start" | "MPI_Startall" => row.bytes > LONG * row.count,
+                _ => false,
+            };
+            if waits {
+                let site = receiver.context(row.key.context).and_then(|context| context.site);
+                let sum = late.entry((receiver.rank, site)).or_default();
+                *sum = (sum.0 + row.ticks, sum.1 + row.count);
+            }
+        }
+    }
+    let all: u64 = late.values().map(|sum| sum.0).sum();
+    if all == 0 {
+        return;
+    }
+    // What is not explained of the call that waits longest.
+    let explained = |context: &run::Context| -> f64 {
+        let of_rank = losses.waits(rank.rank).filter(|(number, _)| {
+            rank.context(*number).is_some_and(|of| of.function == context.function && of.site == context.site)
+        });
+        of_rank.map(|(_, wait)| wait.lost_s).sum()
+    };
+    let waiting = rank.contexts.iter().enumerate().filter(|(_, context)| {
+        ["MPI_Wait", "MPI_Waitall", "MPI_Waitany", "MPI_Waitsome"].contains(&&*context.function)
+    });
+    let rows = &rank.rows.contexts;
+    let unexplained = waiting.map(|(place, context)| {
+        (place as u32, rank.seconds(rows.get(place).map_or(0, |row| row.ticks)) - explained(context))
+    });
+    let Some((context, left)) = unexplained.max_by(|a, b| a.1.total_cmp(&b.1)) else { return };
+    let share = (left / rank.seconds(all)).clamp(0.0, 1.0);
+    for ((receiver, site), (ticks, count)) in late {
+        let seconds = rank.seconds(ticks) * share;
+        if seconds < 1e-6 {
+            continue;
+        }
+        let wait = run::wait(Rule::LateReceiver, receiver, site);
+        let longest = rows.get(context as usize).map_or(0, |row| row.longest);
+        losses.add_wait(
+            rank.rank,
+            context,
+            WaitProfile { count, lost_s: seconds, max_s: rank.seconds(longest).min(seconds), ..wait },
+        );
+        losses.all.push(Loss {
+            rule: Rule::LateReceiver,
+            rank: rank.rank,
+            context,
+            cause: receiver,
+            cause_site: site,
+            seconds,
+            count: count as f64,
+        });
+    }
+}
+
+/// Time to copy a byte that was stored first, in seconds: five gigabytes in a second.
+const COPYING: f64 = 0.2e-9;
+
+/// What the queues of a rank cost it.
+fn of_queues(run: &Run, rank: &Rank, losses: &mut Losses) {
+    for (context, row) in (0..).zip(&rank.rows.contexts) {
+        let own = |rule, seconds, count, cause_site| Loss {
+            rule,
+            rank: rank.rank,
+            context,
+            cause: rank.rank,
+            cause_site,
+            seconds,
+            count,
+        };
+        let (searches, site) = (rank.seconds(row.search_ticks), rank.contexts[context as usize].site);
+        if searches > 0.0 {
+            let wild = row.wildcard_search_ticks * 2 > row.search_ticks;
+            let rule = if wild { Rule::WildcardCost } else { Rule::LongSearches };
+            losses.all.push(own(rule, searches, row.calls as f64, site));
+        }
+        if row.unexpected_bytes > 0 {
+            let sent = rank
+                .rows
+                .waits
+                .iter()
+                .filter(|wait| wait.key.kind == IntervalKind::Unexpected && wait.key.context == context);
+            let most = sent.max_by_key(|wait| wait.bytes);
+            let from =
+                most.and_then(|wait| site_of(run, rank.peer(context, wait.key.peer)?, wait.key.peer_context));
+            let seconds = row.unexpected_bytes as f64 * COPYING;
+            losses.all.push(own(Rule::UnexpectedCopies, seconds, row.unexpected as f64, from));
+        }
+    }
 }
 
 /// One process in one collective operation.
@@ -385,7 +502,7 @@ fn charge(run: &Run, level: u64, mut instances: Vec<Instance>, losses: &mut Loss
     for ((rule, rank, context, cause, cause_site), (seconds, count)) in sums {
         losses.all.push(Loss { rule, rank, context, cause, cause_site, seconds, count });
     }
-    for loss in &losses.all {
+    for loss in losses.all.iter().filter(|loss| loss.cause != loss.rank) {
         *losses.caused.entry(loss.cause).or_default() += loss.seconds;
         *losses.lost.entry(loss.rank).or_default() += loss.seconds;
     }

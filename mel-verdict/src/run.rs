@@ -253,6 +253,7 @@ pub(crate) fn kind(rule: Rule) -> WaitKind {
     match rule {
         Rule::LateSender => WaitKind::LateSender,
         Rule::LateReceiver => WaitKind::LateReceiver,
+        Rule::WaitAtFence => WaitKind::Window,
         _ => WaitKind::Collective,
     }
 }

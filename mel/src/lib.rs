@@ -11,6 +11,7 @@
 //! - [`view`]: what a page or a picture shows of a run.
 //! - [`html`]: the page of a run.
 //! - [`mod@png`]: pictures of a run.
+//! - [`run_profile`]: the profile of a run, from what is in its directory.
 //! - [`progress_bar`]: how far work on records is, for who waits.
 //!
 //! No room here knows an event by name.
@@ -22,5 +23,6 @@ pub mod html;
 pub mod perfetto;
 pub mod png;
 pub mod progress_bar;
+pub mod run_profile;
 pub mod tables;
 pub mod view;

@@ -29,7 +29,7 @@ pub use info::{info_create, info_entries, info_set};
 pub(crate) use p2p::request_toint;
 pub use p2p::{
     Probed, cancel, get_count, iprobe, irecv, isend, issend, recv, request_free, send, test, test_cancelled,
-    type_size, wait,
+    type_extent, type_size, wait,
 };
 pub(crate) use process::{abi_version_beside, library_version_of_any_mpi};
 pub use process::{

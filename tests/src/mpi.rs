@@ -156,6 +156,12 @@ impl Mpi {
         }
     }
 
+    /// Whether ranks that wait give up their processors, by themselves or in a [`Job::patient`](crate::Job::patient): else more
+    /// ranks than processors are late by whole slices of the scheduler.
+    pub fn ranks_give_way(&self) -> bool {
+        self.name == "mpich" || self.name.starts_with("openmpi")
+    }
+
     /// The compiler wrapper for C.
     pub fn mpicc(&self) -> Command {
         Command::new(&self.mpicc)

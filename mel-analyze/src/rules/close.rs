@@ -6,7 +6,7 @@
 
 use super::Thresholds;
 use crate::loss::{Loss, Rule};
-use crate::model::{Call, NO_SITE, Way};
+use crate::model::{Call, NO_SITE, Side, Way};
 use crate::units::{Part, Unit};
 
 /// Judges a receive by the last call of the same rank that completed messages.
@@ -39,15 +39,13 @@ fn are_close(send: &Part, receive: &Part, delta: u64) -> bool {
     // The other rank: its receive of what was sent, and its send of what was received.
     let (received, sent) = (send.other.call, receive.other.call);
     let independent = sent.begin < received.end || sent.begin - received.end < delta;
-    close
-        && independent
-        && are_disjoint(send.own.buffer, receive.own.buffer)
-        && are_disjoint(send.other.buffer, receive.other.buffer)
+    close && independent && are_disjoint(&send.own, &receive.own) && are_disjoint(&send.other, &receive.other)
 }
 
-/// Whether both are known, and have no byte in common.
-fn are_disjoint(a: (u64, u64), b: (u64, u64)) -> bool {
-    a.1 > a.0 && b.1 > b.0 && (a.1 <= b.0 || b.1 <= a.0)
+/// Whether both buffers are known, and have no byte in common: what has none in the last 32 bits of its addresses has none.
+fn are_disjoint(a: &Side, b: &Side) -> bool {
+    let from = |a: &Side, b: &Side| u64::from(b.buffer.wrapping_sub(a.buffer)) >= a.bytes;
+    a.buffer != 0 && b.buffer != 0 && from(a, b) && from(b, a)
 }
 
 /// How long a message took from when both sides were there.
@@ -64,15 +62,12 @@ mod tests {
 
     /// Rank 0 sends for 50 and receives for 50, rank 1 the other way round.
     fn exchange() -> (Unit, Unit) {
-        let unit = |sends, own, other, buffers: [(u64, u64); 2]| {
+        let unit = |sends, own, other, buffers: [u32; 2]| {
             let mut part = Part { sends, own: side(0, own, 1), other: side(1, other, 0) };
             (part.own.buffer, part.other.buffer) = (buffers[0], buffers[1]);
             Unit { call: call(0, own), parts: vec![part] }
         };
-        (
-            unit(true, (100, 150), (100, 150), [(10, 20), (30, 40)]),
-            unit(false, (152, 200), (152, 200), [(20, 30), (40, 50)]),
-        )
+        (unit(true, (100, 150), (100, 150), [10, 30]), unit(false, (152, 200), (152, 200), [18, 38]))
     }
 
     #[test]
@@ -86,9 +81,9 @@ mod tests {
     fn what_may_depend_on_each_other_is_silent() {
         type Change = fn(&mut Unit, &mut Unit);
         let changes: [(&str, Change); 6] = [
-            ("one buffer", |_, receive| receive.parts[0].own.buffer = (15, 25)),
-            ("unknown buffer", |_, receive| receive.parts[0].own.buffer = (0, 0)),
-            ("one buffer there", |_, receive| receive.parts[0].other.buffer = (30, 40)),
+            ("one buffer", |_, receive| receive.parts[0].own.buffer = 15),
+            ("unknown buffer", |_, receive| receive.parts[0].own.buffer = 0),
+            ("one buffer there", |_, receive| receive.parts[0].other.buffer = 23),
             ("another rank", |send, _| send.parts[0].own.peer = 2),
             ("work between", |send, _| send.parts[0].own.call.end = 120),
             ("work there", |send, _| send.parts[0].other.call.end = 120),

@@ -128,13 +128,20 @@ fn misarranged(part: &Part) -> Option<Rule> {
 
 /// By how much earlier a nonblocking operation should be started than its wait is entered, without the time of the transfer:
 /// how much later the other side began, and the time in the call that started it.
-fn distance(part: &Part, unit: &Unit) -> Option<u64> {
+fn distance(part: &Part, unit: &Unit) -> Option<(u64, u64)> {
     if part.own.way != Way::Nonblocking || part.own.call == unit.call {
         return None;
     }
     let started = part.own.call;
     let later = part.other.call.begin.saturating_sub(started.begin);
-    Some(later + (started.end - started.begin))
+    Some((later + (started.end - started.begin), part.own.bytes))
+}
+
+/// How long a message took to come, where its receiver waited for it from before it was sent.
+pub fn transfer(part: &Part, unit: &Unit) -> Option<u64> {
+    let sent = part.other.call.begin;
+    let waited = !part.sends && unit.parts.len() == 1 && unit.call.begin <= sent && sent <= unit.call.end;
+    waited.then(|| unit.call.end - sent)
 }
 
 #[cfg(test)]
@@ -234,7 +241,7 @@ mod tests {
         let waits = unit(false, (100, 220), (200, 210), nonblocking(false, Mode::Standard));
         let [late, _] = judge(&waits, THRESHOLDS, &|_| None, &|_, _| None);
         // Posted at 0 for a nanosecond, sent at 200.
-        assert_eq!(late.unwrap().distance, Some(201));
+        assert_eq!(late.unwrap().distance, Some((201, 8)));
     }
 
     #[test]

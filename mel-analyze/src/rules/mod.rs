@@ -11,6 +11,8 @@
 pub mod close;
 pub mod collectives;
 pub mod messages;
+#[cfg(test)]
+mod naive;
 pub mod one_sided;
 pub mod queues;
 

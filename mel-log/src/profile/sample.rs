@@ -2,8 +2,10 @@
 
 use super::calls::{CallProfile, CallSite, MessagesFound, NamedCommunicator, WaitKind, WaitProfile};
 use super::schema::{Profile, QueueStats, RankProfile, SearchStats};
+use super::text::layout::{percent, ranks as in_words};
 use super::verdict::Finding;
 use super::{Histogram, sums};
+use crate::number::duration;
 
 /// Steps of the programs.
 const STEPS: u64 = 100;
@@ -18,41 +20,39 @@ pub fn late_rank(ranks: u32, late: u32) -> Profile {
     let mut profile = run((0..ranks).map(rank).collect());
     profile.ranks[late as usize].caused_s = f64::from(ranks - 1) * 0.6;
     let victims: Vec<u32> = (0..ranks).filter(|rank| *rank != late).collect();
-    let finding = |rule: &str, each: f64, site: usize, cause: usize, text: String, advice: &str| Finding {
-        rule: rule.into(),
-        lost_s: each * victims.len() as f64,
-        share: sums::share(each * victims.len() as f64, RUN_S * f64::from(ranks)),
-        cause_rank: Some(late),
-        communicator: Some("MPI_COMM_WORLD".into()),
-        site: Some(profile.sites[site].to_string()),
-        cause_site: Some(profile.sites[cause].to_string()),
-        count: STEPS * victims.len() as u64,
-        lost_by_rank_s: vec![each; victims.len()],
-        victims: victims.clone(),
-        text,
-        advice: advice.into(),
-        ..Finding::default()
-    };
-    profile.verdict = Some(vec![
-        finding(
-            "late_sender",
-            0.4,
-            2,
-            0,
-            format!(
-                "receives at halo.c:44 (exchange) wait for rank {late}, which sends late at halo.c:40 (exchange)"
+    let finding = |rule: &str, each: f64, site: usize, cause: usize, why: &str, advice: &str| {
+        let lost_s = each * victims.len() as f64;
+        let share = sums::share(lost_s, RUN_S * f64::from(ranks));
+        let who = in_words(&victims).unwrap_or_default();
+        let [site, cause_site] = [site, cause].map(|place| profile.sites[place].to_string());
+        Finding {
+            rule: rule.into(),
+            lost_s,
+            share,
+            cause_rank: Some(late),
+            communicator: Some("MPI_COMM_WORLD".into()),
+            count: STEPS * victims.len() as u64,
+            lost_by_rank_s: vec![each; victims.len()],
+            victims: victims.clone(),
+            text: format!(
+                "{who} lost {} ({} of the run) in {why} (its call: {cause_site})",
+                duration(lost_s),
+                percent(share)
             ),
-            "Give it less to compute, or let it send before it computes.",
-        ),
-        finding(
-            "wait_at_nxn",
-            0.2,
-            3,
-            3,
-            format!("MPI_Allreduce at halo.c:80 (main) waits for rank {late}, which comes last"),
-            "Give it less to compute.",
-        ),
-    ]);
+            site: Some(site),
+            cause_site: Some(cause_site),
+            advice: advice.into(),
+            ..Finding::default()
+        }
+    };
+    let of_messages =
+        format!("MPI_Waitall at halo.c:44 (exchange), waiting for messages because rank {late} is late");
+    let of_sums = format!("MPI_Allreduce at halo.c:80 (main), waiting for rank {late}, which comes last");
+    let findings = vec![
+        finding("late_sender", 0.4, 2, 0, &of_messages, "let it send before it computes"),
+        finding("wait_at_nxn", 0.2, 3, 3, &of_sums, "look at what it does before"),
+    ];
+    profile.verdict = Some(findings);
     profile
 }
 

@@ -155,8 +155,8 @@ pub struct Context {
     pub communicator: AtomicU32,
     /// The function, and the thread in the upper half.
     pub function_and_thread: AtomicU32,
-    unused: Column,
-    /// Written by who has the model of the queues.
+    /// From here on written by who has the model of the queues: of `search_ticks` those of searches with a wildcard.
+    pub wildcard_search_ticks: Column,
     pub unexpected: Column,
     pub unexpected_bytes: Column,
     pub search_ticks: Column,

@@ -44,6 +44,7 @@ pub struct ContextRow {
     pub unexpected: u64,
     pub unexpected_bytes: u64,
     pub search_ticks: u64,
+    pub wildcard_search_ticks: u64,
     pub longest_search: u64,
     pub bins: Vec<u32>,
 }
@@ -283,6 +284,7 @@ fn context_row(row: &[u64]) -> ContextRow {
         unexpected: of!(unexpected),
         unexpected_bytes: of!(unexpected_bytes),
         search_ticks: of!(search_ticks),
+        wildcard_search_ticks: of!(wildcard_search_ticks),
         longest_search: of!(longest_search),
         bins: row[bins..bins + BINS / 2].iter().flat_map(|word| <[u32; 2]>::from(halves(*word))).collect(),
     }

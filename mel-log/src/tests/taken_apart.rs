@@ -18,7 +18,7 @@ fn a_call_is_entered_and_left_around_what_happens_in_it() {
     let path = directory.path().join("log");
     let log = create(&path);
     let mut calls = log.stream(StreamKind::Calls, 0, None);
-    assert!(calls.enter(10, FUNCTION, NO_OBJECT));
+    assert!(calls.enter(10, FUNCTION, 0));
     assert!(calls.append(10, kind::MPI_SEND, 0, &Message::default().to_payload()));
     assert!(calls.post(7));
     // Only one fits.
@@ -27,7 +27,7 @@ fn a_call_is_entered_and_left_around_what_happens_in_it() {
     assert!(calls.leave(20));
     assert!(calls.leave(20), "no call is under way");
     assert!(!calls.post(9));
-    assert!(calls.enter(40, FUNCTION + 1, NO_OBJECT));
+    assert!(calls.enter(40, FUNCTION + 1, 0));
     let read = RankLog::open(&path).unwrap();
     assert_eq!(
         kinds(&read),
@@ -63,11 +63,11 @@ fn an_entry_has_the_address_that_it_returns_to() {
     for number in 1..RECORDS_PER_CHUNK as u64 {
         // In the first of these the chunk ends.
         let time = 10 * number;
-        assert!(calls.enter(time, FUNCTION, NO_OBJECT));
+        assert!(calls.enter(time, FUNCTION, 0));
         assert!(calls.append(time, kind::CALLSITE, NO_OBJECT, &site(u64::MAX - number)));
         assert!(calls.leave(1) || calls.append(time + 1, kind::LEAVE, NO_OBJECT, &FUNCTION.to_le_bytes()));
     }
-    assert!(calls.enter(1 << 40, FUNCTION, NO_OBJECT));
+    assert!(calls.enter(1 << 40, FUNCTION, 0));
     let read = RankLog::open(&path).unwrap();
     let entries = read.records(0).filter(|record| record.kind == kind::ENTER);
     let entries: Vec<Entry> = entries.map(|record| Entry::from_payload(&record.payload)).collect();
@@ -96,7 +96,7 @@ fn a_call_in_which_a_chunk_ends_is_left_by_a_record_of_its_own() {
     let path = directory.path().join("log");
     let log = create(&path);
     let mut calls = log.stream(StreamKind::Calls, 0, None);
-    assert!(calls.enter(1, FUNCTION, NO_OBJECT));
+    assert!(calls.enter(1, FUNCTION, 0));
     for number in 0..RECORDS_PER_CHUNK as u64 {
         assert!(calls.append(2, EVENT, 0, &numbered(number)));
     }
@@ -216,7 +216,7 @@ fn a_call_has_room_for_a_receive_that_it_posts_and_a_send_that_it_completes() {
     let path = directory.path().join("log");
     let log = create(&path);
     let mut calls = log.stream(StreamKind::Calls, 0, None);
-    assert!(calls.enter(40, 7, NO_OBJECT));
+    assert!(calls.enter(40, 7, 0));
     assert!(calls.post(3));
     assert!(calls.complete(60, 4));
     assert!(calls.complete(60, 5));

@@ -81,10 +81,12 @@ impl Appender {
         self.append_slowly(time, kind, object, payload)
     }
 
-    /// Appends the record of a call that begins; [`leave`](Self::leave) stores how long it took.
+    /// Appends the record of a call that begins, of a function and from a call site (0 where it is not known);
+    /// [`leave`](Self::leave) stores how long it took.
     #[inline(always)]
-    pub fn enter(&mut self, time: u64, function: u16, object: u16) -> bool {
-        if !self.append(time, kind::CALL, object, &function.to_le_bytes()) {
+    pub fn enter(&mut self, time: u64, function: u16, site: u16) -> bool {
+        let payload = (u32::from(function) | u32::from(site) << 16).to_le_bytes();
+        if !self.append(time, kind::CALL, NO_OBJECT, &payload) {
             return false;
         }
         self.open = self.cursor.wrapping_sub(RECORD_BYTES);

@@ -29,6 +29,8 @@ struct Tables {
     by_handle: FxHashMap<usize, Known>,
     numbers: Vec<u32>,
     made: u32,
+    /// By the number of a communicator: its windows.
+    windows: FxHashMap<u32, u32>,
     /// By number: how many collective operations there were.
     operations: Vec<Cell<u32>>,
 }
@@ -52,6 +54,21 @@ impl Communicators {
         numbers.resize(numbers.len().max(place + 1), 0);
         numbers[place] = number;
         known
+    }
+
+    /// A window was made on the communicator with this handle; gives what is known of it, and the how many-th of that communicator it is. It
+    /// counts as a communicator: other than that its operations have nothing to do with those of the one it was made on.
+    pub(super) fn add_window(&self, window: usize, comm: usize) -> Option<(Known, Known, u32)> {
+        let mut tables = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let of = *tables.by_handle.get(&comm)?;
+        let count = tables.windows.entry(of.number).or_default();
+        let before = *count;
+        *count += 1;
+        tables.made += 1;
+        let number = if tables.made < MOST { tables.made } else { 0 };
+        let known = Known { number, ..of };
+        tables.by_handle.insert(window, known);
+        Some((known, of, before))
     }
 
     /// It was freed: its handle may become another's.

@@ -16,14 +16,17 @@ pub(super) enum Kind {
     Probe,
     /// All processes of a communicator take part, and some may wait for others.
     Collective,
+    /// The same, and they make a window.
+    MakesWindow,
     /// It makes a handle unknown that was known.
     Frees,
     /// A communicator gets a name.
     Names,
 }
 
-/// Operations that make or free objects together, on a communicator: names without their prefix.
-const MAKING: [&str; 20] = [
+/// Operations of all processes of a communicator, or of a window, beside those that are called collective everywhere: names without
+/// their prefix.
+const MAKING: [&str; 17] = [
     "Comm_dup",
     "Comm_dup_with_info",
     "Comm_create",
@@ -34,10 +37,7 @@ const MAKING: [&str; 20] = [
     "Graph_create",
     "Dist_graph_create",
     "Dist_graph_create_adjacent",
-    "Win_create",
-    "Win_allocate",
-    "Win_allocate_shared",
-    "Win_create_dynamic",
+    "Win_fence",
     "File_open",
     "Neighbor_alltoall",
     "Neighbor_alltoallv",
@@ -64,6 +64,10 @@ fn kind(function: FunctionId) -> Kind {
         F::Init | F::Init_thread | F::Session_init | F::Finalize | F::Abort | F::Pcontrol => Kind::NotCounted,
         F::Send | F::Send_c | F::Ssend | F::Ssend_c | F::Rsend | F::Rsend_c => Kind::BlockingSend,
         F::Probe | F::Mprobe => Kind::Probe,
+        F::Win_create | F::Win_create_c | F::Win_allocate | F::Win_allocate_c | F::Win_allocate_shared => {
+            Kind::MakesWindow
+        }
+        F::Win_allocate_shared_c | F::Win_create_dynamic => Kind::MakesWindow,
         F::Type_free => Kind::Frees,
         F::Comm_set_name => Kind::Names,
         _ if MAKING.contains(&name) || COLLECTIVES.contains(&name.to_lowercase().as_str()) => {

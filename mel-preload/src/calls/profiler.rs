@@ -16,6 +16,12 @@ use super::contexts::{Cache, Contexts, Place};
 use super::functions::{Kind, kinds};
 use super::waits::Waits;
 
+/// The communicator that a call is on, or the window: handles of both are never the same.
+#[inline(always)]
+fn handle(call: &Call<'_>) -> Option<usize> {
+    call.comm().map(Handle::word).or_else(|| call.win().map(Handle::word))
+}
+
 /// The root of a collective operation as the table has it: plus one, 0 where there is none.
 fn root(call: &Call<'_>) -> u16 {
     let root = match call {
@@ -166,7 +172,7 @@ impl CallProfiler {
     /// A collective operation has returned.
     #[inline(never)]
     fn operated(&self, contexts: &Contexts, thread: &mut Thread, call: &Call<'_>, left: u64) {
-        let known = call.comm().and_then(|comm| self.communicator(thread, comm.word()));
+        let known = handle(call).and_then(|handle| self.communicator(thread, handle));
         let (sent, received) = bytes::of_collective(self.abi, &mut thread.sizes, known, call);
         let row = contexts.table.context(thread.context);
         row.sent.add(sent);
@@ -215,6 +221,42 @@ impl CallProfiler {
         }
     }
 
+    /// A window was made: from now on calls on it have a communicator of their own.
+    #[cold]
+    fn made_window(&self, contexts: &Contexts, call: &Call<'_>) {
+        let (comm, window) = match call {
+            Call::Win_create(a) => (a.comm, a.win),
+            Call::Win_allocate(a) => (a.comm, a.win),
+            Call::Win_allocate_shared(a) => (a.comm, a.win),
+            Call::Win_create_dynamic(a) => (a.comm, a.win),
+            _ => return,
+        };
+        // SAFETY: MPI has filled the window, because the call succeeded.
+        let window = unsafe { window.read() }.word();
+        let Some((known, of, before)) = self.communicators.add_window(window, comm.word()) else { return };
+        contexts.forget_handles();
+        if known.number == 0 {
+            return;
+        }
+        let of_comm = contexts.table.rows().definitions.into_iter().find_map(|definition| match definition {
+            Definition::Communicator { index, context, name, members, .. }
+                if u32::from(index) == of.number =>
+            {
+                Some((context, name, members))
+            }
+            _ => None,
+        });
+        let Some((context, name, members)) = of_comm else { return };
+        contexts.define(&Definition::Communicator {
+            index: known.number as u16,
+            // No communicator has it: those have 48 bits.
+            context: context | u64::from(before + 1) << 48,
+            name: format!("window {before} of {name}"),
+            members,
+            remote: None,
+        });
+    }
+
     /// Writes into the table what the communicator is, or is named.
     fn define(&self, handle: usize, context: u64, inter: bool, number: u32) {
         let Some(contexts) = self.contexts.get() else { return };
@@ -252,7 +294,7 @@ impl Hook for CallProfiler {
         }
         let place = Place {
             site: here.call_site().map_or(0, usize::from),
-            comm: call.comm().map_or(0, Handle::word),
+            comm: handle(call).unwrap_or(0),
             function: function as u16,
         };
         let number = thread.number;
@@ -278,6 +320,12 @@ impl Hook for CallProfiler {
         let success = code == self.abi.constants.success;
         match self.kinds[function.index()] {
             Kind::Collective => self.operated(contexts, thread, call, left),
+            Kind::MakesWindow => {
+                self.operated(contexts, thread, call, left);
+                if success {
+                    self.made_window(contexts, call);
+                }
+            }
             Kind::Probe if took > self.microsecond && success => self.probed(contexts, thread, call, left),
             Kind::Frees => contexts.forget_handles(),
             Kind::Names => self.named(call),
@@ -357,9 +405,9 @@ impl Observer for CallProfiler {
         }
     }
 
-    fn searched(&self, context: u16, ticks: u64) {
+    fn searched(&self, context: u16, ticks: u64, wildcard: bool) {
         if let Some(contexts) = self.contexts.get() {
-            Waits::searched(contexts, context, ticks);
+            Waits::searched(contexts, context, ticks, wildcard);
         }
     }
 }

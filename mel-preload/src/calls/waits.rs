@@ -38,9 +38,12 @@ impl Waits {
     }
 
     /// A search of the unexpected queue.
-    pub(super) fn searched(contexts: &Contexts, context: u16, ticks: u64) {
+    pub(super) fn searched(contexts: &Contexts, context: u16, ticks: u64, wildcard: bool) {
         let row = contexts.table.context(context.into());
         row.search_ticks.add(ticks);
+        if wildcard {
+            row.wildcard_search_ticks.add(ticks);
+        }
         row.longest_search.raise(ticks);
     }
 

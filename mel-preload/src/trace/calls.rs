@@ -3,11 +3,12 @@
 use std::ffi::c_int;
 
 use mpi_abi::Abi;
-use mpi_intercept::{Call, FunctionId, Hook};
+use mpi_intercept::{Call, FunctionId, Hook, InThread};
 use mpit_events::{BulkListener, Core, MAX_EVENT_TYPES, Record, SourceIndex, Ticks};
 use mpit_sources::calls::{Message, Observer};
 use mpit_sources::rma;
 
+use super::buffers;
 use super::chosen::{Chosen, Hidden};
 use super::collectives;
 use super::filter::Choice;
@@ -57,8 +58,10 @@ const COLLECTIVE: u8 = 1;
 const UNWANTED: u8 = 2;
 /// Its calls are not wanted on some communicators.
 const BY_COMMUNICATOR: u8 = 4;
-/// From where it is called is recorded.
+/// From where it is called is found by unwinding.
 const CALL_SITE: u8 = 8;
+/// It has one buffer, or frees a datatype.
+const BUFFER: u8 = 16;
 
 impl Tracer {
     /// A tracer into this recorder, listening from now on. `logged` are event types that somebody
@@ -163,18 +166,33 @@ impl Tracer {
 
     /// A call of a function that there is more to do for than to record it.
     #[inline(never)]
-    fn enter_otherwise(&self, function: FunctionId, call: &Call<'_>) {
+    fn enter_otherwise(&self, here: InThread<'_>, function: FunctionId, call: &Call<'_>) {
         let flags = self.flags[function.index()];
         let on_hidden = || flags & BY_COMMUNICATOR != 0 && self.hidden.is_some_and(|hidden| hidden.has(call));
         if flags & UNWANTED != 0 || on_hidden() {
             return self.recorder.pass_over();
         }
-        self.recorder.enter(function as u16);
+        self.recorder.enter(function as u16, here.call_site());
+        if flags & BUFFER != 0 {
+            self.buffer(call);
+        }
         if flags & CALL_SITE != 0 {
             self.recorder.call_site();
         }
         if flags & COLLECTIVE != 0 {
             self.collective(call);
+        }
+    }
+
+    fn buffer(&self, call: &Call<'_>) {
+        match call {
+            Call::Send(a) => self.recorder.buffer(a.buf, a.datatype),
+            Call::Bsend(a) => self.recorder.buffer(a.buf, a.datatype),
+            Call::Ssend(a) => self.recorder.buffer(a.buf, a.datatype),
+            Call::Rsend(a) => self.recorder.buffer(a.buf, a.datatype),
+            Call::Recv(a) => self.recorder.buffer(a.buf, a.datatype),
+            Call::Type_free(_) => buffers::freed(),
+            _ => {}
         }
     }
 
@@ -187,6 +205,9 @@ impl Tracer {
     }
 }
 
+/// The functions whose buffer is recorded, and the one after which a datatype may be another.
+const BUFFERS: [&str; 6] = ["MPI_Send", "MPI_Bsend", "MPI_Ssend", "MPI_Rsend", "MPI_Recv", "MPI_Type_free"];
+
 /// What there is to do for each function besides recording its calls.
 fn flags(calls: &Choice, chosen: bool, sites: bool) -> [u8; FunctionId::COUNT] {
     let collective = collectives::functions();
@@ -198,7 +219,8 @@ fn flags(calls: &Choice, chosen: bool, sites: bool) -> [u8; FunctionId::COUNT] {
         flags[function.index()] = flag(collective[function.index()], COLLECTIVE)
             | flag(!calls.wants(&[name, plain]), UNWANTED)
             | flag(chosen, BY_COMMUNICATOR)
-            | flag(sites, CALL_SITE);
+            | flag(sites, CALL_SITE)
+            | flag(BUFFERS.contains(&plain), BUFFER);
     }
     flags
 }
@@ -211,11 +233,11 @@ impl BulkListener for Tracer {
 
 impl Hook for Tracer {
     #[inline]
-    fn enter(&self, function: FunctionId, call: &mut Call<'_>) {
+    fn enter_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>) {
         if self.flags[function.index()] != 0 {
-            return self.enter_otherwise(function, call);
+            return self.enter_otherwise(here, function, call);
         }
-        self.recorder.enter(function as u16);
+        self.recorder.enter(function as u16, here.call_site());
     }
 
     #[inline]

@@ -1,10 +1,14 @@
 //! From where in the program an MPI function is called: the first return address on the stack that is neither ours nor
 //! in the MPI library, whose Fortran layer may call its C functions.
 //!
+//! Where that is asked for. Without it, it is the address that the wrapper of the function returns to, for which no stack is
+//! unwound: each has a number in the log.
+//!
 //! Must not know what an address means: the conversion finds file and line, by the modules that are defined here.
 
+use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use mel_log::Definition;
 
@@ -22,6 +26,33 @@ pub(super) struct CallSites {
     own: Range<u64>,
     /// Those of the modules that were met so far, ascending.
     met: RwLock<Vec<Met>>,
+    /// The numbers of addresses, from 1.
+    numbers: Mutex<HashMap<u64, u16>>,
+}
+
+/// Numbers of call sites that a thread has used last.
+#[derive(Debug)]
+pub(super) struct Recent([(u64, u16); RECENT]);
+
+/// How many they are: a power of two.
+const RECENT: usize = 128;
+
+impl Default for Recent {
+    fn default() -> Self {
+        Recent([(0, 0); RECENT])
+    }
+}
+
+impl Recent {
+    /// The number of an address, which `find` knows where it was not used lately.
+    #[inline(always)]
+    pub(super) fn get(&mut self, address: u64, find: impl FnOnce() -> u16) -> u16 {
+        let entry = &mut self.0[(address ^ (address >> 7)) as usize % RECENT];
+        if entry.0 != address {
+            *entry = (address, find());
+        }
+        entry.1
+    }
 }
 
 /// Addresses of a module that calls MPI, or of the MPI library.
@@ -43,7 +74,26 @@ impl CallSites {
     pub(super) fn new() -> Option<CallSites> {
         let here = CallSites::new as fn() -> Option<CallSites> as usize as u64;
         let own = loaded().into_iter().find(|module| module.addresses.contains(&here))?.addresses;
-        Some(CallSites { own, met: RwLock::default() })
+        Some(CallSites { own, met: RwLock::default(), numbers: Mutex::default() })
+    }
+
+    /// The number of an address that a call returns to: it is defined first, with its module, where that is new. 0 where
+    /// there are more than can be told apart.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn number(&self, address: u64, define: impl Fn(&Definition)) -> u16 {
+        let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(number) = numbers.get(&address) {
+            return *number;
+        }
+        let Ok(number) = u16::try_from(numbers.len() + 1) else { return 0 };
+        let known = place(&self.met.read().unwrap_or_else(PoisonError::into_inner), address).is_ok();
+        if !known {
+            self.meet(address, &define);
+        }
+        define(&Definition::Site { number, address });
+        numbers.insert(address, number);
+        number
     }
 
     /// Where the call under way returns to; none where only this library and MPI are on the stack. A module that was not
@@ -112,7 +162,7 @@ mod tests {
 
     /// Sites of a library that is nowhere: everything is the program.
     fn of_nothing() -> CallSites {
-        CallSites { own: 0..0, met: RwLock::default() }
+        CallSites { own: 0..0, met: RwLock::default(), numbers: Mutex::default() }
     }
 
     #[test]
@@ -128,6 +178,21 @@ mod tests {
     }
 
     #[test]
+    fn an_address_has_one_number_and_is_defined_once() {
+        let (sites, defined) = (of_nothing(), RefCell::new(Vec::new()));
+        let define = |definition: &Definition| defined.borrow_mut().push(definition.clone());
+        let here = of_nothing as fn() -> CallSites as usize as u64;
+        assert_eq!([here, here + 1, here].map(|address| sites.number(address, define)), [1, 2, 1]);
+        let defined = defined.into_inner();
+        assert!(matches!(&defined[0], Definition::Module { .. }), "{defined:?}");
+        let site = |number, address| Definition::Site { number, address };
+        assert_eq!(defined[1..], [site(1, here), site(2, here + 1)]);
+        let mut recent = Recent::default();
+        assert_eq!(recent.get(here, || 1), 1);
+        assert_eq!(recent.get(here, || unreachable!("it was used just now")), 1);
+    }
+
+    #[test]
     fn ones_own_frames_and_those_of_mpi_are_passed_over() {
         let sites = CallSites::new().expect("the test is loaded");
         let (here, program) = (sites.own.clone(), of_nothing().find(|_| ()).expect("somebody calls"));
@@ -135,8 +200,10 @@ mod tests {
         // Below the test is only what started its thread.
         let outside = sites.find(|_| ());
         assert!(outside.is_none_or(|address| !here.contains(&address)), "{outside:?}");
-        let mpi =
-            CallSites { own: 0..0, met: RwLock::new(vec![Met { addresses: here.clone(), is_mpi: true }]) };
+        let mpi = CallSites {
+            met: RwLock::new(vec![Met { addresses: here.clone(), is_mpi: true }]),
+            ..of_nothing()
+        };
         assert_eq!(mpi.find(|_| ()), outside);
         let named = |path: &str| Loaded { addresses: 0..1, bias: 0, path: path.into() }.is_mpi();
         assert!(named("/lib/libmpi.so.40") && named("/lib/libmpi_mpifh.so.40") && named("libmpich.so.12"));

@@ -4,6 +4,7 @@
 //! - [`calls`]: the hook, the observer and the listener of a trace: MPI calls, messages, searches.
 //! - [`collectives`]: what a collective call moves; [`handles`]: on which communicator.
 //! - `modules`: the program and its libraries, and where their code lies.
+//! - `buffers`: where the data of a blocking call is in memory.
 //! - `callsites`: from where MPI functions are called.
 //! - [`filter`]: what of a run is wanted, by names; `chosen`: keeps the rest from the tracer.
 //! - `unseen`: what is counted while recording is off.
@@ -11,6 +12,7 @@
 //! - [`events`]: the generic logger, which knows no event by name.
 
 pub mod calls;
+mod buffers;
 mod callsites;
 mod chosen;
 pub(crate) mod collectives;

@@ -1,12 +1,16 @@
 //! The streams of the event log, each thread its own: appending takes no lock.
 
 use std::cell::Cell;
+use std::ffi::c_void;
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use mpi_abi::Datatype;
 use mpit_events::{Clock, Core, Record, SourceIndex, Ticks};
 
-use super::callsites::CallSites;
+use super::buffers::Buffers;
+use super::callsites::{CallSites, Recent};
 use super::unseen::Unseen;
 use crate::warn::warn;
 use mel_log::format::{NO_OBJECT, PAYLOAD_BYTES, u64_at};
@@ -27,8 +31,10 @@ pub struct Recorder {
     vacant: Arc<Mutex<Vec<Thread>>>,
     /// The streams of the only thread that calls MPI, if there is only one.
     home: AtomicPtr<Thread>,
-    /// Finds from where functions are called, if that is recorded.
+    /// Finds from where functions are called.
     sites: OnceLock<CallSites>,
+    /// Whether stacks are unwound for that.
+    unwinds: AtomicBool,
     /// What is counted while recording is switched off.
     unseen: Unseen,
 }
@@ -90,6 +96,11 @@ pub(super) struct Thread {
     /// When the current MPI call was entered, and left: what happens at either end has that time.
     entered: Ticks,
     left: Option<Ticks>,
+    /// The call sites that it has called from lately.
+    recent: Recent,
+    /// The buffer of the current call, as the log has it; 0 where it is not known.
+    buffer: u32,
+    buffers: Buffers,
     /// Whether they stay when the thread has ended.
     is_home: bool,
 }
@@ -121,8 +132,11 @@ impl Recorder {
             (AtomicU8::new(RECORDS), AtomicBool::new(false), AtomicU32::new(0));
         let home = AtomicPtr::new(std::ptr::null_mut());
         let (clock, sites, unseen) = (Clock::best(), OnceLock::new(), Unseen::default());
-        let vacant = Arc::default();
-        Recorder { log, core, clock, state, has_phases, threads, vacant, home, sites, unseen }
+        let (vacant, unwinds) = (Arc::default(), AtomicBool::new(false));
+        if let Some(found) = CallSites::new() {
+            let _ = sites.set(found);
+        }
+        Recorder { log, core, clock, state, has_phases, threads, vacant, home, sites, unwinds, unseen }
     }
 
     /// Only this thread calls MPI: its streams need not be looked up.
@@ -133,28 +147,41 @@ impl Recorder {
         self.home.store(thread, Ordering::Relaxed);
     }
 
-    /// From where functions are called is recorded, too: to be called before the first of them.
+    /// From where functions are called is found by unwinding: to be called before the first of them.
     pub fn record_call_sites(&self) {
-        match CallSites::new() {
-            Some(sites) => _ = self.sites.set(sites),
+        match self.sites.get() {
+            Some(_) => self.unwinds.store(true, Ordering::Relaxed),
             None => warn("this library cannot be found among the loaded ones: call sites are not recorded"),
         }
     }
 
     /// Whether [`call_site`](Self::call_site) is to be called.
     pub(super) fn records_call_sites(&self) -> bool {
-        self.sites.get().is_some()
+        self.unwinds.load(Ordering::Relaxed)
     }
 
-    /// An MPI call begins.
+    /// An MPI call begins, which returns to this address, where that is known.
     #[inline]
-    pub(super) fn enter(&self, function: u16) {
+    pub(super) fn enter(&self, function: u16, returns_to: Option<NonZeroUsize>) {
         self.with(|thread| {
             thread.entered = self.clock.now();
-            thread.left = None;
-            let time = thread.entered.0;
-            self.stored(self.calls_of(thread).enter(time, function, NO_OBJECT));
+            (thread.left, thread.buffer) = (None, 0);
+            let (time, site) = (thread.entered.0, self.site(thread, returns_to));
+            self.stored(self.calls_of(thread).enter(time, function, site));
         });
+    }
+
+    /// The number of the call site that returns to an address.
+    #[inline(always)]
+    fn site(&self, thread: &mut Thread, returns_to: Option<NonZeroUsize>) -> u16 {
+        let (Some(address), Some(sites)) = (returns_to, self.sites.get()) else { return 0 };
+        let address = address.get() as u64;
+        thread.recent.get(address, || sites.number(address, |definition| self.define(definition)))
+    }
+
+    /// The call under way sends from here, or receives into it, elements of this datatype.
+    pub(super) fn buffer(&self, address: *const c_void, datatype: Datatype) {
+        self.with(|thread| thread.buffer = thread.buffers.in_log(address, datatype));
     }
 
     /// From where the call that has just begun comes. Takes about a microsecond.
@@ -168,6 +195,9 @@ impl Recorder {
 
     /// Where the call under way returns to, as a payload.
     fn caller(&self) -> Option<[u8; 8]> {
+        if !self.records_call_sites() {
+            return None;
+        }
         Some(self.sites.get()?.find(|module| self.define(module))?.to_le_bytes())
     }
 
@@ -216,6 +246,7 @@ impl Recorder {
     #[inline(always)]
     pub(super) fn sent(&self, kind: u16, object: u16, payload: &[u8; PAYLOAD_BYTES]) -> Option<Ticks> {
         self.with(|thread| {
+            let payload = &with_buffer(kind, payload, thread.buffer);
             self.call(thread, thread.entered, kind, object, payload);
             thread.entered
         })
@@ -270,7 +301,7 @@ impl Recorder {
     ) -> Option<()> {
         self.with(|thread| {
             thread.returns(returns);
-            let left = self.left(thread);
+            let (left, payload) = (self.left(thread), &with_buffer(kind, payload, thread.buffer));
             self.call(thread, left, kind, object, payload);
         })
     }
@@ -588,7 +619,8 @@ impl Recorder {
         let thread = Box::into_raw(Box::new(vacant.unwrap_or_else(|| {
             let number = self.threads.fetch_add(1, Ordering::Relaxed);
             let (calls, events, entered) = (None, Vec::new(), self.clock.now());
-            Thread { number, calls, events, entered, left: None, is_home: false }
+            let (recent, buffers) = (Recent::default(), Buffers::default());
+            Thread { number, calls, events, entered, left: None, recent, buffer: 0, buffers, is_home: false }
         })));
         THREAD.set(thread);
         let vacant = Arc::clone(&self.vacant);
@@ -602,6 +634,16 @@ impl Recorder {
         });
         thread
     }
+}
+
+/// The payload of a message of a blocking call, with the buffer where a request would be.
+#[inline(always)]
+fn with_buffer(kind: u16, payload: &[u8; PAYLOAD_BYTES], buffer: u32) -> [u8; PAYLOAD_BYTES] {
+    let mut payload = *payload;
+    if matches!(kind, kind::MPI_SEND | kind::MPI_RECV) {
+        payload[PAYLOAD_BYTES - 4..].copy_from_slice(&buffer.to_le_bytes());
+    }
+    payload
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

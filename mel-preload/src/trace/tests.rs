@@ -76,7 +76,7 @@ fn a_thread_that_ends_leaves_its_streams_to_a_later_one() {
     let log = LogFile::create(&path, &info()).unwrap();
     let recorder: &'static Recorder = Box::leak(Box::new(Recorder::new(log, core)));
     for function in 0..32 {
-        std::thread::spawn(move || recorder.enter(function)).join().unwrap();
+        std::thread::spawn(move || recorder.enter(function, None)).join().unwrap();
     }
     let bytes = std::fs::metadata(&path).unwrap().len();
     assert!(bytes < 4 << 20, "32 threads that have ended take {bytes} bytes");

@@ -7,11 +7,12 @@ use anyhow::bail;
 
 use super::output::{to_stdout, write_file};
 use crate::progress_bar::ProgressBar;
+use crate::run_profile;
 use crate::view::exact;
 use crate::{cubex, perfetto};
 use mel_convert::{Run, otf2, text};
 use mel_log::number;
-use mel_log::profile::{Finding, Instance, file};
+use mel_log::profile::{Finding, Instance};
 
 /// Findings whose worst instances are marked.
 const MOST_REMARKED: usize = 10;
@@ -141,7 +142,7 @@ fn for_perfetto(path: &Path, run: &Run) -> anyhow::Result<ExitCode> {
 }
 
 fn for_cube(path: &Path, directory: &Path) -> anyhow::Result<ExitCode> {
-    let profile = file::read_run(directory)?;
+    let profile = run_profile::read(directory)?;
     if !profile.has_calls() {
         bail!(
             "the profile in {} has no calls; run the program with `mel run --profile calls`",

@@ -9,7 +9,7 @@ use super::output::to_stdout;
 use crate::diff::condition::Condition;
 use crate::diff::terminal::terminal;
 use crate::diff::{Change, compare};
-use mel_log::profile::file;
+use crate::run_profile;
 
 /// Shows two runs side by side: what takes longer in the second, and what less
 ///
@@ -57,7 +57,7 @@ pub struct Args {
 /// One of the directories holds no profile, or it cannot be read.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let [a, b] = [&args.a, &args.b].map(|directory| {
-        file::read_run(directory).with_context(|| format!("cannot compare {}", directory.display()))
+        run_profile::read(directory).with_context(|| format!("cannot compare {}", directory.display()))
     });
     let (a, b) = (a?, b?);
     let diff = compare(&a, &b);
@@ -85,6 +85,8 @@ fn json(args: &Args, changes: &[Change], failed: &[String]) -> anyhow::Result<St
 
 #[cfg(test)]
 mod tests {
+    use mel_log::profile::file;
+
     use super::*;
     use crate::cli::{Cli, Command};
     use clap::Parser;

@@ -11,12 +11,13 @@ use super::output::{to_stdout, write_file};
 use crate::html;
 use crate::png;
 use crate::progress_bar::ProgressBar;
+use crate::run_profile;
 use crate::tables::csv;
 use crate::tables::terminal::terminal;
 use crate::view::{View, Window, view};
 use mel_convert::Run;
 use mel_convert::run::RunError;
-use mel_log::profile::file::{self, ProfileError};
+use mel_log::profile::file::ProfileError;
 use mel_log::profile::text::layout::wrapped;
 use mel_log::profile::text::report::lines;
 use mel_log::{RankLog, State};
@@ -88,7 +89,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let text = match file::read_run(&args.directory) {
+    let text = match run_profile::read(&args.directory) {
         Ok(profile) if args.json => serde_json::to_string_pretty(&profile)? + "\n",
         Ok(profile) if args.csv => {
             to_stdout(|out| csv(out, &profile))?;
@@ -114,7 +115,7 @@ fn look(args: &Args) -> anyhow::Result<View> {
     {
         bail!("--from {from} is not before --to {to}");
     }
-    let profile = match file::read_run(&args.directory) {
+    let profile = match run_profile::read(&args.directory) {
         Err(ProfileError::Absent(_)) => None,
         read => Some(read?),
     };

@@ -70,8 +70,8 @@ pub struct Args {
     /// events
     #[arg(long, value_name = "LIST")]
     pub no_comms: Option<String>,
-    /// With --trace, record from where each MPI function is called: file and line, if the program was compiled with -g.
-    /// Takes about a microsecond per call
+    /// With --trace, find by unwinding from where each MPI function is called: the first caller that is not in the MPI
+    /// library. Takes about a microsecond per call. Without it, a trace has the place that the function returns to
     #[arg(long, requires = "trace")]
     pub callsites: bool,
     /// Record nothing until the program calls MPI_Pcontrol(1)

@@ -135,6 +135,11 @@ pub fn gatherv<T: Pod>(send: &[T], root: c_int, comm: Comm) -> Result<Vec<Vec<T>
         let expected = elements(c_int::MAX as u64);
         return Err(Error::Length { function, expected, got: elements(total[0]) });
     }
+    if total == [0] {
+        return Ok(vec![Vec::new(); all]);
+    }
+    // An empty slice may lie where an MPI has its `MPI_IN_PLACE`: at 1, in Open MPI.
+    let from: *const c_void = if send.is_empty() { (&raw const total).cast() } else { send.as_ptr().cast() };
     // No cut from here on: no number is above `total`, which fits.
     let counts: Vec<c_int> = sizes.iter().map(|&size| size as c_int).collect();
     let mut displacements = Vec::with_capacity(all);
@@ -143,15 +148,12 @@ pub fn gatherv<T: Pod>(send: &[T], root: c_int, comm: Comm) -> Result<Vec<Vec<T>
         displacements.push(end);
         end += count;
     }
-    let mut data = vec![T::zeroed(); (end as usize / size_of::<T>().max(1)).max(1)];
-    // The address of an empty slice may be that of MPI_IN_PLACE, which is 1 in Open MPI.
-    let nothing = [T::zeroed()];
-    let from = if send.is_empty() { nothing.as_ptr() } else { send.as_ptr() };
-    // SAFETY: `from` has as many bytes as `send`. At `root`, `data` is large enough for the sum of `counts` bytes, each part at its
+    let mut data = vec![T::zeroed(); end as usize / size_of::<T>().max(1)];
+    // SAFETY: at `root`, `data` is large enough for the sum of `counts` bytes, each part at its
     // displacement. Elsewhere MPI reads none of the three.
     unsafe {
         mpi!(MPI_Gatherv(
-            from.cast() => *const c_void, size_of_val(send) as c_int => c_int,
+            from => *const c_void, size_of_val(send) as c_int => c_int,
             byte => usize, data.as_mut_ptr().cast() => *mut c_void,
             counts.as_ptr() => *const c_int, displacements.as_ptr() => *const c_int,
             byte => usize, root => c_int, comm.word() => usize

@@ -280,6 +280,24 @@ pub unsafe fn test_cancelled(status: StatusPtr) -> Result<bool> {
     Ok(flag != 0)
 }
 
+/// How far the elements of a datatype are apart in memory, in bytes, and where the first byte of one is: its extent, and its lower
+/// bound.
+///
+/// # Errors
+/// [`Error::Missing`] or [`Error::Code`].
+pub fn type_extent(datatype: Datatype) -> Result<(isize, isize)> {
+    let (mut lower, mut extent) = (0isize, 0isize);
+    // SAFETY: the outputs are writable, and have the size of an address, as MPI_Aint has; MPI checks the handle.
+    unsafe {
+        mpi!(MPI_Type_get_extent(
+            datatype.word() => usize,
+            &mut lower => *mut isize,
+            &mut extent => *mut isize,
+        ))
+    }?;
+    Ok((extent, lower))
+}
+
 /// The bytes of data in one element of a datatype.
 ///
 /// # Errors

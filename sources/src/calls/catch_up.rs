@@ -38,7 +38,7 @@ impl Work<'_> {
     #[inline(always)]
     pub(crate) fn deferred_call(&mut self, entered: Ticks, awaits: Awaits, polling: Polling) -> DeferredCall {
         self.state.routes.prepare();
-        let now = self.tracker.now();
+        let now = self.now();
         let descheduled = self.was_descheduled(entered, now);
         let context = self.context;
         DeferredCall { from: entered, until: now, first: 0, end: 0, awaits, polling, descheduled, context }

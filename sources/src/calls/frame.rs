@@ -51,6 +51,8 @@ pub(crate) struct Current {
     pub(crate) entered: Ticks,
     /// The number that the call under way has from other hooks.
     pub(crate) context: u16,
+    /// When the call under way returned, as all hooks know it; zero before that.
+    pub(crate) left: Ticks,
     /// When a call that posts a nonblocking receive was entered, where that is noted.
     pub(crate) posted: Ticks,
     /// The receive that the call posted.
@@ -117,6 +119,7 @@ fn make(events: Ob1Events) -> *mut Frame {
         call: Current {
             entered: Ticks(0),
             context: 0,
+            left: Ticks(0),
             posted: Ticks(0),
             receive: None,
             send: None,

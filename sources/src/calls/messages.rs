@@ -49,7 +49,7 @@ impl Work<'_> {
             let (request, time) = self.begin_send(index, peer, tag, bytes, blocking);
             (send, at) = (Some((index, request, bytes)), time);
         }
-        envelope.sent = at.unwrap_or_else(|| self.tracker.now());
+        envelope.sent = at.unwrap_or_else(|| self.now());
         Some((send, route, envelope))
     }
 
@@ -57,7 +57,7 @@ impl Work<'_> {
     #[inline(always)]
     pub(crate) fn send_envelope(&mut self, comm: usize, peer: i32, tag: i32, bytes: u64) {
         if let Some((_, route, mut envelope)) = self.address(comm, peer, tag, bytes) {
-            envelope.sent = self.tracker.now();
+            envelope.sent = self.now();
             self.deliver(route, &envelope);
         }
     }
@@ -200,7 +200,7 @@ impl Work<'_> {
             self.may_have_copied(receive);
         }
         if searches {
-            self.notify_of_search(receive, (context, index), (begin, now), matched);
+            self.notify_of_search(receive, (context, index), (begin, now), (matched, source | tag < 0));
         }
         Some((receive, index, request))
     }
@@ -211,11 +211,13 @@ impl Work<'_> {
         receive: ReceiveIndex,
         (context, comm): (u16, CommIndex),
         (begin, posted): (Ticks, Ticks),
-        matched: bool,
+        (matched, wildcard): (bool, bool),
     ) {
         let engine = &self.state.engine;
-        let took = engine.time().since(begin);
-        self.notify_of_waits(|observer| observer.searched(context, took));
+        // What took longer was interrupted by the scheduler.
+        let most = (engine.unexpected_len() as u64 + 1) * self.tracker.longest_step();
+        let took = engine.time().since(begin).min(most);
+        self.notify_of_waits(|observer| observer.searched(context, took, wildcard));
         if let Some(envelope) = engine.given_to(receive).filter(|_| matched) {
             let Envelope { source, context_of_send, bytes, sent, .. } = *envelope;
             let found =

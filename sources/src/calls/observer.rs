@@ -56,8 +56,9 @@ pub trait Observer: Sync {
     fn received_bytes(&self, _: &Received) {}
     /// A receive has found its message in the unexpected queue.
     fn found_unexpected(&self, _: &FoundUnexpected) {}
-    /// The search for a receive of this context, in an unexpected queue with messages, took so many ticks.
-    fn searched(&self, _context: u16, _ticks: u64) {}
+    /// The search for a receive of this context, in an unexpected queue with messages, took so many ticks; whether the receive has a
+    /// wildcard.
+    fn searched(&self, _context: u16, _ticks: u64, _wildcard: bool) {}
     /// A message is about to be sent. Where this gives a time, the message counts as sent then: the clock need not be
     /// read again.
     fn sent(&self, _: &Message) -> Option<Ticks> {

@@ -8,6 +8,7 @@ use std::ffi::c_int;
 
 use mpi_abi::{Handle, HandlePtr, Request, StatusPtr};
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
+use mpit_events::Ticks;
 
 use super::communicators;
 use super::completion::{
@@ -84,9 +85,12 @@ impl Hook for Calls {
         let success = code == self.0.abi.constants.success;
         self.0.with_frame_kept(here.slot(), |frame| {
             frame.call.context = here.context() as u16;
+            frame.call.left = Ticks(here.left(|| self.0.now().0));
             // The most frequent ones first, as in `enter_in_thread`.
             if let Call::Isend(a) = call {
-                return keep_send(self.0, frame, a.request, &sending!(a), success);
+                keep_send(self.0, frame, a.request, &sending!(a), success);
+                frame.call.left.0 = 0;
+                return;
             }
             if let Call::Irecv(a) = call
                 && success
@@ -98,10 +102,12 @@ impl Hook for Calls {
                 let context = frame.call.context;
                 let post = Post { at, handle, comm, source: a.source, tag: a.tag, request: 0, context };
                 if self.0.post_later(frame, post) {
+                    frame.call.left.0 = 0;
                     return;
                 }
             }
             leave(self.0, frame, function, call, success);
+            frame.call.left.0 = 0;
         });
     }
 }

@@ -104,6 +104,8 @@ pub(crate) struct Work<'a> {
     pub(crate) sink: &'a mut Buffer,
     /// The context of the call under way; calls that are followed later keep their own.
     pub(crate) context: u16,
+    /// When it returned; zero before that.
+    left: Ticks,
 }
 
 impl Tracker {
@@ -310,6 +312,12 @@ impl Tracker {
         self.shortest_wait
     }
 
+    /// What a search takes at most for each message that it looks at, in ticks: a fifth of a microsecond, with the message far from
+    /// the processor.
+    pub(crate) fn longest_step(&self) -> u64 {
+        self.shortest_wait / 5 + 1
+    }
+
     #[inline]
     fn level(&self) -> Safety {
         if self.multiple.load(Ordering::Relaxed) { Safety::ThreadSafe } else { Safety::MpiRestricted }
@@ -325,8 +333,8 @@ impl Tracker {
         let Frame { sink, call, .. } = frame;
         let result = self.state.with(|state| {
             state.hand_over(sink);
-            let context = call.context;
-            user(&mut Work { tracker: self, state, sink, context }, call)
+            let Current { context, left, .. } = *call;
+            user(&mut Work { tracker: self, state, sink, context, left }, call)
         });
         if !frame.sink.is_empty() && !self.has_home() {
             // Raises it, with the communicators that other threads have made since.
@@ -346,7 +354,8 @@ impl Tracker {
         let Frame { sink, call, objects, objects_version, .. } = frame;
         let result = self.state.with(|state| {
             state.hand_over(sink);
-            let mut work = Work { tracker: self, state, sink, context: call.context };
+            let Current { context, left, .. } = *call;
+            let mut work = Work { tracker: self, state, sink, context, left };
             let result = user(&mut work, call);
             if *objects_version != work.state.objects_version {
                 *objects = work.state.objects.clone();
@@ -545,6 +554,12 @@ impl Tracker {
 }
 
 impl Work<'_> {
+    /// The time now; at the exit of a call the one reading of the clock that all hooks share.
+    #[inline(always)]
+    pub(crate) fn now(&self) -> Ticks {
+        if self.left.0 != 0 { self.left } else { self.tracker.now() }
+    }
+
     /// Follows a communicator from now on.
     pub(crate) fn add_comm(
         &mut self,

@@ -15,6 +15,7 @@ impl Tracker {
     #[inline(always)]
     pub(crate) fn posted_at(&self, frame: &mut Frame) -> Ticks {
         match std::mem::take(&mut frame.call.posted) {
+            Ticks(0) if frame.call.left.0 != 0 => frame.call.left,
             Ticks(0) => self.now(),
             entered => entered,
         }

@@ -1,6 +1,7 @@
 /* Each rank puts something into the window of the next one; all work as long between fences.
  *
  * ranks: 4
+ * options: --profile calls,queues,rma
  */
 #include "../planted/planted.h"
 

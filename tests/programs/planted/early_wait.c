@@ -1,6 +1,7 @@
 /* Early wait: rank 1 waits for the end of the accesses to its window, which rank 0 completes 20 ms later.
  *
  * ranks: 2
+ * options: --profile calls,queues,rma
  * default: rule=early_wait cause=0 site=WAIT cause_site=COMPLETE lost=0.40 victims=1
  * exact: rule=early_wait cause=0 site=WAIT cause_site=COMPLETE lost=0.40 victims=1 count=20
  */

@@ -1,6 +1,7 @@
 /* A slow rank that is seen in windows only: rank 2 comes 20 ms late to each MPI_Win_fence.
  *
  * ranks: 4
+ * options: --profile calls,queues,rma
  * default: rule=wait_at_fence cause=2 site=FENCE cause_site=FENCE lost=0.60 victims=0,1,3
  * exact: rule=wait_at_fence cause=2 site=FENCE cause_site=FENCE lost=0.60 victims=0,1,3 count=30
  */

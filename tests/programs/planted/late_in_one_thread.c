@@ -32,6 +32,7 @@ int main(int argc, char **argv)
     if (provided < MPI_THREAD_MULTIPLE)
         MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    start_watch();
     MPI_Comm_dup(MPI_COMM_WORLD, &first);
     MPI_Comm_dup(MPI_COMM_WORLD, &second);
     MPI_Comm_set_name(first, "first");

@@ -3,8 +3,8 @@
  * cause of both is rank 0.
  *
  * ranks: 4
- * default: rule=wait_at_nxn cause=0 site=REDUCE cause_site=REDUCE lost=0.40 victims=2,3
- * exact: rule=wait_at_nxn cause=0 site=REDUCE cause_site=REDUCE lost=0.40 victims=2,3
+ * default: rule=wait_at_nxn cause=0 site=REDUCE cause_site=SEND|REDUCE lost=0.40 victims=2,3
+ * exact: rule=wait_at_nxn cause=0 site=REDUCE cause_site=SEND|REDUCE lost=0.40 victims=2,3
  */
 #include "planted.h"
 
@@ -15,7 +15,7 @@ int main(int argc, char **argv)
     for (int step = 0; step < 10; step++) {
         if (rank == 0) {
             work(20);
-            MPI_Send(&value, 1, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD);
+            MPI_Send(&value, 1, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD); /* line SEND */
         } else if (rank == 1) {
             MPI_Recv(&value, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }

@@ -2,6 +2,7 @@
  * for that is left to the MPI.
  *
  * ranks: 2
+ * options: --profile calls,queues,rma
  * default: rule=lock_contention cause=0 site=LOCK|PUT|UNLOCK lost=0.40 victims=1
  * exact: rule=lock_contention cause=0 site=LOCK|PUT|UNLOCK lost=0.40 victims=1 count=20
  */

@@ -7,13 +7,8 @@ const LEAST: usize = 8;
 
 /// The lines of a text, none longer than [`COLUMNS`] where words allow it. The first begins with `mark`, the others with as many blanks.
 pub fn wrapped(mark: &str, text: &str) -> String {
-    hanging(mark, mark.chars().count(), text)
-}
-
-/// The same, where lines but the first begin with so many blanks.
-pub fn hanging(mark: &str, indent: usize, text: &str) -> String {
-    let indent = " ".repeat(indent);
-    let (mut lines, mut column, mut empty) = (mark.to_owned(), mark.chars().count(), true);
+    let indent = " ".repeat(mark.chars().count());
+    let (mut lines, mut column, mut empty) = (mark.to_owned(), indent.len(), true);
     for word in text.split_whitespace() {
         let length = word.chars().count();
         if !empty && column + 1 + length > COLUMNS {

@@ -1,17 +1,15 @@
 //! The verdict in words.
 
-use super::layout::{hanging, percent, wrapped};
+use super::layout::{percent, wrapped};
 use crate::profile::schema::Profile;
 use crate::profile::sums::{all_runs_s, share, whole};
 
 /// The most findings that are told.
 const MOST: usize = 5;
-/// Further lines of a finding begin with so many blanks, beside those of the mark.
-const INDENT: usize = 9;
 /// A run that spends more than this share of its time in MPI, and loses nothing there, is held back by its communication.
 const MUCH: f64 = 0.25;
 
-/// At most five findings, each with its share of the run and what to do, or that there is none; nothing where calls were not counted.
+/// At most five findings, each in its own words (time lost, share of the run, line, cause) and with what to do, or that there is none; nothing where calls were not counted.
 /// Lines begin with `mark`.
 pub fn verdict(profile: &Profile, mark: &str) -> String {
     let Some(findings) = &profile.verdict else { return String::new() };
@@ -20,10 +18,9 @@ pub fn verdict(profile: &Profile, mark: &str) -> String {
         return wrapped(mark, &quiet(in_mpi));
     }
     let mut text = wrapped(mark, &format!("MPI takes {} of the run. What costs time:", percent(in_mpi)));
-    for finding in findings.iter().take(MOST) {
+    for (number, finding) in (1..).zip(findings.iter().take(MOST)) {
         let sentences = [sentence(&finding.text), sentence(&finding.advice)].join(" ");
-        let share = format!("{mark}{:>7} of the run: ", percent(finding.share));
-        text += &hanging(&share, mark.chars().count() + INDENT, &sentences);
+        text += &wrapped(&format!("{mark}{number}. "), &sentences);
     }
     if findings.len() > MOST {
         let more = findings.len() - MOST;
@@ -44,10 +41,15 @@ fn quiet(in_mpi: f64) -> String {
     }
 }
 
-/// With a full stop at its end.
+/// With a capital at its beginning and a full stop at its end. A name in code, such as that of a file, stays as it is.
 fn sentence(text: &str) -> String {
     let text = text.trim();
-    if text.is_empty() || text.ends_with(['.', '!', '?']) { text.to_owned() } else { format!("{text}.") }
+    let is_word = text.split(' ').next().is_some_and(|word| word.chars().all(char::is_lowercase));
+    let mut letters = text.chars();
+    let first = letters.next().into_iter();
+    let first: String = if is_word { first.flat_map(char::to_uppercase).collect() } else { first.collect() };
+    let end = if text.is_empty() || text.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{}{end}", letters.as_str())
 }
 
 #[cfg(test)]
@@ -57,20 +59,18 @@ mod tests {
     use crate::profile::text::COLUMNS;
 
     #[test]
-    fn findings_have_their_share_and_what_to_do() {
+    fn findings_have_their_sentence_and_what_to_do() {
         let text = verdict(&sample::late_rank(4, 1), "[MEL] ");
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "[MEL] MPI takes 46.0 % of the run. What costs time:");
         assert!(
-            lines[1]
-                .starts_with("[MEL]  30.0 % of the run: receives at halo.c:44 (exchange) wait for rank 1"),
+            lines[1].starts_with("[MEL] 1. Ranks 0, 2, 3 lost 1.20 s (30.0 % of the run) in MPI_Waitall at"),
             "{text}"
         );
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
-            text.split_whitespace()
-                .collect::<Vec<_>>()
-                .join(" ")
-                .contains("(exchange). Give it less to compute, or let")
+            words.contains("because rank 1 is late (its call: halo.c:40 (exchange)). Let it send before"),
+            "{text}"
         );
         assert!(lines.iter().all(|line| line.chars().count() <= COLUMNS), "{text}");
     }
@@ -81,7 +81,7 @@ mod tests {
         let list = profile.verdict.as_mut().unwrap();
         *list = list.iter().cycle().take(7).cloned().collect();
         let text = verdict(&profile, "");
-        assert_eq!(text.matches("of the run:").count(), 5, "{text}");
+        assert_eq!(text.matches("of the run) in").count(), 5, "{text}");
         assert!(text.ends_with("2 more in profile.json (`verdict`)\n"), "{text}");
     }
 

@@ -8,17 +8,18 @@ use crate::profile::sums::{OfWaits, all_runs_s, share, waits as of_profile};
 
 /// The most waits that have a line.
 const MOST: usize = 6;
+/// What has cost less than this share of the run is not worth a line.
+const LEAST: f64 = 0.0005;
 /// The most ranks that are named as causes.
 const MOST_CAUSES: usize = 5;
 
 /// The waits that cost most, and for whom all of it was; nothing where nothing was lost.
 pub fn waits(profile: &Profile) -> String {
-    let mut waits = of_profile(profile);
-    waits.retain(|wait| wait.lost_s > 0.0);
+    let (mut waits, whole_s) = (of_profile(profile), all_runs_s(profile));
+    waits.retain(|wait| wait.lost_s > 0.0 && share(wait.lost_s, whole_s) >= LEAST);
     if waits.is_empty() {
         return String::new();
     }
-    let whole_s = all_runs_s(profile);
     let mut rows =
         vec![["wait states (estimated)", "lost", "of run", "times", "longest"].map(str::to_owned).to_vec()];
     let mut places = Vec::new();
@@ -46,7 +47,8 @@ pub fn waits(profile: &Profile) -> String {
 
 /// `late sender: ranks 0, 2 wait for rank 1`.
 fn sentence(wait: &OfWaits) -> String {
-    let victims: Vec<u32> = wait.victims.iter().map(|(rank, _)| *rank).collect();
+    let mut victims: Vec<u32> = wait.victims.iter().map(|(rank, _)| *rank).collect();
+    victims.sort_unstable();
     let who = ranks(&victims).unwrap_or_default();
     let verb = if victims.len() == 1 { "waits" } else { "wait" };
     let peer = wait.peer.map_or("others".into(), |peer| format!("rank {peer}"));
