@@ -11,11 +11,11 @@ function unpackArrows() {
   return { ...columns, start, end: start.map((time, i) => time + columns.durations[i]) };
 }
 
-// Draws those that are seen, and gives how many there are. `middle` has the height of a rank's lane on the canvas.
+// Draws those of which an end is seen, and gives how many there are. `middle` has the height of a rank's lane on the canvas.
 function drawArrows(pen, view, arrows, middle) {
   const { from, to } = view.stretch, seen = [];
   for (let i = 0; i < arrows.start.length && arrows.start[i] <= to; i++) {
-    if (Math.max(arrows.start[i], arrows.end[i]) < from) continue;
+    if (arrows.start[i] < from && (arrows.end[i] < from || arrows.end[i] > to)) continue;
     const [a, b] = [middle(arrows.from[i]), middle(arrows.to[i])];
     if (Math.max(a, b) > AXIS && Math.min(a, b) < view.shown) seen.push([view.x(arrows.start[i]), a, view.x(arrows.end[i]), b]);
   }
