@@ -96,6 +96,11 @@ impl fmt::Display for Case<'_> {
 fn for_each_case(program: &Planted, check: impl Fn(&Case<'_>)) {
     for mpi in &program.mpis() {
         for executable in program.compile(mpi) {
+            // There the module calls C from inside of the library, whose lines it has then.
+            let inside = mpi.name.contains("mpich") && executable.to_string_lossy().contains("USE_MPI_F08");
+            if inside {
+                continue;
+            }
             check(&Case { mpi, ranks: program.ranks, program: executable, options: &program.options });
         }
     }

@@ -2,7 +2,6 @@
  *
  * ranks: 2
  * options: --profile calls,queues,rma
- * default: rule=early_wait cause=0 site=WAIT cause_site=COMPLETE lost=0.40 victims=1
  * exact: rule=early_wait cause=0 site=WAIT cause_site=COMPLETE lost=0.40 victims=1 count=20
  */
 #include "planted.h"

@@ -3,7 +3,6 @@
  *
  * ranks: 2
  * options: --profile calls,queues,rma
- * default: rule=late_post cause=1 site=START|PUT|COMPLETE cause_site=POST lost=0.40 victims=0
  * exact: rule=late_post cause=1 site=START|PUT|COMPLETE cause_site=POST lost=0.40 victims=0 count=20
  */
 #include "planted.h"

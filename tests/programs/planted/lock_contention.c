@@ -3,7 +3,6 @@
  *
  * ranks: 2
  * options: --profile calls,queues,rma
- * default: rule=lock_contention cause=0 site=LOCK|PUT|UNLOCK lost=0.40 victims=1
  * exact: rule=lock_contention cause=0 site=LOCK|PUT|UNLOCK lost=0.40 victims=1 count=20
  */
 #include "planted.h"

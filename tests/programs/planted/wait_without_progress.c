@@ -2,7 +2,6 @@
  * waits for its send meanwhile, for nobody answers at rank 0.
  *
  * ranks: 2
- * default: rule=late_receiver|wait_without_progress cause=0 site=WAIT lost=0.40 victims=1
  * exact: rule=wait_without_progress cause=0 site=WAIT lost=0.40 victims=1 count=20
  */
 #include "planted.h"
