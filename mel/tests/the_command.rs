@@ -38,7 +38,7 @@ fn the_program_finds_what_was_asked_for_in_its_environment() {
         "echo $MEL_PROGRAM,$MEL_EVENTS,$MEL_PROFILE,$MEL_TRACE,$MEL_OUTPUT,$MEL_FORCE; echo $LD_PRELOAD";
     let (_, out, _) = output(&mut mel(&["run", "/bin/sh", "-c", script]));
     let lines: Vec<&str> = out.lines().collect();
-    assert_eq!(lines[0], "sh,,queues,,,");
+    assert_eq!(lines[0], "sh,,calls,queues,,,");
     assert!(Path::new(lines[1]).is_file() && lines[1].ends_with("/libmel.so"), "{out}");
     let (_, out, _) =
         output(&mut mel(&["run", "-e", "a,b", "--trace", "-o", "d", "--force", "sh", "-c", script]));
