@@ -9,7 +9,7 @@ use std::fs::File;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use memmap2::{Advice, Mmap};
+use memmap2::{Advice, Mmap, UncheckedAdvice};
 use thiserror::Error;
 
 use super::definitions::Definitions;
@@ -66,6 +66,19 @@ pub struct RankLog {
 enum Bytes {
     Mapped(Mmap),
     Owned(Vec<u8>),
+}
+
+impl Bytes {
+    /// A chunk was read to its end: its memory may go to others, so that a log of any size is read in little memory. Who reads it
+    /// again gets it from the file.
+    fn release(&self, at: usize) {
+        if let Bytes::Mapped(map) = self {
+            let length = chunk_end(map, at) - at;
+            // SAFETY: the map is of a file, and nobody writes through it: its pages come back with the same content, but for what
+            // others have written to the file, which `open` accepts.
+            let _ = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, at, length) };
+        }
+    }
 }
 
 impl Deref for Bytes {
@@ -172,7 +185,7 @@ impl RankLog {
     /// is taken apart.
     pub fn records(&self, stream: u32) -> Records<'_> {
         let chunks = self.chunks.get(&stream).map_or(&[][..], Vec::as_slice);
-        let stored = Stored { bytes: &self.bytes, chunks: chunks.iter(), at: 0, end: 0 };
+        let stored = Stored { bytes: &self.bytes, chunks: chunks.iter(), chunk: None, at: 0, end: 0 };
         Records::new(stored, &self.definitions)
     }
 
@@ -236,8 +249,10 @@ fn chunk_end(bytes: &[u8], at: usize) -> usize {
 /// The records of a stream as they are in the file.
 #[derive(Clone, Debug)]
 pub(super) struct Stored<'a> {
-    bytes: &'a [u8],
+    bytes: &'a Bytes,
     chunks: std::slice::Iter<'a, usize>,
+    /// The chunk that is being read.
+    chunk: Option<usize>,
     /// The next record, and the end of its chunk.
     at: usize,
     end: usize,
@@ -257,7 +272,11 @@ impl<'a> Iterator for Stored<'a> {
     fn next(&mut self) -> Option<Record<'a>> {
         loop {
             let Some(first) = self.peek(self.at) else {
+                if let Some(read) = self.chunk.take() {
+                    self.bytes.release(read);
+                }
                 let at = *self.chunks.next()?;
+                self.chunk = Some(at);
                 self.end = chunk_end(self.bytes, at);
                 self.at = at.saturating_add(CHUNK_HEADER_BYTES);
                 continue;

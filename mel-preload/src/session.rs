@@ -74,7 +74,6 @@ impl Session {
             }
         };
         register(session);
-        // Entered before the model, which takes the context of a call from it.
         session.calls.into_iter().for_each(|calls| register(calls));
         if session.config.trace {
             register(Box::leak(Box::new(Late(session))));
@@ -247,7 +246,7 @@ impl Session {
     /// Counts calls in a table in the run's directory, or in memory where that cannot be.
     fn count_calls(
         &self,
-        calls: &CallProfiler,
+        calls: &'static CallProfiler,
         directory: Option<&std::path::Path>,
         identity: &table::Identity,
     ) {

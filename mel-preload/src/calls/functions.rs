@@ -20,6 +20,8 @@ pub(super) enum Kind {
     MakesWindow,
     /// It makes a handle unknown that was known.
     Frees,
+    /// It ends the communicator or window that it is called on.
+    EndsHandle,
     /// A communicator gets a name.
     Names,
 }
@@ -69,6 +71,7 @@ fn kind(function: FunctionId) -> Kind {
         }
         F::Win_allocate_shared_c | F::Win_create_dynamic => Kind::MakesWindow,
         F::Type_free => Kind::Frees,
+        F::Comm_free | F::Comm_disconnect | F::Win_free => Kind::EndsHandle,
         F::Comm_set_name => Kind::Names,
         _ if MAKING.contains(&name) || COLLECTIVES.contains(&name.to_lowercase().as_str()) => {
             Kind::Collective
