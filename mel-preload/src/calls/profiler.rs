@@ -139,6 +139,9 @@ impl CallProfiler {
                 Box::new(Thread { number, ..Thread::default() })
             })
         };
+        if let Some(table) = self.table() {
+            table.add_thread(thread.number);
+        }
         let thread = Box::into_raw(thread);
         slot.set(thread.cast());
         let slot = std::ptr::from_ref(slot);
@@ -305,6 +308,7 @@ impl Hook for CallProfiler {
         thread.context = context;
         here.set_context(context);
         thread.entered = self.clock.now().0;
+        contexts.table.thread(number).enter(context, thread.entered);
     }
 
     #[inline]
@@ -318,6 +322,7 @@ impl Hook for CallProfiler {
         let thread = unsafe { &mut *thread };
         let left = here.left(|| self.clock.now().0);
         let took = left.saturating_sub(thread.entered);
+        contexts.table.thread(thread.number).leave(left);
         let row = contexts.table.context(thread.context);
         row.count(took);
         let success = code == self.abi.constants.success;
