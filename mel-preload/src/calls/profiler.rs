@@ -13,7 +13,7 @@ use mpit_sources::calls::{Communicator, Ob1Model, Observer, PostedLate, Received
 use super::bytes::{self, Sizes};
 use super::communicators::{Communicators, Known};
 use super::contexts::{Cache, Contexts, Place};
-use super::functions::{Kind, kinds};
+use super::functions::{Kind, kinds, returns_at_once};
 use super::waits::Waits;
 
 /// Above this size, in bytes, a standard send may wait for its receiver; below it, it waits for space at most.
@@ -156,6 +156,9 @@ impl CallProfiler {
                 Box::new(Thread { number, ..Thread::default() })
             })
         };
+        if let Some(table) = self.table() {
+            table.add_thread(thread.number);
+        }
         let thread = Box::into_raw(thread);
         slot.set(thread.cast());
         let slot = std::ptr::from_ref(slot);
@@ -317,8 +320,8 @@ impl Hook for CallProfiler {
     fn wants(&self, function: FunctionId) -> Wants {
         match self.kinds[function.index()] {
             Kind::NotCounted => Wants::Nothing,
-            // The handle that the context has is gone at the exit.
-            Kind::EndsHandle => Wants::Both,
+            // It may be the last call of a process that is killed, or the handle that the context has is gone at the exit.
+            _ if !returns_at_once(function) => Wants::Both,
             _ => Wants::Leave,
         }
     }
@@ -327,8 +330,16 @@ impl Hook for CallProfiler {
         self.kinds[function.index()] != Kind::NotCounted
     }
 
+    #[inline]
     fn enter_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>) {
-        let _ = here.context(function, call);
+        let Some(contexts) = self.contexts.get() else { return };
+        let context = here.context(function, call);
+        let thread = here.slot_of_contexts().get().cast::<Thread>();
+        if !thread.is_null() {
+            // SAFETY: the slot leads to this thread's state; see `find`.
+            let number = unsafe { (*thread).number };
+            contexts.table.thread(number).enter(context, self.clock.now().0);
+        }
     }
 
     #[inline]
@@ -344,6 +355,9 @@ impl Hook for CallProfiler {
         // SAFETY: the context was found in this thread, and so the slot leads to this thread's state; see `find`.
         let thread = unsafe { &mut *thread };
         let took = left.saturating_sub(made.entered);
+        let last = contexts.table.thread(thread.number);
+        last.enter(made.context, made.entered);
+        last.leave(left);
         let row = contexts.table.context(made.context);
         row.count(took);
         let success = code == self.abi.constants.success;

@@ -8,6 +8,7 @@ pub mod convert;
 pub mod diff;
 pub mod elf;
 pub mod events;
+pub mod incomplete;
 pub mod library;
 pub mod of_mpi;
 pub mod output;
