@@ -19,6 +19,7 @@ use super::patience::Patience;
 use super::state::{Run, Session};
 use super::warn::warn;
 use crate::calls::CallProfiler;
+use crate::collect::{self, Collected};
 use crate::trace::Recorder;
 use mel_convert as convert;
 use mel_log::profile::{self, Ended, Profile, RankProfile};
@@ -48,18 +49,10 @@ pub(super) fn at_finalize(session: &'static Session) {
     if session.config.profiles() {
         let mine = rank_profile(session, run, truth, Ended::Finalised);
         let world = session.abi.constants.comm_world;
-        let bytes = serde_json::to_vec(&mine).unwrap_or_default();
-        let ranks = pmpi::gatherv(&bytes, 0, world);
         let image = session.calls.and_then(CallProfiler::table).map(|table| table.image(intervals(run)));
-        // All ranks count calls, or none does.
-        let tables = match &session.calls {
-            Some(_) => pmpi::gatherv(&image.unwrap_or_default(), 0, world),
-            None => Ok(Vec::new()),
-        };
+        let collected = collect::all((run.rank, run.size), world, &mine, image);
         let mut written = [0i32];
-        if let (Ok(ranks), Ok(tables), 0) = (ranks, tables, run.rank) {
-            let ranks = ranks.iter().filter_map(|bytes| serde_json::from_slice(bytes).ok()).collect();
-            let tables = tables.iter().filter_map(|image| TableRows::of_image(image)).collect();
+        if let (Ok(Collected { ranks, tables }), 0) = (collected, run.rank) {
             // The others wait for what comes of it, so that a fault of ours must not end it.
             let report = || report_profile(session, run, ranks, tables);
             let reported = std::panic::catch_unwind(std::panic::AssertUnwindSafe(report));
