@@ -4,6 +4,7 @@
 //! 64 bits each; the text, which is JSON and names the columns and the hosts; blanks up to a multiple of eight bytes; then each column
 //! without a gap: a 64-bit floating-point number of each rank, by rank. What a rank does not have is not a number (NaN).
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -121,10 +122,10 @@ impl Columns {
         let names = columns(profile.has_calls(), &functions, summary::quantities(profile));
         let rows: Vec<Vec<f64>> = profile.ranks.iter().map(|rank| row(&names, rank)).collect();
         let of_column = |place: usize| rows.iter().map(|row| row[place]).collect();
-        let mut hosts: Vec<String> = Vec::new();
-        let mut host = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        let (mut hosts, mut host) = (Vec::new(), Vec::new());
         for rank in &profile.ranks {
-            let place = hosts.iter().position(|name| *name == rank.host).unwrap_or_else(|| {
+            let place = *places.entry(&rank.host).or_insert_with(|| {
                 hosts.push(rank.host.clone());
                 hosts.len() - 1
             });
@@ -173,7 +174,7 @@ pub struct RankTable {
 }
 
 impl RankTable {
-    /// Makes the file for that many ranks.
+    /// Makes the file for that many ranks, all of which are to be written.
     ///
     /// # Errors
     /// Those of the file system.
@@ -188,10 +189,7 @@ impl RankTable {
         let file = File::options().read(true).write(true).create(true).truncate(true).open(path)?;
         file.write_all_at(&head, 0)?;
         let table = RankTable { file, ranks, description, first: head.len() as u64 };
-        let none = f64::NAN.to_ne_bytes().repeat(ranks as usize);
-        for place in 0..=table.description.columns.len() {
-            table.file.write_all_at(&none, table.at(place, 0))?;
-        }
+        table.file.set_len(table.at(table.description.columns.len() + 1, 0))?;
         Ok(table)
     }
 

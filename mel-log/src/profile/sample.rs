@@ -1,6 +1,8 @@
 //! Profiles for tests: plausible, consistent, the same each time.
 
 use super::calls::{CallProfile, CallSite, MessagesFound, NamedCommunicator, WaitKind, WaitProfile};
+use super::columns::Columns;
+use super::reduced::{Reduced, SumOfCalls, SumOfWaits};
 use super::schema::{Profile, QueueStats, RankProfile, SearchStats};
 use super::text::layout::{percent, ranks as in_words};
 use super::verdict::Finding;
@@ -61,6 +63,63 @@ pub fn healthy(ranks: u32) -> Profile {
     let mut profile = run((0..ranks).map(|rank| exchange(rank, rank, 0.0, 0.0)).collect());
     profile.verdict = Some(Vec::new());
     profile
+}
+
+/// [`late_rank`] as very many ranks are kept: in sums.
+pub fn reduced(ranks: u32, late: u32) -> Profile {
+    reduce(late_rank(ranks, late)).0
+}
+
+/// A profile of all ranks in sums, as a library that measures makes it, and the numbers of each rank.
+pub fn reduce(whole: Profile) -> (Profile, Columns) {
+    let columns = Columns::of(&whole);
+    let sum_of = |site: &sums::OfSite| -> SumOfCalls {
+        let place = whole.sites.iter().position(|known| Some(known.to_string()) == site.site);
+        SumOfCalls {
+            function: site.function.clone(),
+            site: place.map(|place| place as u32),
+            ranks: whole.ranks.len() as u32,
+            calls: site.sum.calls,
+            total_s: site.sum.total_s,
+            max_s: site.sum.max_s,
+            bytes_sent: site.sum.bytes_sent,
+            bytes_received: site.sum.bytes_received,
+            messages: site.sum.messages,
+            lost_s: site.sum.lost_s,
+        }
+    };
+    let wait_of = |wait: &sums::OfWaits| -> SumOfWaits {
+        let place =
+            |name: &Option<String>| whole.sites.iter().position(|known| Some(known.to_string()) == *name);
+        SumOfWaits {
+            kind: wait.kind,
+            function: wait.function.clone(),
+            site: place(&wait.site).map(|place| place as u32),
+            peer: wait.peer,
+            peer_site: place(&wait.peer_site).map(|place| place as u32),
+            ranks: wait.victims.len() as u32,
+            victims: wait.victims.iter().take(8).copied().collect(),
+            count: wait.count,
+            lost_s: wait.lost_s,
+            max_s: wait.max_s,
+        }
+    };
+    let reduced = Reduced {
+        ranks: whole.ranks.len() as u32,
+        hosts: columns.hosts.len() as u32,
+        some_hosts: columns.hosts.iter().take(8).cloned().collect(),
+        run_s: sums::all_runs_s(&whole),
+        calls: sums::by_site(&whole).iter().map(sum_of).collect(),
+        waits: sums::waits(&whole).iter().map(wait_of).collect(),
+        over_ranks: columns.over_ranks(),
+        ..Reduced::default()
+    };
+    let mut profile = Profile { reduced: Some(Box::new(reduced)), ranks: Vec::new(), ..whole };
+    for finding in profile.verdict.iter_mut().flatten() {
+        finding.victims.truncate(8);
+        finding.lost_by_rank_s.truncate(8);
+    }
+    (profile, columns)
 }
 
 fn run(ranks: Vec<RankProfile>) -> Profile {

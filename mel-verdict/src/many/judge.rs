@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mel_log::profile::columns::{self, Column};
+use mel_log::profile::summary;
 use serde::{Deserialize, Serialize};
 
 use super::as_list;
@@ -29,6 +31,8 @@ pub struct Selection {
     pub causes: BTreeSet<u32>,
     /// The functions that took the most time.
     pub functions: Vec<String>,
+    /// The columns of the table of ranks.
+    pub columns: Vec<Column>,
     /// Collective operations, with the time of who spent least in them.
     #[serde(with = "as_list")]
     pub closed: BTreeMap<GroupKey, Group>,
@@ -66,8 +70,8 @@ impl Judgement {
         self.part.blame.get(&rank).map_or(0, |blame| blame.all_caused())
     }
 
-    /// What to ask all ranks for.
-    pub fn selection(&self) -> Selection {
+    /// What to ask all ranks for, where queues and windows were counted.
+    pub fn selection(&self, queues: bool, windows: bool) -> Selection {
         let mut causes: Vec<(Nanos, u32)> = self
             .part
             .blame
@@ -83,10 +87,17 @@ impl Judgement {
         }
         let mut functions: Vec<(&str, Nanos)> = functions.into_iter().collect();
         functions.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        let functions: Vec<String> =
+            functions.into_iter().take(MOST_FUNCTIONS).map(|(name, _)| name.to_owned()).collect();
         Selection {
+            columns: columns::columns(
+                self.part.has_calls,
+                &functions,
+                summary::quantities_of(queues, windows),
+            ),
             has_calls: self.part.has_calls,
             causes: self.sources.iter().map(|source| source.0).chain(causes).collect(),
-            functions: functions.into_iter().take(MOST_FUNCTIONS).map(|(name, _)| name.to_owned()).collect(),
+            functions,
             closed: self.part.closed.clone(),
         }
     }

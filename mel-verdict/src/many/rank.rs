@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mel_log::profile::columns::{self, Column};
+use mel_log::profile::columns;
 use mel_log::profile::{Histogram, RankProfile, Truth};
 use mel_log::table::{IntervalKind, TableRows};
 use serde::{Deserialize, Serialize};
@@ -333,8 +333,9 @@ impl OfRank {
         all
     }
 
-    /// Its numbers in these columns; what others lost for it is not known to itself.
-    pub fn row(&self, columns: &[Column], selection: &Selection) -> Vec<f64> {
+    /// Its numbers in the columns of the table of ranks; what others lost for it is not known to itself.
+    pub fn row(&self, selection: &Selection) -> Vec<f64> {
+        let columns = &selection.columns;
         let mut profile = self.profile.clone();
         let mut lost = 0;
         if let Some(rank) = self.rank() {

@@ -1,7 +1,7 @@
 //! Simulated ranks: joining in a tree, in any order, gives the same as joining all at once; what is sent stays small; and the rank that
 //! is slow is found.
 
-use mel_log::profile::{CallSite, Profile, RankProfile, columns, summary};
+use mel_log::profile::{CallSite, Profile, RankProfile, columns};
 use mel_log::table::{ContextKey, ContextRow, IntervalKind, IntervalRow, TableRows, WaitKey, WaitRow};
 use mel_log::{Definition, Members};
 use proptest::prelude::*;
@@ -104,7 +104,7 @@ fn run(size: u32, late: u32) -> (Profile, usize) {
     let tree = Tree { rank: 0, size };
     let (part, most) = in_a_tree(tree, &|place| rank(place, size, late).part(), &Part::join);
     let judgement = Judgement::of(part);
-    let selection = judgement.selection();
+    let selection = judgement.selection(true, false);
     let (detail, more) = in_a_tree(tree, &|place| rank(place, size, late).detail(&selection), &Detail::join);
     let mut profile = Profile { world_size: size, ..Profile::default() };
     fill(&mut profile, &judgement, &detail, site);
@@ -158,7 +158,7 @@ fn the_protocol_among_ranks_gives_what_joining_gives() {
         let own = rank(links.tree().rank, size, 5);
         let join = |all: &mut Part, bytes: &[u8]| all.join(serde_json::from_slice(bytes).unwrap());
         let part = links.reduce(own.part(), join, |part| serde_json::to_vec(part).unwrap()).unwrap();
-        let selection = part.as_ref().map(|part| Judgement::of(part.clone()).selection());
+        let selection = part.as_ref().map(|part| Judgement::of(part.clone()).selection(true, false));
         let bytes = links.spread(serde_json::to_vec(&selection.unwrap_or_default()).unwrap()).unwrap();
         let selection: Selection = serde_json::from_slice(&bytes).unwrap();
         assert!(selection.causes.contains(&5));
@@ -175,11 +175,11 @@ fn rows_have_what_the_rank_spent_and_lost() {
     let mut part = Part::default();
     (0..size).for_each(|place| part.join(rank(place, size, 9).part()));
     let judgement = Judgement::of(part);
-    let selection = judgement.selection();
+    let selection = judgement.selection(true, false);
     assert_eq!(selection.functions, ["MPI_Waitall", "MPI_Allreduce"]);
-    let columns = columns::columns(true, &selection.functions, summary::quantities_of(true, false));
+    let columns = &selection.columns;
     let of = |place: u32, name: &str| {
-        let row = rank(place, size, 9).row(&columns, &selection);
+        let row = rank(place, size, 9).row(&selection);
         row[columns.iter().position(|column| column.name == name).unwrap()]
     };
     assert!((of(3, columns::RUN) - 1.0).abs() < 1e-9);
@@ -213,7 +213,7 @@ proptest! {
             parts[other].join(one);
         }
         prop_assert_eq!(&parts[0], &once);
-        let selection = Judgement::of(once).selection();
+        let selection = Judgement::of(once).selection(true, false);
         let mut details: Vec<Detail> = (0..size).map(|place| rank(place, size, late).detail(&selection)).collect();
         let mut all = Detail::default();
         details.iter().for_each(|detail| all.join(detail.clone()));

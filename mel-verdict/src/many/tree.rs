@@ -33,6 +33,9 @@ impl Tree {
     }
 }
 
+/// From how many bytes on what is [streamed](Links::stream) is passed on.
+pub const KEPT: usize = 1 << 20;
+
 /// How a rank reaches others. All ranks take part in the same order; what one sends to another arrives in that order.
 pub trait Links {
     /// What may go wrong on the way.
@@ -97,6 +100,40 @@ pub trait Links {
         let Some(parent) = tree.parent() else { return Ok(Some(own)) };
         self.send(parent, &encode(&own))?;
         Ok(None)
+    }
+
+    /// Brings as many bytes of each rank to rank 0, which handles those of consecutive ranks at a time: the first of them, and their bytes.
+    /// A rank keeps at most about [`KEPT`] bytes.
+    ///
+    /// # Errors
+    /// Those of the way.
+    fn stream(&self, own: Vec<u8>, mut handle: impl FnMut(u32, &[u8])) -> Result<(), Self::Error> {
+        let (tree, each) = (self.tree(), own.len().max(1));
+        let (mut first, mut kept) = (tree.rank, own);
+        for below in tree.children() {
+            let mut missing = below.len() * each;
+            while missing > 0 {
+                let more = self.receive(below.start)?;
+                missing = missing.saturating_sub(more.len().max(1));
+                kept.extend(more);
+                if kept.len() >= KEPT {
+                    match tree.parent() {
+                        None => handle(first, &kept),
+                        Some(parent) => self.send(parent, &kept)?,
+                    }
+                    first += (kept.len() / each) as u32;
+                    kept.clear();
+                }
+            }
+        }
+        match tree.parent() {
+            _ if kept.is_empty() => Ok(()),
+            None => {
+                handle(first, &kept);
+                Ok(())
+            }
+            Some(parent) => self.send(parent, &kept),
+        }
     }
 
     /// Brings bytes of rank 0 to all; gives them.
@@ -204,6 +241,23 @@ pub(crate) mod tests {
             let expected: Vec<_> = (0..size).map(|rank| (rank, vec![rank as u8; 3])).collect();
             assert_eq!(at_root[0], expected);
             assert!(at_root[1..].iter().all(Vec::is_empty));
+        }
+    }
+
+    #[test]
+    fn rows_come_to_the_root_in_their_places() {
+        for (size, each) in [(1, 8), (2, 8), (37, 100_000), (64, KEPT / 3)] {
+            let at_root = on_all(size, |links| {
+                let mut seen = Vec::new();
+                let own = vec![links.tree().rank as u8; each];
+                let rows = |first, bytes: &[u8]| {
+                    seen.extend((first..).zip(bytes.chunks(each)).map(|(rank, row)| (rank, row.to_vec())));
+                };
+                links.stream(own, rows).unwrap();
+                seen
+            });
+            let expected: Vec<_> = (0..size).map(|rank| (rank, vec![rank as u8; each])).collect();
+            assert!(at_root[0] == expected, "{size} {each}");
         }
     }
 

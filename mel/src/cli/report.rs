@@ -12,12 +12,13 @@ use crate::html;
 use crate::png;
 use crate::progress_bar::ProgressBar;
 use crate::run_profile;
-use crate::tables::csv;
 use crate::tables::terminal::terminal;
+use crate::tables::{csv, csv_of_many};
 use crate::view::{View, Window, exact, view};
 use mel_convert::Run;
 use mel_convert::run::RunError;
 use mel_log::profile::Profile;
+use mel_log::profile::columns::Columns;
 use mel_log::profile::file::ProfileError;
 use mel_log::profile::text::layout::wrapped;
 use mel_log::profile::text::report::lines;
@@ -101,7 +102,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             serde_json::to_string_pretty(&profile)? + "\n"
         }
         Ok(profile) if args.csv => {
-            to_stdout(|out| csv(out, &profile))?;
+            if profile.reduced.is_some() {
+                let columns = Columns::read(&args.directory)?;
+                to_stdout(|out| csv_of_many(out, &columns))?;
+            } else {
+                to_stdout(|out| csv(out, &profile))?;
+            }
             return Ok(ExitCode::SUCCESS);
         }
         Ok(mut profile) => {
