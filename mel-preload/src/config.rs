@@ -213,6 +213,15 @@ mod tests {
     }
 
     #[test]
+    fn so_many_ranks_are_exact() {
+        assert_eq!(read(&[]).exact_ranks, 1024);
+        assert_eq!(read(&[("MEL_EXACT_RANKS", "7")]).exact_ranks, 7);
+        let config = read(&[("MEL_EXACT_RANKS", "all")]);
+        assert_eq!(config.complaints, ["MEL_EXACT_RANKS=all: give a number of ranks"]);
+        assert_eq!(config.exact_ranks, 1024);
+    }
+
+    #[test]
     fn a_profile_may_be_of_both() {
         let both = read(&[("MEL_PROFILE", "queues,rma")]);
         assert!(both.profile && both.windows && both.profiles());

@@ -1,7 +1,11 @@
 //! Profiles for tests: plausible, consistent, the same each time.
 
+use std::io;
+use std::path::Path;
+
 use super::calls::{CallProfile, CallSite, MessagesFound, NamedCommunicator, WaitKind, WaitProfile};
-use super::columns::Columns;
+use super::columns::{self, Columns, Description, RankTable};
+use super::file;
 use super::reduced::{Reduced, SumOfCalls, SumOfWaits};
 use super::schema::{Profile, QueueStats, RankProfile, SearchStats};
 use super::text::layout::{percent, ranks as in_words};
@@ -120,6 +124,24 @@ pub fn reduce(whole: Profile) -> (Profile, Columns) {
         finding.lost_by_rank_s.truncate(8);
     }
     (profile, columns)
+}
+
+/// Writes the directory of such a run: `profile.json` and `ranks.table`.
+///
+/// # Errors
+/// Those of the file system.
+pub fn write_many(directory: &Path, ranks: u32, late: u32) -> io::Result<()> {
+    let (profile, all) = reduce(late_rank(ranks, late));
+    let columns = all.columns.iter().map(|(column, _)| column.clone()).collect();
+    let description = Description { columns, hosts: all.hosts.clone() };
+    let table = RankTable::create(&columns::path_in(directory), ranks, description)?;
+    let values = || all.columns.iter().map(|(_, values)| values).chain([&all.host]);
+    for first in (0..ranks).step_by(1000) {
+        let row = |rank: u32| values().map(|values| values[rank as usize]).collect();
+        let rows: Vec<Vec<f64>> = (first..ranks.min(first + 1000)).map(row).collect();
+        table.write(first, &rows)?;
+    }
+    file::write(&directory.join(file::FILE_NAME), &profile)
 }
 
 fn run(ranks: Vec<RankProfile>) -> Profile {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use mel_log::profile::reduced::{EndedRanks, Reduced, SumOfCalls, SumOfWaits};
-use mel_log::profile::{Basis, CallSite, Ended, Finding, Histogram, MessagesFound, Profile};
+use mel_log::profile::{Basis, CallSite, Ended, Finding, Histogram, MessagesFound, Profile, WaitKind};
 
 use super::judge::Judgement;
 use super::part::{Nanos, Place};
@@ -199,9 +199,12 @@ fn verdict<R: FnMut(&str, u64) -> CallSite>(
             // The time of each rank is its own doing.
             causes.push((None, total, Victims { count: lost.count, ..victims }));
         } else {
-            if *rule == Rule::LateSender {
+            let of_sources = || {
                 let of = |(rank, share): &(u32, f64)| (Some(*rank), share * total, victims.clone());
-                causes.extend(judgement.sources.iter().map(of));
+                judgement.sources.iter().map(of).collect::<Vec<_>>()
+            };
+            if *rule == Rule::LateSender {
+                causes = of_sources();
             }
             if causes.is_empty() {
                 let key = |cause| (*rule, place.clone(), cause);
@@ -210,6 +213,10 @@ fn verdict<R: FnMut(&str, u64) -> CallSite>(
                 let direct =
                     direct.map(|((.., cause), of)| (Some(*cause), seconds(of.nanos) * share, of.clone()));
                 causes.extend(direct.filter(|(_, lost_s, _)| *lost_s >= LEAST_PART * total));
+            }
+            // Several come late to an operation where one of them had waited for another before.
+            if causes.is_empty() && run::kind(*rule) == WaitKind::Collective {
+                causes = of_sources();
             }
             causes.retain(|(_, lost_s, _)| *lost_s >= LEAST_SHARE * all_s);
             if causes.is_empty() && total >= LEAST_SHARE_OF_ALL * all_s {

@@ -1,8 +1,9 @@
 //! From the sums over all ranks to who is the cause: what rank 0 finds, and asks all for the details of.
 //!
 //! A wait that is passed on makes the rank in the middle both a victim and a cause. So it is not the rank that others have waited for
-//! longest that is the source, but the ones that wait least themselves, and by far, while others wait for them. Where nobody is, those
-//! that were waited for directly are named, where they have a good part of what was lost at a place.
+//! longest that is the source, but the ones that are least in MPI, and by far, while others wait for them: they compute while the others
+//! wait, whoever these wait for directly. Where nobody is, those that were waited for directly are named, where they have a good part of
+//! what was lost at a place.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +44,7 @@ pub struct Selection {
 pub struct Judgement {
     /// The sums, with what is known of all collective operations.
     pub part: Part,
-    /// The ranks that are the sources of the waits for messages, with their shares.
+    /// The ranks that are the sources of waits, with their shares.
     pub sources: Vec<(u32, f64)>,
     /// The share of the time blocked in sends that is explained by receives that were posted late.
     pub explained: f64,
@@ -125,12 +126,14 @@ fn close_others(part: &mut Part) {
     }
 }
 
-/// The ranks that wait least for messages, by far, and that others wait for: with the share that each has of what these wait for them.
+/// The ranks that are least in MPI, by far, and that others wait for: with the share that each has of what these wait for them. Where
+/// there are no waits for messages, and in collective operations nobody is last alone, with equal shares.
 fn sources(blame: &BTreeMap<u32, Blame>) -> Vec<(u32, f64)> {
+    let directly = |blame: &Blame| blame.caused + blame.came_last;
+    let nobody = blame.values().all(|blame| directly(blame) == 0);
     let mut ranks: Vec<(Nanos, u32, Nanos)> = blame
         .iter()
-        .filter(|(_, blame)| blame.lost + blame.caused > 0)
-        .map(|(rank, blame)| (blame.lost, *rank, blame.caused))
+        .map(|(rank, blame)| (blame.in_mpi, *rank, if nobody { 1 } else { directly(blame) }))
         .collect();
     ranks.sort_unstable();
     let all: Nanos = ranks.iter().map(|rank| rank.0).sum();
@@ -159,7 +162,9 @@ mod tests {
     fn of(waits: &[(u32, u32, Nanos)]) -> BTreeMap<u32, Blame> {
         let mut blame: BTreeMap<u32, Blame> = BTreeMap::new();
         for (rank, peer, nanos) in waits {
-            blame.entry(*rank).or_default().lost += nanos;
+            let of_rank = blame.entry(*rank).or_default();
+            of_rank.lost += nanos;
+            of_rank.in_mpi += nanos;
             blame.entry(*peer).or_default().caused += nanos;
         }
         blame
@@ -178,6 +183,14 @@ mod tests {
             .map(|rank| (rank, (rank + 999) % 1000, 5000))
             .collect();
         assert_eq!(sources(&of(&ring)), [(17, 0.5), (600, 0.5)]);
+    }
+
+    #[test]
+    fn who_is_late_with_another_one_to_an_operation_is_a_source() {
+        let of_rank =
+            |rank: Nanos| Blame { in_mpi: if rank < 2 { 10 } else { 1000 + rank }, ..Blame::default() };
+        let blame: BTreeMap<u32, Blame> = (0..1000).map(|rank| (rank, of_rank(rank.into()))).collect();
+        assert_eq!(sources(&blame), [(0, 0.5), (1, 0.5)]);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Profiles of very many ranks: what they have counted is brought together along a tree, in sums whose size does not depend on how many
-//! there are, but for five numbers for each rank that waits. `docs/many-ranks.md` has the rules.
+//! there are, but for six numbers for each. `docs/many-ranks.md` has the rules.
 //!
 //! - [`tree`]: who sends to whom.
 //! - [`part`]: what some ranks have counted, in sums.

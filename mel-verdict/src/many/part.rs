@@ -1,5 +1,5 @@
 //! What some ranks have counted, in sums. Joining is the same in any order: all numbers are integers, and what is cut off is what is
-//! least. What grows with the number of ranks are five numbers for each that waits, or that others wait for.
+//! least. What grows with the number of ranks are six numbers for each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,9 +56,9 @@ pub struct Lost {
     pub longest: u64,
 }
 
-/// What the waits for messages say of one rank, in nanoseconds.
+/// What is known of one rank's time and waits, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "[Nanos; 5]", into = "[Nanos; 5]")]
+#[serde(from = "[Nanos; 6]", into = "[Nanos; 6]")]
 pub struct Blame {
     /// What it has lost, waiting for late senders.
     pub lost: Nanos,
@@ -70,6 +70,8 @@ pub struct Blame {
     pub posted_late: Nanos,
     /// What others have lost in collective operations that it came to last.
     pub came_last: Nanos,
+    /// Its time in MPI.
+    pub in_mpi: Nanos,
 }
 
 /// Calls of a collective operation from one place on one communicator.
@@ -165,7 +167,7 @@ pub struct Part {
     /// Time lost by reason and place.
     #[serde(with = "as_list")]
     pub lost: BTreeMap<(Rule, Place), Lost>,
-    /// By rank: what its messages cost.
+    /// By rank: its time in MPI, and who waited for whom.
     #[serde(with = "as_list")]
     pub blame: BTreeMap<u32, Blame>,
     /// Collective operations of communicators of which not all members are here.
@@ -301,16 +303,16 @@ impl Lost {
 }
 
 // A list is a third of the size.
-impl From<[Nanos; 5]> for Blame {
-    fn from([lost, caused, blocked, posted_late, came_last]: [Nanos; 5]) -> Blame {
-        Blame { lost, caused, blocked, posted_late, came_last }
+impl From<[Nanos; 6]> for Blame {
+    fn from([lost, caused, blocked, posted_late, came_last, in_mpi]: [Nanos; 6]) -> Blame {
+        Blame { lost, caused, blocked, posted_late, came_last, in_mpi }
     }
 }
 
-impl From<Blame> for [Nanos; 5] {
-    fn from(blame: Blame) -> [Nanos; 5] {
-        let Blame { lost, caused, blocked, posted_late, came_last } = blame;
-        [lost, caused, blocked, posted_late, came_last]
+impl From<Blame> for [Nanos; 6] {
+    fn from(blame: Blame) -> [Nanos; 6] {
+        let Blame { lost, caused, blocked, posted_late, came_last, in_mpi } = blame;
+        [lost, caused, blocked, posted_late, came_last, in_mpi]
     }
 }
 
@@ -322,6 +324,7 @@ impl Blame {
         self.blocked += other.blocked;
         self.posted_late += other.posted_late;
         self.came_last += other.came_last;
+        self.in_mpi += other.in_mpi;
     }
 
     /// What others have lost for the rank.

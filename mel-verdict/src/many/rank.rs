@@ -143,6 +143,7 @@ impl OfRank {
         part.has_calls = true;
         part.nanos = nanos(rank.run_s()).into();
         for (place, calls) in self.calls(rank) {
+            part.blame.entry(own).or_default().in_mpi += calls.nanos;
             part.calls.insert(place, calls);
         }
         for (key, group) in self.groups(rank) {

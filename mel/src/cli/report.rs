@@ -161,6 +161,12 @@ fn look(args: &Args) -> anyhow::Result<View> {
     );
     let tick = |records| progress.advance(records);
     let mut view = view(profile.as_ref(), logs.as_ref(), window, &tick);
+    if profile.as_ref().is_some_and(|profile| profile.reduced.is_some()) {
+        match Columns::read(&args.directory) {
+            Ok(columns) => view.add_ranks(&columns, args.png.is_some()),
+            Err(error) => eprintln!("mel: {error}; single ranks are left out"),
+        }
+    }
     if let Some(run) = logs.as_ref().filter(|_| args.html.is_some() && !args.estimated) {
         view.analyze(run, &tick);
     }
