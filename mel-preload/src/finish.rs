@@ -18,11 +18,11 @@ use mpit_sources::transport::clocks::NodeClock;
 use super::patience::Patience;
 use super::state::{Run, Session};
 use super::warn::warn;
-use crate::calls::CallProfiler;
+use crate::collect;
 use crate::trace::Recorder;
 use mel_convert as convert;
 use mel_log::profile::{self, Ended, Profile, RankProfile};
-use mel_log::table::{self, TableRows};
+use mel_log::table;
 use mel_log::{Definition, State};
 
 /// All processes together, at the entry of `MPI_Finalize`.
@@ -48,20 +48,10 @@ pub(super) fn at_finalize(session: &'static Session) {
     if session.config.profiles() {
         let mine = rank_profile(session, run, truth, Ended::Finalised);
         let world = session.abi.constants.comm_world;
-        let bytes = serde_json::to_vec(&mine).unwrap_or_default();
-        let ranks = pmpi::gatherv(&bytes, 0, world);
-        let image = session.calls.and_then(CallProfiler::table).map(|table| table.image(intervals(run)));
-        // All ranks count calls, or none does.
-        let tables = match &session.calls {
-            Some(_) => pmpi::gatherv(&image.unwrap_or_default(), 0, world),
-            None => Ok(Vec::new()),
-        };
         let mut written = [0i32];
-        if let (Ok(ranks), Ok(tables), 0) = (ranks, tables, run.rank) {
-            let ranks = ranks.iter().filter_map(|bytes| serde_json::from_slice(bytes).ok()).collect();
-            let tables = tables.iter().filter_map(|image| TableRows::of_image(image)).collect();
-            // The others wait for what comes of it, so that a fault of ours must not end it.
-            let report = || report_profile(session, run, ranks, tables);
+        // The others wait for what comes of it, so that a fault of ours must not end it.
+        if let Ok(Some(profile)) = collect::profile(session, run, mine, whole_profile(session, run)) {
+            let report = || report_profile(session, run, &profile);
             let reported = std::panic::catch_unwind(std::panic::AssertUnwindSafe(report));
             written = [i32::from(reported.unwrap_or(false))];
         }
@@ -77,11 +67,6 @@ pub(super) fn at_finalize(session: &'static Session) {
     }
     write_files(session, run);
     mpi_intercept::stop();
-}
-
-/// The most intervals of a rank that are sent to rank 0, of each list: all ranks together take some 64 MiB there.
-fn intervals(run: &Run) -> usize {
-    ((1 << 20) / run.size.max(1) as usize).clamp(256, table::layout::MAX_INTERVALS)
 }
 
 /// The profile table gets no more.
@@ -176,16 +161,12 @@ fn complain_of_communicators(session: &Session, logs: &convert::Run) {
 }
 
 /// Prints and writes the profile; whether it is in a file.
-fn report_profile(session: &Session, run: &Run, ranks: Vec<RankProfile>, tables: Vec<TableRows>) -> bool {
-    let mut whole = whole_profile(session, run);
-    whole.ranks = ranks;
-    let mut sites = convert::callsites::CallSites::default();
-    mel_verdict::fill(&mut whole, tables, |path, address| sites.place(path, address));
+fn report_profile(session: &Session, run: &Run, whole: &Profile) -> bool {
     let options = profile::text::Options { directory: run.directory.as_deref(), lines: session.config.lines };
-    let _ = std::io::stderr().write_all(profile::report(&whole, options).as_bytes());
+    let _ = std::io::stderr().write_all(profile::report(whole, options).as_bytes());
     let Some(directory) = &run.directory else { return false };
     let path = directory.join(profile::file::FILE_NAME);
-    let written = profile::file::write(&path, &whole);
+    let written = profile::file::write(&path, whole);
     match &written {
         Ok(()) => warn(&format!("the profile is {}", path.display())),
         Err(error) => warn(&format!("cannot write {}: {error}; make room or use -o", path.display())),

@@ -21,6 +21,7 @@
 //! know events by name. Nothing here reads a command line, or draws.
 
 pub mod calls;
+mod collect;
 pub mod config;
 pub mod directory;
 pub mod finish;

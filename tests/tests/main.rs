@@ -19,6 +19,7 @@ mod full_disk;
 mod killed_ranks_readable;
 mod libmel_is_self_contained;
 mod limits;
+mod many_ranks;
 mod memory_added;
 mod mpi4py;
 mod mpi_inside_the_program;
