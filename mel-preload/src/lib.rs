@@ -6,7 +6,7 @@
 //! - [`finish`]: what is written and printed at the end, however the program ends.
 //! - [`growth`]: warnings of logs that become large; [`mod@warn`]: a line for the user.
 //! - [`full`]: where the events core has no space for something.
-//! - [`patience`]: how far the work at the end is.
+//! - [`patience`]: how far the work at the end is; [`ranks`]: how all ranks do it together.
 //! - [`tools`]: events for others' tools, where MEL itself was asked nothing.
 //!
 //! The consumers of events:
@@ -29,6 +29,7 @@ pub mod growth;
 pub mod names;
 pub mod patience;
 pub mod queues;
+pub mod ranks;
 pub mod session;
 pub mod state;
 pub mod tools;

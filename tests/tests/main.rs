@@ -45,6 +45,7 @@ mod traces_have_collectives;
 mod traces_readable;
 mod traces_show_queues;
 mod traces_show_what_was_chosen;
+mod traces_written_together;
 mod windows_profiled;
 mod windows_tell;
 
