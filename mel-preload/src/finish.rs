@@ -17,6 +17,7 @@ use mpit_sources::calls::NotFollowed;
 use mpit_sources::matching::Truth;
 use mpit_sources::transport::clocks::NodeClock;
 
+use super::disks;
 use super::patience::Patience;
 use super::ranks::Ranks;
 use super::state::{Run, Session};
@@ -147,9 +148,6 @@ fn write_files(session: &Session, run: &Run) {
             warn(&format!("the events are in {}/events-RANK.txt", directory.display()));
         }
     }
-    if !is_traced && !chosen {
-        return;
-    }
     let ranks = match Ranks::new(session.abi.constants.comm_world, run.rank, run.size) {
         Ok(ranks) => Rc::new(ranks),
         Err(error) => {
@@ -174,8 +172,17 @@ fn write_files(session: &Session, run: &Run) {
     if chosen {
         complain_of_communicators(session, &*ranks, log.as_ref());
     }
+    let apart = disks::find(directory, &run.host, &*ranks).and_then(|apart| {
+        if is_traced && !apart.is_empty() {
+            disks::make_room(directory, &run.host, &apart, &*ranks)?;
+        }
+        Ok(apart)
+    });
     if is_traced {
         write_trace(directory, ranks, log);
+    }
+    if run.rank == 0 {
+        apart.ok().and_then(|apart| disks::line(directory, &apart)).iter().for_each(|line| warn(line));
     }
 }
 

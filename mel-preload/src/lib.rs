@@ -1,7 +1,7 @@
 //! `libmel.so` inside an MPI program: from `MPI_Init*` to the end.
 //!
 //! - [`config`]: what the user asked for; [`names`]: names as users type them.
-//! - [`directory`]: where the run's files go.
+//! - [`directory`]: where the run's files go; [`disks`]: where nodes have disks of their own.
 //! - [`state`]: what is kept of all this; [`session`]: what is switched on in `MPI_Init*`, and for each communicator.
 //! - [`finish`]: what is written and printed at the end, however the program ends.
 //! - [`growth`]: warnings of logs that become large; [`mod@warn`]: a line for the user.
@@ -23,6 +23,7 @@
 pub mod calls;
 pub mod config;
 pub mod directory;
+pub mod disks;
 pub mod finish;
 pub mod full;
 pub mod growth;

@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use otf2_writer::{
-    Alone, Archive, ArchiveOptions, AttributeValue, Clock, ClockOffset, Event, Group, GroupMembers, Location,
+    Archive, ArchiveOptions, AttributeValue, Clock, ClockOffset, Event, Group, GroupMembers, Location,
     LocationGroup, LocationGroupRef, LocationRef, Paradigm, ParadigmClass, ParadigmDefinition, Severity,
     Ticks,
 };
@@ -94,12 +94,12 @@ pub enum ConvertError {
 ///
 /// # Errors
 /// Those of [`write_with`].
-pub fn write(run: &Run, directory: &Path, tick: &dyn Fn(u64)) -> Result<Summary, ConvertError> {
+pub fn write(run: &Run, directory: &Path, tick: &(dyn Fn(u64) + Sync)) -> Result<Summary, ConvertError> {
     write_with(run, directory, &[], tick)
 }
 
-/// Writes `traces.otf2` and what belongs to it into a directory, with markers for these remarks. `tick` is given how many more records
-/// have been converted, of about [`Run::records_at_most`].
+/// Writes `traces.otf2` and what belongs to it into a directory, with markers for these remarks, on all cores. `tick` is
+/// given how many more records have been converted, of about [`Run::records_at_most`].
 ///
 /// # Errors
 /// [`ConvertError`]: an archive is there already, libotf2 is not installed, the disk is full. No
@@ -108,10 +108,37 @@ pub fn write_with(
     run: &Run,
     directory: &Path,
     remarks: &[Remark],
-    tick: &dyn Fn(u64),
+    tick: &(dyn Fn(u64) + Sync),
 ) -> Result<Summary, ConvertError> {
-    let share = Share { logs: &run.ranks, world: world_size(run), processes: Rc::new(Alone) };
-    write_share(&share, directory, remarks, tick)
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    write_on(cores.min(world_size(run)).max(1), run, directory, remarks, tick)
+}
+
+/// The same on so many threads, each of which does the work of one process.
+fn write_on(
+    threads: u32,
+    run: &Run,
+    directory: &Path,
+    remarks: &[Remark],
+    tick: &(dyn Fn(u64) + Sync),
+) -> Result<Summary, ConvertError> {
+    let world = world_size(run);
+    let write = |thread: ThreadAsProcess| {
+        let ranks = Share::ranks_of(thread.rank(), thread.size(), world);
+        let place = |rank: u32| run.ranks.partition_point(|log| log.info.rank < rank);
+        let logs = &run.ranks[place(ranks.start)..place(ranks.end)];
+        write_share(&Share { logs, world, processes: Rc::new(thread) }, directory, remarks, tick)
+    };
+    let mut group = ThreadAsProcess::group(threads).into_iter();
+    let first = group.next();
+    std::thread::scope(|scope| {
+        let write = &write;
+        let others: Vec<_> = group.map(|thread| scope.spawn(move || write(thread))).collect();
+        let written = first.map_or(Err(ConvertError::Fault), write);
+        // What one of them cannot do, the first one knows.
+        others.into_iter().for_each(|other| _ = other.join());
+        written
+    })
 }
 
 /// Writes the ranks of this process into the archive that several processes write together, all at the same time;

@@ -4,6 +4,7 @@
 //! to do; only [`main`] prints it.
 
 pub mod analyze;
+pub mod collect;
 pub mod convert;
 pub mod diff;
 pub mod elf;
@@ -45,6 +46,7 @@ enum Command {
     Analyze(analyze::Args),
     Diff(diff::Args),
     Convert(convert::Args),
+    Collect(collect::Args),
     Events(events::Args),
 }
 
@@ -56,6 +58,7 @@ pub fn main() -> ExitCode {
         Command::Analyze(args) => analyze::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Convert(args) => convert::run(&args),
+        Command::Collect(args) => collect::run(&args),
         Command::Events(args) => events::run(&args),
     };
     match result {
