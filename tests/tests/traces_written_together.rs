@@ -27,7 +27,7 @@ fn programs(mpi: &Mpi) -> Vec<(PathBuf, u32, Vec<&'static str>)> {
         // Recording is switched off on some ranks for a while.
         (compile_special(mpi, "phases"), 2, vec![]),
         (window("fence"), 2, vec![]),
-        (window("lock"), 2, vec![]),
+        (window("lock"), 3, vec![]),
     ]
 }
 
