@@ -8,6 +8,7 @@ mod bad_input;
 mod call_sites_are_lines;
 mod cancelled_sends_are_told;
 mod company;
+mod disks_of_their_own;
 mod envelopes_in_messages;
 mod events_in_order;
 mod fortran_applications;

@@ -184,8 +184,8 @@ impl Unified {
             markers,
         } = part;
         let all = &mut self.shared;
-        let mut to = Mapping::default();
-        to.strings = Vec::from(strings).into_iter().map(|text| all.strings.intern_text(text).0).collect();
+        let strings = Vec::from(strings).into_iter().map(|text| all.strings.intern_text(text).0);
+        let mut to = Mapping { strings: strings.collect(), ..Mapping::default() };
         for record in attributes {
             let (name, description) = (to.string(record.name), to.string(record.description));
             let record = AttributeRecord { name, description, ..record };

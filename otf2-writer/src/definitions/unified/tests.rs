@@ -54,7 +54,7 @@ fn define(rank: u32, size: u32, definitions: &mut Definitions) {
         let name = format!("region {}", (region + rank) % 20);
         definitions.region(Region { name: &name, ..Region::default() });
     }
-    definitions.attribute("source", "", if rank % 2 == 0 { Type::I32 } else { Type::U64 });
+    definitions.attribute("source", "", if rank.is_multiple_of(2) { Type::I32 } else { Type::U64 });
 }
 
 /// For each rank what it got: messages, the longest of them, all definitions, the mapping and its own definitions.
