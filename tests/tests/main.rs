@@ -10,6 +10,7 @@ mod call_sites_are_lines;
 mod cancelled_sends_are_told;
 mod company;
 mod cut_files_are_noticed;
+mod disks_of_their_own;
 mod envelopes_in_messages;
 mod events_in_order;
 mod fortran_applications;
@@ -48,6 +49,7 @@ mod traces_have_collectives;
 mod traces_readable;
 mod traces_show_queues;
 mod traces_show_what_was_chosen;
+mod traces_written_together;
 mod windows_profiled;
 mod windows_tell;
 

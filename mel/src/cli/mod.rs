@@ -4,6 +4,7 @@
 //! to do; only [`main`] prints it.
 
 pub mod analyze;
+pub mod collect;
 pub mod convert;
 pub mod diff;
 pub mod elf;
@@ -46,6 +47,7 @@ enum Command {
     Analyze(analyze::Args),
     Diff(diff::Args),
     Convert(convert::Args),
+    Collect(collect::Args),
     Events(events::Args),
 }
 
@@ -57,6 +59,7 @@ pub fn main() -> ExitCode {
         Command::Analyze(args) => analyze::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Convert(args) => convert::run(&args),
+        Command::Collect(args) => collect::run(&args),
         Command::Events(args) => events::run(&args),
     };
     match result {
