@@ -14,6 +14,7 @@ mod fortran_applications;
 mod fortran_is_seen_as_c;
 mod full_buffers;
 mod full_disk;
+mod installed_below_a_prefix;
 mod killed_ranks_readable;
 mod libmel_is_self_contained;
 mod limits;
