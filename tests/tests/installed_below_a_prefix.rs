@@ -94,9 +94,14 @@ fn uninstalling_leaves_what_was_there_before() {
 
 #[test]
 fn a_place_that_cannot_work_is_refused() {
-    for (name, value) in [("PREFIX", "here"), ("PREFIX", "/with blank"), ("DESTDIR", "here"), ("LIBDIR", "/lib")] {
+    for (name, value) in
+        [("PREFIX", "here"), ("PREFIX", "/with blank"), ("DESTDIR", "here"), ("LIBDIR", "/lib")]
+    {
         let refused = install(&[("PREFIX", "/opt/x".as_ref()), (name, value.as_ref())], &[]);
-        assert!(!refused.status.success() && text(&refused).lines().count() == 1, "{name}={value}: {refused:?}");
+        assert!(
+            !refused.status.success() && text(&refused).lines().count() == 1,
+            "{name}={value}: {refused:?}"
+        );
     }
 }
 
@@ -147,7 +152,8 @@ fn the_module_file_sets_the_paths_wherever_it_lies() {
         ". {init}; module use $MOVED/share/modulefiles; module load mel && command -v mel && mel --version &&
          echo $MANPATH $LD_LIBRARY_PATH; module unload mel; command -v mel; module help mel"
     );
-    let output = Command::new("bash").args(["-c", &script]).env("MOVED", &moved).env("PATH", "/usr/bin:/bin").output();
+    let output =
+        Command::new("bash").args(["-c", &script]).env("MOVED", &moved).env("PATH", "/usr/bin:/bin").output();
     let printed = text(&output.expect("bash is there"));
     let lines: Vec<&str> = printed.lines().collect();
     assert_eq!(lines[0], moved.join("bin/mel").display().to_string(), "{printed}");

@@ -110,7 +110,7 @@ mod tests {
         let page = |name: &str| fs::read_to_string(directory.path().join(PAGES).join(name)).unwrap();
         for command in Cli::command().get_subcommands().filter(|command| !command.is_hide_set()) {
             let text = page(&format!("mel-{}.1", command.get_name()));
-            assert!(text.contains(&format!(".TH MEL\\-{}", command.get_name().to_uppercase())), "{text}");
+            assert!(text.contains(&format!(".TH MEL-{} 1", command.get_name().to_uppercase())), "{text}");
             assert!(text.contains("Examples:"), "{text}");
         }
         assert!(page("mel.1").contains(r"mel\-run(1)"), "{}", page("mel.1"));

@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(shm(Some((64 << 20, 64 << 20))).level, Level::Less);
         assert_eq!(shm(None).level, Level::Less);
         let finding = shm(Some((4 << 30, 2 << 30)));
-        assert_eq!((finding.level, finding.found.as_str()), (Level::Ok, "2.0 GiB of 4.0 GiB free"));
+        assert_eq!((finding.level, finding.found.as_str()), (Level::Ok, "2.00 GiB of 4.00 GiB free"));
     }
 
     #[test]
