@@ -15,7 +15,7 @@ use super::output::to_stdout;
 
 /// Where man pages lie below a prefix.
 const PAGES: &str = "share/man/man1";
-/// Where each shell looks below a prefix for completions.
+/// Where each shell searches below a prefix for completions.
 const COMPLETIONS: [(Shell, &str); 3] = [
     (Shell::Bash, "share/bash-completion/completions"),
     (Shell::Zsh, "share/zsh/site-functions"),
@@ -24,7 +24,7 @@ const COMPLETIONS: [(Shell, &str); 3] = [
 
 /// Writes man pages and shell completions
 ///
-/// They go where `man` and the shells look for them below the prefix. `make install` has done this already.
+/// They go where `man` and the shells search for them below the prefix. `make install` has done this already.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   mel manual ~/.local

@@ -37,7 +37,7 @@ pub enum Level {
     Broken,
 }
 
-/// One thing that was looked into.
+/// One thing that was examined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// What it is about, in a word or two.
