@@ -162,6 +162,12 @@ impl Depth {
         unsafe { &*self.0 }
     }
 
+    /// The real function is about to be called: reads the clock ([`hook::set_clock`]).
+    #[inline(always)]
+    pub(crate) fn set_entered(&self) {
+        self.thread().call.set_entered(hook::now());
+    }
+
     /// What the hook with this index has in this thread.
     #[inline]
     pub(crate) fn of_hook(&self, hook: usize) -> InThread<'_> {

@@ -78,14 +78,22 @@ fn activate() {
 /// Which hooks saw a call begin, as bits; `None` after a panic.
 pub(crate) type Entered = Option<u8>;
 
-/// Calls `enter` of the hooks that want it. After `None` the arguments may be in disorder.
+/// Calls `enter` of the hooks that want it, and then reads the clock if one wants that. After `None` the arguments may be in
+/// disorder.
 #[inline]
 pub(crate) fn enter(depth: &Depth, function: FunctionId, call: &mut Call<'_>) -> Entered {
     let present = hook::present();
-    let wanted = hook::wanted(function, present).enter;
-    let hooks =
-        || hook::ascending(wanted, |index, hook| hook.enter_in_thread(depth.of_hook(index), function, call));
-    (wanted == 0 || guarded(depth, Running::Hook(function), hooks)).then_some(present)
+    let wanted = hook::wanted(function, present);
+    let hooks = || {
+        hook::ascending(wanted.enter, |index, hook| {
+            hook.enter_in_thread(depth.of_hook(index), function, call);
+        });
+    };
+    let entered = wanted.enter == 0 || guarded(depth, Running::Hook(function), hooks);
+    if wanted.timed != 0 {
+        depth.set_entered();
+    }
+    entered.then_some(present)
 }
 
 /// Calls `leave` of the hooks that want it and were there when the call began.
@@ -120,22 +128,6 @@ pub(crate) fn leave_unentered(
     call: &mut Call<'_>,
     code: c_int,
 ) {
-    // Most often there is one.
-    if !wanted.is_power_of_two() {
-        return leave_unentered_by_all(depth, wanted, function, call, code);
-    }
-    if !SHARED.stopped.load(Ordering::Relaxed) {
-        guarded(depth, Running::Hook(function), || {
-            hook::at(wanted.trailing_zeros() as usize, &mut |index, hook| {
-                hook.leave_in_thread(depth.of_hook(index), function, call, code);
-            });
-        });
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn leave_unentered_by_all(depth: &Depth, wanted: u8, function: FunctionId, call: &mut Call<'_>, code: c_int) {
     leave_to(depth, wanted, function, call, code);
 }
 

@@ -5,7 +5,7 @@ use std::{
     ffi::{c_int, c_void},
     sync::{
         Mutex, OnceLock,
-        atomic::{AtomicU8, Ordering},
+        atomic::{AtomicPtr, AtomicU8, Ordering},
     },
 };
 
@@ -31,6 +31,13 @@ pub trait Hook: Sync {
     fn wants(&self, function: FunctionId) -> Wants {
         let _ = function;
         Wants::Both
+    }
+
+    /// Whether the hook wants to know when this function's calls were entered ([`InThread::entered`]). Asked with
+    /// [`wants`](Hook::wants). Costs less than an entry.
+    fn wants_time(&self, function: FunctionId) -> bool {
+        let _ = function;
+        false
     }
 
     /// Before the real function. Arguments may be changed: the real function is called with what the last hook leaves
@@ -97,16 +104,26 @@ impl ThreadSlot {
 pub(crate) struct CallCells {
     /// Where the call returns to; zero where that is not known.
     site: Cell<usize>,
-    /// A number that a hook has given the call.
+    /// The number of what the call is made in; zero until somebody has asked.
     context: Cell<u32>,
+    /// When the real function was called, by the clock of the hooks, where one wants that.
+    entered: Cell<u64>,
     /// When the call returned, by the clock of the hooks; zero until one has read it.
     left: Cell<u64>,
+    /// What [`Contexts`] keep in this thread.
+    of_contexts: ThreadSlot,
 }
 
 impl CallCells {
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     pub(crate) const fn new() -> Self {
-        CallCells { site: Cell::new(0), context: Cell::new(0), left: Cell::new(0) }
+        CallCells {
+            site: Cell::new(0),
+            context: Cell::new(0),
+            entered: Cell::new(0),
+            left: Cell::new(0),
+            of_contexts: ThreadSlot::new(),
+        }
     }
 
     /// A call begins that was made from this place.
@@ -114,8 +131,49 @@ impl CallCells {
     pub(crate) fn begin(&self, site: usize) {
         self.site.set(site);
         self.context.set(0);
+        self.entered.set(0);
         self.left.set(0);
     }
+
+    #[inline(always)]
+    pub(crate) fn set_entered(&self, now: u64) {
+        self.entered.set(now);
+    }
+}
+
+/// Numbers what calls are made in: their contexts.
+pub trait Contexts: Sync {
+    /// The number of this call's context, which is not zero; zero where there is none yet. Runs once per call, at the exit of the
+    /// call or before, in a hook of the thread that makes the call, which has the slot.
+    fn find(&self, slot: &ThreadSlot, site: usize, function: FunctionId, call: &Call<'_>) -> u32;
+}
+
+static CONTEXTS: OnceLock<&'static dyn Contexts> = OnceLock::new();
+
+/// From now on calls have the contexts that these give them. The first ones stay.
+pub fn set_contexts(contexts: &'static dyn Contexts) {
+    let _ = CONTEXTS.set(contexts);
+}
+
+/// A function that reads a clock.
+type Now = fn() -> u64;
+
+static CLOCK: AtomicPtr<c_void> = AtomicPtr::new(no_clock as Now as *mut c_void);
+
+fn no_clock() -> u64 {
+    0
+}
+
+/// The clock that the entries of calls are read from, for hooks that want these ([`Hook::wants_time`]); zero until it is set.
+pub fn set_clock(now: Now) {
+    CLOCK.store(now as *mut c_void, Ordering::Relaxed);
+}
+
+#[inline(always)]
+pub(crate) fn now() -> u64 {
+    let clock = CLOCK.load(Ordering::Relaxed);
+    // SAFETY: only the two functions above store there: a function of this type each time.
+    (unsafe { std::mem::transmute::<*mut c_void, Now>(clock) })()
 }
 
 /// What a hook has in the calling thread: its slot, and what is known of the call under way.
@@ -141,17 +199,33 @@ impl<'a> InThread<'a> {
         std::num::NonZeroUsize::new(self.call.site.get())
     }
 
-    /// The number that a hook has given this call by [`set_context`](InThread::set_context); 0 until then.
+    /// The number of what this call is made in ([`set_contexts`]); 0 where nobody gives numbers. Found when a hook asks first.
     #[inline(always)]
     #[must_use]
-    pub fn context(self) -> u32 {
-        self.call.context.get()
+    pub fn context(self, function: FunctionId, call: &Call<'_>) -> u32 {
+        let known = self.call.context.get();
+        if known != 0 {
+            return known;
+        }
+        let Some(contexts) = CONTEXTS.get() else { return 0 };
+        let context = contexts.find(&self.call.of_contexts, self.call.site.get(), function, call);
+        self.call.context.set(context);
+        context
     }
 
-    /// Gives the call a number, for the hooks after this one, and for all at its exit.
+    /// The slot of [`Contexts`].
     #[inline(always)]
-    pub fn set_context(self, context: u32) {
-        self.call.context.set(context);
+    #[must_use]
+    pub fn slot_of_contexts(self) -> &'a ThreadSlot {
+        &self.call.of_contexts
+    }
+
+    /// When the real function was called, after the entries of all hooks. At the exit of a call of a function of which some
+    /// hook wants this ([`Hook::wants_time`]).
+    #[inline(always)]
+    #[must_use]
+    pub fn entered(self) -> u64 {
+        self.call.entered.get()
     }
 
     /// When the call returned: `now`, read by the first hook that asks. At the exit of a call only; all hooks read one clock.
@@ -242,6 +316,7 @@ fn ask(index: usize, hook: &dyn Hook) {
         let wants = hook.wants(function);
         set(&of.enter, matches!(wants, Wants::Enter | Wants::Both));
         set(&of.leave, matches!(wants, Wants::Leave | Wants::Both));
+        set(&of.timed, hook.wants_time(function));
     }
 }
 
@@ -261,6 +336,7 @@ pub(crate) fn present() -> u8 {
 pub(crate) struct Wanted {
     pub(crate) enter: u8,
     pub(crate) leave: u8,
+    pub(crate) timed: u8,
 }
 
 /// Of the hooks that are `present`.
@@ -270,6 +346,7 @@ pub(crate) fn wanted(function: FunctionId, present: u8) -> Wanted {
     Wanted {
         enter: of.enter.load(Ordering::Relaxed) & present,
         leave: of.leave.load(Ordering::Relaxed) & present,
+        timed: of.timed.load(Ordering::Relaxed) & present,
     }
 }
 

@@ -59,7 +59,9 @@ mod generated;
 pub use depth::untracked;
 pub use dispatch::stop;
 pub use generated::{Call, FunctionId, args};
-pub use hook::{Full, Hook, InThread, ThreadSlot, Wants, ask_again, register};
+pub use hook::{
+    Contexts, Full, Hook, InThread, ThreadSlot, Wants, ask_again, register, set_clock, set_contexts,
+};
 pub use lifecycle::{on_startup, start};
 pub use thread_end::at_thread_end;
 pub use yields::on_yield;

@@ -23,11 +23,18 @@ pub(crate) struct Function {
     pub(crate) enter: AtomicU8,
     /// The hooks that want its exit.
     pub(crate) leave: AtomicU8,
+    /// Those of them that want to know when it was entered.
+    pub(crate) timed: AtomicU8,
 }
 
 impl Function {
     const fn new() -> Self {
-        Function { next: AtomicPtr::new(ptr::null_mut()), enter: AtomicU8::new(0), leave: AtomicU8::new(0) }
+        Function {
+            next: AtomicPtr::new(ptr::null_mut()),
+            enter: AtomicU8::new(0),
+            leave: AtomicU8::new(0),
+            timed: AtomicU8::new(0),
+        }
     }
 }
 
@@ -229,6 +236,9 @@ macro_rules! wrapper {
                 let receive = || args::$args { $($p: $crate::wrapper::Argument::<$c>::receive($p)),* };
                 let wanted = $crate::hook::wanted(FunctionId::$id, $crate::hook::present());
                 if wanted.enter == 0 {
+                    if wanted.timed != 0 {
+                        depth.set_entered();
+                    }
                     // The arguments need not be in memory before the call.
                     // SAFETY: the arguments are those of our caller, unchanged.
                     let code = unsafe { next()($($p),*) };

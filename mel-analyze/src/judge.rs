@@ -82,36 +82,57 @@ impl Ord for Event {
     }
 }
 
-/// When two ranks were together last.
+/// The last times of something, ascending: a message may be known at one end before the wait for it is judged at the other.
+#[derive(Clone, Copy, Default)]
+struct Latest([u64; 4]);
+
+impl Latest {
+    fn add(&mut self, time: u64) {
+        if time > self.0[0] && !self.0.contains(&time) {
+            self.0[0] = time;
+            self.0.sort_unstable();
+        }
+    }
+
+    /// The last one that was not after `until`; 0 if there is none.
+    fn before(&self, until: u64) -> u64 {
+        self.0.iter().rev().copied().find(|time| *time <= until).unwrap_or(0)
+    }
+}
+
+/// When two ranks were together.
 #[derive(Default)]
 struct Together {
     /// By both ranks, the lower first.
-    pairs: FxHashMap<(u32, u32), u64>,
+    pairs: FxHashMap<(u32, u32), Latest>,
     /// By communicator.
-    operations: FxHashMap<u32, u64>,
+    operations: FxHashMap<u32, Latest>,
     /// By rank: the communicators that it has had operations on.
     of: FxHashMap<u32, Vec<u32>>,
 }
 
 impl Together {
     fn meet(&mut self, a: u32, b: u32, time: u64) {
-        let known = self.pairs.entry((a.min(b), a.max(b))).or_default();
-        *known = time.max(*known);
+        self.pairs.entry((a.min(b), a.max(b))).or_default().add(time);
     }
 
     fn meet_all(&mut self, communicator: u32, ranks: impl Iterator<Item = u32>, time: u64) {
-        if self.operations.insert(communicator, time).is_none() {
+        let is_new = !self.operations.contains_key(&communicator);
+        self.operations.entry(communicator).or_default().add(time);
+        if is_new {
             for rank in ranks {
                 self.of.entry(rank).or_default().push(communicator);
             }
         }
     }
 
-    fn since(&self, a: u32, b: u32) -> u64 {
-        let pair = self.pairs.get(&(a.min(b), a.max(b))).copied().unwrap_or(0);
+    /// When two ranks were together last, not after `until`.
+    fn since(&self, (a, b): (u32, u32), until: u64) -> u64 {
+        let pair = self.pairs.get(&(a.min(b), a.max(b))).map_or(0, |times| times.before(until));
         let (Some(of_a), Some(of_b)) = (self.of.get(&a), self.of.get(&b)) else { return pair };
         let both = of_a.iter().filter(|communicator| of_b.contains(communicator));
-        both.filter_map(|communicator| self.operations.get(communicator).copied()).fold(pair, u64::max)
+        both.filter_map(|communicator| self.operations.get(communicator))
+            .fold(pair, |last, times| last.max(times.before(until)))
     }
 }
 
@@ -236,8 +257,9 @@ impl<'a> Judge<'a> {
                 if let Some(copy) = queues::copy(part) {
                     copies.push(copy);
                 }
+                // Of the two ends only this one has met the other: a send may be over long before.
+                self.together.meet(own.rank, other.rank, own.begin.max(other.begin).min(unit.call.end));
             }
-            self.together.meet(own.rank, other.rank, own.begin.max(other.begin).min(unit.call.end));
         }
         copies.into_iter().for_each(|copy| self.queue(copy));
         if let Some(before) = self.before.get(&unit.call.rank)
@@ -320,7 +342,8 @@ impl<'a> Judge<'a> {
         let (begin, end) = interval;
         // Who made no progress is the cause, whatever it did instead.
         let progress = matches!(loss.rule, Rule::WaitWithoutProgress | Rule::WaitForProgress);
-        let since = if progress { begin } else { self.together.since(loss.rank, culprit).max(started) };
+        let together = || self.together.since((loss.rank, culprit), begin).max(started);
+        let since = if progress { begin } else { together() };
         let wait = Wait { begin, end, since, culprit, site: loss.cause_site };
         let causes = self.blame.wait(loss.rank, &wait);
         let site_of = |rank: u32, site: Site| {

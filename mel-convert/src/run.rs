@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use mel_log::profile::text::layout::ranks;
 use mel_log::{RankLog, ReadError};
 
 /// Why a run cannot be converted.
@@ -72,6 +73,26 @@ impl Run {
     /// The ranks whose logs end before `MPI_Finalize`.
     pub fn ended_early(&self) -> usize {
         self.ranks.iter().filter(|log| log.ended_early()).count()
+    }
+
+    /// The ranks that have left no log, or one that cannot be read.
+    pub fn missing_ranks(&self) -> Vec<u32> {
+        let has = |rank: &u32| self.ranks.binary_search_by_key(rank, |log| log.info.rank).is_ok();
+        (0..self.world_size()).filter(|rank| !has(rank)).collect()
+    }
+
+    /// A sentence for each log that is not whole, although its process has written it, and for ranks without a log. That a process
+    /// ended early, or that its disk was full, is not meant.
+    pub fn incomplete(&self) -> Vec<String> {
+        let left_out = self.left_out.iter().map(|error| format!("{error}; left out"));
+        let mut sentences: Vec<String> =
+            left_out.chain(self.ranks.iter().filter_map(RankLog::incomplete)).collect();
+        // Each file that was left out belongs to one of these.
+        if let Some(who) = ranks(&self.missing_ranks()).filter(|_| !self.ranks.is_empty()) {
+            let has = if self.missing_ranks().len() == 1 { "has" } else { "have" };
+            sentences.push(format!("{who} {has} no event log here: nothing of what happened there is shown"));
+        }
+        sentences
     }
 
     /// The records that the logs have lost.

@@ -62,6 +62,9 @@ fn write_with(
 ) -> io::Result<()> {
     let info = &log.info;
     writeln!(out, "# rank {} of {}, {}, {}", info.rank, info.world_size, info.host, ending(log))?;
+    if let Some(what) = log.incomplete() {
+        writeln!(out, "# {what}")?;
+    }
     let streams = log.streams().into_iter().filter(|stream| {
         let kind = log.definitions.streams.get(stream).map(|stream| stream.kind);
         options.calls || kind != Some(StreamKind::Calls)

@@ -81,6 +81,15 @@ pub enum Definition {
         command: Vec<String>,
         /// The MPI library, as it names itself.
         mpi: String,
+        /// Where the queue events come from.
+        #[serde(default)]
+        backend: String,
+        /// The version of MEL that measures.
+        #[serde(default)]
+        mel_version: String,
+        /// What is counted, as `profile.json` has it.
+        #[serde(default)]
+        profiled: Vec<String>,
     },
     /// A communicator that was defined before has another name now.
     CommunicatorName {

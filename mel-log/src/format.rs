@@ -56,6 +56,8 @@ pub mod header {
     pub const STATE: usize = 64;
     /// `u32`: chunks taken so far; changed atomically.
     pub const CHUNKS: usize = 68;
+    /// `u64`: bytes that the file has; changed atomically. One that has fewer was cut off. 0 if not known.
+    pub const LENGTH: usize = 72;
     /// `[u8; 256]`: host name in UTF-8, padded with zeros.
     pub const HOST: usize = 128;
     /// Length of the host name's field.

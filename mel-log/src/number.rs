@@ -67,17 +67,31 @@ pub fn size(bytes: f64) -> String {
 
 /// A time in seconds since 1970-01-01 UTC as a date: `2023-11-14 22:13 UTC`; empty where the calendar has none.
 pub fn date(unix_s: f64) -> String {
+    calendar(unix_s)
+        .map_or(String::new(), |(day, hour, minute, _)| format!("{day} {hour:02}:{minute:02} UTC"))
+}
+
+/// The same with seconds: `2023-11-14 22:13:20 UTC`.
+pub fn instant(unix_s: f64) -> String {
+    calendar(unix_s).map_or(String::new(), |(day, hour, minute, second)| {
+        format!("{day} {hour:02}:{minute:02}:{second:02} UTC")
+    })
+}
+
+/// Day, hour, minute and second.
+fn calendar(unix_s: f64) -> Option<(String, i32, i32, i32)> {
     let seconds = unix_s as libc::time_t;
     let mut parts = std::mem::MaybeUninit::<libc::tm>::zeroed();
     // SAFETY: both point to live values of their types; `gmtime_r` writes only to the second, and all bytes of it are valid before.
     let parts = unsafe {
         if libc::gmtime_r(&raw const seconds, parts.as_mut_ptr()).is_null() {
-            return String::new();
+            return None;
         }
         parts.assume_init()
     };
     let (year, month) = (i64::from(parts.tm_year) + 1900, parts.tm_mon + 1);
-    format!("{year:04}-{month:02}-{:02} {:02}:{:02} UTC", parts.tm_mday, parts.tm_hour, parts.tm_min)
+    let day = format!("{year:04}-{month:02}-{:02}", parts.tm_mday);
+    Some((day, parts.tm_hour, parts.tm_min, parts.tm_sec))
 }
 
 #[cfg(test)]
@@ -149,5 +163,6 @@ mod tests {
         }
         assert_eq!(date(1_700_000_000.0), "2023-11-14 22:13 UTC");
         assert_eq!(date(0.0), "1970-01-01 00:00 UTC");
+        assert_eq!(instant(1_700_000_000.9), "2023-11-14 22:13:20 UTC");
     }
 }

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use memmap2::{Advice, Mmap};
+use memmap2::{Advice, Mmap, UncheckedAdvice};
 use thiserror::Error;
 
 use super::definitions::Definitions;
@@ -58,14 +58,50 @@ pub struct RankLog {
     pub end_ticks: Option<u64>,
     /// What the numbers in the records mean.
     pub definitions: Definitions,
+    /// What is missing of the file.
+    pub missing: Missing,
     /// Offsets of the chunks of each stream, in order.
     chunks: BTreeMap<u32, Vec<usize>>,
+}
+
+/// What is missing of a log: because the file was cut off, or is damaged. What a full disk or a limit has kept out of it is counted in
+/// [`RankLog::dropped`] instead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// Bytes at the end of the file.
+    pub bytes: u64,
+    /// Bytes that there should be.
+    pub of_bytes: u64,
+    /// Chunks behind a gap in their stream, which are not read: each stream is the beginning of what happened.
+    pub behind_gaps: usize,
+    /// Chunks of definitions behind a gap.
+    pub definitions: usize,
+}
+
+impl Missing {
+    /// Whether nothing is.
+    pub fn is_nothing(&self) -> bool {
+        self.bytes == 0 && self.behind_gaps == 0 && self.definitions == 0
+    }
 }
 
 #[derive(Debug)]
 enum Bytes {
     Mapped(Mmap),
     Owned(Vec<u8>),
+}
+
+impl Bytes {
+    /// A chunk was read to its end: its memory may go to others, so that a log of any size is read in little memory. Who reads it
+    /// again gets it from the file.
+    fn release(&self, at: usize) {
+        if let Bytes::Mapped(map) = self {
+            let length = chunk_end(map, at) - at;
+            // SAFETY: the map is of a file, and nobody writes through it: its pages come back with the same content, but for what
+            // others have written to the file, which `open` accepts.
+            let _ = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, at, length) };
+        }
+    }
 }
 
 impl Deref for Bytes {
@@ -116,7 +152,12 @@ impl RankLog {
         let map = unsafe { Mmap::map(&file) }.map_err(io)?;
         // Only a hint.
         let _ = map.advise(Advice::Sequential);
-        RankLog::read(Bytes::Mapped(map), path)
+        let mut log = RankLog::read(Bytes::Mapped(map), path)?;
+        // It may have grown since it was mapped.
+        if log.missing.bytes > 0 && file.metadata().map_err(io)?.len() >= log.missing.of_bytes {
+            log.missing.bytes = 0;
+        }
+        Ok(log)
     }
 
     /// Reads a log from memory.
@@ -149,9 +190,11 @@ impl RankLog {
         };
         let state = State::from_number(u32_at(&bytes, header::STATE)).unwrap_or(State::Running);
         let end_ticks = Some(u64_at(&bytes, header::END_TICKS)).filter(|end| *end != 0);
-        let (chunks, text) = index(&bytes);
+        let (chunks, text, mut missing) = index(&bytes);
+        missing.of_bytes = u64_at(&bytes, header::LENGTH);
+        missing.bytes = missing.of_bytes.saturating_sub(bytes.len() as u64);
         let definitions = Definitions::parse(&text);
-        Ok(RankLog { bytes, info, state, end_ticks, definitions, chunks })
+        Ok(RankLog { bytes, info, state, end_ticks, definitions, missing, chunks })
     }
 
     /// Whether the process ended (or still runs) without having called `MPI_Finalize`.
@@ -172,7 +215,7 @@ impl RankLog {
     /// is taken apart.
     pub fn records(&self, stream: u32) -> Records<'_> {
         let chunks = self.chunks.get(&stream).map_or(&[][..], Vec::as_slice);
-        let stored = Stored { bytes: &self.bytes, chunks: chunks.iter(), at: 0, end: 0 };
+        let stored = Stored { bytes: &self.bytes, chunks: chunks.iter(), chunk: None, at: 0, end: 0 };
         Records::new(stored, &self.definitions)
     }
 
@@ -188,6 +231,44 @@ impl RankLog {
         (0..header::DROP_COUNTERS as u32).fold(0, |sum, stream| sum.saturating_add(self.dropped(stream)))
     }
 
+    /// Until when the log reaches, in seconds since its origin: the last record of any stream.
+    pub fn reaches_s(&self) -> f64 {
+        let last = |chunk: &usize| {
+            let records =
+                Stored { bytes: &self.bytes, chunks: std::slice::from_ref(chunk).iter(), at: 0, end: 0 };
+            records.map(|record| record.time).max()
+        };
+        let last = self.chunks.values().filter_map(|chunks| chunks.last().and_then(last)).max();
+        let since = last.map_or(0, |last| last.saturating_sub(self.info.origin_ticks));
+        since as f64 / self.info.ticks_per_second as f64
+    }
+
+    /// A sentence on what is missing of the file, if anything is.
+    pub fn incomplete(&self) -> Option<String> {
+        let Missing { bytes, of_bytes, behind_gaps, definitions } = self.missing;
+        if self.missing.is_nothing() {
+            return None;
+        }
+        let mut text = format!("the event log of rank {} ", self.info.rank);
+        if bytes > 0 {
+            let chunks = bytes.div_ceil(CHUNK_BYTES as u64);
+            text += &format!(
+                "is cut off: {} of {of_bytes} bytes are there, {chunks} chunk{} not whole",
+                of_bytes - bytes,
+                if chunks == 1 { " is" } else { "s are" }
+            );
+        } else {
+            text += "is damaged";
+        }
+        if behind_gaps > 0 {
+            text += &format!("; {behind_gaps} chunks behind a gap are left out");
+        }
+        if definitions > 0 {
+            text += "; a part of the names is missing";
+        }
+        Some(format!("{text}; it is read until {} after MPI_Init", crate::number::duration(self.reaches_s())))
+    }
+
     /// An upper bound of the number of records, from the number of chunks: to measure progress by. No
     /// record is taken apart into more than five.
     pub fn records_at_most(&self) -> usize {
@@ -195,8 +276,8 @@ impl RankLog {
     }
 }
 
-/// The chunks of each stream, and the text of the definitions.
-fn index(bytes: &[u8]) -> (BTreeMap<u32, Vec<usize>>, Vec<u8>) {
+/// The chunks of each stream, the text of the definitions, and what is missing between them.
+fn index(bytes: &[u8]) -> (BTreeMap<u32, Vec<usize>>, Vec<u8>, Missing) {
     let mut streams: BTreeMap<u32, Vec<(u32, usize)>> = BTreeMap::new();
     let mut texts = Vec::new();
     for at in (HEADER_BYTES..bytes.len()).step_by(CHUNK_BYTES) {
@@ -212,21 +293,37 @@ fn index(bytes: &[u8]) -> (BTreeMap<u32, Vec<usize>>, Vec<u8>) {
             _ => {}
         }
     }
-    let streams = streams.into_iter().map(|(stream, chunks)| (stream, in_sequence(chunks))).collect();
+    let mut missing = Missing::default();
+    let mut in_order = |chunks, left_out: fn(&mut Missing) -> &mut usize| {
+        let (chunks, behind) = in_sequence(chunks);
+        *left_out(&mut missing) += behind;
+        chunks
+    };
+    let streams = streams
+        .into_iter()
+        .map(|(stream, chunks)| (stream, in_order(chunks, |missing| &mut missing.behind_gaps)))
+        .collect();
     let mut text = Vec::new();
-    for at in in_sequence(texts) {
+    for at in in_order(texts, |missing| &mut missing.definitions) {
         let piece = bytes.get(at + CHUNK_HEADER_BYTES..chunk_end(bytes, at)).unwrap_or_default();
         text.extend(piece.iter().take_while(|b| **b != 0));
     }
-    (streams, text)
+    (streams, text, missing)
 }
 
-/// Of two chunks with one number, the second is a copy of the first that may not be whole: the process
-/// was killed while it made it.
-fn in_sequence(mut chunks: Vec<(u32, usize)>) -> Vec<usize> {
+/// The chunks up to the first that is missing, and how many there are behind it. Of two chunks with one number, the second is a copy of
+/// the first that may not be whole: the process was killed while it made it.
+fn in_sequence(mut chunks: Vec<(u32, usize)>) -> (Vec<usize>, usize) {
     chunks.sort_unstable();
     chunks.dedup_by_key(|(sequence, _)| *sequence);
-    chunks.into_iter().map(|(_, at)| at).collect()
+    let all = chunks.len();
+    let whole: Vec<usize> = (0..)
+        .zip(chunks)
+        .take_while(|(place, (sequence, _))| place == sequence)
+        .map(|(_, (_, at))| at)
+        .collect();
+    let behind = all - whole.len();
+    (whole, behind)
 }
 
 fn chunk_end(bytes: &[u8], at: usize) -> usize {
@@ -236,8 +333,10 @@ fn chunk_end(bytes: &[u8], at: usize) -> usize {
 /// The records of a stream as they are in the file.
 #[derive(Clone, Debug)]
 pub(super) struct Stored<'a> {
-    bytes: &'a [u8],
+    bytes: &'a Bytes,
     chunks: std::slice::Iter<'a, usize>,
+    /// The chunk that is being read.
+    chunk: Option<usize>,
     /// The next record, and the end of its chunk.
     at: usize,
     end: usize,
@@ -257,7 +356,11 @@ impl<'a> Iterator for Stored<'a> {
     fn next(&mut self) -> Option<Record<'a>> {
         loop {
             let Some(first) = self.peek(self.at) else {
+                if let Some(read) = self.chunk.take() {
+                    self.bytes.release(read);
+                }
                 let at = *self.chunks.next()?;
+                self.chunk = Some(at);
                 self.end = chunk_end(self.bytes, at);
                 self.at = at.saturating_add(CHUNK_HEADER_BYTES);
                 continue;

@@ -255,8 +255,11 @@ impl Inner {
         }
         let offset = HEADER_BYTES as u64 + u64::from(index) * CHUNK_BYTES as u64;
         space::reserve(&self.file, offset, CHUNK_BYTES as u64)?;
+        let length = offset + CHUNK_BYTES as u64;
+        let longer = |known| (u64::from_le(known) < length).then_some(length.to_le());
+        let _ = self.header_u64(header::LENGTH).fetch_update(Ordering::Relaxed, Ordering::Relaxed, longer);
         if let Some(grown) = self.grown.0.get() {
-            grown(offset + CHUNK_BYTES as u64);
+            grown(length);
         }
         Ok(offset)
     }
@@ -364,6 +367,7 @@ fn header_page(info: &HeaderInfo) -> Vec<u8> {
     put(header::ORIGIN_TICKS, &info.origin_ticks.to_le_bytes());
     put(header::ORIGIN_REALTIME_NANOS, &info.origin_realtime_nanos.to_le_bytes());
     put(header::STATE, &(State::Running as u32).to_le_bytes());
+    put(header::LENGTH, &(HEADER_BYTES as u64).to_le_bytes());
     let host = info.host.as_bytes();
     put(header::HOST, &host[..host.len().min(header::HOST_BYTES)]);
     page

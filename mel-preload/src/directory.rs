@@ -16,7 +16,7 @@ fn is_ours(name: &str) -> bool {
         || name == "traces"
         || name.starts_with("traces.")
         || (name.starts_with("rank-")
-            && (name.ends_with(".mlog") || name.ends_with(".json") || name.ends_with(".part")))
+            && [".mlog", ".table", ".json", ".part"].iter().any(|ending| name.ends_with(ending)))
         || (name.starts_with("events-") && name.ends_with(".txt"))
 }
 
@@ -115,13 +115,17 @@ mod tests {
         let room = tempfile::tempdir().unwrap();
         let path = room.path().join("run");
         make(&config(&path, false), false).unwrap();
-        fs::write(path.join("profile.json"), "{}").unwrap();
         fs::write(path.join("notes"), "mine").unwrap();
+        make(&config(&path, false), false).unwrap();
+        // All that a run of more ranks leaves when it is killed.
+        fs::write(path.join("rank-7.table"), "").unwrap();
+        assert!(make(&config(&path, false), false).unwrap_err().contains("--force"));
+        fs::write(path.join("profile.json"), "{}").unwrap();
         let error = make(&config(&path, false), false).unwrap_err();
         assert!(error.contains("--force"), "{error}");
         assert!(path.join("profile.json").exists());
         make(&config(&path, true), false).unwrap();
-        assert!(!path.join("profile.json").exists());
+        assert!(!path.join("profile.json").exists() && !path.join("rank-7.table").exists());
         assert!(path.join("notes").exists(), "only what is ours is removed");
     }
 

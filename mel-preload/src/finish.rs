@@ -36,7 +36,7 @@ pub(super) fn at_finalize(session: &'static Session) {
         native.finish();
     }
     let truth = session.queue_events.finish();
-    end_table(session, table::Ended::Finalised, entered.0);
+    end_table(session, run, table::Ended::Finalised, entered.0);
     if let Some(recorder) = run.recorder {
         if session.config.trace {
             // What happens in it afterwards is MEL's own work and is not shown.
@@ -65,7 +65,7 @@ pub(super) fn at_finalize(session: &'static Session) {
             let reported = std::panic::catch_unwind(std::panic::AssertUnwindSafe(report));
             written = [i32::from(reported.unwrap_or(false))];
         }
-        if session.calls.is_some() && pmpi::bcast(&mut written, 0, world).is_ok() && written == [1] {
+        if pmpi::bcast(&mut written, 0, world).is_ok() && written == [1] {
             remove_table(run);
         }
     } else if run.rank == 0 {
@@ -85,8 +85,8 @@ fn intervals(run: &Run) -> usize {
 }
 
 /// The profile table gets no more.
-fn end_table(session: &Session, ended: table::Ended, at: u64) {
-    let Some(table) = session.calls.and_then(CallProfiler::table) else { return };
+fn end_table(session: &Session, run: &Run, ended: table::Ended, at: u64) {
+    let Some(table) = &run.table else { return };
     if let Some(clock) = session.queue_events.model().clocks().first() {
         let header = table.header();
         header.clock_ticks.set(clock.compared.ticks.0);
@@ -196,14 +196,21 @@ fn report_profile(session: &Session, run: &Run, ranks: Vec<RankProfile>, tables:
 fn whole_profile(session: &Session, run: &Run) -> Profile {
     let clock = Clock::best();
     Profile {
+        started_unix_s: run.started_unix_s,
+        duration_s: clock.now().since(run.started) as f64 / clock.ticks_per_second() as f64,
+        world_size: run.size as u32,
+        ..described(session)
+    }
+}
+
+/// What is known of a run before it begins.
+pub(super) fn described(session: &Session) -> Profile {
+    Profile {
         mel_version: env!("CARGO_PKG_VERSION").into(),
         mpi: session.abi.library.clone(),
         backend: session.queue_events.backends().first().map_or("none", |backend| backend.name()).into(),
         profiled: profiled(session),
         command: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
-        started_unix_s: run.started_unix_s,
-        duration_s: clock.now().since(run.started) as f64 / clock.ticks_per_second() as f64,
-        world_size: run.size as u32,
         ..Profile::default()
     }
 }
@@ -283,7 +290,7 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
     mpi_intercept::stop();
     let truth = session.queue_events.finish_alone();
     let how = if ended == Ended::Aborted { table::Ended::Aborted } else { table::Ended::Exited };
-    end_table(session, how, Clock::best().now().0);
+    end_table(session, run, how, Clock::best().now().0);
     if let Some(recorder) = run.recorder {
         recorder.finish(state);
     }

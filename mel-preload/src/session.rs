@@ -28,6 +28,7 @@ use crate::queues::QueueProfiler;
 use crate::trace::calls::{TRACED, Tracer, queues};
 use crate::trace::{Recorder, events};
 use mel_log::format::NO_OBJECT;
+use mel_log::profile;
 use mel_log::table::{self, ProfileTable};
 use mel_log::{Definition, HeaderInfo, LogFile};
 
@@ -74,7 +75,6 @@ impl Session {
             }
         };
         register(session);
-        // Entered before the model, which takes the context of a call from it.
         session.calls.into_iter().for_each(|calls| register(calls));
         if session.config.trace {
             register(Box::leak(Box::new(Late(session))));
@@ -191,7 +191,7 @@ impl Session {
             let known: Vec<&str> = FunctionId::all().map(FunctionId::name).collect();
             self.config.calls.complaints("MPI function", &known).iter().for_each(|line| warn(line));
         }
-        if let Some(calls) = self.calls {
+        let table = (self.calls.is_some() || self.profiler.is_some()).then(|| {
             let identity = table::Identity {
                 rank: rank as u32,
                 world_size: size as u32,
@@ -201,8 +201,9 @@ impl Session {
                 runs_since: clock.now().0,
                 host: host.clone(),
             };
-            self.count_calls(calls, directory.as_deref(), &identity);
-        }
+            self.make_table(directory.as_deref(), &identity)
+        });
+        let table = table.flatten();
         let tracer = recorder.filter(|_| self.config.trace).and_then(|recorder| {
             let chosen = !self.config.comms.is_all();
             let calls = &self.config.calls;
@@ -214,6 +215,7 @@ impl Session {
             size,
             host,
             directory,
+            table,
             recorder,
             tracer,
             pid: std::process::id(),
@@ -238,19 +240,21 @@ impl Session {
         if let Some(recorder) = recorder.filter(|_| self.config.trace) {
             recorder.whole_call(function as u16, started);
         }
-        if let Some(table) = self.calls.and_then(CallProfiler::table) {
+        if let Some(table) = self.run.get().and_then(|run| run.table.as_ref()) {
+            let profile::Profile { command, mpi, backend, mel_version, profiled, .. } =
+                finish::described(self);
+            table.define(&Definition::Program { command, mpi, backend, mel_version, profiled });
             table.header().runs_since.set(clock.now().0);
         }
         Ok(())
     }
 
-    /// Counts calls in a table in the run's directory, or in memory where that cannot be.
-    fn count_calls(
+    /// Counts calls and queues in a table in the run's directory, or in memory where that cannot be.
+    fn make_table(
         &self,
-        calls: &CallProfiler,
         directory: Option<&std::path::Path>,
         identity: &table::Identity,
-    ) {
+    ) -> Option<ProfileTable> {
         let path = directory.map(|directory| directory.join(table::file_name(identity.rank)));
         let in_file = path.map(|path| {
             // Of an earlier run, which may be overwritten.
@@ -259,15 +263,20 @@ impl Session {
             ProfileTable::create(&path, identity)
         });
         let table = in_file.and_then(Result::ok).map_or_else(|| ProfileTable::in_memory(identity), Ok);
-        match table {
-            Ok(table) => {
-                let arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
-                let (command, mpi) = (arguments.collect(), self.abi.library.clone());
-                table.define(&mel_log::Definition::Program { command, mpi });
-                calls.begin(table);
+        let table = match table {
+            Ok(table) => table,
+            Err(error) => {
+                warn(&format!("calls and queues are not counted: {error}"));
+                return None;
             }
-            Err(error) => warn(&format!("calls are not counted: {error}")),
+        };
+        if let Some(profiler) = &self.profiler {
+            profiler.begin(&table);
         }
+        if let Some(calls) = self.calls {
+            calls.begin(table.clone());
+        }
+        Some(table)
     }
 
     /// Follows one-sided communication, where something of it is to be measured.
@@ -288,6 +297,9 @@ impl Session {
         let (Some(_), [_, second]) = (&self.profiler, self.queue_events.backends()) else { return };
         let profiler = QueueProfiler::listen(self.core, &format!("{second}_"));
         if let Some(profiler) = or_warn(profiler, "the second backend is not counted") {
+            if let Some(table) = self.run.get().and_then(|run| run.table.as_ref()) {
+                profiler.begin(table);
+            }
             if !threads {
                 // SAFETY: the program's threads do not call MPI at the same time (MPI-5.0, section 11.6).
                 unsafe { profiler.leave_to_one_thread() };

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use mel_log::table::ProfileTable;
 use mpi_abi::Abi;
 use mpit_events::{Core, EventIndex, Registration, Ticks, Token};
 use mpit_sources::calls::Communicator;
@@ -59,6 +60,8 @@ pub(crate) struct Run {
     pub(crate) size: i32,
     pub(crate) host: String,
     pub(crate) directory: Option<PathBuf>,
+    /// Where calls and queues are counted.
+    pub(crate) table: Option<ProfileTable>,
     pub(crate) recorder: Option<&'static Recorder>,
     pub(crate) tracer: Option<&'static Tracer>,
     pub(crate) pid: u32,

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use mel_log::profile::{
-    CallProfile, CallSite, Histogram, MessagesFound, NamedCommunicator, Profile, WaitKind, WaitProfile,
+    CallProfile, CallSite, Histogram, LastCall, MessagesFound, NamedCommunicator, Profile, WaitKind,
+    WaitProfile,
 };
 use mel_log::table::layout::bounds;
 use mel_log::table::{ContextRow, TableRows};
@@ -61,9 +62,28 @@ impl Rank {
 
     /// From the exit of `MPI_Init*` to the entry of `MPI_Finalize`, or to the last thing known, in seconds.
     pub fn run_s(&self) -> f64 {
-        let last = self.rows.waited.iter().chain(&self.rows.collectives).map(|interval| interval.end).max();
-        let until = if self.rows.runs_until > 0 { self.rows.runs_until } else { last.unwrap_or(0) };
+        let until = if self.rows.runs_until > 0 { self.rows.runs_until } else { self.rows.last_seen() };
         self.seconds(until.saturating_sub(self.rows.runs_since))
+    }
+
+    /// A time in seconds since `MPI_Init*` was called.
+    fn since_start_s(&self, ticks: u64) -> f64 {
+        self.seconds(ticks.saturating_sub(self.rows.started))
+    }
+
+    /// The call that it is in, or has made last: of the thread that is in a call, where there is one, that was there last.
+    fn last_call(&self) -> Option<LastCall> {
+        let threads = self.rows.threads.iter().enumerate().filter(|(_, thread)| thread.last() > 0);
+        let (number, thread) = threads.max_by_key(|(_, thread)| (thread.is_in_call(), thread.last()))?;
+        let context = self.context(thread.context)?;
+        Some(LastCall {
+            thread: number as u32,
+            function: context.function.to_string(),
+            site: context.site,
+            communicator: context.communicator,
+            entered_s: self.since_start_s(thread.entered),
+            returned_s: (!thread.is_in_call()).then(|| self.since_start_s(thread.left)),
+        })
     }
 
     /// The world rank of a rank in the communicator of a context.
@@ -199,6 +219,10 @@ impl Run {
             of_rank.run_s = rank.run_s();
             of_rank.init_s = rank.seconds(rank.rows.runs_since.saturating_sub(rank.rows.started));
             of_rank.caused_s = losses.caused(rank.rank);
+            if of_rank.ended.is_open() {
+                of_rank.last_seen_s = Some(rank.since_start_s(rank.rows.last_seen()));
+                of_rank.last_call = rank.last_call();
+            }
             let mut calls = self.calls(rank);
             for (context, wait) in losses.waits(rank.rank) {
                 if let Some(call) = calls.get_mut(context as usize) {

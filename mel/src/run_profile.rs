@@ -6,21 +6,26 @@ use std::path::Path;
 use mel_convert::callsites::CallSites;
 use mel_log::Definition;
 use mel_log::profile::file::{self, ProfileError};
-use mel_log::profile::{Ended, Profile, RankProfile};
+use mel_log::profile::{self, Comparison, Ended, Profile, RankProfile};
 use mel_log::table::{self, TableRows};
 
-/// Reads the profile of a run. Where there is no `profile.json` with calls, they are those of the tables that processes have left.
+/// Reads the profile of a run. Where there is no `profile.json` with calls, they are those of the tables that processes have left. What
+/// could not be read is in [`Profile::incomplete`].
 ///
 /// # Errors
 /// [`ProfileError`]; [`ProfileError::Absent`] where there is nothing.
 pub fn read(directory: &Path) -> Result<Profile, ProfileError> {
-    let tables = tables(directory);
+    let (tables, complaints) = tables(directory);
     let mut profile = match file::read_run(directory) {
-        Ok(profile) if tables.is_empty() || profile.has_calls() => return Ok(profile),
+        Ok(profile) if profile.has_calls() => return Ok(profile),
         Ok(profile) => profile,
-        Err(ProfileError::Absent(_)) if !tables.is_empty() => Profile::default(),
+        Err(ProfileError::Absent(_)) if !(tables.is_empty() && complaints.is_empty()) => Profile::default(),
         Err(error) => return Err(error),
     };
+    profile.incomplete.extend(complaints);
+    if tables.is_empty() {
+        return Ok(profile);
+    }
     describe(&mut profile, &tables);
     let mut sites = CallSites::default();
     mel_verdict::fill(&mut profile, tables, |path, address| sites.place(path, address));
@@ -29,15 +34,40 @@ pub fn read(directory: &Path) -> Result<Profile, ProfileError> {
     Ok(profile)
 }
 
-/// The tables in a directory that can be read.
-fn tables(directory: &Path) -> Vec<TableRows> {
-    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
-    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-    let is_table = |name: &String| {
+/// The tables in a directory, and a sentence for each that is not whole.
+fn tables(directory: &Path) -> (Vec<TableRows>, Vec<String>) {
+    let (mut tables, mut complaints) = (Vec::new(), Vec::new());
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    for name in names {
         let rank = name.strip_prefix("rank-").and_then(|name| name.strip_suffix(".table"));
-        rank.is_some_and(|rank| rank.parse::<u32>().is_ok())
-    };
-    names.filter(is_table).filter_map(|name| table::reader::read(&directory.join(name)).ok()).collect()
+        if rank.is_none_or(|rank| rank.parse::<u32>().is_err()) {
+            continue;
+        }
+        match table::reader::read(&directory.join(&name)) {
+            Ok(rows) => {
+                complaints.extend(cut(&name, &rows));
+                tables.push(rows);
+            }
+            Err(error) => complaints.push(format!("{error}; left out")),
+        }
+    }
+    tables.sort_by_key(|rows| rows.rank);
+    (tables, complaints)
+}
+
+/// What is missing of a table that was cut off.
+fn cut(name: &str, rows: &TableRows) -> Option<String> {
+    let (of, there) = rows.bytes;
+    (there < of).then(|| {
+        format!(
+            "{name} is cut off: {there} of {of} bytes are there, with {} of {} rows of calls; the rest of rank {} is in no number here",
+            rows.contexts.len(),
+            rows.contexts_made,
+            rows.rank
+        )
+    })
 }
 
 /// What the tables say of the run and of ranks that the profile lacks.
@@ -47,27 +77,140 @@ fn describe(profile: &mut Profile, tables: &[TableRows]) {
         if profile.started_unix_s == 0.0 {
             profile.started_unix_s = rows.started_realtime_nanos as f64 * 1e-9;
         }
-        if profile.command.is_empty()
-            && let Some((command, mpi)) = rows.definitions.iter().find_map(|definition| match definition {
-                Definition::Program { command, mpi } => Some((command, mpi)),
-                _ => None,
-            })
-        {
-            (profile.command, profile.mpi) = (command.clone(), mpi.clone());
-        }
         if profile.ranks.iter().all(|rank| rank.rank != rows.rank) {
-            let ended = match rows.ended {
-                1 => Ended::Finalised,
-                2 => Ended::Aborted,
-                3 => Ended::Exited,
-                _ => Ended::Killed,
-            };
-            let host = rows.host.clone();
-            profile.ranks.push(RankProfile { rank: rows.rank, host, ended, ..RankProfile::default() });
+            profile.ranks.push(of_rank(rows));
+        }
+        let program = rows.definitions.iter().find_map(|definition| match definition {
+            Definition::Program { command, mpi, backend, mel_version, profiled }
+                if profile.command.is_empty() =>
+            {
+                Some((command, mpi, backend, mel_version, profiled))
+            }
+            _ => None,
+        });
+        if let Some((command, mpi, backend, mel_version, profiled)) = program {
+            (profile.command, profile.mpi) = (command.clone(), mpi.clone());
+            (profile.backend, profile.mel_version) = (backend.clone(), mel_version.clone());
+            profile.profiled.clone_from(profiled);
         }
     }
-    if profile.profiled.is_empty() {
+    if profile.profiled.is_empty() && tables.iter().all(|rows| rows.queues.is_empty()) {
         profile.profiled = vec!["calls".into()];
     }
     profile.ranks.sort_by_key(|rank| rank.rank);
+}
+
+/// What a table says of its rank, but for calls and waits.
+fn of_rank(rows: &TableRows) -> RankProfile {
+    let ended = match rows.ended {
+        1 => Ended::Finalised,
+        2 => Ended::Aborted,
+        3 => Ended::Exited,
+        _ if rows.is_running => Ended::Running,
+        _ => Ended::Killed,
+    };
+    let of_mpi = |place: usize| {
+        let searched = |queues: &&profile::Queues| {
+            queues.posted_search.searches != 0 || queues.unexpected_search.searches != 0
+        };
+        rows.queues.get(place).filter(searched).cloned()
+    };
+    let profile::Queues { posted, unexpected, posted_search, unexpected_search } =
+        rows.queues.first().cloned().unwrap_or_default();
+    let comparison = rows.queues.get(2).map(|queues| Comparison {
+        queues: queues.clone(),
+        internal: of_mpi(3),
+        ..Comparison::default()
+    });
+    RankProfile {
+        rank: rows.rank,
+        host: rows.host.clone(),
+        ended,
+        posted,
+        unexpected,
+        posted_search,
+        unexpected_search,
+        internal: of_mpi(1),
+        comparison,
+        ..RankProfile::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mel_log::table::{ContextKey, Identity, ProfileTable, file_name};
+    use std::fs;
+
+    /// A directory in which this rank has left a table without an end.
+    fn killed(directory: &Path, rank: u32) {
+        let identity = Identity {
+            rank,
+            world_size: 3,
+            ticks_per_second: 1000,
+            started: 1000,
+            started_realtime_nanos: 1_700_000_000_000_000_000,
+            runs_since: 2000,
+            host: "node".into(),
+        };
+        let table = ProfileTable::create(&directory.join(file_name(rank)), &identity).unwrap();
+        let queues = table.add_queues(2).unwrap();
+        table.queues(queues).posted.insert(2000);
+        table.queues(queues).posted.remove(2000, 2500);
+        table.define(&Definition::Function { number: 7, name: "MPI_Recv".into() });
+        table.define(&Definition::Program {
+            command: vec!["./app".into()],
+            mpi: "an MPI".into(),
+            backend: "model".into(),
+            mel_version: "1".into(),
+            profiled: vec!["calls".into(), "queues".into()],
+        });
+        let context = table.add_context(ContextKey { function: 7, ..ContextKey::default() });
+        table.add_thread(0);
+        table.thread(0).enter(context, 3000);
+        table.thread(0).leave(3500);
+        table.context(context).count(500);
+        table.thread(0).enter(context, 4000);
+    }
+
+    #[test]
+    fn a_killed_run_has_calls_and_queues_and_says_where_ranks_were() {
+        let directory = tempfile::tempdir().unwrap();
+        (0..3).for_each(|rank| killed(directory.path(), rank));
+        let profile = read(directory.path()).unwrap();
+        assert_eq!((profile.ranks.len(), profile.world_size, profile.backend.as_str()), (3, 3, "model"));
+        assert!(profile.has_queues() && profile.has_calls() && profile.incomplete.is_empty());
+        let rank = &profile.ranks[1];
+        assert_eq!((rank.ended, rank.posted.messages, rank.posted.max_s), (Ended::Killed, 1, 0.5));
+        assert_eq!(rank.calls[0].calls, 1);
+        assert_eq!((rank.last_seen_s, rank.run_s), (Some(3.0), 2.0));
+        let last = rank.last_call.as_ref().unwrap();
+        assert_eq!((last.function.as_str(), last.entered_s, last.returned_s), ("MPI_Recv", 3.0, None));
+    }
+
+    #[test]
+    fn what_is_missing_is_said_and_the_rest_is_there() {
+        let directory = tempfile::tempdir().unwrap();
+        (0..3).for_each(|rank| killed(directory.path(), rank));
+        let path = |rank| directory.path().join(file_name(rank));
+        let whole = fs::metadata(path(0)).unwrap().len();
+        for length in [whole / 2, 5000, 0] {
+            fs::File::options().write(true).open(path(1)).unwrap().set_len(length).unwrap();
+            let profile = read(directory.path()).unwrap();
+            assert_eq!(profile.incomplete.len(), 1, "{length}: {:?}", profile.incomplete);
+            let sentence = &profile.incomplete[0];
+            assert!(sentence.contains("rank-1.table"), "{sentence}");
+            if length > 0 {
+                let bytes = format!("{length} of {whole} bytes");
+                assert!(sentence.contains("cut off") && sentence.contains(&bytes), "{sentence}");
+            }
+            assert_eq!(profile.ranks[0].calls[0].calls, 1);
+        }
+        fs::remove_file(path(2)).unwrap();
+        let profile = read(directory.path()).unwrap();
+        assert_eq!(profile.missing_ranks(), [1, 2]);
+        fs::remove_file(path(0)).unwrap();
+        let profile = read(directory.path()).unwrap();
+        assert!(profile.ranks.is_empty() && profile.incomplete.len() == 1, "all that is left cannot be read");
+    }
 }

@@ -49,6 +49,14 @@ impl Clock {
         }
     }
 
+    /// A function that reads this clock.
+    pub fn reader(self) -> fn() -> u64 {
+        match self {
+            Clock::Tsc => || Clock::Tsc.now().0,
+            Clock::Monotonic => monotonic_nanos,
+        }
+    }
+
     /// Ticks in a second. The time stamp counter's rate is measured once per process against
     /// `CLOCK_MONOTONIC` for 2 ms; the result is good to about 50 parts in a million.
     pub fn ticks_per_second(self) -> u64 {

@@ -31,6 +31,40 @@ pub struct Job<'a> {
     time_limit: Duration,
 }
 
+/// A run that goes on.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    command: Command,
+    captured: tempfile::TempDir,
+    limit: Duration,
+}
+
+impl Running {
+    /// The process of the launcher.
+    pub fn launcher(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Panics
+    ///
+    /// If it does not end in time; what it printed until then is shown.
+    pub fn wait(self) -> Finished {
+        let Running { mut child, command, captured, limit } = self;
+        let status = wait(&mut child, limit).unwrap_or_else(|e| panic!("{command:?}: {e}"));
+        let text = |name| {
+            String::from_utf8_lossy(&fs::read(captured.path().join(name)).unwrap_or_default()).into_owned()
+        };
+        let (stdout, stderr) = (text("out"), text("err"));
+        match status {
+            Some(status) => Finished { code: status.code(), stdout, stderr },
+            None => panic!("{command:?} did not end within {limit:?}\n{stdout}\n{stderr}"),
+        }
+    }
+}
+
 /// What a run left behind.
 #[derive(Clone, Debug)]
 pub struct Finished {
@@ -156,23 +190,25 @@ impl<'a> Job<'a> {
     ///
     /// If the launcher cannot be started or does not end in time; what it printed until then is shown.
     pub fn run(self) -> Finished {
+        self.start().wait()
+    }
+
+    /// Starts the run.
+    ///
+    /// # Panics
+    ///
+    /// If the launcher cannot be started.
+    pub fn start(self) -> Running {
         let captured = crate::artifacts::fresh_dir();
-        let (out, err) = (captured.path().join("out"), captured.path().join("err"));
         let (mut command, limit) = (self.command(), self.time_limit);
+        let file = |name| fs::File::create(captured.path().join(name)).expect("output can be captured");
         command.stdin(Stdio::null());
-        command.stdout(fs::File::create(&out).expect("output can be captured"));
-        command.stderr(fs::File::create(&err).expect("output can be captured"));
+        command.stdout(file("out"));
+        command.stderr(file("err"));
         // A group of its own, so that a run that hangs can be ended with everything that it started.
         command.process_group(0);
-
-        let mut child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
-        let status = wait(&mut child, limit).unwrap_or_else(|e| panic!("{command:?}: {e}"));
-        let text = |path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
-        let (stdout, stderr) = (text(&out), text(&err));
-        match status {
-            Some(status) => Finished { code: status.code(), stdout, stderr },
-            None => panic!("{command:?} did not end within {limit:?}\n{stdout}\n{stderr}"),
-        }
+        let child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+        Running { child, command, captured, limit }
     }
 
     /// Like [`run`](Job::run), with what each process wrote in a file of its own: launchers mix the output of

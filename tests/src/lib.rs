@@ -26,7 +26,7 @@ pub mod readers;
 pub mod trace;
 pub mod windows;
 
-pub use job::{Finished, Job, Output};
+pub use job::{Finished, Job, Output, Running};
 pub use mpi::Mpi;
 pub use program::{
     Exit, Expectation, Program, compile_preloadable, compile_source, compile_special, compile_with_events,

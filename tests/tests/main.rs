@@ -2,12 +2,14 @@
 //!
 //! All are one program, because linking one for each file takes minutes. A file that is added is named here.
 
+mod a_kill_loses_nothing;
 mod another_pml;
 mod applications;
 mod bad_input;
 mod call_sites_are_lines;
 mod cancelled_sends_are_told;
 mod company;
+mod cut_files_are_noticed;
 mod doctor_examines_mpis;
 mod envelopes_in_messages;
 mod events_in_order;

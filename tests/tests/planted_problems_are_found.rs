@@ -33,6 +33,8 @@ struct Case<'a> {
     mpi: &'a Mpi,
     ranks: u32,
     program: PathBuf,
+    /// The program's arguments.
+    args: &'a [&'a str],
     /// What `mel run` is given where it writes no trace.
     options: &'a [String],
 }
@@ -53,7 +55,7 @@ impl Case<'_> {
                 "analyze"
             }
         };
-        let job = Job::new(self.mpi, self.ranks, &self.program);
+        let job = Job::new(self.mpi, self.ranks, &self.program).args(self.args);
         // Ranks that share processors give them up while they wait.
         let job = if self.ranks > 2 { job.patient() } else { job };
         let run = job.under_mel(options).run();
@@ -101,7 +103,13 @@ fn for_each_case(program: &Planted, check: impl Fn(&Case<'_>)) {
             if inside {
                 continue;
             }
-            check(&Case { mpi, ranks: program.ranks, program: executable, options: &program.options });
+            check(&Case {
+                mpi,
+                ranks: program.ranks,
+                program: executable,
+                args: &[],
+                options: &program.options,
+            });
         }
     }
 }
@@ -198,9 +206,47 @@ fn the_slow_rank_of_halo2d() {
         if right { Vec::new() } else { vec![Wrong::Finding(format!("not rank 1, for which {site}waits"))] }
     };
     for mpi in Mpi::all().iter().filter(|mpi| mpi.ranks_give_way()) {
-        let case = Case { mpi, ranks: 4, program: compile_source(mpi, &source), options: &[] };
+        let case = Case { mpi, ranks: 4, program: compile_source(mpi, &source), args: &[], options: &[] };
         for basis in [Basis::Estimated, Basis::Exact] {
             case.is_right(basis, wrong_in);
+        }
+    }
+}
+
+/// The programs of the tutorial: what it says is found, and what it mends is gone.
+#[test]
+fn the_problems_of_the_tutorial() {
+    let tutorial = [
+        ("uneven", 4, ["late_sender", "wait_at_receiver_isend"], Some(2)),
+        ("backwards", 2, ["long_searches", "long_searches"], Some(0)),
+        ("overlap", 2, ["late_sender", "wait_at_receiver_isend"], None),
+    ];
+    for (name, ranks, rules, cause) in tutorial {
+        let source = root().join("examples/tutorial").join(name).with_extension("c");
+        for mpi in Mpi::all().iter().filter(|mpi| ranks <= 2 || mpi.ranks_give_way()) {
+            let program = compile_source(mpi, &source);
+            for (basis, rule) in [Basis::Estimated, Basis::Exact].into_iter().zip(rules) {
+                let case = Case { mpi, ranks, program: program.clone(), args: &[], options: &[] };
+                case.is_right(basis, |verdict| {
+                    let first = verdict.first().unwrap_or(&Value::Null);
+                    let right =
+                        first["rule"] == rule && cause.is_none_or(|cause| first["cause_rank"] == cause);
+                    if right { Vec::new() } else { vec![Wrong::Finding(format!("not {rule} of {cause:?}"))] }
+                });
+                let lost = |verdict: &[Value]| {
+                    let of_rule = verdict.iter().filter(|finding| finding["rule"] == rule);
+                    of_rule.filter_map(|finding| finding["share"].as_f64()).sum::<f64>()
+                };
+                let mended = Case { args: &["mended"], ..case };
+                mended.is_right(basis, |verdict| {
+                    let lost = lost(verdict);
+                    if lost < 0.1 {
+                        Vec::new()
+                    } else {
+                        vec![Wrong::Time(format!("{rule} still has {lost}"))]
+                    }
+                });
+            }
         }
     }
 }

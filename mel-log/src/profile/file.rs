@@ -41,7 +41,7 @@ pub enum ProfileError {
     },
     /// There is no profile at all.
     #[error(
-        "{0} holds no profile: was the program run with `mel run --profile queues`, and did it reach MPI_Finalize?"
+        "{0} holds no profile: was the program run with `mel run`, without `--profile none`, and did it call MPI_Init?"
     )]
     Absent(PathBuf),
 }
@@ -115,6 +115,12 @@ pub fn merge(profiles: impl IntoIterator<Item = Profile>) -> Option<Profile> {
         merged.duration_s = merged.duration_s.max(profile.duration_s);
         let sites = places_in(&mut merged.sites, std::mem::take(&mut profile.sites));
         let communicators = places_in(&mut merged.communicators, std::mem::take(&mut profile.communicators));
+        merged.incomplete.append(&mut profile.incomplete);
+        for last in profile.ranks.iter_mut().filter_map(|rank| rank.last_call.as_mut()) {
+            last.site = last.site.and_then(|place| sites.get(place as usize).copied());
+            last.communicator =
+                last.communicator.and_then(|place| communicators.get(place as usize).copied());
+        }
         for call in profile.ranks.iter_mut().flat_map(|rank| &mut rank.calls) {
             call.site = call.site.and_then(|place| sites.get(place as usize).copied());
             call.communicator =
@@ -220,7 +226,7 @@ mod tests {
     fn errors_name_the_file_and_the_remedy() {
         let directory = tempfile::tempdir().unwrap();
         let absent = read_run(directory.path()).unwrap_err().to_string();
-        assert!(absent.contains("mel run --profile queues"), "{absent}");
+        assert!(absent.contains("`mel run`"), "{absent}");
         let path = directory.path().join(FILE_NAME);
         fs::write(&path, "{").unwrap();
         let broken = read_run(directory.path()).unwrap_err().to_string();

@@ -3,10 +3,9 @@
 //!
 //! Each rule is one function that returns a sentence or nothing; its thresholds stand beside it.
 
-use super::schema::{Ended, NotFollowed, Profile, RankProfile, Truth};
+use super::schema::{NotFollowed, Profile, RankProfile, Truth};
 use super::summary::spread;
-use super::text::layout::ranks as ranks_in_words;
-use super::windows;
+use super::{ends, windows};
 use crate::number::duration;
 
 /// The sentences about a profile: about the queues, then about how far they can be trusted.
@@ -24,7 +23,8 @@ pub fn findings(profile: &Profile) -> Vec<String> {
     if sentences.is_empty() {
         sentences.extend(windows::quiet(profile));
     }
-    sentences.extend(ends(profile));
+    sentences.extend(ends::sentences(profile));
+    sentences.extend(profile.incomplete.iter().cloned());
     sentences.extend(truth(profile.ranks.iter().fold(Truth::default(), |sum, rank| sum.plus(rank.truth))));
     sentences.extend(not_followed(
         profile.ranks.iter().fold(NotFollowed::default(), |sum, rank| sum.plus(rank.not_followed)),
@@ -71,28 +71,6 @@ fn quiet(profile: &Profile) -> Option<String> {
             Some("nothing stands out in the queues: none is long, and searches take little of the run".into())
         }
     }
-}
-
-fn ends(profile: &Profile) -> Vec<String> {
-    let mut sentences = Vec::new();
-    let words = [
-        (Ended::Aborted, "called MPI_Abort"),
-        (Ended::Exited, "exited without MPI_Finalize"),
-        (Ended::Killed, "was killed"),
-    ];
-    for (ended, what) in words {
-        let ranks: Vec<u32> = profile.ranks.iter().filter(|r| r.ended == ended).map(|r| r.rank).collect();
-        if let Some(who) = ranks_in_words(&ranks) {
-            sentences.push(format!("{who} {what}: the numbers end there"));
-        }
-    }
-    let missing: Vec<u32> = (0..profile.world_size)
-        .filter(|rank| profile.ranks.binary_search_by_key(rank, |r| r.rank).is_err())
-        .collect();
-    if let Some(who) = ranks_in_words(&missing) {
-        sentences.push(format!("{who} left no profile: killed, or never came to its end"));
-    }
-    sentences
 }
 
 /// What the counts of the truth check mean; nothing if there is nothing to say.
@@ -185,17 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn how_ranks_ended_and_who_is_missing_is_told() {
-        let mut profile = run(vec![rank(0, 100, 0), rank(3, 100, 0)]);
-        profile.world_size = 20;
-        profile.ranks[1].ended = Ended::Killed;
-        let sentences = findings(&profile);
+    fn how_ranks_ended_and_what_is_missing_comes_after_the_queues() {
+        let mut profile = run(vec![rank(0, 100, 0), rank(1, 100, 0)]);
+        profile.ranks[1].ended = crate::profile::Ended::Killed;
+        profile.incomplete = vec!["rank-1.table is cut off".into()];
         assert_eq!(
-            sentences[1..],
-            [
-                "rank 3 was killed: the numbers end there",
-                "ranks 1, 2, 4 and 15 more left no profile: killed, or never came to its end"
-            ]
+            findings(&profile)[1..],
+            ["rank 1 was killed: the numbers end there", "rank-1.table is cut off"]
         );
     }
 

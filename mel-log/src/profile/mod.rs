@@ -2,6 +2,7 @@
 //! searched them.
 //!
 //! - [`schema`], [`calls`], [`verdict`]: the types behind `profile.json`; `docs/profile.md` is their prose.
+//! - [`ends`]: how ranks ended, and where they were last seen.
 //! - [`histogram`]: distributions as sparse lists of bins.
 //! - [`file`](mod@file): reading and writing, whole and per rank.
 //! - [`statistics`]: the lines per rank, in the paper's wording.
@@ -14,6 +15,7 @@
 //! Nothing here knows how the numbers were measured.
 
 pub mod calls;
+pub mod ends;
 pub mod file;
 pub mod findings;
 pub mod histogram;
@@ -29,11 +31,12 @@ pub mod verdict;
 pub mod windows;
 
 pub use calls::{CallProfile, CallSite, MessagesFound, NamedCommunicator, WaitKind, WaitProfile};
+pub use ends::{Ended, LastCall};
 pub use histogram::Histogram;
 pub use one_sided::{KindProfile, Times, WindowProfile, WindowThread};
 pub use schema::{
-    CommunicatorProfile, Comparison, Ended, NotFollowed, Profile, QueueStats, Queues, RankProfile,
-    SearchStats, Truth,
+    CommunicatorProfile, Comparison, NotFollowed, Profile, QueueStats, Queues, RankProfile, SearchStats,
+    Truth,
 };
 pub use text::report;
 pub use verdict::{Basis, Finding, Instance};

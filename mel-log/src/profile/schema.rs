@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Histogram;
 use super::calls::{CallProfile, CallSite, NamedCommunicator};
+use super::ends::{Ended, LastCall};
 use super::one_sided::WindowProfile;
 use super::verdict::Finding;
 
@@ -30,6 +31,9 @@ pub struct Profile {
     pub duration_s: f64,
     /// Number of ranks of the run. `ranks` has fewer if some left nothing behind.
     pub world_size: u32,
+    /// What could not be read of what the run has left, in a sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub incomplete: Vec<String>,
     /// What costs time and who is the cause, worst first, if calls were counted; empty where MPI is not what holds the program
     /// back.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,6 +58,12 @@ pub struct RankProfile {
     pub host: String,
     /// How the rank ended.
     pub ended: Ended,
+    /// The last instant that it is known to have been there, in seconds since it called `MPI_Init*`, where no end is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_seen_s: Option<f64>,
+    /// The call that it has made last, where no end is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_call: Option<LastCall>,
     /// From the exit of `MPI_Init*` to the entry of `MPI_Finalize`, or to the end of the measurement. Shares are of this.
     #[serde(skip_serializing_if = "is_zero")]
     pub run_s: f64,
@@ -132,21 +142,6 @@ pub struct Comparison {
     pub internal: Option<Queues>,
 }
 
-/// How a rank ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ended {
-    /// With `MPI_Finalize`.
-    #[default]
-    Finalised,
-    /// With `MPI_Abort`.
-    Aborted,
-    /// With `exit`, without `MPI_Finalize`.
-    Exited,
-    /// Without a word: it was killed or crashed.
-    Killed,
-}
-
 /// One message queue of one rank.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -214,6 +209,17 @@ impl Profile {
     /// Whether calls were counted.
     pub fn has_calls(&self) -> bool {
         self.ranks.iter().any(|rank| !rank.calls.is_empty())
+    }
+
+    /// The ranks that have left nothing.
+    pub fn missing_ranks(&self) -> Vec<u32> {
+        let has = |rank: &u32| self.ranks.binary_search_by_key(rank, |of_rank| of_rank.rank).is_ok();
+        (0..self.world_size).filter(|rank| !has(rank)).collect()
+    }
+
+    /// Whether all that the run should have left is there: each rank, and each file as a whole.
+    pub fn is_whole(&self) -> bool {
+        self.incomplete.is_empty() && self.missing_ranks().is_empty()
     }
 
     /// Whether the message queues were counted.
@@ -344,6 +350,13 @@ mod tests {
         let site = CallSite { file: "f".into(), line: 1, function: "f".into(), ..CallSite::default() };
         let worst = vec![crate::profile::Instance::default()];
         let finding = Finding { worst, lost_by_rank_s: vec![1.0], ..Finding::default() };
+        rank.last_seen_s = Some(1.0);
+        rank.last_call = Some(LastCall {
+            site: Some(0),
+            communicator: Some(0),
+            returned_s: Some(1.0),
+            ..LastCall::default()
+        });
         (rank.clock_offset_s, rank.clock_offset_error_s) = (Some(0.0), Some(0.0));
         rank.comparison = Some(Comparison::default());
         rank.posted.lifetimes = Histogram(vec![(1, 1, 1)]);
@@ -351,6 +364,7 @@ mod tests {
         let profile = Profile {
             ranks: vec![rank],
             profiled: vec!["rma".into()],
+            incomplete: vec!["a file".into()],
             verdict: Some(vec![finding]),
             sites: vec![site],
             communicators: vec![NamedCommunicator::default()],

@@ -1,4 +1,4 @@
-//! The layout of a profile table: a header and five sections at fixed places. All numbers have the byte order of the machine that
+//! The layout of a profile table: a header and seven sections at fixed places. All numbers have the byte order of the machine that
 //! wrote them; every bit pattern of a row is valid.
 //!
 //! One thread writes a row, or one at a time does; others may read it. Each number by itself is right at any time; two numbers of
@@ -6,13 +6,19 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use super::queues::Queues;
+
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"MELTABLE";
 /// The version of the layout.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Bytes before the first section.
 pub const HEADER_BYTES: usize = 4096;
+/// The most threads that have a row of their own; those beyond share the last one.
+pub const MAX_THREADS: usize = 256;
+/// The most sets of queues: those of the application's messages and of the MPI's own, of two backends.
+pub const MAX_QUEUES: usize = 4;
 /// The most contexts of a process. The first is for what finds no space.
 pub const MAX_CONTEXTS: usize = 16 * 1024;
 /// The most rows of waits.
@@ -23,7 +29,11 @@ pub const MAX_INTERVALS: usize = 32 * 1024;
 pub const MAX_DEFINITIONS: usize = 8 << 20;
 
 /// Where each section begins, in bytes.
-pub const CONTEXTS_AT: usize = HEADER_BYTES;
+pub const THREADS_AT: usize = HEADER_BYTES;
+/// Where queues begin.
+pub const QUEUES_AT: usize = THREADS_AT + MAX_THREADS * size_of::<Thread>();
+/// Where contexts begin.
+pub const CONTEXTS_AT: usize = (QUEUES_AT + MAX_QUEUES * size_of::<Queues>()).next_multiple_of(4096);
 /// Where waits begin.
 pub const WAITS_AT: usize = CONTEXTS_AT + MAX_CONTEXTS * size_of::<Context>();
 /// Where the intervals of waits begin.
@@ -121,6 +131,40 @@ pub struct Header {
     pub lost_waits: Column,
     pub lost_definitions: Column,
     pub host: [Column; 32],
+    /// Bytes that the file has: one that has fewer was cut off.
+    pub length: Column,
+    /// Rows that are there of threads, and of queues.
+    pub threads: Column,
+    pub queues: Column,
+}
+
+/// Where a thread is: 64 bytes, which only that thread writes.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+#[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
+pub struct Thread {
+    /// When it entered the call that it has made last, and when it left it; less than the entry while it is in the call.
+    pub entered: Column,
+    pub left: Column,
+    /// The context of that call.
+    pub context: AtomicU32,
+    unused: AtomicU32,
+    unused_too: [Column; 5],
+}
+
+impl Thread {
+    /// It enters a call.
+    #[inline(always)]
+    pub fn enter(&self, context: u32, entered: u64) {
+        self.context.store(context, Relaxed);
+        self.entered.set(entered);
+    }
+
+    /// It leaves the call.
+    #[inline(always)]
+    pub fn leave(&self, left: u64) {
+        self.left.set(left);
+    }
 }
 
 /// What a context stands for.
@@ -312,6 +356,8 @@ pub struct Interval {
 
 const _: () = {
     assert!(size_of::<Header>() <= HEADER_BYTES);
+    assert!(size_of::<Thread>() == 64);
+    assert!(size_of::<Queues>() == 90_304);
     assert!(size_of::<Context>() == 256);
     assert!(size_of::<Wait>() == 64);
     assert!(size_of::<Interval>() == 32);

@@ -2,17 +2,23 @@
 //! others may read it while it is written. `docs/profile-table.md` is the layout in prose.
 //!
 //! - [`layout`]: the header, and the rows of each section.
+//! - [`queues`], [`durations`]: the message queues, and distributions that are cheap to count.
 //! - [`writer`]: the process under study adds rows, and counts in them.
+//! - `lock`: whether the process runs.
 //! - [`reader`]: the rows of a file as plain values; copes with any bytes.
 //!
 //! Must not know: MPI's functions, and what the numbers mean for a program.
 
+pub mod durations;
 pub mod layout;
+mod lock;
+pub mod queues;
 pub mod reader;
 pub mod writer;
 
-pub use layout::{Column, Context, ContextKey, Ended, Header, Interval, IntervalKind, Wait, WaitKey};
-pub use reader::{ContextRow, IntervalRow, TableError, TableRows, WaitRow};
+pub use layout::{Column, Context, ContextKey, Ended, Header, Interval, IntervalKind, Thread, Wait, WaitKey};
+pub use queues::Queues;
+pub use reader::{ContextRow, IntervalRow, TableError, TableRows, ThreadRow, WaitRow};
 pub use writer::{Identity, ProfileTable};
 
 /// The name of the profile table of a rank in the directory of a run.

@@ -9,10 +9,12 @@ use thiserror::Error;
 
 use super::layout::{
     BINS, COLLECTIVES_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, HEADER_BYTES, Header, Interval,
-    IntervalKind, MAGIC, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_WAITS, VERSION, WAITED_AT,
-    WAITS_AT, Wait, WaitKey,
+    IntervalKind, MAGIC, MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_QUEUES, MAX_THREADS,
+    MAX_WAITS, QUEUES_AT, THREADS_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey,
 };
-use crate::Definition;
+use super::lock;
+use super::queues::Queues;
+use crate::{Definition, profile};
 
 /// Why a profile table cannot be read.
 #[derive(Debug, Error)]
@@ -26,9 +28,40 @@ pub enum TableError {
         /// What the file system said.
         error: io::Error,
     },
-    /// It is none, or one of another version.
-    #[error("{0} is not a profile table of this version of mel")]
+    /// It is none.
+    #[error("{0} is not a profile table, or its process was killed before the table had begun")]
     NotATable(PathBuf),
+    /// It has another version.
+    #[error(
+        "{path} is a profile table of version {found}; this mel reads version {VERSION}: use the mel that wrote it"
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+    },
+}
+
+/// Where a thread is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[allow(missing_docs, reason = "each is the column of that name")]
+pub struct ThreadRow {
+    pub entered: u64,
+    pub left: u64,
+    pub context: u32,
+}
+
+impl ThreadRow {
+    /// Whether it is in a call.
+    pub fn is_in_call(&self) -> bool {
+        self.entered > self.left
+    }
+
+    /// The last that is known of it.
+    pub fn last(&self) -> u64 {
+        self.entered.max(self.left)
+    }
 }
 
 /// A context's row.
@@ -77,6 +110,8 @@ pub struct TableRows {
     pub world_size: u32,
     pub pid: u32,
     pub ended: u64,
+    /// Whether its process has the file open: it runs.
+    pub is_running: bool,
     pub ticks_per_second: u64,
     pub started: u64,
     pub started_realtime_nanos: u64,
@@ -88,6 +123,13 @@ pub struct TableRows {
     pub level: u64,
     pub lost: [u64; 3],
     pub host: String,
+    /// How many contexts there were, of which some may be missing.
+    pub contexts_made: u64,
+    /// Bytes that the file should have, and those that it has; the same where nothing is known to be missing. A file may have more.
+    pub bytes: (u64, u64),
+    pub threads: Vec<ThreadRow>,
+    /// Sets of queues: those of the application's messages and of the MPI's own, then those of a second backend. None in an image.
+    pub queues: Vec<profile::Queues>,
     pub contexts: Vec<ContextRow>,
     pub waits: Vec<WaitRow>,
     pub waited: Vec<IntervalRow>,
@@ -103,17 +145,13 @@ pub fn read(path: &Path) -> Result<TableRows, TableError> {
     let io = |error| TableError::Io { path: path.to_owned(), error };
     let file = File::open(path).map_err(io)?;
     let length = file.metadata().map_err(io)?.len();
-    let mut magic = [0; 8];
+    let mut start = [[0; 8]; 2];
     if length < HEADER_BYTES as u64 {
         return Err(TableError::NotATable(path.to_owned()));
     }
-    file.read_exact_at(&mut magic, 0).map_err(io)?;
-    let mut version = [0; 8];
-    file.read_exact_at(&mut version, 8).map_err(io)?;
-    if magic != MAGIC || u64::from_ne_bytes(version) != u64::from(VERSION) {
-        return Err(TableError::NotATable(path.to_owned()));
-    }
-    Ok(rows_of(|at, wanted| {
+    file.read_exact_at(start.as_flattened_mut(), 0).map_err(io)?;
+    check(start, path)?;
+    let mut rows = rows_of(|at, wanted| {
         let there = length.saturating_sub(at as u64).min(wanted as u64) as usize;
         let mut bytes = vec![0; there];
         let mut done = 0;
@@ -125,10 +163,56 @@ pub fn read(path: &Path) -> Result<TableRows, TableError> {
         }
         bytes.truncate(done);
         bytes
-    }))
+    });
+    // It may have grown since.
+    rows.bytes.1 = rows.bytes.0.min(file.metadata().map_err(io)?.len());
+    rows.is_running = lock::is_held(&file);
+    Ok(rows)
+}
+
+/// Whether that is how a table of this version begins.
+fn check([magic, version]: [[u8; 8]; 2], path: &Path) -> Result<(), TableError> {
+    if magic != MAGIC {
+        return Err(TableError::NotATable(path.to_owned()));
+    }
+    match u64::from_ne_bytes(version) {
+        found if found == u64::from(VERSION) => Ok(()),
+        found => Err(TableError::Version { path: path.to_owned(), found }),
+    }
 }
 
 impl TableRows {
+    /// The rows of a file that is in memory: of as much as there is of it.
+    ///
+    /// # Errors
+    /// [`TableError::NotATable`], [`TableError::Version`].
+    pub fn of_file(file: &[u8]) -> Result<TableRows, TableError> {
+        let path = Path::new("(memory)");
+        let Some(header) = file.get(..HEADER_BYTES) else {
+            return Err(TableError::NotATable(path.to_owned()));
+        };
+        let word = |at: usize| -> [u8; 8] { header[at..at + 8].try_into().unwrap_or_default() };
+        check([word(0), word(8)], path)?;
+        let mut rows = rows_of(|at, wanted| {
+            let end = file.len().min(at.saturating_add(wanted));
+            file.get(at..end).unwrap_or_default().to_vec()
+        });
+        rows.bytes.1 = rows.bytes.0.min(file.len() as u64);
+        Ok(rows)
+    }
+
+    /// Bytes that are missing at the end of the file.
+    pub fn missing_bytes(&self) -> u64 {
+        self.bytes.0.saturating_sub(self.bytes.1)
+    }
+
+    /// The last instant that the process is known to have been there, in ticks: the entry or the exit of a call, or the end.
+    pub fn last_seen(&self) -> u64 {
+        let intervals = self.waited.iter().chain(&self.collectives).map(|interval| interval.end);
+        let threads = self.threads.iter().map(ThreadRow::last);
+        intervals.chain(threads).chain([self.runs_since, self.runs_until]).max().unwrap_or(0)
+    }
+
     /// The rows of an [image](super::ProfileTable::image); `None` where it is none.
     pub fn of_image(image: &[u8]) -> Option<TableRows> {
         if image.len() < HEADER_BYTES || image[..8] != MAGIC {
@@ -181,7 +265,7 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
         };
     }
     let section = |at: usize, count: u64, most: usize, size: usize| {
-        words(&bytes(at, (count as usize).min(most) * size))
+        words(&bytes(at, count.min(most as u64) as usize * size))
             .chunks_exact(size / 8)
             .map(<[u64]>::to_vec)
             .collect()
@@ -197,6 +281,9 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
             .map(|row| IntervalRow { begin: row[0], end: row[1], key: wait_key(row[2], row[3]) })
             .collect()
     };
+    let threads: Vec<Vec<u64>> = section(THREADS_AT, of!(threads), MAX_THREADS, size_of::<Thread>());
+    let rate = of!(ticks_per_second).max(1);
+    let queues: Vec<Vec<u64>> = section(QUEUES_AT, of!(queues), MAX_QUEUES, size_of::<Queues>());
     let host = words_of(std::mem::offset_of!(Header, host) / 8, 32, &header);
     let text = bytes(DEFINITIONS_AT, of!(definitions).min(MAX_DEFINITIONS as u64) as usize);
     let definitions =
@@ -206,7 +293,8 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
         world_size: of!(world_size) as u32,
         pid: of!(pid) as u32,
         ended: of!(ended),
-        ticks_per_second: of!(ticks_per_second).max(1),
+        is_running: false,
+        ticks_per_second: rate,
         started: of!(started),
         started_realtime_nanos: of!(started_realtime_nanos),
         runs_since: of!(runs_since),
@@ -219,6 +307,13 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
         level: of!(level).min(63),
         lost: [of!(lost_contexts), of!(lost_waits), of!(lost_definitions)],
         host,
+        bytes: (of!(length).min(MAX_BYTES as u64), of!(length).min(MAX_BYTES as u64)),
+        contexts_made: of!(contexts).min(MAX_CONTEXTS as u64),
+        threads: threads
+            .iter()
+            .map(|row| ThreadRow { entered: row[0], left: row[1], context: halves(row[2]).0 })
+            .collect(),
+        queues: queues.iter().map(|set| Queues::of_words(set).stats(rate)).collect(),
         contexts: contexts.iter().map(|row| context_row(row)).collect(),
         waits: waits
             .iter()
@@ -295,6 +390,7 @@ mod tests {
     use super::super::writer::PERIOD;
     use super::super::{Ended, Identity, ProfileTable, file_name};
     use super::*;
+    use proptest::prelude::*;
 
     fn identity() -> Identity {
         Identity {
@@ -324,7 +420,16 @@ mod tests {
         table.add_waited(waits, 1000, 1077);
         table.add_collective(context, 5, 1, (2000, 2100));
         table.define(&Definition::Function { number: 200, name: "MPI_Recv".into() });
+        assert_eq!(table.add_queues(2), Some(0));
+        table.queues(0).posted.insert(100);
+        table.queues(0).posted.remove(100, 150);
+        table.queues(1).unexpected_search.end(5, 9);
+        table.add_thread(1);
+        table.thread(1).entered.set(4000);
+        table.thread(1).left.set(3000);
+        table.thread(1).context.store(context, std::sync::atomic::Ordering::Relaxed);
         let rows = read(&path).unwrap();
+        assert!(rows.is_running);
         assert_eq!(
             (rows.rank, rows.world_size, rows.ended, rows.host.as_str()),
             (3, 8, 0, "node-with-a-name")
@@ -338,11 +443,21 @@ mod tests {
         let collective = rows.collectives[0];
         assert_eq!((collective.key.peer, collective.key.kind), (5, IntervalKind::Collective));
         assert_eq!(rows.definitions.len(), 1);
-        assert_eq!(TableRows::of_image(&table.image(100)).unwrap(), rows);
+        assert_eq!(rows.queues.len(), 2);
+        assert_eq!((rows.queues[0].posted.messages, rows.queues[0].posted.max_s), (1, 50e-9));
+        assert_eq!(rows.queues[1].unexpected_search.searches, 1);
+        assert_eq!(rows.threads[1], ThreadRow { entered: 4000, left: 3000, context });
+        assert!(rows.threads[1].is_in_call() && rows.threads.len() == 2);
+        assert_eq!((rows.last_seen(), rows.missing_bytes()), (4000, 0));
+        // The queues and threads of a rank go another way.
+        let image = TableRows { queues: Vec::new(), threads: Vec::new(), is_running: false, ..rows };
+        assert_eq!(TableRows::of_image(&table.image(100)).unwrap(), image);
         table.finish(Ended::Finalised, 5000);
         let rows = read(&path).unwrap();
         assert_eq!((rows.ended, rows.runs_until), (Ended::Finalised as u64, 5000));
         assert!(std::fs::metadata(&path).unwrap().len() < 20 << 20);
+        drop(table);
+        assert!(!read(&path).unwrap().is_running);
     }
 
     #[test]
@@ -375,7 +490,7 @@ mod tests {
     fn any_bytes_are_read() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("any");
-        let mut bytes = vec![0xff; HEADER_BYTES + 1000];
+        let mut bytes = vec![0xff; CONTEXTS_AT + 1000];
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[8..16].copy_from_slice(&u64::from(VERSION).to_ne_bytes());
         std::fs::write(&path, &bytes).unwrap();
@@ -384,6 +499,73 @@ mod tests {
         assert!(matches!(read(&path), Err(TableError::NotATable(_))));
         bytes[9] = 7;
         std::fs::write(&path, &bytes).unwrap();
-        assert!(matches!(read(&path), Err(TableError::NotATable(_))));
+        assert!(matches!(read(&path), Err(TableError::Version { found: 1794, .. })));
+    }
+
+    /// A table in which each section has something.
+    fn whole() -> Vec<u8> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(file_name(3));
+        let table = ProfileTable::create(&path, &identity()).unwrap();
+        table.add_queues(2).unwrap();
+        table.add_thread(0);
+        for number in 0..20 {
+            let context = table.add_context(ContextKey { site: number, ..ContextKey::default() });
+            table.context(context).count(number);
+            let key = WaitKey { context, ..WaitKey::default() };
+            table.add_wait(key);
+            table.add_waited(key, number, number + 1);
+            table.add_collective(context, number as u32, 0, (number, number + 1));
+            table.queues(0).posted.insert(number);
+            table.define(&Definition::Function { number: number as u16, name: format!("MPI_F{number}") });
+        }
+        std::fs::read(&path).unwrap()
+    }
+
+    #[test]
+    fn a_cut_table_keeps_what_lies_before_the_cut_and_says_what_is_missing() {
+        let bytes = whole();
+        let rows = TableRows::of_file(&bytes).unwrap();
+        assert_eq!((rows.missing_bytes(), rows.contexts.len(), rows.definitions.len()), (0, 21, 20));
+        assert_eq!(rows.queues[0].posted.messages, 20);
+        for cut in [0, 1, 8, HEADER_BYTES - 1] {
+            assert!(matches!(TableRows::of_file(&bytes[..cut]), Err(TableError::NotATable(_))));
+        }
+        let mut before = 0;
+        for cut in (HEADER_BYTES..bytes.len()).step_by(4999).chain(CONTEXTS_AT..CONTEXTS_AT + 600) {
+            let cut_off = TableRows::of_file(&bytes[..cut]).unwrap();
+            assert_eq!(cut_off.missing_bytes(), (bytes.len() - cut) as u64);
+            let contexts = cut_off.contexts.len();
+            assert_eq!(cut_off.contexts[..], rows.contexts[..contexts]);
+            before = contexts.max(before);
+        }
+        assert_eq!(before, 21);
+    }
+
+    /// Where a table has something.
+    fn interesting_place() -> impl Strategy<Value = usize> {
+        let sections =
+            [0, THREADS_AT, QUEUES_AT, CONTEXTS_AT, WAITS_AT, WAITED_AT, COLLECTIVES_AT, DEFINITIONS_AT];
+        (proptest::sample::select(sections.to_vec()), 0..600usize).prop_map(|(at, within)| at + within)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_mutilation_makes_the_reader_panic(
+            wounds in proptest::collection::vec((interesting_place(), proptest::collection::vec(any::<u8>(), 1..64)), 0..12),
+            cut in prop_oneof![Just(usize::MAX), 0..DEFINITIONS_AT],
+        ) {
+            let mut bytes = whole();
+            for (at, wound) in wounds {
+                bytes[at..at + wound.len()].copy_from_slice(&wound);
+            }
+            bytes.truncate(cut);
+            if let Ok(rows) = TableRows::of_file(&bytes) {
+                prop_assert!(rows.contexts.len() <= MAX_CONTEXTS && rows.queues.len() <= MAX_QUEUES);
+                rows.last_seen();
+            }
+        }
     }
 }

@@ -3,16 +3,18 @@
 use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 
 use memmap2::{MmapOptions, MmapRaw};
 
 use super::layout::{
     COLLECTIVES_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, Ended, HEADER_BYTES, Header, Interval,
-    IntervalKind, MAGIC, MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_WAITS, VERSION,
-    WAITED_AT, WAITS_AT, Wait, WaitKey,
+    IntervalKind, MAGIC, MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_QUEUES, MAX_THREADS,
+    MAX_WAITS, QUEUES_AT, THREADS_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey,
 };
+use super::lock;
+use super::queues::Queues;
 use crate::Definition;
 use crate::space::reserve;
 
@@ -36,10 +38,25 @@ pub struct Identity {
     pub host: String,
 }
 
-/// A profile table, for its process. Rows are added under a lock of its own; counting in a row takes none.
-#[derive(Debug)]
+/// A profile table, for its process. Rows are added under a lock of its own; counting in a row takes none. Cloning gives another hold on
+/// the same table.
+#[derive(Clone, Debug)]
 pub struct ProfileTable {
-    map: MmapRaw,
+    /// Where the mapping begins, at hand.
+    base: *mut u8,
+    inner: Arc<Inner>,
+}
+
+// SAFETY: `base` leads into the mapping, which lives as long as `inner`, holds atomics and text that is written once, and is the same
+// for all threads.
+unsafe impl Send for ProfileTable {}
+// SAFETY: as above.
+unsafe impl Sync for ProfileTable {}
+
+#[derive(Debug)]
+struct Inner {
+    /// Held for its life.
+    _map: MmapRaw,
     /// The file, and up to where space is reserved in each section; nothing to reserve without a file.
     reserved: Mutex<Reserved>,
 }
@@ -48,12 +65,16 @@ pub struct ProfileTable {
 struct Reserved {
     file: Option<std::fs::File>,
     /// By section: the first byte that is not reserved.
-    until: [usize; 5],
+    until: [usize; SECTIONS.len()],
 }
 
-/// A section of the table.
+/// Where each [`Section`] begins.
+const SECTIONS: [usize; 6] = [QUEUES_AT, CONTEXTS_AT, WAITS_AT, WAITED_AT, COLLECTIVES_AT, DEFINITIONS_AT];
+
+/// A section of the table, but for those that are there from the start.
 #[derive(Clone, Copy)]
 enum Section {
+    Queues,
     Contexts,
     Waits,
     Waited,
@@ -63,7 +84,7 @@ enum Section {
 
 impl Section {
     const fn begins_at(self) -> usize {
-        [CONTEXTS_AT, WAITS_AT, WAITED_AT, COLLECTIVES_AT, DEFINITIONS_AT][self as usize]
+        SECTIONS[self as usize]
     }
 }
 
@@ -74,8 +95,9 @@ impl ProfileTable {
     /// Those of the file system; nothing is left behind then.
     pub fn create(path: &Path, identity: &Identity) -> io::Result<ProfileTable> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
-        let made = reserve(&file, 0, HEADER_BYTES as u64).and_then(|()| {
+        let made = reserve(&file, 0, QUEUES_AT as u64).and_then(|()| {
             let map = MmapOptions::new().len(MAX_BYTES).map_raw(&file)?;
+            lock::hold(&file);
             Ok(Self::with(map, Some(file), identity))
         });
         if made.is_err() {
@@ -94,9 +116,11 @@ impl ProfileTable {
     }
 
     fn with(map: MmapRaw, file: Option<std::fs::File>, identity: &Identity) -> ProfileTable {
-        let until = [CONTEXTS_AT, WAITS_AT, WAITED_AT, COLLECTIVES_AT, DEFINITIONS_AT];
-        let table = ProfileTable { map, reserved: Mutex::new(Reserved { file, until }) };
+        let reserved = Mutex::new(Reserved { file, until: SECTIONS });
+        let base = map.as_mut_ptr();
+        let table = ProfileTable { base, inner: Arc::new(Inner { _map: map, reserved }) };
         let header = table.header();
+        header.length.set(QUEUES_AT as u64);
         header.version.set(u64::from(VERSION));
         header.rank.set(identity.rank.into());
         header.world_size.set(identity.world_size.into());
@@ -122,7 +146,7 @@ impl ProfileTable {
     fn at<T>(&self, at: usize) -> *const T {
         debug_assert!(at + size_of::<T>() <= MAX_BYTES && at.is_multiple_of(align_of::<T>()));
         // SAFETY: callers pass places of the layout, all of which lie within the mapping of `MAX_BYTES` bytes.
-        unsafe { self.map.as_ptr().add(at).cast() }
+        unsafe { self.base.add(at).cast_const().cast() }
     }
 
     /// The header.
@@ -151,9 +175,46 @@ impl ProfileTable {
         unsafe { &*self.at(WAITS_AT + index * size_of::<Wait>()) }
     }
 
+    /// The row of a thread; those beyond the last one share it.
+    #[inline(always)]
+    pub fn thread(&self, number: u16) -> &Thread {
+        let index = usize::from(number).min(MAX_THREADS - 1);
+        // SAFETY: all rows of threads are reserved since the table was made; they hold atomics only, and the mapping lives as long as
+        // `self`.
+        unsafe { &*self.at(THREADS_AT + index * size_of::<Thread>()) }
+    }
+
+    /// There is a thread of this number.
+    #[cold]
+    pub fn add_thread(&self, number: u16) {
+        self.header().threads.raise((u64::from(number) + 1).min(MAX_THREADS as u64));
+    }
+
+    /// Adds sets of queues; the number of the first, or `None` where there is no space. One thread at a time.
+    #[cold]
+    pub fn add_queues(&self, sets: usize) -> Option<usize> {
+        let count = &self.header().queues;
+        let first = count.get() as usize;
+        let end = first + sets;
+        let has_space = end <= MAX_QUEUES && self.reserve_until(Section::Queues, end * size_of::<Queues>());
+        if !has_space {
+            return None;
+        }
+        count.set(end as u64);
+        Some(first)
+    }
+
+    /// A set of queues that [`add_queues`](ProfileTable::add_queues) has given.
+    #[inline(always)]
+    pub fn queues(&self, number: usize) -> &Queues {
+        // SAFETY: sets that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as long
+        // as `self`.
+        unsafe { &*self.at(QUEUES_AT + number.min(MAX_QUEUES - 1) * size_of::<Queues>()) }
+    }
+
     /// Makes sure of the space of a section up to this many bytes from its begin.
     fn reserve_until(&self, section: Section, bytes: usize) -> bool {
-        let mut reserved = self.reserved.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut reserved = self.inner.reserved.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let Reserved { file, until } = &mut *reserved;
         let Some(file) = file else { return true };
         let end = section.begins_at() + bytes;
@@ -163,6 +224,7 @@ impl ProfileTable {
                 return false;
             }
             *known += CHUNK;
+            self.header().length.raise(*known as u64);
         }
         true
     }
@@ -318,7 +380,7 @@ impl ProfileTable {
         // SAFETY: the bytes are within the mapping, and reserved; nobody else writes them, because the count says who has which,
         // and readers read up to the count.
         unsafe {
-            let to = self.map.as_mut_ptr().add(DEFINITIONS_AT + at);
+            let to = self.base.add(DEFINITIONS_AT + at);
             std::ptr::copy_nonoverlapping(line.as_ptr(), to, line.len());
         }
         std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
@@ -358,7 +420,7 @@ impl ProfileTable {
         let mut bytes = vec![0; length];
         // SAFETY: callers ask for rows that were added: they lie within the mapping and are reserved. Others may be counting in them,
         // one number at a time, so that a torn row is the worst.
-        unsafe { std::ptr::copy_nonoverlapping(self.map.as_ptr().add(at), bytes.as_mut_ptr(), length) };
+        unsafe { std::ptr::copy_nonoverlapping(self.base.add(at), bytes.as_mut_ptr(), length) };
         bytes
     }
 }

@@ -46,6 +46,13 @@ const MAKING: [&str; 17] = [
     "Neighbor_allgatherv",
 ];
 
+/// Whether a function does not wait for anything: it starts something, looks, or answers from memory.
+pub(super) fn returns_at_once(function: FunctionId) -> bool {
+    let name = function.name().strip_prefix("MPI_").unwrap_or_default();
+    let starts = name.starts_with('I') && !["In", "Is_", "Intercomm"].iter().any(|no| name.starts_with(no));
+    starts || name.starts_with("Test") || matches!(name, "Comm_rank" | "Comm_size" | "Get_count" | "Start")
+}
+
 /// The kind of each function.
 pub(super) fn kinds() -> [Kind; FunctionId::COUNT] {
     let mut kinds = [Kind::Plain; FunctionId::COUNT];
@@ -80,6 +87,17 @@ fn kind(function: FunctionId) -> Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_may_wait_does_not_return_at_once() {
+        for function in [FunctionId::Isend, FunctionId::Irecv_c, FunctionId::Testall, FunctionId::Iprobe] {
+            assert!(returns_at_once(function), "{}", function.name());
+        }
+        let waits = [FunctionId::Recv, FunctionId::Wait, FunctionId::Barrier, FunctionId::Comm_free];
+        for function in waits.into_iter().chain([FunctionId::Init, FunctionId::Intercomm_create]) {
+            assert!(!returns_at_once(function), "{}", function.name());
+        }
+    }
 
     #[test]
     fn forms_that_have_a_request_do_not_wait_for_others() {

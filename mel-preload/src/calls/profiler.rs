@@ -13,7 +13,7 @@ use mpit_sources::calls::{Communicator, Ob1Model, Observer, PostedLate, Received
 use super::bytes::{self, Sizes};
 use super::communicators::{Communicators, Known};
 use super::contexts::{Cache, Contexts, Place};
-use super::functions::{Kind, kinds};
+use super::functions::{Kind, kinds, returns_at_once};
 use super::waits::Waits;
 
 /// Above this size, in bytes, a standard send may wait for its receiver; below it, it waits for space at most.
@@ -56,18 +56,33 @@ pub struct CallProfiler {
     several: OnceLock<Mutex<()>>,
 }
 
+/// A call that has returned.
+#[derive(Clone, Copy)]
+struct Made {
+    context: u32,
+    entered: u64,
+    left: u64,
+}
+
 /// What a thread keeps.
 #[derive(Debug, Default)]
 struct Thread {
     number: u16,
     epoch: u32,
-    /// When the call under way was entered.
-    entered: u64,
-    context: u32,
     cache: Cache,
     sizes: Sizes,
     /// The communicator that was asked for last.
     recent: Option<(usize, Option<Known>)>,
+}
+
+impl Thread {
+    /// Handles may mean something else than before. Not inlined: what it needs of the stack, no call is to touch.
+    #[cold]
+    #[inline(never)]
+    fn forget(&mut self, epoch: u32) {
+        (self.epoch, self.recent) = (epoch, None);
+        (self.cache, self.sizes) = Default::default();
+    }
 }
 
 impl CallProfiler {
@@ -89,8 +104,10 @@ impl CallProfiler {
     }
 
     /// Counts into this table from now on; before communicators are followed.
-    pub fn begin(&self, table: ProfileTable) {
+    pub fn begin(&'static self, table: ProfileTable) {
         let _ = self.contexts.set(Contexts::new(table));
+        mpi_intercept::set_clock(self.clock.reader());
+        mpi_intercept::set_contexts(self);
     }
 
     /// Several threads may call MPI at the same time.
@@ -139,6 +156,9 @@ impl CallProfiler {
                 Box::new(Thread { number, ..Thread::default() })
             })
         };
+        if let Some(table) = self.table() {
+            table.add_thread(thread.number);
+        }
         let thread = Box::into_raw(thread);
         slot.set(thread.cast());
         let slot = std::ptr::from_ref(slot);
@@ -174,24 +194,24 @@ impl CallProfiler {
 
     /// A collective operation has returned.
     #[inline(never)]
-    fn operated(&self, contexts: &Contexts, thread: &mut Thread, call: &Call<'_>, left: u64) {
+    fn operated(&self, contexts: &Contexts, thread: &mut Thread, call: &Call<'_>, made: Made) {
         let known = handle(call).and_then(|handle| self.communicator(thread, handle));
         let (sent, received) = bytes::of_collective(self.abi, &mut thread.sizes, known, call);
-        let row = contexts.table.context(thread.context);
+        let row = contexts.table.context(made.context);
         row.sent.add(sent);
         row.received.add(received);
         if let Some(known) = known {
             let _one_at_a_time =
                 self.several.get().map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
             let number = self.communicators.operate(known.number);
-            contexts.table.add_collective(thread.context, number, root(call), (thread.entered, left));
+            contexts.table.add_collective(made.context, number, root(call), (made.entered, made.left));
         }
     }
 
     /// A blocking send took longer than its data needs.
     #[cold]
     #[inline(never)]
-    fn blocked(&self, contexts: &Contexts, thread: &Thread, call: &Call<'_>, left: u64, bytes: u64) {
+    fn blocked(&self, contexts: &Contexts, call: &Call<'_>, made: Made, bytes: u64) {
         let peer = match call {
             Call::Send(a) => a.dest,
             Call::Ssend(a) => a.dest,
@@ -199,15 +219,15 @@ impl CallProfiler {
             _ => return,
         };
         if peer >= 0 {
-            let what = (thread.context, peer, IntervalKind::LateReceiver);
-            self.waits.blocked(contexts, what, (thread.entered, left), bytes);
+            let what = (made.context, peer, IntervalKind::LateReceiver);
+            self.waits.blocked(contexts, what, (made.entered, made.left), bytes);
         }
     }
 
     /// A probe has found a message, which it may have waited for.
     #[cold]
     #[inline(never)]
-    fn probed(&self, contexts: &Contexts, thread: &Thread, call: &Call<'_>, left: u64) {
+    fn probed(&self, contexts: &Contexts, call: &Call<'_>, made: Made) {
         let (asked, status) = match call {
             Call::Probe(a) => (a.source, a.status),
             Call::Mprobe(a) => (a.source, a.status),
@@ -219,8 +239,8 @@ impl CallProfiler {
         };
         let source = if asked >= 0 { asked } else { of_status(status).unwrap_or(-1) };
         if source >= 0 {
-            let what = (thread.context, source, IntervalKind::LateSender);
-            self.waits.blocked(contexts, what, (thread.entered, left), 0);
+            let what = (made.context, source, IntervalKind::LateSender);
+            self.waits.blocked(contexts, what, (made.entered, made.left), 0);
         }
     }
 
@@ -277,59 +297,79 @@ impl CallProfiler {
     }
 }
 
+impl mpi_intercept::Contexts for CallProfiler {
+    #[inline]
+    fn find(&self, slot: &ThreadSlot, site: usize, function: FunctionId, call: &Call<'_>) -> u32 {
+        let Some(contexts) = self.contexts.get() else { return 0 };
+        // SAFETY: a profiler is made by `new` only, which leaks it.
+        let this: &'static CallProfiler = unsafe { &*std::ptr::from_ref(self) };
+        // SAFETY: the state is this thread's own, lives as long as the thread, and is used by one function of ours at a time: the
+        // interception never runs hooks inside hooks, and `leave_in_thread` holds no reference when it asks for the context.
+        let thread = unsafe { &mut *this.thread(slot) };
+        let epoch = contexts.epoch();
+        if thread.epoch != epoch {
+            thread.forget(epoch);
+        }
+        let place = Place { site, comm: handle(call).unwrap_or(0), function: function as u16 };
+        let number = thread.number;
+        thread.cache.get(place, || this.find(contexts, place, number))
+    }
+}
+
 impl Hook for CallProfiler {
     fn wants(&self, function: FunctionId) -> Wants {
-        if self.kinds[function.index()] == Kind::NotCounted { Wants::Nothing } else { Wants::Both }
+        match self.kinds[function.index()] {
+            Kind::NotCounted => Wants::Nothing,
+            // It may be the last call of a process that is killed, or the handle that the context has is gone at the exit.
+            _ if !returns_at_once(function) => Wants::Both,
+            _ => Wants::Leave,
+        }
+    }
+
+    fn wants_time(&self, function: FunctionId) -> bool {
+        self.kinds[function.index()] != Kind::NotCounted
     }
 
     #[inline]
     fn enter_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>) {
         let Some(contexts) = self.contexts.get() else { return };
-        // SAFETY: a profiler is made by `new` only, which leaks it.
-        let this: &'static CallProfiler = unsafe { &*std::ptr::from_ref(self) };
-        // SAFETY: the state is this thread's own, lives as long as the thread, and is used by one hook call at a time: the
-        // interception never runs hooks inside hooks.
-        let thread = unsafe { &mut *this.thread(here.slot()) };
-        let epoch = contexts.epoch();
-        if thread.epoch != epoch {
-            (thread.epoch, thread.recent) = (epoch, None);
-            (thread.cache, thread.sizes) = Default::default();
+        let context = here.context(function, call);
+        let thread = here.slot_of_contexts().get().cast::<Thread>();
+        if !thread.is_null() {
+            // SAFETY: the slot leads to this thread's state; see `find`.
+            let number = unsafe { (*thread).number };
+            contexts.table.thread(number).enter(context, self.clock.now().0);
         }
-        let place = Place {
-            site: here.call_site().map_or(0, usize::from),
-            comm: handle(call).unwrap_or(0),
-            function: function as u16,
-        };
-        let number = thread.number;
-        let context = thread.cache.get(place, || this.find(contexts, place, number));
-        thread.context = context;
-        here.set_context(context);
-        thread.entered = self.clock.now().0;
     }
 
     #[inline]
     fn leave_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>, code: c_int) {
         let Some(contexts) = self.contexts.get() else { return };
-        let thread = here.slot().get().cast::<Thread>();
-        if thread.is_null() {
+        let left = here.left(|| self.clock.now().0);
+        let made = Made { context: here.context(function, call), entered: here.entered(), left };
+        let thread = here.slot_of_contexts().get().cast::<Thread>();
+        // The measurement began in this call.
+        if thread.is_null() || made.entered == 0 {
             return;
         }
-        // SAFETY: as at the entry, where the slot was filled.
+        // SAFETY: the context was found in this thread, and so the slot leads to this thread's state; see `find`.
         let thread = unsafe { &mut *thread };
-        let left = here.left(|| self.clock.now().0);
-        let took = left.saturating_sub(thread.entered);
-        let row = contexts.table.context(thread.context);
+        let took = left.saturating_sub(made.entered);
+        let last = contexts.table.thread(thread.number);
+        last.enter(made.context, made.entered);
+        last.leave(left);
+        let row = contexts.table.context(made.context);
         row.count(took);
         let success = code == self.abi.constants.success;
         match self.kinds[function.index()] {
-            Kind::Collective => self.operated(contexts, thread, call, left),
+            Kind::Collective => self.operated(contexts, thread, call, made),
             Kind::MakesWindow => {
-                self.operated(contexts, thread, call, left);
+                self.operated(contexts, thread, call, made);
                 if success {
                     self.made_window(contexts, call);
                 }
             }
-            Kind::Probe if took > self.microsecond && success => self.probed(contexts, thread, call, left),
+            Kind::Probe if took > self.microsecond && success => self.probed(contexts, call, made),
             Kind::Frees => contexts.forget_handles(),
             Kind::Names => self.named(call),
             kind => {
@@ -340,7 +380,7 @@ impl Hook for CallProfiler {
                     let needed = self.microsecond + sent * self.microsecond / 1000;
                     let may_wait = sent > LONG || matches!(call, Call::Ssend(_));
                     if kind == Kind::BlockingSend && may_wait && took > needed {
-                        self.blocked(contexts, thread, call, left, sent);
+                        self.blocked(contexts, call, made, sent);
                     }
                 }
                 if received != 0 {

@@ -4,12 +4,8 @@
 //! `search_*_end` gives search times. It is the one room that knows events by
 //! name, because it computes what they mean (the paper, section 5.2).
 //!
-//! - [`accumulate`]: counts, sums, extremes, histograms.
-//! - `buckets`: a histogram that is cheap to count in.
-//! - [`profiler`]: the listener that the events core calls.
+//! - [`profiler`]: the listener that the events core calls. It counts in the [profile table](mel_log::table::queues).
 
-pub mod accumulate;
-mod buckets;
 pub mod profiler;
 
 pub use profiler::QueueProfiler;

@@ -1,24 +1,15 @@
 //! The consumer: six event types, taken in bulk on all communicators.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mpit_events::{BulkListener, Core, Error, EventIndex, MAX_EVENT_TYPES, Record, SourceIndex};
 use mpit_sources::Serial;
 
-use super::accumulate::{Queue, Searches};
 use mel_log::profile;
+use mel_log::table::{Identity, ProfileTable, Queues};
 
-/// What is counted, over all communicators: messages of the application, and those of the MPI's own.
-type Counted = [Queues; 2];
-
-/// Both queues and their searches.
-#[derive(Debug, Default)]
-struct Queues {
-    posted: Queue,
-    unexpected: Queue,
-    posted_search: Searches,
-    unexpected_search: Searches,
-}
+/// Sets of queues in the table: that of the application's messages, and that of the MPI's own.
+const SETS: usize = 2;
 
 /// What an event does to the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,19 +32,17 @@ const COUNTED: [(&str, Count); 6] = [
     ("pml_ob1_search_unexpected_end", Count::UnexpectedSearchEnd),
 ];
 
-impl Queues {
-    /// Everything that runs per event.
-    #[inline(always)]
-    fn count(&mut self, what: Count, since: u64, time: u64) {
-        match what {
-            Count::PostedInsert => self.posted.insert(time),
-            Count::PostedRemove => self.posted.remove(since, time),
-            Count::UnexpectedInsert => self.unexpected.insert(time),
-            Count::UnexpectedRemove => self.unexpected.remove(since, time),
-            Count::PostedSearchEnd => self.posted_search.end(since, time),
-            Count::UnexpectedSearchEnd => self.unexpected_search.end(since, time),
-            Count::Nothing => {}
-        }
+/// Everything that runs per event.
+#[inline(always)]
+fn count(queues: &Queues, what: Count, since: u64, time: u64) {
+    match what {
+        Count::PostedInsert => queues.posted.insert(time),
+        Count::PostedRemove => queues.posted.remove(since, time),
+        Count::UnexpectedInsert => queues.unexpected.insert(time),
+        Count::UnexpectedRemove => queues.unexpected.remove(since, time),
+        Count::PostedSearchEnd => queues.posted_search.end(since, time),
+        Count::UnexpectedSearchEnd => queues.unexpected_search.end(since, time),
+        Count::Nothing => {}
     }
 }
 
@@ -63,24 +52,29 @@ pub struct QueueProfiler(Arc<Listener>);
 
 #[derive(Debug)]
 struct Listener {
-    queues: Serial<Counted>,
+    /// Where it counts, and the number of the first set there.
+    table: OnceLock<(ProfileTable, usize)>,
+    /// Held by who counts.
+    counting: Serial<()>,
     /// What to count, by event type.
     counts: [Count; MAX_EVENT_TYPES],
 }
 
 impl BulkListener for Listener {
     fn events(&self, _: SourceIndex, records: &[Record]) {
-        self.queues.with(|queues| {
+        let Some((table, first)) = self.table.get() else { return };
+        let sets = [table.queues(*first), table.queues(first + 1)];
+        self.counting.with(|()| {
             for record in records {
-                let queues = &mut queues[usize::from(record.internal)];
-                queues.count(self.counts[record.event.get()], record.since.0, record.ticks.0);
+                let queues = sets[usize::from(record.internal)];
+                count(queues, self.counts[record.event.get()], record.since.0, record.ticks.0);
             }
         });
     }
 }
 
 impl QueueProfiler {
-    /// Counts from now on, for the life of the core, the events whose types have `prefix` before their
+    /// Counts from [`begin`](QueueProfiler::begin) on, for the life of the core, the events whose types have `prefix` before their
     /// names. Types that do not exist are left out.
     ///
     /// # Errors
@@ -94,11 +88,23 @@ impl QueueProfiler {
                 events.push(event);
             }
         }
-        let listener = Arc::new(Listener { queues: Serial::default(), counts });
+        let listener = Arc::new(Listener { table: OnceLock::new(), counting: Serial::default(), counts });
         // The core keeps it for ever: so does this reference.
         let kept: &'static Arc<Listener> = Box::leak(Box::new(listener.clone()));
         core.listen_in_bulk(&events, kept.as_ref())?;
         Ok(QueueProfiler(listener))
+    }
+
+    /// Counts in this table from now on; in memory of its own where that has no space.
+    pub fn begin(&self, table: &ProfileTable) {
+        let in_table = table.add_queues(SETS).map(|first| (table.clone(), first));
+        let place = in_table.or_else(|| {
+            let own = ProfileTable::in_memory(&Identity::default()).ok()?;
+            own.add_queues(SETS).map(|first| (own, first))
+        });
+        if let Some(place) = place {
+            let _ = self.0.table.set(place);
+        }
     }
 
     /// From now on counting takes no lock.
@@ -107,7 +113,7 @@ impl QueueProfiler {
     /// As for [`Serial::leave_to_one_thread`]: the program's threads do not call MPI at the same time.
     pub unsafe fn leave_to_one_thread(&self) {
         // SAFETY: the caller promises it; events are raised in MPI calls, or by a thread of ours that shares the state first.
-        unsafe { self.0.queues.leave_to_one_thread() };
+        unsafe { self.0.counting.leave_to_one_thread() };
     }
 
     /// The numbers of the application's messages so far.
@@ -122,14 +128,7 @@ impl QueueProfiler {
     }
 
     fn stats(&self, whose: usize, ticks_per_second: u64) -> Option<profile::Queues> {
-        self.0.queues.with(|counted| {
-            let queues = &mut counted[whose];
-            profile::Queues {
-                posted: queues.posted.stats(ticks_per_second),
-                unexpected: queues.unexpected.stats(ticks_per_second),
-                posted_search: queues.posted_search.stats(ticks_per_second),
-                unexpected_search: queues.unexpected_search.stats(ticks_per_second),
-            }
-        })
+        let (table, first) = self.0.table.get()?;
+        self.0.counting.with(|()| table.queues(first + whose).stats(ticks_per_second))
     }
 }

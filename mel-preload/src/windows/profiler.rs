@@ -12,8 +12,8 @@ use mpit_events::{Ticks, Token};
 use mpit_sources::Serial;
 use mpit_sources::rma::{Created, EpochKind, Kind, Observer, Operation, Synchronised};
 
-use crate::queues::accumulate::CoarseDurations;
 use mel_log::profile::{KindProfile, WindowProfile, WindowThread};
+use mel_log::table::durations::CoarseDurations;
 
 /// Windows that are counted by themselves.
 const MOST_WINDOWS: usize = 64;
@@ -65,14 +65,14 @@ struct KindCounts {
 
 /// Times from start to completion.
 #[derive(Default)]
-struct Completion(CoarseDurations);
+struct Completion(Box<CoarseDurations>);
 
 #[derive(Default)]
 struct Epochs {
-    fence: CoarseDurations,
-    access: CoarseDurations,
-    exposure: CoarseDurations,
-    lock: CoarseDurations,
+    fence: Box<CoarseDurations>,
+    access: Box<CoarseDurations>,
+    exposure: Box<CoarseDurations>,
+    lock: Box<CoarseDurations>,
 }
 
 impl WindowProfiler {

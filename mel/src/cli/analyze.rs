@@ -13,6 +13,7 @@ use mel_log::number::duration;
 use mel_log::profile::verdict::Finding;
 use serde::Serialize;
 
+use super::incomplete::complain;
 use super::output::to_stdout;
 use crate::progress_bar::ProgressBar;
 use mel_log::profile::text::layout::wrapped;
@@ -32,7 +33,9 @@ const LEAST_SHARE: f64 = 0.01;
   mel analyze mel-app-1 --top 20 --epsilon 1us
       more findings, and shorter waits counted
   mel analyze mel-app-1 --json | jq '.verdict[0] | .rule, .cause_rank, .site'
-      the worst finding for a program (docs/verdict.md explains all fields)")]
+      the worst finding for a program (docs/verdict.md explains all fields)
+
+Exit code: 0; 1 if it failed; 3 if logs of the run are cut off, damaged or missing: the rest is analysed")]
 pub struct Args {
     /// The run's directory
     #[arg(value_name = "DIR")]
@@ -61,9 +64,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Err(RunError::Empty(_)) => bail!("{path} holds no trace: run the program with `mel run --trace`"),
         run => run?,
     };
-    for error in &run.left_out {
-        eprintln!("mel: {error}; left out");
-    }
+    let code = complain(&run.incomplete());
     let has_calls = run
         .ranks
         .iter()
@@ -82,7 +83,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let mut text = serde_json::to_string_pretty(&Verdict { verdict: &analysis.verdict })?;
         text.push('\n');
         to_stdout(|out| out.write_all(text.as_bytes()))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(code);
     }
     let mut text = told(&analysis, args.top);
     for (count, what) in [
@@ -97,7 +98,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         text += &format!("recorded: {filter}\n");
     }
     to_stdout(|out| out.write_all(text.as_bytes()))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
 }
 
 /// A time with its unit.

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 
+use super::incomplete::{complain, missing};
 use super::output::{to_stdout, write_file};
 use crate::progress_bar::ProgressBar;
 use crate::run_profile;
@@ -19,7 +20,7 @@ const MOST_REMARKED: usize = 10;
 
 /// Converts the event logs of a run to text, an OTF2 trace, or a Perfetto trace; its profile to a Cube profile
 ///
-/// The logs of a run that was killed are converted as far as they go.
+/// The logs of a run that was killed are converted as far as they go; standard error says which are cut off or missing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   mel convert mel-app-1
@@ -31,7 +32,9 @@ const MOST_REMARKED: usize = 10;
   mel convert --perfetto app.perfetto mel-app-1
       a trace that ui.perfetto.dev opens in the browser
   mel convert --cubex app.cubex mel-app-1
-      the profile of calls for the Cube GUI, pycubexr and what else reads Cube profiles")]
+      the profile of calls for the Cube GUI, pycubexr and what else reads Cube profiles
+
+Exit code: 0; 1 if it failed; 3 if logs of the run are cut off, damaged or missing: the rest is converted")]
 pub struct Args {
     /// The run's directory
     #[arg(value_name = "DIR")]
@@ -68,14 +71,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return for_cube(path, &args.directory);
     }
     let run = Run::open(&args.directory)?;
-    for error in &run.left_out {
-        eprintln!("mel: {error}; left out");
-    }
+    let code = complain(&run.incomplete());
     if args.otf2 {
-        return trace(args, &run);
+        trace(args, &run)?;
+        return Ok(code);
     }
     if let Some(path) = &args.perfetto {
-        return for_perfetto(path, &run);
+        for_perfetto(path, &run)?;
+        return Ok(code);
     }
     let options = text::Options { calls: args.calls };
     match &args.output {
@@ -86,10 +89,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         None => to_stdout(|mut out| text::write_run(&mut out, &run, options, |_| {}))?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
 }
 
-fn trace(args: &Args, run: &Run) -> anyhow::Result<ExitCode> {
+fn trace(args: &Args, run: &Run) -> anyhow::Result<()> {
     let directory = args.output.as_ref().unwrap_or(&args.directory);
     let path = directory.join(otf2::FILE_NAME);
     if path.exists() && !args.force {
@@ -102,8 +105,7 @@ fn trace(args: &Args, run: &Run) -> anyhow::Result<ExitCode> {
     let remarks = remarks(run);
     let summary = otf2::write_with(run, directory, &remarks, &|records| progress.advance(records))?;
     drop(progress);
-    to_stdout(|out| write!(out, "{}", summarised(&path, run, &summary)))?;
-    Ok(ExitCode::SUCCESS)
+    to_stdout(|out| write!(out, "{}", summarised(&path, run, &summary)))
 }
 
 /// The worst instances of what costs time.
@@ -122,7 +124,7 @@ fn remarks(run: &Run) -> Vec<otf2::Remark> {
     findings.iter().take(MOST_REMARKED).flat_map(of_finding).collect()
 }
 
-fn for_perfetto(path: &Path, run: &Run) -> anyhow::Result<ExitCode> {
+fn for_perfetto(path: &Path, run: &Run) -> anyhow::Result<()> {
     let progress = ProgressBar::new("writing the trace", run.records_at_most());
     let mut summary = perfetto::Summary::default();
     write_file(path, |out| {
@@ -137,8 +139,7 @@ fn for_perfetto(path: &Path, run: &Run) -> anyhow::Result<ExitCode> {
          {changes} changes of queue lengths, {operations} operations on windows, {events} other events\n"
     );
     text += &of_logs(run, "what is missing is not marked");
-    to_stdout(|out| out.write_all(text.as_bytes()))?;
-    Ok(ExitCode::SUCCESS)
+    to_stdout(|out| out.write_all(text.as_bytes()))
 }
 
 fn for_cube(path: &Path, directory: &Path) -> anyhow::Result<ExitCode> {
@@ -150,7 +151,7 @@ fn for_cube(path: &Path, directory: &Path) -> anyhow::Result<ExitCode> {
         );
     }
     write_file(path, |out| cubex::write(out, &profile))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(complain(&missing(&profile)))
 }
 
 /// What the logs lack of the run; `missing` says what has become of lost records.

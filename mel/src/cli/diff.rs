@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
+use super::incomplete::missing;
 use super::output::to_stdout;
 use crate::diff::condition::Condition;
 use crate::diff::terminal::terminal;
@@ -60,6 +61,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         run_profile::read(directory).with_context(|| format!("cannot compare {}", directory.display()))
     });
     let (a, b) = (a?, b?);
+    for (directory, profile) in [(&args.a, &a), (&args.b, &b)] {
+        for sentence in missing(profile) {
+            eprintln!("mel: {}: {sentence}", directory.display());
+        }
+    }
     let diff = compare(&a, &b);
     let failed: Vec<String> = args.fail_if.iter().filter_map(|condition| condition.failed(&diff)).collect();
     let text = match args.json {

@@ -9,6 +9,7 @@ pub mod diff;
 pub mod doctor;
 pub mod elf;
 pub mod events;
+pub mod incomplete;
 pub mod library;
 pub mod manual;
 pub mod of_mpi;

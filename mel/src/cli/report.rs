@@ -7,6 +7,7 @@ use anyhow::bail;
 use clap::ArgGroup;
 use comfy_table::{CellAlignment, Table, presets};
 
+use super::incomplete::{code, complain, missing};
 use super::output::{to_stdout, write_file};
 use crate::html;
 use crate::png;
@@ -27,7 +28,8 @@ use mel_log::{RankLog, State};
 ///
 /// Prints what costs time and which rank and line is the cause, time in MPI by rank, function and call
 /// site, who waits for whom, and the message queues; or a page for the browser, pictures, or all numbers.
-/// A run that was killed is shown as far as it went.
+/// A run that was killed is shown as far as it went: each process counts in a file that outlives it. The report says how each rank ended,
+/// and in which call those were last seen that were killed. So it may be read while the program runs.
 #[derive(Debug, clap::Args)]
 #[command(group = ArgGroup::new("looks").multiple(true).args(["html", "png"]))]
 #[command(after_help = "Examples:
@@ -48,7 +50,9 @@ use mel_log::{RankLog, State};
   mel report mel-app-1 --html part.html --from 1.5 --to 1.6
       a tenth of a second of a long trace in full
   mel report mel-app-1 --png figures
-      the same plots as pictures, for papers: figures/lifetimes.png and others")]
+      the same plots as pictures, for papers: figures/lifetimes.png and others
+
+Exit code: 0; 1 if it failed; 3 if files of the run are cut off, damaged or missing: the rest is shown")]
 pub struct Args {
     /// The run's directory
     #[arg(value_name = "DIR")]
@@ -85,7 +89,7 @@ pub struct Args {
 /// The directory holds neither a profile nor an event log, or they cannot be read.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.html.is_some() || args.png.is_some() {
-        let view = look(args)?;
+        let (view, code) = look(args)?;
         if let Some(path) = &args.html {
             write_file(path, |out| html::write(out, &view))?;
         }
@@ -93,44 +97,47 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let files = png::write(directory, &view)?;
             to_stdout(|out| files.iter().try_for_each(|file| writeln!(out, "{}", file.display())))?;
         }
-        return Ok(ExitCode::SUCCESS);
+        return Ok(code);
     }
-    let text = match run_profile::read(&args.directory) {
-        Ok(mut profile) if args.json => {
-            improve(&mut profile, args);
-            serde_json::to_string_pretty(&profile)? + "\n"
-        }
-        Ok(profile) if args.csv => {
-            to_stdout(|out| csv(out, &profile))?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        Ok(mut profile) => {
-            improve(&mut profile, args);
-            let lines = if args.lines { lines(&profile) } else { String::new() };
-            lines + &terminal(&profile, &args.directory)
-        }
+    let mut profile = match run_profile::read(&args.directory) {
+        Ok(profile) => profile,
         Err(ProfileError::Absent(_)) if !args.json && !args.csv && Run::open(&args.directory).is_ok() => {
-            logs(&Run::open(&args.directory)?, &args.directory)
+            let run = Run::open(&args.directory)?;
+            let text = logs(&run, &args.directory);
+            to_stdout(|out| out.write_all(text.as_bytes()))?;
+            return Ok(code(run.incomplete().is_empty()));
         }
         Err(error) => return Err(error.into()),
     };
-    to_stdout(|out| out.write_all(text.as_bytes()))?;
-    Ok(ExitCode::SUCCESS)
+    improve(&mut profile, args);
+    if args.json {
+        let text = serde_json::to_string_pretty(&profile)? + "\n";
+        to_stdout(|out| out.write_all(text.as_bytes()))?;
+    } else if args.csv {
+        to_stdout(|out| csv(out, &profile))?;
+    } else {
+        // What is missing is among its last lines.
+        let lines = if args.lines { lines(&profile) } else { String::new() };
+        let text = lines + &terminal(&profile, &args.directory);
+        to_stdout(|out| out.write_all(text.as_bytes()))?;
+    }
+    Ok(if args.json || args.csv { complain(&missing(&profile)) } else { code(profile.is_whole()) })
 }
 
-/// Where the run has a whole trace the verdict is exact.
+/// Where the run has a whole trace the verdict is exact. What its logs lack is added to what the profile lacks.
 fn improve(profile: &mut Profile, args: &Args) {
-    if args.estimated {
+    let Ok(run) = Run::open(&args.directory) else { return };
+    profile.incomplete.extend(run.incomplete());
+    if args.estimated || args.csv {
         return;
     }
-    let Ok(run) = Run::open(&args.directory) else { return };
     let progress = ProgressBar::new("analyzing the trace", run.records_at_most());
     let findings = exact::findings(&run, &|records| progress.advance(records));
     profile.verdict = exact::verdict(&run, findings.as_deref(), profile.verdict.as_deref());
 }
 
 /// What a page or a picture shows of the run, from whatever it has left.
-fn look(args: &Args) -> anyhow::Result<View> {
+fn look(args: &Args) -> anyhow::Result<(View, ExitCode)> {
     if let (Some(from), Some(to)) = (args.from, args.to)
         && from >= to
     {
@@ -144,9 +151,9 @@ fn look(args: &Args) -> anyhow::Result<View> {
         Err(RunError::Empty(_)) if profile.is_some() => None,
         opened => Some(opened?),
     };
-    for error in logs.iter().flat_map(|run| &run.left_out) {
-        eprintln!("mel: {error}; left out");
-    }
+    let mut incomplete = profile.as_ref().map_or(Vec::new(), missing);
+    incomplete.extend(logs.as_ref().map(Run::incomplete).unwrap_or_default());
+    let code = complain(&incomplete);
     let window = Window { from: args.from, to: args.to };
     let progress = ProgressBar::new(
         "reading the logs",
@@ -159,7 +166,7 @@ fn look(args: &Args) -> anyhow::Result<View> {
         view.analyze(run, &tick);
     }
     drop(progress);
-    Ok(view)
+    Ok((view, code))
 }
 
 /// What there is to say about a run that left only event logs.
@@ -180,8 +187,8 @@ fn logs(run: &Run, directory: &Path) -> String {
         column.set_cell_alignment(CellAlignment::Right);
     }
     let mut text: String = table.lines().map(|line| line.trim_end().to_owned() + "\n").collect();
-    for error in &run.left_out {
-        text += &format!("left out: {error}\n");
+    for sentence in run.incomplete() {
+        text += &wrapped("", &sentence);
     }
     let directory = directory.display();
     text += &wrapped(
@@ -250,7 +257,9 @@ mod tests {
         assert_eq!(lines[0], "rank host ended records lost");
         assert_eq!(lines[1], "2 node finalised 2 0");
         assert_eq!(lines[2], "10 node early (killed, crashed, or still running) 10 0");
-        assert!(lines[3].starts_with("left out: ") && lines[3].contains("rank-3.mlog"), "{text}");
-        assert!(lines[4].contains("`mel convert d --text`"), "{text}");
+        let last = lines[3..].join(" ");
+        assert!(last.contains("rank-3.mlog is not an event log") && last.contains("left out"), "{text}");
+        assert!(last.contains("ranks 0, 1, 3 and 11 more have no event log here"), "{text}");
+        assert!(last.contains("`mel convert d --text`"), "{text}");
     }
 }

@@ -94,8 +94,7 @@ function everyOne(bins, what, fill) {
 function figureSection(section, groups, fills) {
   const figures = data.figures;
   if (!figures || !figures.quantities.some((q) => groups.includes(q.group))) {
-    note(section, data.ended_early ? "This run left no profile of the queues: that is written in <code>MPI_Finalize</code>, which the program did not reach."
-      : "This run has no profile of the queues: run the program with <code>mel run --profile queues</code>.");
+    note(section, "This run has no profile of the queues: run the program with <code>mel run --profile queues</code>.");
     return;
   }
   const of = (group) => figures.quantities.map((q, index) => ({ ...q, index })).filter((q) => q.group === group);

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use mel_log::profile::calls::CallProfile;
-use mel_log::profile::schema::{Ended, Profile, RankProfile};
 use mel_log::profile::summary::{Unit, quantities};
 use mel_log::profile::sums::Names;
 use mel_log::profile::text::waits::word;
+use mel_log::profile::{Ended, Profile, RankProfile};
 use serde::Serialize;
 
 /// A line. What does not apply is empty.

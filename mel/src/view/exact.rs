@@ -27,7 +27,7 @@ pub fn findings(run: &Run, tick: &(dyn Fn(u64) + Sync)) -> Option<Vec<Finding>> 
 /// The verdict on a run: from its trace, if that has all calls with their lines, else from its profile.
 pub fn verdict(run: &Run, exact: Option<&[Finding]>, estimated: Option<&[Finding]>) -> Option<Vec<Finding>> {
     let whole =
-        run.filters().is_empty() && run.lost() == 0 && run.ended_early() == 0 && run.left_out.is_empty();
+        run.filters().is_empty() && run.lost() == 0 && run.ended_early() == 0 && run.incomplete().is_empty();
     let exact = exact.filter(|_| whole).map(|findings| {
         let worth = |finding: &&Finding| finding.share >= LEAST_SHARE_OF_VERDICT;
         findings.iter().filter(worth).cloned().collect::<Vec<_>>()

@@ -56,8 +56,6 @@ pub struct View {
     pub calls: Option<calls::Calls>,
     /// What stands out, in words.
     pub findings: Vec<String>,
-    /// Whether the logs of some ranks end before `MPI_Finalize`.
-    pub ended_early: bool,
     /// Numbers per rank; none without a profile.
     pub figures: Option<figures::Figures>,
     /// The communicators that are known.
@@ -92,6 +90,7 @@ pub fn view(
         let ranks = if early == 1 { "rank" } else { "ranks" };
         sentences.push(format!("{early} {ranks} ended before MPI_Finalize: everything until then is shown"));
     }
+    sentences.extend(logs.map(Run::incomplete).unwrap_or_default());
     for filter in logs.map(Run::filters).unwrap_or_default() {
         sentences.push(format!("the event log has only a part of the run: {filter}"));
     }
@@ -113,7 +112,6 @@ pub fn view(
         exact: None,
         calls: calls::calls(of_run),
         findings: sentences,
-        ended_early: early > 0,
         figures: profile.filter(|profile| !profile.ranks.is_empty()).map(figures::figures),
         communicators: communicators::rows(profile, logs, events.as_ref().map(|events| &events.traffic)),
         events,

@@ -130,9 +130,22 @@ pub(crate) fn sent(tracker: &'static Tracker, frame: &mut Frame, sending: &Sendi
     }
 }
 
-/// A nonblocking send has returned its request. One function that all of it is inlined into: what it stores delays the
-/// next message, which waits for all stores before it.
+/// `MPI_Isend` has returned. One function that all of it is inlined into: what it stores delays the next message, which waits for
+/// all stores before it.
 #[inline(never)]
+pub(crate) fn isend_returned(
+    tracker: &'static Tracker,
+    frame: &mut Frame,
+    a: &mpi_intercept::args::Isend,
+    success: bool,
+) {
+    let sending =
+        Sending { comm: a.comm.word(), peer: a.dest, tag: a.tag, count: a.count, datatype: a.datatype };
+    keep_send(tracker, frame, a.request, &sending, success);
+}
+
+/// A nonblocking send has returned its request.
+#[inline(always)]
 pub(crate) fn keep_send(
     tracker: &'static Tracker,
     frame: &mut Frame,

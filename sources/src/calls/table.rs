@@ -18,7 +18,7 @@ use super::completion::{
 use super::frame::{Frame, Pending};
 use super::mode::Part;
 use super::requests::{Persistent, Tracked};
-use super::sends::{Sending, blocking_send, keep_send, nonblocking_send, sent, waiting_send};
+use super::sends::{Sending, blocking_send, isend_returned, keep_send, nonblocking_send, sent, waiting_send};
 use super::tracker::{Ending, Tracker, Work};
 use crate::fast_path::Post;
 use crate::progress_model::{Awaits, Polling};
@@ -70,9 +70,9 @@ impl Hook for Calls {
     }
 
     #[inline]
-    fn enter_in_thread(&self, here: InThread<'_>, _: FunctionId, call: &mut Call<'_>) {
+    fn enter_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>) {
         self.0.with_frame_kept(here.slot(), |frame| {
-            frame.call.context = here.context() as u16;
+            frame.call.context = here.context(function, call) as u16;
             // The most frequent ones first, without what the table of all needs.
             if !matches!(call, Call::Isend(_)) || !self.0.mode(frame).is_in_bulk() {
                 enter(self.0, frame, call);
@@ -84,11 +84,11 @@ impl Hook for Calls {
     fn leave_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>, code: c_int) {
         let success = code == self.0.abi.constants.success;
         self.0.with_frame_kept(here.slot(), |frame| {
-            frame.call.context = here.context() as u16;
+            frame.call.context = here.context(function, call) as u16;
             frame.call.left = Ticks(here.left(|| self.0.now().0));
             // The most frequent ones first, as in `enter_in_thread`.
             if let Call::Isend(a) = call {
-                keep_send(self.0, frame, a.request, &sending!(a), success);
+                isend_returned(self.0, frame, a, success);
                 frame.call.left.0 = 0;
                 return;
             }

@@ -20,8 +20,8 @@ static progress_function *find(void)
 
 unsigned ucp_worker_progress(void *worker)
 {
-    enum { PATIENCE = 30 };
-    static const struct timespec moment = {.tv_sec = 0, .tv_nsec = 20000};
+    enum { PATIENCE = 10 };
+    static const struct timespec moment = {.tv_sec = 0, .tv_nsec = 60000};
     static _Atomic(progress_function *) real;
     static _Thread_local unsigned in_vain;
 

@@ -1,0 +1,83 @@
+//! The reader of profile tables on files that are damaged in any way: it ends, and gives no more than a table has space for.
+//!
+//! The input says what is to be done to a good table: which bytes to overwrite, and where to cut it off.
+#![no_main]
+
+use std::sync::OnceLock;
+
+use libfuzzer_sys::fuzz_target;
+use mel_log::Definition;
+use mel_log::table::{ContextKey, Identity, ProfileTable, TableRows, WaitKey, layout};
+
+/// A table in which each section has something.
+fn whole() -> &'static [u8] {
+    static WHOLE: OnceLock<Vec<u8>> = OnceLock::new();
+    WHOLE.get_or_init(|| {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = directory.path().join("table");
+        let identity = Identity { rank: 1, world_size: 2, ticks_per_second: 1_000_000_000, ..Identity::default() };
+        let table = ProfileTable::create(&path, &identity).expect("a table");
+        let queues = table.add_queues(2).expect("space");
+        table.add_thread(0);
+        for number in 0..20 {
+            let context = table.add_context(ContextKey { site: number, ..ContextKey::default() });
+            table.context(context).count(number);
+            let key = WaitKey { context, ..WaitKey::default() };
+            table.add_wait(key);
+            table.add_waited(key, number, number + 1);
+            table.add_collective(context, number as u32, 0, (number, number + 1));
+            table.queues(queues).posted.insert(number);
+            table.define(&Definition::Function { number: number as u16, name: format!("MPI_F{number}") });
+        }
+        std::fs::read(&path).expect("the table is there")
+    })
+}
+
+/// Where sections begin.
+const SECTIONS: [usize; 8] = [
+    0,
+    layout::THREADS_AT,
+    layout::QUEUES_AT,
+    layout::CONTEXTS_AT,
+    layout::WAITS_AT,
+    layout::WAITED_AT,
+    layout::COLLECTIVES_AT,
+    layout::DEFINITIONS_AT,
+];
+
+/// The input as edits: which section, where in it, how long, the bytes.
+fn damaged(mut input: &[u8]) -> Vec<u8> {
+    let mut bytes = whole().to_vec();
+    while let [place, low, high, length, rest @ ..] = input {
+        let within = usize::from(*low) | usize::from(*high) << 8;
+        let Some(begin) = SECTIONS.get(usize::from(*place) % (SECTIONS.len() + 1)) else {
+            bytes.truncate(within << 8 | usize::from(*length));
+            input = rest;
+            continue;
+        };
+        let (wound, after) = rest.split_at(rest.len().min(usize::from(*length)));
+        let start = (begin + within).min(bytes.len());
+        let end = (start + wound.len()).min(bytes.len());
+        bytes[start..end].copy_from_slice(&wound[..end - start]);
+        input = after;
+    }
+    bytes
+}
+
+fn check(rows: &TableRows) {
+    assert!(rows.contexts.len() <= layout::MAX_CONTEXTS && rows.waits.len() <= layout::MAX_WAITS);
+    assert!(rows.waited.len() <= layout::MAX_INTERVALS && rows.collectives.len() <= layout::MAX_INTERVALS);
+    assert!(rows.threads.len() <= layout::MAX_THREADS && rows.queues.len() <= layout::MAX_QUEUES);
+    let _ = (rows.last_seen(), rows.missing_bytes());
+}
+
+fuzz_target!(|input: &[u8]| {
+    let bytes = damaged(input);
+    if let Ok(rows) = TableRows::of_file(&bytes) {
+        check(&rows);
+    }
+    // What a process sends to another one.
+    if let Some(rows) = TableRows::of_image(&bytes) {
+        check(&rows);
+    }
+});

@@ -1,0 +1,190 @@
+//! Durations in ticks: how many, their sum, extremes and distribution. Cheap to count, and in mapped memory as good as in any other.
+//!
+//! The bins are those of an HDR histogram of one or two significant digits, without what that keeps beside them.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use super::layout::Column;
+use crate::profile;
+
+/// The largest value, some days: what is larger counts as this.
+const LARGEST: u64 = 1 << 50;
+
+/// Bins of two significant digits, which take 22 kB.
+const FINE: u64 = 128;
+/// Bins of one significant digit, which take 3 kB.
+const COARSE: u64 = 16;
+
+/// How many bins there are of each kind.
+const fn all(bins: u64) -> usize {
+    index(bins, LARGEST) + 1
+}
+
+/// Durations in two significant digits.
+pub type Durations = DurationsIn<FINE, { all(FINE) }>;
+/// The same in one significant digit: for durations of which there are many.
+pub type CoarseDurations = DurationsIn<COARSE, { all(COARSE) }>;
+
+/// Durations in bins of this kind. All zeros is the state without any.
+///
+/// Values below twice `BINS` have a bin each; from there on every power of two has so many bins. One thread at a time counts.
+#[derive(Debug)]
+#[repr(C)]
+pub struct DurationsIn<const BINS: u64, const ALL: usize> {
+    total: Column,
+    /// All bits of the shortest inverted, so that none is the longest.
+    shortest_inverted: Column,
+    longest: Column,
+    bins: [AtomicU32; ALL],
+}
+
+impl<const BINS: u64, const ALL: usize> Default for DurationsIn<BINS, ALL> {
+    fn default() -> Self {
+        const { assert!(ALL == all(BINS) && (BINS == FINE || BINS == COARSE)) };
+        DurationsIn {
+            total: Column::default(),
+            shortest_inverted: Column::default(),
+            longest: Column::default(),
+            bins: [const { AtomicU32::new(0) }; ALL],
+        }
+    }
+}
+
+/// The bin of a value that is not above [`LARGEST`].
+#[inline(always)]
+const fn index(bins: u64, ticks: u64) -> usize {
+    let shift = (ticks | (2 * bins - 1)).ilog2() - bins.ilog2();
+    ((shift as u64 * bins) + (ticks >> shift)) as usize
+}
+
+/// The smallest value of a bin.
+const fn lowest(bins: u64, index: usize) -> u64 {
+    let index = index as u64;
+    let shift = (index / bins).saturating_sub(1);
+    (index - shift * bins) << shift
+}
+
+impl<const BINS: u64, const ALL: usize> DurationsIn<BINS, ALL> {
+    /// Adds a duration in ticks. A bin that is full stays so.
+    #[inline(always)]
+    pub fn record(&self, ticks: u64) {
+        self.total.add(ticks);
+        self.shortest_inverted.raise(!ticks);
+        self.longest.raise(ticks);
+        let bin = &self.bins[index(BINS, ticks.min(LARGEST))];
+        bin.store(bin.load(Relaxed).saturating_add(1), Relaxed);
+    }
+
+    /// How many there were; of a bin that is full, as many as it holds.
+    pub fn count(&self) -> u64 {
+        self.bins.iter().map(|bin| u64::from(bin.load(Relaxed))).sum()
+    }
+
+    /// The numbers as `profile.json` has them.
+    pub fn stats(&self, ticks_per_second: u64) -> profile::Times {
+        let time = |ticks: u64| ticks as f64 / ticks_per_second as f64;
+        let (count, total_s) = (self.count(), time(self.total.get()));
+        profile::Times {
+            count,
+            total_s,
+            mean_s: if count == 0 { 0.0 } else { total_s / count as f64 },
+            min_s: if count == 0 { 0.0 } else { time(!self.shortest_inverted.get()) },
+            max_s: time(self.longest.get()),
+            times: self.distribution(ticks_per_second),
+        }
+    }
+
+    fn distribution(&self, ticks_per_second: u64) -> profile::Histogram {
+        let nanos = |ticks: u64| {
+            let nanos = u128::from(ticks) * 1_000_000_000 / u128::from(ticks_per_second.max(1));
+            u64::try_from(nanos).unwrap_or(u64::MAX)
+        };
+        let bins = self.filled().into_iter();
+        profile::Histogram(bins.map(|(low, high, count)| (nanos(low), nanos(high), count)).collect())
+    }
+
+    /// The bins that hold something: lowest and highest value in ticks, and how many.
+    fn filled(&self) -> Vec<(u64, u64, u64)> {
+        let counts = self.bins.iter().map(|bin| u64::from(bin.load(Relaxed))).enumerate();
+        let filled = counts.filter(|(_, count)| *count != 0);
+        filled.map(|(bin, count)| (lowest(BINS, bin), lowest(BINS, bin + 1) - 1, count)).collect()
+    }
+
+    /// Takes over what a file has: its words, of which any may be missing.
+    pub(super) fn load(&self, words: &mut dyn Iterator<Item = u64>) {
+        for column in [&self.total, &self.shortest_inverted, &self.longest] {
+            column.set(words.next().unwrap_or(0));
+        }
+        for bins in self.bins.chunks(2) {
+            let word = words.next().unwrap_or(0).to_ne_bytes();
+            for (bin, bytes) in bins.iter().zip(word.chunks_exact(4)) {
+                bin.store(u32::from_ne_bytes(bytes.try_into().unwrap_or_default()), Relaxed);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::Histogram;
+    use proptest::prelude::*;
+
+    #[test]
+    fn bins_follow_one_another() {
+        for bins in [COARSE, FINE] {
+            for place in 1..all(bins) {
+                let lowest = lowest(bins, place);
+                assert_eq!(index(bins, lowest), place);
+                assert_eq!(index(bins, lowest - 1), place - 1);
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_are_those_of_what_was_recorded() {
+        let durations = Box::<Durations>::default();
+        assert_eq!(durations.stats(1000), profile::Times::default());
+        for ticks in [200, 0, 400] {
+            durations.record(ticks);
+        }
+        let stats = durations.stats(1000);
+        assert_eq!((stats.count, stats.min_s, stats.max_s), (3, 0.0, 0.4));
+        assert!((stats.total_s - 0.6).abs() < 1e-9 && (stats.mean_s - 0.2).abs() < 1e-9);
+        assert_eq!(stats.times.count(), 3);
+    }
+
+    /// The bins of a recorded histogram that hold something.
+    fn bins(recorded: &Histogram<u32>) -> Vec<(u64, u64, u64)> {
+        let bins = recorded.iter_recorded().map(|bin| {
+            let value = bin.value_iterated_to();
+            let (lower, upper) = (recorded.lowest_equivalent(value), recorded.highest_equivalent(value));
+            (lower, upper, u64::from(bin.count_at_value()))
+        });
+        bins.collect()
+    }
+
+    fn as_recorded<const BINS: u64, const ALL: usize>(
+        values: &[u64],
+        digits: u8,
+    ) -> Result<(), TestCaseError> {
+        let mut recorded = Histogram::<u32>::new_with_bounds(1, LARGEST, digits).unwrap();
+        let counted = Box::<DurationsIn<BINS, ALL>>::default();
+        for &value in values {
+            recorded.saturating_record(value.min(LARGEST));
+            counted.record(value);
+        }
+        prop_assert_eq!(counted.filled(), bins(&recorded));
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn values_fall_into_the_bins_of_an_hdr_histogram(
+            values in prop::collection::vec((0..64u32).prop_flat_map(|bits| (1 << bits) / 2..=u64::MAX >> (63 - bits)), 0..50)
+        ) {
+            as_recorded::<FINE, { all(FINE) }>(&values, 2)?;
+            as_recorded::<COARSE, { all(COARSE) }>(&values, 1)?;
+        }
+    }
+}
