@@ -4,7 +4,7 @@ CARGO ?= cargo
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-all fuzz loom scaling bench bench-rma dispatch fidelity doc lint clean deps own-mpis pypi-mpis mpi4py mpi4py-all pypi-readers
+.PHONY: help demo build test test-all fuzz loom scaling bench bench-rma dispatch fidelity doc lint clean install uninstall deb dist deps own-mpis pypi-mpis mpi4py mpi4py-all pypi-readers
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -65,6 +65,20 @@ lint: doc ## Check formatting, lints, documentation, and that the generated wrap
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) xtask wrappers --check
+
+# With sudo there may be no cargo: then what `make build` has left is installed.
+install: ## Build, and install below PREFIX=/usr/local; LIBDIR=lib64, DESTDIR=/stage; see docs/install.md
+	@if command -v $(CARGO) >/dev/null || [ ! -e target/release/libmel.so ]; then $(MAKE) --no-print-directory build; fi
+	@PREFIX="$(PREFIX)" LIBDIR="$(LIBDIR)" DESTDIR="$(DESTDIR)" scripts/install
+
+uninstall: ## Remove what `make install` has put below PREFIX
+	@PREFIX="$(PREFIX)" LIBDIR="$(LIBDIR)" DESTDIR="$(DESTDIR)" scripts/install --uninstall
+
+deb: build ## Make a Debian package of it: target/deb/mel_*.deb; scripts/test-deb tries it in a clean Debian 12
+	@scripts/deb
+
+dist: ## Build and pack a release for older systems: target/dist/mel-*.tar.gz, named after the oldest glibc for it
+	@scripts/dist
 
 clean: ## Remove everything that was built
 	$(CARGO) clean

@@ -7,6 +7,7 @@
 //! - [`tables`]: a profile in 100 columns, or as comma-separated values.
 //! - [`mod@diff`]: two runs side by side.
 //! - [`cubex`]: a Cube profile.
+//! - [`doctor`]: whether MEL works on a machine, and what to do where it does not.
 //! - [`perfetto`]: a Perfetto trace from event logs.
 //! - [`view`]: what a page or a picture shows of a run.
 //! - [`html`]: the page of a run.
@@ -19,6 +20,7 @@
 pub mod cli;
 pub mod cubex;
 pub mod diff;
+pub mod doctor;
 pub mod html;
 pub mod perfetto;
 pub mod png;

@@ -119,6 +119,68 @@ fn a_full_disk_behind_standard_output_is_one() {
     assert!(String::from_utf8_lossy(&output.stderr).starts_with("mel: cannot write to standard output: "));
 }
 
+/// A folder with a command of this name, which does what a script says, in front of the path.
+fn path_with(directory: &Path, name: &str, script: &str) -> std::ffi::OsString {
+    use std::os::unix::fs::PermissionsExt;
+    let file = directory.join(name);
+    std::fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::var_os("PATH").unwrap();
+    std::env::join_paths([directory.to_owned()].into_iter().chain(std::env::split_paths(&path))).unwrap()
+}
+
+#[test]
+fn the_doctor_says_of_each_thing_how_it_is_and_what_to_do() {
+    let (code, out, err) = output(&mut mel(&["doctor", "--json"]));
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}{err}"));
+    assert_eq!(code == Some(0), report["usable"].as_bool().unwrap(), "{out}");
+    let findings = report["findings"].as_array().unwrap();
+    for what in ["libmel.so", "MPI", "launcher", "shared memory", "/dev/shm", "clock", "OTF2", "directory"] {
+        assert!(findings.iter().any(|finding| finding["what"] == what), "{what}: {out}");
+    }
+    for finding in findings {
+        let means = finding["means"].as_str().unwrap();
+        assert_eq!(means.is_empty(), finding["level"] == "ok", "what is not well has a meaning: {finding}");
+    }
+    let (again, text, _) = output(&mut mel(&["doctor"]));
+    assert_eq!(again, code);
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+}
+
+#[test]
+fn without_its_library_mel_cannot_work() {
+    let (code, out, err) = output(mel(&["doctor", "/bin/true"]).env("MEL_LIBRARY", "/no/libmel.so"));
+    assert_eq!((code, err.as_str()), (Some(1), ""));
+    assert!(out.contains("BROKEN") && out.contains("MEL_LIBRARY names /no/libmel.so"), "{out}");
+    assert!(out.ends_with("MEL cannot work here: see what is BROKEN.\n"), "{out}");
+}
+
+#[test]
+fn a_compiler_that_makes_no_program_is_named_with_what_it_said() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = path_with(directory.path(), "mpicc", "echo 'no such module: gcc' >&2; exit 7");
+    let (_, out, _) = output(mel(&["doctor", "--json"]).env("PATH", path));
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let finding = report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|finding| finding["found"].as_str().unwrap().contains("makes no program"))
+        .unwrap_or_else(|| panic!("{out}"));
+    assert!(finding["found"].as_str().unwrap().ends_with("no such module: gcc"), "{finding}");
+}
+
+#[test]
+fn the_manual_is_written_below_a_prefix() {
+    let directory = tempfile::tempdir().unwrap();
+    let (code, out, err) = output(&mut mel(&["manual", directory.path().to_str().unwrap()]));
+    assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "", ""));
+    assert!(directory.path().join("share/man/man1/mel-doctor.1").is_file());
+    let (code, out, _) = output(&mut mel(&["manual", "--completions", "fish"]));
+    assert!(code == Some(0) && out.contains("complete -c mel"), "{out}");
+    assert_eq!(output(&mut mel(&["manual"])).0, Some(2));
+}
+
 #[test]
 fn the_version_is_told() {
     let (code, out, _) = output(&mut mel(&["--version"]));

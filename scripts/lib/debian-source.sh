@@ -15,6 +15,9 @@
 # apt-get, through sudo when not root. JOBS says how many compilers run at once; as many as there are processors if it
 # is not set.
 
+# shellcheck source=scripts/lib/debian-mirror.sh
+. "$(dirname "${BASH_SOURCE[0]}")/debian-mirror.sh"
+
 suite=bookworm
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/mel
 
@@ -47,7 +50,7 @@ fetch_source() {
     mkdir -p apt/lists/partial apt/archives/partial
     # From where the machine has its own packages, if it is of this suite.
     local mirror
-    mirror=$(apt-get indextargets --format '$(SITE) $(RELEASE)' 'Created-By: Packages' | awk -v suite="$suite" '$2 == suite && !site { site = $1 } END { print site }')
+    mirror=$(mirror_of_this_machine "$suite")
     echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${mirror:-http://deb.debian.org/debian} $suite main" >apt/sources.list
     local own=(-o Dir::Etc::sourcelist="$PWD/apt/sources.list" -o Dir::Etc::sourceparts=-
         -o Dir::State::lists="$PWD/apt/lists" -o Dir::Cache="$PWD/apt" -o APT::Sandbox::User=)

@@ -141,8 +141,18 @@ impl<'a> Job<'a> {
 
     /// Puts `mel run OPTIONS` before the program.
     #[must_use]
-    pub fn under_mel<S: AsRef<OsStr>>(mut self, options: impl IntoIterator<Item = S>) -> Self {
-        self.prefix = vec![mel().into_os_string(), "run".into()];
+    pub fn under_mel<S: AsRef<OsStr>>(self, options: impl IntoIterator<Item = S>) -> Self {
+        self.under_mel_at(mel(), options)
+    }
+
+    /// The same, with another `mel` than the one that was built.
+    #[must_use]
+    pub fn under_mel_at<S: AsRef<OsStr>>(
+        mut self,
+        mel: impl Into<OsString>,
+        options: impl IntoIterator<Item = S>,
+    ) -> Self {
+        self.prefix = vec![mel.into(), "run".into()];
         self.prefix.extend(options.into_iter().map(|option| option.as_ref().to_owned()));
         self.prefix.push("--".into());
         self

@@ -10,8 +10,11 @@ pub const NAME: &str = "libmel.so";
 /// The environment variable that overrides the search.
 pub const VARIABLE: &str = "MEL_LIBRARY";
 
+/// Where the library may be as seen from the command: beside it, or installed below the same prefix.
+const PLACES: [&str; 5] = ["", "../lib", "../lib64", "../lib/mel", "../lib64/mel"];
+
 /// Finds the library: where `given` (the value of [`VARIABLE`]) says, else beside the command, else in
-/// `../lib` or `../lib/mel` as seen from it.
+/// `../lib`, `../lib64` or `mel` in one of these as seen from it.
 ///
 /// # Errors
 /// It is in none of these places, or its path cannot be preloaded.
@@ -36,11 +39,17 @@ pub fn find(given: Option<OsString>, command: &Path) -> anyhow::Result<PathBuf> 
 
 fn beside(command: &Path) -> anyhow::Result<PathBuf> {
     let folder = command.parent().unwrap_or(Path::new("."));
-    let places = ["", "../lib", "../lib/mel"].map(|place| folder.join(place).join(NAME));
-    places
-        .iter()
-        .find_map(|place| place.canonicalize().ok())
-        .ok_or_else(|| anyhow!("cannot find {NAME} beside {}; set {VARIABLE} to its path", command.display()))
+    let prefix = folder.parent().unwrap_or(Path::new("/usr/local"));
+    let found = PLACES.iter().find_map(|place| folder.join(place).join(NAME).canonicalize().ok());
+    found.ok_or_else(|| {
+        anyhow!(
+            "cannot find {NAME} beside {} or in {}/lib: cargo install installs the command alone; run `make install \
+             PREFIX={}` where MEL's source is, or set {VARIABLE} to the library's path",
+            command.display(),
+            prefix.display(),
+            prefix.display(),
+        )
+    })
 }
 
 /// The value of `LD_PRELOAD` with the library in front of what was there, and there only once.
@@ -72,6 +81,10 @@ mod tests {
         assert!(error.contains("set MEL_LIBRARY"), "{error}");
         std::fs::write(root.join("lib/libmel.so"), "").unwrap();
         assert_eq!(find(None, &command).unwrap(), root.join("lib/libmel.so"));
+        std::fs::create_dir(root.join("lib64")).unwrap();
+        std::fs::rename(root.join("lib/libmel.so"), root.join("lib64/libmel.so")).unwrap();
+        assert_eq!(find(None, &command).unwrap(), root.join("lib64/libmel.so"));
+        std::fs::rename(root.join("lib64/libmel.so"), root.join("lib/libmel.so")).unwrap();
         std::fs::write(root.join("bin/libmel.so"), "").unwrap();
         assert_eq!(find(None, &command).unwrap(), root.join("bin/libmel.so"));
         assert_eq!(find(Some("".into()), &command).unwrap(), root.join("bin/libmel.so"));

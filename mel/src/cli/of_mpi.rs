@@ -4,13 +4,13 @@
 //! MPI program of one process for a moment: only where the library has the events interface, or PERUSE, at
 //! all.
 
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, anyhow, bail};
-use mpi_abi::{Abi, ToolEvents, next};
+use mpi_abi::{Abi, Family, ToolEvents, next};
 use mpit_events::{Core, EventType};
 use mpit_sources::native::NativeEvents;
 use mpit_sources::peruse::Peruse;
@@ -20,6 +20,8 @@ use mpit_sources::peruse::Peruse;
 pub struct Offer {
     /// What the library calls itself, in a few words.
     pub library: String,
+    /// Whose binary interface it has.
+    pub family: Family,
     /// Which MPI standard it follows, and whose binary interface it has, in a few words.
     pub interface: String,
     /// Its own event types.
@@ -33,19 +35,33 @@ pub struct Offer {
 /// # Errors
 /// The program is not linked with an MPI that is known here, or MPI does not start.
 pub fn ask(program: &Path) -> anyhow::Result<Offer> {
-    let path = library_of(program)?;
+    ask_library(&library_of(program)?)
+}
+
+/// Asks an MPI library. Once in a process.
+///
+/// # Errors
+/// It is no MPI that is known here, or MPI does not start.
+pub fn ask_library(path: &Path) -> anyhow::Result<Offer> {
     let name = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: a C string. The library's constructors run, as they would in the program; it stays open.
     let opened = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) };
     if opened.is_null() {
-        bail!("cannot open {}; does {} run?", path.display(), program.display());
+        bail!("cannot open {}: {}", path.display(), why_not_opened());
     }
     let abi = Abi::detect().map_err(|unknown| anyhow!("{unknown}"))?;
     let library = short(&abi.library);
     let (version, subversion) = abi.standard;
-    let interface = format!("MPI-{version}.{subversion}, {}", abi.family.abi_name());
+    let family = abi.family;
+    let interface = format!("MPI-{version}.{subversion}, {}", family.abi_name());
     if ToolEvents::get(true).is_none() && !Peruse::is_there() {
-        return Ok(Offer { library, interface, types: Vec::new(), peruse: mpit_sources::Offer::Absent });
+        return Ok(Offer {
+            library,
+            family,
+            interface,
+            types: Vec::new(),
+            peruse: mpit_sources::Offer::Absent,
+        });
     }
     let core: &'static Core = Box::leak(Box::default());
     initialise()?;
@@ -54,7 +70,7 @@ pub fn ask(program: &Path) -> anyhow::Result<Offer> {
         native.events().filter_map(|event| core.event_type(event).cloned()).collect()
     });
     finalise();
-    Ok(Offer { library, interface, types, peruse })
+    Ok(Offer { library, family, interface, types, peruse })
 }
 
 /// The name and version in what a library says of itself.
@@ -63,25 +79,57 @@ fn short(library: &str) -> String {
     words.join(" ")
 }
 
-/// The file of the MPI library, as the dynamic linker finds it for the program.
-fn library_of(program: &Path) -> anyhow::Result<PathBuf> {
+/// Why the dynamic linker has not opened a library, in its own words.
+fn why_not_opened() -> String {
+    // SAFETY: takes no arguments; the string lives until the linker is called again by this thread.
+    let said = unsafe { libc::dlerror() };
+    if said.is_null() {
+        return "the dynamic linker does not say why".into();
+    }
+    // SAFETY: a C string, see above.
+    unsafe { CStr::from_ptr(said) }.to_string_lossy().into_owned()
+}
+
+/// The file of the MPI library, as the dynamic linker finds it for a program.
+///
+/// # Errors
+/// The program is not linked with an MPI library, or the linker does not find it.
+pub fn library_of(program: &Path) -> anyhow::Result<PathBuf> {
     let listed = Command::new("ldd").arg(program).output().context("cannot run ldd")?;
     let text = String::from_utf8_lossy(&listed.stdout);
+    if let Some(missing) = missing_among(&text) {
+        bail!(
+            "{} needs {missing}, which the dynamic linker does not find; load the module of its MPI, or add the library's \
+             folder to LD_LIBRARY_PATH",
+            program.display()
+        );
+    }
     mpi_among(&text).ok_or_else(|| {
         anyhow!("{} is not linked with an MPI library; name a program that is", program.display())
     })
 }
 
+/// Whether a file of this name is an MPI library: not one of its other languages, such as libmpi_cxx and libmpifort.
+pub fn is_mpi_library(name: &str) -> bool {
+    ["libmpi.so", "libmpich.so", "libmpi_abi.so"].iter().any(|known| name.starts_with(known))
+}
+
 /// The MPI library in a list of libraries as `ldd` prints it, one `name => path (address)` in a line.
 fn mpi_among(listed: &str) -> Option<PathBuf> {
-    listed.lines().find_map(|line| {
-        let (name, path) = line.trim().split_once(" => ")?;
-        // Not those of its other languages, such as libmpi_cxx and libmpifort.
-        let of_mpi =
-            ["libmpi.so", "libmpich.so", "libmpi_abi.so"].iter().any(|known| name.starts_with(known));
-        let path = path.split(" (").next()?;
-        (of_mpi && path.starts_with('/')).then(|| path.into())
-    })
+    mpi_in(listed).find(|(_, path)| path.starts_with('/')).map(|(_, path)| path.into())
+}
+
+/// The MPI library in such a list that the linker has not found.
+fn missing_among(listed: &str) -> Option<&str> {
+    mpi_in(listed).find(|(_, path)| *path == "not found").map(|(name, _)| name)
+}
+
+/// The names and paths of MPI libraries in such a list.
+fn mpi_in(listed: &str) -> impl Iterator<Item = (&str, &str)> {
+    let named = listed.lines().filter_map(|line| line.trim().split_once(" => "));
+    named
+        .filter(|(name, _)| is_mpi_library(name))
+        .map(|(name, path)| (name, path.split(" (").next().unwrap_or(path)))
 }
 
 fn initialise() -> anyhow::Result<()> {
@@ -124,6 +172,8 @@ mod tests {
             Some("/lib/libmpich.so.12".into())
         );
         assert_eq!(mpi_among("\tlibmpi.so.40 => not found"), None);
+        assert_eq!(missing_among("\tlibmpi.so.40 => not found"), Some("libmpi.so.40"));
+        assert_eq!(missing_among(of_mpich), None);
         assert_eq!(mpi_among("\tlibc.so.6 => /lib/libc.so.6 (0x2)"), None);
         assert_eq!(mpi_among("\tstatically linked"), None);
     }

@@ -131,7 +131,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut command = Command::new(program);
     command.args(arguments).envs(environment(args, &library, |name| env::var_os(name)));
     if is_first_rank()
-        && let Some(warning) = warning(program)
+        && let Some(warning) = why_not_measured(program)
     {
         eprintln!("mel: {warning}");
     }
@@ -220,7 +220,7 @@ fn size_or_none(text: &str) -> Result<String, &'static str> {
 }
 
 /// Why nothing will be measured, if that can be seen from the program's file.
-fn warning(program: &OsStr) -> Option<String> {
+pub(crate) fn why_not_measured(program: &OsStr) -> Option<String> {
     let path = resolve(program, env::var_os("PATH").as_deref())?;
     let name = Path::new(program).display();
     match elf::look(&path).ok()? {

@@ -6,7 +6,7 @@
 
 pub mod batch;
 pub mod clocks;
-pub(crate) mod memory;
+pub mod memory;
 pub mod node;
 pub mod ring;
 pub mod segment;

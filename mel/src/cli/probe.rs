@@ -1,0 +1,36 @@
+//! `mel probe`: what `mel doctor` tries in a process of its own. Not for users.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::doctor::probe;
+
+/// Tries one thing for `mel doctor`
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Ask an MPI library what it is
+    Library { path: PathBuf },
+    /// Have memory to share until standard input ends
+    Hold,
+    /// Reach the memory of another process
+    Reach { pid: i32, descriptor: i32 },
+}
+
+/// Tries it, and prints the answer.
+///
+/// # Errors
+/// It could not be tried.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    match &args.what {
+        What::Library { path } => probe::library(path)?,
+        What::Hold => probe::hold()?,
+        What::Reach { pid, descriptor } => probe::reach(*pid, *descriptor)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

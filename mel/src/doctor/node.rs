@@ -1,0 +1,164 @@
+//! May the processes of one node share memory? Tried with two processes, neither of which is the parent of the other: as ranks are.
+
+use std::env;
+use std::ffi::CStr;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use super::Finding;
+use super::command::output;
+use super::probe::MARK;
+use super::probe::answer;
+use mel_log::number::size;
+
+const SHARED: &str = "shared memory";
+const READ: &str = "memory of others";
+const SHM: &str = "/dev/shm";
+
+/// Below this, ranks by the dozen do not fit. Docker gives 64 MiB.
+const LITTLE: u64 = 128 << 20;
+
+pub(super) fn examine() -> Vec<Finding> {
+    let tried = try_two_processes();
+    let mut findings = Vec::new();
+    match &tried {
+        Ok(Tried { shared: None, .. }) => {
+            findings.push(Finding::ok(SHARED, "processes share memory without a name (memfd)"));
+        }
+        Ok(Tried { shared: Some(why), .. }) | Err(why) => findings.push(Finding::less(
+            SHARED,
+            format!("processes cannot share memory: {why}"),
+            "envelopes go in messages, which costs more; MPIT_PROGRESS does nothing",
+            in_container("allow /proc/PID/fd between processes of one user, and memfd_create"),
+        )),
+    }
+    if let Ok(Tried { read, .. }) = tried {
+        findings
+            .push(reading(read, fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok().as_deref()));
+    }
+    findings.push(shm(sizes(c"/dev/shm")));
+    findings
+}
+
+/// What one process could do with another's memory.
+struct Tried {
+    /// Why no memory could be shared.
+    shared: Option<String>,
+    /// Whether any may be read.
+    read: bool,
+}
+
+/// A process that is ended with us.
+struct Holder(Child);
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        // It waits for the end of its input. Where that fails, it is gone already.
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
+fn try_two_processes() -> Result<Tried, String> {
+    let command = env::current_exe().map_err(|error| error.to_string())?;
+    let child = Command::new(&command)
+        .args(["probe", "hold"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut holder = Holder(child.map_err(|error| error.to_string())?);
+    let printed = holder.0.stdout.take().ok_or("no output")?;
+    let place = BufReader::new(printed)
+        .lines()
+        .map_while(Result::ok)
+        .find_map(|line| line.strip_prefix(MARK).map(str::to_owned))
+        .ok_or("the system has no memfd_create (Linux before 3.17, or a filter of system calls)")?;
+    let arguments: Vec<&str> = ["probe", "reach"].into_iter().chain(place.split(' ')).collect();
+    let reached = output(command, &arguments, 20).ok_or("a second process does not start")?;
+    let (read, shared) =
+        answer(&reached.out).and_then(|answer| answer.split_once(' ')).ok_or(reached.last_words())?;
+    Ok(Tried { shared: (shared != "yes").then(|| shared.to_owned()), read: read == "yes" })
+}
+
+/// Whether a process may read the memory of another one of the same user (`process_vm_readv`), and which rule says so.
+fn reading(allowed: bool, ptrace_scope: Option<&str>) -> Finding {
+    let scope = ptrace_scope.map_or("no Yama".to_owned(), |scope| format!("ptrace_scope {}", scope.trim()));
+    if allowed {
+        return Finding::ok(READ, format!("may be read (process_vm_readv; {scope})"));
+    }
+    let by_yama = ptrace_scope.is_some_and(|scope| scope.trim() != "0");
+    Finding::less(
+        READ,
+        format!("may not be read (process_vm_readv; {scope})"),
+        "Open MPI copies long messages in pieces, with or without MEL; the model follows it in that",
+        if by_yama {
+            "sysctl kernel.yama.ptrace_scope=0, as root".to_owned()
+        } else {
+            in_container("allow process_vm_readv")
+        },
+    )
+}
+
+/// Bytes in all and bytes free where MPIs have their shared memory.
+fn sizes(path: &CStr) -> Option<(u64, u64)> {
+    // SAFETY: a structure of numbers, for which zeros are valid.
+    let mut found: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: a C string, and a structure that is written to.
+    let code = unsafe { libc::statvfs(path.as_ptr(), &raw mut found) };
+    (code == 0).then_some((found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize))
+}
+
+fn shm(sizes: Option<(u64, u64)>) -> Finding {
+    let means = "MEL does without; an MPI may stop, or die of a bus error, when its ranks fill it";
+    let remedy =
+        "mount a larger one: docker run --shm-size=1g, podman the same; --ipc=host gives that of the host";
+    match sizes {
+        None => Finding::less(SHM, "is not there", means, remedy),
+        Some((all, free)) => {
+            let found = format!("{} of {} free", size(free as f64), size(all as f64));
+            if free < LITTLE { Finding::less(SHM, found, means, remedy) } else { Finding::ok(SHM, found) }
+        }
+    }
+}
+
+/// A remedy where a container's filter of system calls is the most probable reason.
+fn in_container(otherwise: &str) -> String {
+    format!(
+        "{otherwise}; in a container: --cap-add=SYS_PTRACE, or --security-opt seccomp=unconfined (docs/containers.md)"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Level;
+
+    #[test]
+    fn little_shared_memory_is_less() {
+        assert_eq!(shm(Some((64 << 20, 64 << 20))).level, Level::Less);
+        assert_eq!(shm(None).level, Level::Less);
+        let finding = shm(Some((4 << 30, 2 << 30)));
+        assert_eq!((finding.level, finding.found.as_str()), (Level::Ok, "2.00 GiB of 4.00 GiB free"));
+    }
+
+    #[test]
+    fn the_remedy_names_the_rule_that_forbids() {
+        assert_eq!(reading(true, Some("0\n")).level, Level::Ok);
+        let finding = reading(false, Some("1\n"));
+        assert!(
+            finding.found.contains("ptrace_scope 1") && finding.remedy.starts_with("sysctl"),
+            "{finding:?}"
+        );
+        let finding = reading(false, None);
+        assert!(finding.remedy.contains("--cap-add=SYS_PTRACE"), "{finding:?}");
+    }
+
+    #[test]
+    fn the_sizes_of_a_file_system_are_bytes() {
+        let (all, free) = sizes(c"/").unwrap();
+        assert!(all >= free && all > 1 << 20, "{all} {free}");
+        assert_eq!(sizes(c"/no/such/place"), None);
+    }
+}

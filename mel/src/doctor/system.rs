@@ -1,0 +1,135 @@
+//! The clock, traces, where a run's directory is made, containers, and settings that are there already.
+
+use std::env;
+use std::net::ToSocketAddrs;
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use mpit_events::Clock;
+
+use super::Finding;
+use super::command::output;
+
+/// How long the system may take to find its own name.
+const RESOLVED_WITHIN: Duration = Duration::from_secs(3);
+
+pub(super) fn examine() -> Vec<Finding> {
+    let mut findings = vec![clock(Clock::best()), otf2()];
+    findings.extend(host_name());
+    findings.push(directory(Path::new(".")));
+    findings.extend(container());
+    findings.extend(settings());
+    findings
+}
+
+fn clock(clock: Clock) -> Finding {
+    match clock {
+        Clock::Tsc => Finding::ok("clock", "the processor's time stamp counter, which is invariant"),
+        Clock::Monotonic => Finding::less(
+            "clock",
+            "CLOCK_MONOTONIC: the kernel does not use the processor's time stamp counter as its clock",
+            "a time costs 20 to 30 ns instead of 5 to 10",
+            "where the processor has an invariant counter: boot with clocksource=tsc tsc=reliable; in a virtual machine \
+             it is the host that decides",
+        ),
+    }
+}
+
+fn otf2() -> Finding {
+    match otf2_sys::api() {
+        Ok(_) if otf2_sys::is_static() => Finding::ok("OTF2", format!("{}, part of MEL", otf2_sys::VERSION)),
+        Ok(_) => Finding::ok("OTF2", format!("the system's libotf2, for {}", otf2_sys::VERSION)),
+        // The sentence has the remedy.
+        Err(error) => {
+            Finding::less("OTF2", error.to_string(), "traces cannot be written; event logs can", "")
+        }
+    }
+}
+
+/// libotf2 asks for the host's number, which is made from its address where `/etc/hostid` is not there.
+fn host_name() -> Option<Finding> {
+    if Path::new("/etc/hostid").exists() {
+        return None;
+    }
+    let name = output("uname", &["-n"], 20)?.out.trim().to_owned();
+    let (sender, receiver) = mpsc::channel();
+    let asked = name.clone();
+    thread::spawn(move || {
+        // A name that is not known is an answer, too. Nobody may listen any more.
+        let _ = (asked.as_str(), 0).to_socket_addrs().map(drop);
+        let _ = sender.send(());
+    });
+    match receiver.recv_timeout(RESOLVED_WITHIN) {
+        Ok(()) => None,
+        Err(_) => Some(Finding::less(
+            "host name",
+            format!("the system does not find the address of {name}, its own name"),
+            "writing a trace takes up to half a minute longer",
+            format!("add the line `127.0.1.1 {name}` to /etc/hosts"),
+        )),
+    }
+}
+
+/// Runs get their directories in the working directory.
+fn directory(here: &Path) -> Finding {
+    let shown = here.canonicalize().map_or(here.display().to_string(), |path| path.display().to_string());
+    match tempfile::tempfile_in(here) {
+        Ok(_) => Finding::ok("directory", format!("{shown} can be written to")),
+        Err(error) => Finding::less(
+            "directory",
+            format!("{shown} cannot be written to: {error}"),
+            "a run leaves nothing here",
+            "give a directory that can be: mel run -o DIR ./app",
+        ),
+    }
+}
+
+/// Which container this is, if it is one that can be recognised.
+fn container() -> Option<Finding> {
+    let set = |name: &str| env::var_os(name).is_some();
+    let there = |name: &str| Path::new(name).exists();
+    let kind = if set("APPTAINER_CONTAINER") || set("SINGULARITY_CONTAINER") {
+        "Apptainer"
+    } else if there("/run/.containerenv") {
+        "Podman"
+    } else if there("/.dockerenv") {
+        "Docker"
+    } else {
+        return None;
+    };
+    Some(Finding::ok("container", format!("{kind}; docs/containers.md says what MEL needs in it")))
+}
+
+/// Settings in the environment: they hold for each run that says nothing else.
+fn settings() -> Option<Finding> {
+    let mut set: Vec<String> = env::vars_os()
+        .filter_map(|(name, value)| {
+            let name = name.to_str()?;
+            let ours = name.starts_with("MEL_") && name != "MEL_ROOT" || name.starts_with("MPIT_");
+            (ours || name == "LD_PRELOAD").then(|| format!("{name}={}", value.to_string_lossy()))
+        })
+        .collect();
+    set.sort();
+    (!set.is_empty()).then(|| Finding::ok("settings", set.join(" ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Level;
+
+    #[test]
+    fn a_slower_clock_is_less() {
+        assert_eq!(clock(Clock::Tsc).level, Level::Ok);
+        assert_eq!(clock(Clock::Monotonic).level, Level::Less);
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_less() {
+        assert_eq!(directory(Path::new("/no/such/directory")).level, Level::Less);
+        let directory_of_ours = tempfile::tempdir().unwrap();
+        assert_eq!(directory(directory_of_ours.path()).level, Level::Ok);
+    }
+}
