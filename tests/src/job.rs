@@ -146,23 +146,7 @@ impl<'a> Job<'a> {
     ///
     /// If the launcher cannot be started or does not end in time; what it printed until then is shown.
     pub fn run(self) -> Finished {
-        let captured = crate::artifacts::fresh_dir();
-        let (out, err) = (captured.path().join("out"), captured.path().join("err"));
-        let (mut command, limit) = (self.command(), self.time_limit);
-        command.stdin(Stdio::null());
-        command.stdout(fs::File::create(&out).expect("output can be captured"));
-        command.stderr(fs::File::create(&err).expect("output can be captured"));
-        // A group of its own, so that a run that hangs can be ended with everything that it started.
-        command.process_group(0);
-
-        let mut child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
-        let status = wait(&mut child, limit).unwrap_or_else(|e| panic!("{command:?}: {e}"));
-        let text = |path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
-        let (stdout, stderr) = (text(&out), text(&err));
-        match status {
-            Some(status) => Finished { code: status.code(), stdout, stderr },
-            None => panic!("{command:?} did not end within {limit:?}\n{stdout}\n{stderr}"),
-        }
+        finish(self.command(), self.time_limit)
     }
 
     /// Like [`run`](Job::run), with what each process wrote in a file of its own: launchers mix the output of
@@ -232,6 +216,30 @@ impl Finished {
             "{what}\nexit code {:?}\n--- stdout\n{}\n--- stderr\n{}",
             self.code, self.stdout, self.stderr
         );
+    }
+}
+
+/// Runs a command to its end, with its output captured.
+///
+/// # Panics
+///
+/// If it cannot be started or does not end in time; what it printed until then is shown.
+pub(crate) fn finish(mut command: Command, limit: Duration) -> Finished {
+    let captured = crate::artifacts::fresh_dir();
+    let (out, err) = (captured.path().join("out"), captured.path().join("err"));
+    command.stdin(Stdio::null());
+    command.stdout(fs::File::create(&out).expect("output can be captured"));
+    command.stderr(fs::File::create(&err).expect("output can be captured"));
+    // A group of its own, so that a run that hangs can be ended with everything that it started.
+    command.process_group(0);
+
+    let mut child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    let status = wait(&mut child, limit).unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    let text = |path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
+    let (stdout, stderr) = (text(&out), text(&err));
+    match status {
+        Some(status) => Finished { code: status.code(), stdout, stderr },
+        None => panic!("{command:?} did not end within {limit:?}\n{stdout}\n{stderr}"),
     }
 }
 

@@ -39,6 +39,7 @@ mod reports_of_runs;
 mod results_unchanged;
 mod sends_that_wait;
 mod several_nodes;
+mod slurm_jobs_are_measured;
 mod threads_at_once;
 mod traces_by_other_readers;
 mod traces_have_collectives;
