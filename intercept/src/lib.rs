@@ -60,6 +60,6 @@ pub use depth::untracked;
 pub use dispatch::stop;
 pub use generated::{Call, FunctionId, args};
 pub use hook::{Full, Hook, InThread, ThreadSlot, Wants, ask_again, register};
-pub use lifecycle::{on_startup, start};
+pub use lifecycle::{has_started, on_startup, start};
 pub use thread_end::at_thread_end;
 pub use yields::on_yield;

@@ -7,10 +7,9 @@ use mpit_sources::between_calls::BetweenCalls;
 use mpit_sources::calls::Path;
 use mpit_sources::{Following, Selection};
 
+use mel_log::choice::Choice;
+use mel_log::names::parse_list;
 use mel_log::number::bytes;
-
-use crate::names::parse_list;
-use crate::trace::filter::Choice;
 
 /// What MEL does in this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

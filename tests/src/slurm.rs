@@ -9,14 +9,14 @@ use crate::job::finish;
 use crate::{Finished, Mpi};
 
 /// Jobs wait for their turn, and those that reach a time limit for a minute or two.
-const TIME_LIMIT: Duration = Duration::from_secs(600);
+const TIME_LIMIT: Duration = Duration::from_secs(1200);
 
 /// Runs a shell script in a directory, where `srun`, `sbatch` and `sbcast` have four nodes, and `mel` is in the path. Nothing of Slurm is
 /// left afterwards.
 ///
 /// # Panics
 ///
-/// If Slurm is not installed or does not start, or the script takes more than ten minutes.
+/// If Slurm is not installed or does not start, or the script takes more than twenty minutes.
 pub fn in_slurm(directory: &Path, script: &str) -> Finished {
     let mut command = Command::new(root().join("scripts/slurm"));
     command.args(["run", "bash", "-euc", script]).current_dir(directory);

@@ -2,6 +2,7 @@
 //!
 //! All are one program, because linking one for each file takes minutes. A file that is added is named here.
 
+mod another_launcher;
 mod another_pml;
 mod applications;
 mod bad_input;
