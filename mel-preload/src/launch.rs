@@ -17,14 +17,15 @@ pub fn alone_among(world_size: i32) -> Option<u64> {
 
 /// A line about a launcher of another MPI, with the remedy.
 pub fn warn_of_launcher(abi: &Abi, started: u64) {
+    let name = abi.library.split(',').next().unwrap_or_default();
+    let name = name.split_whitespace().filter(|word| *word != "Version:").collect::<Vec<_>>().join(" ");
     let (launcher, plugin) = match abi.family {
         Family::OpenMpi => ("mpirun of Open MPI", "pmix"),
         Family::Mpich | Family::Standard => ("mpiexec of the MPICH", "pmi2"),
     };
     warn(&format!(
-        "the launcher has started {started} processes, and each is alone in its MPI_COMM_WORLD: it is not the launcher of {}; \
-         use the {launcher} that the program is linked to, under Slurm srun --mpi={plugin}",
-        abi.library.split(',').next().unwrap_or_default()
+        "the launcher has started {started} processes, and each is alone in its MPI_COMM_WORLD: it is not the launcher of {name}; \
+         use the {launcher} that the program is linked to, under Slurm srun --mpi={plugin}"
     ));
 }
 
