@@ -62,6 +62,6 @@ pub use generated::{Call, FunctionId, args};
 pub use hook::{
     Contexts, Full, Hook, InThread, ThreadSlot, Wants, ask_again, register, set_clock, set_contexts,
 };
-pub use lifecycle::{on_startup, start};
+pub use lifecycle::{has_started, on_startup, start};
 pub use thread_end::at_thread_end;
 pub use yields::on_yield;

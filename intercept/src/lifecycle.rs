@@ -38,17 +38,23 @@ pub fn on_startup(startup: fn(&'static Abi)) -> bool {
     }
 }
 
+static START: Once = Once::new();
+
+/// Whether the program has initialised MPI, or its tools interface, so that [`start`] has been called.
+pub fn has_started() -> bool {
+    START.is_completed()
+}
+
 /// Starts measurement if that has not happened: detects the ABI and runs the startup functions.
 ///
 /// The wrappers of `MPI_Init`, `MPI_Init_thread` and `MPI_Session_init` call it; entry points that
 /// are defined elsewhere (`MPI_T_init_thread`) may. `None` when the MPI is of no known ABI, or when
 /// another copy of this crate in the process was first: then no hook of this copy ever runs.
 pub fn start() -> Option<&'static Abi> {
-    static ONCE: Once = Once::new();
     // Inside a startup function, or inside MPI: nothing to wait for.
     if Depth::at_top() {
         resolve();
-        ONCE.call_once(|| untracked(first_start));
+        START.call_once(|| untracked(first_start));
     }
     Abi::current()
 }

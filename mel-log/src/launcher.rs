@@ -1,9 +1,216 @@
-//! What the program that started this process says of it, before MPI does.
+//! What the program that started this process says of it in the environment, before MPI does: which of how many it is, and in which job
+//! of a batch system.
 
 use std::env;
+use std::sync::OnceLock;
+
+/// The variable in which `mel run` leaves the number of the process that it has become.
+pub const STARTED: &str = "MEL_STARTED";
+
+/// A variable with the number of a process among those that were started together, and one with their number.
+struct Launcher {
+    rank: &'static str,
+    size: Option<&'static str>,
+    /// The number of the first process.
+    first: u64,
+}
+
+const fn launcher(rank: &'static str, size: &'static str) -> Launcher {
+    Launcher { rank, size: if size.is_empty() { None } else { Some(size) }, first: 0 }
+}
+
+/// Those that start ranks come before those that start the others' daemons, whose variables the ranks inherit.
+const LAUNCHERS: &[Launcher] = &[
+    // mpirun of Open MPI, and what is made of it; jsrun has its own, too.
+    launcher("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    launcher("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"),
+    // mpirun_rsh of MVAPICH 2 and 3.
+    launcher("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
+    launcher("MVP_COMM_WORLD_RANK", "MVP_COMM_WORLD_SIZE"),
+    // srun --mpi=pmix, prterun.
+    launcher("PMIX_RANK", ""),
+    // Hydra (mpiexec of MPICH and Intel MPI), srun --mpi=pmi2, aprun and mpiexec of Cray.
+    launcher("PMI_RANK", "PMI_SIZE"),
+    launcher("PALS_RANKID", ""),
+    launcher("ALPS_APP_PE", ""),
+    launcher("FLUX_TASK_RANK", "FLUX_JOB_SIZE"),
+    // mpirun and mpiexec_mpt of HPE name only the rank on its node.
+    launcher("MPT_LRANK", ""),
+    // Not SLURM_NTASKS, which is of the job: a job script has it, too.
+    launcher("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+    // blaunch of LSF.
+    Launcher { first: 1, ..launcher("LSF_PM_TASKID", "LSB_DJOB_NUMPROC") },
+];
+
+/// A process among those that were started together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its number among them, from 0.
+    pub rank: u64,
+    /// How many they are, where the launcher says so.
+    pub size: Option<u64>,
+}
+
+impl Place {
+    /// That of this process; `None` without a launcher. As it was when it was first asked for: an Open MPI that is started by no launcher of
+    /// its own sets the variables in `MPI_Init` to what it makes of itself.
+    pub fn here() -> Option<Place> {
+        static HERE: OnceLock<Option<Place>> = OnceLock::new();
+        *HERE.get_or_init(|| Place::read(variable))
+    }
+
+    fn read(variable: impl Fn(&str) -> Option<String>) -> Option<Place> {
+        let number = |name: &str| variable(name)?.parse::<u64>().ok();
+        let rank = |launcher: &Launcher| number(launcher.rank)?.checked_sub(launcher.first);
+        let (known, first) = LAUNCHERS.iter().find_map(|known| Some((known, rank(known)?)))?;
+        // A launcher that does not say it may have been started by one that does.
+        let of_same = LAUNCHERS.iter().filter(|other| rank(other) == Some(first));
+        let size = match known.size {
+            Some(size) => number(size),
+            None => of_same.filter_map(|other| number(other.size?)).next(),
+        };
+        Some(Place { rank: first, size: size.filter(|size| *size > first) })
+    }
+}
 
 /// Whether this process is rank 0, as far as the launcher says. Without a launcher it is.
 pub fn is_first_rank() -> bool {
-    let variables = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "ALPS_APP_PE"];
-    variables.iter().find_map(env::var_os).is_none_or(|rank| rank == "0")
+    Place::here().is_none_or(|place| place.rank == 0)
+}
+
+/// A job of a batch system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Its number, without the name of a server; of an array, that of the whole.
+    pub id: String,
+    /// Its index in an array of jobs.
+    pub index: Option<String>,
+}
+
+impl Job {
+    /// The job that this process is in: of Slurm, PBS, LSF or Grid Engine.
+    pub fn here() -> Option<Job> {
+        Job::read(variable)
+    }
+
+    fn read(variable: impl Fn(&str) -> Option<String>) -> Option<Job> {
+        // They become a part of a file's name.
+        let plain = |text: String| {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+            text.chars().map(|c| if is_plain(c) { c } else { '_' }).collect::<String>()
+        };
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+        if let Some(id) = set("SLURM_JOB_ID") {
+            let of_array = set("SLURM_ARRAY_JOB_ID").zip(set("SLURM_ARRAY_TASK_ID"));
+            let (id, index) = of_array.map_or((id, None), |(id, index)| (id, Some(index)));
+            return Some(Job { id: plain(id), index: index.map(plain) });
+        }
+        if let Some(id) = set("PBS_JOBID") {
+            // As 4711.server, or 4711[3].server in an array.
+            let id = id.split(['.', '[']).next().unwrap_or_default().to_owned();
+            let index = set("PBS_ARRAY_INDEX").or_else(|| set("PBS_ARRAYID"));
+            return Some(Job { id: plain(id), index: index.map(plain) });
+        }
+        if let Some(id) = set("LSB_JOBID") {
+            let index = set("LSB_JOBINDEX").filter(|index| index != "0");
+            return Some(Job { id: plain(id), index: index.map(plain) });
+        }
+        // The variable with the number has a name that anybody may use.
+        let index = set("SGE_TASK_ID")?;
+        Some(Job { id: plain(set("JOB_ID")?), index: Some(index).filter(|i| i != "undefined").map(plain) })
+    }
+
+    /// Its name as Slurm writes it: `4711`, or `4711_3` in an array.
+    pub fn name(&self) -> String {
+        match &self.index {
+            Some(index) => format!("{}_{index}", self.id),
+            None => self.id.clone(),
+        }
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set<'a>(variables: &'a [(&str, &str)]) -> impl Fn(&str) -> Option<String> + 'a {
+        |name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+    }
+
+    fn place(variables: &[(&str, &str)]) -> Option<(u64, Option<u64>)> {
+        Place::read(set(variables)).map(|place| (place.rank, place.size))
+    }
+
+    #[test]
+    fn each_launcher_is_known() {
+        assert_eq!(place(&[]), None);
+        for (rank, size) in [
+            ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+            ("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"),
+            ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
+            ("PMI_RANK", "PMI_SIZE"),
+            ("FLUX_TASK_RANK", "FLUX_JOB_SIZE"),
+            ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+        ] {
+            assert_eq!(place(&[(rank, "3"), (size, "8")]), Some((3, Some(8))), "{rank}");
+            assert_eq!(place(&[(rank, "0")]), Some((0, None)), "{rank}");
+        }
+        for rank in ["PMIX_RANK", "PALS_RANKID", "ALPS_APP_PE", "MPT_LRANK"] {
+            assert_eq!(place(&[(rank, "3")]), Some((3, None)), "{rank}");
+        }
+        assert_eq!(place(&[("LSF_PM_TASKID", "1"), ("LSB_DJOB_NUMPROC", "4")]), Some((0, Some(4))));
+    }
+
+    #[test]
+    fn srun_with_pmix_says_how_many_in_variables_of_its_own() {
+        let variables = [("PMIX_RANK", "2"), ("SLURM_PROCID", "2"), ("SLURM_STEP_NUM_TASKS", "8")];
+        assert_eq!(place(&variables), Some((2, Some(8))));
+        // prterun, whose daemon was started by srun on each node.
+        let variables = [("PMIX_RANK", "2"), ("SLURM_PROCID", "1"), ("SLURM_STEP_NUM_TASKS", "2")];
+        assert_eq!(place(&variables), Some((2, None)));
+    }
+
+    #[test]
+    fn ranks_are_those_of_the_launcher_and_not_of_its_daemons() {
+        let in_slurm = [
+            ("OMPI_COMM_WORLD_RANK", "5"),
+            ("OMPI_COMM_WORLD_SIZE", "8"),
+            ("SLURM_PROCID", "1"),
+            ("SLURM_STEP_NUM_TASKS", "2"),
+        ];
+        assert_eq!(place(&in_slurm), Some((5, Some(8))));
+        let in_lsf = [("PMI_RANK", "5"), ("PMI_SIZE", "8"), ("LSF_PM_TASKID", "2")];
+        assert_eq!(place(&in_lsf), Some((5, Some(8))));
+    }
+
+    #[test]
+    fn a_job_script_is_one_process() {
+        assert_eq!(place(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "8")]), Some((0, None)));
+        assert_eq!(place(&[("PMI_RANK", "many")]), None);
+        assert_eq!(place(&[("PMI_RANK", "2"), ("PMI_SIZE", "2")]), Some((2, None)), "this cannot be");
+    }
+
+    fn job(variables: &[(&str, &str)]) -> Option<String> {
+        Job::read(set(variables)).map(|job| job.name())
+    }
+
+    #[test]
+    fn jobs_have_a_name_in_each_batch_system() {
+        assert_eq!(job(&[("OMPI_COMM_WORLD_RANK", "0"), ("JOB_ID", "7")]), None);
+        assert_eq!(job(&[("SLURM_JOB_ID", "4711")]).unwrap(), "4711");
+        let array = [("SLURM_JOB_ID", "4714"), ("SLURM_ARRAY_JOB_ID", "4711"), ("SLURM_ARRAY_TASK_ID", "3")];
+        assert_eq!(job(&array).unwrap(), "4711_3");
+        assert_eq!(job(&[("PBS_JOBID", "4711.server.site")]).unwrap(), "4711");
+        assert_eq!(job(&[("PBS_JOBID", "4711[3].server"), ("PBS_ARRAY_INDEX", "3")]).unwrap(), "4711_3");
+        assert_eq!(job(&[("PBS_JOBID", "4711.server"), ("PBS_ARRAYID", "3")]).unwrap(), "4711_3");
+        assert_eq!(job(&[("LSB_JOBID", "4711"), ("LSB_JOBINDEX", "0")]).unwrap(), "4711");
+        assert_eq!(job(&[("LSB_JOBID", "4711"), ("LSB_JOBINDEX", "3")]).unwrap(), "4711_3");
+        assert_eq!(job(&[("JOB_ID", "4711"), ("SGE_TASK_ID", "undefined")]).unwrap(), "4711");
+        assert_eq!(job(&[("JOB_ID", "4711"), ("SGE_TASK_ID", "3")]).unwrap(), "4711_3");
+        assert_eq!(job(&[("SLURM_JOB_ID", "../x")]).unwrap(), "___x", "no other directory");
+    }
 }

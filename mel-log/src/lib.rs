@@ -15,20 +15,27 @@
 //! - [`table`]: what each process counts, in a mapped file, while it counts.
 //! - [`number`]: numbers and sizes as text.
 //!
-//! Both sides ask [`launcher`] which of them speaks for all.
+//! What both sides know beside that:
+//!
+//! - [`launcher`]: which of the processes speaks for all, and in which job of a batch system.
+//! - [`run_directory`]: the name of a run's directory, and what an earlier run has left there.
+//! - [`names`] and [`choice`]: names of events, calls and communicators as users type them.
 //!
 //! Nothing here knows where records and numbers come from, or what becomes of them: no event has a name here, no MPI
 //! function is called, no command line is read, nothing is drawn.
 
+pub mod choice;
 pub mod definitions;
 mod expand;
 pub mod format;
 mod gaps;
 pub mod launcher;
 mod limit;
+pub mod names;
 pub mod number;
 pub mod profile;
 pub mod reader;
+pub mod run_directory;
 mod space;
 pub mod table;
 pub mod writer;

@@ -7,10 +7,9 @@ use mpit_sources::between_calls::BetweenCalls;
 use mpit_sources::calls::Path;
 use mpit_sources::{Following, Selection};
 
+use mel_log::choice::Choice;
+use mel_log::names::parse_list;
 use mel_log::number::bytes;
-
-use crate::names::parse_list;
-use crate::trace::filter::Choice;
 
 /// Up to so many ranks, each one's numbers are collected, unless another number is given.
 const EXACT_RANKS: u32 = 1024;

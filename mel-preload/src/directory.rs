@@ -5,25 +5,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use mel_log::launcher::Job;
+use mel_log::run_directory::{default_stem, earlier, in_the_way, of_pattern};
 use mpi_abi::{Comm, pmpi};
 
 use super::config::Config;
 
-/// What a finished or unfinished run leaves in its directory.
-fn is_ours(name: &str) -> bool {
-    name == "profile.json"
-        || name == "ranks.table"
-        || name == "profile.json.part"
-        || name == "traces"
-        || name.starts_with("traces.")
-        || (name.starts_with("rank-")
-            && [".mlog", ".table", ".json", ".part"].iter().any(|ending| name.ends_with(ending)))
-        || (name.starts_with("events-") && name.ends_with(".txt"))
-}
-
 /// Makes the directory of a run. A given one may exist: empty, with other files, or with an earlier
-/// run if `force`, which is then removed. Without one, the first free `mel-PROGRAM-N` is made. A job that another one
-/// has started gets the first free `GIVEN-spawned-N`.
+/// run if `force`, which is then removed. Without one, the first free `mel-PROGRAM-N` is made, in a job of a batch system
+/// `mel-PROGRAM-JOB-N`. A job that another one has started gets the first free `GIVEN-spawned-N`.
 ///
 /// # Errors
 /// A line for the user that says what to do.
@@ -46,26 +36,20 @@ pub fn make(config: &Config, spawned: bool) -> Result<PathBuf, String> {
             }
         }
     };
+    let job = Job::here();
     let Some(given) = &config.output else {
-        return first_free(format!("mel-{}", config.program).as_ref());
+        return first_free(default_stem(&config.program, job.as_ref()).as_ref());
     };
+    let given = &of_pattern(given, job.as_ref());
     if spawned {
         let mut stem = given.clone().into_os_string();
         stem.push("-spawned");
         return first_free(&stem);
     }
     fs::create_dir_all(given).map_err(|error| advice(given, error))?;
-    let entries = fs::read_dir(given).map_err(|error| advice(given, error))?;
-    let earlier: Vec<PathBuf> = entries
-        .filter_map(|entry| entry.ok())
-        .filter(|entry| entry.file_name().to_str().is_some_and(is_ours))
-        .map(|entry| entry.path())
-        .collect();
+    let earlier = earlier(given).map_err(|error| advice(given, error))?;
     if !earlier.is_empty() && !config.force {
-        return Err(format!(
-            "{} holds an earlier run; overwrite it with --force or give another directory with -o (no files are written)",
-            given.display()
-        ));
+        return Err(format!("{} (no files are written)", in_the_way(given)));
     }
     for path in earlier {
         let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };

@@ -1,12 +1,13 @@
 //! `libmel.so` inside an MPI program: from `MPI_Init*` to the end.
 //!
-//! - [`config`]: what the user asked for; [`names`]: names as users type them.
+//! - [`config`]: what the user asked for.
 //! - [`directory`]: where the run's files go; [`disks`]: where nodes have disks of their own.
 //! - [`state`]: what is kept of all this; [`session`]: what is switched on in `MPI_Init*`, and for each communicator.
 //! - [`finish`]: what is written and printed at the end, however the program ends.
 //! - [`growth`]: warnings of logs that become large; [`mod@warn`]: a line for the user.
 //! - [`full`]: where the events core has no space for something.
 //! - [`patience`]: how far the work at the end is; [`ranks`]: how all ranks do it together.
+//! - [`launch`]: a launcher of another MPI, and a program without MPI.
 //! - [`tools`]: events for others' tools, where MEL itself was asked nothing.
 //!
 //! The consumers of events:
@@ -28,7 +29,7 @@ pub mod disks;
 pub mod finish;
 pub mod full;
 pub mod growth;
-pub mod names;
+pub mod launch;
 pub mod patience;
 pub mod queues;
 pub mod ranks;
@@ -58,6 +59,7 @@ static ON_LOAD: extern "C" fn() = {
 /// Called by the interception at the first `MPI_Init*`, before MPI itself is initialised.
 fn start(abi: &'static Abi) {
     let config = config::Config::from_environment();
+    // Asked here for the first time, before MPI itself sets such variables.
     if mel_log::launcher::is_first_rank() {
         config.complaints.iter().for_each(|line| warn::warn(line));
     }

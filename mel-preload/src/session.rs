@@ -21,13 +21,14 @@ use super::full::{or_warn, or_warn_once};
 use super::growth::{self, Growth};
 use super::state::{Run, Session};
 use super::warn::warn;
-use super::{directory, finish, tools};
+use super::{directory, finish, launch, tools};
 use crate::calls::CallProfiler;
-use crate::names::nearest_names;
 use crate::queues::QueueProfiler;
 use crate::trace::calls::{TRACED, Tracer, queues};
 use crate::trace::{Recorder, events};
 use mel_log::format::NO_OBJECT;
+use mel_log::launcher::is_first_rank;
+use mel_log::names::unknown_events;
 use mel_log::profile;
 use mel_log::table::{self, ProfileTable};
 use mel_log::{Definition, HeaderInfo, LogFile};
@@ -138,7 +139,16 @@ impl Session {
                 unsafe { calls.leave_to_one_thread() };
             }
         }
-        let directory = directory::agree(&self.config, rank, world);
+        let directory = match launch::alone_among(size) {
+            // Each would want the directory that was given.
+            Some(_) if self.config.output.is_some() && !is_first_rank() => None,
+            started => {
+                if let Some(started) = started.filter(|_| is_first_rank()) {
+                    launch::warn_of_launcher(self.abi, started);
+                }
+                directory::agree(&self.config, rank, world)
+            }
+        };
         directory.iter().for_each(|directory| super::disks::make(directory));
         let host = pmpi::get_processor_name().unwrap_or_default();
         let started_realtime_nanos = realtime_at(started);
@@ -365,17 +375,8 @@ impl Session {
     fn warn_of_unknown_names(&self) {
         let known: Vec<&str> =
             self.core.event_types().map(|(_, event_type)| event_type.name.as_str()).collect();
-        for name in self.config.events.iter().flatten() {
-            if self.core.type_by_name(name).is_err() {
-                let nearest = nearest_names(name, known.iter().copied()).join(", ");
-                let hint = if nearest.is_empty() {
-                    "see `mel events`".into()
-                } else {
-                    format!("nearest: {nearest}")
-                };
-                warn(&format!("there is no event type {name}; {hint}"));
-            }
-        }
+        let names = self.config.events.iter().flatten().map(String::as_str);
+        unknown_events(names, &known).iter().for_each(|(line, _)| warn(line));
     }
 }
 

@@ -199,16 +199,7 @@ impl<'a> Job<'a> {
     ///
     /// If the launcher cannot be started.
     pub fn start(self) -> Running {
-        let captured = crate::artifacts::fresh_dir();
-        let (mut command, limit) = (self.command(), self.time_limit);
-        let file = |name| fs::File::create(captured.path().join(name)).expect("output can be captured");
-        command.stdin(Stdio::null());
-        command.stdout(file("out"));
-        command.stderr(file("err"));
-        // A group of its own, so that a run that hangs can be ended with everything that it started.
-        command.process_group(0);
-        let child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
-        Running { child, command, captured, limit }
+        start(self.command(), self.time_limit)
     }
 
     /// Like [`run`](Job::run), with what each process wrote in a file of its own: launchers mix the output of
@@ -279,6 +270,23 @@ impl Finished {
             self.code, self.stdout, self.stderr
         );
     }
+}
+
+/// Starts a command, with its output captured.
+///
+/// # Panics
+///
+/// If it cannot be started.
+pub(crate) fn start(mut command: Command, limit: Duration) -> Running {
+    let captured = crate::artifacts::fresh_dir();
+    let file = |name| fs::File::create(captured.path().join(name)).expect("output can be captured");
+    command.stdin(Stdio::null());
+    command.stdout(file("out"));
+    command.stderr(file("err"));
+    // A group of its own, so that a run that hangs can be ended with everything that it started.
+    command.process_group(0);
+    let child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    Running { child, command, captured, limit }
 }
 
 /// Waits for the launcher; `None` when it took too long and was ended with all its processes.

@@ -23,6 +23,7 @@ pub mod planted;
 pub mod profile;
 mod program;
 pub mod readers;
+pub mod slurm;
 pub mod trace;
 pub mod windows;
 

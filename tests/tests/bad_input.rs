@@ -17,14 +17,56 @@ fn run_unharmed(mpi: &Mpi, options: &[&str]) -> Finished {
     run
 }
 
+/// Runs `expected` with options for which no rank is started; one line says why.
+fn refused(mpi: &Mpi, options: &[&str]) -> Finished {
+    let executable = Program::named("expected").compile(mpi);
+    let directory = fresh_dir();
+    let run = Job::new(mpi, 2, &executable).current_dir(directory.path()).under_mel(options).run();
+    let what = format!("{options:?} on {}", mpi.name);
+    run.expect(run.code.is_some_and(|code| code != 0) && run.stdout.is_empty(), &what);
+    run.expect(run.mel_lines().count() == 1, &what);
+    run.expect(run.stderr.contains("nothing was started"), &what);
+    let left = fs::read_dir(directory.path()).expect("still there").count();
+    assert_eq!(left, 0, "{what}: a run has left files");
+    run
+}
+
 #[test]
-fn an_unknown_event_is_named_once_with_the_nearest() {
+fn an_unknown_event_ends_the_run_before_it_starts() {
     for mpi in &Mpi::all() {
-        let run = run_unharmed(mpi, &["-e", "pml_ob1_message_arived", "-o", "run"]);
+        let run = refused(mpi, &["-e", "pml_ob1_message_arived", "-o", "run"]);
+        run.expect(run.stderr.contains("nearest: pml_ob1_message_arrived"), "the nearest name is not shown");
+        run.expect(run.stderr.contains("--no-strict"), "the remedy is not named");
+    }
+}
+
+#[test]
+fn an_unknown_function_ends_the_run_before_it_starts() {
+    for mpi in &Mpi::all() {
+        let run = refused(mpi, &["--trace", "--only-calls", "MPI_Send,MPI_Sned"]);
+        run.expect(run.stderr.contains("there is no MPI function MPI_Sned; nearest: MPI_Send"), mpi.name);
+        let run = refused(mpi, &["--trace", "--no-comms", "the [halo"]);
+        run.expect(run.stderr.contains("the [halo is no pattern"), mpi.name);
+    }
+}
+
+#[test]
+fn an_unknown_event_is_named_once_where_the_run_goes_on() {
+    let named_once = |run: &Finished| {
         let lines: Vec<&str> =
             run.mel_lines().filter(|line| line.contains("pml_ob1_message_arived")).collect();
         run.expect(lines.len() == 1, "not exactly one line");
         run.expect(lines[0].contains("pml_ob1_message_arrived"), "the nearest name is not shown");
+    };
+    for mpi in &Mpi::all() {
+        named_once(&run_unharmed(mpi, &["--no-strict", "-e", "pml_ob1_message_arived", "-o", "run"]));
+        let directory = fresh_dir();
+        let output = directory.path().join("run").display().to_string();
+        let variables = [("MEL_EVENTS", "pml_ob1_message_arived"), ("MEL_OUTPUT", output.as_str())];
+        let executable = Program::named("expected").compile(mpi);
+        let preloaded = Job::new(mpi, 2, &executable).preloaded(&variables).run();
+        preloaded.expect(preloaded.code == Some(0) && preloaded.stdout.ends_with("OK\n"), mpi.name);
+        named_once(&preloaded);
     }
 }
 
@@ -50,24 +92,40 @@ fn an_earlier_run_is_kept_unless_forced() {
         let executable = Program::named("expected").compile(mpi);
         let directory = fresh_dir();
         let output = directory.path().join("run");
-        let run = |force: bool| {
-            let mut options = vec!["-o".as_ref(), output.as_os_str()];
-            if force {
-                options.push("--force".as_ref());
-            }
-            let run = Job::new(mpi, 2, &executable).under_mel(options).run();
+        let job = || Job::new(mpi, 4, &executable);
+        let runs = |job: Job<'_>| {
+            let run = job.run();
             run.expect(run.code == Some(0) && run.stdout.ends_with("OK\n"), mpi.name);
             run
         };
+        let options = ["-o".as_ref(), output.as_os_str(), "--force".as_ref()];
         let profile = output.join("profile.json");
-        run(false);
+        runs(job().under_mel(&options[..2]));
         fs::write(&profile, "kept").expect("the profile is there");
-        let refused = run(false);
-        refused.expect(refused.stderr.contains("--force"), "the remedy is not named");
+        // Whatever the launcher does with ranks that are left: no rank starts.
+        let refused = job().under_mel(&options[..2]).run();
+        refused.expect(refused.code.is_some_and(|code| code != 0) && refused.stdout.is_empty(), mpi.name);
+        refused.expect(refused.mel_lines().count() == 1, "not exactly one line");
+        refused.expect(refused.stderr.contains("overwrite it with --force"), "the remedy is not named");
         assert_eq!(fs::read_to_string(&profile).expect("still there"), "kept", "{}", mpi.name);
-        run(true);
+        // The library alone goes on, and writes nothing.
+        let directory = output.display().to_string();
+        let preloaded = runs(job().preloaded(&[("MEL_PROFILE", "queues"), ("MEL_OUTPUT", &directory)]));
+        preloaded.expect(preloaded.stderr.contains("overwrite it with --force"), "the remedy is not named");
+        assert_eq!(fs::read_to_string(&profile).expect("still there"), "kept", "{}", mpi.name);
+        runs(job().under_mel(options));
         assert_ne!(fs::read_to_string(&profile).expect("written again"), "kept", "{}", mpi.name);
     }
+}
+
+#[test]
+fn what_a_killed_run_has_left_is_an_earlier_run() {
+    let directory = fresh_dir();
+    fs::write(directory.path().join("rank-0.table"), "").expect("can be written");
+    let options = ["run", "-o", directory.path().to_str().expect("a plain path"), "echo", "hello"];
+    let run = Command::new(mel()).args(options).output().expect("mel can be started");
+    assert_eq!((run.status.code(), &*run.stdout), (Some(1), &b""[..]));
+    assert!(String::from_utf8_lossy(&run.stderr).contains("--force"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! All are one program, because linking one for each file takes minutes. A file that is added is named here.
 
 mod a_kill_loses_nothing;
+mod another_launcher;
 mod another_pml;
 mod applications;
 mod bad_input;
@@ -46,6 +47,7 @@ mod reports_of_runs;
 mod results_unchanged;
 mod sends_that_wait;
 mod several_nodes;
+mod slurm_jobs_are_measured;
 mod threads_at_once;
 mod traces_by_other_readers;
 mod traces_have_collectives;

@@ -95,7 +95,7 @@ fn calls() {
         // What completes in calls that are not shown.
         assert_eq!(tags(&trace, &["MPI_IRECV"]), [100, 102, 200].into(), "{}", mpi.name);
 
-        let (run, trace) = traced(mpi, &["--only-calls", "MPI_Send,MPI_Recv,MPI_Sned"]);
+        let (run, trace) = traced(mpi, &["--no-strict", "--only-calls", "MPI_Send,MPI_Recv,MPI_Sned"]);
         let calls: BTreeSet<&str> =
             trace.enters().into_keys().filter(|region| region.starts_with("MPI_")).collect();
         assert_eq!(calls, ["MPI_Finalize", "MPI_Init", "MPI_Recv", "MPI_Send"].into(), "{}", mpi.name);

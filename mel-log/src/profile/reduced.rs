@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::calls::{MessagesFound, WaitKind};
-use super::over_ranks::OverRanks;
 use super::ends::Ended;
+use super::over_ranks::OverRanks;
 use super::schema::{NotFollowed, Profile, Truth};
 use super::sums::{OfFunction, OfSite, OfWaits, Sum};
 use super::{Histogram, columns};

@@ -11,9 +11,9 @@ use mpit_sources::rma;
 use super::buffers;
 use super::chosen::{Chosen, Hidden};
 use super::collectives;
-use super::filter::Choice;
 use super::handles::Handles;
 use super::recorder::{Kind, Objects, Place, Queue, Recorder};
+use mel_log::choice::Choice;
 use mel_log::format::NO_OBJECT;
 use mel_log::{self as log, kind};
 

@@ -6,7 +6,7 @@
 //! - `modules`: the program and its libraries, and where their code lies.
 //! - `buffers`: where the data of a blocking call is in memory.
 //! - `callsites`: from where MPI functions are called.
-//! - [`filter`]: what of a run is wanted, by names; `chosen`: keeps the rest from the tracer.
+//! - `chosen`: keeps from the tracer what is not wanted.
 //! - `unseen`: what is counted while recording is off.
 //! - [`windows`]: the observer of a trace for one-sided communication.
 //! - [`events`]: the generic logger, which knows no event by name.
@@ -17,7 +17,6 @@ mod callsites;
 mod chosen;
 pub(crate) mod collectives;
 pub mod events;
-pub mod filter;
 mod handles;
 pub(crate) mod modules;
 pub mod recorder;

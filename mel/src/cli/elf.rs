@@ -31,6 +31,18 @@ pub fn look(path: &Path) -> io::Result<Program> {
     Ok(classify(File::open(path)?))
 }
 
+/// Whether a library has a function of this name for others.
+///
+/// # Errors
+/// Those of the file system; the file is no library.
+pub fn exports(library: &Path, name: &[u8]) -> io::Result<bool> {
+    let file = ReadCache::new(File::open(library)?);
+    let library = object::File::parse(&file).map_err(io::Error::other)?;
+    Ok(library
+        .dynamic_symbols()
+        .any(|symbol| symbol.is_definition() && symbol.name_bytes().is_ok_and(|known| known == name)))
+}
+
 /// Reads those parts of a file that it needs; of most programs that is little.
 fn classify(file: impl Read + Seek) -> Program {
     let file = ReadCache::new(file);
@@ -94,6 +106,17 @@ mod tests {
         let status = Command::new("cc").arg(&source).arg("-o").arg(&program).args(options).status();
         assert!(status.unwrap().success());
         program
+    }
+
+    #[test]
+    fn what_a_library_exports_is_seen() {
+        let directory = tempfile::tempdir().unwrap();
+        let text =
+            "int here(void) { return 0; }\nint elsewhere(void);\nint call(void) { return elsewhere(); }\n";
+        let library = compiled(directory.path(), text, &["-shared", "-fPIC"]);
+        let exported = |name: &str| exports(&library, name.as_bytes()).unwrap();
+        assert!(exported("here") && !exported("elsewhere") && !exported("nowhere"));
+        assert!(exports("/etc/passwd".as_ref(), b"here").is_err());
     }
 
     #[test]

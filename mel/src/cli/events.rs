@@ -66,7 +66,7 @@ pub fn table(rows: &[Row], width: u16) -> String {
 ///
 /// # Errors
 /// The events core cannot hold them.
-fn offered(source: &str) -> Result<Vec<Row>, mpit_events::Error> {
+pub(super) fn offered(source: &str) -> Result<Vec<Row>, mpit_events::Error> {
     let core = Core::new();
     Ob1Events::register(&core, "")?;
     RmaEvents::register(&core)?;

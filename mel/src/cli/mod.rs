@@ -4,6 +4,7 @@
 //! to do; only [`main`] prints it.
 
 pub mod analyze;
+pub mod before;
 pub mod collect;
 pub mod convert;
 pub mod diff;

@@ -15,6 +15,8 @@ use mpit_events::{Core, EventType};
 use mpit_sources::native::NativeEvents;
 use mpit_sources::peruse::Peruse;
 
+use super::elf;
+
 /// What an MPI library offers.
 #[derive(Debug)]
 pub struct Offer {
@@ -71,6 +73,11 @@ pub fn ask_library(path: &Path) -> anyhow::Result<Offer> {
     });
     finalise();
     Ok(Offer { library, family, interface, types, peruse })
+}
+
+/// Whether the MPI of a program may have event types of its own; yes where its library is not known. No MPI runs for that.
+pub fn may_have_events(program: &Path) -> bool {
+    library_of(program).map_or(true, |library| elf::exports(&library, b"MPI_T_event_get_num").unwrap_or(true))
 }
 
 /// The name and version in what a library says of itself.

@@ -10,8 +10,8 @@ use std::process::{Command, ExitCode};
 use clap::ValueEnum;
 
 use super::elf::{self, Program};
-use super::library;
-use mel_log::launcher::is_first_rank;
+use super::{before, library};
+use mel_log::launcher::{STARTED, is_first_rank};
 use mel_log::number::bytes;
 
 /// Runs a program under measurement
@@ -84,12 +84,25 @@ pub struct Args {
     /// Warn how large the event logs are from this size on, each time that they have doubled; 0 for never. Default: 1G
     #[arg(long, value_name = "SIZE", value_parser = size_or_none)]
     pub tell_size: Option<String>,
-    /// The run's directory. Default: a fresh one named after the program, such as mel-app-1
+    /// The run's directory; %j in its name is the job of the batch system. Default: a fresh one named after the program
+    ///
+    /// As in the names of Slurm's own files, %j is the job (4711, or 4711_3 in an array of jobs), %A the number of an array, %a the index in it;
+    /// where there is no job, each is "none". PBS, LSF and Grid Engine are known, too. The default is mel-app-1, in a job
+    /// mel-app-4711-1.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Overwrite an earlier run in that directory
     #[arg(long)]
     pub force: bool,
+    /// Run although there is no event or MPI function of a name that was given
+    ///
+    /// Else such a name ends the run before it starts. What an MPI may have itself is known only when it runs: if there is no such event,
+    /// one line says so.
+    #[arg(long)]
+    pub no_strict: bool,
+    /// End the run before it starts if there is no event or MPI function of a name that was given: the default
+    #[arg(long, conflicts_with = "no_strict")]
+    pub strict: bool,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
@@ -121,19 +134,28 @@ impl Profile {
 }
 
 /// Becomes the program. Returns only if that failed: exit code 127 if there is no such program, 126
-/// if it cannot be executed, as shells have it.
+/// if it cannot be executed, as shells have it; 1 where something is wrong that can be seen before it runs.
 ///
 /// # Errors
 /// `libmel.so` cannot be found.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let Some((program, arguments)) = args.program.split_first() else { return Ok(ExitCode::FAILURE) };
     let library = library::find(env::var_os(library::VARIABLE), &env::current_exe()?)?;
+    let path = resolve(program, env::var_os("PATH").as_deref());
+    let objections = objections(args, path.as_deref());
+    if !objections.is_empty() {
+        if is_first_rank() {
+            objections.iter().for_each(|line| eprintln!("mel: {line}"));
+        }
+        return Ok(ExitCode::FAILURE);
+    }
     let mut command = Command::new(program);
     command.args(arguments).envs(environment(args, &library, |name| env::var_os(name)));
-    if is_first_rank()
-        && let Some(warning) = why_not_measured(program)
-    {
-        eprintln!("mel: {warning}");
+    match path.and_then(|path| why_not_measured(program, &path)) {
+        Some(warning) if is_first_rank() => eprintln!("mel: {warning}"),
+        Some(_) => {}
+        // It stays the same process: one that has not initialised MPI in the end says so.
+        None => _ = command.env(STARTED, std::process::id().to_string()),
     }
     let error = command.exec();
     let program = Path::new(program).display();
@@ -209,6 +231,17 @@ fn environment(
     set
 }
 
+/// Why the program is not to start.
+fn objections(args: &Args, program: Option<&Path>) -> Vec<String> {
+    let mut lines: Vec<String> =
+        before::of_directory(args.output.as_deref(), args.force).into_iter().collect();
+    if !args.no_strict {
+        let of_names = before::of_names(args, program).into_iter();
+        lines.extend(of_names.map(|line| format!("{line} (nothing was started; --no-strict goes on)")));
+    }
+    lines
+}
+
 /// A size that the library understands.
 fn size(text: &str) -> Result<String, &'static str> {
     bytes(text).map(|_| text.to_owned()).ok_or("give a size such as 500M or 2G")
@@ -220,10 +253,9 @@ fn size_or_none(text: &str) -> Result<String, &'static str> {
 }
 
 /// Why nothing will be measured, if that can be seen from the program's file.
-pub(crate) fn why_not_measured(program: &OsStr) -> Option<String> {
-    let path = resolve(program, env::var_os("PATH").as_deref())?;
+pub(crate) fn why_not_measured(program: &OsStr, path: &Path) -> Option<String> {
     let name = Path::new(program).display();
-    match elf::look(&path).ok()? {
+    match elf::look(path).ok()? {
         Program::Dynamic | Program::Other => None,
         Program::Static => Some(format!(
             "{name} is linked statically, so nothing in it can be measured; link it to the MPI's shared library"

@@ -122,7 +122,7 @@ fn of_given(name: &OsStr) -> Result<PathBuf, Finding> {
     if path.file_name().is_some_and(|file| is_mpi_library(&file.to_string_lossy())) {
         return Ok(path);
     }
-    if let Some(why) = why_not_measured(path.as_os_str()) {
+    if let Some(why) = why_not_measured(path.as_os_str(), &path) {
         // The sentence has the remedy.
         return Err(broken(why, ""));
     }

@@ -1,4 +1,4 @@
-//! Names of event types as users type them.
+//! Names of event types and MPI functions as users type them.
 
 use std::cmp::Reverse;
 
@@ -26,6 +26,21 @@ pub fn nearest_names<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>
     scored.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
+/// A line for the user about each name that is not among the known event types, and whether a known one is like it.
+pub fn unknown_events<'a>(names: impl IntoIterator<Item = &'a str>, known: &[&str]) -> Vec<(String, bool)> {
+    let unknown = names.into_iter().filter(|name| !known.contains(name));
+    unknown
+        .map(|name| {
+            let nearest = nearest_names(name, known.iter().copied());
+            let hint = match nearest[..] {
+                [] => "see `mel events`".into(),
+                _ => format!("nearest: {}", nearest.join(", ")),
+            };
+            (format!("there is no event type {name}; {hint}"), !nearest.is_empty())
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,5 +61,17 @@ mod tests {
         assert_eq!(nearest_names("PML_OB1_POSTED_INSET", known)[0], "pml_ob1_posted_insert");
         assert_eq!(nearest_names("posted", known), ["pml_ob1_posted_insert", "pml_ob1_posted_remove"]);
         assert_eq!(nearest_names("nothing of the kind", known), [""; 0]);
+    }
+
+    #[test]
+    fn an_unknown_event_has_a_line_with_what_is_like_it() {
+        let lines = unknown_events(["a_mistake", "pml_sent", "pml_sedn"], &["pml_sent", "pml_received"]);
+        assert_eq!(
+            lines,
+            [
+                ("there is no event type a_mistake; see `mel events`".into(), false),
+                ("there is no event type pml_sedn; nearest: pml_sent".into(), true),
+            ]
+        );
     }
 }

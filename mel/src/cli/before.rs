@@ -1,0 +1,126 @@
+//! What is judged before the program starts, so that no hour of a machine is spent on what a slip of the pen spoils: the directory of an
+//! earlier run, and names that nothing has.
+//!
+//! Each rank judges for itself. Otherwise those that a launcher does not end (srun, Hydra) would wait in `MPI_Init` for the one that did
+//! not start.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use mel_log::choice::Choice;
+use mel_log::launcher::{Job, is_first_rank};
+use mel_log::names::{parse_list, unknown_events};
+use mel_log::run_directory::{earlier, in_the_way, is_older, of_pattern};
+use mpi_intercept::FunctionId;
+use mpit_sources::Backend;
+
+use super::{events, of_mpi};
+
+/// The names in a setting: what the command line has, else the environment.
+fn setting(given: Option<&String>, variable: &str) -> String {
+    given.cloned().or_else(|| env::var_os(variable)?.into_string().ok()).unwrap_or_default()
+}
+
+/// Why a run cannot go into its directory; `None` where it can.
+pub fn of_directory(output: Option<&Path>, force: bool) -> Option<String> {
+    let is_set = |name| env::var_os(name).filter(|value: &OsString| !value.is_empty());
+    let given = output.map(Path::to_owned).or_else(|| is_set("MEL_OUTPUT").map(Into::into))?;
+    if force || is_set("MEL_FORCE").is_some_and(|value| value != "0") {
+        return None;
+    }
+    let directory = of_pattern(&given, Job::here().as_ref());
+    // What cannot be read is the library's to say, which tries to write.
+    let files = earlier(&directory).ok().filter(|files| !files.is_empty())?;
+    // Others may come when the first has begun already. They wait for it in `MPI_Init`, unless the launcher is not that of the MPI: then
+    // what they find is not of an earlier run.
+    let is_earlier = is_first_rank() || launched().is_none_or(|launched| is_older(&files, launched));
+    is_earlier.then(|| format!("{} (nothing was started)", in_the_way(&directory)))
+}
+
+/// Within this time a launcher starts all ranks.
+const ALL_STARTED: Duration = Duration::from_secs(10);
+
+/// When the process was started that has started this one: a launcher's daemon, which is there before all ranks of its node. Some daemons
+/// are there for many runs.
+fn launched() -> Option<SystemTime> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", std::os::unix::process::parent_id())).ok()?;
+    // The name in parentheses may hold anything; the start is the 22nd field, in ticks since the machine was started.
+    let ticks: u64 = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
+    // SAFETY: the function takes no pointers.
+    let per_second =
+        u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok().filter(|rate| *rate > 0)?;
+    let started = Duration::from_secs_f64(ticks as f64 / per_second as f64);
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a value of this function.
+    if unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut now) } != 0 {
+        return None;
+    }
+    let now = Duration::new(now.tv_sec.try_into().ok()?, now.tv_nsec.try_into().ok()?);
+    SystemTime::now().checked_sub(now.checked_sub(started)?.min(ALL_STARTED))
+}
+
+/// A line about each name of an event or MPI function that nothing has.
+pub fn of_names(args: &super::run::Args, program: Option<&Path>) -> Vec<String> {
+    let mut lines = of_events(&setting(args.events.as_ref(), "MEL_EVENTS"), program);
+    let functions: Vec<&str> = FunctionId::all().map(FunctionId::name).collect();
+    for (only, without, names) in [
+        ((&args.only_calls, "MEL_ONLY_CALLS"), (&args.no_calls, "MEL_NO_CALLS"), Some(&functions)),
+        // Communicators have their names later.
+        ((&args.only_comms, "MEL_ONLY_COMMS"), (&args.no_comms, "MEL_NO_COMMS"), None),
+    ] {
+        let list = |(given, variable): (&Option<String>, _)| setting(given.as_ref(), variable);
+        match Choice::new(&list(only), &list(without)) {
+            Ok(choice) => {
+                lines.extend(names.into_iter().flat_map(|names| choice.complaints("MPI function", names)))
+            }
+            Err(line) => lines.push(line),
+        }
+    }
+    lines
+}
+
+/// An MPI may have events of its own, which are known when it is initialised: then it is an error only where the name is like one of ours.
+fn of_events(list: &str, program: Option<&Path>) -> Vec<String> {
+    let rows = events::offered("").unwrap_or_default();
+    let prefixes =
+        [String::new(), format!("{}_", Backend::Model), format!("{}_", Backend::Peruse), "shadow_".into()];
+    let known: Vec<String> = prefixes
+        .iter()
+        .flat_map(|prefix| rows.iter().map(move |row| format!("{prefix}{}", row.name)))
+        .collect();
+    let ours: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+    let names: Vec<&str> = parse_list(list).filter(|name| !known.iter().any(|known| known == name)).collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let others = program.is_none_or(of_mpi::may_have_events);
+    let unknown = unknown_events(names, &ours).into_iter();
+    unknown.filter(|(_, is_like_ours)| *is_like_ours || !others).map(|(line, _)| line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_was_launched_a_while_ago() {
+        let launched = launched().unwrap();
+        assert!(launched <= SystemTime::now());
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(!is_older(&[file.path().to_owned()], launched));
+    }
+
+    #[test]
+    fn misspelt_events_are_named_and_those_of_an_mpi_are_not() {
+        let lines = |list: &str| of_events(list, None);
+        assert_eq!(lines("pml_ob1_message_arrived, osc_rdma_fence"), [""; 0]);
+        assert_eq!(
+            lines("pml_ob1_message_arived"),
+            ["there is no event type pml_ob1_message_arived; nearest: pml_ob1_message_arrived"]
+        );
+        assert_eq!(lines("some_event_of_the_mpi"), [""; 0], "the MPI may have it");
+    }
+}
