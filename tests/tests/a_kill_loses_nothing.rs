@@ -282,8 +282,9 @@ fn an_undisturbed_run_has_the_same_numbers() {
             for rank in 0..2 {
                 let done = Counts::read(counts.path(), rank).expect("it has counted");
                 assert_eq!(done.steps(), 500);
-                // `finish` of the program makes one more call of this kind, perhaps.
-                agrees(&profile, rank, &done, 1, 0, mpi.name);
+                // `MPI_Reduce` in the end of the program receives, too. On a busy machine an envelope may be given up before it comes:
+                // its message has no bytes then.
+                agrees(&profile, rank, &done, 1, 5, mpi.name);
                 assert_eq!(profile["ranks"][rank]["ended"], "finalised");
                 assert!(profile["ranks"][rank]["last_seen_s"].is_null());
             }
