@@ -4,7 +4,8 @@
     python3 benches/report.py [MILLIONS]
 
 Prints events, size of the logs, and for the page, the pictures and the Perfetto trace: seconds, most memory, size.
-Fails where the page of ten million events takes more than 10 seconds, 1 GiB or 10 MB.
+Fails where the page of ten million events takes more than 10 seconds, 1 GiB or 10 MB. Then the report and the page of a profile of 100 000
+ranks, which was made up: fails where one takes more than 5 seconds.
 """
 
 import os
@@ -24,6 +25,8 @@ EVENTS_PER_MESSAGE = 12
 MESSAGES_PER_ITERATION = 64 * 22
 
 SECONDS, GIBIBYTES, MEGABYTES = 10, 1, 10
+# The report of 100 000 ranks.
+MANY_SECONDS = 5
 
 
 def installed():
@@ -46,6 +49,20 @@ def measured(*command):
 
 def size(path):
     return sum(f.stat().st_size for f in path.rglob("*")) if path.is_dir() else path.stat().st_size
+
+
+def of_many_ranks(scratch):
+    """The report and the page of the profile of 100 000 ranks; what took too long."""
+    example = MEL.parent / "examples" / "many_ranks"
+    subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "mel", "--example", "many_ranks"], cwd=ROOT, check=True)
+    subprocess.run([example, scratch / "many", "100000"], check=True)
+    over = []
+    for name, options in (("report", []), ("page", ["--html", scratch / "many.html"])):
+        seconds, memory = measured(MEL, "report", *options, scratch / "many")
+        print(f"{name:9} {seconds:6.2f} s {memory / 2**20:6.0f} MiB of 100 000 ranks")
+        if seconds > MANY_SECONDS:
+            over.append(name)
+    return over
 
 
 def main():
@@ -71,6 +88,9 @@ def main():
             print(f"{name:9} {seconds:6.2f} s {memory / 2**20:6.0f} MiB {size(out) / 1e6:7.2f} MB")
             if name == "page" and (seconds > SECONDS or memory > GIBIBYTES * 2**30 or size(out) > MEGABYTES * 1e6):
                 over.append(name)
+        late = of_many_ranks(scratch)
+        if late:
+            sys.exit(f"of 100 000 ranks {' and '.join(late)} must take at most {MANY_SECONDS} s")
         if over:
             sys.exit(f"the page must take at most {SECONDS} s, {GIBIBYTES} GiB and {MEGABYTES} MB")
 

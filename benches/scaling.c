@@ -1,6 +1,6 @@
 /* What an MPI program costs by itself: time of MPI_Init and MPI_Finalize, and memory, with messages among neighbours.
- * Prints, on rank 0: ranks, seconds of MPI_Init, seconds of MPI_Finalize, and the median over the ranks of the peak
- * resident and of the private memory in KiB. scripts/scaling runs it. */
+ * Prints, on rank 0: ranks, seconds of MPI_Init, seconds of MPI_Finalize, the median over the ranks of the peak
+ * resident and of the private memory in KiB before MPI_Finalize, and the peak of rank 0 after it. scripts/scaling runs it. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +60,8 @@ int main(int argc, char **argv)
     MPI_Barrier(MPI_COMM_WORLD);
     before = now();
     MPI_Finalize();
+    double finalize = now() - before;
     if (rank == 0)
-        printf("%d %.6f %.6f %ld %ld\n", size, init, now() - before, peak, private);
+        printf("%d %.6f %.6f %ld %ld %ld\n", size, init, finalize, peak, private, kib("/proc/self/status", "VmHWM"));
     return 0;
 }

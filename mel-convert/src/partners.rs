@@ -5,8 +5,11 @@
 //! compute the same number without looking at each other. What went unseen while recording was off counts, too; where that
 //! is not enough to know a number, there is none.
 
+use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
+use otf2_writer::tree;
+use otf2_writer::{CommunicationError, Processes};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use super::content::{Content, RequestStep, Transfer};
@@ -32,6 +35,8 @@ pub struct MessageIds {
     pub receives: Vec<Option<MessageId>>,
     /// Which receive it is, counted from 0, that completes each request that was posted, in the order in which they were.
     pub completes: Vec<Option<usize>>,
+    /// By channel: the rank in the world at its other end.
+    peers: FxHashMap<u64, u32>,
 }
 
 impl MessageIds {
@@ -94,15 +99,20 @@ impl<'a> Pass<'a> {
     }
 
     /// The channel between this rank and a peer; none if the communicator is not known.
-    fn channel(&self, object: u16, (peer, tag): (i32, i32), sent: bool) -> Option<u64> {
+    fn channel(&mut self, object: u16, (peer, tag): (i32, i32), sent: bool) -> Option<u64> {
         let known = self.log.definitions.communicators.get(&object)?;
         let members = known.remote.as_ref().unwrap_or(&known.members);
-        let peer = i64::from(members.get(u32::try_from(peer).ok()?)?);
+        let peer = members.get(u32::try_from(peer).ok()?)?;
+        let (peer, other) = (i64::from(peer), u32::try_from(peer));
         let rank = i64::from(self.log.info.rank);
         let (sender, receiver) = if sent { (rank, peer) } else { (peer, rank) };
         let mut hasher = FxHasher::default();
         (known.context, sender, receiver, tag).hash(&mut hasher);
-        Some(hasher.finish())
+        let channel = hasher.finish();
+        if let Ok(other) = other {
+            self.ids.peers.entry(channel).or_insert(other);
+        }
+        Some(channel)
     }
 
     fn next_order(&mut self) -> u64 {
@@ -224,12 +234,17 @@ impl<'a> Pass<'a> {
     }
 }
 
+/// By channel: runs of numbers, from the first to before the second, of what was sent and of what was received.
+type Runs = FxHashMap<u64, [Vec<(u64, u64)>; 2]>;
+
 /// The messages that the logs of a run have, where recording was off at times.
 #[derive(Debug)]
 pub struct Recorded {
-    /// By channel: runs of numbers, from the first to before the second, of what was sent and of what was received.
-    runs: FxHashMap<u64, [Vec<(u64, u64)>; 2]>,
+    runs: Runs,
 }
+
+/// What one side of a channel has: the channel, whether it is that of the receiver, and the runs.
+type Side = (u64, bool, Vec<(u64, u64)>);
 
 impl Recorded {
     /// Looks at all logs; none if recording was on all the time, and each message has both of its sides.
@@ -237,22 +252,46 @@ impl Recorded {
         if !run.ranks.iter().any(|log| log.definitions.phases) {
             return None;
         }
-        let mut runs: FxHashMap<u64, [Vec<(u64, u64)>; 2]> = FxHashMap::default();
-        for log in &run.ranks {
-            let MessageIds { sends, receives, .. } = MessageIds::of(log);
-            for (side, ids) in [sends, receives].into_iter().enumerate() {
-                let mut ids: Vec<MessageId> = ids.into_iter().flatten().collect();
-                ids.sort_by_key(|message| (message.channel, message.number));
-                for MessageId { channel, number } in ids {
-                    let runs = &mut runs.entry(channel).or_default()[side];
-                    match runs.last_mut().filter(|run| run.1 == number) {
-                        Some(run) => run.1 += 1,
-                        None => runs.push((number, number + 1)),
+        let mut runs = Runs::default();
+        run.ranks.iter().for_each(|log| _ = add_runs(log, &mut runs));
+        Some(Recorded { runs })
+    }
+
+    /// Looks at the logs of this process, which are some of those of a run in which recording was off at times. The
+    /// processes tell each other of the messages between their ranks; `process_of` says which one a rank belongs to.
+    ///
+    /// # Errors
+    /// Where the communication fails.
+    pub(crate) fn among(
+        processes: &dyn Processes,
+        logs: &[RankLog],
+        process_of: impl Fn(u32) -> u32,
+    ) -> Result<Recorded, CommunicationError> {
+        let mut runs = Runs::default();
+        let mut there: BTreeMap<u32, Vec<Side>> = BTreeMap::new();
+        for log in logs {
+            let mut of_log = Runs::default();
+            let peers = add_runs(log, &mut of_log);
+            for (channel, sides) in of_log {
+                let process = peers.get(&channel).map(|peer| process_of(*peer));
+                for (side, of_side) in
+                    sides.into_iter().enumerate().filter(|(_, of_side)| !of_side.is_empty())
+                {
+                    if let Some(process) = process.filter(|process| *process != processes.rank()) {
+                        there.entry(process).or_default().push((channel, side == 1, of_side.clone()));
                     }
+                    runs.entry(channel).or_default()[side].extend(of_side);
                 }
             }
         }
-        Some(Recorded { runs })
+        let encode = |(process, sides): (u32, Vec<Side>)| Ok((process, tree::encode(&sides)?));
+        let messages = there.into_iter().map(encode).collect::<Result<Vec<_>, CommunicationError>>()?;
+        for message in tree::route(processes, messages)? {
+            for (channel, is_receiver, of_side) in tree::decode::<Vec<Side>>(&message)? {
+                runs.entry(channel).or_default()[usize::from(is_receiver)].extend(of_side);
+            }
+        }
+        Ok(Recorded { runs })
     }
 
     /// Whether the logs have both sides of a message.
@@ -264,6 +303,23 @@ impl Recorded {
             })
         })
     }
+}
+
+/// Adds what a log has; gives the ranks at the other ends of the channels.
+fn add_runs(log: &RankLog, runs: &mut Runs) -> FxHashMap<u64, u32> {
+    let MessageIds { sends, receives, peers, .. } = MessageIds::of(log);
+    for (side, ids) in [sends, receives].into_iter().enumerate() {
+        let mut ids: Vec<MessageId> = ids.into_iter().flatten().collect();
+        ids.sort_by_key(|message| (message.channel, message.number));
+        for MessageId { channel, number } in ids {
+            let runs = &mut runs.entry(channel).or_default()[side];
+            match runs.last_mut().filter(|run| run.1 == number) {
+                Some(run) => run.1 += 1,
+                None => runs.push((number, number + 1)),
+            }
+        }
+    }
+    peers
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use mel_log::{HeaderInfo, RankLog};
 
 /// How far the wall clocks of two ranks may be apart if they are on one host, in nanoseconds. More
@@ -45,7 +47,7 @@ pub struct Timeline {
 }
 
 /// A clock as a straight line through one of its readings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Line {
     ticks: u64,
     nanos: i128,
@@ -87,23 +89,172 @@ impl Line {
     }
 }
 
-impl Timeline {
-    /// By the readings of the reference clock if all ranks have some, else by the wall clocks. The
+/// What the clocks of some ranks say, which others need to have one time with them. Those of several processes are merged
+/// in the order of their ranks; how much that is depends on the number of hosts, not of ranks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Clocks {
+    /// By host: the clock of the first rank there, by its wall clock.
+    hosts: BTreeMap<String, Line>,
+    /// By the first reading of the reference clock, which the ranks of a host have in common.
+    nodes: BTreeMap<(u64, i64), Node>,
+    /// Whether there is a rank without a reading.
+    is_incomplete: bool,
+    first: Option<First>,
+}
+
+/// The clock of the ranks that have the same first reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Node {
+    /// One that has ended early has no other reading, and so no rate as good as that of the others: they share the line of
+    /// the one with the most readings, which has so many.
+    readings: usize,
+    line: Line,
+    /// By the wall clock of the first of them.
+    wall: Line,
+}
+
+/// The first rank that has a log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct First {
+    host: String,
+    reading: Option<(u64, i64)>,
+    origin_ticks: u64,
+    origin_realtime_nanos: u64,
+    wall: Line,
+}
+
+/// The earliest first records of some ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Start {
+    /// By the corrected clocks; none without a log.
+    corrected: Option<i128>,
+    /// By each node's own clock.
+    own: Option<i128>,
+}
+
+impl Start {
+    /// The earliest of these and others.
+    pub(crate) fn merge(&mut self, other: Start) {
+        let earlier = |one: Option<i128>, other| one.into_iter().chain(other).min();
+        self.corrected = earlier(self.corrected, other.corrected);
+        self.own = earlier(self.own, other.own);
+    }
+}
+
+type Readings = [(u64, i64)];
+
+/// The first tick of a log.
+fn first_of(log: &RankLog) -> u64 {
+    let records = log.streams().into_iter().filter_map(|stream| Some(log.records(stream).next()?.time));
+    records.chain([log.info.origin_ticks]).min().unwrap_or(0)
+}
+
+impl Clocks {
+    /// Those of these logs.
+    pub(crate) fn of(logs: &[RankLog]) -> Clocks {
+        let ranks = logs.iter().map(|log| (&*log.definitions.clock_readings, &log.info));
+        Clocks::of_ranks(ranks)
+    }
+
+    fn of_ranks<'a>(ranks: impl IntoIterator<Item = (&'a Readings, &'a HeaderInfo)>) -> Clocks {
+        let mut all = Clocks::default();
+        for (readings, info) in ranks {
+            let wall = Line::of_header(info);
+            let reading = readings.first().copied();
+            let mut clocks = Clocks {
+                hosts: BTreeMap::from([(info.host.clone(), wall)]),
+                is_incomplete: reading.is_none(),
+                ..Clocks::default()
+            };
+            if let (Some(reading), Some(line)) = (reading, Line::of_readings(readings, info)) {
+                clocks.nodes.insert(reading, Node { readings: readings.len(), line, wall });
+            }
+            let HeaderInfo { origin_ticks, origin_realtime_nanos, .. } = *info;
+            let host = info.host.clone();
+            clocks.first = Some(First { host, reading, origin_ticks, origin_realtime_nanos, wall });
+            all.merge(clocks);
+        }
+        all
+    }
+
+    /// Adds those of later ranks.
+    pub(crate) fn merge(&mut self, later: Clocks) {
+        for (host, line) in later.hosts {
+            self.hosts.entry(host).or_insert(line);
+        }
+        for (reading, node) in later.nodes {
+            let known = self.nodes.entry(reading).or_insert(node);
+            if node.readings > known.readings {
+                (known.readings, known.line) = (node.readings, node.line);
+            }
+        }
+        self.is_incomplete |= later.is_incomplete;
+        self.first = self.first.take().or(later.first);
+    }
+
+    /// The clock of a rank: by the readings of the reference clock if all ranks have some, else by the wall clocks. The
     /// ranks of one host have one clock: they share one line, so that neither their measured rates nor
     /// their readings of the wall clock tear them apart.
+    fn line(&self, host: &str, reading: Option<(u64, i64)>, wall: Line) -> Line {
+        let node = reading.and_then(|reading| self.nodes.get(&reading));
+        if let Some(node) = node.filter(|_| !self.is_incomplete) {
+            return node.line;
+        }
+        let shared = self.hosts.get(host).copied().unwrap_or(wall);
+        let apart = shared.at(wall.ticks) - wall.nanos;
+        if apart.abs() <= SAME_HOST_NANOS { shared } else { wall }
+    }
+
+    fn line_of(&self, log: &RankLog) -> Line {
+        let reading = log.definitions.clock_readings.first().copied();
+        self.line(&log.info.host, reading, Line::of_header(&log.info))
+    }
+
+    /// The clock of a node as it goes by itself, from its wall clock on; none where clocks have not been compared.
+    fn own_line_of(&self, log: &RankLog) -> Option<Line> {
+        let first = self.first.as_ref().filter(|_| !self.is_incomplete)?;
+        let reading = log.definitions.clock_readings.first()?;
+        let node = self.nodes.get(reading)?;
+        // The wall clocks of all nodes, so that those of the first one are right where the run begins.
+        let line = self.line(&first.host, first.reading, first.wall);
+        let shift = line.at(first.origin_ticks) - first.wall.at(first.origin_ticks);
+        let mut own = node.wall;
+        own.nanos += shift;
+        let apart = node.line.at(reading.0) - own.at(reading.0);
+        // Clocks that nobody sets: only how they drift apart is given.
+        if apart.abs() > FAR_APART_NANOS {
+            own.nanos += apart;
+        }
+        Some(own)
+    }
+
+    /// When these logs begin, by the clocks of all.
+    pub(crate) fn start(&self, logs: &[RankLog]) -> Start {
+        let mut start = Start { corrected: None, own: None };
+        for log in logs {
+            let first = first_of(log);
+            let corrected = Some(self.line_of(log).at(first));
+            start.merge(Start { corrected, own: self.own_line_of(log).map(|line| line.at(first)) });
+        }
+        start
+    }
+}
+
+impl Timeline {
+    /// That of these logs alone.
     pub fn new(logs: &[RankLog]) -> Timeline {
-        let readings: Vec<_> = logs.iter().map(|log| (&*log.definitions.clock_readings, &log.info)).collect();
-        let infos: Vec<&HeaderInfo> = logs.iter().map(|log| &log.info).collect();
-        let lines = by_readings(&readings).unwrap_or_else(|| by_wall_clocks(&infos));
-        let first_of = |log: &RankLog| {
-            let records =
-                log.streams().into_iter().filter_map(|stream| Some(log.records(stream).next()?.time));
-            records.chain([log.info.origin_ticks]).min().unwrap_or(0)
-        };
-        let firsts: Vec<u64> = logs.iter().map(first_of).collect();
-        let start = firsts.iter().zip(&lines).map(|(first, line)| line.at(*first)).min().unwrap_or(0);
-        let start_unix_nanos = infos.iter().zip(&lines).next().map_or(0, |(info, line)| {
-            i128::from(info.origin_realtime_nanos) - line.at(info.origin_ticks) + start
+        let clocks = Clocks::of(logs);
+        Timeline::of(&clocks, clocks.start(logs), logs)
+    }
+
+    /// That of these logs, which are some of those of a run.
+    fn of(clocks: &Clocks, start: Start, logs: &[RankLog]) -> Timeline {
+        let lines = logs.iter().map(|log| clocks.line_of(log)).collect();
+        let firsts = logs.iter().map(first_of).collect();
+        let start = start.corrected.unwrap_or(0);
+        let start_unix_nanos = clocks.first.as_ref().map_or(0, |first| {
+            let line = clocks.line(&first.host, first.reading, first.wall);
+            i128::from(first.origin_realtime_nanos) - line.at(first.origin_ticks) + start
         });
         Timeline { lines, firsts, start, start_unix_nanos: u64::try_from(start_unix_nanos).unwrap_or(0) }
     }
@@ -112,46 +263,32 @@ impl Timeline {
     /// the begin and the end of the log. As the clocks differ by a straight line, that is as good as at the instants of the
     /// comparisons, and readers need not look beyond. Where there is only one clock, nothing changes and nothing is to be
     /// added.
-    pub(crate) fn uncorrected(mut self, logs: &[RankLog]) -> (Timeline, Vec<Vec<Offset>>) {
-        let readings: Option<Vec<(u64, i64)>> =
-            logs.iter().map(|log| log.definitions.clock_readings.first().copied()).collect();
-        let (Some(readings), Some(first)) = (readings, logs.first()) else {
-            return (self, vec![Vec::new(); logs.len()]);
+    pub(crate) fn uncorrected(
+        clocks: &Clocks,
+        start: Start,
+        logs: &[RankLog],
+    ) -> (Timeline, Vec<Vec<Offset>>) {
+        let mut timeline = Timeline::of(clocks, start, logs);
+        let own: Option<Vec<Line>> = logs.iter().map(|log| clocks.own_line_of(log)).collect();
+        let (Some(own), Some(start)) = (own, start.own) else {
+            return (timeline, vec![Vec::new(); logs.len()]);
         };
-        // The wall clocks of all nodes, so that those of the first one are right where the run begins.
-        let wall = |info: &HeaderInfo| Line::of_header(info);
-        let shift = self.lines[0].at(first.info.origin_ticks) - wall(&first.info).at(first.info.origin_ticks);
-        let mut nodes = BTreeMap::new();
-        let mut own = Vec::new();
-        for ((log, reading), line) in logs.iter().zip(&readings).zip(&self.lines) {
-            own.push(*nodes.entry(*reading).or_insert_with(|| {
-                let mut own = wall(&log.info);
-                own.nanos += shift;
-                let apart = line.at(reading.0) - own.at(reading.0);
-                // Clocks that nobody sets: only how they drift apart is given.
-                if apart.abs() > FAR_APART_NANOS {
-                    own.nanos += apart;
-                }
-                own
-            }));
-        }
-        let start = self.firsts.iter().zip(&own).map(|(first, line)| line.at(*first)).min().unwrap_or(0);
-        let earlier = (self.start - start).max(0);
-        self.start -= earlier;
-        self.start_unix_nanos = self.start_unix_nanos.saturating_sub(earlier as u64);
-        let corrected = std::mem::replace(&mut self.lines, own);
+        let earlier = (timeline.start - start).max(0);
+        timeline.start -= earlier;
+        timeline.start_unix_nanos = timeline.start_unix_nanos.saturating_sub(earlier as u64);
+        let corrected = std::mem::replace(&mut timeline.lines, own);
         let offsets = logs.iter().enumerate().map(|(position, log)| {
             let last = log.definitions.clock_readings.last().map_or(0, |reading| reading.0);
             let last = last.max(log.end_ticks.unwrap_or(0));
             let at = |ticks: u64| Offset {
-                time: self.nanos(position, ticks),
-                nanos: (corrected[position].at(ticks) - self.lines[position].at(ticks)) as i64,
+                time: timeline.nanos(position, ticks),
+                nanos: (corrected[position].at(ticks) - timeline.lines[position].at(ticks)) as i64,
                 error: log.definitions.clock_error_nanos,
             };
-            vec![at(self.firsts[position]), at(last)]
+            vec![at(timeline.firsts[position]), at(last)]
         });
         let offsets = offsets.collect();
-        (self, offsets)
+        (timeline, offsets)
     }
 
     /// The time of a tick of the clock of the log at that position. A tick before the start, which
@@ -163,35 +300,22 @@ impl Timeline {
     }
 }
 
-/// The ranks of a host have the same first reading. One that has ended early has no other, and so no rate as good
-/// as that of the others: they share the line of the one with the most readings.
-fn by_readings(ranks: &[(&[(u64, i64)], &HeaderInfo)]) -> Option<Vec<Line>> {
-    let mut best: BTreeMap<(u64, i64), (usize, Line)> = BTreeMap::new();
-    for (readings, info) in ranks {
-        let line = Line::of_readings(readings, info)?;
-        let known = best.entry(*readings.first()?).or_insert((readings.len(), line));
-        if readings.len() > known.0 {
-            *known = (readings.len(), line);
-        }
-    }
-    ranks.iter().map(|(readings, _)| Some(best.get(readings.first()?)?.1)).collect()
-}
-
-fn by_wall_clocks(infos: &[&HeaderInfo]) -> Vec<Line> {
-    let mut hosts: BTreeMap<&str, Line> = BTreeMap::new();
-    let mut lines = Vec::new();
-    for info in infos {
-        let own = Line::of_header(info);
-        let shared = *hosts.entry(&info.host).or_insert(own);
-        let apart = shared.at(info.origin_ticks) - i128::from(info.origin_realtime_nanos);
-        lines.push(if apart.abs() <= SAME_HOST_NANOS { shared } else { own });
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn lines(ranks: &[(&Readings, &HeaderInfo)]) -> Vec<Line> {
+        let clocks = Clocks::of_ranks(ranks.iter().copied());
+        // Merged from two halves it is the same.
+        let (head, tail) = ranks.split_at(ranks.len() / 2);
+        let mut halves = Clocks::of_ranks(head.iter().copied());
+        halves.merge(Clocks::of_ranks(tail.iter().copied()));
+        assert_eq!(clocks, halves);
+        let line = |(readings, info): &(&Readings, &HeaderInfo)| {
+            clocks.line(&info.host, readings.first().copied(), Line::of_header(info))
+        };
+        ranks.iter().map(line).collect()
+    }
 
     fn info(rank: u32, host: &str, rate: u64, origin: u64, realtime: u64) -> HeaderInfo {
         HeaderInfo {
@@ -211,7 +335,7 @@ mod tests {
         // The same clock, measured a little wrong, its wall clock read a little late.
         let second = info(1, "a", 2_000_010_000, 3_000, 501_700);
         let other = info(2, "b", 1_000_000_000, 77, 500_100);
-        let lines = by_wall_clocks(&[&first, &second, &other]);
+        let lines = lines(&[(&[], &first), (&[], &second), (&[], &other)]);
         assert_eq!(lines[0], lines[1]);
         assert_eq!(lines[1].at(3_000), 501_000);
         assert_eq!(lines[2].at(79), 500_102);
@@ -221,7 +345,7 @@ mod tests {
     fn hosts_of_one_name_are_told_apart_by_their_wall_clocks() {
         let first = info(0, "localhost", 1_000_000_000, 1_000, 0);
         let second = info(1, "localhost", 1_000_000_000, 9_000_000_000_000, 5_000);
-        let lines = by_wall_clocks(&[&first, &second]);
+        let lines = lines(&[(&[], &first), (&[], &second)]);
         assert_eq!(lines[1].at(9_000_000_000_001), 5_001);
     }
 
@@ -231,10 +355,11 @@ mod tests {
         // Its rate is measured wrong, and it was killed before the second reading.
         let wrong = info(1, "a", 1_001_000_000, 0, 0);
         let (killed, finished, other) = ([(100, 0)], [(100, 0), (1_100, 1_000)], [(5, 70)]);
-        let lines = by_readings(&[(&killed, &wrong), (&finished, &own), (&other, &own)]).unwrap();
-        assert_eq!(lines[0], lines[1]);
-        assert_eq!((lines[0].at(2_100), lines[2].at(6)), (2_000, 71));
-        assert_eq!(by_readings(&[(&finished, &own), (&[], &own)]), None);
+        let all = lines(&[(&killed, &wrong), (&finished, &own), (&other, &own)]);
+        assert_eq!(all[0], all[1]);
+        assert_eq!((all[0].at(2_100), all[2].at(6)), (2_000, 71));
+        // Where one has none, all go by the wall clocks.
+        assert_eq!(lines(&[(&finished, &own), (&[], &own)]), [Line::of_header(&own); 2]);
     }
 
     #[test]
@@ -278,7 +403,8 @@ mod tests {
             .collect();
         let corrected = Timeline::new(&logs);
         let begin = corrected.nanos(0, 1_000);
-        let (own, offsets) = Timeline::new(&logs).uncorrected(&logs);
+        let clocks = Clocks::of(&logs);
+        let (own, offsets) = Timeline::uncorrected(&clocks, clocks.start(&logs), &logs);
         let shift = Offset::correct(&offsets[0], own.nanos(0, 1_000)) - begin;
         for (position, ticks) in
             [(0, 1_000), (0, 900_000), (1, 5_000), (1, 6_000), (1, 500_000), (1, 1_016_050)]

@@ -234,8 +234,13 @@ impl RankLog {
     /// Until when the log reaches, in seconds since its origin: the last record of any stream.
     pub fn reaches_s(&self) -> f64 {
         let last = |chunk: &usize| {
-            let records =
-                Stored { bytes: &self.bytes, chunks: std::slice::from_ref(chunk).iter(), at: 0, end: 0 };
+            let records = Stored {
+                bytes: &self.bytes,
+                chunks: std::slice::from_ref(chunk).iter(),
+                chunk: None,
+                at: 0,
+                end: 0,
+            };
             records.map(|record| record.time).max()
         };
         let last = self.chunks.values().filter_map(|chunks| chunks.last().and_then(last)).max();

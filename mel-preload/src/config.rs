@@ -12,6 +12,9 @@ use mel_log::number::bytes;
 use crate::names::parse_list;
 use crate::trace::filter::Choice;
 
+/// Up to so many ranks, each one's numbers are collected, unless another number is given.
+const EXACT_RANKS: u32 = 1024;
+
 /// What MEL does in this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
@@ -27,6 +30,8 @@ pub struct Config {
     pub profile_unset: bool,
     /// Whether the end of the run has a line of statistics for each queue and window of each rank (`MEL_LINES=1`).
     pub lines: bool,
+    /// Up to how many ranks each rank's numbers are collected; of more, sums (`MEL_EXACT_RANKS`).
+    pub exact_ranks: u32,
     /// Whether a trace is recorded (`MEL_TRACE=1`).
     pub trace: bool,
     /// The MPI functions whose calls are recorded (`MEL_ONLY_CALLS`, `MEL_NO_CALLS`).
@@ -76,6 +81,7 @@ impl Config {
             output: set("MEL_OUTPUT").map(PathBuf::from),
             force: flag("MEL_FORCE"),
             program: set("MEL_PROGRAM").unwrap_or_else(own_name),
+            exact_ranks: EXACT_RANKS,
             ..Config::default()
         };
         match set("MEL_PROFILE").as_deref() {
@@ -104,6 +110,12 @@ impl Config {
             config.tell_size = if size == "0" { Some(0) } else { bytes(&size) };
             if config.tell_size.is_none() {
                 config.complaints.push(format!("MEL_TELL_SIZE={size}: give a size such as 500M or 2G, or 0"));
+            }
+        }
+        if let Some(ranks) = set("MEL_EXACT_RANKS") {
+            match ranks.parse() {
+                Ok(ranks) => config.exact_ranks = ranks,
+                Err(_) => config.complaints.push(format!("MEL_EXACT_RANKS={ranks}: give a number of ranks")),
             }
         }
         if config.call_sites && !config.trace {
@@ -198,6 +210,15 @@ mod tests {
     fn a_limit_that_is_no_size_is_none() {
         let config = read(&[("MEL_LIMIT", "lots")]);
         assert_eq!((config.limit, config.complaints.len()), (None, 1));
+    }
+
+    #[test]
+    fn so_many_ranks_are_exact() {
+        assert_eq!(read(&[]).exact_ranks, 1024);
+        assert_eq!(read(&[("MEL_EXACT_RANKS", "7")]).exact_ranks, 7);
+        let config = read(&[("MEL_EXACT_RANKS", "all")]);
+        assert_eq!(config.complaints, ["MEL_EXACT_RANKS=all: give a number of ranks"]);
+        assert_eq!(config.exact_ranks, 1024);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::config::Config;
 /// What a finished or unfinished run leaves in its directory.
 fn is_ours(name: &str) -> bool {
     name == "profile.json"
+        || name == "ranks.table"
         || name == "profile.json.part"
         || name == "traces"
         || name.starts_with("traces.")

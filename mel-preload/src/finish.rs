@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use mpi_abi::pmpi;
@@ -15,14 +17,18 @@ use mpit_sources::calls::NotFollowed;
 use mpit_sources::matching::Truth;
 use mpit_sources::transport::clocks::NodeClock;
 
+use super::disks;
 use super::patience::Patience;
+use super::ranks::Ranks;
 use super::state::{Run, Session};
 use super::warn::warn;
-use crate::calls::CallProfiler;
+use crate::collect;
 use crate::trace::Recorder;
 use mel_convert as convert;
+use mel_convert::otf2::{self, Processes as _};
+use mel_log::RankLog;
 use mel_log::profile::{self, Ended, Profile, RankProfile};
-use mel_log::table::{self, TableRows};
+use mel_log::table;
 use mel_log::{Definition, State};
 
 /// All processes together, at the entry of `MPI_Finalize`.
@@ -48,20 +54,10 @@ pub(super) fn at_finalize(session: &'static Session) {
     if session.config.profiles() {
         let mine = rank_profile(session, run, truth, Ended::Finalised);
         let world = session.abi.constants.comm_world;
-        let bytes = serde_json::to_vec(&mine).unwrap_or_default();
-        let ranks = pmpi::gatherv(&bytes, 0, world);
-        let image = session.calls.and_then(CallProfiler::table).map(|table| table.image(intervals(run)));
-        // All ranks count calls, or none does.
-        let tables = match &session.calls {
-            Some(_) => pmpi::gatherv(&image.unwrap_or_default(), 0, world),
-            None => Ok(Vec::new()),
-        };
         let mut written = [0i32];
-        if let (Ok(ranks), Ok(tables), 0) = (ranks, tables, run.rank) {
-            let ranks = ranks.iter().filter_map(|bytes| serde_json::from_slice(bytes).ok()).collect();
-            let tables = tables.iter().filter_map(|image| TableRows::of_image(image)).collect();
-            // The others wait for what comes of it, so that a fault of ours must not end it.
-            let report = || report_profile(session, run, ranks, tables);
+        // The others wait for what comes of it, so that a fault of ours must not end it.
+        if let Ok(Some(profile)) = collect::profile(session, run, mine, whole_profile(session, run)) {
+            let report = || report_profile(session, run, &profile);
             let reported = std::panic::catch_unwind(std::panic::AssertUnwindSafe(report));
             written = [i32::from(reported.unwrap_or(false))];
         }
@@ -77,11 +73,6 @@ pub(super) fn at_finalize(session: &'static Session) {
     }
     write_files(session, run);
     mpi_intercept::stop();
-}
-
-/// The most intervals of a rank that are sent to rank 0, of each list: all ranks together take some 64 MiB there.
-fn intervals(run: &Run) -> usize {
-    ((1 << 20) / run.size.max(1) as usize).clamp(256, table::layout::MAX_INTERVALS)
 }
 
 /// The profile table gets no more.
@@ -121,7 +112,7 @@ fn write_files(session: &Session, run: &Run) {
     // Without a log of its own this rank has said so at the start.
     if session.config.events.is_some() && run.recorder.is_some() {
         let path = directory.join(format!("events-{}.txt", run.rank));
-        let log = mel_log::RankLog::open(&directory.join(mel_log::file_name(run.rank as u32)));
+        let log = RankLog::open(&directory.join(mel_log::file_name(run.rank as u32)));
         let written = log.map_err(std::io::Error::other).and_then(|log| {
             let mut out = BufWriter::new(File::create(&path)?);
             convert::text::write_rank(&mut out, &log, convert::text::Options::default(), |_| ())?;
@@ -134,58 +125,100 @@ fn write_files(session: &Session, run: &Run) {
             ));
         }
     }
-    // The logs of all ranks are complete after this.
-    let _ = pmpi::barrier(session.abi.constants.comm_world);
-    if run.rank != 0 {
-        return;
-    }
+    let (is_traced, chosen) = (session.config.trace, !session.config.comms.is_all());
     if session.config.events.is_some() {
-        warn(&format!("the events are in {}/events-RANK.txt", directory.display()));
-    }
-    if !session.config.trace && session.config.comms.is_all() {
-        return;
-    }
-    let logs = convert::Run::open(directory).map_err(|error| error.to_string());
-    if let Ok(logs) = &logs {
-        complain_of_communicators(session, logs);
-    }
-    if session.config.trace {
-        let written = logs.and_then(|logs| {
-            let patience = Patience::new("writing the trace", logs.records_at_most());
-            let tick = |records| patience.advance(records);
-            convert::otf2::write(&logs, directory, &tick).map_err(|error| error.to_string())
-        });
-        match written {
-            Ok(_) => warn(&format!("the trace is {}", directory.join("traces.otf2").display())),
-            Err(error) => warn(&format!(
-                "cannot write the trace: {error}; `mel convert --otf2 {}` tries again",
-                directory.display()
-            )),
+        // The files of all ranks are complete after this.
+        let _ = pmpi::barrier(session.abi.constants.comm_world);
+        if run.rank == 0 {
+            warn(&format!("the events are in {}/events-RANK.txt", directory.display()));
         }
     }
+    let ranks = match Ranks::new(session.abi.constants.comm_world, run.rank, run.size) {
+        Ok(ranks) => Rc::new(ranks),
+        Err(error) => {
+            if run.rank == 0 {
+                warn(&format!(
+                    "the ranks cannot work together at the end: {error}{}",
+                    tries_again(directory)
+                ));
+            }
+            return;
+        }
+    };
+    let path = directory.join(mel_log::file_name(run.rank as u32));
+    // Without a log of its own this rank has said so at the start; the others go on.
+    let log = run.recorder.and_then(|_| match RankLog::open(&path) {
+        Ok(log) => Some(log),
+        Err(error) => {
+            warn(&format!("{error}; left out of the trace"));
+            None
+        }
+    });
+    if chosen {
+        complain_of_communicators(session, &*ranks, log.as_ref());
+    }
+    let apart = disks::find(directory, &run.host, &*ranks).and_then(|apart| {
+        if is_traced && !apart.is_empty() {
+            disks::make_room(directory, &run.host, &apart, &*ranks)?;
+        }
+        Ok(apart)
+    });
+    if is_traced {
+        write_trace(directory, ranks, log);
+    }
+    if run.rank == 0 {
+        apart.ok().and_then(|apart| disks::line(directory, &apart)).iter().for_each(|line| warn(line));
+    }
+}
+
+/// Each rank writes its part of the trace.
+fn write_trace(directory: &Path, ranks: Rc<Ranks>, log: Option<RankLog>) {
+    let is_first = ranks.rank() == 0;
+    let records = log.as_ref().map_or(0, RankLog::records_at_most);
+    let share = otf2::Share { logs: log.as_slice(), world: ranks.size(), processes: ranks };
+    let patience = is_first.then(|| Patience::new("writing the trace", records));
+    let tick = |records| patience.iter().for_each(|patience| patience.advance(records));
+    let written = otf2::write_share(&share, directory, &[], &tick);
+    drop(patience);
+    match written {
+        _ if !is_first => {}
+        Ok(_) => warn(&format!("the trace is {}", directory.join(otf2::FILE_NAME).display())),
+        Err(error) => warn(&format!("{error}{}", tries_again(directory))),
+    }
+}
+
+fn tries_again(directory: &Path) -> String {
+    format!("; `mel convert --otf2 {}` tries again", directory.display())
 }
 
 /// A line for each choice of communicators that has fitted none of any rank. Known at the end: programs make them and name them
 /// as they go.
-fn complain_of_communicators(session: &Session, logs: &convert::Run) {
-    let known = logs.ranks.iter().flat_map(|log| &log.definitions.communicators);
+fn complain_of_communicators(session: &Session, ranks: &dyn otf2::Processes, log: Option<&RankLog>) {
+    let known = log.iter().flat_map(|log| &log.definitions.communicators);
     let names: BTreeSet<String> =
         known.flat_map(|(number, known)| [number.to_string(), known.name.clone()]).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    session.config.comms.complaints("communicator", &names).iter().for_each(|line| warn(line));
+    let union = |all: &mut BTreeSet<String>, part: BTreeSet<String>| {
+        if all.len() < MOST_NAMES {
+            all.extend(part);
+        }
+    };
+    let Ok(names) = otf2::tree::all_reduce(ranks, names, union) else { return };
+    if ranks.rank() == 0 && names.len() < MOST_NAMES {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        session.config.comms.complaints("communicator", &names).iter().for_each(|line| warn(line));
+    }
 }
 
+/// A program that names so many communicators, a name for each rank or the like, is spared the complaints.
+const MOST_NAMES: usize = 4096;
+
 /// Prints and writes the profile; whether it is in a file.
-fn report_profile(session: &Session, run: &Run, ranks: Vec<RankProfile>, tables: Vec<TableRows>) -> bool {
-    let mut whole = whole_profile(session, run);
-    whole.ranks = ranks;
-    let mut sites = convert::callsites::CallSites::default();
-    mel_verdict::fill(&mut whole, tables, |path, address| sites.place(path, address));
+fn report_profile(session: &Session, run: &Run, whole: &Profile) -> bool {
     let options = profile::text::Options { directory: run.directory.as_deref(), lines: session.config.lines };
-    let _ = std::io::stderr().write_all(profile::report(&whole, options).as_bytes());
+    let _ = std::io::stderr().write_all(profile::report(whole, options).as_bytes());
     let Some(directory) = &run.directory else { return false };
     let path = directory.join(profile::file::FILE_NAME);
-    let written = profile::file::write(&path, &whole);
+    let written = profile::file::write(&path, whole);
     match &written {
         Ok(()) => warn(&format!("the profile is {}", path.display())),
         Err(error) => warn(&format!("cannot write {}: {error}; make room or use -o", path.display())),

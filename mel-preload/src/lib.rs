@@ -1,12 +1,12 @@
 //! `libmel.so` inside an MPI program: from `MPI_Init*` to the end.
 //!
 //! - [`config`]: what the user asked for; [`names`]: names as users type them.
-//! - [`directory`]: where the run's files go.
+//! - [`directory`]: where the run's files go; [`disks`]: where nodes have disks of their own.
 //! - [`state`]: what is kept of all this; [`session`]: what is switched on in `MPI_Init*`, and for each communicator.
 //! - [`finish`]: what is written and printed at the end, however the program ends.
 //! - [`growth`]: warnings of logs that become large; [`mod@warn`]: a line for the user.
 //! - [`full`]: where the events core has no space for something.
-//! - [`patience`]: how far the work at the end is.
+//! - [`patience`]: how far the work at the end is; [`ranks`]: how all ranks do it together.
 //! - [`tools`]: events for others' tools, where MEL itself was asked nothing.
 //!
 //! The consumers of events:
@@ -21,14 +21,17 @@
 //! know events by name. Nothing here reads a command line, or draws.
 
 pub mod calls;
+mod collect;
 pub mod config;
 pub mod directory;
+pub mod disks;
 pub mod finish;
 pub mod full;
 pub mod growth;
 pub mod names;
 pub mod patience;
 pub mod queues;
+pub mod ranks;
 pub mod session;
 pub mod state;
 pub mod tools;

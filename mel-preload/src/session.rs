@@ -139,6 +139,7 @@ impl Session {
             }
         }
         let directory = directory::agree(&self.config, rank, world);
+        directory.iter().for_each(|directory| super::disks::make(directory));
         let host = pmpi::get_processor_name().unwrap_or_default();
         let started_realtime_nanos = realtime_at(started);
         let clock = mpit_events::Clock::best();

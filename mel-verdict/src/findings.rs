@@ -12,9 +12,9 @@ use super::words::{percent, ranks};
 /// A finding is worth a word from this share of the time of all ranks on.
 pub const LEAST_SHARE: f64 = 0.01;
 /// One rank is called the cause where it has caused this share of what was lost at a line, and twice its part were all alike.
-const LEAST_PART: f64 = 0.3;
+pub(crate) const LEAST_PART: f64 = 0.3;
 /// Where no rank is: the share of the time of all ranks from which on that is worth a word.
-const LEAST_SHARE_OF_ALL: f64 = 0.1;
+pub(crate) const LEAST_SHARE_OF_ALL: f64 = 0.1;
 
 /// What belongs together: why, and the line and communicator where it is lost.
 type Place = (Rule, Option<u32>, Option<u32>);
@@ -118,7 +118,13 @@ fn finding(
     }
 }
 
-fn sentence(rule: Rule, cause: Option<u32>, lost: &str, at: &str, cause_site: Option<&str>) -> String {
+pub(crate) fn sentence(
+    rule: Rule,
+    cause: Option<u32>,
+    lost: &str,
+    at: &str,
+    cause_site: Option<&str>,
+) -> String {
     let from = cause_site.map(|site| format!(" (its call: {site})")).unwrap_or_default();
     match (rule, cause) {
         (Rule::UnexpectedCopies, _) => {
@@ -141,7 +147,7 @@ fn sentence(rule: Rule, cause: Option<u32>, lost: &str, at: &str, cause_site: Op
     }
 }
 
-fn advice(rule: Rule, cause: Option<u32>, cause_site: Option<&str>) -> String {
+pub(crate) fn advice(rule: Rule, cause: Option<u32>, cause_site: Option<&str>) -> String {
     let Some(cause) = cause else {
         return "look whether work is spread unevenly from step to step, or whether the processes can meet less often"
             .into();

@@ -4,6 +4,7 @@
 //! - [`losses`]: the time that each call lost, and who had caused it.
 //! - [`findings`]: losses as findings, worst first, with their sentences.
 //! - [`blame`]: who is the cause of a wait, followed back through the waits of others.
+//! - [`many`]: collecting along a tree.
 //! - [`words`]: what findings have in common in their wording.
 //!
 //! Nothing here draws, reads a command line, or knows MPI's functions but by their names.
@@ -11,6 +12,7 @@
 pub mod blame;
 pub mod findings;
 pub mod losses;
+pub mod many;
 pub mod run;
 pub mod words;
 

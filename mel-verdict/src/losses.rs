@@ -9,11 +9,14 @@ use mel_log::profile::WaitProfile;
 use mel_log::table::writer::PERIOD;
 use mel_log::table::{IntervalKind, IntervalRow, WaitKey};
 
+use serde::{Deserialize, Serialize};
+
 use super::blame::{Blame, Cause, Wait};
 use super::run::{self, Rank, Run};
 
 /// Why time was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "each is the rule of that name in docs/verdict.md")]
 pub enum Rule {
     LateSender,
@@ -48,7 +51,7 @@ impl Rule {
     }
 
     /// That of a collective operation.
-    fn of_collective(function: &str) -> Rule {
+    pub(crate) fn of_collective(function: &str) -> Rule {
         match function.strip_prefix("MPI_").unwrap_or(function) {
             "Barrier" => Rule::WaitAtBarrier,
             "Bcast" | "Scatter" | "Scatterv" => Rule::LateBroadcast,
@@ -344,7 +347,7 @@ fn of_pending_sends(run: &Run, rank: &Rank, losses: &mut Losses) {
 }
 
 /// Time to copy a byte that was stored first, in seconds: five gigabytes in a second.
-const COPYING: f64 = 0.2e-9;
+pub(crate) const COPYING: f64 = 0.2e-9;
 
 /// What the queues of a rank cost it.
 fn of_queues(run: &Run, rank: &Rank, losses: &mut Losses) {

@@ -235,7 +235,8 @@ impl Run {
         }
     }
 
-    fn calls(&self, rank: &Rank) -> Vec<CallProfile> {
+    /// The calls of a rank by context, without what they have waited for.
+    pub(crate) fn calls(&self, rank: &Rank) -> Vec<CallProfile> {
         let nanos = |ticks: u64| (rank.seconds(ticks) * 1e9) as u64;
         let rows = rank.rows.contexts.iter().zip(&rank.contexts);
         rows.map(|(row, context)| {

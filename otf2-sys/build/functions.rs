@@ -30,6 +30,7 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "OTF2_AttributeList_New",
     "OTF2_AttributeList_RemoveAllAttributes",
     "OTF2_DefWriter_WriteClockOffset",
+    "OTF2_DefWriter_WriteMappingTable",
     "OTF2_Error_GetDescription",
     "OTF2_Error_GetName",
     "OTF2_Error_RegisterCallback",
@@ -84,4 +85,6 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "OTF2_GlobalDefWriter_WriteSystemTreeNode",
     "OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain",
     "OTF2_GlobalDefWriter_WriteSystemTreeNodeProperty",
+    "OTF2_IdMap_CreateFromUint32Array",
+    "OTF2_IdMap_Free",
 ];

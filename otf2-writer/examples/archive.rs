@@ -65,6 +65,7 @@ fn main() -> Result<(), Error> {
         group,
         parent: None,
         create_destroy_events: false,
+        identity: None,
     });
 
     let mut writers =

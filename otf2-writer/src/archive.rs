@@ -1,23 +1,16 @@
 //! An archive from its creation to its end.
 
-use std::{
-    cell::RefCell,
-    collections::BTreeMap,
-    ffi::CString,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-    rc::Rc,
-};
+use std::{cell::RefCell, collections::BTreeMap, ffi::CString, os::unix::ffi::OsStrExt, path::Path, rc::Rc};
 
 use crate::{
-    clock::Ticks,
-    collectives::{Collectives, Serial},
-    definitions::Definitions,
+    definitions::{Definitions, Shared, unify},
     error::Error,
     event_writer::EventWriter,
     ffi::{ArchiveSettings, RawArchive, RawEventWriter, write_definitions},
+    parts::{LocationSummary, Parts},
+    processes::{Alone, Processes},
     refs::LocationRef,
-    summary::{self, LocationSummary},
+    tree,
 };
 
 /// How an archive is made; [`create`](Self::create) makes it.
@@ -28,7 +21,7 @@ pub struct ArchiveOptions {
     machine: String,
     event_chunk_bytes: u64,
     definition_chunk_bytes: u64,
-    collectives: Box<dyn Collectives>,
+    processes: Rc<dyn Processes>,
 }
 
 /// libotf2 gathers smaller chunks in a second buffer, of this size, for each file. That would cost
@@ -48,7 +41,7 @@ impl Default for ArchiveOptions {
             machine: String::new(),
             event_chunk_bytes: SMALLEST_CHUNK_BYTES,
             definition_chunk_bytes: SMALLEST_CHUNK_BYTES,
-            collectives: Box::new(Serial),
+            processes: Rc::new(Alone),
         }
     }
 }
@@ -103,11 +96,11 @@ impl ArchiveOptions {
         self
     }
 
-    /// Several processes write the archive together, each its own locations. All of them call
-    /// [`create`](Self::create) and [`Archive::finish`]; rank 0 has the definitions.
+    /// Several processes write the archive together, each the locations that it defines. All of them call
+    /// [`create`](Self::create) and [`Archive::finish`].
     #[must_use]
-    pub fn collectives(mut self, collectives: Box<dyn Collectives>) -> Self {
-        self.collectives = collectives;
+    pub fn processes(mut self, processes: Rc<dyn Processes>) -> Self {
+        self.processes = processes;
         self
     }
 
@@ -115,7 +108,7 @@ impl ArchiveOptions {
     ///
     /// # Errors
     /// Where libotf2 is not installed, an archive of this name is there already, or the directory
-    /// cannot be written to.
+    /// cannot be written to. If that is so for one process, it is an error for all.
     pub fn create(self, directory: &Path) -> Result<Archive, Error> {
         let chunks = SMALLEST_CHUNK_BYTES..=LARGEST_CHUNK_BYTES;
         for bytes in [self.event_chunk_bytes, self.definition_chunk_bytes] {
@@ -123,9 +116,24 @@ impl ArchiveOptions {
                 return Err(Error::ChunkSize(bytes));
             }
         }
-        refuse_existing(directory, &self.name, &*self.collectives)?;
+        let processes = Rc::clone(&self.processes);
+        let opened = self.open(directory);
+        agree(&*processes, opened.as_ref().err())?;
+        let (raw, settings) = opened?;
+        let begun = raw.begin(settings);
+        agree(&*processes, begun.as_ref().err())?;
+        begun?;
+        let definitions = Definitions::default();
+        Ok(Archive { raw: Some(Rc::new(raw)), processes, locations: Rc::default(), definitions })
+    }
+
+    /// What a process does by itself.
+    fn open(self, directory: &Path) -> Result<(RawArchive, ArchiveSettings), Error> {
+        if self.processes.rank() == 0 {
+            refuse_existing(directory, &self.name)?;
+        }
         let path = |bytes: &[u8]| CString::new(bytes).map_err(|_| Error::Path(directory.join(&self.name)));
-        let raw = RawArchive::create(ArchiveSettings {
+        let settings = ArchiveSettings {
             directory: path(directory.as_os_str().as_bytes())?,
             name: path(self.name.as_bytes())?,
             creator: path(self.creator.as_bytes())?,
@@ -133,26 +141,29 @@ impl ArchiveOptions {
             machine: path(self.machine.as_bytes())?,
             event_chunk_bytes: self.event_chunk_bytes,
             definition_chunk_bytes: self.definition_chunk_bytes,
-            collectives: self.collectives,
-        })?;
-        Ok(Archive { raw: Some(Rc::new(raw)), locations: Rc::default(), definitions: Definitions::default() })
+        };
+        Ok((RawArchive::open(&settings, self.processes)?, settings))
     }
 }
 
-/// libotf2 itself would overwrite the anchor file of another archive. All ranks get the answer of
-/// rank 0.
-fn refuse_existing(directory: &Path, name: &str, collectives: &dyn Collectives) -> Result<(), Error> {
+/// libotf2 itself would overwrite the anchor file of another archive.
+fn refuse_existing(directory: &Path, name: &str) -> Result<(), Error> {
     let candidates = [format!("{name}.otf2"), format!("{name}.def"), name.to_owned()];
-    let mut existing = candidates
-        .iter()
-        .map(|file| directory.join(file))
-        .filter(|path| collectives.rank() == 0 && path.symlink_metadata().is_ok());
-    let found: Option<PathBuf> = existing.next();
-    let mut answer = [u8::from(found.is_some())];
-    collectives.bcast(&mut answer, 0).map_err(|_| Error::Collective { doing: "creating the archive" })?;
-    match answer {
-        [0] => Ok(()),
-        _ => Err(Error::Exists(found.unwrap_or_else(|| directory.join(&candidates[0])))),
+    let mut paths = candidates.iter().map(|file| directory.join(file));
+    match paths.find(|path| path.symlink_metadata().is_ok()) {
+        Some(path) => Err(Error::Exists(path)),
+        None => Ok(()),
+    }
+}
+
+/// An error of one process is one of all, so that nobody waits for it: that of the lowest rank. The process that has it
+/// goes on to return it itself.
+fn agree(processes: &dyn Processes, error: Option<&Error>) -> Result<(), Error> {
+    let first = |all: &mut Option<String>, part: Option<String>| *all = all.take().or(part);
+    let all = tree::all_reduce(processes, error.map(Error::to_string), first)?;
+    match (all, error) {
+        (Some(elsewhere), None) => Err(Error::Elsewhere(elsewhere)),
+        _ => Ok(()),
     }
 }
 
@@ -164,6 +175,7 @@ fn refuse_existing(directory: &Path, name: &str, collectives: &dyn Collectives) 
 pub struct Archive {
     /// `None` only when it is finished.
     raw: Option<Rc<RawArchive>>,
+    processes: Rc<dyn Processes>,
     locations: Rc<RefCell<Locations>>,
     definitions: Definitions,
 }
@@ -216,74 +228,70 @@ impl Archive {
     /// are there, without events.
     ///
     /// # Errors
-    /// Where a location is still open, rank 0 has no clock, or a file cannot be written. What was
-    /// written stays where it is.
+    /// Where a location is still open, rank 0 has no clock, or a file cannot be written. If that is so for one process, it
+    /// is an error for all. What was written stays where it is.
     pub fn finish(mut self) -> Result<(), Error> {
         self.finish_once()
     }
 
+    /// Ends an archive that this process cannot go on with, in place of [`finish`](Self::finish): the others are told why.
+    pub fn abandon(mut self, why: &str) {
+        // Closed when all know: closing is something that they do together.
+        if let Some(_raw) = self.raw.take() {
+            let _ = agree(&*self.processes, Some(&Error::Elsewhere(why.to_owned())));
+        }
+    }
+
     fn finish_once(&mut self) -> Result<(), Error> {
         let Some(raw) = self.raw.take() else { return Ok(()) };
-        let (own, open) = {
-            let locations = self.locations.borrow();
-            let open = locations.0.iter().find(|(_, summary)| summary.is_none());
-            let own: Vec<LocationSummary> = locations.0.values().flatten().copied().collect();
-            (own, open.map_or(Ok(()), |(&location, _)| Err(Error::LocationOpen(location))))
-        };
-        // Also after an error of one process, so that the others do not wait for it.
-        let all = summary::collect(&own, raw.collectives());
-        open?;
-        let all = all?;
+        let processes = Rc::clone(&self.processes);
+        let closed = self.close_locations(&raw);
+        agree(&*processes, closed.as_ref().err())?;
+        let summaries = closed?;
 
-        let mut mine: Vec<LocationRef> = own.iter().map(|summary| summary.location).collect();
-        let primary = raw.collectives().rank() == 0;
-        if primary {
-            mine.extend(self.write_missing(&raw, &all)?);
-        }
-        raw.write_local_definitions(&mine, &self.definitions.clock_offsets)?;
-        if primary {
-            self.write_definitions(&raw, &all)?;
-            raw.write_markers(&self.definitions)?;
+        let shared = std::mem::take(&mut self.definitions.shared);
+        let (shared, mapping) = unify(&*processes, shared)?;
+        let offsets = &self.definitions.clock_offsets;
+        let own: Vec<LocationRef> = summaries.iter().map(|summary| summary.location).collect();
+        let mut written = raw.write_local_definitions(&own, &mapping, offsets);
+        let parts = Parts::gather(&*processes, &self.definitions.own, &summaries, &mapping)?;
+        if processes.rank() == 0 {
+            written = written.and_then(|()| self.write_definitions(&raw, &shared, &parts));
         }
         // No location is open, so nobody else holds the archive.
-        Rc::into_inner(raw).map_or(Ok(()), RawArchive::close)
+        let closed = Rc::into_inner(raw).map_or(Ok(()), RawArchive::close);
+        let finished = written.and(closed);
+        agree(&*processes, finished.as_ref().err())?;
+        finished
     }
 
-    /// Makes empty event files for the locations that nobody wrote, because readers open them all.
-    fn write_missing(
-        &self,
-        raw: &Rc<RawArchive>,
-        all: &[LocationSummary],
-    ) -> Result<Vec<LocationRef>, Error> {
-        let mut missing: Vec<LocationRef> =
-            (0..self.definitions.locations.len() as u64).map(LocationRef).collect();
-        let written: std::collections::BTreeSet<LocationRef> =
-            all.iter().map(|summary| summary.location).collect();
-        missing.retain(|location| !written.contains(location));
-        for &location in &missing {
-            RawEventWriter::open(raw, location)?.close()?;
+    /// What became of the locations of this process. Those that nobody wrote get empty files, because readers open them
+    /// all.
+    fn close_locations(&self, raw: &Rc<RawArchive>) -> Result<Vec<LocationSummary>, Error> {
+        let mut locations = self.locations.borrow_mut();
+        if let Some((&location, _)) = locations.0.iter().find(|(_, summary)| summary.is_none()) {
+            return Err(Error::LocationOpen(location));
         }
-        Ok(missing)
+        for location in self.definitions.own.locations.iter().map(|record| record.reference) {
+            if !locations.0.contains_key(&location) {
+                RawEventWriter::open(raw, location)?.close()?;
+                let (first, last) = Default::default();
+                locations.closed(LocationSummary { location, events: 0, first, last });
+            }
+        }
+        Ok(locations.0.values().flatten().copied().collect())
     }
 
-    fn write_definitions(&self, raw: &RawArchive, all: &[LocationSummary]) -> Result<(), Error> {
+    fn write_definitions(&self, raw: &RawArchive, shared: &Shared, parts: &Parts) -> Result<(), Error> {
         let clock = self.definitions.clock.as_ref().ok_or(Error::NoClock)?;
-        let span = all
-            .iter()
-            .filter(|summary| summary.events > 0)
-            .map(|summary| (summary.first, summary.last))
-            .reduce(|(first, last): (Ticks, Ticks), next| (first.min(next.0), last.max(next.1)));
-        let counts: BTreeMap<LocationRef, u64> =
-            all.iter().map(|summary| (summary.location, summary.events)).collect();
-        write_definitions(raw, &self.definitions, clock, span, |location| {
-            counts.get(&location).copied().unwrap_or(0)
-        })
+        write_definitions(raw, shared, clock, parts)?;
+        raw.write_markers(&shared.markers, parts)
     }
 }
 
 impl Drop for Archive {
     fn drop(&mut self) {
-        let alone = self.raw.as_ref().is_some_and(|raw| raw.collectives().size() == 1);
+        let alone = self.raw.is_some() && self.processes.size() == 1;
         let closed = self.locations.borrow().0.values().all(Option::is_some);
         if alone && closed && self.definitions.clock.is_some() {
             let _ = self.finish_once();

@@ -1,7 +1,9 @@
 //! Time in an archive: ticks of one clock, and what a tick is.
 
+use serde::{Deserialize, Serialize};
+
 /// A point in time, in ticks of the archive's clock, counted from that clock's own origin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Ticks(pub u64);
 
 impl std::fmt::Display for Ticks {

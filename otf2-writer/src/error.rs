@@ -73,11 +73,12 @@ pub enum Error {
     NoClock,
 
     /// The processes that write the archive together could not communicate.
-    #[error("{doing}: a collective operation failed")]
-    Collective {
-        /// What was to be done.
-        doing: &'static str,
-    },
+    #[error(transparent)]
+    Communication(#[from] crate::processes::CommunicationError),
+
+    /// Another one of the processes that write the archive together could not go on, so nobody did.
+    #[error("{0}")]
+    Elsewhere(String),
 
     /// libotf2 refused, or the file system did.
     #[error("{doing}: {description}{}{detail}", if detail.is_empty() { "" } else { ": " })]

@@ -8,8 +8,8 @@ use crate::{
     error::Error,
     event::Event,
     ffi::RawEventWriter,
+    parts::LocationSummary,
     refs::{AttributeRef, LocationRef, RegionRef},
-    summary::LocationSummary,
     value::AttributeValue,
 };
 

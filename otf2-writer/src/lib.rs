@@ -15,6 +15,8 @@
 //!    may be open at a time. Closing one frees its buffer.
 //! 4. [`Archive::finish`] writes the definitions, with the number of events of each location.
 //!
+//! [`ArchiveOptions::processes`]: several processes, or threads, write one archive together, each its own locations.
+//!
 //! Errors never end the process: whatever libotf2 complains of comes back as an [`Error`] with its
 //! own words. An archive that is dropped unfinished closes what it has, quietly.
 //!
@@ -50,25 +52,26 @@
 
 mod archive;
 mod clock;
-mod collectives;
 mod definitions;
 mod error;
 mod event;
 mod event_writer;
 mod ffi;
+mod parts;
+mod processes;
 mod refs;
-mod summary;
+pub mod tree;
 mod value;
 
 pub use archive::{Archive, ArchiveOptions};
 pub use clock::{Clock, ClockOffset, Ticks};
-pub use collectives::{CollectiveError, Collectives, Serial};
 pub use definitions::*;
 pub use error::Error;
 pub use event::{
     CollectiveOp, CollectiveRoot, Event, LockTarget, LockType, MetricValue, RmaAtomicType, RmaSyncLevel,
 };
 pub use event_writer::EventWriter;
+pub use processes::{Alone, CommunicationError, Processes, ThreadAsProcess};
 pub use refs::{
     AttributeRef, CommRef, GroupRef, LocationGroupRef, LocationRef, MarkerRef, MetricMemberRef, MetricRef,
     RegionRef, RmaWinRef, StringRef, SystemTreeNodeRef,

@@ -1,11 +1,13 @@
 //! Typed references to definitions: a region cannot be taken for a communicator.
 
+use serde::{Deserialize, Serialize};
+
 use crate::value::Type;
 
 macro_rules! reference {
     ($($(#[$doc:meta])* $name:ident($raw:ty);)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub struct $name(pub(crate) $raw);
 
         impl $name {

@@ -1,11 +1,13 @@
 //! The values of attributes and properties, and their types.
 
+use serde::{Deserialize, Serialize};
+
 use crate::refs::{CommRef, GroupRef, LocationGroupRef, LocationRef, MetricRef, RegionRef, StringRef};
 
 macro_rules! values {
     ($($(#[$doc:meta])* $name:ident($rust:ty) = $constant:ident, $field:ident, $value:ident => $raw:expr;)*) => {
         /// The type of a value.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[non_exhaustive]
         #[repr(u8)]
         pub enum Type {
@@ -13,7 +15,7 @@ macro_rules! values {
         }
 
         /// The value of an attribute or of a property.
-        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
         #[non_exhaustive]
         pub enum AttributeValue {
             $($(#[$doc])* $name($rust),)*

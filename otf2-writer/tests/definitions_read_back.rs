@@ -64,12 +64,14 @@ fn every_kind_of_definition() {
         group: one,
         parent: Some(ranks.world),
         create_destroy_events: true,
+        identity: None,
     });
     defs.inter_communicator(InterCommunicator {
         name: "inter",
         groups: (one, self_group),
         common: Some(ranks.world),
         create_destroy_events: false,
+        identity: None,
     });
     let member = defs.metric_member(MetricMember {
         name: "length",
@@ -96,13 +98,13 @@ fn every_kind_of_definition() {
         r#"SYSTEM_TREE_NODE 0 Name: "n1" <>, Class: "node" <>, Parent: UNDEFINED"#,
         r#"SYSTEM_TREE_NODE_DOMAIN System Tree Node: "node::n1" <>, Domain: SHARED_MEMORY"#,
         r#"SYSTEM_TREE_NODE 1 Name: "0" <>, Class: "socket" <>, Parent: "node::n1" <>"#,
-        r#"LOCATION_GROUP 0 Name: "MPI Rank 0" <>, Type: PROCESS, Parent: "node::n1" <>, Creator: UNDEFINED"#,
-        r#"LOCATION_GROUP 1 Name: "MPI Rank 1" <>, Type: PROCESS, Parent: "node::n1" <>, Creator: UNDEFINED"#,
-        r#"LOCATION 0 Name: "Master" <>, Type: CPU_THREAD, # Events: 0, Group: "MPI Rank 0" <>"#,
-        r#"LOCATION 1 Name: "Master" <>, Type: CPU_THREAD, # Events: 0, Group: "MPI Rank 1" <>"#,
         r#"SYSTEM_TREE_NODE_PROPERTY System Tree Node: "socket::0" <>, Name: "system" <>, Type: STRING, Value: "Linux" <>"#,
-        r#"LOCATION_GROUP_PROPERTY Location Group: "MPI Rank 1" <>, Name: "pid" <>, Type: INT32, Value: -3"#,
+        r#"LOCATION_GROUP 0 Name: "MPI Rank 0" <>, Type: PROCESS, Parent: "node::n1" <>, Creator: UNDEFINED"#,
+        r#"LOCATION 0 Name: "Master" <>, Type: CPU_THREAD, # Events: 0, Group: "MPI Rank 0" <>"#,
         r#"LOCATION_PROPERTY Location: "Master" <>, Name: "source" <>, Type: UINT64, Value: 77"#,
+        r#"LOCATION_GROUP 1 Name: "MPI Rank 1" <>, Type: PROCESS, Parent: "node::n1" <>, Creator: UNDEFINED"#,
+        r#"LOCATION 1 Name: "Master" <>, Type: CPU_THREAD, # Events: 0, Group: "MPI Rank 1" <>"#,
+        r#"LOCATION_GROUP_PROPERTY Location Group: "MPI Rank 1" <>, Name: "pid" <>, Type: INT32, Value: -3"#,
         r#"REGION 0 Name: "MPI_Send" <> (Aka. "MPI_Send" <>), Descr.: "" <>, Role: POINT2POINT, Paradigm: "MPI" <>, Flags: NONE, File: "" <>, Begin: 0, End: 0"#,
         r#"REGION 1 Name: "search posted" <> (Aka. "search_posted" <>), Descr.: "a search of the queue" <>, Role: ARTIFICIAL, Paradigm: MEASUREMENT_SYSTEM, Flags: NONE, File: "match.c" <>, Begin: 10, End: 20"#,
         r#"GROUP 0 Name: "" <>, Type: COMM_LOCATIONS, Paradigm: "MPI" <>, Flags: NONE, 2 Members: "Master" <>, "Master" <>"#,

@@ -16,6 +16,7 @@ fn every_kind_of_event() {
         group: self_group,
         parent: None,
         create_destroy_events: true,
+        identity: None,
     });
     let member = |defs: &mut Definitions, name, value_type| {
         defs.metric_member(MetricMember {

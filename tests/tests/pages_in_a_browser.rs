@@ -395,12 +395,21 @@ fn profile_of(ranks: u32) -> Value {
 #[ignore = "slow"]
 fn one_rank_or_thousands_fit_on_the_page() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
-    for ranks in [1, 64, 5000] {
+    for ranks in [1, 64, 512, 5000] {
         let directory = fresh_dir();
         fs::write(directory.path().join("profile.json"), profile_of(ranks).to_string()).expect("a profile");
         browser.open(&page_in(directory.path()));
         assert_eq!(browser.value(OVERLAPS), Value::Array(Vec::new()), "{ranks} ranks");
         picture(&mut browser, &format!("ranks-{ranks}.png"));
+        if ranks > 512 {
+            // Distributions instead of a bar and a row for each.
+            for section in ["lifetimes", "searches"] {
+                let plots = browser.value(&format!("document.querySelectorAll('#{section} svg').length"));
+                assert_eq!(plots, 3, "{section}");
+            }
+            assert_eq!(browser.value("document.querySelectorAll('#ranks').length"), 0);
+            continue;
+        }
         let rows = "document.querySelector('#ranks details').open = true; \
                     new Promise((done) => setTimeout(() => done(document.querySelectorAll('#ranks tbody tr').length), 200))";
         assert_eq!(browser.value(rows), ranks);

@@ -108,7 +108,7 @@ fn the_verdict_stands_on_top_with_at_most_five_findings() {
 #[ignore = "slow"]
 fn each_rank_has_a_bar_of_its_time() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
-    for (ranks, bars) in [(1, 1), (4, 4), (64, 64), (256, 256), (3000, 375)] {
+    for (ranks, bars) in [(1, 1), (4, 4), (64, 64), (256, 256)] {
         open(&mut browser, &profile_of(ranks, Some(json!([finding(1)]))));
         assert_eq!(
             browser.value("document.querySelectorAll('#balance .bars g').length"),
@@ -133,6 +133,54 @@ fn each_rank_has_a_bar_of_its_time() {
     );
     let first = browser.value("document.querySelectorAll('#balance .bars g')[0].dataset.tip");
     assert!(first.as_str().is_some_and(|tip| tip.starts_with("rank 3 ")), "{first}");
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+#[ignore = "slow"]
+fn very_many_ranks_are_distributions_and_one_can_be_asked_for() {
+    let Some(mut browser) = Browser::start(1280, 900) else { return };
+    open(&mut browser, &profile_of(3000, Some(json!([finding(1)]))));
+    assert_eq!(browser.value("document.querySelectorAll('#balance .bars').length"), 0);
+    let parts = ["run", "in MPI", "waiting", "others wait for it", "MPI functions: MPI_Recv"];
+    let choices = texts(&mut browser, "#balance-choice");
+    assert!(parts.iter().all(|part| choices.contains(part)), "{choices}");
+    for choice in 0..5 {
+        browser.value(&format!(
+            "(() => {{ const s = document.querySelector('#balance-choice'); s.value = '{choice}'; \
+             s.dispatchEvent(new Event('change', {{bubbles: true}})); }})()"
+        ));
+        assert_eq!(browser.value(OVERLAPS), Value::Array(Vec::new()), "{choice}");
+        assert_eq!(browser.value("document.querySelectorAll('#balance .over svg').length"), 1);
+    }
+    browser.value(
+        "(() => { const s = document.querySelector('#balance-choice'); s.value = '3'; \
+         s.dispatchEvent(new Event('change', {bubbles: true})); })()",
+    );
+    let bars =
+        browser.value("[...document.querySelectorAll('#balance .over .bar')].map((bar) => bar.dataset.tip)");
+    let bars: Vec<String> = serde_json::from_value(bars).expect("texts");
+    assert_eq!(bars.len(), 2, "{bars:?}");
+    assert!(bars[0].starts_with("2\u{202f}999 ranks") && bars[1].starts_with("1 rank"), "{bars:?}");
+    // The rank that others wait for comes first; a click shows its numbers.
+    browser.value("document.querySelector('#balance .ends button').click()");
+    let found = texts(&mut browser, "#over-found");
+    for part in ["rank 3 on node0", "others wait for it", "9300", "MPI functions: MPI_Recv", "10\u{202f}ms"] {
+        assert!(found.contains(part), "{part}: {found}");
+    }
+    let ask = |rank: &str| {
+        format!(
+            "(() => {{ const s = document.querySelector('#over-rank'); s.value = '{rank}'; \
+             s.dispatchEvent(new Event('input', {{bubbles: true}})); \
+             return document.querySelector('#over-found').innerText; }})()"
+        )
+    };
+    let of = |browser: &mut Browser, rank| browser.value(&ask(rank)).as_str().unwrap_or_default().to_owned();
+    assert!(of(&mut browser, "2999").contains("rank 2999 on node46"));
+    assert!(of(&mut browser, "3000").contains("There is no rank 3000: they are 0 to 2999"));
+    assert!(of(&mut browser, "x").contains("Give the number of a rank"));
+    browser.value("document.querySelector('#balance').scrollIntoView()");
+    picture(&mut browser, "calls-3000-balance.png");
     assert_eq!(browser.complaints(), [""; 0]);
 }
 

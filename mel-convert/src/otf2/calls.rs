@@ -20,7 +20,7 @@ const UNKNOWN: &str = "MPI (unknown function)";
 /// What the facts of a thread refer to, and where epochs go.
 pub(super) struct References<'a> {
     pub(super) communicators: &'a Communicators,
-    pub(super) windows: &'a mut Windows,
+    pub(super) windows: &'a Windows,
     pub(super) epochs: &'a mut Vec<Span>,
     pub(super) requests: &'a mut Requests,
 }
@@ -84,7 +84,7 @@ impl Conversion<'_> {
             }
             Fact::Collective(object, moved) => {
                 let name = log.definitions.functions.get(function).map_or("", String::as_str);
-                match operation(name, communicators.of(position, *object), moved) {
+                match operation(name, communicators.of(*object), moved) {
                     Some((operation, Way::Blocking)) => {
                         *collective = Some(operation.end());
                         track.summary().collectives += 1;
@@ -113,7 +113,7 @@ impl Conversion<'_> {
                     track.summary().one_sided += 1;
                     return Ok(());
                 }
-                let target = communicators.target(position, message.object, message.message.peer);
+                let target = communicators.target(message.object, message.message.peer);
                 let Some(target) = target else {
                     track.summary().unknown_messages += 1;
                     return Ok(());

@@ -20,6 +20,8 @@ mod pairs;
 mod regions;
 mod requests;
 mod roles;
+mod share;
+mod summary;
 mod tables;
 mod track;
 mod windows;
@@ -28,11 +30,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use otf2_writer::{
     Archive, ArchiveOptions, AttributeValue, Clock, ClockOffset, Event, Group, GroupMembers, Location,
     LocationGroup, LocationGroupRef, LocationRef, Paradigm, ParadigmClass, ParadigmDefinition, Severity,
-    SystemTreeDomain, SystemTreeNode, Ticks,
+    Ticks,
 };
 use thiserror::Error;
 
@@ -41,6 +44,7 @@ use self::communicators::Communicators;
 use self::pairs::Pairs;
 use self::regions::Stream;
 use self::requests::Requests;
+use self::share::Common;
 use self::tables::Tables;
 use self::track::Track;
 use self::windows::Windows;
@@ -51,6 +55,11 @@ use super::run::Run;
 use super::time::{Offset, Timeline};
 use super::types::Types;
 use mel_log::{RankLog, StreamKind, Switch};
+
+pub use otf2_writer::{CommunicationError, Processes, ThreadAsProcess, tree};
+
+pub use self::share::Share;
+pub use self::summary::{Remark, Summary};
 
 /// The name of the archive in its directory.
 pub const FILE_NAME: &str = "traces.otf2";
@@ -65,6 +74,12 @@ pub enum ConvertError {
     /// The archive could not be written.
     #[error("cannot write the trace: {0}")]
     Archive(#[from] otf2_writer::Error),
+    /// The processes that convert together could not communicate.
+    #[error(transparent)]
+    Communication(#[from] CommunicationError),
+    /// A fault of the conversion itself.
+    #[error("the conversion has failed by a fault of its own; the logs have everything")]
+    Fault,
     /// An archive that was there could not be removed.
     #[error("cannot replace the trace {path}: {error}")]
     Remove {
@@ -75,91 +90,16 @@ pub enum ConvertError {
     },
 }
 
-/// What went into an archive, and what did not.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
-    /// MPI calls that were entered.
-    pub calls: u64,
-    /// Message records.
-    pub messages: u64,
-    /// Collective operations.
-    pub collectives: u64,
-    /// Operations on windows that were started.
-    pub operations: u64,
-    /// Regions that were entered on the locations of event sources, such as searches.
-    pub regions: u64,
-    /// Changes of the length of a queue.
-    pub queue_changes: u64,
-    /// Records whose time was moved forward, because the one before was later.
-    pub moved: u64,
-    /// Regions that were ended where their location ends, because the log has no end for them.
-    pub unfinished: u64,
-    /// Ends without a beginning.
-    pub unbegun: u64,
-    /// Messages, and collective operations, whose communicator or peer the log does not define.
-    pub unknown_messages: u64,
-    /// Messages of which the logs have one side only, because recording was off at the other one.
-    pub one_sided: u64,
-    /// Event types that have no place in the archive: they are no pairs, or pairs that cross others.
-    pub left_out: BTreeMap<String, u64>,
-}
-
-impl Summary {
-    fn add(&mut self, other: Summary) {
-        let Summary {
-            calls,
-            messages,
-            collectives,
-            operations,
-            regions,
-            queue_changes,
-            moved,
-            unfinished,
-            unbegun,
-            unknown_messages,
-            one_sided,
-            left_out,
-        } = other;
-        self.calls += calls;
-        self.messages += messages;
-        self.collectives += collectives;
-        self.queue_changes += queue_changes;
-        self.operations += operations;
-        self.regions += regions;
-        self.moved += moved;
-        self.unfinished += unfinished;
-        self.unbegun += unbegun;
-        self.unknown_messages += unknown_messages;
-        self.one_sided += one_sided;
-        for (name, count) in left_out {
-            *self.left_out.entry(name).or_default() += count;
-        }
-    }
-}
-
-/// Something to say about a time of a rank: a marker in the archive.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Remark {
-    /// The rank in `MPI_COMM_WORLD`.
-    pub rank: u32,
-    /// Nanoseconds since the first record of the run.
-    pub nanos: u64,
-    /// Its subject: remarks of one subject have one kind of markers.
-    pub subject: String,
-    /// The remark itself.
-    pub text: String,
-}
-
 /// Writes `traces.otf2` and what belongs to it into a directory: [`write_with`] nothing to remark.
 ///
 /// # Errors
 /// Those of [`write_with`].
-pub fn write(run: &Run, directory: &Path, tick: &dyn Fn(u64)) -> Result<Summary, ConvertError> {
+pub fn write(run: &Run, directory: &Path, tick: &(dyn Fn(u64) + Sync)) -> Result<Summary, ConvertError> {
     write_with(run, directory, &[], tick)
 }
 
-/// Writes `traces.otf2` and what belongs to it into a directory, with markers for these remarks. `tick` is given how many more records
-/// have been converted, of about [`Run::records_at_most`].
+/// Writes `traces.otf2` and what belongs to it into a directory, with markers for these remarks, on all cores. `tick` is
+/// given how many more records have been converted, of about [`Run::records_at_most`].
 ///
 /// # Errors
 /// [`ConvertError`]: an archive is there already, libotf2 is not installed, the disk is full. No
@@ -168,20 +108,64 @@ pub fn write_with(
     run: &Run,
     directory: &Path,
     remarks: &[Remark],
+    tick: &(dyn Fn(u64) + Sync),
+) -> Result<Summary, ConvertError> {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    write_on(cores.min(world_size(run)).max(1), run, directory, remarks, tick)
+}
+
+/// The same on so many threads, each of which does the work of one process.
+fn write_on(
+    threads: u32,
+    run: &Run,
+    directory: &Path,
+    remarks: &[Remark],
+    tick: &(dyn Fn(u64) + Sync),
+) -> Result<Summary, ConvertError> {
+    let world = world_size(run);
+    let write = |thread: ThreadAsProcess| {
+        let ranks = Share::ranks_of(thread.rank(), thread.size(), world);
+        let place = |rank: u32| run.ranks.partition_point(|log| log.info.rank < rank);
+        let logs = &run.ranks[place(ranks.start)..place(ranks.end)];
+        write_share(&Share { logs, world, processes: Rc::new(thread) }, directory, remarks, tick)
+    };
+    let mut group = ThreadAsProcess::group(threads).into_iter();
+    let first = group.next();
+    std::thread::scope(|scope| {
+        let write = &write;
+        let others: Vec<_> = group.map(|thread| scope.spawn(move || write(thread))).collect();
+        let written = first.map_or(Err(ConvertError::Fault), write);
+        // What one of them cannot do, the first one knows.
+        others.into_iter().for_each(|other| _ = other.join());
+        written
+    })
+}
+
+/// Writes the ranks of this process into the archive that several processes write together, all at the same time;
+/// each with the remarks about its ranks. The summary is that of all processes.
+///
+/// # Errors
+/// As [`write_with`]. If one process has an error, all have.
+pub fn write_share(
+    share: &Share<'_>,
+    directory: &Path,
+    remarks: &[Remark],
     tick: &dyn Fn(u64),
 ) -> Result<Summary, ConvertError> {
+    let common = Common::of(share)?;
     let options = ArchiveOptions::new()
         .creator(concat!("mel ", env!("CARGO_PKG_VERSION")))
         .description("MPI calls, messages, and the searches of MPI's message queues")
         // A group takes up to nine bytes per rank.
-        .definition_chunk_bytes((16 * u64::from(world_size(run))).clamp(4 << 20, 16 << 20));
+        .definition_chunk_bytes((16 * u64::from(share.world)).clamp(4 << 20, 16 << 20))
+        .processes(Rc::clone(&share.processes));
     let archive = options.create(directory)?;
-    let result = Conversion::new(run, archive, tick).convert(remarks);
-    if result.is_err() {
+    let result = Conversion::new(share, common, archive, tick).convert(remarks);
+    if result.is_err() && share.processes.rank() == 0 {
         // Nobody can read it; the logs still have everything.
         let _ = remove(directory);
     }
-    result
+    Ok(share.sum(result?)?)
 }
 
 /// Removes the archive from a directory, if there is one.
@@ -203,7 +187,8 @@ pub fn remove(directory: &Path) -> Result<(), ConvertError> {
     ignore_absent(path, result)
 }
 
-fn world_size(run: &Run) -> u32 {
+/// Number of ranks of a run, as far as its logs can be trusted.
+pub fn world_size(run: &Run) -> u32 {
     let size = run.world_size();
     // A header that was overwritten may hold any number; the logs that are there are facts.
     if size <= MOST_RANKS { size } else { run.ranks.len() as u32 }
@@ -215,11 +200,8 @@ enum Lane {
     Events(usize),
 }
 
-/// The main location of each rank.
-type MainLocations = Vec<LocationRef>;
-
 struct Conversion<'a> {
-    run: &'a Run,
+    share: &'a Share<'a>,
     archive: Archive,
     /// The times of each node's own clock.
     timeline: Timeline,
@@ -233,29 +215,45 @@ struct Conversion<'a> {
     summary: Summary,
     /// Which log is being converted.
     position: usize,
+    /// How many locations the rank has that is being converted.
+    locations: u64,
     tick: &'a dyn Fn(u64),
 }
 
 impl<'a> Conversion<'a> {
-    fn new(run: &'a Run, archive: Archive, tick: &'a dyn Fn(u64)) -> Self {
-        let (timeline, offsets) = Timeline::new(&run.ranks).uncorrected(&run.ranks);
-        let pairs = Pairs::find(&run.ranks);
+    fn new(share: &'a Share<'a>, common: Common, archive: Archive, tick: &'a dyn Fn(u64)) -> Self {
+        let Common { timeline, offsets, pairs, recorded } = common;
         Conversion {
-            run,
+            share,
             archive,
             timeline,
             offsets,
             pairs,
             tables: Tables::default(),
             sites: CallSites::default(),
-            recorded: Recorded::of(run),
+            recorded,
             summary: Summary::default(),
             position: 0,
+            locations: 0,
             tick,
         }
     }
 
+    /// Others wait for what comes of it, so that a fault of ours must not end it.
     fn convert(mut self, remarks: &[Remark]) -> Result<Summary, ConvertError> {
+        let ranks = std::panic::AssertUnwindSafe(|| self.convert_ranks(remarks));
+        match std::panic::catch_unwind(ranks).unwrap_or(Err(ConvertError::Fault)) {
+            Ok(()) => self.archive.finish()?,
+            Err(error) => {
+                self.archive.abandon(&error.to_string());
+                return Err(error);
+            }
+        }
+        Ok(self.summary)
+    }
+
+    fn convert_ranks(&mut self, remarks: &[Remark]) -> Result<(), ConvertError> {
+        let (share, world) = (self.share, self.share.world);
         let definitions = self.archive.definitions_mut();
         definitions.set_clock(Clock {
             start: Some(Ticks(0)),
@@ -268,75 +266,58 @@ impl<'a> Conversion<'a> {
             class: ParadigmClass::Process,
             comm_name_template: Some("MPI communicator ${id}"),
         });
-        let (groups, locations) = self.define_ranks();
-        let communicators =
-            Communicators::define(self.archive.definitions_mut(), &self.run.ranks, locations.len() as u32);
-        let mut windows =
-            Windows::define(self.archive.definitions_mut(), &self.run.ranks, locations.len() as u32);
-        for (position, log) in self.run.ranks.iter().enumerate() {
-            let rank = log.info.rank as usize;
-            let (Some(group), Some(main)) = (groups.get(rank), locations.get(rank)) else { continue };
-            self.convert_rank(position, log, *group, *main, &communicators, &mut windows)?;
+        if share.processes.rank() == 0 {
+            let locations: Vec<LocationRef> = (0..world).map(main_location).collect();
+            let members = GroupMembers::CommLocations(&locations);
+            definitions.group(Group { name: "", paradigm: Paradigm::Mpi, members });
         }
-        for remark in remarks {
-            let Some(main) = locations.get(remark.rank as usize) else { continue };
+        let (mut communicators, mut windows) = (Communicators::default(), Windows::default());
+        let logs: BTreeMap<u32, (usize, &RankLog)> =
+            share.logs.iter().enumerate().map(|of| (of.1.info.rank, of)).collect();
+        for rank in share.ranks() {
+            let of_rank = logs.get(&rank).copied();
+            self.define_rank(rank, of_rank.map(|(_, log)| log));
+            let Some((position, log)) = of_rank else { continue };
+            let (definitions, of) = (self.archive.definitions_mut(), (log, world));
+            communicators.define(definitions, &mut self.tables, of);
+            windows.define(definitions, &mut self.tables, of);
+            self.convert_rank(position, log, &communicators, &windows)?;
+        }
+        for remark in remarks.iter().filter(|remark| share.ranks().contains(&remark.rank)) {
             let definitions = self.archive.definitions_mut();
             let marker = definitions.marker("MEL", &remark.subject, Severity::Medium);
-            definitions.mark(Ticks(remark.nanos), *main, marker, &remark.text);
+            definitions.mark(Ticks(remark.nanos), main_location(remark.rank), marker, &remark.text);
         }
-        self.archive.finish()?;
-        Ok(self.summary)
+        Ok(())
     }
 
-    /// Hosts, a location group and a main location for each rank, and the group of the latter. A
-    /// rank without a log has both too: other ranks' messages name it.
-    fn define_ranks(&mut self) -> (Vec<LocationGroupRef>, MainLocations) {
-        let size = world_size(self.run);
-        let logs: BTreeMap<u32, &RankLog> = self.run.ranks.iter().map(|log| (log.info.rank, log)).collect();
+    /// The host of a rank, its location group and its main location. A rank without a log has them, too: other ranks'
+    /// messages name it.
+    fn define_rank(&mut self, rank: u32, log: Option<&RankLog>) {
         let definitions = self.archive.definitions_mut();
-        let machine =
-            definitions.system_tree_node(SystemTreeNode { name: "machine", class: "machine", parent: None });
-        definitions.system_tree_node_domain(machine, SystemTreeDomain::Machine);
-        let mut hosts = BTreeMap::new();
-        let (mut groups, mut locations) = (Vec::new(), Vec::new());
-        for rank in 0..size {
-            let log = logs.get(&rank);
-            let host = log.map_or("unknown host", |log| &log.info.host);
-            let host = *hosts.entry(host).or_insert_with(|| {
-                let node = SystemTreeNode { name: host, class: "node", parent: Some(machine) };
-                let node = definitions.system_tree_node(node);
-                definitions.system_tree_node_domain(node, SystemTreeDomain::SharedMemory);
-                node
-            });
-            let group = definitions.location_group(LocationGroup::process(&format!("MPI Rank {rank}"), host));
-            let ended = match log {
-                None => Some("no event log"),
-                Some(log) if log.ended_early() => Some("before MPI_Finalize"),
-                Some(_) => None,
-            };
-            if let Some(ended) = ended {
-                let ended = AttributeValue::String(definitions.string(ended));
-                definitions.location_group_property(group, "MEL::ENDED", ended);
-            }
-            groups.push(group);
-            locations.push(definitions.location(Location::thread(&format!("rank {rank}"), group)));
+        let host = log.map_or("unknown host", |log| &log.info.host);
+        let host = self.tables.host(definitions, host);
+        let group = LocationGroupRef::from_raw(rank);
+        definitions.location_group_as(group, LocationGroup::process(&format!("MPI Rank {rank}"), host));
+        let ended = match log {
+            None => Some("no event log"),
+            Some(log) if log.ended_early() => Some("before MPI_Finalize"),
+            Some(_) => None,
+        };
+        if let Some(ended) = ended {
+            let ended = AttributeValue::String(definitions.string(ended));
+            definitions.location_group_property(group, "MEL::ENDED", ended);
         }
-        definitions.group(Group {
-            name: "",
-            paradigm: Paradigm::Mpi,
-            members: GroupMembers::CommLocations(&locations),
-        });
-        (groups, locations)
+        definitions.location_as(main_location(rank), Location::thread(&format!("rank {rank}"), group));
+        self.locations = 1;
     }
 
     fn convert_rank(
         &mut self,
         position: usize,
         log: &RankLog,
-        group: LocationGroupRef,
-        main: LocationRef,
         communicators: &Communicators,
-        windows: &mut Windows,
+        windows: &Windows,
     ) -> Result<(), ConvertError> {
         let rank = log.info.rank;
         self.position = position;
@@ -351,8 +332,8 @@ impl<'a> Conversion<'a> {
                     let known = threads.iter().position(|thread| thread.number == stream.thread);
                     if known.is_none() {
                         let location = match stream.thread {
-                            0 => main,
-                            thread => self.define_location(&format!("rank {rank} thread {thread}"), group),
+                            0 => main_location(rank),
+                            thread => self.define_location(rank, &format!("rank {rank} thread {thread}")),
                         };
                         threads.push(Thread::new(stream.thread, self.track(location)?));
                     }
@@ -369,7 +350,7 @@ impl<'a> Conversion<'a> {
                     if shared {
                         name += &format!(", thread {}", stream.thread);
                     }
-                    let location = self.define_location(&name, group);
+                    let location = self.define_location(rank, &name);
                     streams.push(Stream::new(self.track(location)?, parts.clone()));
                     Lane::Events(streams.len() - 1)
                 }
@@ -400,14 +381,14 @@ impl<'a> Conversion<'a> {
                     self.convert_event(&mut streams[*place], &types, of_log, event)?;
                 }
                 (fact, Some(Lane::Calls(place))) => {
-                    let (windows, epochs, requests) = (&mut *windows, &mut epochs, &mut requests);
+                    let (windows, epochs, requests) = (windows, &mut epochs, &mut requests);
                     let references = calls::References { communicators, windows, epochs, requests };
                     self.convert_call(&mut threads[*place], references, of_log, (at.time, fact))?;
                 }
                 _ => {}
             }
         }
-        self.convert_epochs(rank, group, epochs)?;
+        self.convert_epochs(rank, epochs)?;
         self.mark_losses((position, log), &lanes, &threads, &streams);
         for thread in threads {
             self.summary.add(thread.track.close()?);
@@ -454,9 +435,20 @@ impl<'a> Conversion<'a> {
         Ok(Track::new(location, self.archive.event_writer(location)?))
     }
 
-    fn define_location(&mut self, name: &str, group: LocationGroupRef) -> LocationRef {
-        self.archive.definitions_mut().location(Location::thread(name, group))
+    /// Defines one more location of the rank that is being converted.
+    fn define_location(&mut self, rank: u32, name: &str) -> LocationRef {
+        let location = LocationRef::from_raw(self.locations << 32 | u64::from(rank));
+        self.locations += 1;
+        let group = LocationGroupRef::from_raw(rank);
+        self.archive.definitions_mut().location_as(location, Location::thread(name, group));
+        location
     }
+}
+
+/// The location of a rank's first thread. Others of the rank have numbers that are higher by multiples of 2^32, as in the
+/// traces of Score-P, so that nobody has to know how many locations other ranks have.
+fn main_location(rank: u32) -> LocationRef {
+    LocationRef::from_raw(rank.into())
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::types::{Role, Type, Types};
 use mel_log::{RankLog, StreamKind};
 
@@ -30,9 +32,19 @@ pub(super) struct Pairs {
     crossing: BTreeSet<usize>,
 }
 
-impl Pairs {
-    /// Finds the pairs that nest properly in all logs.
-    pub(super) fn find(logs: &[RankLog]) -> Pairs {
+/// The pairs of some logs. Those of several processes are merged in the order of their ranks.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct FoundPairs {
+    names: Vec<String>,
+    /// How many there are of each.
+    counts: Vec<u64>,
+    /// Those that cross each other.
+    crossings: BTreeSet<(usize, usize)>,
+}
+
+impl FoundPairs {
+    /// Goes through the events of these logs.
+    pub(super) fn of(logs: &[RankLog]) -> FoundPairs {
         let mut pairs = Pairs::default();
         let mut counts = Vec::new();
         let mut crossings = BTreeSet::new();
@@ -59,6 +71,34 @@ impl Pairs {
                 }
             }
         }
+        FoundPairs { names: pairs.names, counts, crossings }
+    }
+
+    /// Adds those of later ranks.
+    pub(super) fn merge(&mut self, later: FoundPairs) {
+        let FoundPairs { names, counts, crossings } = later;
+        let mut place = |name: String| {
+            let known = self.names.iter().position(|known| *known == name);
+            known.unwrap_or_else(|| {
+                self.names.push(name);
+                self.counts.push(0);
+                self.names.len() - 1
+            })
+        };
+        let places: Vec<usize> = names.into_iter().map(&mut place).collect();
+        for (place, count) in places.iter().zip(counts) {
+            self.counts[*place] += count;
+        }
+        let of = |pair: usize| places.get(pair).copied();
+        self.crossings.extend(crossings.into_iter().filter_map(|(a, b)| Some((of(a)?, of(b)?))));
+    }
+}
+
+impl From<FoundPairs> for Pairs {
+    /// Those that nest properly in all logs.
+    fn from(found: FoundPairs) -> Pairs {
+        let FoundPairs { names, counts, mut crossings } = found;
+        let mut pairs = Pairs { names, crossing: BTreeSet::new() };
         // Of two that cross each other the rarer one goes, as long as there are any.
         while let Some(rarest) = crossings.iter().flat_map(|(a, b)| [*a, *b]).min_by_key(|p| (counts[*p], *p))
         {
@@ -67,7 +107,9 @@ impl Pairs {
         }
         pairs
     }
+}
 
+impl Pairs {
     /// What each event type of a log is to the trace.
     pub(super) fn parts(&mut self, types: &Types<'_>) -> Parts {
         let part = |(number, of): (u16, &Type<'_>)| {

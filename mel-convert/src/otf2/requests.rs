@@ -75,7 +75,7 @@ struct Messages {
 impl Requests {
     /// The requests of a log of a run in which recording was off at times.
     pub(super) fn with_gaps(log: &RankLog, recorded: &Recorded) -> Self {
-        let MessageIds { sends, receives, completes } = MessageIds::of(log);
+        let MessageIds { sends, receives, completes, .. } = MessageIds::of(log);
         let one_sided = |id: &Option<MessageId>| !id.is_some_and(|id| recorded.has_both(id));
         let [sends, receives]: [Vec<bool>; 2] =
             [sends, receives].map(|ids| ids.iter().map(one_sided).collect());

@@ -1,8 +1,9 @@
 //! Regions and attributes by what they stand for, so that all ranks share them.
 
 use otf2_writer::{
-    AttributeRef, AttributeValue, Definitions, MetricBase, MetricClass, MetricMember, MetricMode,
-    MetricOccurrence, MetricOrigin, MetricRef, Paradigm, RecorderKind, Region, RegionRef, RegionRole, Type,
+    AttributeRef, AttributeValue, Definitions, Group, GroupMembers, GroupRef, MetricBase, MetricClass,
+    MetricMember, MetricMode, MetricOccurrence, MetricOrigin, MetricRef, Paradigm, RecorderKind, Region,
+    RegionRef, RegionRole, SystemTreeDomain, SystemTreeNode, SystemTreeNodeRef, Type,
 };
 use rustc_hash::FxHashMap;
 
@@ -13,6 +14,8 @@ use mel_log::Element;
 /// What has been defined so far.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
+    hosts: FxHashMap<String, SystemTreeNodeRef>,
+    groups: FxHashMap<Vec<u32>, GroupRef>,
     functions: FxHashMap<String, RegionRef>,
     regions: FxHashMap<String, RegionRef>,
     attributes: FxHashMap<(String, Type), AttributeRef>,
@@ -23,6 +26,36 @@ pub(super) struct Tables {
 }
 
 impl Tables {
+    /// The host of this name, in the machine.
+    pub(super) fn host(&mut self, definitions: &mut Definitions, name: &str) -> SystemTreeNodeRef {
+        let machine = SystemTreeNodeRef::from_raw(0);
+        if self.hosts.is_empty() {
+            let (name, class) = ("machine", "machine");
+            definitions.system_tree_node(SystemTreeNode { name, class, parent: None });
+            definitions.system_tree_node_domain(machine, SystemTreeDomain::Machine);
+        }
+        *self.hosts.entry(name.to_owned()).or_insert_with(|| {
+            let node =
+                definitions.system_tree_node(SystemTreeNode { name, class: "node", parent: Some(machine) });
+            definitions.system_tree_node_domain(node, SystemTreeDomain::SharedMemory);
+            node
+        })
+    }
+
+    /// The group of these ranks of the world; of none: that of a process by itself.
+    pub(super) fn group(&mut self, definitions: &mut Definitions, ranks: &[u32]) -> GroupRef {
+        match self.groups.get(ranks) {
+            Some(group) => *group,
+            None => {
+                let members =
+                    if ranks.is_empty() { GroupMembers::CommSelf } else { GroupMembers::CommGroup(ranks) };
+                let group = definitions.group(Group { name: "", paradigm: Paradigm::Mpi, members });
+                self.groups.insert(ranks.to_vec(), group);
+                group
+            }
+        }
+    }
+
     /// The region of an MPI function.
     pub(super) fn function(&mut self, definitions: &mut Definitions, name: &str) -> RegionRef {
         get_or(&mut self.functions, name, || {

@@ -1,5 +1,7 @@
 //! Logs written, converted, and read back with `otf2-print`.
 
+mod together;
+
 use std::path::Path;
 use std::process::Command;
 

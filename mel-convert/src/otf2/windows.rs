@@ -6,10 +6,11 @@
 use std::collections::HashMap;
 
 use otf2_writer::{
-    CollectiveOp, CollectiveRoot, CommRef, Communicator, Definitions, Event, Group, GroupMembers, GroupRef,
-    LocationGroupRef, LockTarget, LockType, Paradigm, RmaAtomicType, RmaSyncLevel, RmaWinRef, RmaWindow,
+    CollectiveOp, CollectiveRoot, CommRef, Communicator, Definitions, Event, LockTarget, LockType,
+    RmaAtomicType, RmaSyncLevel, RmaWinRef, RmaWindow,
 };
 
+use super::tables::Tables;
 use super::track::Track;
 use super::{Conversion, ConvertError};
 use crate::content::{Lock, WindowStep, partners};
@@ -21,10 +22,10 @@ use mel_log::RankLog;
 /// The windows of a run.
 #[derive(Debug, Default)]
 pub(super) struct Windows {
-    /// For the log at each position, by the number of the window.
-    ranks: Vec<HashMap<u16, Window>>,
-    /// Groups of partners, by their ranks in the world.
-    groups: HashMap<Vec<u32>, GroupRef>,
+    /// Of the log at hand, by the number of the window.
+    of_log: HashMap<u16, Window>,
+    known: HashMap<(Vec<u32>, u32), RmaWinRef>,
+    comms: HashMap<Vec<u32>, CommRef>,
 }
 
 #[derive(Clone, Debug)]
@@ -43,51 +44,58 @@ pub(super) struct Span {
 }
 
 impl Windows {
-    /// Defines the windows of all logs, each once. One with a process outside of the world is left out: nobody
-    /// could say who that is.
-    pub(super) fn define(definitions: &mut Definitions, logs: &[RankLog], world: u32) -> Windows {
-        let mut known: HashMap<(Vec<u32>, u32), RmaWinRef> = HashMap::new();
-        let mut comms: HashMap<Vec<u32>, CommRef> = HashMap::new();
-        let mut windows = Windows::default();
-        for log in logs {
-            let mut made: HashMap<Vec<u32>, u32> = HashMap::new();
-            let mut of_rank = HashMap::new();
-            for (index, members) in &log.definitions.windows {
-                if members.is_empty() || members.len() > world as usize {
-                    continue;
-                }
-                let in_world = |rank: i32| u32::try_from(rank).ok().filter(|rank| *rank < world);
-                let Some(members) = members.ranks().map(in_world).collect::<Option<Vec<u32>>>() else {
-                    continue;
-                };
-                let number = made.entry(members.clone()).or_default();
-                let comm = *comms
-                    .entry(members.clone())
-                    .or_insert_with(|| define_comm(definitions, &mut windows.groups, &members));
-                let reference = *known.entry((members.clone(), *number)).or_insert_with(|| {
-                    let name = format!("window {number} of {} processes", members.len());
-                    definitions.rma_window(RmaWindow { name: &name, comm, create_destroy_events: true })
-                });
-                *number += 1;
-                of_rank.insert(*index, Window { reference, members });
-            }
-            windows.ranks.push(of_rank);
-        }
-        windows
-    }
-
-    fn window(&self, position: usize, number: u16) -> Option<&Window> {
-        self.ranks.get(position)?.get(&number)
-    }
-
-    /// The event of what happened to a window of the log at a position; none if the window is not known, or if it is no event.
-    fn event(
+    /// Defines the windows of a log, each once, and is then about this log. One with a process outside of the world is
+    /// left out: nobody could say who that is.
+    pub(super) fn define(
         &mut self,
         definitions: &mut Definitions,
-        (position, number): (usize, u16),
+        tables: &mut Tables,
+        (log, world): (&RankLog, u32),
+    ) {
+        let Windows { of_log, known, comms } = self;
+        of_log.clear();
+        let mut made: HashMap<Vec<u32>, u32> = HashMap::new();
+        for (index, members) in &log.definitions.windows {
+            if members.is_empty() || members.len() > world as usize {
+                continue;
+            }
+            let in_world = |rank: i32| u32::try_from(rank).ok().filter(|rank| *rank < world);
+            let Some(members) = members.ranks().map(in_world).collect::<Option<Vec<u32>>>() else {
+                continue;
+            };
+            // Each process has windows of its own; a reader sees one of each number.
+            let who = if members.len() == 1 { Vec::new() } else { members.clone() };
+            let number = made.entry(who.clone()).or_default();
+            let comm = *comms.entry(who.clone()).or_insert_with_key(|who| {
+                let group = tables.group(definitions, who);
+                let name = "processes of a window";
+                let (parent, create_destroy_events, identity) = (None, false, None);
+                definitions.communicator(Communicator {
+                    name,
+                    group,
+                    parent,
+                    create_destroy_events,
+                    identity,
+                })
+            });
+            let reference = *known.entry((who, *number)).or_insert_with(|| {
+                let name = format!("window {number} of {} processes", members.len());
+                definitions.rma_window(RmaWindow { name: &name, comm, create_destroy_events: true })
+            });
+            *number += 1;
+            of_log.insert(*index, Window { reference, members });
+        }
+    }
+
+    /// The event of what happened to a window; none if the window is not known, or if it is no event.
+    fn event(
+        &self,
+        definitions: &mut Definitions,
+        tables: &mut Tables,
+        number: u16,
         fact: &WindowFact<'_>,
     ) -> Option<Event<'static>> {
-        let of = self.window(position, number)?;
+        let of = self.of_log.get(&number)?;
         let window = of.reference;
         let is_member =
             |target: i32| u32::try_from(target).ok().filter(|rank| (*rank as usize) < of.members.len());
@@ -135,7 +143,7 @@ impl Windows {
             WindowStep::Group(_) => {
                 let partner = |rank: u32| of.members.get(rank as usize).copied();
                 let partners = partners(record).map(partner).collect::<Option<Vec<u32>>>()?;
-                let group = group_of(definitions, &mut self.groups, &partners);
+                let group = tables.group(definitions, &partners);
                 Event::RmaGroupSync { level: RmaSyncLevel::ProcessAndMemory, window, group }
             }
             WindowStep::Started(..) | WindowStep::Complete { .. } | WindowStep::EpochEnded(_) => return None,
@@ -161,43 +169,13 @@ fn operation(kind: usize, window: RmaWinRef, target: u32, bytes: u64, matching: 
     }
 }
 
-fn define_comm(
-    definitions: &mut Definitions,
-    groups: &mut HashMap<Vec<u32>, GroupRef>,
-    members: &Vec<u32>,
-) -> CommRef {
-    let group = if members.len() == 1 {
-        definitions.group(Group { name: "", paradigm: Paradigm::Mpi, members: GroupMembers::CommSelf })
-    } else {
-        group_of(definitions, groups, members)
-    };
-    let name = "processes of a window";
-    definitions.communicator(Communicator { name, group, parent: None, create_destroy_events: false })
-}
-
-fn group_of(
-    definitions: &mut Definitions,
-    groups: &mut HashMap<Vec<u32>, GroupRef>,
-    members: &Vec<u32>,
-) -> GroupRef {
-    match groups.get(members) {
-        Some(group) => *group,
-        None => {
-            let of = GroupMembers::CommGroup(members);
-            let group = definitions.group(Group { name: "", paradigm: Paradigm::Mpi, members: of });
-            groups.insert(members.clone(), group);
-            group
-        }
-    }
-}
-
 impl Conversion<'_> {
     /// Writes what happened to a window of the log at a position to the location of its thread; an epoch goes to `epochs`.
     pub(super) fn convert_window(
         &mut self,
         (position, number): (usize, u16),
         (time, fact): (u64, &WindowFact<'_>),
-        windows: &mut Windows,
+        windows: &Windows,
         track: &mut Track,
         epochs: &mut Vec<Span>,
     ) -> Result<(), ConvertError> {
@@ -206,7 +184,7 @@ impl Conversion<'_> {
             epochs.push(Span { begin: begin.min(time), end: time, kind: epoch.kind });
             return Ok(());
         }
-        match windows.event(self.archive.definitions_mut(), (position, number), fact) {
+        match windows.event(self.archive.definitions_mut(), &mut self.tables, number, fact) {
             Some(event) => {
                 track.summary().operations += u64::from(matches!(fact, WindowFact::Started(..)));
                 track.event(time, &event, &[])
@@ -219,18 +197,13 @@ impl Conversion<'_> {
     }
 
     /// Writes the epochs of a rank as regions, on as many locations as it takes so that none cross.
-    pub(super) fn convert_epochs(
-        &mut self,
-        rank: u32,
-        group: LocationGroupRef,
-        epochs: Vec<Span>,
-    ) -> Result<(), ConvertError> {
+    pub(super) fn convert_epochs(&mut self, rank: u32, epochs: Vec<Span>) -> Result<(), ConvertError> {
         for (number, lane) in lanes(epochs).into_iter().enumerate() {
             let name = match number {
                 0 => format!("rank {rank}: epochs of windows"),
                 _ => format!("rank {rank}: epochs of windows, {}", number + 1),
             };
-            let location = self.define_location(&name, group);
+            let location = self.define_location(rank, &name);
             let mut track = self.track(location)?;
             let mut open: Vec<Span> = Vec::new();
             for span in lane {

@@ -57,17 +57,10 @@ const MOST_PLACES: usize = 4;
 /// Sentences about the ranks that did not end with `MPI_Finalize`, and about those of which nothing is known.
 pub fn sentences(profile: &Profile) -> Vec<String> {
     let mut sentences = Vec::new();
-    let words = [
-        (Ended::Aborted, "called MPI_Abort", "called MPI_Abort"),
-        (Ended::Exited, "exited without MPI_Finalize", "exited without MPI_Finalize"),
-        (Ended::Killed, "was killed", "were killed"),
-        (Ended::Running, "runs still", "run still"),
-    ];
-    for (ended_as, one, several) in &words {
-        let ended: Vec<&RankProfile> = profile.ranks.iter().filter(|rank| rank.ended == *ended_as).collect();
+    for ended_as in [Ended::Aborted, Ended::Exited, Ended::Killed, Ended::Running] {
+        let ended: Vec<&RankProfile> = profile.ranks.iter().filter(|rank| rank.ended == ended_as).collect();
         let ranks: Vec<u32> = ended.iter().map(|rank| rank.rank).collect();
         let Some(who) = ranks_in_words(&ranks) else { continue };
-        let what = if ranks.len() == 1 { one } else { several };
         let last = ended.iter().filter_map(|rank| rank.last_seen_s).reduce(f64::max);
         let seen = last.map_or(String::new(), |last| {
             let at = if profile.started_unix_s > 0.0 {
@@ -78,12 +71,7 @@ pub fn sentences(profile: &Profile) -> Vec<String> {
             let at = if at.is_empty() { at } else { format!(" ({at})") };
             format!(", last seen {} after MPI_Init{at}", duration(last))
         });
-        let until = if *ended_as == Ended::Running {
-            "the numbers are those so far"
-        } else {
-            "the numbers end there"
-        };
-        sentences.push(format!("{who} {what}: {until}{seen}"));
+        sentences.push(sentence(&who, ended_as, ranks.len() == 1) + &seen);
         sentences.extend(last_places(profile, &ended));
     }
     let missing = profile.missing_ranks();
@@ -96,6 +84,22 @@ pub fn sentences(profile: &Profile) -> Vec<String> {
         sentences.push(format!("{who} left no profile: {why}"));
     }
     sentences
+}
+
+/// How these ranks ended, of which there is one or are several.
+pub(super) fn sentence(who: &str, ended: Ended, is_one: bool) -> String {
+    let what = match (ended, is_one) {
+        (Ended::Finalised, _) => "called MPI_Finalize",
+        (Ended::Aborted, _) => "called MPI_Abort",
+        (Ended::Exited, _) => "exited without MPI_Finalize",
+        (Ended::Killed, true) => "was killed",
+        (Ended::Killed, false) => "were killed",
+        (Ended::Running, true) => "runs still",
+        (Ended::Running, false) => "run still",
+    };
+    let until =
+        if ended == Ended::Running { "the numbers are those so far" } else { "the numbers end there" };
+    format!("{who} {what}: {until}")
 }
 
 /// Where these ranks were last seen, by place: in a call, or after one.

@@ -3,13 +3,19 @@
 //!
 //! Each rule is one function that returns a sentence or nothing; its thresholds stand beside it.
 
+use super::over_ranks::OverRanks;
+use super::reduced::Reduced;
 use super::schema::{NotFollowed, Profile, RankProfile, Truth};
 use super::summary::spread;
+use super::text::layout::ranks_of;
 use super::{ends, windows};
 use crate::number::duration;
 
 /// The sentences about a profile: about the queues, then about how far they can be trusted.
 pub fn findings(profile: &Profile) -> Vec<String> {
+    if let Some(reduced) = &profile.reduced {
+        return of_many(profile, reduced);
+    }
     let mut sentences = Vec::new();
     // Where there is a verdict, long searches are its matter.
     if profile.verdict.is_none() {
@@ -32,6 +38,32 @@ pub fn findings(profile: &Profile) -> Vec<String> {
     sentences
 }
 
+/// The same of very many ranks.
+fn of_many(profile: &Profile, reduced: &Reduced) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let longest = reduced.over("unexpected queue", "max length").and_then(OverRanks::max);
+    sentences.extend(longest.and_then(|(rank, longest)| grown(rank, longest)));
+    for of in &reduced.ended {
+        if let Some(who) = ranks_of(&of.first, of.ranks as usize) {
+            sentences.push(ends::sentence(&who, of.ended, of.ranks == 1));
+        }
+    }
+    let missing = profile.world_size.saturating_sub(reduced.ranks);
+    if missing > 0 {
+        let ranks = if missing == 1 { "rank" } else { "ranks" };
+        sentences.push(format!("{missing} {ranks} left no profile: killed, or never came to their end"));
+    }
+    if reduced.left_out > 0 {
+        sentences.push(format!(
+            "{} sums by call site or communicator found no space, and are in no number above",
+            reduced.left_out
+        ));
+    }
+    sentences.extend(truth(reduced.truth));
+    sentences.extend(not_followed(reduced.not_followed));
+    sentences
+}
+
 /// A hundredth of the run spent with searching.
 fn search_time(profile: &Profile) -> Option<String> {
     let total = |rank: &RankProfile| Some(rank.posted_search.total_s + rank.unexpected_search.total_s);
@@ -49,7 +81,10 @@ fn search_time(profile: &Profile) -> Option<String> {
 /// An unexpected queue of a thousand messages.
 fn long_queue(profile: &Profile) -> Option<String> {
     let spread = spread(&profile.ranks, |rank| Some(rank.unexpected.max_length as f64))?;
-    let (longest, rank) = spread.max;
+    grown(spread.max.1, spread.max.0)
+}
+
+fn grown(rank: u32, longest: f64) -> Option<String> {
     (longest >= 1000.0).then(|| {
         format!(
             "rank {rank}'s unexpected queue grew to {longest:.0} messages: they take memory, and every receive \

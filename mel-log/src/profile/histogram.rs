@@ -1,5 +1,7 @@
 //! Distributions of durations, as `profile.json` keeps them: a sparse list of bins.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// Bins that hold something, ascending: lower bound, upper bound (both included) in nanoseconds,
@@ -9,6 +11,28 @@ use serde::{Deserialize, Serialize};
 pub struct Histogram(pub Vec<(u64, u64, u64)>);
 
 impl Histogram {
+    /// By tenth of a decade, how many values: bin 10 begins at 10 ns, bin 20 at 100 ns. Each is taken to lie in the middle of its bin.
+    pub fn tenths(&self) -> BTreeMap<u32, u64> {
+        let mut tenths = BTreeMap::new();
+        for (lower, upper, count) in &self.0 {
+            let middle = (lower / 2 + upper / 2).max(1) as f64;
+            let slot: &mut u64 = tenths.entry((middle.log10() * 10.0).floor() as u32).or_default();
+            *slot = slot.saturating_add(*count);
+        }
+        tenths
+    }
+
+    /// The distribution that has so many values in the tenths of decades.
+    pub fn of_tenths(tenths: &BTreeMap<u32, u64>) -> Histogram {
+        let bound = |bin: u32| 10f64.powf(f64::from(bin) / 10.0).ceil() as u64;
+        let filled = tenths.iter().filter(|(_, count)| **count > 0);
+        Histogram(
+            filled
+                .map(|(&bin, &count)| (bound(bin), bound(bin + 1).saturating_sub(1).max(bound(bin)), count))
+                .collect(),
+        )
+    }
+
     /// Whether it holds no value.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -45,5 +69,11 @@ mod tests {
         assert_eq!(histogram.quantile(1.0), Some(571_999_999));
         assert_eq!(Histogram::default().quantile(0.5), None);
         assert!(serde_json::to_string(&histogram).unwrap().starts_with("[[78,78,2],["));
+    }
+
+    #[test]
+    fn tenths_of_decades_come_back() {
+        let tenths: BTreeMap<u32, u64> = (10..120).map(|bin| (bin, u64::from(bin))).collect();
+        assert_eq!(Histogram::of_tenths(&tenths).tenths(), tenths);
     }
 }

@@ -9,17 +9,21 @@
 //! - [`summary`]: the table across ranks.
 //! - [`sums`]: calls and waits added up by rank, function and call site.
 //! - [`findings`]: facts that users should know, in plain words.
+//! - [`reduced`], [`over_ranks`], [`columns`]: of very many ranks: sums, each number over the ranks, and the file of those.
 //! - [`text`]: all of it as rank 0 prints it at the end.
 //! - [`one_sided`], [`windows`]: types and text of one-sided communication.
 //!
 //! Nothing here knows how the numbers were measured.
 
 pub mod calls;
+pub mod columns;
 pub mod ends;
 pub mod file;
 pub mod findings;
 pub mod histogram;
 pub mod one_sided;
+pub mod over_ranks;
+pub mod reduced;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
 pub mod schema;
@@ -34,6 +38,8 @@ pub use calls::{CallProfile, CallSite, MessagesFound, NamedCommunicator, WaitKin
 pub use ends::{Ended, LastCall};
 pub use histogram::Histogram;
 pub use one_sided::{KindProfile, Times, WindowProfile, WindowThread};
+pub use over_ranks::OverRanks;
+pub use reduced::Reduced;
 pub use schema::{
     CommunicatorProfile, Comparison, NotFollowed, Profile, QueueStats, Queues, RankProfile, SearchStats,
     Truth,

@@ -1,6 +1,12 @@
 //! Profiles for tests: plausible, consistent, the same each time.
 
+use std::io;
+use std::path::Path;
+
 use super::calls::{CallProfile, CallSite, MessagesFound, NamedCommunicator, WaitKind, WaitProfile};
+use super::columns::{self, Columns, Description, RankTable};
+use super::file;
+use super::reduced::{Reduced, SumOfCalls, SumOfWaits};
 use super::schema::{Profile, QueueStats, RankProfile, SearchStats};
 use super::text::layout::{percent, ranks as in_words};
 use super::verdict::Finding;
@@ -61,6 +67,81 @@ pub fn healthy(ranks: u32) -> Profile {
     let mut profile = run((0..ranks).map(|rank| exchange(rank, rank, 0.0, 0.0)).collect());
     profile.verdict = Some(Vec::new());
     profile
+}
+
+/// [`late_rank`] as very many ranks are kept: in sums.
+pub fn reduced(ranks: u32, late: u32) -> Profile {
+    reduce(late_rank(ranks, late)).0
+}
+
+/// A profile of all ranks in sums, as a library that measures makes it, and the numbers of each rank.
+pub fn reduce(whole: Profile) -> (Profile, Columns) {
+    let columns = Columns::of(&whole);
+    let sum_of = |site: &sums::OfSite| -> SumOfCalls {
+        let place = whole.sites.iter().position(|known| Some(known.to_string()) == site.site);
+        SumOfCalls {
+            function: site.function.clone(),
+            site: place.map(|place| place as u32),
+            ranks: whole.ranks.len() as u32,
+            calls: site.sum.calls,
+            total_s: site.sum.total_s,
+            max_s: site.sum.max_s,
+            bytes_sent: site.sum.bytes_sent,
+            bytes_received: site.sum.bytes_received,
+            messages: site.sum.messages,
+            lost_s: site.sum.lost_s,
+        }
+    };
+    let wait_of = |wait: &sums::OfWaits| -> SumOfWaits {
+        let place =
+            |name: &Option<String>| whole.sites.iter().position(|known| Some(known.to_string()) == *name);
+        SumOfWaits {
+            kind: wait.kind,
+            function: wait.function.clone(),
+            site: place(&wait.site).map(|place| place as u32),
+            peer: wait.peer,
+            peer_site: place(&wait.peer_site).map(|place| place as u32),
+            ranks: wait.victims.len() as u32,
+            victims: wait.victims.iter().take(8).copied().collect(),
+            count: wait.count,
+            lost_s: wait.lost_s,
+            max_s: wait.max_s,
+        }
+    };
+    let reduced = Reduced {
+        ranks: whole.ranks.len() as u32,
+        hosts: columns.hosts.len() as u32,
+        some_hosts: columns.hosts.iter().take(8).cloned().collect(),
+        run_s: sums::all_runs_s(&whole),
+        calls: sums::by_site(&whole).iter().map(sum_of).collect(),
+        waits: sums::waits(&whole).iter().map(wait_of).collect(),
+        over_ranks: columns.over_ranks(),
+        ..Reduced::default()
+    };
+    let mut profile = Profile { reduced: Some(Box::new(reduced)), ranks: Vec::new(), ..whole };
+    for finding in profile.verdict.iter_mut().flatten() {
+        finding.victims.truncate(8);
+        finding.lost_by_rank_s.truncate(8);
+    }
+    (profile, columns)
+}
+
+/// Writes the directory of such a run: `profile.json` and `ranks.table`.
+///
+/// # Errors
+/// Those of the file system.
+pub fn write_many(directory: &Path, ranks: u32, late: u32) -> io::Result<()> {
+    let (profile, all) = reduce(late_rank(ranks, late));
+    let columns = all.columns.iter().map(|(column, _)| column.clone()).collect();
+    let description = Description { columns, hosts: all.hosts.clone() };
+    let table = RankTable::create(&columns::path_in(directory), ranks, description)?;
+    let values = || all.columns.iter().map(|(_, values)| values).chain([&all.host]);
+    for first in (0..ranks).step_by(1000) {
+        let row = |rank: u32| values().map(|values| values[rank as usize]).collect();
+        let rows: Vec<Vec<f64>> = (first..ranks.min(first + 1000)).map(row).collect();
+        table.write(first, &rows)?;
+    }
+    file::write(&directory.join(file::FILE_NAME), &profile)
 }
 
 fn run(ranks: Vec<RankProfile>) -> Profile {

@@ -8,6 +8,7 @@ use super::Histogram;
 use super::calls::{CallProfile, CallSite, NamedCommunicator};
 use super::ends::{Ended, LastCall};
 use super::one_sided::WindowProfile;
+use super::reduced::Reduced;
 use super::verdict::Finding;
 
 /// The profile of a run: the whole of `profile.json`.
@@ -44,8 +45,11 @@ pub struct Profile {
     /// The communicators that they refer to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub communicators: Vec<NamedCommunicator>,
-    /// One entry per rank, ascending.
+    /// One entry per rank, ascending. Empty where there are too many: then `reduced` is there.
     pub ranks: Vec<RankProfile>,
+    /// The sums over very many ranks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reduced: Option<Box<Reduced>>,
 }
 
 /// The profile of one rank.
@@ -208,7 +212,8 @@ pub struct Truth {
 impl Profile {
     /// Whether calls were counted.
     pub fn has_calls(&self) -> bool {
-        self.ranks.iter().any(|rank| !rank.calls.is_empty())
+        let of_many = self.reduced.as_ref().is_some_and(|reduced| !reduced.calls.is_empty());
+        of_many || self.ranks.iter().any(|rank| !rank.calls.is_empty())
     }
 
     /// The ranks that have left nothing.

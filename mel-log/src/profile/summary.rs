@@ -1,13 +1,18 @@
 //! The table across ranks: for each quantity the extremes with their ranks, and the median.
 
+use serde::{Deserialize, Serialize};
+
+use super::over_ranks::OverRanks;
 use super::schema::{Profile, RankProfile};
 use super::windows;
 use crate::number::duration;
 
 /// How a quantity is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// A number of things.
+    #[default]
     Count,
     /// A duration in seconds.
     Seconds,
@@ -70,11 +75,20 @@ pub const QUANTITIES: &[Quantity] = quantities![
     ],
 ];
 
+/// All quantities.
+pub fn all() -> impl Iterator<Item = &'static Quantity> + Clone {
+    QUANTITIES.iter().chain(windows::QUANTITIES)
+}
+
 /// The quantities that a run has counted: of the queues, and of windows where there were any.
 pub fn quantities(profile: &Profile) -> impl Iterator<Item = &'static Quantity> + Clone {
-    let of_windows = profile.ranks.iter().any(|rank| !rank.windows.is_empty());
-    let queues = if profile.has_queues() { QUANTITIES } else { &[] };
-    queues.iter().chain(if of_windows { windows::QUANTITIES } else { &[] })
+    quantities_of(profile.has_queues(), profile.ranks.iter().any(|rank| !rank.windows.is_empty()))
+}
+
+/// Those of queues and of windows, if they were counted.
+pub fn quantities_of(queues: bool, windows: bool) -> impl Iterator<Item = &'static Quantity> + Clone {
+    let of_queues = if queues { QUANTITIES } else { &[] };
+    of_queues.iter().chain(if windows { windows::QUANTITIES } else { &[] })
 }
 
 /// The spread of a quantity over the ranks that have it.
@@ -109,6 +123,34 @@ pub fn value(value: f64, unit: Unit) -> String {
         Unit::Count => format!("{value:.0}"),
         Unit::Seconds => duration(value),
     }
+}
+
+/// The same table of what is known over the ranks only, with what most ranks have: groups in their order, but for those given.
+pub fn table_over_ranks(all: &[OverRanks], but: &[&str]) -> String {
+    let (mut rows, mut group, mut empty) = (Vec::new(), "", false);
+    for over in all.iter().filter(|over| !but.contains(&&*over.group)) {
+        let (Some(min), Some(max)) = (over.min(), over.max()) else { continue };
+        if over.group != group {
+            group = &over.group;
+            empty = max.1 == 0.0;
+            if !empty {
+                rows.push(vec![group.to_owned()]);
+            }
+        }
+        if empty {
+            continue;
+        }
+        let text = |number| value(number, over.unit);
+        let [low, _, median, _, high] = over.quantiles.map(text);
+        let mut row = vec![format!("  {}", over.name)];
+        row.extend([text(min.1), min.0.to_string(), low, median, high, text(max.1), max.0.to_string()]);
+        rows.push(row);
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    rows.insert(0, ["", "min", "rank", "5 %", "median", "95 %", "max", "rank"].map(str::to_owned).to_vec());
+    aligned(&rows)
 }
 
 /// The table, at most 80 columns wide: one value per quantity for a run of one rank, else the spread.

@@ -38,13 +38,26 @@ impl Sum {
     }
 
     fn add(&mut self, call: &CallProfile) {
-        self.calls = self.calls.saturating_add(call.calls);
-        self.total_s += call.total_s;
-        self.max_s = self.max_s.max(call.max_s);
-        self.bytes_sent = self.bytes_sent.saturating_add(call.bytes_sent);
-        self.bytes_received = self.bytes_received.saturating_add(call.bytes_received);
-        self.lost_s += call.waits.iter().map(|wait| wait.lost_s).sum::<f64>();
-        let (found, more) = (&mut self.messages, &call.messages);
+        self.join(&Sum {
+            calls: call.calls,
+            total_s: call.total_s,
+            max_s: call.max_s,
+            bytes_sent: call.bytes_sent,
+            bytes_received: call.bytes_received,
+            messages: call.messages,
+            lost_s: call.waits.iter().map(|wait| wait.lost_s).sum(),
+        });
+    }
+
+    /// Adds other calls.
+    pub fn join(&mut self, other: &Sum) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.total_s += other.total_s;
+        self.max_s = self.max_s.max(other.max_s);
+        self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
+        self.bytes_received = self.bytes_received.saturating_add(other.bytes_received);
+        self.lost_s += other.lost_s;
+        let (found, more) = (&mut self.messages, &other.messages);
         found.expected = found.expected.saturating_add(more.expected);
         found.unexpected = found.unexpected.saturating_add(more.unexpected);
         found.unexpected_bytes = found.unexpected_bytes.saturating_add(more.unexpected_bytes);
@@ -60,7 +73,7 @@ pub struct OfFunction {
     pub function: String,
     /// On all ranks.
     pub sum: Sum,
-    /// Time in it by rank, in the order of the profile's ranks.
+    /// Time in it by rank, in the order of the profile's ranks; empty where there are very many.
     pub by_rank_s: Vec<f64>,
 }
 
@@ -90,8 +103,10 @@ pub struct OfWaits {
     pub function: String,
     /// The call of the peer that ended the waiting.
     pub peer_site: Option<String>,
-    /// Who waited, and how long: the one that lost most first.
+    /// Who waited, and how long: the one that lost most first. Of very many ranks those that lost most.
     pub victims: Vec<(u32, f64)>,
+    /// How many ranks waited.
+    pub victims_all: usize,
     /// How often.
     pub count: u64,
     /// The time lost.
@@ -117,6 +132,9 @@ pub fn run_s(profile: &Profile, rank: &RankProfile) -> f64 {
 
 /// The same of all ranks together: what the share of something in the run is a share of.
 pub fn all_runs_s(profile: &Profile) -> f64 {
+    if let Some(reduced) = &profile.reduced {
+        return reduced.run_s;
+    }
     profile.ranks.iter().map(|rank| run_s(profile, rank)).sum()
 }
 
@@ -134,6 +152,9 @@ pub fn of_rank(rank: &RankProfile) -> Sum {
 
 /// All of a run.
 pub fn whole(profile: &Profile) -> Sum {
+    if let Some(reduced) = &profile.reduced {
+        return reduced.whole();
+    }
     let mut sum = Sum::default();
     profile.ranks.iter().flat_map(calls).for_each(|call| sum.add(call));
     sum
@@ -141,6 +162,9 @@ pub fn whole(profile: &Profile) -> Sum {
 
 /// The MPI functions, the one that took longest first.
 pub fn by_function(profile: &Profile) -> Vec<OfFunction> {
+    if let Some(reduced) = &profile.reduced {
+        return reduced.by_function();
+    }
     let mut functions: HashMap<&str, OfFunction> = HashMap::new();
     for (place, rank) in profile.ranks.iter().enumerate() {
         for call in calls(rank) {
@@ -161,6 +185,9 @@ pub fn by_function(profile: &Profile) -> Vec<OfFunction> {
 
 /// The call sites, the one that took longest first. Places of one line that call the same function are one.
 pub fn by_site(profile: &Profile) -> Vec<OfSite> {
+    if let Some(reduced) = &profile.reduced {
+        return reduced.by_site(profile);
+    }
     let names = Names::of(profile);
     let mut sites: HashMap<(Option<&str>, &str), OfSite> = HashMap::new();
     for call in profile.ranks.iter().flat_map(calls) {
@@ -191,6 +218,9 @@ pub fn by_site(profile: &Profile) -> Vec<OfSite> {
 
 /// Who waited for whom, the waits that cost most first.
 pub fn waits(profile: &Profile) -> Vec<OfWaits> {
+    if let Some(reduced) = &profile.reduced {
+        return reduced.of_waits(profile);
+    }
     type Key<'a> = (WaitKind, Option<u32>, Option<&'a str>, &'a str, Option<&'a str>);
     let names = Names::of(profile);
     let mut waits: HashMap<Key<'_>, OfWaits> = HashMap::new();
@@ -221,6 +251,7 @@ pub fn waits(profile: &Profile) -> Vec<OfWaits> {
     let mut waits: Vec<OfWaits> = waits.into_values().collect();
     for wait in &mut waits {
         wait.victims.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        wait.victims_all = wait.victims.len();
     }
     waits.sort_by(|a, b| {
         let names = |wait: &OfWaits| (wait.kind, wait.peer, wait.site.clone(), wait.peer_site.clone());

@@ -150,6 +150,13 @@ fn for_cube(path: &Path, directory: &Path) -> anyhow::Result<ExitCode> {
             directory.display()
         );
     }
+    if profile.reduced.is_some() {
+        bail!(
+            "the profile in {} has sums over all ranks, and Cube shows each: measure again with MEL_EXACT_RANKS={}",
+            directory.display(),
+            profile.world_size
+        );
+    }
     write_file(path, |out| cubex::write(out, &profile))?;
     Ok(complain(&missing(&profile)))
 }

@@ -4,6 +4,7 @@
 //! to do; only [`main`] prints it.
 
 pub mod analyze;
+pub mod collect;
 pub mod convert;
 pub mod diff;
 pub mod doctor;
@@ -50,6 +51,7 @@ enum Command {
     Analyze(analyze::Args),
     Diff(diff::Args),
     Convert(convert::Args),
+    Collect(collect::Args),
     Events(events::Args),
     Doctor(doctor::Args),
     // `make install` calls it.
@@ -67,6 +69,7 @@ pub fn main() -> ExitCode {
         Command::Analyze(args) => analyze::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Convert(args) => convert::run(&args),
+        Command::Collect(args) => collect::run(&args),
         Command::Events(args) => events::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Manual(args) => manual::run(&args),

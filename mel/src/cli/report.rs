@@ -13,12 +13,13 @@ use crate::html;
 use crate::png;
 use crate::progress_bar::ProgressBar;
 use crate::run_profile;
-use crate::tables::csv;
 use crate::tables::terminal::terminal;
+use crate::tables::{csv, csv_of_many};
 use crate::view::{View, Window, exact, view};
 use mel_convert::Run;
 use mel_convert::run::RunError;
 use mel_log::profile::Profile;
+use mel_log::profile::columns::Columns;
 use mel_log::profile::file::ProfileError;
 use mel_log::profile::text::layout::wrapped;
 use mel_log::profile::text::report::lines;
@@ -113,6 +114,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.json {
         let text = serde_json::to_string_pretty(&profile)? + "\n";
         to_stdout(|out| out.write_all(text.as_bytes()))?;
+    } else if args.csv && profile.reduced.is_some() {
+        let columns = Columns::read(&args.directory)?;
+        to_stdout(|out| csv_of_many(out, &columns))?;
     } else if args.csv {
         to_stdout(|out| csv(out, &profile))?;
     } else {
@@ -162,6 +166,12 @@ fn look(args: &Args) -> anyhow::Result<(View, ExitCode)> {
     );
     let tick = |records| progress.advance(records);
     let mut view = view(profile.as_ref(), logs.as_ref(), window, &tick);
+    if profile.as_ref().is_some_and(|profile| profile.reduced.is_some()) {
+        match Columns::read(&args.directory) {
+            Ok(columns) => view.add_ranks(&columns, args.png.is_some()),
+            Err(error) => eprintln!("mel: {error}; single ranks are left out"),
+        }
+    }
     if let Some(run) = logs.as_ref().filter(|_| args.html.is_some() && !args.estimated) {
         view.analyze(run, &tick);
     }

@@ -132,12 +132,12 @@ function balanceColumns(bars, width, share, anyCaused, ordered) {
 
 // The functions, which is also what the colours mean.
 function functionTable() {
-  const { functions, run_ns: run, mpi_ns: mpi, lost_ns: lost, ranks } = data.calls, shown = 12;
+  const { functions, run_ns: run, mpi_ns: mpi, lost_ns: lost } = data.calls, ranks = data.over ? data.over.ranks : data.calls.ranks.length, shown = 12;
   const swatch = (fill) => `<svg class="swatch" viewBox="0 0 10 10"><rect width="10" height="10" fill="${fill}"/></svg>`;
   const line = (fill, name, calls, total, share, waiting, most) => `<tr><td>${fill ? swatch(fill) : ""}${name}</td><td>${calls}</td><td>${seconds(total)}</td><td>${percent(total / (run || 1))}</td><td>${share}</td><td>${waiting}</td><td>${most}</td></tr>`;
   const rows = functions.map((f, place) => {
-    const mean = f.total_ns / ranks.length, uneven = mean ? `${Number((f.most[0] / mean).toPrecision(3))} (rank ${f.most[1]})` : "";
-    return line(functionFill(place), escape(f.name), count(f.calls), f.total_ns, percent(f.total_ns / (mpi || 1)), f.lost_ns ? seconds(f.lost_ns) : "", ranks.length > 1 ? uneven : "");
+    const mean = f.total_ns / ranks, uneven = mean ? `${Number((f.most[0] / mean).toPrecision(3))} (rank ${f.most[1]})` : "";
+    return line(functionFill(place), escape(f.name), count(f.calls), f.total_ns, percent(f.total_ns / (mpi || 1)), f.lost_ns ? seconds(f.lost_ns) : "", ranks > 1 && f.most[0] ? uneven : "");
   });
   return `<div class="wide"><table class="data"><tr><th></th><th>calls</th><th>time</th><th>share of<br>the run</th><th>share of<br>MPI</th><th>waiting</th><th>most / mean<br>of the ranks</th></tr>` +
     line("var(--computing)", "computing", "", Math.max(0, run - mpi), "", "", "") + rows.slice(0, shown).join("") +
@@ -156,6 +156,12 @@ function rankTimes(all, anyCaused) {
 function balanceSection(section) {
   const calls = data.calls;
   if (!calls) return section.remove();
+  section.addEventListener("click", (event) => {
+    if (!("all" in event.target.dataset)) return;
+    $("tbody[hidden]", section).hidden = false;
+    event.target.closest("tbody").remove();
+  });
+  if (data.over) return overBalance(section);
   const all = calls.ranks.map(segmentsOf), anyCaused = all.some((one) => one.caused > 0), few = all.length <= 16;
   const orders = Object.entries(ORDERS).filter(([key]) => key !== "caused" || anyCaused);
   section.insertAdjacentHTML("beforeend", (all.length > 1 ? `<div class="controls"><label>Show <select id="balance-unit"><option value="share">share of the run</option><option value="time">time</option></select></label>` +
@@ -169,11 +175,6 @@ function balanceSection(section) {
     box.innerHTML = few ? balanceRows(bars, width, share, anyCaused) : balanceColumns(bars, width, share, anyCaused, order && order.value !== "rank");
   };
   section.addEventListener("change", draw);
-  section.addEventListener("click", (event) => {
-    if (!("all" in event.target.dataset)) return;
-    $("tbody[hidden]", section).hidden = false;
-    event.target.closest("tbody").remove();
-  });
   new ResizeObserver(draw).observe(box);
   draw();
 }

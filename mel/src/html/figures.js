@@ -93,6 +93,7 @@ function everyOne(bins, what, fill) {
 // A section with a choice of the quantity, and panels for each group.
 function figureSection(section, groups, fills) {
   const figures = data.figures;
+  if (data.over) return overFigures(section, groups, fills);
   if (!figures || !figures.quantities.some((q) => groups.includes(q.group))) {
     note(section, "This run has no profile of the queues: run the program with <code>mel run --profile queues</code>.");
     return;

@@ -8,7 +8,7 @@ use crate::view::View;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-const SCRIPTS: [&str; 19] = [
+const SCRIPTS: [&str; 20] = [
     include_str!("units.js"),
     include_str!("places.js"),
     include_str!("verdict.js"),
@@ -17,6 +17,7 @@ const SCRIPTS: [&str; 19] = [
     include_str!("sites.js"),
     include_str!("waits.js"),
     include_str!("figures.js"),
+    include_str!("over.js"),
     include_str!("stretch.js"),
     include_str!("lanes.js"),
     include_str!("slice_tip.js"),

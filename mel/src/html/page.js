@@ -7,7 +7,7 @@ const note = (section, html) => section.insertAdjacentHTML("beforeend", `<p clas
 function header() {
   const events = data.events, length = data.duration_s || (events ? (events.to_ns - events.from_ns) * 1e-9 : 0);
   $("#command").textContent = data.command || "MEL";
-  const of = data.calls || data.figures, hosts = new Set(of ? of.ranks.map((r) => r.host).filter(Boolean) : []).size;
+  const of = data.calls || data.figures, hosts = data.over ? data.over.hosts : new Set(of ? of.ranks.map((r) => r.host).filter(Boolean) : []).size;
   const parts = [many(data.world_size, "rank") + (hosts > 1 ? ` on ${hosts} hosts` : ""), duration(length)];
   if (data.mpi) parts.push(data.mpi);
   if (data.backend) parts.push(`events: ${data.backend}${data.backend === "shadow" ? ", computed beside the MPI library" : ""}`);
@@ -68,7 +68,7 @@ function communicatorTable(section) {
 
 function rankTable(section) {
   const figures = data.figures;
-  if (!figures) return section.remove();
+  if (!figures || data.over) return section.remove();
   const groups = [...new Set(figures.quantities.map((q) => q.group))];
   const ended = figures.ranks.some((r) => r.ended !== "finalised");
   section.insertAdjacentHTML("beforeend", `<details><summary>The numbers of ${figures.ranks.length === 1 ? "the rank" : `all ${figures.ranks.length} ranks`}</summary><div class="wide"><table class="data"><thead><tr><th></th>` +
@@ -92,7 +92,7 @@ waitsSection($("#waits"));
 figureSection($("#lifetimes"), ["posted queue", "unexpected queue"], ["search-posted", "search-unexpected"]);
 figureSection($("#searches"), ["posted queue searches", "unexpected queue searches"], ["search-posted", "search-unexpected"]);
 const ONE_SIDED = "one-sided operations";
-if (data.figures && data.figures.quantities.some((q) => q.group === ONE_SIDED)) figureSection($("#windows"), [ONE_SIDED], ["one-sided"]);
+if (data.over ? data.over.columns.some((c) => c.group === ONE_SIDED) : data.figures && data.figures.quantities.some((q) => q.group === ONE_SIDED)) figureSection($("#windows"), [ONE_SIDED], ["one-sided"]);
 else $("#windows").remove();
 const events = data.events;
 if (events && events.rows.length) {

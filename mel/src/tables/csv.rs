@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use mel_log::profile::calls::CallProfile;
+use mel_log::profile::columns::{self, Columns};
 use mel_log::profile::summary::{Unit, quantities};
 use mel_log::profile::sums::Names;
 use mel_log::profile::text::waits::word;
@@ -82,6 +83,41 @@ pub fn csv(out: impl Write, profile: &Profile) -> io::Result<()> {
                     })?;
                 }
             }
+        }
+    }
+    out.flush()
+}
+
+/// The same of very many ranks: a line per number of the table of ranks.
+///
+/// # Errors
+/// Those of `out`.
+pub fn csv_of_many(out: impl Write, all: &Columns) -> io::Result<()> {
+    let mut out = csv::Writer::from_writer(out);
+    for (place, rank) in all.ranks.iter().enumerate() {
+        let host = all
+            .host
+            .get(place)
+            .filter(|host| host.is_finite())
+            .and_then(|host| all.hosts.get(*host as usize));
+        for (column, values) in &all.columns {
+            let Some(value) = values.get(place).copied().filter(|value| value.is_finite()) else { continue };
+            let is_function = column.group == columns::FUNCTIONS;
+            let (section, quantity) = match &*column.group {
+                columns::TIME => ("rank".into(), word_of(&column.name)),
+                columns::FUNCTIONS => ("calls".into(), "total".into()),
+                group => (word_of(group), word_of(&column.name)),
+            };
+            out.serialize(Row {
+                rank: *rank,
+                host: host.map_or("", String::as_str),
+                section,
+                quantity,
+                unit: if column.unit == Unit::Seconds { "s" } else { "count" },
+                value,
+                function: if is_function { &column.name } else { "" },
+                ..Row::default()
+            })?;
         }
     }
     out.flush()

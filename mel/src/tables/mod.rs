@@ -6,4 +6,4 @@
 pub mod csv;
 pub mod terminal;
 
-pub use csv::csv;
+pub use csv::{csv, csv_of_many};

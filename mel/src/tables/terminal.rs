@@ -3,9 +3,12 @@
 use std::path::Path;
 
 use mel_log::number::duration;
+use mel_log::profile::columns::TIME;
 use mel_log::profile::histogram::Histogram;
+use mel_log::profile::over_ranks::{self, OverRanks};
+use mel_log::profile::reduced::Reduced;
 use mel_log::profile::schema::{Profile, RankProfile};
-use mel_log::profile::summary::QUANTITIES;
+use mel_log::profile::summary::{self, QUANTITIES};
 use mel_log::profile::text::report::{facts, overview, queues};
 
 /// The most blocks in a row.
@@ -15,8 +18,18 @@ const BLOCKS: usize = 32;
 pub fn terminal(profile: &Profile, directory: &Path) -> String {
     let mut text = overview(profile, Some(directory), "");
     text += &queues(profile);
-    text += &distributions(&profile.ranks);
-    text += &by_rank(&profile.ranks);
+    match &profile.reduced {
+        Some(reduced) => {
+            text += &distributions(reduced.times.each_ref().map(|times| times.0.clone()));
+            text += &among_ranks(reduced);
+        }
+        None => {
+            let of =
+                |histogram: Of| profile.ranks.iter().flat_map(|rank| histogram(rank).0.clone()).collect();
+            text += &distributions(KINDS.map(|(_, histogram)| of(histogram)));
+            text += &by_rank(&profile.ranks);
+        }
+    }
     text + &facts(profile, "- ")
 }
 
@@ -30,20 +43,50 @@ fn blocks(values: &[f64]) -> String {
     values.iter().map(block).collect()
 }
 
-/// Every lifetime and every search of all ranks, by powers of ten.
-fn distributions(ranks: &[RankProfile]) -> String {
-    type Of = fn(&RankProfile) -> &Histogram;
-    let kinds: [(&str, Of); 4] = [
-        ("posted queue", |rank| &rank.posted.lifetimes),
-        ("unexpected queue", |rank| &rank.unexpected.lifetimes),
-        ("posted searches", |rank| &rank.posted_search.times),
-        ("unexpected searches", |rank| &rank.unexpected_search.times),
-    ];
+type Of = fn(&RankProfile) -> &Histogram;
+
+const KINDS: [(&str, Of); 4] = [
+    ("posted queue", |rank| &rank.posted.lifetimes),
+    ("unexpected queue", |rank| &rank.unexpected.lifetimes),
+    ("posted searches", |rank| &rank.posted_search.times),
+    ("unexpected searches", |rank| &rank.unexpected_search.times),
+];
+
+/// How many ranks have how much, of times and of what is longest: from the least to the greatest.
+fn among_ranks(reduced: &Reduced) -> String {
     let mut text = String::new();
-    for (name, histogram) in kinds {
-        let bins = ranks.iter().flat_map(|rank| histogram(rank).0.iter().copied());
+    let shown = |over: &&OverRanks| over.group == TIME || over.name.starts_with("longest");
+    for over in reduced.over_ranks.iter().filter(shown) {
+        let (Some((_, low)), Some((_, high))) = (over.min(), over.max()) else { continue };
+        if high <= low {
+            continue;
+        }
+        let mut heights = vec![0.0; over_ranks::BINS];
+        for (from, _, ranks) in &over.histogram {
+            let bin = ((from - low) / (high - low) * over_ranks::BINS as f64).round() as usize;
+            heights[bin.min(over_ranks::BINS - 1)] += f64::from(*ranks);
+        }
+        let name = match &*over.group {
+            TIME => over.name.clone(),
+            group => group.replace("queue searches", "searches"),
+        };
+        let ends = [low, high].map(|value| summary::value(value, over.unit));
+        text += &format!("   {name:<22} {:>8} |{}| {}\n", ends[0], blocks(&heights), ends[1]);
+    }
+    if text.is_empty() {
+        text
+    } else {
+        format!(" how many ranks have how much; of queues the longest of each\n{text}")
+    }
+}
+
+/// Every lifetime and every search of all ranks, by powers of ten.
+fn distributions(kinds: [Vec<(u64, u64, u64)>; 4]) -> String {
+    let mut text = String::new();
+    for ((name, _), bins) in KINDS.into_iter().zip(kinds) {
         // By the middle of each bin, as far as one can tell.
         let bins: Vec<(f64, f64)> = bins
+            .into_iter()
             .map(|(lower, upper, count)| {
                 ((lower / 2 + upper / 2 + (lower & upper & 1)).max(1) as f64, count as f64)
             })

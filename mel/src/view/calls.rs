@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::calls_of_many;
 use super::class::Class;
+use super::over::few;
 use mel_log::profile::{CallProfile, Profile, RankProfile, WaitKind};
 
 /// More call sites, or wait states, than that are not shown: those that take longest are.
-const MOST: usize = 2000;
+pub(super) const MOST: usize = 2000;
 /// Ranks that a wait state names, those that lose most first.
 const MOST_VICTIMS: usize = 4;
 
@@ -17,7 +19,8 @@ const MOST_VICTIMS: usize = 4;
 pub struct Calls {
     /// The MPI functions, by their time, without `MPI_Init` and `MPI_Finalize`.
     pub functions: Vec<Function>,
-    /// The time of each rank.
+    /// The time of each rank; the page has none beyond [`MOST_RANKS`](super::over::MOST_RANKS).
+    #[serde(serialize_with = "few")]
     pub ranks: Vec<RankTime>,
     /// Call sites as text.
     pub sites: Vec<String>,
@@ -162,6 +165,9 @@ struct WaitSum {
 
 /// The calls of a profile; none if they were not counted.
 pub fn calls(profile: &Profile) -> Option<Calls> {
+    if let Some(reduced) = &profile.reduced {
+        return calls_of_many::calls(profile, reduced);
+    }
     if profile.ranks.iter().all(|rank| rank.calls.is_empty()) {
         return None;
     }

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::over::few;
+use mel_log::profile::columns::{Columns, FUNCTIONS, TIME};
 use mel_log::profile::summary::{self, Unit};
 use mel_log::profile::{Ended, Histogram, Profile};
 
@@ -10,7 +12,8 @@ use mel_log::profile::{Ended, Histogram, Profile};
 pub struct Figures {
     /// What [`Rank::values`] are, in this order.
     pub quantities: Vec<QuantityName>,
-    /// The ranks, ascending.
+    /// The ranks, ascending; the page has none beyond [`MOST_RANKS`](super::over::MOST_RANKS).
+    #[serde(serialize_with = "few")]
     pub ranks: Vec<Rank>,
     /// Distributions over all ranks.
     pub distributions: Vec<Distribution>,
@@ -71,23 +74,55 @@ pub fn figures(profile: &Profile) -> Figures {
     }
 }
 
+impl Figures {
+    /// Adds the numbers of each of very many ranks.
+    pub fn add_ranks(&mut self, all: &Columns) {
+        let own = |group: &str| {
+            let groups = summary::all().map(|quantity| quantity.group);
+            groups.into_iter().find(|known| *known == group && ![TIME, FUNCTIONS].contains(known))
+        };
+        let mut columns = Vec::new();
+        for (column, values) in &all.columns {
+            let known = summary::all().find(|known| known.group == column.group && known.name == column.name);
+            if let (Some(group), Some(known)) = (own(&column.group), known) {
+                let seconds = known.unit == Unit::Seconds;
+                columns.push((QuantityName { group, name: known.name, seconds }, values));
+            }
+        }
+        let host = |place: usize| {
+            all.host.get(place).filter(|host| host.is_finite()).and_then(|host| all.hosts.get(*host as usize))
+        };
+        let rank = |(place, rank): (usize, &u32)| Rank {
+            rank: *rank,
+            host: host(place).cloned().unwrap_or_default(),
+            ended: Ended::Finalised,
+            values: columns
+                .iter()
+                .map(|(_, values)| Some(values[place]).filter(|value| value.is_finite()))
+                .collect(),
+        };
+        self.ranks = all.ranks.iter().enumerate().map(rank).collect();
+        self.quantities = columns.into_iter().map(|(name, _)| name).collect();
+    }
+}
+
 /// The four distributions, those without values left out.
 pub fn distributions(profile: &Profile) -> Vec<Distribution> {
-    let of = |group, histogram: fn(&mel_log::profile::RankProfile) -> &Histogram| {
+    type Of = fn(&mel_log::profile::RankProfile) -> &Histogram;
+    let of = |place: usize, group, histogram: Of| {
         let mut counts = std::collections::BTreeMap::<u32, u64>::new();
-        for (lower, upper, count) in profile.ranks.iter().flat_map(|rank| &histogram(rank).0) {
-            // The middle of the bin, as far as one can tell.
-            let middle = (lower / 2 + upper / 2).max(1) as f64;
-            let slot = counts.entry((middle.log10() * 10.0).floor() as u32).or_default();
-            *slot = slot.saturating_add(*count);
+        let of_sums = profile.reduced.as_ref().map(|reduced| &reduced.times[place]);
+        for (bin, count) in profile.ranks.iter().map(histogram).chain(of_sums).flat_map(Histogram::tenths) {
+            let slot = counts.entry(bin).or_default();
+            *slot = slot.saturating_add(count);
         }
         Distribution { group, bins: counts.into_iter().collect() }
     };
     let all = [
-        of("posted queue", |rank| &rank.posted.lifetimes),
-        of("unexpected queue", |rank| &rank.unexpected.lifetimes),
-        of("posted queue searches", |rank| &rank.posted_search.times),
-        of("unexpected queue searches", |rank| &rank.unexpected_search.times),
+        of(0, "posted queue", |rank| &rank.posted.lifetimes),
+        of(1, "unexpected queue", |rank| &rank.unexpected.lifetimes),
+        of(2, "posted queue searches", |rank| &rank.posted_search.times),
+        of(3, "unexpected queue searches", |rank| &rank.unexpected_search.times),
     ];
     all.into_iter().filter(|distribution| !distribution.bins.is_empty()).collect()
 }

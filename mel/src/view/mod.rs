@@ -2,6 +2,7 @@
 //!
 //! - [`figures`]: numbers per rank and distributions, from the profile.
 //! - [`calls`]: MPI calls by rank, by call site, and what they waited for, from the profile.
+//! - [`over`]: beyond some number of ranks, how each number is distributed over them.
 //! - [`communicators`]: the queues of each communicator.
 //! - [`events`]: one pass over the event logs, which feeds the other rooms; `pass`: over that of one rank.
 //! - [`timeline`]: calls and searches; what no eye can see is drawn together.
@@ -15,6 +16,7 @@
 
 pub mod arrows;
 pub mod calls;
+mod calls_of_many;
 pub mod class;
 pub mod communicators;
 pub mod events;
@@ -22,12 +24,14 @@ pub mod exact;
 pub mod figures;
 pub mod lengths;
 pub mod matrix;
+pub mod over;
 mod pass;
 pub mod timeline;
 
 use serde::Serialize;
 
 use mel_convert::Run;
+use mel_log::profile::columns::Columns;
 use mel_log::profile::findings::findings;
 use mel_log::profile::{Finding, Profile};
 
@@ -58,6 +62,8 @@ pub struct View {
     pub findings: Vec<String>,
     /// Numbers per rank; none without a profile.
     pub figures: Option<figures::Figures>,
+    /// The numbers over all ranks, where there are too many to show each.
+    pub over: Option<over::Over>,
     /// The communicators that are known.
     pub communicators: Vec<communicators::Row>,
     /// What the event logs hold; none without any.
@@ -112,13 +118,33 @@ pub fn view(
         exact: None,
         calls: calls::calls(of_run),
         findings: sentences,
-        figures: profile.filter(|profile| !profile.ranks.is_empty()).map(figures::figures),
+        figures: profile
+            .filter(|profile| !profile.ranks.is_empty() || profile.reduced.is_some())
+            .map(figures::figures),
+        over: profile.and_then(over_ranks),
         communicators: communicators::rows(profile, logs, events.as_ref().map(|events| &events.traffic)),
         events,
     }
 }
 
+/// The ranks together, where there are too many to show each.
+fn over_ranks(profile: &Profile) -> Option<over::Over> {
+    match &profile.reduced {
+        Some(reduced) => Some(over::of_sums(reduced.ranks, reduced.hosts, &reduced.over_ranks)),
+        None if profile.ranks.len() > over::MOST_RANKS => Some(over::of_columns(&Columns::of(profile))),
+        None => None,
+    }
+}
+
 impl View {
+    /// Adds the numbers of each of very many ranks: for a page, and for pictures if there shall be any.
+    pub fn add_ranks(&mut self, columns: &Columns, pictures: bool) {
+        self.over = Some(over::of_columns(columns));
+        if let Some(figures) = self.figures.as_mut().filter(|_| pictures) {
+            figures.add_ranks(columns);
+        }
+    }
+
     /// Adds what each call of a trace says. That takes about as long as all else; `tick` is as for [`view`].
     pub fn analyze(&mut self, run: &Run, tick: &(dyn Fn(u64) + Sync)) {
         self.exact = exact::findings(run, tick);

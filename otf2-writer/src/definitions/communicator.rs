@@ -1,5 +1,7 @@
 //! Communicators, within one group or between two.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Definitions, next_number};
 use crate::refs::{CommRef, GroupRef, StringRef};
 
@@ -14,6 +16,9 @@ pub struct Communicator<'a> {
     pub parent: Option<CommRef>,
     /// Whether each member records `CommCreate` and `CommDestroy`.
     pub create_destroy_events: bool,
+    /// What the processes that write the archive know it by: communicators of one identity and group are one, whatever
+    /// their names, and those of several identities are several. Without one, those of the same name and group are one.
+    pub identity: Option<u64>,
 }
 
 /// A communicator between two groups.
@@ -29,9 +34,11 @@ pub struct InterCommunicator<'a> {
     pub common: Option<CommRef>,
     /// Whether each member records `CommCreate` and `CommDestroy`.
     pub create_destroy_events: bool,
+    /// As that of a [`Communicator`]. The groups are in the same order in all processes.
+    pub identity: Option<u64>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct CommRecord {
     pub(crate) name: StringRef,
     pub(crate) group: GroupRef,
@@ -39,27 +46,40 @@ pub(crate) struct CommRecord {
     pub(crate) other_group: Option<GroupRef>,
     pub(crate) parent: Option<CommRef>,
     pub(crate) create_destroy_events: bool,
+    pub(crate) identity: Option<u64>,
+}
+
+impl CommRecord {
+    /// What makes two communicators one.
+    pub(crate) fn key(&self) -> Self {
+        let named = self.clone();
+        match self.identity {
+            Some(_) => Self { name: StringRef(0), parent: None, ..named },
+            None => named,
+        }
+    }
 }
 
 impl Definitions {
     /// Defines a communicator. Parents are defined before their children.
     pub fn communicator(&mut self, comm: Communicator<'_>) -> CommRef {
-        let Communicator { name, group, parent, create_destroy_events } = comm;
+        let Communicator { name, group, parent, create_destroy_events, identity } = comm;
         let name = self.string(name);
-        self.comm(CommRecord { name, group, other_group: None, parent, create_destroy_events })
+        self.comm(CommRecord { name, group, other_group: None, parent, create_destroy_events, identity })
     }
 
     /// Defines an intercommunicator.
     pub fn inter_communicator(&mut self, comm: InterCommunicator<'_>) -> CommRef {
-        let InterCommunicator { name, groups: (group, other), common, create_destroy_events } = comm;
+        let InterCommunicator { name, groups: (group, other), common, create_destroy_events, identity } =
+            comm;
         let name = self.string(name);
         let (other_group, parent) = (Some(other), common);
-        self.comm(CommRecord { name, group, other_group, parent, create_destroy_events })
+        self.comm(CommRecord { name, group, other_group, parent, create_destroy_events, identity })
     }
 
     fn comm(&mut self, record: CommRecord) -> CommRef {
-        let reference = CommRef(next_number(&self.communicators));
-        self.communicators.push(record);
+        let reference = CommRef(next_number(&self.shared.communicators));
+        self.shared.communicators.push(record);
         reference
     }
 }

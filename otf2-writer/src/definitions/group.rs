@@ -1,5 +1,7 @@
 //! Groups of locations, of ranks, or of regions.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Definitions, Paradigm, next_number};
 use crate::refs::{GroupRef, LocationRef, RegionRef, StringRef};
 
@@ -45,37 +47,85 @@ impl GroupMembers<'_> {
         }) as u8
     }
 
-    fn numbers(&self) -> Vec<u64> {
+    fn numbers(&self) -> Runs {
         match self {
             Self::Locations(members) | Self::CommLocations(members) => {
-                members.iter().map(|location| location.0).collect()
+                Runs::of(members.iter().map(|location| location.0))
             }
-            Self::Regions(members) => members.iter().map(|region| region.0.into()).collect(),
-            Self::CommGroup(members) => members.iter().map(|&rank| rank.into()).collect(),
-            Self::CommSelf => Vec::new(),
+            Self::Regions(members) => Runs::of(members.iter().map(|region| region.0.into())),
+            Self::CommGroup(members) => Runs::of(members.iter().map(|&rank| rank.into())),
+            Self::CommSelf => Runs::default(),
         }
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct GroupRecord {
     pub(crate) name: StringRef,
     pub(crate) kind: u8,
     pub(crate) paradigm: Paradigm,
-    pub(crate) members: Vec<u64>,
+    pub(crate) members: Runs,
+}
+
+impl GroupRecord {
+    /// Whether the members are regions.
+    pub(crate) const fn of_regions(&self) -> bool {
+        self.kind == otf2_sys::OTF2_GROUP_TYPE_REGIONS as u8
+    }
+}
+
+/// Numbers in their order as runs of a first one, how many, and the step from one to the next: however many processes a
+/// group has, mostly it takes a few bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Runs(Vec<(u64, u64, u64)>);
+
+impl Runs {
+    pub(crate) fn of(numbers: impl IntoIterator<Item = u64>) -> Self {
+        let mut runs: Vec<(u64, u64, u64)> = Vec::new();
+        for number in numbers {
+            match runs.last_mut() {
+                Some((first, count @ 1, step)) => (*count, *step) = (2, number.wrapping_sub(*first)),
+                Some((first, count, step)) if first.wrapping_add(count.wrapping_mul(*step)) == number => {
+                    *count += 1;
+                }
+                _ => runs.push((number, 1, 0)),
+            }
+        }
+        Self(runs)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u64> {
+        let number = |first: u64, at: u64, step: u64| first.wrapping_add(at.wrapping_mul(step));
+        self.0.iter().flat_map(move |&(first, count, step)| (0..count).map(move |at| number(first, at, step)))
+    }
 }
 
 impl Definitions {
     /// Defines a group.
     pub fn group(&mut self, group: Group<'_>) -> GroupRef {
-        let reference = GroupRef(next_number(&self.groups));
+        let reference = GroupRef(next_number(&self.shared.groups));
         let record = GroupRecord {
             name: self.string(group.name),
             kind: group.members.kind(),
             paradigm: group.paradigm,
             members: group.members.numbers(),
         };
-        self.groups.push(record);
+        self.shared.groups.push(record);
         reference
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_the_numbers_that_they_were_made_of() {
+        for numbers in
+            [vec![], vec![7], vec![0, 1, 2, 3], vec![9, 6, 3, 4, 5], vec![2, 2, 2, 1], vec![u64::MAX, 0, 1]]
+        {
+            assert_eq!(Runs::of(numbers.iter().copied()).iter().collect::<Vec<_>>(), numbers);
+        }
+        assert_eq!(Runs::of((0..100_000).map(|rank| rank << 32)).0.len(), 1);
     }
 }

@@ -1,7 +1,9 @@
 //! Processes and their streams of events.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Definitions, next_number};
-use crate::refs::{LocationGroupRef, LocationRef, StringRef, SystemTreeNodeRef};
+use crate::refs::{LocationGroupRef, LocationRef, SystemTreeNodeRef};
 
 /// The owner of locations.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +26,7 @@ impl<'a> LocationGroup<'a> {
 }
 
 /// What owns locations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum LocationGroupKind {
@@ -53,7 +55,7 @@ impl<'a> Location<'a> {
 }
 
 /// What records a stream of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum LocationKind {
@@ -65,37 +67,55 @@ pub enum LocationKind {
     Metric = otf2_sys::OTF2_LOCATION_TYPE_METRIC as u8,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct LocationGroupRecord {
-    pub(crate) name: StringRef,
+    pub(crate) reference: LocationGroupRef,
+    pub(crate) name: String,
     pub(crate) kind: LocationGroupKind,
     pub(crate) node: SystemTreeNodeRef,
     pub(crate) creator: Option<LocationGroupRef>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct LocationRecord {
-    pub(crate) name: StringRef,
+    pub(crate) reference: LocationRef,
+    pub(crate) name: String,
     pub(crate) kind: LocationKind,
     pub(crate) group: LocationGroupRef,
 }
 
 impl Definitions {
-    /// Defines a process, or another owner of locations.
+    /// Defines a process, or another owner of locations, with the next free number: for one process that writes alone.
     pub fn location_group(&mut self, group: LocationGroup<'_>) -> LocationGroupRef {
-        let reference = LocationGroupRef(next_number(&self.location_groups));
-        let name = self.string(group.name);
-        let LocationGroup { kind, node, creator, .. } = group;
-        self.location_groups.push(LocationGroupRecord { name, kind, node, creator });
+        let reference = LocationGroupRef(next_number(&self.own.location_groups));
+        self.location_group_as(reference, group);
         reference
     }
 
-    /// Defines a stream of events. How many it holds is filled in when the archive is finished.
+    /// Defines a process, or another owner of locations, with a number that no other one has, in none of the processes
+    /// that write the archive.
+    pub fn location_group_as(&mut self, reference: LocationGroupRef, group: LocationGroup<'_>) {
+        let LocationGroup { name, kind, node, creator } = group;
+        let name = without_nul(name);
+        self.own.location_groups.push(LocationGroupRecord { reference, name, kind, node, creator });
+    }
+
+    /// Defines a stream of events with the next free number: for one process that writes alone. How many events it holds
+    /// is filled in when the archive is finished.
     pub fn location(&mut self, location: Location<'_>) -> LocationRef {
-        let reference = LocationRef(self.locations.len() as u64);
-        let name = self.string(location.name);
-        let Location { kind, group, .. } = location;
-        self.locations.push(LocationRecord { name, kind, group });
+        let reference = LocationRef(self.own.locations.len() as u64);
+        self.location_as(reference, location);
         reference
     }
+
+    /// Defines a stream of events with a number that no other one has, in none of the processes that write the archive.
+    /// This process writes it.
+    pub fn location_as(&mut self, reference: LocationRef, location: Location<'_>) {
+        let Location { name, kind, group } = location;
+        self.own.locations.push(LocationRecord { reference, name: without_nul(name), kind, group });
+    }
+}
+
+fn without_nul(text: &str) -> String {
+    text.replace('\0', "")
 }

@@ -1,5 +1,7 @@
 //! Markers: remarks about a time, which a viewer shows above the events.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Definitions, next_number};
 use crate::{
     clock::Ticks,
@@ -7,7 +9,7 @@ use crate::{
 };
 
 /// How much a remark matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Severity {
     /// It says nothing of that.
@@ -20,7 +22,7 @@ pub enum Severity {
     High = otf2_sys::OTF2_SEVERITY_HIGH as u8,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct MarkerRecord {
     pub(crate) group: String,
     pub(crate) category: String,
@@ -28,7 +30,7 @@ pub(crate) struct MarkerRecord {
 }
 
 /// One remark.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Mark {
     pub(crate) time: Ticks,
     pub(crate) location: LocationRef,
@@ -40,16 +42,20 @@ impl Definitions {
     /// A kind of remarks: `group` is their author, `category` their subject. The same two always return the same kind.
     pub fn marker(&mut self, group: &str, category: &str, severity: Severity) -> MarkerRef {
         let known = |record: &MarkerRecord| record.group == group && record.category == category;
-        if let Some(place) = self.markers.iter().position(known) {
+        if let Some(place) = self.shared.markers.iter().position(known) {
             return MarkerRef(place as u32);
         }
-        let reference = MarkerRef(next_number(&self.markers));
-        self.markers.push(MarkerRecord { group: group.to_owned(), category: category.to_owned(), severity });
+        let reference = MarkerRef(next_number(&self.shared.markers));
+        self.shared.markers.push(MarkerRecord {
+            group: group.to_owned(),
+            category: category.to_owned(),
+            severity,
+        });
         reference
     }
 
     /// Remarks something about a location at a time.
     pub fn mark(&mut self, time: Ticks, location: LocationRef, marker: MarkerRef, text: &str) {
-        self.marks.push(Mark { time, location, marker, text: text.to_owned() });
+        self.own.marks.push(Mark { time, location, marker, text: text.to_owned() });
     }
 }

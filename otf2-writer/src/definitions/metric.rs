@@ -1,5 +1,7 @@
 //! Metrics: numbers that are recorded over time, such as the length of a queue.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Definitions, next_number};
 use crate::{
     refs::{MetricMemberRef, MetricRef, StringRef},
@@ -30,7 +32,7 @@ pub struct MetricMember<'a> {
 }
 
 /// Where a metric comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum MetricOrigin {
@@ -45,7 +47,7 @@ pub enum MetricOrigin {
 }
 
 /// What a value says about which time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum MetricMode {
@@ -72,7 +74,7 @@ pub enum MetricMode {
 }
 
 /// The base of a scale.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum MetricBase {
     /// Powers of 2.
@@ -93,7 +95,7 @@ pub struct MetricClass<'a> {
 }
 
 /// How metric events relate to the regions of their location.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum MetricOccurrence {
     /// One at each enter and each leave.
@@ -105,7 +107,7 @@ pub enum MetricOccurrence {
 }
 
 /// What records a metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum RecorderKind {
@@ -119,7 +121,7 @@ pub enum RecorderKind {
     Gpu = otf2_sys::OTF2_RECORDER_KIND_GPU as u8,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct MetricMemberRecord {
     pub(crate) name: StringRef,
     pub(crate) description: StringRef,
@@ -131,7 +133,7 @@ pub(crate) struct MetricMemberRecord {
     pub(crate) unit: StringRef,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct MetricClassRecord {
     pub(crate) members: Vec<MetricMemberRef>,
     pub(crate) occurrence: MetricOccurrence,
@@ -141,7 +143,7 @@ pub(crate) struct MetricClassRecord {
 impl Definitions {
     /// Defines one number of metrics.
     pub fn metric_member(&mut self, member: MetricMember<'_>) -> MetricMemberRef {
-        let reference = MetricMemberRef(next_number(&self.metric_members));
+        let reference = MetricMemberRef(next_number(&self.shared.metric_members));
         let record = MetricMemberRecord {
             name: self.string(member.name),
             description: self.string(member.description),
@@ -152,16 +154,16 @@ impl Definitions {
             exponent: member.exponent,
             unit: self.string(member.unit),
         };
-        self.metric_members.push(record);
+        self.shared.metric_members.push(record);
         reference
     }
 
     /// Defines numbers that are recorded together.
     pub fn metric_class(&mut self, class: MetricClass<'_>) -> MetricRef {
-        let reference = MetricRef(next_number(&self.metric_classes));
+        let reference = MetricRef(next_number(&self.shared.metric_classes));
         let MetricClass { members, occurrence, recorder } = class;
         let members = members.to_vec();
-        self.metric_classes.push(MetricClassRecord { members, occurrence, recorder });
+        self.shared.metric_classes.push(MetricClassRecord { members, occurrence, recorder });
         reference
     }
 }

@@ -12,6 +12,7 @@ mod region;
 mod rma;
 mod strings;
 mod system;
+mod unified;
 
 pub use communicator::{Communicator, InterCommunicator};
 pub use group::{Group, GroupMembers};
@@ -35,6 +36,9 @@ pub(crate) use paradigm::ParadigmRecord;
 pub(crate) use region::RegionRecord;
 pub(crate) use rma::RmaWinRecord;
 pub(crate) use system::SystemTreeNodeRecord;
+pub(crate) use unified::{Mapping, unify};
+
+use serde::{Deserialize, Serialize};
 
 use strings::Strings;
 
@@ -46,44 +50,59 @@ use crate::{
     value::AttributeValue,
 };
 
-/// All definitions of an archive.
+/// The definitions of a process that writes an archive.
 ///
-/// Each method defines one thing and returns the reference to it; references count from zero, so
-/// processes that define the same things in the same order get the same references. Nothing is
+/// Each method defines one thing and returns the reference to it. References count from zero. Nothing is
 /// checked against what was defined before, except strings: equal ones become one.
+///
+/// Where several processes write one archive, each has its own references, and what several of them define
+/// alike becomes one definition when the archive is finished. Only the numbers of locations and of their owners are those of
+/// the archive.
 #[derive(Debug, Default)]
 pub struct Definitions {
     pub(crate) clock: Option<Clock>,
+    pub(crate) shared: Shared,
+    pub(crate) own: Own,
+    pub(crate) clock_offsets: BTreeMap<LocationRef, Vec<ClockOffset>>,
+}
+
+/// What other processes may define, too.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Shared {
     pub(crate) strings: Strings,
     pub(crate) attributes: Vec<AttributeRecord>,
     pub(crate) paradigms: Vec<ParadigmRecord>,
     pub(crate) system_tree: Vec<SystemTreeNodeRecord>,
-    pub(crate) location_groups: Vec<LocationGroupRecord>,
-    pub(crate) locations: Vec<LocationRecord>,
+    pub(crate) node_properties: Vec<PropertyRecord<SystemTreeNodeRef>>,
     pub(crate) regions: Vec<RegionRecord>,
     pub(crate) groups: Vec<GroupRecord>,
     pub(crate) communicators: Vec<CommRecord>,
     pub(crate) windows: Vec<RmaWinRecord>,
     pub(crate) metric_members: Vec<MetricMemberRecord>,
     pub(crate) metric_classes: Vec<MetricClassRecord>,
-    pub(crate) properties: Vec<PropertyRecord>,
     pub(crate) markers: Vec<MarkerRecord>,
+}
+
+/// What belongs to this process alone.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Own {
+    pub(crate) location_groups: Vec<LocationGroupRecord>,
+    pub(crate) locations: Vec<LocationRecord>,
+    pub(crate) properties: Vec<PropertyRecord<Owner>>,
     pub(crate) marks: Vec<Mark>,
-    pub(crate) clock_offsets: BTreeMap<LocationRef, Vec<ClockOffset>>,
 }
 
 /// A named value of something that is defined.
-#[derive(Debug)]
-pub(crate) struct PropertyRecord {
-    pub(crate) owner: PropertyOwner,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PropertyRecord<O> {
+    pub(crate) owner: O,
     pub(crate) name: StringRef,
     pub(crate) value: AttributeValue,
 }
 
-/// What a property belongs to.
-#[derive(Debug)]
-pub(crate) enum PropertyOwner {
-    SystemTreeNode(SystemTreeNodeRef),
+/// What of a process has a property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Owner {
     LocationGroup(LocationGroupRef),
     Location(LocationRef),
 }
@@ -102,27 +121,28 @@ impl Definitions {
 
     /// The reference to this text; NUL characters, which the format does not have, are left out.
     pub fn string(&mut self, text: &str) -> StringRef {
-        self.strings.intern(text)
+        self.shared.strings.intern(text)
     }
 
     /// Gives a node of the system tree a named value, for example the size of its memory.
     pub fn system_tree_node_property(&mut self, node: SystemTreeNodeRef, name: &str, value: AttributeValue) {
-        self.property(PropertyOwner::SystemTreeNode(node), name, value);
+        let name = self.string(name);
+        self.shared.node_properties.push(PropertyRecord { owner: node, name, value });
     }
 
     /// Gives a process a named value, for example its process id.
     pub fn location_group_property(&mut self, group: LocationGroupRef, name: &str, value: AttributeValue) {
-        self.property(PropertyOwner::LocationGroup(group), name, value);
+        self.property(Owner::LocationGroup(group), name, value);
     }
 
     /// Gives a location a named value.
     pub fn location_property(&mut self, location: LocationRef, name: &str, value: AttributeValue) {
-        self.property(PropertyOwner::Location(location), name, value);
+        self.property(Owner::Location(location), name, value);
     }
 
-    fn property(&mut self, owner: PropertyOwner, name: &str, value: AttributeValue) {
+    fn property(&mut self, owner: Owner, name: &str, value: AttributeValue) {
         let name = self.string(name);
-        self.properties.push(PropertyRecord { owner, name, value });
+        self.own.properties.push(PropertyRecord { owner, name, value });
     }
 }
 

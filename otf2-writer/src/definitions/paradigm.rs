@@ -1,10 +1,12 @@
 //! Parallel paradigms: what regions, groups and communicators belong to.
 
+use serde::{Deserialize, Serialize};
+
 use super::Definitions;
 use crate::refs::StringRef;
 
 /// The programming model that something belongs to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum Paradigm {
@@ -32,7 +34,7 @@ pub enum Paradigm {
 }
 
 /// How a paradigm is parallel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum ParadigmClass {
@@ -59,7 +61,7 @@ pub struct ParadigmDefinition<'a> {
     pub comm_name_template: Option<&'a str>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct ParadigmRecord {
     pub(crate) paradigm: Paradigm,
     pub(crate) name: StringRef,
@@ -73,6 +75,6 @@ impl Definitions {
         let ParadigmDefinition { paradigm, class, .. } = definition;
         let name = self.string(definition.name);
         let comm_name_template = definition.comm_name_template.map(|text| self.string(text));
-        self.paradigms.push(ParadigmRecord { paradigm, name, class, comm_name_template });
+        self.shared.paradigms.push(ParadigmRecord { paradigm, name, class, comm_name_template });
     }
 }

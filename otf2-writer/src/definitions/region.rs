@@ -1,5 +1,7 @@
 //! Regions: what a location can enter and leave.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Definitions, Paradigm, next_number};
 use crate::refs::{RegionRef, StringRef};
 
@@ -25,7 +27,7 @@ pub struct Region<'a> {
 macro_rules! roles {
     ($($(#[$meta:meta])* $name:ident = $constant:ident,)*) => {
         /// What kind of work a region does.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[non_exhaustive]
         #[repr(u8)]
         pub enum RegionRole {
@@ -76,7 +78,7 @@ roles! {
     Deallocate = OTF2_REGION_ROLE_DEALLOCATE,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct RegionRecord {
     pub(crate) name: StringRef,
     pub(crate) canonical_name: StringRef,
@@ -90,7 +92,7 @@ pub(crate) struct RegionRecord {
 impl Definitions {
     /// Defines a region.
     pub fn region(&mut self, region: Region<'_>) -> RegionRef {
-        let reference = RegionRef(next_number(&self.regions));
+        let reference = RegionRef(next_number(&self.shared.regions));
         let canonical = if region.canonical_name.is_empty() { region.name } else { region.canonical_name };
         let record = RegionRecord {
             name: self.string(region.name),
@@ -101,7 +103,7 @@ impl Definitions {
             source_file: self.string(region.source_file),
             source_lines: region.source_lines,
         };
-        self.regions.push(record);
+        self.shared.regions.push(record);
         reference
     }
 }

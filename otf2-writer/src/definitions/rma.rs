@@ -1,5 +1,7 @@
 //! Windows for one-sided communication.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Definitions, next_number};
 use crate::refs::{CommRef, RmaWinRef, StringRef};
 
@@ -14,7 +16,7 @@ pub struct RmaWindow<'a> {
     pub create_destroy_events: bool,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct RmaWinRecord {
     pub(crate) name: StringRef,
     pub(crate) comm: CommRef,
@@ -26,8 +28,8 @@ impl Definitions {
     pub fn rma_window(&mut self, window: RmaWindow<'_>) -> RmaWinRef {
         let RmaWindow { name, comm, create_destroy_events } = window;
         let name = self.string(name);
-        let reference = RmaWinRef(next_number(&self.windows));
-        self.windows.push(RmaWinRecord { name, comm, create_destroy_events });
+        let reference = RmaWinRef(next_number(&self.shared.windows));
+        self.shared.windows.push(RmaWinRecord { name, comm, create_destroy_events });
         reference
     }
 }

@@ -2,13 +2,29 @@
 
 use std::{collections::HashMap, ffi::CString};
 
+use serde::{Deserialize, Serialize};
+
 use crate::refs::StringRef;
 
 /// Strings in the order of their references. The empty string is always there, as reference 0.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "Vec<CString>", into = "Vec<CString>")]
 pub(crate) struct Strings {
     texts: Vec<CString>,
     references: HashMap<CString, StringRef>,
+}
+
+impl From<Vec<CString>> for Strings {
+    fn from(texts: Vec<CString>) -> Self {
+        let references = (0..).map(StringRef).zip(&texts).map(|(reference, text)| (text.clone(), reference));
+        Self { references: references.collect(), texts }
+    }
+}
+
+impl From<Strings> for Vec<CString> {
+    fn from(strings: Strings) -> Self {
+        strings.texts
+    }
 }
 
 impl Default for Strings {
@@ -21,7 +37,10 @@ impl Default for Strings {
 
 impl Strings {
     pub(crate) fn intern(&mut self, text: &str) -> StringRef {
-        let text = without_nul(text);
+        self.intern_text(without_nul(text))
+    }
+
+    pub(crate) fn intern_text(&mut self, text: CString) -> StringRef {
         if let Some(&reference) = self.references.get(&text) {
             return reference;
         }

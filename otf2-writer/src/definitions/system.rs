@@ -1,5 +1,7 @@
 //! The system tree: the machine, its nodes, and what they consist of.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Definitions, next_number};
 use crate::refs::{StringRef, SystemTreeNodeRef};
 
@@ -15,7 +17,7 @@ pub struct SystemTreeNode<'a> {
 }
 
 /// What the parts of a node of the system tree have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum SystemTreeDomain {
@@ -29,7 +31,7 @@ pub enum SystemTreeDomain {
     Socket = otf2_sys::OTF2_SYSTEM_TREE_DOMAIN_SOCKET as u8,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct SystemTreeNodeRecord {
     pub(crate) name: StringRef,
     pub(crate) class: StringRef,
@@ -40,16 +42,16 @@ pub(crate) struct SystemTreeNodeRecord {
 impl Definitions {
     /// Defines a node of the system tree. Parents are defined before their children.
     pub fn system_tree_node(&mut self, node: SystemTreeNode<'_>) -> SystemTreeNodeRef {
-        let reference = SystemTreeNodeRef(next_number(&self.system_tree));
+        let reference = SystemTreeNodeRef(next_number(&self.shared.system_tree));
         let (name, class) = (self.string(node.name), self.string(node.class));
         let parent = node.parent;
-        self.system_tree.push(SystemTreeNodeRecord { name, class, parent, domains: Vec::new() });
+        self.shared.system_tree.push(SystemTreeNodeRecord { name, class, parent, domains: Vec::new() });
         reference
     }
 
     /// Says what a node of the system tree is. Does nothing for a node that is not defined here.
     pub fn system_tree_node_domain(&mut self, node: SystemTreeNodeRef, domain: SystemTreeDomain) {
-        if let Some(record) = self.system_tree.get_mut(node.0 as usize) {
+        if let Some(record) = self.shared.system_tree.get_mut(node.0 as usize) {
             record.domains.push(domain);
         }
     }

@@ -1,25 +1,31 @@
 //! The archive's handle.
 
 use std::{
+    cell::Cell,
     collections::BTreeMap,
     ffi::{CString, c_void},
     ptr::{self, NonNull},
+    rc::Rc,
 };
 
 use otf2_sys::{OTF2_Archive, OTF2_FlushCallbacks, OTF2_GlobalDefWriter, Otf2};
 
 use super::{
-    collectives::{CALLBACKS, PinnedCollectives},
     errors::{handle, silence, strictly},
     memory,
+    processes::{CALLBACKS, PinnedProcesses},
 };
 use crate::{
     clock::ClockOffset,
-    collectives::Collectives,
-    definitions::{Definitions, Mark},
+    definitions::{Mapping, Mark, MarkerRecord},
     error::Error,
+    parts::Parts,
+    processes::Processes,
     refs::LocationRef,
 };
+
+const CREATE: &str = "creating the archive";
+const LOCAL: &str = "writing the local definitions";
 
 /// What an archive is opened with.
 pub(crate) struct ArchiveSettings {
@@ -30,7 +36,6 @@ pub(crate) struct ArchiveSettings {
     pub(crate) machine: CString,
     pub(crate) event_chunk_bytes: u64,
     pub(crate) definition_chunk_bytes: u64,
-    pub(crate) collectives: Box<dyn Collectives>,
 }
 
 /// An archive, open until it is closed or dropped.
@@ -38,8 +43,10 @@ pub(crate) struct RawArchive {
     pub(super) api: &'static Otf2,
     pub(super) handle: NonNull<OTF2_Archive>,
     open: bool,
+    /// Whether it can be closed: libotf2 ends the process if it is to close an archive that it could not begin.
+    begun: Cell<bool>,
     /// Dropped after `drop` has closed the archive, which uses it till then.
-    collectives: PinnedCollectives,
+    processes: PinnedProcesses,
 }
 
 /// Event buffers are written whenever they are full, and the flush leaves no record of its own.
@@ -57,9 +64,8 @@ unsafe extern "C" fn pre_flush(
 }
 
 impl RawArchive {
-    /// Makes the archive's directories (rank 0) and opens it for writing (all ranks).
-    pub(crate) fn create(settings: ArchiveSettings) -> Result<Self, Error> {
-        const CREATE: &str = "creating the archive";
+    /// Opens the archive in this process, without a word to the others.
+    pub(crate) fn open(settings: &ArchiveSettings, processes: Rc<dyn Processes>) -> Result<Self, Error> {
         let api = otf2_sys::api()?;
         silence(api);
         let open = || {
@@ -77,72 +83,97 @@ impl RawArchive {
             }
         };
         let handle = handle(api, CREATE, open)?;
-        let collectives = PinnedCollectives::new(settings.collectives);
-        let archive = Self { api, handle, open: true, collectives };
-        let raw = archive.handle.as_ptr();
+        let (begun, processes) = (Cell::new(false), PinnedProcesses::new(processes));
+        Ok(Self { api, handle, open: true, begun, processes })
+    }
+
+    /// Makes the archive's directories (rank 0) and begins to write (all ranks, whatever becomes of it in one of them).
+    pub(crate) fn begin(&self, settings: ArchiveSettings) -> Result<(), Error> {
+        let (api, raw) = (self.api, self.handle.as_ptr());
         // SAFETY: the handle is open; the table of callbacks is static.
-        strictly(api, CREATE, || unsafe {
+        let flush = strictly(api, CREATE, || unsafe {
             api.OTF2_Archive_SetFlushCallbacks(raw, &raw const FLUSH, ptr::null_mut())
-        })?;
+        });
         // SAFETY: the handle is open; the table of callbacks is static.
-        strictly(api, CREATE, || unsafe {
+        let memory = strictly(api, CREATE, || unsafe {
             api.OTF2_Archive_SetMemoryCallbacks(raw, &raw const memory::CALLBACKS, ptr::null_mut())
-        })?;
-        // SAFETY: the handle is open; the table of callbacks is static; the collectives are not moved until `drop` has
+        });
+        // SAFETY: the handle is open; the table of callbacks is static; the processes are not moved until `drop` has
         // closed the archive.
         strictly(api, CREATE, || unsafe {
             api.OTF2_Archive_SetCollectiveCallbacks(
                 raw,
                 &raw const CALLBACKS,
-                archive.collectives.as_user_data(),
+                self.processes.as_user_data(),
                 ptr::null_mut(),
                 ptr::null_mut(),
             )
         })?;
         // SAFETY: the handle is open; the call copies the terminated string.
-        strictly(api, CREATE, || unsafe { api.OTF2_Archive_SetCreator(raw, settings.creator.as_ptr()) })?;
+        let creator =
+            strictly(api, CREATE, || unsafe { api.OTF2_Archive_SetCreator(raw, settings.creator.as_ptr()) });
         // SAFETY: the handle is open; the call copies the terminated string.
-        strictly(api, CREATE, || unsafe {
+        let description = strictly(api, CREATE, || unsafe {
             api.OTF2_Archive_SetDescription(raw, settings.description.as_ptr())
-        })?;
+        });
         // SAFETY: the handle is open; the call copies the terminated string.
-        strictly(api, CREATE, || unsafe { api.OTF2_Archive_SetMachineName(raw, settings.machine.as_ptr()) })?;
+        let machine = strictly(api, CREATE, || unsafe {
+            api.OTF2_Archive_SetMachineName(raw, settings.machine.as_ptr())
+        });
         // SAFETY: the handle is open.
-        strictly(api, CREATE, || unsafe { api.OTF2_Archive_OpenEvtFiles(raw) })?;
-        Ok(archive)
+        let events = strictly(api, CREATE, || unsafe { api.OTF2_Archive_OpenEvtFiles(raw) });
+        let result = flush.and(memory).and(creator).and(description).and(machine).and(events);
+        self.begun.set(result.is_ok());
+        result
     }
 
-    pub(crate) fn collectives(&self) -> &dyn Collectives {
-        self.collectives.get()
-    }
-
-    /// Ends the writing of events and writes a definition file for each of these locations, which
-    /// has only offsets of its clock: all references in the events are those of the global definitions.
+    /// Ends the writing of events and writes a definition file for each of these locations: what the references in its
+    /// events are in the global definitions, and offsets of its clock. All ranks, whatever becomes of it in one of them.
     pub(crate) fn write_local_definitions(
         &self,
         locations: &[LocationRef],
+        mapping: &Mapping,
         offsets: &BTreeMap<LocationRef, Vec<ClockOffset>>,
     ) -> Result<(), Error> {
-        const LOCAL: &str = "writing the local definitions";
         let (api, raw) = (self.api, self.handle.as_ptr());
         // SAFETY: the handle is open.
-        strictly(api, LOCAL, || unsafe { api.OTF2_Archive_CloseEvtFiles(raw) })?;
+        let events = strictly(api, LOCAL, || unsafe { api.OTF2_Archive_CloseEvtFiles(raw) });
         // SAFETY: the handle is open.
-        strictly(api, LOCAL, || unsafe { api.OTF2_Archive_OpenDefFiles(raw) })?;
-        for location in locations {
-            // SAFETY: the handle is open.
-            let writer = handle(api, LOCAL, || unsafe { api.OTF2_Archive_GetDefWriter(raw, location.0) })?;
-            for ClockOffset { time, offset, deviation } in offsets.get(location).into_iter().flatten() {
-                // SAFETY: the writer is open.
-                strictly(api, LOCAL, || unsafe {
-                    api.OTF2_DefWriter_WriteClockOffset(writer.as_ptr(), time.0, *offset, *deviation)
-                })?;
-            }
-            // SAFETY: the writer is this archive's and is not used afterwards.
-            strictly(api, LOCAL, || unsafe { api.OTF2_Archive_CloseDefWriter(raw, writer.as_ptr()) })?;
+        let opened = strictly(api, LOCAL, || unsafe { api.OTF2_Archive_OpenDefFiles(raw) });
+        let maps = IdMaps::new(api, mapping);
+        let each = |maps: &IdMaps| {
+            let of = |location: &LocationRef| offsets.get(location).map_or(&[][..], Vec::as_slice);
+            locations.iter().try_for_each(|location| self.write_local(*location, maps, of(location)))
+        };
+        let written = maps.and_then(|maps| each(&maps));
+        // SAFETY: the handle is open.
+        let closed = strictly(api, LOCAL, || unsafe { api.OTF2_Archive_CloseDefFiles(raw) });
+        events.and(opened).and(written).and(closed)
+    }
+
+    fn write_local(
+        &self,
+        location: LocationRef,
+        maps: &IdMaps,
+        offsets: &[ClockOffset],
+    ) -> Result<(), Error> {
+        let (api, raw) = (self.api, self.handle.as_ptr());
+        // SAFETY: the handle is open.
+        let writer = handle(api, LOCAL, || unsafe { api.OTF2_Archive_GetDefWriter(raw, location.0) })?;
+        for (kind, map) in &maps.maps {
+            // SAFETY: the writer and the map are open.
+            strictly(api, LOCAL, || unsafe {
+                api.OTF2_DefWriter_WriteMappingTable(writer.as_ptr(), *kind, map.as_ptr())
+            })?;
         }
-        // SAFETY: the handle is open.
-        strictly(api, LOCAL, || unsafe { api.OTF2_Archive_CloseDefFiles(raw) })
+        for ClockOffset { time, offset, deviation } in offsets {
+            // SAFETY: the writer is open.
+            strictly(api, LOCAL, || unsafe {
+                api.OTF2_DefWriter_WriteClockOffset(writer.as_ptr(), time.0, *offset, *deviation)
+            })?;
+        }
+        // SAFETY: the writer is this archive's and is not used afterwards.
+        strictly(api, LOCAL, || unsafe { api.OTF2_Archive_CloseDefWriter(raw, writer.as_ptr()) })
     }
 
     /// Runs `write` on the writer of the global definitions, then closes that.
@@ -162,9 +193,9 @@ impl RawArchive {
     }
 
     /// Writes the kinds of markers and the markers. Without any there is no file of them.
-    pub(crate) fn write_markers(&self, definitions: &Definitions) -> Result<(), Error> {
+    pub(crate) fn write_markers(&self, kinds: &[MarkerRecord], parts: &Parts) -> Result<(), Error> {
         const MARKERS: &str = "writing the markers";
-        if definitions.marks.is_empty() {
+        if parts.iter().all(|part| part.own.marks.is_empty()) {
             return Ok(());
         }
         let (api, raw) = (self.api, self.handle.as_ptr());
@@ -174,7 +205,7 @@ impl RawArchive {
         let writer = handle(api, MARKERS, || unsafe { api.OTF2_Archive_GetMarkerWriter(raw) })?;
         let to = writer.as_ptr();
         let write = || -> Result<(), Error> {
-            for (number, kind) in (0..).zip(&definitions.markers) {
+            for (number, kind) in (0..).zip(kinds) {
                 let (group, category) = (text(&kind.group), text(&kind.category));
                 let severity = kind.severity as otf2_sys::OTF2_MarkerSeverity;
                 // SAFETY: the writer is open; the strings are terminated and live through the call.
@@ -189,8 +220,9 @@ impl RawArchive {
                 })?;
             }
             let scope = otf2_sys::OTF2_MARKER_SCOPE_LOCATION as otf2_sys::OTF2_MarkerScope;
-            for Mark { time, location, marker, text: remark } in &definitions.marks {
-                let remark = text(remark);
+            for Mark { time, location, marker, text: remark } in parts.iter().flat_map(|part| part.own.marks)
+            {
+                let remark = text(&remark);
                 // SAFETY: the writer is open; the string is terminated and lives through the call.
                 strictly(api, MARKERS, || unsafe {
                     api.OTF2_MarkerWriter_WriteMarker(
@@ -218,7 +250,7 @@ impl RawArchive {
     }
 
     fn close_once(&mut self) -> Result<(), Error> {
-        if !std::mem::take(&mut self.open) {
+        if !std::mem::take(&mut self.open) || !self.begun.get() {
             return Ok(());
         }
         let (api, raw) = (self.api, self.handle.as_ptr());
@@ -232,5 +264,47 @@ impl Drop for RawArchive {
     fn drop(&mut self) {
         // An error cannot be returned from here; `close` returns it.
         let _ = self.close_once();
+    }
+}
+
+/// The numbers of a process's definitions in the archive, as libotf2 takes them. Where they are the same there is no map.
+struct IdMaps {
+    api: &'static Otf2,
+    maps: Vec<(otf2_sys::OTF2_MappingType, NonNull<otf2_sys::OTF2_IdMap>)>,
+}
+
+impl IdMaps {
+    fn new(api: &'static Otf2, mapping: &Mapping) -> Result<Self, Error> {
+        let Mapping { strings, attributes, regions, groups, communicators, windows, metrics, .. } = mapping;
+        let tables = [
+            (otf2_sys::OTF2_MAPPING_STRING, strings),
+            (otf2_sys::OTF2_MAPPING_ATTRIBUTE, attributes),
+            (otf2_sys::OTF2_MAPPING_REGION, regions),
+            (otf2_sys::OTF2_MAPPING_GROUP, groups),
+            (otf2_sys::OTF2_MAPPING_METRIC, metrics),
+            (otf2_sys::OTF2_MAPPING_COMM, communicators),
+            (otf2_sys::OTF2_MAPPING_RMA_WIN, windows),
+        ];
+        let mut all = Self { api, maps: Vec::new() };
+        for (kind, table) in tables {
+            if (0..).zip(table).all(|(here, there)| here == *there) {
+                continue;
+            }
+            // SAFETY: the table has as many elements as the length passed; the call copies them.
+            let map = handle(api, LOCAL, || unsafe {
+                api.OTF2_IdMap_CreateFromUint32Array(table.len() as u64, table.as_ptr(), false)
+            })?;
+            all.maps.push((kind as otf2_sys::OTF2_MappingType, map));
+        }
+        Ok(all)
+    }
+}
+
+impl Drop for IdMaps {
+    fn drop(&mut self) {
+        for (_, map) in &self.maps {
+            // SAFETY: the map is from `OTF2_IdMap_CreateFromUint32Array` and not used afterwards.
+            unsafe { self.api.OTF2_IdMap_Free(map.as_ptr()) };
+        }
     }
 }

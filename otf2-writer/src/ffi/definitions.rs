@@ -1,6 +1,9 @@
 //! Definitions, from memory to the archive, each kind after the kinds that it refers to.
 
-use std::ptr::NonNull;
+use std::{
+    ffi::{CStr, CString},
+    ptr::NonNull,
+};
 
 use otf2_sys::{
     OTF2_AttributeValue, OTF2_COMM_FLAG_CREATE_DESTROY_EVENTS, OTF2_COMM_FLAG_NONE, OTF2_ErrorCode,
@@ -12,33 +15,31 @@ use otf2_sys::{
 use super::{archive::RawArchive, errors::strictly};
 use crate::{
     clock::{Clock, Ticks},
-    definitions::{Definitions, PropertyOwner},
+    definitions::{Owner, PropertyRecord, Shared},
     error::Error,
-    refs::LocationRef,
+    parts::{Part, Parts},
     value::Type,
 };
 
 const WRITE: &str = "writing the definitions";
 
-/// Writes all definitions. `span` is the time of the first and of the last event, `events` returns the
-/// number of events of a location.
+/// Writes all definitions: those that are shared, and those of each process.
 pub(crate) fn write_definitions(
     archive: &RawArchive,
-    definitions: &Definitions,
+    shared: &Shared,
     clock: &Clock,
-    span: Option<(Ticks, Ticks)>,
-    events: impl Fn(LocationRef) -> u64,
+    parts: &Parts,
 ) -> Result<(), Error> {
     archive.with_global_definitions(WRITE, |handle| {
-        let writer = Writer { api: archive.api, handle, definitions };
-        writer.clock(clock, span)?;
+        let mut writer = Writer { api: archive.api, handle, definitions: shared, strings: 0 };
+        writer.clock(clock, parts.span())?;
         writer.strings()?;
         writer.attributes()?;
         writer.paradigms()?;
         writer.system_tree()?;
-        writer.location_groups()?;
-        writer.locations(events)?;
-        writer.properties()?;
+        for part in parts.iter() {
+            writer.part(&part)?;
+        }
         writer.regions()?;
         writer.groups()?;
         writer.communicators()?;
@@ -50,7 +51,9 @@ pub(crate) fn write_definitions(
 struct Writer<'a> {
     api: &'static Otf2,
     handle: NonNull<OTF2_GlobalDefWriter>,
-    definitions: &'a Definitions,
+    definitions: &'a Shared,
+    /// How many strings there are.
+    strings: u32,
 }
 
 impl Writer<'_> {
@@ -84,14 +87,19 @@ impl Writer<'_> {
         })
     }
 
-    fn strings(&self) -> Result<(), Error> {
-        for (reference, text) in self.definitions.strings.iter() {
-            // SAFETY: the writer is open, and the pointers among the arguments live through the call.
-            self.call(|api, writer| unsafe {
-                api.OTF2_GlobalDefWriter_WriteString(writer, reference.0, text.as_ptr())
-            })?;
-        }
-        Ok(())
+    fn strings(&mut self) -> Result<(), Error> {
+        self.definitions.strings.iter().try_for_each(|(_, text)| self.string(text).map(drop))
+    }
+
+    /// Writes a string behind those that are there; gives its number.
+    fn string(&mut self, text: &CStr) -> Result<u32, Error> {
+        let number = self.strings;
+        self.strings += 1;
+        // SAFETY: the writer is open, and the pointers among the arguments live through the call.
+        self.call(|api, writer| unsafe {
+            api.OTF2_GlobalDefWriter_WriteString(writer, number, text.as_ptr())
+        })?;
+        Ok(number)
     }
 
     fn attributes(&self) -> Result<(), Error> {
@@ -157,56 +165,56 @@ impl Writer<'_> {
                 })?;
             }
         }
+        for PropertyRecord { owner, name, value } in &self.definitions.node_properties {
+            let (name, kind, value) = (name.0, value.value_type() as u8, value.to_raw());
+            // SAFETY: the writer is open; the pointers live through the call, and the value has the type passed with it.
+            self.call(|api, writer| unsafe {
+                api.OTF2_GlobalDefWriter_WriteSystemTreeNodeProperty(writer, owner.0, name, kind, value)
+            })?;
+        }
         Ok(())
     }
 
-    fn location_groups(&self) -> Result<(), Error> {
-        for (number, record) in (0..).zip(&self.definitions.location_groups) {
+    /// The locations of a process. Their names are strings that nothing else refers to.
+    fn part(&mut self, part: &Part) -> Result<(), Error> {
+        let text = |text: &str| CString::new(text).unwrap_or_default();
+        for record in &part.own.location_groups {
             let creator = record.creator.map_or(OTF2_UNDEFINED_LOCATION_GROUP, |group| group.0);
+            let name = self.string(&text(&record.name))?;
             // SAFETY: the writer is open, and the pointers among the arguments live through the call.
             self.call(|api, writer| unsafe {
                 api.OTF2_GlobalDefWriter_WriteLocationGroup(
                     writer,
-                    number,
-                    record.name.0,
+                    record.reference.0,
+                    name,
                     record.kind as u8,
                     record.node.0,
                     creator,
                 )
             })?;
         }
-        Ok(())
-    }
-
-    fn locations(&self, events: impl Fn(LocationRef) -> u64) -> Result<(), Error> {
-        for (number, record) in (0..).zip(&self.definitions.locations) {
+        for (record, events) in part.own.locations.iter().zip(&part.events) {
+            let name = self.string(&text(&record.name))?;
             // SAFETY: the writer is open, and the pointers among the arguments live through the call.
             self.call(|api, writer| unsafe {
                 api.OTF2_GlobalDefWriter_WriteLocation(
                     writer,
-                    number,
-                    record.name.0,
+                    record.reference.0,
+                    name,
                     record.kind as u8,
-                    events(LocationRef(number)),
+                    *events,
                     record.group.0,
                 )
             })?;
         }
-        Ok(())
-    }
-
-    fn properties(&self) -> Result<(), Error> {
-        for record in &self.definitions.properties {
-            let (name, kind) = (record.name.0, record.value.value_type() as u8);
-            let value = record.value.to_raw();
+        for PropertyRecord { owner, name, value } in &part.own.properties {
+            let (name, kind, value) = (name.0, value.value_type() as u8, value.to_raw());
             // SAFETY: the writer is open; the pointers live through the call, and the value has the type passed with it.
             self.call(|api, writer| unsafe {
-                match record.owner {
-                    PropertyOwner::SystemTreeNode(owner) => api
-                        .OTF2_GlobalDefWriter_WriteSystemTreeNodeProperty(writer, owner.0, name, kind, value),
-                    PropertyOwner::LocationGroup(owner) => api
+                match owner {
+                    Owner::LocationGroup(owner) => api
                         .OTF2_GlobalDefWriter_WriteLocationGroupProperty(writer, owner.0, name, kind, value),
-                    PropertyOwner::Location(owner) => {
+                    Owner::Location(owner) => {
                         api.OTF2_GlobalDefWriter_WriteLocationProperty(writer, owner.0, name, kind, value)
                     }
                 }
@@ -239,9 +247,10 @@ impl Writer<'_> {
 
     fn groups(&self) -> Result<(), Error> {
         for (number, record) in (0..).zip(&self.definitions.groups) {
+            let numbers: Vec<u64> = record.members.iter().collect();
             // A group of more than `u32::MAX` members would not fit the chunk, so the saturated
             // value makes libotf2 refuse it.
-            let members = u32::try_from(record.members.len()).unwrap_or(u32::MAX);
+            let members = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
             // SAFETY: the writer is open, and the pointers among the arguments live through the call.
             self.call(|api, writer| unsafe {
                 api.OTF2_GlobalDefWriter_WriteGroup(
@@ -252,7 +261,7 @@ impl Writer<'_> {
                     record.paradigm as u8,
                     OTF2_GROUP_FLAG_NONE,
                     members,
-                    record.members.as_ptr(),
+                    numbers.as_ptr(),
                 )
             })?;
         }

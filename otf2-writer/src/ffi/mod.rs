@@ -6,11 +6,11 @@
 //! `archive` see to it, because libotf2 would hand out the same pointer twice).
 
 mod archive;
-mod collectives;
 mod definitions;
 mod errors;
 mod events;
 mod memory;
+mod processes;
 
 pub(crate) use archive::{ArchiveSettings, RawArchive};
 pub(crate) use definitions::write_definitions;

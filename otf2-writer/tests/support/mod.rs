@@ -30,6 +30,7 @@ pub fn two_ranks(defs: &mut Definitions) -> TwoRanks {
         group,
         parent: None,
         create_destroy_events: false,
+        identity: None,
     });
     let send = defs.region(Region {
         name: "MPI_Send",

@@ -19,6 +19,9 @@ pub fn header(profile: &Profile, directory: Option<&Path>, mark: &str) -> String
         text += &format!("{mark}{command}{between}{when}\n");
     }
     text += &wrapped(mark, &headline(profile));
+    if profile.reduced.is_some() {
+        text += &wrapped(mark, super::many::REDUCED);
+    }
     if let Some(directory) = directory {
         text += &wrapped(mark, &format!("directory {}", directory.display()));
     }
@@ -27,7 +30,8 @@ pub fn header(profile: &Profile, directory: Option<&Path>, mark: &str) -> String
 
 /// How many ranks, where, how long, on which MPI, with whose events.
 fn headline(profile: &Profile) -> String {
-    let ranks = match profile.ranks.len() {
+    let number = profile.reduced.as_ref().map_or(profile.ranks.len(), |reduced| reduced.ranks as usize);
+    let ranks = match number {
         1 => "1 rank".to_owned(),
         many => format!("{many} ranks"),
     };
@@ -44,6 +48,13 @@ fn headline(profile: &Profile) -> String {
 
 /// On which hosts, in the order of their first ranks: all of up to three by name.
 fn hosts(profile: &Profile) -> String {
+    if let Some(reduced) = &profile.reduced {
+        return match (&reduced.some_hosts[..], reduced.hosts) {
+            ([], _) => String::new(),
+            ([first], _) => format!(" on {first}"),
+            ([first, second, ..], all) => format!(" on {all} hosts ({first}, {second}, ...)"),
+        };
+    }
     let mut hosts: Vec<&str> = Vec::new();
     for rank in &profile.ranks {
         if !rank.host.is_empty() && !hosts.contains(&rank.host.as_str()) {

@@ -52,6 +52,15 @@ pub fn ranks(ranks: &[u32]) -> Option<String> {
     }
 }
 
+/// The same of so many, of which the first are known.
+pub fn ranks_of(first: &[u32], all: usize) -> Option<String> {
+    if all <= first.len() || first.len() < 3 {
+        return ranks(first);
+    }
+    let named: Vec<String> = first[..3].iter().map(u32::to_string).collect();
+    Some(format!("ranks {} and {} more", named.join(", "), all - 3))
+}
+
 /// Rows of cells as columns with two blanks between them, each line indented by one; none longer than [`COLUMNS`]. The first row is the
 /// header. Columns whose numbers are in `texts` are aligned to the left, and the widest of them are cut where it is too much; all others
 /// are aligned to the right.

@@ -5,6 +5,7 @@
 //! - [`header`]: which run it is.
 //! - [`verdict`]: what costs time, and who is the cause.
 //! - [`mpi_time`]: time in MPI by rank and by function.
+//! - [`many`]: the same of very many ranks, and what is special about them.
 //! - [`call_sites`]: the lines that take the most time, and what their receives found in the queues.
 //! - [`waits`]: who waits for whom.
 //! - [`layout`]: lines and columns.
@@ -12,6 +13,7 @@
 pub mod call_sites;
 pub mod header;
 pub mod layout;
+pub mod many;
 pub mod mpi_time;
 pub mod report;
 pub mod verdict;

@@ -1,6 +1,7 @@
 //! Time in MPI, by rank and by function.
 
 use super::layout::{percent, table};
+use super::many;
 use crate::number::duration;
 use crate::profile::schema::{Profile, RankProfile};
 use crate::profile::summary::spread;
@@ -9,14 +10,17 @@ use crate::profile::sums::{self, OfFunction, all_runs_s, by_function, calls, of_
 /// Up to so many ranks have a line each.
 const MOST_RANKS: usize = 16;
 /// The most functions that have a line.
-const MOST_FUNCTIONS: usize = 8;
+pub(super) const MOST_FUNCTIONS: usize = 8;
 
 /// Both tables; nothing where calls were not counted.
 pub fn mpi_time(profile: &Profile) -> String {
     if !profile.has_calls() {
         return String::new();
     }
-    by_rank(profile) + &by_functions(profile)
+    match &profile.reduced {
+        Some(reduced) => many::mpi_time(profile, reduced),
+        None => by_rank(profile) + &by_functions(profile),
+    }
 }
 
 /// A line for each rank; above [`MOST_RANKS`], for those that others waited for longest.

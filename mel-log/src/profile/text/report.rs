@@ -8,10 +8,11 @@ use super::layout::wrapped;
 use super::mpi_time::mpi_time;
 use super::verdict::verdict;
 use super::waits::waits;
+use crate::profile::columns::{FUNCTIONS, TIME};
 use crate::profile::findings::findings;
 use crate::profile::schema::{Profile, RankProfile};
 use crate::profile::statistics;
-use crate::profile::summary::{QUANTITIES, spread, table};
+use crate::profile::summary::{QUANTITIES, spread, table, table_over_ranks};
 use crate::profile::windows;
 
 /// Above so many ranks the text has no lines per rank, except for the extremes.
@@ -40,6 +41,9 @@ pub fn report(profile: &Profile, options: Options<'_>) -> String {
 /// The statistics of each rank in the paper's wording. Above [`MOST_RANKS`] ranks they are those of the ranks with the longest lifetimes
 /// and searches.
 pub fn lines(profile: &Profile) -> String {
+    if profile.reduced.is_some() {
+        return "[MEL] of so many ranks there is no line for each: the numbers of each rank are in ranks.table\n".into();
+    }
     let mut text = String::new();
     let shown: Vec<&RankProfile> = match profile.ranks.len() {
         0..=MOST_RANKS => profile.ranks.iter().collect(),
@@ -68,7 +72,10 @@ pub fn overview(profile: &Profile, directory: Option<&Path>, mark: &str) -> Stri
 
 /// The queues across ranks, and by call site.
 pub fn queues(profile: &Profile) -> String {
-    let table = table(&profile.ranks);
+    let table = match &profile.reduced {
+        Some(reduced) => table_over_ranks(&reduced.over_ranks, &[TIME, FUNCTIONS]),
+        None => table(&profile.ranks),
+    };
     let before = if profile.has_calls() && !table.is_empty() { "\n" } else { "" };
     format!("{before}{table}{}", receives(profile))
 }

@@ -1,6 +1,7 @@
 //! Who waits for whom.
 
-use super::layout::{cut, percent, ranks, table, wrapped};
+use super::layout::{cut, percent, ranks_of, table, wrapped};
+use super::many;
 use crate::number::duration;
 use crate::profile::calls::WaitKind;
 use crate::profile::schema::{Profile, RankProfile};
@@ -11,7 +12,7 @@ const MOST: usize = 6;
 /// What has cost less than this share of the run is not worth a line.
 const LEAST: f64 = 0.0005;
 /// The most ranks that are named as causes.
-const MOST_CAUSES: usize = 5;
+pub(super) const MOST_CAUSES: usize = 5;
 
 /// The waits that cost most, and for whom all of it was; nothing where nothing was lost.
 pub fn waits(profile: &Profile) -> String {
@@ -49,8 +50,8 @@ pub fn waits(profile: &Profile) -> String {
 fn sentence(wait: &OfWaits) -> String {
     let mut victims: Vec<u32> = wait.victims.iter().map(|(rank, _)| *rank).collect();
     victims.sort_unstable();
-    let who = ranks(&victims).unwrap_or_default();
-    let verb = if victims.len() == 1 { "waits" } else { "wait" };
+    let who = ranks_of(&victims, wait.victims_all).unwrap_or_default();
+    let verb = if wait.victims_all == 1 { "waits" } else { "wait" };
     let peer = wait.peer.map_or("others".into(), |peer| format!("rank {peer}"));
     format!("{}: {who} {verb} for {peer}", word(wait.kind))
 }
@@ -80,6 +81,9 @@ fn place(wait: &OfWaits) -> String {
 
 /// For whom the others waited, the waiting followed back to its cause.
 fn causes(profile: &Profile) -> String {
+    if let Some(reduced) = &profile.reduced {
+        return many::causes(reduced);
+    }
     let all: f64 = profile.ranks.iter().map(|rank| rank.caused_s).sum();
     let mut ranks: Vec<&RankProfile> = profile.ranks.iter().filter(|rank| rank.caused_s > 0.0).collect();
     ranks.sort_by(|a, b| b.caused_s.total_cmp(&a.caused_s).then(a.rank.cmp(&b.rank)));

@@ -1,0 +1,149 @@
+//! Very many ranks: rank 0 gets sums, asks for details, and writes a row of each rank into `ranks.table`.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use mel_convert::callsites::CallSites;
+use mel_log::profile::columns::{self, Column, Description, RankTable};
+use mel_log::profile::{OverRanks, Profile, RankProfile};
+use mel_log::table::TableRows;
+use mel_verdict::many::{Detail, Judgement, Links, OfRank, Part, Selection, fill};
+use mpi_abi::Error;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::links::MpiLinks;
+use crate::warn::warn;
+
+/// The most bytes of a host's name in a row.
+const HOST: usize = 64;
+
+/// What was counted, beside calls.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counted {
+    pub(super) queues: bool,
+    pub(super) windows: bool,
+}
+
+/// Brings the sums of all ranks together; at rank 0 they are in `profile` then. Collective.
+pub(super) fn collect(
+    links: &MpiLinks,
+    own: RankProfile,
+    table: Option<TableRows>,
+    (profile, directory): (&mut Profile, Option<&Path>),
+    counted: Counted,
+) -> Result<(), Error> {
+    let of_rank = OfRank::new(own, table);
+    let part = links.reduce(calm(|| of_rank.part()), |all, part| join(all, part, Part::join), encoded)?;
+    let judgement = part.map(|part| calm(|| Judgement::of(part)));
+    let selection = judgement.as_ref().map(|judgement| judgement.selection(counted.queues, counted.windows));
+    let selection = links.spread(encoded(&selection.unwrap_or_default()))?;
+    let selection: Selection = serde_json::from_slice(&selection).unwrap_or_default();
+    let detail = links.reduce(
+        calm(|| of_rank.detail(&selection)),
+        |all, detail| join(all, detail, Detail::join),
+        encoded,
+    )?;
+    let row = row(&of_rank, &selection);
+    drop(of_rank);
+    let table = match (&judgement, directory) {
+        (Some(judgement), Some(directory)) => create(directory, judgement, &selection, links.tree().size),
+        _ => None,
+    };
+    let mut written = Ok(());
+    links.stream(row, |first, rows| {
+        if let (Some(judgement), Some(table), Ok(())) = (&judgement, &table, &written) {
+            written = table.write(first, &decoded(rows, first, judgement, table));
+        }
+    })?;
+    if let (Some(judgement), Some(detail)) = (&judgement, detail) {
+        calm(|| finish(profile, judgement, &detail, table, written));
+    }
+    Ok(())
+}
+
+/// Rank 0 has all.
+fn finish(
+    profile: &mut Profile,
+    judgement: &Judgement,
+    detail: &Detail,
+    table: Option<RankTable>,
+    written: io::Result<()>,
+) {
+    let mut sites = CallSites::default();
+    fill(profile, judgement, detail, |path, address| sites.place(path, address));
+    let over = table.map_or_else(|| Ok(Vec::new()), |table| written.and_then(|()| table.over_ranks()));
+    let over = over.unwrap_or_else(|error| {
+        let name = columns::FILE_NAME;
+        warn(&format!("the numbers of each rank cannot be kept in {name}: {error}; make room or use -o"));
+        Vec::<OverRanks>::new()
+    });
+    if let Some(reduced) = &mut profile.reduced {
+        reduced.over_ranks = over;
+    }
+}
+
+/// What a fault of ours makes nothing of: others wait for what comes next.
+fn calm<T: Default>(of: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(of)).unwrap_or_default()
+}
+
+fn encoded<T: Serialize>(of: &T) -> Vec<u8> {
+    serde_json::to_vec(of).unwrap_or_default()
+}
+
+fn join<T: Default + DeserializeOwned>(all: &mut T, bytes: &[u8], join: impl FnOnce(&mut T, T)) {
+    if let Ok(more) = serde_json::from_slice(bytes) {
+        let _ = catch_unwind(AssertUnwindSafe(|| join(all, more)));
+    }
+}
+
+fn create(directory: &Path, judgement: &Judgement, selection: &Selection, ranks: u32) -> Option<RankTable> {
+    let hosts = judgement.part.hosts.iter().cloned().collect();
+    let description = Description { columns: selection.columns.clone(), hosts };
+    let table = RankTable::create(&columns::path_in(directory), ranks, description);
+    table
+        .map_err(|error| {
+            warn(&format!(
+                "cannot write {} in {}: {error}; make room or use -o",
+                columns::FILE_NAME,
+                directory.display()
+            ));
+        })
+        .ok()
+}
+
+/// The bytes of a rank's row: its numbers, and its host.
+fn row(of_rank: &OfRank, selection: &Selection) -> Vec<u8> {
+    let mut numbers = calm(|| of_rank.row(selection));
+    numbers.resize(selection.columns.len(), f64::NAN);
+    let mut bytes: Vec<u8> = numbers.into_iter().flat_map(f64::to_ne_bytes).collect();
+    let numbers = bytes.len();
+    bytes.extend(of_rank.host().bytes().take(HOST));
+    bytes.resize(numbers + HOST, 0);
+    bytes
+}
+
+/// The rows of consecutive ranks, with what others have lost for each, and the place of its host.
+fn decoded(bytes: &[u8], first: u32, judgement: &Judgement, table: &RankTable) -> Vec<Vec<f64>> {
+    let Description { columns, hosts } = &table.description;
+    let is_caused = |column: &Column| (&*column.group, &*column.name) == (columns::TIME, columns::CAUSED);
+    let caused = columns.iter().position(is_caused);
+    let cut = |name: &str| name.bytes().take(HOST).collect::<Vec<u8>>();
+    let rows = bytes.chunks_exact(columns.len() * 8 + HOST);
+    rows.zip(first..)
+        .map(|(row, rank)| {
+            let (numbers, host) = row.split_at(columns.len() * 8);
+            let number = |bytes: &[u8]| f64::from_ne_bytes(bytes.try_into().unwrap_or_default());
+            let mut row: Vec<f64> = numbers.chunks_exact(8).map(number).collect();
+            if let Some(value) = caused.and_then(|place| row.get_mut(place)) {
+                *value = judgement.caused(rank) as f64 * 1e-9;
+            }
+            let host = host.split(|byte| *byte == 0).next().unwrap_or_default();
+            let place = hosts.binary_search_by(|name| cut(name).as_slice().cmp(host));
+            row.push(place.map_or(f64::NAN, |place| place as f64));
+            row
+        })
+        .collect()
+}

@@ -1,0 +1,142 @@
+//! Whether all ranks see one directory, or nodes have disks of their own.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use mel_convert::otf2::{self, CommunicationError, Processes, tree};
+
+/// By host: how many of its ranks do not see the directory of rank 0.
+type Apart = BTreeMap<String, u32>;
+
+/// Makes the directory where this rank does not see the one that rank 0 has made: on another node, on a disk of its own.
+pub fn make(directory: &Path) {
+    if !directory.is_dir() {
+        // If not, opening the log says so.
+        let _ = fs::create_dir_all(directory);
+    }
+}
+
+/// Finds out which ranks see the directory that rank 0 writes into. All ranks call it. Where a rank does not, what an earlier
+/// run has left there of a trace is removed, and there is a place for the files of this one.
+///
+/// # Errors
+/// Where the communication fails.
+pub fn find(directory: &Path, host: &str, ranks: &dyn Processes) -> Result<Apart, CommunicationError> {
+    let is_first = ranks.rank() == 0;
+    let token = |name: &str| -> PathBuf { directory.join(format!(".mel-{name}")) };
+    // Of this job and no other one that may write at the same time into a directory of this name.
+    let mut name = format!("{}-{}", std::process::id(), host.replace('/', "-"));
+    if is_first && fs::write(token(&name), b"").is_err() {
+        name.clear();
+    }
+    // The name is that of rank 0, the lowest.
+    name = tree::all_reduce(ranks, name, |_, _| ())?;
+    if name.is_empty() {
+        // Rank 0 cannot write there itself: nobody can say.
+        return Ok(Apart::new());
+    }
+    let sees = token(&name).exists();
+    let own = if sees { Apart::new() } else { Apart::from([(host.to_owned(), 1)]) };
+    let apart = tree::all_reduce(ranks, own, |all, part| {
+        part.into_iter().for_each(|(host, count)| *all.entry(host).or_default() += count);
+    })?;
+    if is_first {
+        let _ = fs::remove_file(token(&name));
+    }
+    Ok(apart)
+}
+
+/// Makes room for this rank's files of the trace on a disk that rank 0 does not see. All ranks call it where there is such a
+/// disk, of which the lowest rank of each host tidies up.
+///
+/// # Errors
+/// Where the communication fails.
+pub fn make_room(
+    directory: &Path,
+    host: &str,
+    apart: &Apart,
+    ranks: &dyn Processes,
+) -> Result<(), CommunicationError> {
+    let is_apart = apart.contains_key(host);
+    let own = if is_apart { BTreeMap::from([(host.to_owned(), ranks.rank())]) } else { BTreeMap::new() };
+    let lowest = tree::all_reduce(ranks, own, |all: &mut BTreeMap<String, u32>, part| {
+        part.into_iter().for_each(|(host, rank)| _ = all.entry(host).or_insert(rank));
+    })?;
+    if is_apart && lowest.get(host) == Some(&ranks.rank()) {
+        // Whatever fails here is told when the files are written.
+        let _ = otf2::remove(directory);
+        let _ = fs::create_dir_all(directory.join("traces"));
+    }
+    tree::all_reduce(ranks, (), |(), ()| ())?;
+    if ranks.rank() == 0 {
+        // If a file system has only been slow to show what rank 0 has written, the place is there, too: it has to be new.
+        let _ = fs::remove_dir(directory.join("traces"));
+    }
+    Ok(())
+}
+
+/// The line for the user: what lies where, and what to do.
+pub fn line(directory: &Path, apart: &Apart) -> Option<String> {
+    const MOST_HOSTS: usize = 4;
+    if apart.is_empty() {
+        return None;
+    }
+    let mut hosts: Vec<&str> = apart.keys().take(MOST_HOSTS).map(String::as_str).collect();
+    let more = apart.len().saturating_sub(MOST_HOSTS);
+    let and_more = format!("{more} more");
+    if more > 0 {
+        hosts.push(&and_more);
+    }
+    let (ranks, path): (u32, _) = (apart.values().sum(), directory.display());
+    Some(format!(
+        "{path} is not shared by all nodes: the logs and traces of {ranks} ranks lie in the directory of this name \
+         on {}; copy it from there and join: `mel collect {path} COPY... -o OUT`, or use -o with a shared directory",
+        hosts.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mel_convert::otf2::ThreadAsProcess;
+
+    /// Ranks on two hosts, each with a directory of its own or one for both: what is apart.
+    fn apart(directories: [&Path; 2]) -> Apart {
+        let ranks = ThreadAsProcess::group(5);
+        let found: Vec<Apart> = std::thread::scope(|scope| {
+            let find_one = |rank: ThreadAsProcess| {
+                let node = rank.rank() as usize % 2;
+                let (directory, host) = (directories[node], format!("node-{node}"));
+                make(directory);
+                let apart = find(directory, &host, &rank).unwrap();
+                make_room(directory, &host, &apart, &rank).unwrap();
+                apart
+            };
+            let threads: Vec<_> = ranks.into_iter().map(|rank| scope.spawn(move || find_one(rank))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(found.iter().all(|other| *other == found[0]), "all know the same: {found:?}");
+        found[0].clone()
+    }
+
+    #[test]
+    fn a_directory_that_others_do_not_see_is_noticed() {
+        let room = tempfile::tempdir().unwrap();
+        let [a, b] = ["a", "b"].map(|name| room.path().join(name));
+        fs::create_dir(&a).unwrap();
+        assert_eq!(apart([&a, &a]), Apart::new());
+        assert_eq!(line(&a, &Apart::new()), None);
+        fs::create_dir_all(b.join("traces")).unwrap();
+        fs::write(b.join("traces/7.evt"), "of an earlier run").unwrap();
+        let found = apart([&a, &b]);
+        assert_eq!(found, Apart::from([("node-1".to_owned(), 2)]));
+        assert!(b.join("traces").is_dir() && !b.join("traces/7.evt").exists());
+        assert_eq!(fs::read_dir(&a).unwrap().count(), 0, "nothing is left behind");
+        let line = line(&a, &found).unwrap();
+        assert!(
+            line.contains("2 ranks") && line.contains("node-1") && line.contains("mel collect"),
+            "{line}"
+        );
+    }
+}
