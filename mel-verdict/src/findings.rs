@@ -95,8 +95,10 @@ fn finding(
     let site = run.site(site);
     let name = communicator.and_then(|place| run.communicators.get(place as usize)).map(|c| c.name.clone());
     let at = site.as_ref().map(|site| format!(" at {site}")).unwrap_or_default();
+    // Who has lost much less than the others has by chance.
+    let least = (0.5 / victims.len() as f64).min(0.02) * lost_s;
     let mut sorted: Vec<u32> =
-        victims.iter().filter(|(_, lost)| *lost >= 0.02 * lost_s).map(|(rank, _)| *rank).collect();
+        victims.iter().filter(|(_, lost)| *lost >= least).map(|(rank, _)| *rank).collect();
     sorted.sort_unstable();
     let lost = format!("{} lost {} ({} of the run)", ranks(&sorted), duration(lost_s), percent(share));
     let text = sentence(rule, cause, &lost, &format!("{function}{at}"), cause_site.as_deref());

@@ -35,6 +35,9 @@ pub(super) fn collect(
     counted: Counted,
 ) -> Result<(), Error> {
     let of_rank = OfRank::new(own, table);
+    let latest = |latest: &mut u64, bytes: &[u8]| *latest = (*latest).max(number(bytes));
+    let since = links.reduce(of_rank.out_of_init(), latest, |since| since.to_ne_bytes().to_vec())?;
+    let of_rank = of_rank.since(number(&links.spread(since.unwrap_or_default().to_ne_bytes().to_vec())?));
     let part = links.reduce(calm(|| of_rank.part()), |all, part| join(all, part, Part::join), encoded)?;
     let judgement = part.map(|part| calm(|| Judgement::of(part)));
     let selection = judgement.as_ref().map(|judgement| judgement.selection(counted.queues, counted.windows));
@@ -82,6 +85,11 @@ fn finish(
     if let Some(reduced) = &mut profile.reduced {
         reduced.over_ranks = over;
     }
+}
+
+/// A number that was sent.
+fn number(bytes: &[u8]) -> u64 {
+    bytes.try_into().map_or(0, u64::from_ne_bytes)
 }
 
 /// What a fault of ours makes nothing of: others wait for what comes next.

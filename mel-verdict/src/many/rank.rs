@@ -24,6 +24,8 @@ const MOST_CONTEXTS: usize = 1024;
 pub struct OfRank {
     profile: RankProfile,
     run: Run,
+    /// When all ranks were out of `MPI_Init*`, as [`OfRank::out_of_init`].
+    all_run_since: u64,
 }
 
 /// Who has lost time for one reason at one place.
@@ -104,7 +106,19 @@ impl OfRank {
     /// A rank with its profile and its table, which may be missing.
     pub fn new(profile: RankProfile, table: Option<TableRows>) -> OfRank {
         let place = |module: &str, offset| CallSite { module: module.into(), offset, ..CallSite::default() };
-        OfRank { profile, run: Run::of(table.into_iter().collect(), place) }
+        OfRank { profile, run: Run::of(table.into_iter().collect(), place), all_run_since: 0 }
+    }
+
+    /// When it was out of `MPI_Init*`: in nanoseconds of the clock of all ranks, where there are several nodes; else in ticks, which are
+    /// those of one clock. 0 where that is not known.
+    pub fn out_of_init(&self) -> u64 {
+        self.rank().map_or(0, |rank| comparable(rank, rank.rows.runs_since))
+    }
+
+    /// The latest of all ranks: before that nobody is late.
+    #[must_use]
+    pub fn since(self, all_run_since: u64) -> OfRank {
+        OfRank { all_run_since, ..self }
     }
 
     fn rank(&self) -> Option<&Rank> {
@@ -224,12 +238,16 @@ impl OfRank {
 
     /// Its calls of collective operations, by communicator and place.
     fn groups(&self, rank: &Rank) -> BTreeMap<GroupKey, Group> {
-        let mut contexts: Vec<u32> =
-            rank.rows.collectives.iter().map(|interval| interval.key.context).collect();
-        contexts.sort_unstable();
-        contexts.dedup();
+        // With the time in each until all ranks were out of `MPI_Init*`.
+        let mut contexts: BTreeMap<u32, u64> = BTreeMap::new();
+        for interval in &rank.rows.collectives {
+            let (begin, end) = (comparable(rank, interval.begin), comparable(rank, interval.end));
+            let early = end.min(self.all_run_since).saturating_sub(begin);
+            let early = if rank.rows.clock.is_some() { early } else { nanos(rank.seconds(early)) };
+            *contexts.entry(interval.key.context).or_default() += early;
+        }
         let mut groups: BTreeMap<GroupKey, Group> = BTreeMap::new();
-        for context in contexts {
+        for (context, early) in contexts {
             let known = rank
                 .context(context)
                 .and_then(|known| self.run.communicators.get(known.communicator? as usize));
@@ -241,7 +259,8 @@ impl OfRank {
             if size < 2 {
                 continue;
             }
-            let (time, longest) = (nanos(rank.seconds(row.ticks)), nanos(rank.seconds(row.longest)));
+            let time = nanos(rank.seconds(row.ticks)).saturating_sub(early);
+            let longest = nanos(rank.seconds(row.longest)).min(time);
             let more = Group::of(rank.rank, size, row.calls, time, longest);
             match groups.entry((communicator.context, self.place(rank, context))) {
                 std::collections::btree_map::Entry::Vacant(none) => {
@@ -358,6 +377,11 @@ impl OfRank {
     pub fn host(&self) -> &str {
         &self.profile.host
     }
+}
+
+/// A time that may be compared with that of other ranks.
+fn comparable(rank: &Rank, ticks: u64) -> u64 {
+    if rank.rows.clock.is_some() { rank.nanos(ticks) } else { ticks }
 }
 
 /// A row of waits, with the peer's rank in the world.

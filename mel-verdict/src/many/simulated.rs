@@ -170,6 +170,31 @@ fn the_protocol_among_ranks_gives_what_joining_gives() {
 }
 
 #[test]
+fn nobody_is_late_before_all_are_out_of_mpi_init() {
+    let size = 8;
+    let of = |place: u32| {
+        let mut table = table(place, size, size);
+        // In the sum of all from 1000 on, and rank 7 later by half a second.
+        let entered = if place == 7 { 500_000_000 } else { 1000 };
+        table.runs_since = entered;
+        for operation in &mut table.collectives {
+            (operation.begin, operation.end) = (entered, 501_000_000);
+        }
+        table.contexts[2].ticks = 501_000_000 - entered;
+        table.contexts[3].ticks = 501_000_000 - entered;
+        OfRank::new(RankProfile { rank: place, ..RankProfile::default() }, Some(table))
+    };
+    let latest = (0..size).map(|place| of(place).out_of_init()).max().unwrap();
+    assert_eq!(latest, 500_000_000);
+    let mut part = Part::default();
+    (0..size).for_each(|place| part.join(of(place).since(latest).part()));
+    assert!(part.closed.is_empty(), "{:?}", part.closed);
+    let mut part = Part::default();
+    (0..size).for_each(|place| part.join(of(place).part()));
+    assert_eq!(part.closed.values().map(super::part::Group::last).collect::<Vec<_>>(), [Some(7); 2]);
+}
+
+#[test]
 fn rows_have_what_the_rank_spent_and_lost() {
     let size = 64;
     let mut part = Part::default();
