@@ -6,8 +6,21 @@ use std::path::{Path, PathBuf};
 
 use mel_convert::otf2::{self, CommunicationError, Processes, tree};
 
-/// By host: how many of its ranks do not see the directory of rank 0.
-type Apart = BTreeMap<String, u32>;
+/// Which ranks do not see the directory of rank 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Apart {
+    /// Whether this rank is one of them.
+    is_own: bool,
+    /// By host: how many.
+    hosts: BTreeMap<String, u32>,
+}
+
+impl Apart {
+    /// Whether all ranks see one directory.
+    pub fn is_empty(&self) -> bool {
+        self.hosts.is_empty()
+    }
+}
 
 /// Makes the directory where this rank does not see the one that rank 0 has made: on another node, on a disk of its own.
 pub fn make(directory: &Path) {
@@ -17,8 +30,7 @@ pub fn make(directory: &Path) {
     }
 }
 
-/// Finds out which ranks see the directory that rank 0 writes into. All ranks call it. Where a rank does not, what an earlier
-/// run has left there of a trace is removed, and there is a place for the files of this one.
+/// Finds out which ranks see the directory that rank 0 writes into. All ranks call it.
 ///
 /// # Errors
 /// Where the communication fails.
@@ -34,39 +46,35 @@ pub fn find(directory: &Path, host: &str, ranks: &dyn Processes) -> Result<Apart
     name = tree::all_reduce(ranks, name, |_, _| ())?;
     if name.is_empty() {
         // Rank 0 cannot write there itself: nobody can say.
-        return Ok(Apart::new());
+        return Ok(Apart::default());
     }
-    let sees = token(&name).exists();
-    let own = if sees { Apart::new() } else { Apart::from([(host.to_owned(), 1)]) };
-    let apart = tree::all_reduce(ranks, own, |all, part| {
+    let is_own = !token(&name).exists();
+    let own = if is_own { BTreeMap::from([(host.to_owned(), 1)]) } else { BTreeMap::new() };
+    let hosts = tree::all_reduce(ranks, own, |all: &mut BTreeMap<String, u32>, part| {
         part.into_iter().for_each(|(host, count)| *all.entry(host).or_default() += count);
     })?;
     if is_first {
         let _ = fs::remove_file(token(&name));
     }
-    Ok(apart)
+    Ok(Apart { is_own, hosts })
 }
 
-/// Makes room for this rank's files of the trace on a disk that rank 0 does not see. All ranks call it where there is such a
-/// disk, of which the lowest rank of each host tidies up.
+/// Makes room for this rank's files of the trace on a disk that rank 0 does not see: what an earlier run has left there of a
+/// trace is removed. All ranks call it where there is such a disk.
 ///
 /// # Errors
 /// Where the communication fails.
-pub fn make_room(
-    directory: &Path,
-    host: &str,
-    apart: &Apart,
-    ranks: &dyn Processes,
-) -> Result<(), CommunicationError> {
-    let is_apart = apart.contains_key(host);
-    let own = if is_apart { BTreeMap::from([(host.to_owned(), ranks.rank())]) } else { BTreeMap::new() };
-    let lowest = tree::all_reduce(ranks, own, |all: &mut BTreeMap<String, u32>, part| {
-        part.into_iter().for_each(|(host, rank)| _ = all.entry(host).or_insert(rank));
-    })?;
-    if is_apart && lowest.get(host) == Some(&ranks.rank()) {
-        // Whatever fails here is told when the files are written.
+pub fn make_room(directory: &Path, apart: &Apart, ranks: &dyn Processes) -> Result<(), CommunicationError> {
+    // Of the ranks that share a disk the first one tidies up, whatever their hosts are called.
+    let mark = directory.join(".mel-tidy");
+    if apart.is_own && fs::File::create_new(&mark).is_ok() {
         let _ = otf2::remove(directory);
+    }
+    tree::all_reduce(ranks, (), |(), ()| ())?;
+    if apart.is_own {
+        // What fails here is told when the files are written.
         let _ = fs::create_dir_all(directory.join("traces"));
+        let _ = fs::remove_file(&mark);
     }
     tree::all_reduce(ranks, (), |(), ()| ())?;
     if ranks.rank() == 0 {
@@ -82,13 +90,13 @@ pub fn line(directory: &Path, apart: &Apart) -> Option<String> {
     if apart.is_empty() {
         return None;
     }
-    let mut hosts: Vec<&str> = apart.keys().take(MOST_HOSTS).map(String::as_str).collect();
-    let more = apart.len().saturating_sub(MOST_HOSTS);
+    let mut hosts: Vec<&str> = apart.hosts.keys().take(MOST_HOSTS).map(String::as_str).collect();
+    let more = apart.hosts.len().saturating_sub(MOST_HOSTS);
     let and_more = format!("{more} more");
     if more > 0 {
         hosts.push(&and_more);
     }
-    let (ranks, path): (u32, _) = (apart.values().sum(), directory.display());
+    let (ranks, path): (u32, _) = (apart.hosts.values().sum(), directory.display());
     Some(format!(
         "{path} is not shared by all nodes: the logs and traces of {ranks} ranks lie in the directory of this name \
          on {}; copy it from there and join: `mel collect {path} COPY... -o OUT`, or use -o with a shared directory",
@@ -101,22 +109,25 @@ mod tests {
     use super::*;
     use mel_convert::otf2::ThreadAsProcess;
 
-    /// Ranks on two hosts, each with a directory of its own or one for both: what is apart.
+    /// Ranks on two disks, which are the same or not, of hosts of one name: how many ranks are apart.
     fn apart(directories: [&Path; 2]) -> Apart {
         let ranks = ThreadAsProcess::group(5);
         let found: Vec<Apart> = std::thread::scope(|scope| {
             let find_one = |rank: ThreadAsProcess| {
                 let node = rank.rank() as usize % 2;
-                let (directory, host) = (directories[node], format!("node-{node}"));
+                let directory = directories[node];
                 make(directory);
-                let apart = find(directory, &host, &rank).unwrap();
-                make_room(directory, &host, &apart, &rank).unwrap();
+                let apart = find(directory, "node", &rank).unwrap();
+                assert_eq!(apart.is_own, node == 1 && directories[0] != directories[1]);
+                if !apart.is_empty() {
+                    make_room(directory, &apart, &rank).unwrap();
+                }
                 apart
             };
             let threads: Vec<_> = ranks.into_iter().map(|rank| scope.spawn(move || find_one(rank))).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        assert!(found.iter().all(|other| *other == found[0]), "all know the same: {found:?}");
+        assert!(found.iter().all(|other| other.hosts == found[0].hosts), "all know the same: {found:?}");
         found[0].clone()
     }
 
@@ -125,18 +136,16 @@ mod tests {
         let room = tempfile::tempdir().unwrap();
         let [a, b] = ["a", "b"].map(|name| room.path().join(name));
         fs::create_dir(&a).unwrap();
-        assert_eq!(apart([&a, &a]), Apart::new());
-        assert_eq!(line(&a, &Apart::new()), None);
+        assert!(apart([&a, &a]).is_empty());
+        assert_eq!(line(&a, &Apart::default()), None);
         fs::create_dir_all(b.join("traces")).unwrap();
         fs::write(b.join("traces/7.evt"), "of an earlier run").unwrap();
         let found = apart([&a, &b]);
-        assert_eq!(found, Apart::from([("node-1".to_owned(), 2)]));
+        assert_eq!(found.hosts, BTreeMap::from([("node".to_owned(), 2)]));
         assert!(b.join("traces").is_dir() && !b.join("traces/7.evt").exists());
-        assert_eq!(fs::read_dir(&a).unwrap().count(), 0, "nothing is left behind");
+        let left = |directory: &Path| fs::read_dir(directory).unwrap().count();
+        assert_eq!((left(&a), left(&b)), (0, 1), "nothing is left behind");
         let line = line(&a, &found).unwrap();
-        assert!(
-            line.contains("2 ranks") && line.contains("node-1") && line.contains("mel collect"),
-            "{line}"
-        );
+        assert!(line.contains("2 ranks") && line.contains("node") && line.contains("mel collect"), "{line}");
     }
 }

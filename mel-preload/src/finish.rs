@@ -159,7 +159,7 @@ fn write_files(session: &Session, run: &Run) {
     }
     let apart = disks::find(directory, &run.host, &*ranks).and_then(|apart| {
         if is_traced && !apart.is_empty() {
-            disks::make_room(directory, &run.host, &apart, &*ranks)?;
+            disks::make_room(directory, &apart, &*ranks)?;
         }
         Ok(apart)
     });
