@@ -87,7 +87,7 @@ fn each_error_is_one_line_with_a_remedy() {
     let directory = tempfile::tempdir().unwrap();
     let empty = directory.path().to_str().unwrap();
     for (arguments, remedy) in [
-        (vec!["report", empty], "mel run --profile queues"),
+        (vec!["report", empty], "without `--profile none`"),
         (vec!["convert", empty], "mel run --trace"),
         (vec!["convert", "--otf2", empty], "mel run --trace"),
         (vec!["report", "/no/such/run"], "/no/such/run"),

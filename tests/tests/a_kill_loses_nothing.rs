@@ -238,9 +238,14 @@ fn log_agrees(output: &Path, done: &[Counts; 2], what: &str) {
     }
 }
 
+/// Launchers of others may wait for ever for ranks that are gone.
+fn of_the_distribution() -> Vec<Mpi> {
+    Mpi::all().into_iter().filter(|mpi| mpi.name != "mpich-events").collect()
+}
+
 /// Runs and kills at twenty points on each MPI.
 fn at_twenty_points(options: &[&str], check: impl Fn(&Path, &[Counts; 2], &str)) {
-    for mpi in &Mpi::all() {
+    for mpi in &of_the_distribution() {
         for (place, steps) in Points(options.len() as u64 + 1).take(20).enumerate() {
             let victim = VICTIMS[place % VICTIMS.len()];
             let directory = fresh_dir();
@@ -268,7 +273,7 @@ fn a_killed_trace_is_read_up_to_the_end() {
 
 #[test]
 fn an_undisturbed_run_has_the_same_numbers() {
-    for mpi in &Mpi::all() {
+    for mpi in &of_the_distribution() {
         for options in [&[][..], &["--trace"]] {
             let (directory, counts) = (fresh_dir(), fresh_dir());
             let output = directory.path().join("run");

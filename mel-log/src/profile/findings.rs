@@ -48,7 +48,7 @@ fn of_many(profile: &Profile, reduced: &Reduced) -> Vec<String> {
             sentences.push(ends::sentence(&who, of.ended, of.ranks == 1));
         }
     }
-    let missing = profile.world_size.saturating_sub(reduced.ranks);
+    let missing = profile.missing_of_many();
     if missing > 0 {
         let ranks = if missing == 1 { "rank" } else { "ranks" };
         sentences.push(format!("{missing} {ranks} left no profile: killed, or never came to their end"));

@@ -216,15 +216,23 @@ impl Profile {
         of_many || self.ranks.iter().any(|rank| !rank.calls.is_empty())
     }
 
-    /// The ranks that have left nothing.
+    /// The ranks that have left nothing, where the profile has each rank.
     pub fn missing_ranks(&self) -> Vec<u32> {
+        if self.reduced.is_some() {
+            return Vec::new();
+        }
         let has = |rank: &u32| self.ranks.binary_search_by_key(rank, |of_rank| of_rank.rank).is_ok();
         (0..self.world_size).filter(|rank| !has(rank)).collect()
     }
 
     /// Whether all that the run should have left is there: each rank, and each file as a whole.
     pub fn is_whole(&self) -> bool {
-        self.incomplete.is_empty() && self.missing_ranks().is_empty()
+        self.incomplete.is_empty() && self.missing_ranks().is_empty() && self.missing_of_many() == 0
+    }
+
+    /// How many ranks have left nothing, where the profile has sums over them.
+    pub fn missing_of_many(&self) -> u32 {
+        self.reduced.as_ref().map_or(0, |reduced| self.world_size.saturating_sub(reduced.ranks))
     }
 
     /// Whether the message queues were counted.

@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 use clap::ValueEnum;
 
@@ -146,6 +147,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if !objections.is_empty() {
         if is_first_rank() {
             objections.iter().for_each(|line| eprintln!("mel: {line}"));
+        } else {
+            // A launcher ends all ranks when one has ended so: the first one is to have said why.
+            std::thread::sleep(Duration::from_secs(1));
         }
         return Ok(ExitCode::FAILURE);
     }
