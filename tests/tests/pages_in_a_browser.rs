@@ -264,7 +264,7 @@ fn messages_in_calls_that_are_left_out_are_counted() {
 
 #[test]
 #[ignore = "slow"]
-fn a_run_that_was_killed_is_not_asked_for_a_profile() {
+fn a_run_that_was_killed_shows_its_queues_and_how_it_ended() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let directory = fresh_dir();
     let mpi = Mpi::all().into_iter().next().expect("an MPI");
@@ -274,7 +274,9 @@ fn a_run_that_was_killed_is_not_asked_for_a_profile() {
     job.expect(job.code != Some(0), "the program is killed");
     browser.open(&page_in(&run));
     let text = texts(&mut browser, "#lifetimes");
-    assert!(text.contains("MPI_Finalize") && !text.contains("mel run"), "{text}");
+    assert!(text.contains("Unexpected queue") && !text.contains("mel run"), "{text}");
+    let findings = texts(&mut browser, "#findings");
+    assert!(findings.contains("killed"), "{findings}");
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
