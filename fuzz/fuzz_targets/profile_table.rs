@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 use mel_log::Definition;
-use mel_log::table::{ContextKey, Identity, ProfileTable, TableRows, WaitKey, layout};
+use mel_log::table::{ContextKey, Identity, ProfileTable, QueuesKey, TableRows, WaitKey, layout};
 
 /// A table in which each section has something.
 fn whole() -> &'static [u8] {
@@ -17,7 +17,7 @@ fn whole() -> &'static [u8] {
         let path = directory.path().join("table");
         let identity = Identity { rank: 1, world_size: 2, ticks_per_second: 1_000_000_000, ..Identity::default() };
         let table = ProfileTable::create(&path, &identity).expect("a table");
-        let queues = table.add_queues(2).expect("space");
+        let queues = table.add_queues(QueuesKey::default()).expect("space");
         table.add_thread(0);
         for number in 0..20 {
             let context = table.add_context(ContextKey { site: number, ..ContextKey::default() });
@@ -28,13 +28,14 @@ fn whole() -> &'static [u8] {
             table.add_collective(context, number as u32, 0, (number, number + 1));
             table.queues(queues).posted.insert(number);
             table.define(&Definition::Function { number: number as u16, name: format!("MPI_F{number}") });
+            table.define(&Definition::Phase { number: number as u16 + 1, name: format!("phase {number}") });
         }
         std::fs::read(&path).expect("the table is there")
     })
 }
 
 /// Where sections begin.
-const SECTIONS: [usize; 8] = [
+const SECTIONS: [usize; 9] = [
     0,
     layout::THREADS_AT,
     layout::QUEUES_AT,
@@ -43,6 +44,7 @@ const SECTIONS: [usize; 8] = [
     layout::WAITED_AT,
     layout::COLLECTIVES_AT,
     layout::DEFINITIONS_AT,
+    layout::TRAFFIC_AT,
 ];
 
 /// The input as edits: which section, where in it, how long, the bytes.
@@ -68,6 +70,7 @@ fn check(rows: &TableRows) {
     assert!(rows.contexts.len() <= layout::MAX_CONTEXTS && rows.waits.len() <= layout::MAX_WAITS);
     assert!(rows.waited.len() <= layout::MAX_INTERVALS && rows.collectives.len() <= layout::MAX_INTERVALS);
     assert!(rows.threads.len() <= layout::MAX_THREADS && rows.queues.len() <= layout::MAX_QUEUES);
+    assert!(rows.phases.len() <= layout::MAX_PHASES);
     let _ = (rows.last_seen(), rows.missing_bytes());
 }
 

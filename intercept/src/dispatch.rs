@@ -14,7 +14,7 @@ use std::{
 use crate::{
     Call, FunctionId,
     depth::{self, Depth},
-    fortran, hook,
+    fortran, hook, io,
 };
 
 /// The next functions are not resolved yet.
@@ -47,7 +47,30 @@ static STARTED: AtomicBool = AtomicBool::new(false);
 pub fn stop() {
     SHARED.stopped.store(true, Ordering::SeqCst);
     fortran::ignore();
+    io::ignore();
     // Where the next functions are not known yet the state stays, so that they will be.
+    let _ = SHARED.state.compare_exchange(ACTIVE, IDLE, Ordering::SeqCst, Ordering::SeqCst);
+}
+
+/// Runs what the program asks of the tool between its MPI calls, as hooks run: MPI calls in it are hidden, and a panic ends the
+/// measurement only. Nothing runs in an MPI call, such as in an operation of the program's own, nor once measurement has
+/// [ended](stop); whether it has run. For any thread that may call MPI.
+pub fn asked(f: impl FnOnce()) -> bool {
+    if SHARED.stopped.load(Ordering::SeqCst) {
+        return false;
+    }
+    let Some(depth) = Depth::enter_from_top() else { return false };
+    guarded(&depth, Running::Hook(FunctionId::Pcontrol), f)
+}
+
+/// Ends what the hooks that are registered now see; MPI calls of the application go straight to MPI until another hook is
+/// [registered](crate::register), which alone sees calls then. [`ask_again`](crate::ask_again) takes this back for functions that a hook
+/// still wants.
+///
+/// Allowed at any time, in hooks too. A call that is under way may be seen at its entry only.
+pub fn pause() {
+    hook::forget_wishes();
+    fortran::ignore();
     let _ = SHARED.state.compare_exchange(ACTIVE, IDLE, Ordering::SeqCst, Ordering::SeqCst);
 }
 

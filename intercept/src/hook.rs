@@ -302,6 +302,14 @@ pub fn ask_again() {
     }
 }
 
+/// As if no hook wanted anything.
+pub(crate) fn forget_wishes() {
+    for function in FunctionId::all() {
+        let of = &FUNCTIONS[function.index()];
+        [&of.enter, &of.leave, &of.timed].into_iter().for_each(|bits| bits.store(0, Ordering::Relaxed));
+    }
+}
+
 /// Stores what the hook with this index wants.
 fn ask(index: usize, hook: &dyn Hook) {
     let set = |bits: &AtomicU8, wanted: bool| {

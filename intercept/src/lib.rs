@@ -24,7 +24,8 @@
 //! conversions between C and Fortran handles and statuses are not interposed. Calls that another tool redirects to
 //! `PMPI_*` before they reach us are not seen.
 //! Functions that the program finds by `dlsym` in an MPI library that it has opened itself are seen, on x86-64.
-//! Of other libraries' functions, `dlsym` is interposed for that, and `sched_yield` for [`on_yield`].
+//! Of other libraries' functions, `dlsym` is interposed for that, `sched_yield` for [`on_yield`], and the system calls that
+//! move data for [`io`].
 //! A thread that leaves an MPI call by `longjmp` is not seen from then on; C++ exceptions are fine.
 //!
 //! # Cost
@@ -42,9 +43,11 @@ mod dispatch;
 mod dlsym;
 mod fortran;
 mod hook;
+pub mod io;
 mod lifecycle;
 mod missing;
 mod pcontrol;
+mod per_thread;
 #[cfg(target_arch = "x86_64")]
 mod registers;
 mod thread_end;
@@ -57,11 +60,12 @@ mod yields;
 mod generated;
 
 pub use depth::untracked;
-pub use dispatch::stop;
+pub use dispatch::{asked, pause, stop};
 pub use generated::{Call, FunctionId, args};
 pub use hook::{
     Contexts, Full, Hook, InThread, ThreadSlot, Wants, ask_again, register, set_clock, set_contexts,
 };
 pub use lifecycle::{has_started, on_startup, start};
+pub use per_thread::{Numbered, PerThread};
 pub use thread_end::at_thread_end;
 pub use yields::on_yield;

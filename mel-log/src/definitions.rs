@@ -123,6 +123,13 @@ pub enum Definition {
         /// Its file.
         path: String,
     },
+    /// A phase of the program.
+    Phase {
+        /// Its number, from 1.
+        number: u16,
+        /// Its name.
+        name: String,
+    },
     /// A place that calls MPI.
     Site {
         /// Its number in the records, from 1.
@@ -402,7 +409,7 @@ impl Definitions {
             Definition::Pair { begin, end, inserts, removes } => {
                 self.pairs.insert(begin, Ending { end, inserts, removes });
             }
-            Definition::Program { .. } => {}
+            Definition::Program { .. } | Definition::Phase { .. } => {}
             Definition::CommunicatorName { index, name } => {
                 if let Some(communicator) = self.communicators.get_mut(&index) {
                     communicator.name = name;

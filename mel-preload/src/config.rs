@@ -25,12 +25,18 @@ pub struct Config {
     pub call_profile: bool,
     /// Whether the profile of one-sided communication is on (`MEL_PROFILE=rma`).
     pub windows: bool,
+    /// Whether it is counted who sends what to whom (`MEL_PROFILE=matrix`).
+    pub matrix: bool,
+    /// Whether what the MPI library moves below the calls is counted (`MEL_PROFILE=net`).
+    pub carried: bool,
     /// Whether nothing was said about the profile: then MEL was preloaded by hand.
     pub profile_unset: bool,
     /// Whether the end of the run has a line of statistics for each queue and window of each rank (`MEL_LINES=1`).
     pub lines: bool,
     /// Up to how many ranks each rank's numbers are collected; of more, sums (`MEL_EXACT_RANKS`).
     pub exact_ranks: u32,
+    /// Whether no profile is made of what each rank has counted: all leave their tables (`MEL_COLLECT=0`).
+    pub leaves_tables: bool,
     /// Whether a trace is recorded (`MEL_TRACE=1`).
     pub trace: bool,
     /// The MPI functions whose calls are recorded (`MEL_ONLY_CALLS`, `MEL_NO_CALLS`).
@@ -74,6 +80,7 @@ impl Config {
                 .map(|list| parse_list(&list).map(str::to_owned).collect::<Vec<_>>())
                 .filter(|names| !names.is_empty()),
             lines: flag("MEL_LINES"),
+            leaves_tables: set("MEL_COLLECT").is_some_and(|value| value == "0"),
             trace: flag("MEL_TRACE"),
             call_sites: flag("MEL_CALLSITES"),
             paused: flag("MEL_PAUSED"),
@@ -145,10 +152,12 @@ impl Config {
                 "calls" => self.call_profile = true,
                 "queues" => self.profile = true,
                 "rma" => self.windows = true,
+                "matrix" => self.matrix = true,
+                "net" => self.carried = true,
                 _ => {
-                    return self
-                        .complaints
-                        .push(format!("MEL_PROFILE={list}: give some of calls, queues and rma, or none"));
+                    return self.complaints.push(format!(
+                        "MEL_PROFILE={list}: give some of calls, queues, rma, matrix and net, or none"
+                    ));
                 }
             }
         }
@@ -156,7 +165,12 @@ impl Config {
 
     /// Whether a profile is written.
     pub fn profiles(&self) -> bool {
-        self.profile || self.windows || self.call_profile
+        self.profile || self.windows || self.call_profile || self.matrix || self.carried
+    }
+
+    /// Whether messages are to be followed to their receivers; communicators are, anyway.
+    pub fn needs_messages(&self) -> bool {
+        self.profile || self.windows || self.call_profile || self.logs()
     }
 
     /// Whether anything is to be measured.
@@ -228,13 +242,17 @@ mod tests {
         assert!(calls.call_profile && !calls.profile && calls.profiles() && !calls.logs());
         let one = read(&[("MEL_PROFILE", "rma")]);
         assert!(!one.profile && one.windows && one.measures() && !one.logs());
+        let matrix = read(&[("MEL_PROFILE", "matrix")]);
+        assert!(matrix.matrix && matrix.profiles() && !matrix.needs_messages());
+        let net = read(&[("MEL_PROFILE", "net")]);
+        assert!(net.carried && net.profiles() && !net.logs() && !net.needs_messages());
     }
 
     #[test]
     fn a_wrong_value_has_a_line_with_the_remedy() {
         assert_eq!(
             read(&[("MEL_PROFILE", "yes")]).complaints,
-            ["MEL_PROFILE=yes: give some of calls, queues and rma, or none"]
+            ["MEL_PROFILE=yes: give some of calls, queues, rma, matrix and net, or none"]
         );
         assert_eq!(
             read(&[("MPIT_SOURCES", "psm")]).complaints,

@@ -23,6 +23,7 @@ use super::ranks::Ranks;
 use super::state::{Run, Session};
 use super::warn::warn;
 use crate::collect;
+use crate::phases;
 use crate::trace::Recorder;
 use mel_convert as convert;
 use mel_convert::otf2::{self, Processes as _};
@@ -38,6 +39,9 @@ pub(super) fn at_finalize(session: &'static Session) {
         return;
     }
     let entered = Clock::best().now();
+    if let Some(netops) = session.netops {
+        netops.finish();
+    }
     if let Some(native) = session.native.get().copied().flatten() {
         native.finish();
     }
@@ -51,7 +55,12 @@ pub(super) fn at_finalize(session: &'static Session) {
         define_clock(recorder, session.queue_events.model().clocks().get(1));
         recorder.finish(State::Finalised);
     }
-    if session.config.profiles() {
+    let leaves_table = session.config.leaves_tables && run.table.is_some() && run.directory.is_some();
+    if session.config.profiles() && leaves_table {
+        if let (0, Some(directory)) = (run.rank, &run.directory) {
+            warn(&format!("each rank has left its numbers in {0}: mel report {0}", directory.display()));
+        }
+    } else if session.config.profiles() {
         let mine = rank_profile(session, run, truth, Ended::Finalised);
         let world = session.abi.constants.comm_world;
         let mut written = [0i32];
@@ -61,7 +70,9 @@ pub(super) fn at_finalize(session: &'static Session) {
             let reported = std::panic::catch_unwind(std::panic::AssertUnwindSafe(report));
             written = [i32::from(reported.unwrap_or(false))];
         }
-        if pmpi::bcast(&mut written, 0, world).is_ok() && written == [1] {
+        // Of very many ranks the profile has sums, and the rows of traffic stay where they are.
+        let keeps_rows = session.config.matrix && collect::is_of_many(session, run);
+        if pmpi::bcast(&mut written, 0, world).is_ok() && written == [1] && !keeps_rows {
             remove_table(run);
         }
     } else if run.rank == 0 {
@@ -274,6 +285,9 @@ fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> Ran
             internal: profiler.internal(rate),
         });
     }
+    if let Some(table) = run.table.as_ref().filter(|_| phases::any()) {
+        profile.phases = table.rows().phase_profiles();
+    }
     if let Some(windows) = session.windows {
         profile.windows = windows.profile(Clock::best().ticks_per_second());
     }
@@ -283,10 +297,16 @@ fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> Ran
 /// What is counted; nothing where it is only the queues, as it was always.
 fn profiled(session: &Session) -> Vec<String> {
     let config = &session.config;
-    if config.profile && !config.windows && !config.call_profile {
+    if config.profile && !config.windows && !config.call_profile && !config.matrix && !config.carried {
         return Vec::new();
     }
-    let counted = [(config.call_profile, "calls"), (config.profile, "queues"), (config.windows, "rma")];
+    let counted = [
+        (config.call_profile, "calls"),
+        (config.profile, "queues"),
+        (config.windows, "rma"),
+        (config.matrix, "matrix"),
+        (config.carried, "net"),
+    ];
     counted.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name.to_owned()).collect()
 }
 
@@ -332,6 +352,7 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
     {
         let mut partial = whole_profile(session, run);
         partial.ranks = vec![rank_profile(session, run, truth, ended)];
+        partial.number_phases();
         let path = directory.join(profile::file::partial_name(run.rank as u32));
         if let Err(error) = profile::file::write(&path, &partial) {
             warn(&format!("cannot write {}: {error}", path.display()));

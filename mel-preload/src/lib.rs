@@ -8,6 +8,7 @@
 //! - [`full`]: where the events core has no space for something.
 //! - [`patience`]: how far the work at the end is; [`ranks`]: how all ranks do it together.
 //! - [`launch`]: a launcher of another MPI, and a program without MPI.
+//! - [`phases`]: the phases that the program names.
 //! - [`tools`]: events for others' tools, where MEL itself was asked nothing.
 //!
 //! The consumers of events:
@@ -15,6 +16,7 @@
 //! - [`queues`]: counts the message queues for the profile.
 //! - [`windows`]: counts one-sided communication for the profile.
 //! - [`calls`]: counts calls and what they wait for, by context.
+//! - [`matrix`]: counts who sends what to whom.
 //! - [`trace`]: records calls, messages, searches and chosen events into the log.
 //!
 //! Nothing happens before the program initialises MPI. Nothing here may end or delay the program:
@@ -30,7 +32,9 @@ pub mod finish;
 pub mod full;
 pub mod growth;
 pub mod launch;
+pub mod matrix;
 pub mod patience;
+pub mod phases;
 pub mod queues;
 pub mod ranks;
 pub mod session;

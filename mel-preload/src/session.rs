@@ -13,6 +13,7 @@ use mpit_events::{BindKind, Core, EventIndex, Ticks};
 use mpit_sources::between_calls::BetweenCalls;
 use mpit_sources::calls::{Mode, Observer};
 use mpit_sources::native::NativeEvents;
+use mpit_sources::netops::NetOps;
 use mpit_sources::rma::{self, Rma};
 use mpit_sources::{Following, QueueEvents};
 
@@ -23,6 +24,8 @@ use super::state::{Run, Session};
 use super::warn::warn;
 use super::{directory, finish, launch, tools};
 use crate::calls::CallProfiler;
+use crate::matrix::{self, Carried};
+use crate::phases::{self, Asked};
 use crate::queues::QueueProfiler;
 use crate::trace::calls::{TRACED, Tracer, queues};
 use crate::trace::{Recorder, events};
@@ -40,13 +43,22 @@ impl Session {
         let queue_events = QueueEvents::new(abi, core, config.sources.clone());
         let Some(queue_events) = or_warn(queue_events, "nothing is measured") else { return };
         let rma = or_warn(Rma::new(abi, core), "one-sided communication is not measured");
+        let netops = or_warn(NetOps::new(abi, core), "what is moved below the calls is not measured");
+        // For programs and tools that ask for them: nothing is counted before.
+        let _ = mpit_sources::vars::add(abi);
         let shadow = queue_events.model();
         if config.measures() {
             shadow.set_mode(if config.logs() { Mode::Trace } else { Mode::Profile });
         }
         let profiler = config.profile.then(|| QueueProfiler::listen(core, ""));
         let profiler = profiler.and_then(|made| or_warn(made, "the message queues are not counted"));
-        let calls = config.call_profile.then(|| CallProfiler::new(abi, queue_events.model()));
+        let counts = config.call_profile;
+        let calls = (counts || config.matrix).then(|| CallProfiler::new(abi, queue_events.model(), counts));
+        let matrix = calls.filter(|_| config.matrix).map(|calls| matrix::new(abi, calls));
+        let carried = netops.filter(|_| config.carried).and_then(|netops| {
+            let made = Carried::listen(core, netops.event(), matrix.map(|matrix| matrix.store()));
+            or_warn(made, "what is moved below the calls is not counted")
+        });
         let windows = config.windows.then(|| &*Box::leak(Box::default()));
         let session = Session::get_or_make(|| Session {
             abi,
@@ -54,8 +66,11 @@ impl Session {
             config,
             queue_events,
             rma,
+            netops,
             profiler,
             calls,
+            matrix,
+            carried,
             windows,
             second: OnceLock::new(),
             native: OnceLock::new(),
@@ -76,6 +91,8 @@ impl Session {
             }
         };
         register(session);
+        // It counts on what the profile of calls knows of communicators: that goes first as calls return.
+        session.matrix.into_iter().for_each(|matrix| register(matrix));
         session.calls.into_iter().for_each(|calls| register(calls));
         if session.config.trace {
             register(Box::leak(Box::new(Late(session))));
@@ -202,7 +219,7 @@ impl Session {
             let known: Vec<&str> = FunctionId::all().map(FunctionId::name).collect();
             self.config.calls.complaints("MPI function", &known).iter().for_each(|line| warn(line));
         }
-        let table = (self.calls.is_some() || self.profiler.is_some()).then(|| {
+        let table = (self.calls.is_some() || self.profiler.is_some() || self.carried.is_some()).then(|| {
             let identity = table::Identity {
                 rank: rank as u32,
                 world_size: size as u32,
@@ -240,14 +257,24 @@ impl Session {
         if let Some(tracer) = tracer {
             observers.push(tracer.observer());
         }
-        let following = Following { messages: tracer.is_some(), ..self.config.following };
+        let following = Following {
+            messages: tracer.is_some(),
+            communicators_only: !self.config.needs_messages(),
+            ..self.config.following
+        };
         self.follow_windows()?;
+        if let Some(netops) = self.netops {
+            netops.start(self.config.carried || self.logged().contains(&netops.event()))?;
+        }
         let lines = self.queue_events.start(observers, following)?;
         lines.iter().for_each(|line| warn(line));
         if let Some(recorder) = recorder {
             finish::define_clock(recorder, self.queue_events.model().clocks().first());
         }
         self.count_second(level == threads.multiple);
+        if let Some(netops) = self.netops {
+            netops.begin();
+        }
         if let Some(recorder) = recorder.filter(|_| self.config.trace) {
             recorder.whole_call(function as u16, started);
         }
@@ -255,7 +282,16 @@ impl Session {
             let profile::Profile { command, mpi, backend, mel_version, profiled, .. } =
                 finish::described(self);
             table.define(&Definition::Program { command, mpi, backend, mel_version, profiled });
-            table.header().runs_since.set(clock.now().0);
+        }
+        if level == threads.single || level == threads.funneled {
+            phases::leave_to_this_thread();
+        }
+        if let Some(run) = self.run.get() {
+            let now = clock.now().0;
+            if let Some(table) = &run.table {
+                table.header().runs_since.set(now);
+            }
+            phases::begin(self, run, now);
         }
         Ok(())
     }
@@ -286,6 +322,12 @@ impl Session {
         }
         if let Some(calls) = self.calls {
             calls.begin(table.clone());
+        }
+        if let Some(matrix) = self.matrix {
+            matrix.store().begin(table.clone());
+        }
+        if let Some(carried) = self.carried {
+            carried.begin(table.clone());
         }
         Some(table)
     }
@@ -376,6 +418,7 @@ impl Session {
         let known: Vec<&str> =
             self.core.event_types().map(|(_, event_type)| event_type.name.as_str()).collect();
         let names = self.config.events.iter().flatten().map(String::as_str);
+        let names = names.filter(|name| self.core.type_by_name(name).is_err());
         unknown_events(names, &known).iter().for_each(|(line, _)| warn(line));
     }
 }
@@ -404,7 +447,7 @@ impl Hook for Session {
         match function {
             FunctionId::Init | FunctionId::Init_thread | FunctionId::Session_init => Wants::Leave,
             FunctionId::Comm_set_name if self.config.logs() => Wants::Leave,
-            FunctionId::Pcontrol if self.config.logs() => Wants::Enter,
+            FunctionId::Pcontrol if self.config.measures() => Wants::Enter,
             FunctionId::Finalize | FunctionId::Abort => Wants::Enter,
             _ => Wants::Nothing,
         }
@@ -456,8 +499,12 @@ impl Hook for Late {
 }
 
 impl Session {
-    /// The program calls `MPI_Pcontrol` (MPI-5.0, section 15.2.4). Levels that MPI leaves to tools are for other tools.
+    /// The program calls `MPI_Pcontrol` (MPI-5.0, section 15.2.4). Levels that MPI leaves to tools name
+    /// phases.
     fn control(&self, level: c_int) {
+        if level >= phases::FIRST_LEVEL {
+            return phases::ask(Asked::Phase(&level.to_string()));
+        }
         let Some(Run { recorder: Some(recorder), .. }) = self.run.get() else { return };
         match level {
             // What was before belongs to the phase before.

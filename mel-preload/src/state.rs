@@ -10,11 +10,13 @@ use mpi_abi::Abi;
 use mpit_events::{Core, EventIndex, Registration, Ticks, Token};
 use mpit_sources::calls::Communicator;
 use mpit_sources::native::NativeEvents;
+use mpit_sources::netops::NetOps;
 use mpit_sources::rma::Rma;
 use mpit_sources::{Backend, QueueEvents};
 
 use crate::calls::CallProfiler;
 use crate::config::Config;
+use crate::matrix::{Carried, Matrix};
 use crate::queues::QueueProfiler;
 use crate::trace::Recorder;
 use crate::trace::calls::Tracer;
@@ -28,10 +30,16 @@ pub struct Session {
     pub(crate) queue_events: QueueEvents,
     /// The events of one-sided communication, where the core has room for them.
     pub(crate) rma: Option<Rma>,
+    /// The event of the transports below the calls, where the core has room for it.
+    pub(crate) netops: Option<NetOps>,
     /// Counts the events of the first backend.
     pub(crate) profiler: Option<QueueProfiler>,
-    /// Counts calls.
+    /// Counts calls; or knows only communicators, for what is counted on them.
     pub(crate) calls: Option<&'static CallProfiler>,
+    /// Counts who sends what to whom.
+    pub(crate) matrix: Option<&'static Matrix>,
+    /// Counts what is moved below the calls.
+    pub(crate) carried: Option<&'static Carried>,
     /// Counts what is done with windows.
     pub(crate) windows: Option<&'static WindowProfiler>,
     /// Counts those of a second one, for comparison.

@@ -1,5 +1,6 @@
 //! The events for others' tools, where MEL itself was asked nothing: whoever uses the events interface by
-//! the end of `MPI_Init*` gets events. Where nobody does, MPI calls go straight to MPI from then on.
+//! the end of `MPI_Init*` gets events. Where nobody does, MPI calls go straight to MPI from then on, until somebody allocates a
+//! performance variable of ours.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,7 +16,8 @@ static RUNS: AtomicBool = AtomicBool::new(false);
 pub(super) fn begin(session: &'static Session) {
     match try_begin(session) {
         Ok(true) => {}
-        Ok(false) => mpi_intercept::stop(),
+        // The program may still ask for performance variables, which follow its calls then.
+        Ok(false) => mpi_intercept::pause(),
         Err(error) => {
             warn(&format!("{error}: no events are raised"));
             mpi_intercept::stop();
@@ -35,8 +37,14 @@ fn try_begin(session: &'static Session) -> mpi_abi::Result<bool> {
     if let Some(rma) = session.rma {
         rma.start(true, Vec::new())?;
     }
+    if let Some(netops) = session.netops {
+        netops.start(true)?;
+    }
     for line in session.queue_events.start(Vec::new(), session.config.following)? {
         warn(&line);
+    }
+    if let Some(netops) = session.netops {
+        netops.begin();
     }
     RUNS.store(true, Ordering::Release);
     Ok(true)
@@ -46,6 +54,9 @@ fn try_begin(session: &'static Session) -> mpi_abi::Result<bool> {
 pub(super) fn finish(session: &'static Session) {
     if !RUNS.load(Ordering::Acquire) || session.over.swap(true, Ordering::AcqRel) {
         return;
+    }
+    if let Some(netops) = session.netops {
+        netops.finish();
     }
     session.queue_events.finish();
     mpi_intercept::stop();

@@ -5,6 +5,7 @@
 //! - [`findings`]: losses as findings, worst first, with their sentences.
 //! - [`blame`]: who is the cause of a wait, followed back through the waits of others.
 //! - [`many`]: collecting along a tree.
+//! - `traffic`: who has sent what to whom.
 //! - [`words`]: what findings have in common in their wording.
 //!
 //! Nothing here draws, reads a command line, or knows MPI's functions but by their names.
@@ -14,6 +15,7 @@ pub mod findings;
 pub mod losses;
 pub mod many;
 pub mod run;
+mod traffic;
 pub mod words;
 
 use mel_log::profile::{CallSite, Profile};
@@ -30,5 +32,7 @@ pub fn fill(profile: &mut Profile, tables: Vec<TableRows>, resolve: impl FnMut(&
     let run = run::Run::of(tables, resolve);
     let losses = losses::of(&run);
     run.fill(profile, &losses);
-    profile.verdict = Some(findings::of(&run, &losses));
+    if profile.counts("calls") {
+        profile.verdict = Some(findings::of(&run, &losses));
+    }
 }

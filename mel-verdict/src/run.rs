@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
+use mel_log::profile::phases::place_of;
 use mel_log::profile::{
-    CallProfile, CallSite, Histogram, LastCall, MessagesFound, NamedCommunicator, Profile, WaitKind,
+    CallProfile, CallSite, Histogram, LastCall, MessagesFound, NamedCommunicator, Profile, Traffic, WaitKind,
     WaitProfile,
 };
 use mel_log::table::layout::bounds;
@@ -12,6 +13,7 @@ use mel_log::table::{ContextRow, TableRows};
 use mel_log::{Definition, Members};
 
 use super::losses::{Losses, Rule};
+use super::traffic;
 
 /// A context as it is known in the run.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +26,8 @@ pub struct Context {
     pub site: Option<u32>,
     /// The place of its communicator in [`Run::communicators`].
     pub communicator: Option<u32>,
+    /// The place of its phase in [`Run::phases`].
+    pub phase: u32,
     /// The communicator's number in the table.
     number: u32,
 }
@@ -37,6 +41,8 @@ pub struct Rank {
     pub contexts: Vec<Context>,
     /// Its rows.
     pub rows: TableRows,
+    /// What it has sent to whom.
+    pub traffic: Vec<Traffic>,
     /// An instant in ticks and in nanoseconds of the clock of all ranks.
     instant: (u64, u64),
     /// Ticks per second. Each process has measured the rate of the one clock of its node for itself, a millionth more or less, which
@@ -60,10 +66,11 @@ impl Rank {
         ticks as f64 / self.rows.ticks_per_second as f64
     }
 
-    /// From the exit of `MPI_Init*` to the entry of `MPI_Finalize`, or to the last thing known, in seconds.
+    /// From the exit of `MPI_Init*` to the entry of `MPI_Finalize`, or to the last thing known, but for the time that does not count, in
+    /// seconds.
     pub fn run_s(&self) -> f64 {
         let until = if self.rows.runs_until > 0 { self.rows.runs_until } else { self.rows.last_seen() };
-        self.seconds(until.saturating_sub(self.rows.runs_since))
+        self.seconds(until.saturating_sub(self.rows.runs_since).saturating_sub(self.rows.stopped))
     }
 
     /// A time in seconds since `MPI_Init*` was called.
@@ -111,6 +118,8 @@ pub struct Run {
     pub sites: Vec<CallSite>,
     /// Communicators.
     pub communicators: Vec<NamedCommunicator>,
+    /// The names of the phases; the first, without a name, is for what belongs to none. Empty where there are none.
+    pub phases: Vec<String>,
     /// By rank, ascending; some may be missing.
     pub ranks: Vec<Rank>,
     places: HashMap<u32, usize>,
@@ -121,13 +130,19 @@ impl Run {
     pub fn of(mut tables: Vec<TableRows>, mut resolve: impl FnMut(&str, u64) -> CallSite) -> Run {
         tables.sort_by_key(|table| table.rank);
         tables.dedup_by_key(|table| table.rank);
-        let mut run =
-            Run { sites: Vec::new(), communicators: Vec::new(), ranks: Vec::new(), places: HashMap::new() };
+        let mut run = Run {
+            sites: Vec::new(),
+            communicators: Vec::new(),
+            phases: Vec::new(),
+            ranks: Vec::new(),
+            places: HashMap::new(),
+        };
         let mut sites: HashMap<(Rc<str>, u64), u32> = HashMap::new();
         // What is compiled twice, such as a template, has two addresses and is one place.
         let mut same: HashMap<CallSite, u32> = HashMap::new();
         let mut communicators: HashMap<u64, u32> = HashMap::new();
         let rate = tables.first().map_or(1, |first| first.ticks_per_second);
+        let has_traffic = tables.iter().any(|table| !table.traffic.is_empty());
         let origin = tables.iter().map(|table| table.started).min().unwrap_or(0);
         for rows in tables {
             let mut modules: BTreeMap<u64, (u64, u64, Rc<str>)> = BTreeMap::new();
@@ -145,7 +160,20 @@ impl Run {
                     Definition::Communicator { index, context, name, members: of, remote } => {
                         let place = *communicators.entry(*context).or_insert_with(|| {
                             let (context, size) = (*context, of.len() as u32);
-                            run.communicators.push(NamedCommunicator { context, name: name.clone(), size });
+                            run.communicators.push(NamedCommunicator {
+                                context,
+                                name: name.clone(),
+                                size,
+                                ..if has_traffic {
+                                    NamedCommunicator {
+                                        members: of.clone(),
+                                        remote: remote.clone(),
+                                        ..NamedCommunicator::default()
+                                    }
+                                } else {
+                                    NamedCommunicator::default()
+                                }
+                            });
                             run.communicators.len() as u32 - 1
                         });
                         numbers.insert((*index).into(), place);
@@ -158,6 +186,10 @@ impl Run {
                     }
                     _ => {}
                 }
+            }
+            let mut phases: HashMap<u16, u32> = HashMap::new();
+            for phase in &rows.phases {
+                phases.insert(phase.number, place_of(&mut run.phases, &phase.name));
             }
             let mut contexts = Vec::new();
             for ContextRow { key, .. } in &rows.contexts {
@@ -182,15 +214,23 @@ impl Run {
                     thread: key.thread.into(),
                     site,
                     communicator: numbers.get(&key.communicator).copied(),
+                    phase: phases.get(&key.phase).copied().unwrap_or(0),
                     number: key.communicator,
                 });
             }
+            let names = traffic::Names {
+                functions: &functions,
+                communicators: &numbers,
+                phases: &phases,
+                members: &members,
+            };
+            let traffic = traffic::of(&rows.traffic, &names);
             run.places.insert(rows.rank, run.ranks.len());
             let (instant, rate) = match rows.clock {
                 Some((ticks, nanos, _)) => ((ticks, nanos), rows.ticks_per_second),
                 None => ((origin, 1_000_000_000), rate),
             };
-            run.ranks.push(Rank { rank: rows.rank, contexts, rows, instant, rate, members });
+            run.ranks.push(Rank { rank: rows.rank, contexts, rows, traffic, instant, rate, members });
         }
         run
     }
@@ -214,6 +254,7 @@ impl Run {
     pub fn fill(&self, profile: &mut Profile, losses: &Losses) {
         profile.sites.clone_from(&self.sites);
         profile.communicators.clone_from(&self.communicators);
+        let phases: Vec<u32> = self.phases.iter().map(|name| place_of(&mut profile.phases, name)).collect();
         for of_rank in &mut profile.ranks {
             let Some(rank) = self.rank(of_rank.rank) else { continue };
             of_rank.run_s = rank.run_s();
@@ -224,6 +265,9 @@ impl Run {
                 of_rank.last_call = rank.last_call();
             }
             let mut calls = self.calls(rank);
+            for call in &mut calls {
+                call.phase = phases.get(call.phase as usize).copied().unwrap_or(0);
+            }
             for (context, wait) in losses.waits(rank.rank) {
                 if let Some(call) = calls.get_mut(context as usize) {
                     call.waits.push(wait);
@@ -232,6 +276,10 @@ impl Run {
             calls.retain(|call| call.calls > 0 || !call.waits.is_empty() || !call.messages.is_empty());
             calls.sort_by(|a, b| b.total_s.total_cmp(&a.total_s));
             of_rank.calls = calls;
+            of_rank.traffic.clone_from(&rank.traffic);
+            for row in &mut of_rank.traffic {
+                row.phase = phases.get(row.phase as usize).copied().unwrap_or(0);
+            }
         }
     }
 
@@ -253,6 +301,7 @@ impl Run {
                 function: context.function.to_string(),
                 site: context.site,
                 communicator: context.communicator,
+                phase: context.phase,
                 calls: row.calls,
                 total_s: rank.seconds(row.ticks),
                 max_s: rank.seconds(row.longest),

@@ -8,7 +8,9 @@
 //! - [`mod@diff`]: two runs side by side.
 //! - [`cubex`]: a Cube profile.
 //! - [`doctor`]: whether MEL works on a machine, and what to do where it does not.
+//! - [`mod@in_order`]: work on many parts by several threads, taken in order.
 //! - [`perfetto`]: a Perfetto trace from event logs.
+//! - [`mod@place`]: a better placement of the ranks of a run, as text and JSON.
 //! - [`view`]: what a page or a picture shows of a run.
 //! - [`html`]: the page of a run.
 //! - [`mod@png`]: pictures of a run.
@@ -22,7 +24,9 @@ pub mod cubex;
 pub mod diff;
 pub mod doctor;
 pub mod html;
+pub mod in_order;
 pub mod perfetto;
+pub mod place;
 pub mod png;
 pub mod progress_bar;
 pub mod run_profile;

@@ -17,21 +17,44 @@ use mel_log::table::{self, TableRows};
 pub fn read(directory: &Path) -> Result<Profile, ProfileError> {
     let (tables, complaints) = tables(directory);
     let mut profile = match file::read_run(directory) {
-        Ok(profile) if profile.has_calls() => return Ok(profile),
+        Ok(profile) if profile.has_calls() || profile.reduced.is_some() => return Ok(profile),
         Ok(profile) => profile,
         Err(ProfileError::Absent(_)) if !(tables.is_empty() && complaints.is_empty()) => Profile::default(),
         Err(error) => return Err(error),
     };
     profile.incomplete.extend(complaints);
+    if !tables.is_empty() {
+        fill(&mut profile, tables);
+    }
+    Ok(profile)
+}
+
+/// The same with the traffic of each rank: of very many ranks, of which the profile has sums, from the tables that they have left.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with_traffic(directory: &Path) -> Result<Profile, ProfileError> {
+    let profile = read(directory)?;
+    if profile.has_traffic() || profile.reduced.is_none() {
+        return Ok(profile);
+    }
+    let (tables, complaints) = tables(directory);
     if tables.is_empty() {
         return Ok(profile);
     }
-    describe(&mut profile, &tables);
+    let mut each = Profile { reduced: None, incomplete: complaints, ..profile };
+    fill(&mut each, tables);
+    Ok(each)
+}
+
+/// Fills a profile with what the tables of its ranks have.
+fn fill(profile: &mut Profile, tables: Vec<TableRows>) {
+    describe(profile, &tables);
+    profile.number_phases();
     let mut sites = CallSites::default();
-    mel_verdict::fill(&mut profile, tables, |path, address| sites.place(path, address));
+    mel_verdict::fill(profile, tables, |path, address| sites.place(path, address));
     let longest = profile.ranks.iter().map(|rank| rank.run_s + rank.init_s).fold(0.0, f64::max);
     profile.duration_s = profile.duration_s.max(longest);
-    Ok(profile)
 }
 
 /// The tables in a directory, and a sentence for each that is not whole.
@@ -132,6 +155,7 @@ fn of_rank(rows: &TableRows) -> RankProfile {
         unexpected_search,
         internal: of_mpi(1),
         comparison,
+        phases: rows.phase_profiles(),
         ..RankProfile::default()
     }
 }
@@ -139,7 +163,7 @@ fn of_rank(rows: &TableRows) -> RankProfile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mel_log::table::{ContextKey, Identity, ProfileTable, file_name};
+    use mel_log::table::{ContextKey, Identity, ProfileTable, QueuesKey, file_name};
     use std::fs;
 
     /// A directory in which this rank has left a table without an end.
@@ -154,7 +178,7 @@ mod tests {
             host: "node".into(),
         };
         let table = ProfileTable::create(&directory.join(file_name(rank)), &identity).unwrap();
-        let queues = table.add_queues(2).unwrap();
+        let queues = table.add_queues(QueuesKey::default()).unwrap();
         table.queues(queues).posted.insert(2000);
         table.queues(queues).posted.remove(2000, 2500);
         table.define(&Definition::Function { number: 7, name: "MPI_Recv".into() });

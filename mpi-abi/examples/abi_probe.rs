@@ -19,6 +19,7 @@ pub extern "C" fn abi_probe_constants() {
         }
     };
     abi.constants.each(|name, value| println!("{name} {value}"));
+    println!("MPI_T_PVAR_ALL_HANDLES {}", abi.all_pvar_handles() as i64);
     println!("sizeof(MPI_Status) {}", abi.status.size);
     println!("offsetof(MPI_SOURCE) {}", abi.status.source);
     println!("offsetof(MPI_TAG) {}", abi.status.tag);

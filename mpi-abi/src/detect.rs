@@ -112,6 +112,23 @@ impl Abi {
         !self.mpich
     }
 
+    /// `MPI_T_PVAR_ALL_HANDLES`, as a machine word. For the time of a call that may take the dynamic linker's lock.
+    #[must_use]
+    pub fn all_pvar_handles(&self) -> usize {
+        match self.family {
+            Family::OpenMpi => usize::MAX,
+            Family::Standard => 1,
+            Family::Mpich => {
+                let constant = next::symbol(c"MPI_T_PVAR_ALL_HANDLES").cast::<usize>();
+                if constant.is_null() {
+                    return usize::MAX;
+                }
+                // SAFETY: in this family it is an object: a pointer that nobody changes.
+                unsafe { constant.read() }
+            }
+        }
+    }
+
     /// Whether `request` is one that MPI gives out many times, for operations complete at once:
     /// it identifies no operation, so nothing may be remembered under it. `MPI_REQUEST_NULL` is
     /// not one of them.

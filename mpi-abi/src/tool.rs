@@ -36,7 +36,11 @@ tool_constants! {
     err_out_of_handles = "MPI_T_ERR_OUT_OF_HANDLES",
     err_invalid = "MPI_T_ERR_INVALID",
     err_invalid_name = "MPI_T_ERR_INVALID_NAME",
-    err_not_supported = "MPI_T_ERR_NOT_SUPPORTED";
+    err_not_supported = "MPI_T_ERR_NOT_SUPPORTED",
+    err_invalid_session = "MPI_T_ERR_INVALID_SESSION",
+    err_pvar_no_startstop = "MPI_T_ERR_PVAR_NO_STARTSTOP",
+    err_pvar_no_write = "MPI_T_ERR_PVAR_NO_WRITE",
+    err_pvar_no_atomic = "MPI_T_ERR_PVAR_NO_ATOMIC";
     cb_safety: 4 = [
         "MPI_T_CB_REQUIRE_NONE",
         "MPI_T_CB_REQUIRE_MPI_RESTRICTED",
@@ -68,6 +72,18 @@ tool_constants! {
         "MPI_T_BIND_MPI_MESSAGE",
         "MPI_T_BIND_MPI_INFO",
     ],
+    pvar_class: 10 = [
+        "MPI_T_PVAR_CLASS_STATE",
+        "MPI_T_PVAR_CLASS_LEVEL",
+        "MPI_T_PVAR_CLASS_SIZE",
+        "MPI_T_PVAR_CLASS_PERCENTAGE",
+        "MPI_T_PVAR_CLASS_HIGHWATERMARK",
+        "MPI_T_PVAR_CLASS_LOWWATERMARK",
+        "MPI_T_PVAR_CLASS_COUNTER",
+        "MPI_T_PVAR_CLASS_AGGREGATE",
+        "MPI_T_PVAR_CLASS_TIMER",
+        "MPI_T_PVAR_CLASS_GENERIC",
+    ],
 }
 
 /// `N` numbers that follow each other.
@@ -93,10 +109,15 @@ impl ToolConstants {
         err_invalid: 74,
         err_invalid_name: 73,
         err_not_supported: 78,
+        err_invalid_session: 67,
+        err_pvar_no_startstop: 70,
+        err_pvar_no_write: 71,
+        err_pvar_no_atomic: 72,
         cb_safety: from(0),
         source_order: from(0),
         verbosity: from(221),
         bind: from(9700),
+        pvar_class: from(240),
     };
 
     pub(crate) const OPEN_MPI: Self = Self {
@@ -110,10 +131,15 @@ impl ToolConstants {
         err_invalid: 72,
         err_invalid_name: 73,
         err_not_supported: 80,
+        err_invalid_session: 62,
+        err_pvar_no_startstop: 65,
+        err_pvar_no_write: 66,
+        err_pvar_no_atomic: 67,
         cb_safety: from(0),
         source_order: from(0),
         verbosity: from(0),
         bind: from(0),
+        pvar_class: from(0),
     };
 
     /// Those of the ABI of MPI-5, also for a process whose MPI is not known.
@@ -128,9 +154,14 @@ impl ToolConstants {
         err_invalid: 1006,
         err_invalid_name: 1011,
         err_not_supported: 1004,
+        err_invalid_session: 1009,
+        err_pvar_no_startstop: 1017,
+        err_pvar_no_write: 1016,
+        err_pvar_no_atomic: 1018,
         cb_safety: [0x00, 0x03, 0x0f, 0x3f],
         source_order: from(1),
         verbosity: [0x09, 0x0a, 0x0c, 0x11, 0x12, 0x14, 0x21, 0x22, 0x24],
         bind: from(1),
+        pvar_class: from(1),
     };
 }

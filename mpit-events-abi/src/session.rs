@@ -9,6 +9,7 @@ use mpi_abi::{Abi, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_sources::between_calls::BetweenCalls;
 use mpit_sources::calls::Path;
+use mpit_sources::netops::NetOps;
 use mpit_sources::rma::Rma;
 use mpit_sources::{Following, QueueEvents, Selection};
 
@@ -16,6 +17,7 @@ struct Session {
     abi: &'static Abi,
     queue_events: QueueEvents,
     rma: Option<Rma>,
+    netops: Option<NetOps>,
     complaint: Option<String>,
     begun: AtomicBool,
     over: AtomicBool,
@@ -31,11 +33,14 @@ pub(crate) fn prepare(abi: &'static Abi) {
     let Ok(queue_events) = QueueEvents::new(abi, core_events::core(), selection) else {
         return tell("there is no room for the event types: no events are raised");
     };
+    // Another tool that has them too would be as good.
+    let _ = mpit_sources::vars::add(abi);
     // Without room for its event types there are none.
     let rma = Rma::new(abi, core_events::core()).ok();
+    let netops = NetOps::new(abi, core_events::core()).ok();
     let (begun, over) = (AtomicBool::new(false), AtomicBool::new(false));
     let session: &'static Session =
-        Box::leak(Box::new(Session { abi, queue_events, rma, complaint, begun, over }));
+        Box::leak(Box::new(Session { abi, queue_events, rma, netops, complaint, begun, over }));
     // Leaving runs in reverse: the twin has followed a call before the session ends or begins.
     let hooks = [session as &'static dyn Hook].into_iter().chain(session.queue_events.hooks());
     for hook in hooks.chain(session.rma.map(Rma::hook)) {
@@ -64,12 +69,18 @@ impl Session {
         if pmpi::comm_rank(self.abi.constants.comm_world)? != 0 {
             lines.clear();
         }
-        let following = Following { path: Path::Best, between_calls, messages: false };
+        let following = Following { path: Path::Best, between_calls, ..Following::default() };
         if let Some(rma) = self.rma {
             rma.start(true, Vec::new())?;
         }
+        if let Some(netops) = self.netops {
+            netops.start(true)?;
+        }
         lines.extend(self.queue_events.start(Vec::new(), following)?);
         lines.iter().for_each(|line| tell(line));
+        if let Some(netops) = self.netops {
+            netops.begin();
+        }
         Ok(())
     }
 
@@ -78,6 +89,9 @@ impl Session {
     fn finish(&self) {
         if !self.begun.load(Ordering::Acquire) || self.over.swap(true, Ordering::AcqRel) {
             return;
+        }
+        if let Some(netops) = self.netops {
+            netops.finish();
         }
         self.queue_events.finish();
         mpi_intercept::stop();

@@ -22,7 +22,9 @@ use crate::sync::{Alive, AtomicU32, AtomicU64, Mutex, MutexGuard, Ordering, shar
 
 const MAX_SOURCES: usize = if cfg!(loom) { 4 } else { 4096 };
 const MAX_BULK: usize = 4;
-const MAX_PRODUCERS: usize = 4;
+const MAX_PRODUCERS: usize = 8;
+/// Further names of event types.
+const MAX_ALIASES: usize = 8;
 
 /// A producer that is asked for events only while somebody listens.
 pub trait Producer: Sync {
@@ -36,6 +38,8 @@ pub trait Producer: Sync {
 /// they are not signal-safe; no callback ever runs under that lock.
 pub struct Core {
     types: AppendOnly<Arc<EventType>, MAX_EVENT_TYPES>,
+    /// Further names of types.
+    aliases: AppendOnly<(String, EventIndex), MAX_ALIASES>,
     /// Each in a box of its own: the list has a large capacity, and few sources.
     sources: AppendOnly<Box<Source>, MAX_SOURCES>,
     /// A bit for each event type that has a registration.
@@ -93,6 +97,7 @@ impl Core {
     pub fn new() -> Self {
         Core {
             types: AppendOnly::new(),
+            aliases: AppendOnly::new(),
             sources: AppendOnly::new(),
             active: shared_array![AtomicU64::new(0); WORDS],
             in_bulk: shared_array![AtomicU64::new(0); WORDS],
@@ -120,6 +125,18 @@ impl Core {
         }
         let index = self.types.push(Arc::new(event_type)).map_err(|_| Error::OutOfHandles)?;
         Ok(EventIndex(index as u16))
+    }
+
+    /// Gives an event type a further name, by which [`type_by_name`](Core::type_by_name) finds it.
+    ///
+    /// # Errors
+    /// [`Error::OutOfHandles`] when there are eight further names already.
+    pub fn add_alias(&self, name: &str, event: EventIndex) -> Result<(), Error> {
+        let _writer = self.tables();
+        if self.type_by_name(name).is_ok() {
+            return Ok(());
+        }
+        self.aliases.push((name.to_owned(), event)).map(|_| ()).map_err(|_| Error::OutOfHandles)
     }
 
     /// Adds a source. When there are too many, returns the index of the last one: the two then share that
@@ -193,6 +210,10 @@ impl Core {
         self.event_types()
             .find(|(_, event_type)| event_type.name == name || event_type.name == short)
             .map(|(index, _)| index)
+            .or_else(|| {
+                let mut aliases = self.aliases.iter();
+                aliases.find(|(alias, _)| alias == name || alias == short).map(|(_, event)| *event)
+            })
             .ok_or(Error::InvalidName)
     }
 
@@ -399,7 +420,7 @@ impl Core {
     /// Adds a producer that is notified when somebody begins or ends to listen, for the life of the core.
     ///
     /// # Errors
-    /// [`Error::OutOfHandles`] when there are four already.
+    /// [`Error::OutOfHandles`] when there are eight already.
     pub fn add_producer(&self, producer: &'static dyn Producer) -> Result<(), Error> {
         let _writer = self.tables();
         self.producers.push(producer).map(|_| ()).map_err(|_| Error::OutOfHandles)

@@ -172,6 +172,8 @@ pub struct Following {
     pub between_calls: BetweenCalls,
     /// Whether observers want to know of messages.
     pub messages: bool,
+    /// Whether nobody wants to know of more than communicators: no message is followed, and no events are raised.
+    pub communicators_only: bool,
 }
 
 impl QueueEvents {
@@ -221,7 +223,8 @@ impl QueueEvents {
         let mut lines = Vec::new();
         let constants = &self.abi.constants;
         let threads = pmpi::query_thread()? == constants.thread.multiple;
-        let (mut backends, offer) = self.agree()?;
+        let (mut backends, offer) =
+            if following.communicators_only { (Vec::new(), Offer::Absent) } else { self.agree()? };
         if let (Some(peruse), true) = (self.peruse, backends.contains(&Backend::Peruse)) {
             match peruse.start(threads) {
                 Ok(line) => lines.extend(line),
@@ -235,7 +238,8 @@ impl QueueEvents {
             // Last: others register on communicators as they hear of them.
             observers.push(Box::leak(Box::new(peruse)));
         }
-        if self.selection.backends.contains(&Backend::Peruse) && !backends.contains(&Backend::Peruse) {
+        let wants_peruse = self.selection.backends.contains(&Backend::Peruse);
+        if wants_peruse && !backends.contains(&Backend::Peruse) && !following.communicators_only {
             lines.push(format!("{offer}: the events are computed by the model of ob1"));
         }
         if threads {
@@ -258,7 +262,7 @@ impl QueueEvents {
         }
         if raises {
             lines.extend(self.model.start_progress(following.between_calls));
-        } else if following.between_calls != BetweenCalls::None {
+        } else if following.between_calls != BetweenCalls::None && !following.communicators_only {
             lines.push(format!("{} is ignored: PERUSE reports ob1's own progress", BetweenCalls::VARIABLE));
         }
         // One process warns for all.

@@ -12,6 +12,9 @@
 //! | [`progress_model`] | which envelopes the library has taken in, and when | [`matching`]'s envelope |
 //! | [`matching`] | which receive a message takes, as `ob1` does it | |
 //! | [`rma`] | one-sided communication | |
+//! | [`netops`] | what the MPI's transports move below the calls | [`transport`]'s node |
+//! | [`traffic`] | who sends what to whom | sizes of datatypes of [`calls`] |
+//! | [`vars`] | performance variables | |
 //! | [`peruse`], [`native`] | events of the MPI itself | |
 
 mod backends;
@@ -21,11 +24,14 @@ pub mod calls;
 mod fast_path;
 pub mod matching;
 pub mod native;
+pub mod netops;
 pub mod peruse;
 pub mod progress_model;
 pub mod rma;
 mod serial;
+pub mod traffic;
 pub mod transport;
+pub mod vars;
 
 pub use fast_path::Row;
 

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::Histogram;
+use crate::Members;
 
 /// A place in the program that calls MPI.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -26,8 +27,8 @@ pub struct CallSite {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_zero(line: &u32) -> bool {
-    *line == 0
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl fmt::Display for CallSite {
@@ -53,6 +54,12 @@ pub struct NamedCommunicator {
     pub name: String,
     /// Number of its processes.
     pub size: u32,
+    /// The rank in `MPI_COMM_WORLD` of each of its ranks, as `[first, count, stride]`, if traffic was counted.
+    #[serde(skip_serializing_if = "Members::is_empty")]
+    pub members: Members,
+    /// The same of the remote group, for an intercommunicator: the two groups of one rank's view, whichever was seen first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote: Option<Members>,
 }
 
 /// What one thread did in one MPI function, from one call site, on one communicator.
@@ -71,6 +78,9 @@ pub struct CallProfile {
     /// completed messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub communicator: Option<u32>,
+    /// The phase of the program, as a place in the profile's `phases`.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub phase: u32,
     /// Number of calls.
     pub calls: u64,
     /// Time in them.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::phases::place_of;
 use super::schema::Profile;
 
 /// The name of the profile of a whole run.
@@ -106,7 +107,8 @@ pub fn read_run(directory: &Path) -> Result<Profile, ProfileError> {
 }
 
 /// Joins profiles of one run. What is said about the run comes from the first, the ranks from all;
-/// where two have the same rank, the first is taken. Call sites and communicators that several have are one.
+/// where two have the same rank, the first is taken. Call sites and communicators that several have are one, and so are
+/// phases of one name.
 pub fn merge(profiles: impl IntoIterator<Item = Profile>) -> Option<Profile> {
     let mut profiles = profiles.into_iter();
     let mut merged = profiles.next()?;
@@ -115,11 +117,22 @@ pub fn merge(profiles: impl IntoIterator<Item = Profile>) -> Option<Profile> {
         merged.duration_s = merged.duration_s.max(profile.duration_s);
         let sites = places_in(&mut merged.sites, std::mem::take(&mut profile.sites));
         let communicators = places_in(&mut merged.communicators, std::mem::take(&mut profile.communicators));
+        let phases: Vec<u32> = profile.phases.iter().map(|name| place_of(&mut merged.phases, name)).collect();
+        let phase_of = |place: u32| phases.get(place as usize).copied().unwrap_or(0);
         merged.incomplete.append(&mut profile.incomplete);
         for last in profile.ranks.iter_mut().filter_map(|rank| rank.last_call.as_mut()) {
             last.site = last.site.and_then(|place| sites.get(place as usize).copied());
             last.communicator =
                 last.communicator.and_then(|place| communicators.get(place as usize).copied());
+        }
+        for rank in &mut profile.ranks {
+            rank.calls.iter_mut().for_each(|call| call.phase = phase_of(call.phase));
+            rank.phases.iter_mut().for_each(|phase| phase.phase = phase_of(phase.phase));
+            for traffic in &mut rank.traffic {
+                traffic.phase = phase_of(traffic.phase);
+                traffic.communicator =
+                    traffic.communicator.and_then(|place| communicators.get(place as usize).copied());
+            }
         }
         for call in profile.ranks.iter_mut().flat_map(|rank| &mut rank.calls) {
             call.site = call.site.and_then(|place| sites.get(place as usize).copied());

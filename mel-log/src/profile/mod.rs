@@ -11,6 +11,8 @@
 //! - [`findings`]: facts that users should know, in plain words.
 //! - [`reduced`], [`over_ranks`], [`columns`]: of very many ranks: sums, each number over the ranks, and the file of those.
 //! - [`text`]: all of it as rank 0 prints it at the end.
+//! - [`phases`]: numbers of phases.
+//! - [`traffic`]: who has sent what to whom.
 //! - [`one_sided`], [`windows`]: types and text of one-sided communication.
 //!
 //! Nothing here knows how the numbers were measured.
@@ -23,6 +25,7 @@ pub mod findings;
 pub mod histogram;
 pub mod one_sided;
 pub mod over_ranks;
+pub mod phases;
 pub mod reduced;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
@@ -31,6 +34,7 @@ pub mod statistics;
 pub mod summary;
 pub mod sums;
 pub mod text;
+pub mod traffic;
 pub mod verdict;
 pub mod windows;
 
@@ -41,8 +45,9 @@ pub use one_sided::{KindProfile, Times, WindowProfile, WindowThread};
 pub use over_ranks::OverRanks;
 pub use reduced::Reduced;
 pub use schema::{
-    CommunicatorProfile, Comparison, NotFollowed, Profile, QueueStats, Queues, RankProfile, SearchStats,
-    Truth,
+    CommunicatorProfile, Comparison, NotFollowed, PhaseProfile, Profile, QueueStats, Queues, RankProfile,
+    SearchStats, Truth,
 };
 pub use text::report;
+pub use traffic::{Traffic, TrafficKind};
 pub use verdict::{Basis, Finding, Instance};

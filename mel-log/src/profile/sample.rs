@@ -9,8 +9,10 @@ use super::file;
 use super::reduced::{Reduced, SumOfCalls, SumOfWaits};
 use super::schema::{Profile, QueueStats, RankProfile, SearchStats};
 use super::text::layout::{percent, ranks as in_words};
+use super::traffic::{Traffic, TrafficKind, size_bin};
 use super::verdict::Finding;
 use super::{Histogram, sums};
+use crate::Members;
 use crate::number::duration;
 
 /// Steps of the programs.
@@ -67,6 +69,70 @@ pub fn healthy(ranks: u32) -> Profile {
     let mut profile = run((0..ranks).map(|rank| exchange(rank, rank, 0.0, 0.0)).collect());
     profile.verdict = Some(Vec::new());
     profile
+}
+
+/// The same with what ranks send to whom: a halo exchange of up to 26 neighbours each, with puts, gets and collective operations, in two
+/// phases; and what a library has moved for it.
+pub fn traffic(ranks: u32) -> Profile {
+    let mut profile = healthy(ranks);
+    profile.profiled.push("matrix".into());
+    profile.phases = vec![String::new(), "solve".into()];
+    for communicator in &mut profile.communicators {
+        communicator.members = Members::from_ranks(0..ranks as i32);
+    }
+    for rank in &mut profile.ranks {
+        rank.traffic = sent(rank.rank, ranks);
+    }
+    profile
+}
+
+/// What one of so many ranks has sent.
+fn sent(rank: u32, ranks: u32) -> Vec<Traffic> {
+    let side = f64::from(ranks).cbrt().round().max(1.0) as i64;
+    let sized = |messages: u64, each: u64| Traffic {
+        messages,
+        bytes: messages * each,
+        sizes: vec![(size_bin(each) as u8, messages)],
+        communicator: Some(1),
+        phase: 1,
+        ..Traffic::default()
+    };
+    let steps = [-1, 0, 1];
+    let mut peers: Vec<(u32, u64)> = Vec::new();
+    for (x, y, z) in steps.iter().flat_map(|x| steps.iter().flat_map(move |y| steps.map(|z| (*x, *y, z)))) {
+        let step: i64 = x + side * (y + side * z);
+        let peer = (i64::from(rank) + step).rem_euclid(i64::from(ranks)) as u32;
+        let each = [0, 65536, 4096, 512][[x, y, z].iter().filter(|part| **part != 0).count()];
+        if peer != rank && each > 0 && peers.iter().all(|(known, _)| *known != peer) {
+            peers.push((peer, each));
+        }
+    }
+    let mut rows: Vec<Traffic> =
+        peers.into_iter().map(|(peer, each)| Traffic { peer: Some(peer), ..sized(STEPS, each) }).collect();
+    let next = Some((rank + 1) % ranks);
+    let of = |kind, messages, each| Traffic { kind, peer: next, phase: 0, ..sized(messages, each) };
+    rows.push(of(TrafficKind::Put, 3, 1000));
+    rows.push(of(TrafficKind::Get, 2, 100));
+    rows.push(Traffic { communicator: None, ..of(TrafficKind::Internal, 20, 8) });
+    rows.push(Traffic { communicator: None, ..of(TrafficKind::Carried, 5, 8192) });
+    rows.push(Traffic { communicator: None, ..of(TrafficKind::CarriedIn, 5, 8192) });
+    if rank == 0 {
+        rows.push(Traffic { peer: Some(0), ..sized(7, 24) });
+    }
+    let operation = |name: &str, root: Option<u32>, calls, each| Traffic {
+        kind: TrafficKind::Collective,
+        communicator: Some(0),
+        operation: name.into(),
+        root,
+        ..sized(calls, each)
+    };
+    rows.push(operation("MPI_Allreduce", None, STEPS, 8));
+    rows.push(operation("MPI_Barrier", None, 2, 0));
+    rows.push(operation("MPI_Gather", Some(ranks - 1), 1, 800));
+    if rank == 0 {
+        rows.push(Traffic { phase: 0, ..operation("MPI_Bcast", Some(0), 4, 64) });
+    }
+    rows
 }
 
 /// [`late_rank`] as very many ranks are kept: in sums.
@@ -154,7 +220,12 @@ fn run(ranks: Vec<RankProfile>) -> Profile {
     };
     let library =
         CallSite { module: "/opt/lib/libsolver.so.3".into(), offset: 0x4f2a, ..CallSite::default() };
-    let world = NamedCommunicator { context: 1, name: "MPI_COMM_WORLD".into(), size: ranks.len() as u32 };
+    let world = NamedCommunicator {
+        context: 1,
+        name: "MPI_COMM_WORLD".into(),
+        size: ranks.len() as u32,
+        ..NamedCommunicator::default()
+    };
     Profile {
         mel_version: "0.1.0".into(),
         mpi: "Open MPI v4.1.4, package: Debian OpenMPI".into(),

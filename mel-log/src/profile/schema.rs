@@ -9,6 +9,7 @@ use super::calls::{CallProfile, CallSite, NamedCommunicator};
 use super::ends::{Ended, LastCall};
 use super::one_sided::WindowProfile;
 use super::reduced::Reduced;
+use super::traffic::Traffic;
 use super::verdict::Finding;
 
 /// The profile of a run: the whole of `profile.json`.
@@ -45,6 +46,9 @@ pub struct Profile {
     /// The communicators that they refer to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub communicators: Vec<NamedCommunicator>,
+    /// The phases that the program has named; the first is what came before them. Empty where it has named none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<String>,
     /// One entry per rank, ascending. Empty where there are too many: then `reduced` is there.
     pub ranks: Vec<RankProfile>,
     /// The sums over very many ranks.
@@ -102,6 +106,9 @@ pub struct RankProfile {
     pub comparison: Option<Comparison>,
     /// What is missing in them.
     pub not_followed: NotFollowed,
+    /// The time of each phase and its queues, if the program has named phases. Calls have their phase, too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseProfile>,
     /// The same numbers per communicator, if they were kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub communicators: Vec<CommunicatorProfile>,
@@ -111,6 +118,9 @@ pub struct RankProfile {
     /// One-sided communication by window, if it was counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<WindowProfile>,
+    /// What the rank has sent to whom, if that was counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub traffic: Vec<Traffic>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)]
@@ -130,6 +140,23 @@ pub struct Queues {
     pub posted_search: SearchStats,
     /// Searches of the unexpected message queue.
     pub unexpected_search: SearchStats,
+}
+
+/// One phase of one rank.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PhaseProfile {
+    /// The phase, as a place in the profile's `phases`.
+    pub phase: u32,
+    /// Its name, where that is not in the profile's `phases`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// How long the rank was in it, between `MPI_Init*` and `MPI_Finalize`.
+    pub run_s: f64,
+    /// The queues of the application's messages in this phase; absent where they were not counted, and where there are so many phases
+    /// that this one has none of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queues: Option<Queues>,
 }
 
 /// A run as a second backend saw it.
@@ -237,7 +264,17 @@ impl Profile {
 
     /// Whether the message queues were counted.
     pub fn has_queues(&self) -> bool {
-        self.profiled.is_empty() || self.profiled.iter().any(|what| what == "queues")
+        self.profiled.is_empty() || self.counts("queues")
+    }
+
+    /// Whether this was counted, of those that [`profiled`](Profile::profiled) may have.
+    pub fn counts(&self, what: &str) -> bool {
+        self.profiled.iter().any(|name| name == what)
+    }
+
+    /// Whether it was counted who has sent what to whom, and there was anything.
+    pub fn has_traffic(&self) -> bool {
+        self.ranks.iter().any(|rank| !rank.traffic.is_empty())
     }
 }
 
@@ -350,6 +387,11 @@ mod tests {
             ..Default::default()
         });
         rank.internal = Some(Queues::default());
+        rank.phases.push(PhaseProfile {
+            name: "solve".into(),
+            queues: Some(Queues::default()),
+            ..PhaseProfile::default()
+        });
         (rank.run_s, rank.init_s, rank.caused_s) = (1.0, 1.0, 1.0);
         let wait = crate::profile::WaitProfile { peer: Some(0), peer_site: Some(0), ..Default::default() };
         rank.calls.push(CallProfile {
@@ -357,6 +399,7 @@ mod tests {
             communicator: Some(0),
             times: Histogram(vec![(1, 1, 1)]),
             messages: crate::profile::MessagesFound { expected: 1, ..Default::default() },
+            phase: 1,
             waits: vec![wait],
             ..CallProfile::default()
         });
@@ -370,6 +413,16 @@ mod tests {
             returned_s: Some(1.0),
             ..LastCall::default()
         });
+        rank.traffic.push(Traffic {
+            phase: 1,
+            communicator: Some(0),
+            peer: Some(0),
+            operation: "MPI_Bcast".into(),
+            root: Some(0),
+            sizes: vec![(0, 1)],
+            ..Traffic::default()
+        });
+        let members = crate::Members::from_ranks([0]);
         (rank.clock_offset_s, rank.clock_offset_error_s) = (Some(0.0), Some(0.0));
         rank.comparison = Some(Comparison::default());
         rank.posted.lifetimes = Histogram(vec![(1, 1, 1)]);
@@ -380,7 +433,12 @@ mod tests {
             incomplete: vec!["a file".into()],
             verdict: Some(vec![finding]),
             sites: vec![site],
-            communicators: vec![NamedCommunicator::default()],
+            communicators: vec![NamedCommunicator {
+                members: members.clone(),
+                remote: Some(members),
+                ..NamedCommunicator::default()
+            }],
+            phases: vec![String::new(), "solve".into()],
             ..Profile::default()
         };
         let mut found = Vec::new();

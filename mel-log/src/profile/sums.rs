@@ -37,7 +37,8 @@ impl Sum {
         }
     }
 
-    fn add(&mut self, call: &CallProfile) {
+    /// Adds calls of one context.
+    pub(super) fn add(&mut self, call: &CallProfile) {
         self.join(&Sum {
             calls: call.calls,
             total_s: call.total_s,

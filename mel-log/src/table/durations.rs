@@ -75,6 +75,22 @@ impl<const BINS: u64, const ALL: usize> DurationsIn<BINS, ALL> {
         bin.store(bin.load(Relaxed).saturating_add(1), Relaxed);
     }
 
+    /// Forgets all.
+    pub fn clear(&self) {
+        [&self.total, &self.shortest_inverted, &self.longest].into_iter().for_each(|column| column.set(0));
+        self.bins.iter().for_each(|bin| bin.store(0, Relaxed));
+    }
+
+    /// Adds those that were recorded elsewhere.
+    pub fn join(&self, other: &Self) {
+        self.total.add(other.total.get());
+        self.shortest_inverted.raise(other.shortest_inverted.get());
+        self.longest.raise(other.longest.get());
+        for (bin, more) in self.bins.iter().zip(&other.bins) {
+            bin.store(bin.load(Relaxed).saturating_add(more.load(Relaxed)), Relaxed);
+        }
+    }
+
     /// How many there were; of a bin that is full, as many as it holds.
     pub fn count(&self) -> u64 {
         self.bins.iter().map(|bin| u64::from(bin.load(Relaxed))).sum()

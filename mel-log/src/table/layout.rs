@@ -1,4 +1,4 @@
-//! The layout of a profile table: a header and seven sections at fixed places. All numbers have the byte order of the machine that
+//! The layout of a profile table: a header and eight sections at fixed places. All numbers have the byte order of the machine that
 //! wrote them; every bit pattern of a row is valid.
 //!
 //! One thread writes a row, or one at a time does; others may read it. Each number by itself is right at any time; two numbers of
@@ -7,24 +7,31 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use super::queues::Queues;
+use super::traffic::Traffic;
 
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"MELTABLE";
 /// The version of the layout.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Bytes before the first section.
 pub const HEADER_BYTES: usize = 4096;
 /// The most threads that have a row of their own; those beyond share the last one.
 pub const MAX_THREADS: usize = 256;
-/// The most sets of queues: those of the application's messages and of the MPI's own, of two backends.
-pub const MAX_QUEUES: usize = 4;
+/// The most sets of queues: those of the application's messages by phase, of the MPI's own, and of a second backend.
+pub const MAX_QUEUES: usize = 80;
+/// The phase of what is not to be counted: the program has stopped counting. Readers leave it out.
+pub const STOPPED: u16 = 255;
+/// The most phases. The first is for what belongs to none; those beyond share the last one.
+pub const MAX_PHASES: usize = STOPPED as usize;
 /// The most contexts of a process. The first is for what finds no space.
 pub const MAX_CONTEXTS: usize = 16 * 1024;
 /// The most rows of waits.
 pub const MAX_WAITS: usize = 16 * 1024;
 /// The most intervals that are kept of each of the two lists.
 pub const MAX_INTERVALS: usize = 32 * 1024;
+/// The most rows of traffic.
+pub const MAX_TRAFFIC: usize = 64 * 1024;
 /// The most bytes of definitions.
 pub const MAX_DEFINITIONS: usize = 8 << 20;
 
@@ -42,8 +49,10 @@ pub const WAITED_AT: usize = WAITS_AT + MAX_WAITS * size_of::<Wait>();
 pub const COLLECTIVES_AT: usize = WAITED_AT + MAX_INTERVALS * size_of::<Interval>();
 /// Where definitions begin.
 pub const DEFINITIONS_AT: usize = COLLECTIVES_AT + MAX_INTERVALS * size_of::<Interval>();
+/// Where traffic begins: last, so that a file is short without it.
+pub const TRAFFIC_AT: usize = DEFINITIONS_AT + MAX_DEFINITIONS;
 /// Bytes of a file in which all sections are full.
-pub const MAX_BYTES: usize = DEFINITIONS_AT + MAX_DEFINITIONS;
+pub const MAX_BYTES: usize = TRAFFIC_AT + MAX_TRAFFIC * size_of::<Traffic>();
 
 /// A number that one thread at a time adds to, and that any may read.
 #[derive(Debug, Default)]
@@ -94,7 +103,7 @@ pub enum Ended {
 }
 
 /// The header. Times are ticks of the process's clock.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[repr(C)]
 #[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
 pub struct Header {
@@ -136,6 +145,14 @@ pub struct Header {
     /// Rows that are there of threads, and of queues.
     pub threads: Column,
     pub queues: Column,
+    /// Rows of traffic, and those that found no space.
+    pub traffic: Column,
+    pub lost_traffic: Column,
+    /// The phase that the process is in, and since when; the time in each phase before that. That of [`STOPPED`] is all time that
+    /// does not count.
+    pub phase: Column,
+    pub phase_since: Column,
+    pub phase_ticks: [Column; MAX_PHASES + 1],
 }
 
 /// Where a thread is: 64 bytes, which only that thread writes.
@@ -178,6 +195,8 @@ pub struct ContextKey {
     pub function: u16,
     /// The thread.
     pub thread: u16,
+    /// The phase.
+    pub phase: u16,
 }
 
 /// Bins of durations: the n-th has those of less than two to the power of n + [`FIRST_BIN`] ticks that are in no bin before it.
@@ -205,7 +224,9 @@ pub struct Context {
     pub unexpected_bytes: Column,
     pub search_ticks: Column,
     pub longest_search: Column,
-    unused_too: [Column; 4],
+    pub phase: AtomicU32,
+    unused: AtomicU32,
+    unused_too: [Column; 3],
     pub bins: [AtomicU32; BINS],
 }
 
@@ -241,10 +262,30 @@ impl Context {
             communicator: self.communicator.load(Relaxed),
             function: both as u16,
             thread: (both >> 16) as u16,
+            phase: self.phase.load(Relaxed) as u16,
         }
     }
 
+    /// Forgets what was counted.
+    pub(super) fn clear(&self) {
+        let counts = [
+            &self.calls,
+            &self.ticks,
+            &self.longest,
+            &self.sent,
+            &self.received,
+            &self.wildcard_search_ticks,
+            &self.unexpected,
+            &self.unexpected_bytes,
+            &self.search_ticks,
+            &self.longest_search,
+        ];
+        counts.into_iter().for_each(|count| count.set(0));
+        self.bins.iter().for_each(|bin| bin.store(0, Relaxed));
+    }
+
     pub(super) fn set_key(&self, key: ContextKey) {
+        self.phase.store(key.phase.into(), Relaxed);
         self.site.set(key.site);
         self.communicator.store(key.communicator, Relaxed);
         self.function_and_thread.store(u32::from(key.thread) << 16 | u32::from(key.function), Relaxed);
@@ -331,6 +372,11 @@ impl Wait {
         }
     }
 
+    /// Forgets what was counted.
+    pub(super) fn clear(&self) {
+        [&self.count, &self.ticks, &self.longest, &self.bytes].into_iter().for_each(|count| count.set(0));
+    }
+
     pub(super) fn set_key(&self, key: WaitKey) {
         self.context.store(key.context, Relaxed);
         self.peer.store(key.peer as u32, Relaxed);
@@ -357,10 +403,11 @@ pub struct Interval {
 const _: () = {
     assert!(size_of::<Header>() <= HEADER_BYTES);
     assert!(size_of::<Thread>() == 64);
-    assert!(size_of::<Queues>() == 90_304);
+    assert!(size_of::<Queues>() == 90_368);
     assert!(size_of::<Context>() == 256);
     assert!(size_of::<Wait>() == 64);
     assert!(size_of::<Interval>() == 32);
+    assert!(size_of::<Traffic>() == 576 && TRAFFIC_AT.is_multiple_of(4096));
 };
 
 #[cfg(test)]
@@ -381,7 +428,8 @@ mod tests {
 
     #[test]
     fn keys_come_back() {
-        let key = ContextKey { site: 0x7fff_1234_5678, communicator: 3, function: 399, thread: 7 };
+        let key =
+            ContextKey { site: 0x7fff_1234_5678, communicator: 3, function: 399, thread: 7, phase: 254 };
         let context = Context::default();
         context.set_key(key);
         assert_eq!(context.key(), key);

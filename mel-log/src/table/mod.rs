@@ -3,6 +3,8 @@
 //!
 //! - [`layout`]: the header, and the rows of each section.
 //! - [`queues`], [`durations`]: the message queues, and distributions that are cheap to count.
+//! - [`traffic`]: who has sent what to whom.
+//! - [`phases`]: the phases of the program.
 //! - [`writer`]: the process under study adds rows, and counts in them.
 //! - `lock`: whether the process runs.
 //! - [`reader`]: the rows of a file as plain values; copes with any bytes.
@@ -12,13 +14,17 @@
 pub mod durations;
 pub mod layout;
 mod lock;
+pub mod phases;
 pub mod queues;
 pub mod reader;
+pub mod traffic;
 pub mod writer;
 
 pub use layout::{Column, Context, ContextKey, Ended, Header, Interval, IntervalKind, Thread, Wait, WaitKey};
-pub use queues::Queues;
+pub use phases::PhaseRow;
+pub use queues::{Queues, QueuesKey};
 pub use reader::{ContextRow, IntervalRow, TableError, TableRows, ThreadRow, WaitRow};
+pub use traffic::{Traffic, TrafficKey, TrafficRow};
 pub use writer::{Identity, ProfileTable};
 
 /// The name of the profile table of a rank in the directory of a run.

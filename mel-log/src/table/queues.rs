@@ -1,6 +1,11 @@
 //! The message queues in the table: counts, sums, extremes and histograms, in ticks.
+//!
+//! The queues of one backend may have several sets, one for each phase of the program: one of them is in use at a time, and gives
+//! the length of its queues to the next. The sum of all is what one set would have.
 
 use super::durations::Durations;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
 use super::layout::Column;
 use crate::profile;
 
@@ -14,6 +19,8 @@ pub struct Queue {
     longest: Column,
     populated: Column,
     populated_since: Column,
+    /// Entries that came from other sets, less those that went to other sets.
+    carried: Column,
 }
 
 impl Queue {
@@ -42,13 +49,62 @@ impl Queue {
         }
     }
 
+    /// The queue as it is at `time` ticks goes on in another set: how long it is.
+    fn leave(&self, time: u64) -> i64 {
+        let length = self.length.get() as i64;
+        if length > 0 {
+            self.populated.add(time.saturating_sub(self.populated_since.get()));
+        }
+        if length != 0 {
+            self.carried.set((self.carried.get() as i64).wrapping_sub(length) as u64);
+            self.length.set(0);
+        }
+        length
+    }
+
+    /// The queue comes from another set at `time` ticks, this long.
+    fn enter(&self, length: i64, time: u64) {
+        if length != 0 {
+            self.populated_since.set(time);
+            self.carried.set((self.carried.get() as i64).wrapping_add(length) as u64);
+            self.length.set(length as u64);
+            if length > self.longest.get() as i64 {
+                self.longest.set(length as u64);
+            }
+        }
+    }
+
+    /// What was counted until `time` ticks is forgotten; what is in the queue stays there.
+    fn clear(&self, time: u64) {
+        self.lifetimes.clear();
+        self.populated.set(0);
+        self.populated_since.set(time);
+        self.longest.set((self.length.get() as i64).max(0) as u64);
+        self.carried.set(self.length.get());
+    }
+
+    /// Adds another set of the same queue.
+    fn join(&self, other: &Queue) {
+        self.lifetimes.join(&other.lifetimes);
+        for (own, more) in [
+            (&self.length, &other.length),
+            (&self.populated, &other.populated),
+            (&self.carried, &other.carried),
+        ] {
+            own.add(more.get());
+        }
+        if other.longest.get() as i64 > self.longest.get() as i64 {
+            self.longest.set(other.longest.get());
+        }
+    }
+
     /// The numbers as `profile.json` has them.
     pub fn stats(&self, ticks_per_second: u64) -> profile::QueueStats {
         let profile::Times { count, total_s, mean_s, min_s, max_s, times } =
             self.lifetimes.stats(ticks_per_second);
         let length = self.length.get() as i64;
         profile::QueueStats {
-            messages: count.saturating_add_signed(length),
+            messages: count.saturating_add_signed(length.wrapping_sub(self.carried.get() as i64)),
             max_length: (self.longest.get() as i64).unsigned_abs(),
             populated_s: self.populated.get() as f64 / ticks_per_second as f64,
             total_s,
@@ -62,7 +118,7 @@ impl Queue {
 
     fn load(&self, words: &mut dyn Iterator<Item = u64>) {
         self.lifetimes.load(words);
-        for column in [&self.length, &self.longest, &self.populated, &self.populated_since] {
+        for column in [&self.length, &self.longest, &self.populated, &self.populated_since, &self.carried] {
             column.set(words.next().unwrap_or(0));
         }
     }
@@ -87,6 +143,18 @@ impl Searches {
     }
 }
 
+/// Whose queues a set is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct QueuesKey {
+    /// 0: of the application's messages; 1: of the MPI's own; 2 and 3: the same of a second backend.
+    pub whose: u16,
+    /// The phase of the program.
+    pub phase: u16,
+}
+
+/// How many values [`QueuesKey::whose`] has.
+pub const WHOSE: usize = 4;
+
 /// Both queues and their searches: what one backend has seen of the application's messages, or of the MPI's own.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
@@ -96,9 +164,45 @@ pub struct Queues {
     pub unexpected: Queue,
     pub posted_search: Searches,
     pub unexpected_search: Searches,
+    /// The phase, and whose they are in the upper half.
+    pub phase_and_whose: AtomicU32,
+    unused: AtomicU32,
 }
 
 impl Queues {
+    /// What it stands for.
+    pub fn key(&self) -> QueuesKey {
+        let both = self.phase_and_whose.load(Relaxed);
+        QueuesKey { whose: (both >> 16) as u16, phase: both as u16 }
+    }
+
+    pub(super) fn set_key(&self, key: QueuesKey) {
+        self.phase_and_whose.store(u32::from(key.whose) << 16 | u32::from(key.phase), Relaxed);
+    }
+
+    /// The queues go on in another set from `time` ticks on. The same set may be both. One thread at a time, which also counts.
+    pub fn go_on_in(&self, other: &Queues, time: u64) {
+        let lengths = (self.posted.leave(time), self.unexpected.leave(time));
+        other.posted.enter(lengths.0, time);
+        other.unexpected.enter(lengths.1, time);
+    }
+
+    /// What was counted until `time` ticks is forgotten; what is in the queues stays there. One thread at a time, which also counts.
+    pub fn clear(&self, time: u64) {
+        self.posted.clear(time);
+        self.unexpected.clear(time);
+        self.posted_search.0.clear();
+        self.unexpected_search.0.clear();
+    }
+
+    /// Adds another set of the same queues.
+    pub fn join(&self, other: &Queues) {
+        self.posted.join(&other.posted);
+        self.unexpected.join(&other.unexpected);
+        self.posted_search.0.join(&other.posted_search.0);
+        self.unexpected_search.0.join(&other.unexpected_search.0);
+    }
+
     /// The numbers as `profile.json` has them.
     pub fn stats(&self, ticks_per_second: u64) -> profile::Queues {
         profile::Queues {
@@ -116,6 +220,7 @@ impl Queues {
         queues.unexpected.load(&mut words);
         queues.posted_search.0.load(&mut words);
         queues.unexpected_search.0.load(&mut words);
+        queues.phase_and_whose.store(super::reader::halves(words.next().unwrap_or(0)).0, Relaxed);
         queues
     }
 }
@@ -123,6 +228,7 @@ impl Queues {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn lifetimes_lengths_and_the_populated_time() {
@@ -139,6 +245,70 @@ mod tests {
         assert_eq!((stats.total_s, stats.min_s, stats.max_s), (0.7, 0.1, 0.4));
         assert_eq!(stats.populated_s, 0.6);
         assert_eq!(stats.lifetimes.count(), 3);
+    }
+
+    #[test]
+    fn an_entry_may_come_in_one_set_and_leave_in_another() {
+        let (first, second) = (Box::<Queues>::default(), Box::<Queues>::default());
+        first.posted.insert(100);
+        first.posted.insert(200);
+        first.posted.remove(100, 300);
+        first.go_on_in(&second, 400);
+        second.posted.remove(200, 600);
+        second.posted.insert(700);
+        second.go_on_in(&second, 750);
+        let stats = [&first, &second].map(|set| set.posted.stats(1000));
+        let of = |stats: &profile::QueueStats| {
+            (stats.messages, stats.max_length, stats.left, stats.lifetimes.count())
+        };
+        assert_eq!(stats.each_ref().map(of), [(2, 2, 0, 1), (1, 1, 1, 1)]);
+        assert_eq!((stats[0].populated_s, stats[1].populated_s), (0.3, 0.25));
+        first.join(&second);
+        let whole = first.posted.stats(1000);
+        assert_eq!((of(&whole), whole.populated_s), ((3, 2, 1, 2), 0.55));
+        second.clear(800);
+        second.posted.remove(700, 900);
+        let after = second.posted.stats(1000);
+        assert_eq!((of(&after), after.populated_s), ((0, 1, 0, 1), 0.1));
+    }
+
+    proptest! {
+        #[test]
+        fn the_sum_of_all_sets_is_what_one_set_has(
+            steps in prop::collection::vec((0..4u8, 0..3usize, 1..50u64), 0..200),
+        ) {
+            let (whole, sets) = (Box::<Queues>::default(), [(); 3].map(|()| Box::<Queues>::default()));
+            let (mut now, mut current, mut entries) = (0, 0, Vec::new());
+            for (what, set, passed) in steps {
+                now += passed;
+                match what {
+                    0 => {
+                        sets[current].go_on_in(&sets[set], now);
+                        current = set;
+                    }
+                    1 => {
+                        sets[current].unexpected_search.end(now, now + passed);
+                        whole.unexpected_search.end(now, now + passed);
+                    }
+                    2 if !entries.is_empty() => {
+                        let since = entries.remove(set % entries.len());
+                        sets[current].posted.remove(since, now);
+                        whole.posted.remove(since, now);
+                    }
+                    _ => {
+                        entries.push(now);
+                        sets[current].posted.insert(now);
+                        whole.posted.insert(now);
+                    }
+                }
+            }
+            // The set in use is still populated, and so is the one set.
+            whole.go_on_in(&whole, now);
+            sets[current].go_on_in(&sets[current], now);
+            let sum = Box::<Queues>::default();
+            sets.iter().for_each(|set| sum.join(set));
+            prop_assert_eq!(sum.stats(1000), whole.stats(1000));
+        }
     }
 
     #[test]

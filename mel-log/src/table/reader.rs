@@ -9,11 +9,14 @@ use thiserror::Error;
 
 use super::layout::{
     BINS, COLLECTIVES_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, HEADER_BYTES, Header, Interval,
-    IntervalKind, MAGIC, MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_QUEUES, MAX_THREADS,
-    MAX_WAITS, QUEUES_AT, THREADS_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey,
+    IntervalKind, MAGIC, MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_PHASES, MAX_QUEUES,
+    MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT,
+    WAITS_AT, Wait, WaitKey,
 };
 use super::lock;
+use super::phases::{PhaseRow, Sections};
 use super::queues::Queues;
+use super::traffic::{Traffic, TrafficRow};
 use crate::{Definition, profile};
 
 /// Why a profile table cannot be read.
@@ -128,12 +131,20 @@ pub struct TableRows {
     /// Bytes that the file should have, and those that it has; the same where nothing is known to be missing. A file may have more.
     pub bytes: (u64, u64),
     pub threads: Vec<ThreadRow>,
-    /// Sets of queues: those of the application's messages and of the MPI's own, then those of a second backend. None in an image.
+    /// The queues of the application's messages and of the MPI's own, then those of a second backend; all phases together. None in an
+    /// image.
     pub queues: Vec<profile::Queues>,
+    /// The phases; empty where the program has named none.
+    pub phases: Vec<PhaseRow>,
+    /// Time since `runs_since` that does not count, in ticks.
+    pub stopped: u64,
     pub contexts: Vec<ContextRow>,
     pub waits: Vec<WaitRow>,
     pub waited: Vec<IntervalRow>,
     pub collectives: Vec<IntervalRow>,
+    pub traffic: Vec<TrafficRow>,
+    /// Rows of traffic that found no space.
+    pub lost_traffic: u64,
     pub definitions: Vec<Definition>,
 }
 
@@ -237,7 +248,7 @@ impl TableRows {
 }
 
 /// Where each section begins, and how many bytes of it are used.
-pub(super) fn used(header: &[u8]) -> [(usize, usize); 5] {
+pub(super) fn used(header: &[u8]) -> [(usize, usize); 6] {
     let header = words(header.get(..HEADER_BYTES).unwrap_or_default());
     let field = |offset: usize| header.get(offset / 8).copied().unwrap_or(0);
     let section = |at, offset, most: usize, size| (at, field(offset).min(most as u64) as usize * size);
@@ -252,6 +263,7 @@ pub(super) fn used(header: &[u8]) -> [(usize, usize); 5] {
             size_of::<Interval>(),
         ),
         section(DEFINITIONS_AT, std::mem::offset_of!(Header, definitions), MAX_DEFINITIONS, 1),
+        section(TRAFFIC_AT, std::mem::offset_of!(Header, traffic), MAX_TRAFFIC, size_of::<Traffic>()),
     ]
 }
 
@@ -284,11 +296,13 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
     let threads: Vec<Vec<u64>> = section(THREADS_AT, of!(threads), MAX_THREADS, size_of::<Thread>());
     let rate = of!(ticks_per_second).max(1);
     let queues: Vec<Vec<u64>> = section(QUEUES_AT, of!(queues), MAX_QUEUES, size_of::<Queues>());
+    let traffic: Vec<Vec<u64>> = section(TRAFFIC_AT, of!(traffic), MAX_TRAFFIC, size_of::<Traffic>());
     let host = words_of(std::mem::offset_of!(Header, host) / 8, 32, &header);
     let text = bytes(DEFINITIONS_AT, of!(definitions).min(MAX_DEFINITIONS as u64) as usize);
-    let definitions =
+    let definitions: Vec<Definition> =
         text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
-    TableRows {
+    let queues: Vec<Box<Queues>> = queues.iter().map(|set| Queues::of_words(set)).collect();
+    let mut rows = TableRows {
         rank: of!(rank) as u32,
         world_size: of!(world_size) as u32,
         pid: of!(pid) as u32,
@@ -313,7 +327,9 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
             .iter()
             .map(|row| ThreadRow { entered: row[0], left: row[1], context: halves(row[2]).0 })
             .collect(),
-        queues: queues.iter().map(|set| Queues::of_words(set).stats(rate)).collect(),
+        queues: Vec::new(),
+        phases: Vec::new(),
+        stopped: 0,
         contexts: contexts.iter().map(|row| context_row(row)).collect(),
         waits: waits
             .iter()
@@ -327,8 +343,21 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
             .collect(),
         waited: interval(WAITED_AT, of!(waited)),
         collectives: interval(COLLECTIVES_AT, of!(collectives)),
-        definitions,
-    }
+        traffic: traffic.iter().filter_map(|row| TrafficRow::of_words(row)).collect(),
+        lost_traffic: of!(lost_traffic),
+        definitions: Vec::new(),
+    };
+    let first = std::mem::offset_of!(Header, phase_ticks) / 8;
+    let phases = Sections {
+        ticks: header.get(first..first + MAX_PHASES + 1).unwrap_or_default(),
+        now: (of!(phase) as u16, of!(phase_since)),
+        queues: &queues,
+        definitions: &definitions,
+    };
+    let until = if rows.runs_until > 0 { rows.runs_until } else { rows.last_seen() };
+    rows.set_phases(&phases, until);
+    rows.definitions = definitions;
+    rows
 }
 
 fn words(bytes: &[u8]) -> Vec<u64> {
@@ -343,7 +372,7 @@ fn words_of(first: usize, count: usize, words: &[u64]) -> String {
 }
 
 /// The two halves of a word, the one at the lower address first.
-fn halves(word: u64) -> (u32, u32) {
+pub(super) fn halves(word: u64) -> (u32, u32) {
     let bytes = word.to_ne_bytes();
     let half = |bytes: &[u8]| u32::from_ne_bytes(bytes.try_into().unwrap_or_default());
     (half(&bytes[..4]), half(&bytes[4..]))
@@ -368,9 +397,16 @@ fn context_row(row: &[u64]) -> ContextRow {
         };
     }
     let (communicator, both) = halves(of!(communicator));
+    let (phase, _) = halves(of!(phase));
     let bins = std::mem::offset_of!(Context, bins) / 8;
     ContextRow {
-        key: ContextKey { site: of!(site), communicator, function: both as u16, thread: (both >> 16) as u16 },
+        key: ContextKey {
+            site: of!(site),
+            communicator,
+            function: both as u16,
+            thread: (both >> 16) as u16,
+            phase: phase as u16,
+        },
         calls: of!(calls),
         ticks: of!(ticks),
         longest: of!(longest),
@@ -387,9 +423,11 @@ fn context_row(row: &[u64]) -> ContextRow {
 
 #[cfg(test)]
 mod tests {
+    use super::super::traffic::TrafficKey;
     use super::super::writer::PERIOD;
-    use super::super::{Ended, Identity, ProfileTable, file_name};
+    use super::super::{Ended, Identity, ProfileTable, QueuesKey, file_name};
     use super::*;
+    use crate::profile::TrafficKind;
     use proptest::prelude::*;
 
     fn identity() -> Identity {
@@ -409,7 +447,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(file_name(3));
         let table = ProfileTable::create(&path, &identity()).unwrap();
-        let key = ContextKey { site: 0x1234, communicator: 1, function: 200, thread: 2 };
+        let key = ContextKey { site: 0x1234, communicator: 1, function: 200, thread: 2, phase: 9 };
         let context = table.add_context(key);
         table.context(context).count(100);
         table.context(context).count(300);
@@ -420,7 +458,12 @@ mod tests {
         table.add_waited(waits, 1000, 1077);
         table.add_collective(context, 5, 1, (2000, 2100));
         table.define(&Definition::Function { number: 200, name: "MPI_Recv".into() });
-        assert_eq!(table.add_queues(2), Some(0));
+        let to = TrafficKey { thread: 2, phase: 3, ..TrafficKey::with_peer(TrafficKind::Put, 1, 7) };
+        let row = table.add_traffic(to).unwrap();
+        [0, 5, 7].into_iter().for_each(|bytes| table.traffic(row).count(bytes));
+        table.add_traffic(TrafficKey::collective(1, 200, 4)).unwrap();
+        assert_eq!(table.add_queues(QueuesKey::default()), Some(0));
+        assert_eq!(table.add_queues(QueuesKey { whose: 1, phase: 0 }), Some(1));
         table.queues(0).posted.insert(100);
         table.queues(0).posted.remove(100, 150);
         table.queues(1).unexpected_search.end(5, 9);
@@ -443,6 +486,9 @@ mod tests {
         let collective = rows.collectives[0];
         assert_eq!((collective.key.peer, collective.key.kind), (5, IntervalKind::Collective));
         assert_eq!(rows.definitions.len(), 1);
+        let sizes = vec![(0, 1), (3, 2)];
+        assert_eq!(rows.traffic[0], TrafficRow { key: to, messages: 3, bytes: 12, sizes });
+        assert_eq!(rows.traffic[1].key, TrafficKey::collective(1, 200, 4));
         assert_eq!(rows.queues.len(), 2);
         assert_eq!((rows.queues[0].posted.messages, rows.queues[0].posted.max_s), (1, 50e-9));
         assert_eq!(rows.queues[1].unexpected_search.searches, 1);
@@ -455,7 +501,7 @@ mod tests {
         table.finish(Ended::Finalised, 5000);
         let rows = read(&path).unwrap();
         assert_eq!((rows.ended, rows.runs_until), (Ended::Finalised as u64, 5000));
-        assert!(std::fs::metadata(&path).unwrap().len() < 20 << 20);
+        assert!(std::fs::metadata(&path).unwrap().len() < (TRAFFIC_AT + (1 << 20)) as u64);
         drop(table);
         assert!(!read(&path).unwrap().is_running);
     }
@@ -499,7 +545,7 @@ mod tests {
         assert!(matches!(read(&path), Err(TableError::NotATable(_))));
         bytes[9] = 7;
         std::fs::write(&path, &bytes).unwrap();
-        assert!(matches!(read(&path), Err(TableError::Version { found: 1794, .. })));
+        assert!(matches!(read(&path), Err(TableError::Version { found: 1795, .. })));
     }
 
     /// A table in which each section has something.
@@ -507,7 +553,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(file_name(3));
         let table = ProfileTable::create(&path, &identity()).unwrap();
-        table.add_queues(2).unwrap();
+        table.add_queues(QueuesKey::default()).unwrap();
         table.add_thread(0);
         for number in 0..20 {
             let context = table.add_context(ContextKey { site: number, ..ContextKey::default() });
@@ -516,6 +562,7 @@ mod tests {
             table.add_wait(key);
             table.add_waited(key, number, number + 1);
             table.add_collective(context, number as u32, 0, (number, number + 1));
+            table.add_traffic(TrafficKey::collective(1, number as u16, 0));
             table.queues(0).posted.insert(number);
             table.define(&Definition::Function { number: number as u16, name: format!("MPI_F{number}") });
         }
@@ -544,8 +591,17 @@ mod tests {
 
     /// Where a table has something.
     fn interesting_place() -> impl Strategy<Value = usize> {
-        let sections =
-            [0, THREADS_AT, QUEUES_AT, CONTEXTS_AT, WAITS_AT, WAITED_AT, COLLECTIVES_AT, DEFINITIONS_AT];
+        let sections = [
+            0,
+            THREADS_AT,
+            QUEUES_AT,
+            CONTEXTS_AT,
+            WAITS_AT,
+            WAITED_AT,
+            COLLECTIVES_AT,
+            TRAFFIC_AT,
+            DEFINITIONS_AT,
+        ];
         (proptest::sample::select(sections.to_vec()), 0..600usize).prop_map(|(at, within)| at + within)
     }
 

@@ -11,10 +11,12 @@ use memmap2::{MmapOptions, MmapRaw};
 use super::layout::{
     COLLECTIVES_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, Ended, HEADER_BYTES, Header, Interval,
     IntervalKind, MAGIC, MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_QUEUES, MAX_THREADS,
-    MAX_WAITS, QUEUES_AT, THREADS_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey,
+    MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait,
+    WaitKey,
 };
 use super::lock;
-use super::queues::Queues;
+use super::queues::{Queues, QueuesKey};
+use super::traffic::{Traffic, TrafficKey};
 use crate::Definition;
 use crate::space::reserve;
 
@@ -69,7 +71,8 @@ struct Reserved {
 }
 
 /// Where each [`Section`] begins.
-const SECTIONS: [usize; 6] = [QUEUES_AT, CONTEXTS_AT, WAITS_AT, WAITED_AT, COLLECTIVES_AT, DEFINITIONS_AT];
+const SECTIONS: [usize; 7] =
+    [QUEUES_AT, CONTEXTS_AT, WAITS_AT, WAITED_AT, COLLECTIVES_AT, DEFINITIONS_AT, TRAFFIC_AT];
 
 /// A section of the table, but for those that are there from the start.
 #[derive(Clone, Copy)]
@@ -80,6 +83,7 @@ enum Section {
     Waited,
     Collectives,
     Definitions,
+    Traffic,
 }
 
 impl Section {
@@ -129,6 +133,7 @@ impl ProfileTable {
         header.started.set(identity.started);
         header.started_realtime_nanos.set(identity.started_realtime_nanos);
         header.runs_since.set(identity.runs_since);
+        header.phase_since.set(identity.runs_since);
         for (column, bytes) in header.host.iter().zip(identity.host.as_bytes().chunks(8)) {
             let mut word = [0; 8];
             word[..bytes.len()].copy_from_slice(bytes);
@@ -175,6 +180,15 @@ impl ProfileTable {
         unsafe { &*self.at(WAITS_AT + index * size_of::<Wait>()) }
     }
 
+    /// The row of traffic, which [`add_traffic`](ProfileTable::add_traffic) has given.
+    #[inline(always)]
+    pub fn traffic(&self, index: u32) -> &Traffic {
+        let index = (index as usize).min(MAX_TRAFFIC - 1);
+        // SAFETY: rows that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as
+        // long as `self`.
+        unsafe { &*self.at(TRAFFIC_AT + index * size_of::<Traffic>()) }
+    }
+
     /// The row of a thread; those beyond the last one share it.
     #[inline(always)]
     pub fn thread(&self, number: u16) -> &Thread {
@@ -190,18 +204,20 @@ impl ProfileTable {
         self.header().threads.raise((u64::from(number) + 1).min(MAX_THREADS as u64));
     }
 
-    /// Adds sets of queues; the number of the first, or `None` where there is no space. One thread at a time.
+    /// Adds a set of queues; its number, or `None` where there is no space. One thread at a time.
     #[cold]
-    pub fn add_queues(&self, sets: usize) -> Option<usize> {
+    pub fn add_queues(&self, key: QueuesKey) -> Option<usize> {
         let count = &self.header().queues;
-        let first = count.get() as usize;
-        let end = first + sets;
-        let has_space = end <= MAX_QUEUES && self.reserve_until(Section::Queues, end * size_of::<Queues>());
+        let number = count.get() as usize;
+        let has_space =
+            number < MAX_QUEUES && self.reserve_until(Section::Queues, (number + 1) * size_of::<Queues>());
         if !has_space {
             return None;
         }
-        count.set(end as u64);
-        Some(first)
+        self.queues(number).set_key(key);
+        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
+        count.set(number as u64 + 1);
+        Some(number)
     }
 
     /// A set of queues that [`add_queues`](ProfileTable::add_queues) has given.
@@ -261,6 +277,23 @@ impl ProfileTable {
         self.wait(index as u32).set_key(key);
         std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
         header.waits.set(index as u64 + 1);
+        Some(index as u32)
+    }
+
+    /// Adds a row of traffic; `None` where there is no space. One thread at a time.
+    #[cold]
+    pub fn add_traffic(&self, key: TrafficKey) -> Option<u32> {
+        let header = self.header();
+        let index = header.traffic.get() as usize;
+        let has_space =
+            index < MAX_TRAFFIC && self.reserve_until(Section::Traffic, (index + 1) * size_of::<Traffic>());
+        if !has_space {
+            header.lost_traffic.add(1);
+            return None;
+        }
+        self.traffic(index as u32).set_key(key);
+        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
+        header.traffic.set(index as u64 + 1);
         Some(index as u32)
     }
 

@@ -49,14 +49,7 @@ impl Contexts {
         }
         let context = self.table.add_context(key);
         known.contexts.insert(key, context);
-        let place = usize::from(key.function);
-        if known.functions.len() <= place {
-            known.functions.resize(place + 1, false);
-        }
-        if !std::mem::replace(&mut known.functions[place], true) {
-            let name = FunctionId::from_index(place).map_or("MPI", FunctionId::name).into();
-            self.table.define(&Definition::Function { number: key.function, name });
-        }
+        self.define_in(&mut known, key.function);
         if key.site != 0 && !known.modules.iter().any(|module| module.contains(&key.site)) {
             let module = modules::loaded().into_iter().find(|module| module.addresses.contains(&key.site));
             let addresses = module.as_ref().map_or(key.site..key.site + 1, |module| module.addresses.clone());
@@ -68,10 +61,32 @@ impl Contexts {
         context
     }
 
+    fn define_in(&self, known: &mut Known, function: u16) {
+        let place = usize::from(function);
+        if known.functions.len() <= place {
+            known.functions.resize(place + 1, false);
+        }
+        if !std::mem::replace(&mut known.functions[place], true) {
+            let name = FunctionId::from_index(place).map_or("MPI", FunctionId::name).into();
+            self.table.define(&Definition::Function { number: function, name });
+        }
+    }
+
+    /// Defines a function, once.
+    pub(super) fn define_function(&self, function: u16) {
+        self.define_in(&mut self.known(), function);
+    }
+
     /// Defines something else.
     pub(super) fn define(&self, definition: &Definition) {
         let _one_at_a_time = self.known();
         self.table.define(definition);
+    }
+
+    /// Forgets what was counted until `now`, in ticks.
+    pub(super) fn clear(&self, now: u64) {
+        let _one_at_a_time = self.known();
+        self.table.clear(now);
     }
 
     /// Handles may mean something else from now on.
@@ -130,7 +145,12 @@ mod tests {
     #[test]
     fn a_context_is_one_number_however_it_is_found() {
         let contexts = Contexts::new(ProfileTable::in_memory(&Identity::default()).unwrap());
-        let key = |site| ContextKey { site, communicator: 1, function: FunctionId::Send as u16, thread: 0 };
+        let key = |site| ContextKey {
+            site,
+            communicator: 1,
+            function: FunctionId::Send as u16,
+            ..Default::default()
+        };
         let (first, second) = (contexts.find(key(16)), contexts.find(key(32)));
         assert!(first != second && first != 0);
         assert_eq!(contexts.find(key(16)), first);

@@ -1,12 +1,12 @@
 //! The hook: all that runs per call.
 
 use std::ffi::c_int;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use mel_log::table::{ContextKey, IntervalKind, ProfileTable, TableRows};
 use mel_log::{Definition, Members};
 use mpi_abi::{Abi, Comm, Handle, StatusPtr, pmpi};
-use mpi_intercept::{Call, FunctionId, Hook, InThread, ThreadSlot, Wants};
+use mpi_intercept::{Call, FunctionId, Hook, InThread, Numbered, PerThread, ThreadSlot, Wants};
 use mpit_events::Clock;
 use mpit_sources::calls::{Communicator, Ob1Model, Observer, PostedLate, Received, Waited};
 
@@ -50,8 +50,9 @@ pub struct CallProfiler {
     communicators: Communicators,
     waits: Waits,
     model: Ob1Model,
-    /// States of threads that have ended, for later ones; and how many there were.
-    vacant: Mutex<(Vec<Box<Thread>>, u16)>,
+    threads: PerThread<Thread>,
+    /// Whether calls are counted; otherwise only communicators and windows are followed, for others to count on them.
+    counts: bool,
     /// Where several threads may be in collective operations at the same time: for one at a time.
     several: OnceLock<Mutex<()>>,
 }
@@ -67,7 +68,8 @@ struct Made {
 /// What a thread keeps.
 #[derive(Debug, Default)]
 struct Thread {
-    number: u16,
+    /// Whether the table has been notified of the thread.
+    is_added: bool,
     epoch: u32,
     cache: Cache,
     sizes: Sizes,
@@ -86,8 +88,9 @@ impl Thread {
 }
 
 impl CallProfiler {
-    /// Counts nothing until [`begin`](CallProfiler::begin).
-    pub fn new(abi: &'static Abi, model: Ob1Model) -> &'static CallProfiler {
+    /// Counts nothing until [`begin`](CallProfiler::begin); then calls, if `counts`. Otherwise it knows and defines communicators
+    /// and windows only.
+    pub fn new(abi: &'static Abi, model: Ob1Model, counts: bool) -> &'static CallProfiler {
         let clock = Clock::best();
         Box::leak(Box::new(CallProfiler {
             abi,
@@ -98,7 +101,8 @@ impl CallProfiler {
             communicators: Communicators::default(),
             waits: Waits::default(),
             model,
-            vacant: Mutex::default(),
+            threads: PerThread::default(),
+            counts,
             several: OnceLock::new(),
         }))
     }
@@ -106,8 +110,10 @@ impl CallProfiler {
     /// Counts into this table from now on; before communicators are followed.
     pub fn begin(&'static self, table: ProfileTable) {
         let _ = self.contexts.set(Contexts::new(table));
-        mpi_intercept::set_clock(self.clock.reader());
-        mpi_intercept::set_contexts(self);
+        if self.counts {
+            mpi_intercept::set_clock(self.clock.reader());
+            mpi_intercept::set_contexts(self);
+        }
     }
 
     /// Several threads may call MPI at the same time.
@@ -129,46 +135,44 @@ impl CallProfiler {
         self.contexts.get().map(|contexts| &contexts.table)
     }
 
+    /// The process is in another [phase](crate::phases::current): calls that begin from now on count in that.
+    pub fn phase_changed(&self) {
+        if let Some(contexts) = self.contexts.get() {
+            contexts.forget_handles();
+        }
+    }
+
+    /// Defines something in the table.
+    pub fn define(&self, definition: &Definition) {
+        if let Some(contexts) = self.contexts.get() {
+            contexts.define(definition);
+        }
+    }
+
+    /// Forgets what was counted until `now`, in ticks.
+    pub fn clear(&self, now: u64) {
+        if let Some(contexts) = self.contexts.get() {
+            let _no_collectives =
+                self.several.get().map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
+            self.waits.while_none_is_counted(|| contexts.clear(now));
+        }
+    }
+
     /// What was counted so far.
     pub fn rows(&self) -> Option<TableRows> {
         self.table().map(ProfileTable::rows)
     }
 
-    fn vacant(&self) -> MutexGuard<'_, (Vec<Box<Thread>>, u16)> {
-        self.vacant.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The number of a communicator or a window in the table, by the value of its handle; 0 where it has none.
+    pub fn number_of(&self, handle: usize) -> u32 {
+        self.communicators.get(handle).map_or(0, |known| known.number)
     }
 
-    /// The state of the calling thread, whose address is in the slot.
-    #[inline(always)]
-    fn thread(&'static self, slot: &ThreadSlot) -> *mut Thread {
-        let known = slot.get().cast::<Thread>();
-        if known.is_null() { self.lend(slot) } else { known }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn lend(&'static self, slot: &ThreadSlot) -> *mut Thread {
-        let thread = {
-            let mut vacant = self.vacant();
-            vacant.0.pop().unwrap_or_else(|| {
-                let number = vacant.1;
-                vacant.1 = number.saturating_add(1);
-                Box::new(Thread { number, ..Thread::default() })
-            })
-        };
-        if let Some(table) = self.table() {
-            table.add_thread(thread.number);
+    /// The table has the name of this function.
+    pub fn define_function(&self, function: FunctionId) {
+        if let Some(contexts) = self.contexts.get() {
+            contexts.define_function(function as u16);
         }
-        let thread = Box::into_raw(thread);
-        slot.set(thread.cast());
-        let slot = std::ptr::from_ref(slot);
-        mpi_intercept::at_thread_end(move || {
-            // SAFETY: the slot of a thread lives as long as the thread, which is this one.
-            unsafe { &*slot }.set(std::ptr::null_mut());
-            // SAFETY: it came from `Box::into_raw`, and only the slot led to it.
-            self.vacant().0.push(unsafe { Box::from_raw(thread) });
-        });
-        thread
     }
 
     /// The context of a call that is not at hand.
@@ -176,7 +180,14 @@ impl CallProfiler {
     #[inline(never)]
     fn find(&self, contexts: &Contexts, place: Place, thread: u16) -> u32 {
         let communicator = self.communicators.get(place.comm).map_or(0, |known| known.number);
-        contexts.find(ContextKey { site: place.site as u64, communicator, function: place.function, thread })
+        let phase = crate::phases::current();
+        contexts.find(ContextKey {
+            site: place.site as u64,
+            communicator,
+            function: place.function,
+            thread,
+            phase,
+        })
     }
 
     /// What is known of a communicator.
@@ -281,7 +292,7 @@ impl CallProfiler {
     }
 
     /// Writes into the table what the communicator is, or is named.
-    fn define(&self, handle: usize, context: u64, inter: bool, number: u32) {
+    fn define_communicator(&self, handle: usize, context: u64, inter: bool, number: u32) {
         let Some(contexts) = self.contexts.get() else { return };
         let name = pmpi::comm_get_name(Comm(handle)).ok().filter(|name| !name.is_empty());
         let name = name.unwrap_or_else(|| format!("communicator {:x}", context as u32));
@@ -305,13 +316,17 @@ impl mpi_intercept::Contexts for CallProfiler {
         let this: &'static CallProfiler = unsafe { &*std::ptr::from_ref(self) };
         // SAFETY: the state is this thread's own, lives as long as the thread, and is used by one function of ours at a time: the
         // interception never runs hooks inside hooks, and `leave_in_thread` holds no reference when it asks for the context.
-        let thread = unsafe { &mut *this.thread(slot) };
+        let lent = unsafe { &mut *this.threads.get(slot) };
+        let (number, thread) = (lent.number, &mut lent.state);
+        if !thread.is_added {
+            thread.is_added = true;
+            contexts.table.add_thread(number);
+        }
         let epoch = contexts.epoch();
         if thread.epoch != epoch {
             thread.forget(epoch);
         }
         let place = Place { site, comm: handle(call).unwrap_or(0), function: function as u16 };
-        let number = thread.number;
         thread.cache.get(place, || this.find(contexts, place, number))
     }
 }
@@ -320,6 +335,8 @@ impl Hook for CallProfiler {
     fn wants(&self, function: FunctionId) -> Wants {
         match self.kinds[function.index()] {
             Kind::NotCounted => Wants::Nothing,
+            Kind::Names | Kind::MakesWindow if !self.counts => Wants::Leave,
+            _ if !self.counts => Wants::Nothing,
             // It may be the last call of a process that is killed, or the handle that the context has is gone at the exit.
             _ if !returns_at_once(function) => Wants::Both,
             _ => Wants::Leave,
@@ -327,14 +344,14 @@ impl Hook for CallProfiler {
     }
 
     fn wants_time(&self, function: FunctionId) -> bool {
-        self.kinds[function.index()] != Kind::NotCounted
+        self.counts && self.kinds[function.index()] != Kind::NotCounted
     }
 
     #[inline]
     fn enter_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>) {
         let Some(contexts) = self.contexts.get() else { return };
         let context = here.context(function, call);
-        let thread = here.slot_of_contexts().get().cast::<Thread>();
+        let thread = here.slot_of_contexts().get().cast::<Numbered<Thread>>();
         if !thread.is_null() {
             // SAFETY: the slot leads to this thread's state; see `find`.
             let number = unsafe { (*thread).number };
@@ -345,22 +362,26 @@ impl Hook for CallProfiler {
     #[inline]
     fn leave_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>, code: c_int) {
         let Some(contexts) = self.contexts.get() else { return };
+        let success = code == self.abi.constants.success;
+        if !self.counts {
+            return self.only_objects(contexts, function, call, success);
+        }
         let left = here.left(|| self.clock.now().0);
         let made = Made { context: here.context(function, call), entered: here.entered(), left };
-        let thread = here.slot_of_contexts().get().cast::<Thread>();
+        let thread = here.slot_of_contexts().get().cast::<Numbered<Thread>>();
         // The measurement began in this call.
         if thread.is_null() || made.entered == 0 {
             return;
         }
         // SAFETY: the context was found in this thread, and so the slot leads to this thread's state; see `find`.
-        let thread = unsafe { &mut *thread };
+        let lent = unsafe { &mut *thread };
+        let (number, thread) = (lent.number, &mut lent.state);
         let took = left.saturating_sub(made.entered);
-        let last = contexts.table.thread(thread.number);
+        let last = contexts.table.thread(number);
         last.enter(made.context, made.entered);
         last.leave(left);
         let row = contexts.table.context(made.context);
         row.count(took);
-        let success = code == self.abi.constants.success;
         match self.kinds[function.index()] {
             Kind::Collective => self.operated(contexts, thread, call, made),
             Kind::MakesWindow => {
@@ -392,6 +413,17 @@ impl Hook for CallProfiler {
 }
 
 impl CallProfiler {
+    /// A call that makes or names an object has returned, and calls are not counted.
+    #[cold]
+    #[inline(never)]
+    fn only_objects(&self, contexts: &Contexts, function: FunctionId, call: &Call<'_>, success: bool) {
+        match self.kinds[function.index()] {
+            Kind::Names => self.named(call),
+            Kind::MakesWindow if success => self.made_window(contexts, call),
+            _ => {}
+        }
+    }
+
     #[cold]
     fn named(&self, call: &Call<'_>) {
         if let Call::Comm_set_name(a) = call
@@ -411,7 +443,7 @@ impl Observer for CallProfiler {
             contexts.forget_handles();
         }
         if known.number != 0 {
-            self.define(
+            self.define_communicator(
                 communicator.token.0 as usize,
                 communicator.context,
                 communicator.inter,
@@ -428,7 +460,7 @@ impl Observer for CallProfiler {
     }
 
     fn wants_waits(&self) -> bool {
-        true
+        self.counts
     }
 
     fn waited(&self, waited: &Waited) {

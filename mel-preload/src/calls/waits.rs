@@ -31,6 +31,11 @@ impl Waits {
         unsafe { self.0.leave_to_one_thread() };
     }
 
+    /// Runs this while no wait is counted.
+    pub(super) fn while_none_is_counted(&self, user: impl FnOnce()) {
+        self.0.with(|_| user());
+    }
+
     /// Receives of a context have got messages.
     #[inline]
     pub(super) fn received(contexts: &Contexts, received: &Received) {

@@ -32,7 +32,9 @@ pub(crate) fn profile(
     let links = MpiLinks::new(run.rank, run.size, session.abi.constants.comm_world)?;
     // What rank 0 was asked holds for all.
     let exact = links.spread(vec![u8::from(links.tree().size <= session.config.exact_ranks)])?;
-    let table = session.calls.and_then(CallProfiler::table);
+    // Without calls and traffic there is nothing in the table that the rank's own profile lacks.
+    let of_traffic = run.table.as_ref().filter(|_| session.carried.is_some());
+    let table = session.calls.and_then(CallProfiler::table).or(of_traffic);
     if exact == [1] {
         let image = table.map(|table| table.image(intervals(run)));
         all(&links, &own, image, &mut whole)?;
@@ -42,6 +44,11 @@ pub(crate) fn profile(
         many::collect(&links, own, table, (&mut whole, run.directory.as_deref()), counted)?;
     }
     Ok((run.rank == 0).then_some(whole))
+}
+
+/// Whether there are more ranks than rank 0 gets all of, as far as this process knows.
+pub(crate) fn is_of_many(session: &Session, run: &Run) -> bool {
+    run.size as u32 > session.config.exact_ranks
 }
 
 /// The most intervals of a rank that are sent to rank 0, of each list: all ranks together take some 64 MiB there.
@@ -59,6 +66,7 @@ fn all(
 ) -> Result<(), Error> {
     let of_rank = serde_json::to_vec(own).unwrap_or_default();
     links.relay(of_rank, |_, bytes| whole.ranks.extend(serde_json::from_slice(&bytes).ok()))?;
+    whole.number_phases();
     let mut tables = Vec::new();
     links.relay(image.unwrap_or_default(), |_, image| tables.extend(TableRows::of_image(&image)))?;
     if links.tree().rank == 0 {

@@ -1,15 +1,18 @@
 //! The consumer: six event types, taken in bulk on all communicators.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
 use mpit_events::{BulkListener, Core, Error, EventIndex, MAX_EVENT_TYPES, Record, SourceIndex};
 use mpit_sources::Serial;
 
+use crate::warn::warn;
 use mel_log::profile;
-use mel_log::table::{Identity, ProfileTable, Queues};
+use mel_log::table::layout::STOPPED;
+use mel_log::table::{Identity, ProfileTable, Queues, QueuesKey};
 
-/// Sets of queues in the table: that of the application's messages, and that of the MPI's own.
-const SETS: usize = 2;
+/// So many phases have queues of their own, of 90 kB each; those beyond share those of the last of them.
+const MOST_PHASES: usize = 32;
 
 /// What an event does to the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +55,14 @@ pub struct QueueProfiler(Arc<Listener>);
 
 #[derive(Debug)]
 struct Listener {
-    /// Where it counts, and the number of the first set there.
-    table: OnceLock<(ProfileTable, usize)>,
+    /// Where it counts.
+    table: OnceLock<ProfileTable>,
+    /// Whether this is a second backend.
+    is_second: bool,
+    /// The sets that are there.
+    sets: Mutex<Vec<(QueuesKey, usize)>>,
+    /// The set in use of the application's messages, and that of the MPI's own.
+    current: [AtomicUsize; 2],
     /// Held by who counts.
     counting: Serial<()>,
     /// What to count, by event type.
@@ -62,14 +71,49 @@ struct Listener {
 
 impl BulkListener for Listener {
     fn events(&self, _: SourceIndex, records: &[Record]) {
-        let Some((table, first)) = self.table.get() else { return };
-        let sets = [table.queues(*first), table.queues(first + 1)];
+        let Some(table) = self.table.get() else { return };
         self.counting.with(|()| {
+            let sets = self.current.each_ref().map(|number| table.queues(number.load(Relaxed)));
             for record in records {
                 let queues = sets[usize::from(record.internal)];
                 count(queues, self.counts[record.event.get()], record.since.0, record.ticks.0);
             }
         });
+    }
+}
+
+impl Listener {
+    fn sets(&self) -> MutexGuard<'_, Vec<(QueuesKey, usize)>> {
+        self.sets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is counted by phase: the application's messages, as the first backend sees them.
+    fn key(&self, internal: u16, phase: u16) -> QueuesKey {
+        let whose = internal + if self.is_second { 2 } else { 0 };
+        QueuesKey { whose, phase: if whose == 0 || phase == STOPPED { phase } else { 0 } }
+    }
+
+    /// The set of this key; where there are too many, or there is no space, the one that was made last of the same queues.
+    fn set(&self, table: &ProfileTable, sets: &mut Vec<(QueuesKey, usize)>, key: QueuesKey) -> usize {
+        if let Some((_, known)) = sets.iter().find(|(known, _)| *known == key) {
+            return *known;
+        }
+        let counting = |known: &QueuesKey| known.whose == key.whose && known.phase != STOPPED;
+        let is_full =
+            key.phase != STOPPED && sets.iter().filter(|(known, _)| counting(known)).count() >= MOST_PHASES;
+        let added = if is_full { None } else { table.add_queues(key) };
+        if let Some(number) = added {
+            sets.push((key, number));
+            return number;
+        }
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            warn(&format!(
+                "{MOST_PHASES} phases have queues of their own; those of the others are counted together with the last of these"
+            ));
+        });
+        let last = sets.iter().rev().find(|(known, _)| counting(known));
+        last.map_or(0, |(_, number)| *number)
     }
 }
 
@@ -88,7 +132,14 @@ impl QueueProfiler {
                 events.push(event);
             }
         }
-        let listener = Arc::new(Listener { table: OnceLock::new(), counting: Serial::default(), counts });
+        let listener = Arc::new(Listener {
+            table: OnceLock::new(),
+            is_second: !prefix.is_empty(),
+            sets: Mutex::default(),
+            current: Default::default(),
+            counting: Serial::default(),
+            counts,
+        });
         // The core keeps it for ever: so does this reference.
         let kept: &'static Arc<Listener> = Box::leak(Box::new(listener.clone()));
         core.listen_in_bulk(&events, kept.as_ref())?;
@@ -97,14 +148,48 @@ impl QueueProfiler {
 
     /// Counts in this table from now on; in memory of its own where that has no space.
     pub fn begin(&self, table: &ProfileTable) {
-        let in_table = table.add_queues(SETS).map(|first| (table.clone(), first));
+        let phase = crate::phases::current();
+        let add = |table: &ProfileTable| {
+            let keys = [0, 1].map(|internal| self.0.key(internal, phase));
+            Some(
+                [table.add_queues(keys[0])?, table.add_queues(keys[1])?]
+                    .map(|number| number)
+                    .into_iter()
+                    .zip(keys),
+            )
+        };
+        let in_table = add(table).map(|sets| (table.clone(), sets));
         let place = in_table.or_else(|| {
             let own = ProfileTable::in_memory(&Identity::default()).ok()?;
-            own.add_queues(SETS).map(|first| (own, first))
+            add(&own).map(|sets| (own, sets))
         });
-        if let Some(place) = place {
-            let _ = self.0.table.set(place);
+        if let Some((table, sets)) = place {
+            for ((number, key), current) in sets.zip(&self.0.current) {
+                current.store(number, Relaxed);
+                self.0.sets().push((key, number));
+            }
+            let _ = self.0.table.set(table);
         }
+    }
+
+    /// The process is in this phase from `now` on, in ticks. One thread at a time.
+    pub fn enter_phase(&self, phase: u16, now: u64) {
+        let Some(table) = self.0.table.get() else { return };
+        let mut sets = self.0.sets();
+        let next = [0, 1].map(|internal| self.0.set(table, &mut sets, self.0.key(internal, phase)));
+        self.0.counting.with(|()| {
+            for (current, next) in self.0.current.iter().zip(next) {
+                let before = current.swap(next, Relaxed);
+                table.queues(before).go_on_in(table.queues(next), now);
+            }
+        });
+    }
+
+    /// Forgets what was counted until `now`, in ticks. One thread at a time.
+    pub fn clear(&self, now: u64) {
+        let Some(table) = self.0.table.get() else { return };
+        let sets = self.0.sets();
+        self.0.counting.with(|()| sets.iter().for_each(|(_, number)| table.queues(*number).clear(now)));
     }
 
     /// From now on counting takes no lock.
@@ -127,8 +212,14 @@ impl QueueProfiler {
         (stats.posted_search.searches + stats.unexpected_search.searches != 0).then_some(stats)
     }
 
-    fn stats(&self, whose: usize, ticks_per_second: u64) -> Option<profile::Queues> {
-        let (table, first) = self.0.table.get()?;
-        self.0.counting.with(|()| table.queues(first + whose).stats(ticks_per_second))
+    fn stats(&self, whose: u16, ticks_per_second: u64) -> Option<profile::Queues> {
+        let table = self.0.table.get()?;
+        let sum = Box::<Queues>::default();
+        let sets = self.0.sets();
+        let of = |key: &QueuesKey| key.phase != STOPPED && key.whose == self.0.key(whose, 0).whose;
+        self.0.counting.with(|()| {
+            sets.iter().filter(|(key, _)| of(key)).for_each(|(_, number)| sum.join(table.queues(*number)));
+        });
+        Some(sum.stats(ticks_per_second))
     }
 }

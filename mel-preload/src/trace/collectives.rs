@@ -308,11 +308,11 @@ impl Near {
     }
 
     fn sources(&self) -> u64 {
-        self.0.sources.iter().filter(|is_there| **is_there).count() as u64
+        self.0.sources.iter().flatten().count() as u64
     }
 
     fn destinations(&self) -> u64 {
-        self.0.destinations.iter().filter(|is_there| **is_there).count() as u64
+        self.0.destinations.iter().flatten().count() as u64
     }
 
     fn sent<C: Copy + Into<i64>>(&self, counts: *const C, datatype: impl Fn(usize) -> Datatype) -> u64 {
@@ -326,13 +326,13 @@ impl Near {
 
 /// The bytes for those neighbours that are there.
 fn of_each<C: Copy + Into<i64>>(
-    neighbours: &[bool],
+    neighbours: &[Option<c_int>],
     counts: *const C,
     datatype: impl Fn(usize) -> Datatype,
 ) -> u64 {
     let counts = array(counts, neighbours.len() as u64).iter().zip(neighbours).enumerate();
     counts
-        .filter(|(_, (_, is_there))| **is_there)
+        .filter(|(_, (_, rank))| rank.is_some())
         .map(|(place, (&count, _))| bytes(count.into(), datatype(place)))
         .sum()
 }

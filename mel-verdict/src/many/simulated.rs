@@ -32,7 +32,7 @@ fn table(rank: u32, size: u32, late: u32) -> TableRows {
     let waited = if rank == late { 1000 } else { 400_000_000 + jitter };
     let summed = if rank == late { 5_000_000 } else { 205_000_000 + jitter };
     let context = |site: u64, communicator, function, ticks, received| ContextRow {
-        key: ContextKey { site: module + site, communicator, function, thread: 0 },
+        key: ContextKey { site: module + site, communicator, function, ..ContextKey::default() },
         calls: 100,
         ticks,
         longest: ticks / 50,

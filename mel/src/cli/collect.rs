@@ -11,6 +11,7 @@ use super::output::to_stdout;
 use crate::progress_bar::ProgressBar;
 use mel_convert::Run;
 use mel_convert::otf2;
+use mel_log::profile::columns;
 
 /// Joins the directories of one run that lie on the disks of several nodes
 ///
@@ -104,6 +105,7 @@ fn is_of_run(name: &str) -> bool {
         rank.is_some_and(|rank| rank.parse::<u32>().is_ok())
     };
     name == "profile.json"
+        || name == columns::FILE_NAME
         || name.starts_with("traces.")
         || of_rank("rank-", &[".mlog", ".table", ".profile.json"])
         || of_rank("events-", &[".txt"])
@@ -156,7 +158,7 @@ mod tests {
         let room = tempfile::tempdir().unwrap();
         let [a, b, out] = ["a", "b", "out"].map(|name| room.path().join(name));
         for (directory, files) in [
-            (&a, &["rank-0.mlog", "profile.json", "traces.otf2", "traces/0.evt", "notes"][..]),
+            (&a, &["rank-0.mlog", "profile.json", "ranks.table", "traces.otf2", "traces/0.evt", "notes"][..]),
             (&b, &["rank-1.table", "events-1.txt", "traces/1.evt", "rank-x.mlog"]),
         ] {
             fs::create_dir_all(directory.join("traces")).unwrap();
@@ -171,6 +173,7 @@ mod tests {
             "profile.json",
             "rank-0.mlog",
             "rank-1.table",
+            "ranks.table",
             "traces/0.evt",
             "traces/1.evt",
             "traces.otf2",

@@ -7,6 +7,7 @@ use anyhow::anyhow;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 use mpit_events::{BindKind, Clock, Core, EventType};
 use mpit_sources::matching::Ob1Events;
+use mpit_sources::netops;
 use mpit_sources::rma::RmaEvents;
 use mpit_sources::{Backend, Selection, choose};
 
@@ -62,7 +63,7 @@ pub fn table(rows: &[Row], width: u16) -> String {
     table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// The queue events and those of windows, which this library offers on every MPI, and who raises them.
+/// The queue events, those of windows and that of the transports, which this library offers on every MPI, and who raises them.
 ///
 /// # Errors
 /// The events core cannot hold them.
@@ -70,7 +71,12 @@ pub(super) fn offered(source: &str) -> Result<Vec<Row>, mpit_events::Error> {
     let core = Core::new();
     Ob1Events::register(&core, "")?;
     RmaEvents::register(&core)?;
-    let source = |event_type: &EventType| if event_type.bind == BindKind::Win { "rma" } else { source };
+    netops::register(&core)?;
+    let source = |event_type: &EventType| match event_type.bind {
+        BindKind::Win => "rma",
+        BindKind::None => "netops",
+        _ => source,
+    };
     Ok(core.event_types().map(|(_, event_type)| row(event_type, source(event_type))).collect())
 }
 
@@ -121,6 +127,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             out,
             "backend: rma (what MPI guarantees of one-sided communication, from its calls; on every MPI)"
         )?;
+        writeln!(
+            out,
+            "backend: netops (system calls by which the MPI moves data, as observed; also found as {})",
+            netops::ALIAS
+        )?;
         for &backend in &backends {
             writeln!(out, "backend: {backend} ({})", describe(backend))?;
         }
@@ -141,10 +152,13 @@ mod tests {
     #[test]
     fn all_events_are_offered() {
         let rows = offered("model").unwrap();
-        let (queues, windows) = rows.split_at(16);
+        let (queues, others) = rows.split_at(16);
+        let (windows, transports) = others.split_at(13);
         assert!(queues.iter().all(|row| row.name.starts_with("pml_ob1_") && row.bind == "MPI_COMM"));
         assert!(windows.iter().all(|row| row.name.starts_with("osc_rdma_") && row.bind == "MPI_WIN"));
         assert_eq!((windows.len(), windows[0].source.as_str()), (13, "rma"));
+        assert_eq!((transports.len(), transports[0].name.as_str()), (1, "btl_netop"));
+        assert_eq!((transports[0].bind.as_str(), transports[0].source.as_str()), ("", "netops"));
         let arrived = rows.iter().find(|row| row.name == "pml_ob1_message_arrived").unwrap();
         assert_eq!(arrived.elements, ["context id", "source", "tag", "sequence number"]);
     }

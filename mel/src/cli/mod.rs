@@ -14,8 +14,10 @@ pub mod events;
 pub mod incomplete;
 pub mod library;
 pub mod manual;
+pub mod matrix;
 pub mod of_mpi;
 pub mod output;
+pub mod place;
 pub mod probe;
 pub mod report;
 pub mod run;
@@ -37,6 +39,7 @@ use clap::{Parser, Subcommand};
   mel report mel-app-1               what a finished run has found
   mel report mel-app-1 --html a.html the same as a page for the browser
   mel diff mel-app-1 mel-app-2       what has changed from one run to another
+  mel place mel-app-1                a placement of the ranks with less traffic between nodes and sockets
   mel doctor                         whether MEL works on this machine, and what to do where not
   mel run --help                     more about `run`; likewise for the other commands"
 )]
@@ -51,6 +54,7 @@ enum Command {
     Report(report::Args),
     Analyze(analyze::Args),
     Diff(diff::Args),
+    Place(place::Args),
     Convert(convert::Args),
     Collect(collect::Args),
     Events(events::Args),
@@ -69,6 +73,7 @@ pub fn main() -> ExitCode {
         Command::Report(args) => report::run(&args),
         Command::Analyze(args) => analyze::run(&args),
         Command::Diff(args) => diff::run(&args),
+        Command::Place(args) => place::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Collect(args) => collect::run(&args),
         Command::Events(args) => events::run(&args),

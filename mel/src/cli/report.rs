@@ -8,6 +8,7 @@ use clap::ArgGroup;
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::incomplete::{code, complain, missing};
+use super::matrix;
 use super::output::{to_stdout, write_file};
 use crate::html;
 use crate::png;
@@ -46,12 +47,16 @@ use mel_log::{RankLog, State};
       one number of each rank
   mel report mel-app-1 --csv > app.csv
       all numbers, one per line: rank, host, section, quantity, unit, value, and of which call
+  mel report mel-app-1 --phase solve
+      what the program did in the phase that it calls so (docs/phases.md)
   mel report mel-app-1 --html app.html
       a page for the browser: plots per rank; after `mel run --trace` a timeline, too
   mel report mel-app-1 --html part.html --from 1.5 --to 1.6
       a tenth of a second of a long trace in full
   mel report mel-app-1 --png figures
       the same plots as pictures, for papers: figures/lifetimes.png and others
+  mel report mel-app-1 --matrix --kind p2p,put
+      who sends what to whom, after `mel run --profile matrix`; also by host, of a phase, as files
 
 Exit code: 0; 1 if it failed; 3 if files of the run are cut off, damaged or missing: the rest is shown")]
 pub struct Args {
@@ -67,13 +72,16 @@ pub struct Args {
     /// Print the statistics of each rank's queues and windows, too: a line for each
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     pub lines: bool,
+    /// Show the numbers of one phase of the program, which has named it; without a verdict, and of pictures only that of --matrix
+    #[arg(long, value_name = "NAME", conflicts_with = "html")]
+    pub phase: Option<String>,
     /// Take the verdict from the profile even where there is a trace: quicker, and estimated
     #[arg(long, conflicts_with_all = ["csv", "html", "png"])]
     pub estimated: bool,
     /// Write a page that needs nothing but a browser
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "csv", "lines"])]
     pub html: Option<PathBuf>,
-    /// Draw the plots of that page as pictures into a directory
+    /// Draw the plots of that page as pictures into a directory; with --matrix one picture into this file
     #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "csv", "lines"])]
     pub png: Option<PathBuf>,
     /// Show the timeline of page or pictures from here on, in seconds since its beginning
@@ -82,6 +90,9 @@ pub struct Args {
     /// Show the timeline up to here
     #[arg(long, value_name = "SECONDS", requires = "looks")]
     pub to: Option<f64>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub matrix: matrix::Args,
 }
 
 /// Prints the report.
@@ -89,7 +100,15 @@ pub struct Args {
 /// # Errors
 /// The directory holds neither a profile nor an event log, or they cannot be read.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.matrix.matrix {
+        let out = (args.csv, args.png.as_deref());
+        return matrix::run(&args.directory, &args.matrix, args.phase.as_deref(), out);
+    }
     if args.html.is_some() || args.png.is_some() {
+        anyhow::ensure!(
+            args.phase.is_none(),
+            "--phase with --png needs --matrix: other pictures show the whole run"
+        );
         let (view, code) = look(args)?;
         if let Some(path) = &args.html {
             write_file(path, |out| html::write(out, &view))?;
@@ -110,7 +129,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         Err(error) => return Err(error.into()),
     };
-    improve(&mut profile, args);
+    match &args.phase {
+        Some(name) => profile = profile.of_phase(name).map_err(anyhow::Error::msg)?,
+        None => improve(&mut profile, args),
+    }
     if args.json {
         let text = serde_json::to_string_pretty(&profile)? + "\n";
         to_stdout(|out| out.write_all(text.as_bytes()))?;

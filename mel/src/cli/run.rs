@@ -39,15 +39,16 @@ use mel_log::number::bytes;
       only communicators whose names begin so, and only from MPI_Pcontrol(1) on
 
 MPI_Pcontrol in the program: 0 switches trace and event log off, 1 on again, 2
-writes the log to the disk. The profile counts the whole run. All processes
+writes the log to the disk, and 3 and more begin phases of the profile
+(docs/phases.md), which counts the whole run. All processes
 should switch where no message is under way: a message that only one of them
 has recorded is not in the trace.")]
 pub struct Args {
     /// Log these events: names separated by commas, colons, semicolons or blanks
     #[arg(short = 'e', long = "events", value_name = "LIST")]
     pub events: Option<String>,
-    /// What to count: calls, the message queues, one-sided communication (calls,queues,rma for all), or nothing. Default:
-    /// calls,queues; with -e: none
+    /// What to count: calls, the message queues, one-sided communication, who sends what to whom, what the MPI moves below
+    /// the calls (calls,queues,rma,matrix,net for all), or nothing. Default: calls,queues; with -e: none
     #[arg(long, value_enum, value_delimiter = ',')]
     pub profile: Vec<Profile>,
     /// At the end print the statistics of each rank's queues and windows, too: a line for each
@@ -118,6 +119,10 @@ pub enum Profile {
     Queues,
     /// Operations, epochs and locks of windows, by thread.
     Rma,
+    /// Messages and bytes by peer, communicator and kind of communication: the communication matrix.
+    Matrix,
+    /// Bytes that the MPI moves below the calls, by peer: over TCP, and out of the memory of other processes.
+    Net,
     /// Nothing.
     None,
 }
@@ -129,6 +134,8 @@ impl Profile {
             Profile::Calls => "calls",
             Profile::Queues => "queues",
             Profile::Rma => "rma",
+            Profile::Matrix => "matrix",
+            Profile::Net => "net",
             Profile::None => "none",
         }
     }

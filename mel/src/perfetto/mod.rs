@@ -16,7 +16,10 @@
 
 mod flows;
 mod names;
+mod part;
 mod proto;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -25,10 +28,12 @@ use prost::Message as _;
 
 use self::flows::Flows;
 use self::names::{Kind, Names};
+use self::part::Part;
 use self::proto::{
     CounterDescriptor, DebugAnnotation, Packet, ProcessDescriptor, ThreadDescriptor, Trace, TrackDescriptor,
     TrackEvent, Type, Value,
 };
+use crate::in_order::in_order;
 use mel_convert::callsites::CallSites;
 use mel_convert::facts::MessageFact;
 use mel_convert::lanes::Lanes;
@@ -66,40 +71,66 @@ pub struct Summary {
     pub changes: u64,
 }
 
-/// Writes a trace. `tick` is given how many more records have been converted, of about
+impl Summary {
+    fn add(&mut self, other: Summary) {
+        let Summary { calls, searches, messages, operations, events, changes } = other;
+        self.calls += calls;
+        self.searches += searches;
+        self.messages += messages;
+        self.operations += operations;
+        self.events += events;
+        self.changes += changes;
+    }
+}
+
+/// Writes a trace, on all cores. `tick` is given how many more records have been converted, of about
 /// [`Run::records_at_most`].
 ///
 /// # Errors
-/// Those of `out`.
-pub fn write(out: &mut impl Write, run: &Run, tick: &dyn Fn(u64)) -> io::Result<Summary> {
+/// Those of `out`, and of a temporary file where the part of a rank is large.
+pub fn write(out: &mut impl Write, run: &Run, tick: &(dyn Fn(u64) + Sync)) -> io::Result<Summary> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    write_on(threads, out, run, tick)
+}
+
+/// The same on so many threads, with the same result.
+fn write_on(
+    threads: usize,
+    out: &mut impl Write,
+    run: &Run,
+    tick: &(dyn Fn(u64) + Sync),
+) -> io::Result<Summary> {
     let timeline = Timeline::new(&run.ranks);
-    let (mut summary, mut sites) = (Summary::default(), CallSites::default());
     let recorded = Recorded::of(run);
+    let mut summary = Summary::default();
     // Processes have the numbers from 1 on; threads that are not their first ones have those after them.
     let mut next_thread = process_number(run.ranks.iter().map(|log| log.info.rank).max().unwrap_or(0)) + 1;
-    for (position, log) in run.ranks.iter().enumerate() {
+    let part_of = |position: usize| {
+        let log = &run.ranks[position];
         let mut writer = Writer {
-            out,
+            part: Part::default(),
             error: None,
             buffer: Vec::new(),
             log,
             position,
             timeline: &timeline,
             names: Names::default(),
-            sites: &mut sites,
+            sites: CallSites::default(),
             flows: Flows::of(log, recorded.as_ref()),
             tracks: BTreeMap::new(),
-            next_thread,
             lanes: [Lanes::new(MOST_TRACKS), Lanes::new(MOST_TRACKS)],
-            summary,
+            summary: Summary::default(),
         };
         writer.define_process();
-        walk(log, &mut writer, tick);
-        (summary, next_thread) = (writer.summary, writer.next_thread);
-        if let Some(error) = writer.error {
-            return Err(error);
-        }
-    }
+        walk(log, &mut writer, &|records| tick(records));
+        let Writer { part, error, summary, .. } = writer;
+        error.map_or(Ok((part, summary)), Err)
+    };
+    in_order(run.ranks.len(), threads, part_of, |part: io::Result<(Part, Summary)>| {
+        let (part, of_part) = part?;
+        summary.add(of_part);
+        part.write(out, &mut next_thread)
+    })?;
     out.flush()?;
     Ok(summary)
 }
@@ -122,34 +153,36 @@ enum Track {
     Events(u32),
 }
 
-struct Writer<'a, W> {
-    out: &'a mut W,
+struct Writer<'a> {
+    part: Part,
     error: Option<io::Error>,
     buffer: Vec<u8>,
     log: &'a RankLog,
     position: usize,
     timeline: &'a Timeline,
     names: Names,
-    sites: &'a mut CallSites,
+    sites: CallSites,
     flows: Flows,
     tracks: BTreeMap<Track, u64>,
-    next_thread: i32,
     /// For epochs, and for operations.
     lanes: [Lanes; 2],
     summary: Summary,
 }
 
-impl<W: Write> Writer<'_, W> {
+impl Writer<'_> {
     /// Each rank is a sequence of its own, with its own names.
     fn packet(&mut self, mut packet: Packet) {
         packet.trusted_packet_sequence_id = Some(self.log.info.rank.wrapping_add(1));
         packet.interned_data = self.names.take_new();
         packet.sequence_flags.get_or_insert(proto::NEEDS);
         self.buffer.clear();
+        if packet.has_open_thread() {
+            return self.part.keep(packet);
+        }
         // Encoding into a vector cannot fail; writing is tried until it has failed once.
         let encoded = Trace { packet: vec![packet] }.encode(&mut self.buffer).map_err(io::Error::other);
         if self.error.is_none() {
-            self.error = encoded.and_then(|()| self.out.write_all(&self.buffer)).err();
+            self.error = encoded.and_then(|()| self.part.append(&self.buffer)).err();
         }
     }
 
@@ -211,8 +244,8 @@ impl<W: Write> Writer<'_, W> {
         };
         if let Track::Calls(thread) = track {
             let pid = process_number(self.log.info.rank);
-            let tid = if thread == 0 { pid } else { self.next_thread };
-            self.next_thread += i32::from(thread > 0);
+            // Those of other threads are given when the parts are joined.
+            let tid = if thread == 0 { pid } else { part::OPEN };
             let (pid, tid, thread_name) = (Some(pid), Some(tid), Some(name));
             descriptor.thread = Some(ThreadDescriptor { pid, tid, thread_name });
         } else {
@@ -344,7 +377,7 @@ impl<W: Write> Writer<'_, W> {
     }
 }
 
-impl<W: Write> Visitor for Writer<'_, W> {
+impl Visitor for Writer<'_> {
     fn call(&mut self, call: &CallSpan<'_>) {
         self.summary.calls += 1;
         let track_uuid = Some(self.track(Track::Calls(call.thread)));

@@ -64,7 +64,8 @@ fn scale(area: &Area<'_>, most: u64) -> Drawn {
     Ok(())
 }
 
-fn mix(share: f64) -> RGBColor {
+/// A colour between the palest and the darkest.
+pub(super) fn mix(share: f64) -> RGBColor {
     let part = |low: u8, high: u8| (f64::from(low) + (f64::from(high) - f64::from(low)) * share) as u8;
     RGBColor(part(LOW.0, HIGH.0), part(LOW.1, HIGH.1), part(LOW.2, HIGH.2))
 }

@@ -2,7 +2,8 @@
 //!
 //! - [`figures`]: numbers per rank, and how they are distributed.
 //! - [`timeline`]: calls and searches, and the lengths of the queues.
-//! - [`matrix`]: who sends to whom.
+//! - [`matrix`]: whose messages a log has received from whom.
+//! - [`mod@traffic`]: who sends what to whom, of a profile.
 //! - [`canvas`]: pixels, the font, colours, and the file.
 //!
 //! Knows only the [`View`].
@@ -11,6 +12,7 @@ mod canvas;
 mod figures;
 mod matrix;
 mod timeline;
+mod traffic;
 
 use std::fs;
 use std::io;
@@ -19,6 +21,8 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::view::View;
+
+pub use traffic::Traffic;
 
 /// Why a picture could not be made.
 #[derive(Debug, Error)]
@@ -85,6 +89,16 @@ pub fn write(directory: &Path, view: &View) -> Result<Vec<PathBuf>, PictureError
         }
     }
     if files.is_empty() { Err(PictureError::Nothing) } else { Ok(files) }
+}
+
+/// Draws who sends what to whom into a file.
+///
+/// # Errors
+/// [`PictureError`].
+pub fn traffic(path: &Path, shown: &Traffic<'_>) -> Result<(), PictureError> {
+    let (matrix, block) = traffic::joined(shown.matrix);
+    let shown = Traffic { matrix: &matrix, ..*shown };
+    canvas::picture(path, traffic::size(&matrix), |area| traffic::draw(area, &shown, block))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use mel_log::profile::calls::CallProfile;
 use mel_log::profile::columns::{self, Columns};
+use mel_log::profile::phases::{part_of, shown};
 use mel_log::profile::summary::{Unit, quantities};
 use mel_log::profile::sums::Names;
 use mel_log::profile::text::waits::word;
@@ -26,6 +27,9 @@ struct Row<'a> {
     kind: &'a str,
     peer: Option<u32>,
     peer_site: &'a str,
+    /// A column only where the program has named phases. Empty for numbers of all phases together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phase: Option<&'a str>,
 }
 
 /// Writes a line of names, then a line per number. Times are in seconds (`s`), sizes in bytes (`bytes`). A number that a rank does not
@@ -40,16 +44,23 @@ pub fn csv(out: impl Write, profile: &Profile) -> io::Result<()> {
         out.write_record(COLUMNS)?;
     }
     for rank in &profile.ranks {
-        let row = Row { rank: rank.rank, host: &rank.host, ..Row::default() };
+        let phase = (!profile.phases.is_empty()).then_some("");
+        let row = Row { rank: rank.rank, host: &rank.host, phase, ..Row::default() };
         for (quantity, unit, value) in of_rank(rank) {
             let section = "rank".into();
             out.serialize(Row { section, quantity: quantity.into(), unit, value, ..row.clone() })?;
         }
-        for quantity in quantities(profile) {
-            let Some(value) = (quantity.of)(rank) else { continue };
-            let unit = if quantity.unit == Unit::Seconds { "s" } else { "count" };
-            let (section, quantity) = (word_of(quantity.group), word_of(quantity.name));
-            out.serialize(Row { section, quantity, unit, value, ..row.clone() })?;
+        let by_phase = rank.phases.iter().filter_map(|phase| {
+            let name = profile.phases.get(phase.phase as usize).filter(|_| phase.queues.is_some())?;
+            Some((Some(shown(name)), part_of(rank, phase.phase)))
+        });
+        for (phase, part) in std::iter::once((phase, rank.clone())).chain(by_phase) {
+            for quantity in quantities(profile) {
+                let Some(value) = (quantity.of)(&part) else { continue };
+                let unit = if quantity.unit == Unit::Seconds { "s" } else { "count" };
+                let (section, quantity) = (word_of(quantity.group), word_of(quantity.name));
+                out.serialize(Row { section, quantity, unit, value, phase, ..row.clone() })?;
+            }
         }
         for call in &rank.calls {
             let communicator = call.communicator.and_then(|place| profile.communicators.get(place as usize));
@@ -58,6 +69,7 @@ pub fn csv(out: impl Write, profile: &Profile) -> io::Result<()> {
                 function: &call.function,
                 site: names.name(call.site).unwrap_or_default(),
                 communicator: communicator.map_or("", |communicator| &communicator.name),
+                phase: phase.and_then(|_| profile.phases.get(call.phase as usize)).map(|name| shown(name)),
                 ..row.clone()
             };
             for (section, quantity, unit, value) in of_call(call) {

@@ -10,6 +10,7 @@ use mel_log::profile::reduced::Reduced;
 use mel_log::profile::schema::{Profile, RankProfile};
 use mel_log::profile::summary::{self, QUANTITIES};
 use mel_log::profile::text::report::{facts, overview, queues};
+use mel_log::profile::text::traffic::traffic;
 
 /// The most blocks in a row.
 const BLOCKS: usize = 32;
@@ -18,6 +19,7 @@ const BLOCKS: usize = 32;
 pub fn terminal(profile: &Profile, directory: &Path) -> String {
     let mut text = overview(profile, Some(directory), "");
     text += &queues(profile);
+    text += &traffic(profile);
     match &profile.reduced {
         Some(reduced) => {
             text += &distributions(reduced.times.each_ref().map(|times| times.0.clone()));

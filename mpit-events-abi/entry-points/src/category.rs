@@ -14,6 +14,7 @@ use crate::compose;
 use crate::failure::Failure;
 use crate::forward::forward;
 use crate::init::ready;
+use crate::variables;
 
 const NAME: &str = "mpit_events";
 const DESCRIPTION: &str = "Events of MPI's message queues, as a model of them beside MPI tells them.";
@@ -104,8 +105,14 @@ entry_points! {
         ready()?;
         let Category::Mpi(index) = existing(cat_index)? else { return Ok(()) };
         let indices = indices.required_for(len)?;
+        let mut inner = vec![0; room(len).min(pvars_inside(index, profiling)?)];
         answer(forward!(c"MPI_T_category_get_pvars", profiling,
-            (index => c_int, len => c_int, indices => OutArray<c_int>)))
+            (index => c_int, inner.len() as c_int => c_int, inner.as_mut_ptr() => *mut c_int)))?;
+        let numbers: Result<Vec<c_int>, Failure> =
+            inner.into_iter().map(|index| variables::number_of_mpi(index, profiling)).collect();
+        // SAFETY: these are at most `len`, for which the caller has promised room.
+        unsafe { indices.fill(numbers?.into_iter()) };
+        Ok(())
     }
 
     /// The categories in a category.
@@ -228,8 +235,18 @@ fn num_of_mpi(profiling: bool) -> Result<c_int, Failure> {
 
 /// How many categories there are in one of MPI's.
 fn num_inside(index: c_int, profiling: bool) -> Result<usize, Failure> {
-    let (mut name_len, mut desc_len, mut number): (c_int, c_int, c_int) = (0, 0, 0);
-    let [mut cvars, mut pvars]: [c_int; 2] = [0; 2];
+    inside(index, profiling).map(|[_, _, categories]| room(categories))
+}
+
+/// How many performance variables there are in one of MPI's.
+fn pvars_inside(index: c_int, profiling: bool) -> Result<usize, Failure> {
+    inside(index, profiling).map(|[_, pvars, _]| room(pvars))
+}
+
+/// How many control variables, performance variables and categories there are in one of MPI's.
+fn inside(index: c_int, profiling: bool) -> Result<[c_int; 3], Failure> {
+    let (mut name_len, mut desc_len): (c_int, c_int) = (0, 0);
+    let [mut cvars, mut pvars, mut categories]: [c_int; 3] = [0; 3];
     answer(forward!(c"MPI_T_category_get_info", profiling, (
         index => c_int,
         Text::UNWANTED => Text,
@@ -238,9 +255,9 @@ fn num_inside(index: c_int, profiling: bool) -> Result<usize, Failure> {
         &raw mut desc_len => *mut c_int,
         &raw mut cvars => *mut c_int,
         &raw mut pvars => *mut c_int,
-        &raw mut number => *mut c_int,
+        &raw mut categories => *mut c_int,
     )))?;
-    Ok(room(number))
+    Ok([cvars, pvars, categories])
 }
 
 /// The index of our category: behind those that MPI had when this was first asked. There is none where

@@ -13,6 +13,8 @@ pub(crate) enum Failure {
     Argument,
     /// The core has refused.
     Core(Error),
+    /// A performance variable of ours, or its session or handle, has refused.
+    Variable(mpit_vars::Error),
     /// The MPI of this process has answered with this code, or has no such function.
     Mpi(c_int),
     /// A mistake of ours.
@@ -22,6 +24,12 @@ pub(crate) enum Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Failure::Core(error)
+    }
+}
+
+impl From<mpit_vars::Error> for Failure {
+    fn from(error: mpit_vars::Error) -> Self {
+        Failure::Variable(error)
     }
 }
 
@@ -39,9 +47,25 @@ impl Failure {
             Failure::Core(Error::OutOfHandles) => numbers.err_out_of_handles,
             Failure::Core(Error::NotSupported) => numbers.err_not_supported,
             Failure::Core(_) => numbers.err_invalid,
+            Failure::Variable(error) => of_variable(numbers, error),
             Failure::Mpi(code) => code,
             Failure::Internal => numbers.err_intern,
         }
+    }
+}
+
+/// The error code of a refusal by a performance variable.
+fn of_variable(numbers: &ToolConstants, error: mpit_vars::Error) -> c_int {
+    use mpit_vars::Error as E;
+    match error {
+        E::InvalidIndex => numbers.err_invalid_index,
+        E::InvalidName => numbers.err_invalid_name,
+        E::InvalidSession => numbers.err_invalid_session,
+        E::InvalidHandle => numbers.err_invalid_handle,
+        E::NoStartStop => numbers.err_pvar_no_startstop,
+        E::NoWrite => numbers.err_pvar_no_write,
+        E::NoAtomic => numbers.err_pvar_no_atomic,
+        _ => numbers.err_invalid,
     }
 }
 

@@ -13,6 +13,7 @@ use crate::entry::guarded;
 use crate::failure::Failure;
 use crate::forward::forward;
 use crate::live;
+use crate::variables;
 
 /// How often `MPI_T_init_thread` was called more than `MPI_T_finalize`.
 static INITIALIZED: AtomicUsize = AtomicUsize::new(0);
@@ -77,6 +78,7 @@ fn finalize(profiling: bool) -> Result<(), Failure> {
                 Ok(1) => {
                     last = true;
                     live::end_all();
+                    variables::end_all();
                     if !crashes_now() {
                         compose::end_registrations();
                     }

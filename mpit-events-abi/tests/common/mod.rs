@@ -101,9 +101,9 @@ pub(crate) fn run(mpi: &Mpi, ranks: u32, program: &Path, environment: &[&OsStr])
     (finished, outputs.into_iter().map(|output| output.stdout).collect())
 }
 
-/// How many event types tools see: the twin's sixteen, the thirteen of windows, and those that the MPI has itself.
+/// How many event types tools see: the twin's sixteen, the thirteen of windows, the one of transports, and those that the MPI has itself.
 pub(crate) fn num_event_types(mpi: &Mpi) -> usize {
-    if mpi.name == "mpich-events" { 31 } else { 29 }
+    if mpi.name == "mpich-events" { 32 } else { 30 }
 }
 
 /// Runs a command, which must succeed.

@@ -44,8 +44,10 @@ pub(crate) mod waits;
 
 pub use communicators::COLLECTIVES;
 pub(crate) use deferred::DeferredCall;
+pub(crate) use groups::world_ranks;
 pub use mode::{Mode, Part};
 pub use not_followed::NotFollowed;
 pub use observer::{Communicator, Message, Observer};
 pub use session::{Ob1Model, Path};
+pub(crate) use types::TypeSizes;
 pub use waits::{Origin, PostedLate, Received, Waited};

@@ -5,8 +5,10 @@
 //! - [`header`]: which run it is.
 //! - [`verdict`]: what costs time, and who is the cause.
 //! - [`mpi_time`]: time in MPI by rank and by function.
+//! - [`phases`]: the phases of the program.
 //! - [`many`]: the same of very many ranks, and what is special about them.
 //! - [`call_sites`]: the lines that take the most time, and what their receives found in the queues.
+//! - [`traffic`]: who sends what to whom.
 //! - [`waits`]: who waits for whom.
 //! - [`layout`]: lines and columns.
 
@@ -15,7 +17,9 @@ pub mod header;
 pub mod layout;
 pub mod many;
 pub mod mpi_time;
+pub mod phases;
 pub mod report;
+pub mod traffic;
 pub mod verdict;
 pub mod waits;
 

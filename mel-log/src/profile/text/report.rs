@@ -6,6 +6,8 @@ use super::call_sites::{call_sites, receives};
 use super::header::header;
 use super::layout::wrapped;
 use super::mpi_time::mpi_time;
+use super::phases::phases;
+use super::traffic::traffic;
 use super::verdict::verdict;
 use super::waits::waits;
 use crate::profile::columns::{FUNCTIONS, TIME};
@@ -35,6 +37,7 @@ pub fn report(profile: &Profile, options: Options<'_>) -> String {
     let mut text = if options.lines { lines(profile) } else { String::new() };
     text += &overview(profile, options.directory, MARK);
     text += &queues(profile);
+    text += &traffic(profile);
     text + &facts(profile, MARK)
 }
 
@@ -65,6 +68,7 @@ pub fn lines(profile: &Profile) -> String {
 pub fn overview(profile: &Profile, directory: Option<&Path>, mark: &str) -> String {
     let mut text = header(profile, directory, mark);
     text += &verdict(profile, mark);
+    text += &phases(profile);
     text += &mpi_time(profile);
     text += &call_sites(profile);
     text + &waits(profile)

@@ -1,0 +1,136 @@
+//! What the MPI library moves below the calls, by peer and direction: rows of the kinds `carried` and `carried-in`. Observed.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use mel_log::profile::TrafficKind;
+use mel_log::table::{ProfileTable, TrafficKey};
+use mpit_events::{Core, Error, EventIndex, Instance, Safety};
+use mpit_sources::netops::{NetOp, Operation};
+
+use super::Rows;
+use crate::phases;
+
+/// Counts the bytes of each operation of a transport under its peer. An operation takes a search in the rows that its thread has
+/// used last, and otherwise a short lock: it has just made a system call.
+pub struct Carried {
+    rows: &'static Rows,
+    /// How many threads have counted something.
+    threads: AtomicU16,
+}
+
+/// The row that a thread has used last in one direction.
+#[derive(Clone, Copy, Default)]
+struct Last {
+    peer: i32,
+    phase: u16,
+    /// The row and one; 0 for none.
+    row: u32,
+}
+
+thread_local! {
+    // Constant and without destructor: usable at any time in the life of a thread.
+    static NUMBER: Cell<Option<u16>> = const { Cell::new(None) };
+    static LAST: Cell<[Last; 2]> = const { Cell::new([Last { peer: 0, phase: 0, row: 0 }; 2]) };
+}
+
+impl Carried {
+    /// Listens to the event of the transports. Counts in `rows`, where others count in them too, and nothing before
+    /// [`begin`](Carried::begin).
+    ///
+    /// # Errors
+    /// Those of the events core.
+    pub fn listen(
+        core: &Core,
+        event: EventIndex,
+        rows: Option<&'static Rows>,
+    ) -> Result<&'static Carried, Error> {
+        let rows = rows.unwrap_or_else(|| Box::leak(Box::default()));
+        let carried: &'static Carried = Box::leak(Box::new(Carried { rows, threads: AtomicU16::new(0) }));
+        let handle = core.alloc(event, None)?;
+        core.set_callback(handle, Safety::ThreadSafe, move |instance| carried.take(instance))?;
+        Ok(carried)
+    }
+
+    /// Counts in this table from now on.
+    pub fn begin(&self, table: ProfileTable) {
+        self.rows.begin(table);
+    }
+
+    fn take(&self, instance: &Instance<'_>) {
+        let Some(NetOp { operation, target, size, .. }) = instance.payload_as() else { return };
+        if let Some(operation) = Operation::of(operation) {
+            self.count(operation, target, size);
+        }
+    }
+
+    fn count(&self, operation: Operation, peer: i32, bytes: u64) {
+        let Some(table) = self.rows.table.get() else { return };
+        let inward = operation.is_inward();
+        let phase = phases::current();
+        let mut last = LAST.get();
+        let known = last[usize::from(inward)];
+        let row = if known.row != 0 && (known.peer, known.phase) == (peer, phase) {
+            known.row - 1
+        } else {
+            let kind = if inward { TrafficKind::CarriedIn } else { TrafficKind::Carried };
+            // A peer that is not known is none.
+            let key = TrafficKey { phase, thread: self.thread(), ..TrafficKey::with_peer(kind, 0, peer) };
+            let Some(row) = self.rows.of(key) else { return };
+            last[usize::from(inward)] = Last { peer, phase, row: row + 1 };
+            LAST.set(last);
+            row
+        };
+        table.traffic(row).count(bytes);
+    }
+
+    /// The number of the calling thread. Threads beyond the numbers that there are share the last one.
+    fn thread(&self) -> u16 {
+        NUMBER.get().unwrap_or_else(|| {
+            let next = |number: u16| Some(number.saturating_add(1));
+            let number =
+                self.threads.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).unwrap_or(u16::MAX);
+            NUMBER.set(Some(number));
+            number
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mel_log::table::Identity;
+    use mpit_events::{Clock, Ordering as Order, Source};
+    use mpit_sources::netops;
+
+    use super::*;
+
+    #[test]
+    fn bytes_are_counted_by_peer_and_direction() {
+        let core: &'static Core = Box::leak(Box::default());
+        let event = netops::register(core).unwrap();
+        let carried = Carried::listen(core, event, None).unwrap();
+        let source = core.add_source(Source::new("s", "", Order::Ordered, Clock::best()));
+        let raise = |operation: Operation, target, size| {
+            let payload = NetOp { operation: operation as i32, target, size, local: 1, remote: 2 };
+            let section = core.raise_section(source, Safety::ThreadSafe);
+            section.event(event, &core.no_object(), Clock::best().now(), &payload);
+        };
+        raise(Operation::Send, 1, 5);
+        let table = ProfileTable::in_memory(&Identity::default()).unwrap();
+        carried.begin(table.clone());
+        for (operation, target, size) in [
+            (Operation::Send, 1, 10),
+            (Operation::CmaWrite, 1, 20),
+            (Operation::CmaRead, 1, 40),
+            (Operation::Receive, 2, 80),
+            (Operation::Receive, netops::UNKNOWN, 160),
+            (Operation::Send, 1, 320),
+        ] {
+            raise(operation, target, size);
+        }
+        assert_eq!(table.header().traffic.get(), 4);
+        let counted: Vec<(u64, u64)> =
+            (0..4).map(|row| (table.traffic(row).messages.get(), table.traffic(row).bytes.get())).collect();
+        assert_eq!(counted, [(3, 350), (1, 40), (1, 80), (1, 160)]);
+    }
+}

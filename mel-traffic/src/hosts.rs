@@ -1,0 +1,71 @@
+//! Which ranks run on which host.
+
+use mel_log::profile::Profile;
+
+/// The hosts of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hosts {
+    /// Their names, in the order of their first ranks.
+    pub names: Vec<String>,
+    /// The host of each rank, as a place in `names`.
+    pub of_rank: Vec<u32>,
+}
+
+/// The host of ranks that have left nothing.
+const NOT_KNOWN: &str = "(unknown)";
+
+impl Hosts {
+    /// Those of a run of so many ranks.
+    pub fn of(profile: &Profile, size: u32) -> Hosts {
+        let mut of_each = vec![NOT_KNOWN; size as usize];
+        for rank in &profile.ranks {
+            if let Some(host) = of_each.get_mut(rank.rank as usize) {
+                *host = if rank.host.is_empty() { NOT_KNOWN } else { &rank.host };
+            }
+        }
+        let mut hosts = Hosts::default();
+        let mut places = rustc_hash::FxHashMap::default();
+        for host in of_each {
+            let place = *places.entry(host).or_insert_with(|| {
+                hosts.names.push(host.to_owned());
+                hosts.names.len() as u32 - 1
+            });
+            hosts.of_rank.push(place);
+        }
+        hosts
+    }
+
+    /// Number of hosts.
+    pub fn len(&self) -> u32 {
+        self.names.len() as u32
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The ranks at which a host ends and another begins.
+    pub fn borders(&self) -> Vec<u32> {
+        let pairs = self.of_rank.windows(2).enumerate();
+        pairs.filter(|(_, pair)| pair[0] != pair[1]).map(|(place, _)| place as u32 + 1).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mel_log::profile::RankProfile;
+
+    #[test]
+    fn hosts_have_the_order_of_their_first_ranks() {
+        let rank = |rank, host: &str| RankProfile { rank, host: host.into(), ..RankProfile::default() };
+        let ranks = vec![rank(0, "b"), rank(1, "a"), rank(3, "b")];
+        let hosts = Hosts::of(&Profile { ranks, ..Profile::default() }, 4);
+        assert_eq!(
+            (hosts.names.join(" "), hosts.of_rank.clone()),
+            ("b a (unknown)".into(), vec![0, 1, 2, 0])
+        );
+        assert_eq!(hosts.borders(), [1, 2, 3]);
+    }
+}

@@ -1,0 +1,30 @@
+//! Who sends what to whom: the rows of a profile as sparse, directed matrices over the ranks of `MPI_COMM_WORLD`.
+//!
+//! - [`rows`]: the rows of all ranks, and between which ranks the data of each flows.
+//! - [`shape`]: between whom the data of a collective operation flows.
+//! - [`groups`]: which ranks are in a communicator.
+//! - [`choice`]: some of the rows, by kind, communicator and phase.
+//! - [`matrix`]: what they add up to, for each pair of ranks; sums of rows and columns, the greatest pairs.
+//! - [`hosts`]: the same by host.
+//! - [`sizes`]: how many messages of a pair have which size.
+//! - [`write`](mod@write): comma-separated values, plain and sparse matrices, and the files of Open MPI's monitoring.
+//!
+//! Knows no MPI, and nothing of how it is shown. Functions are pure, but for what they write; types may be shared between threads.
+
+pub mod choice;
+pub mod groups;
+pub mod hosts;
+pub mod matrix;
+pub mod rows;
+pub mod shape;
+pub mod sizes;
+pub mod write;
+
+pub use choice::{Choice, ChoiceError};
+pub use hosts::Hosts;
+pub use matrix::{Cell, Matrix, Of};
+pub use rows::{Rows, Unplaced};
+pub use shape::Shape;
+
+#[cfg(test)]
+mod model;

@@ -1,0 +1,230 @@
+//! `mel place`: a better placement of the ranks of a run.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use mel_place::{Topology, files};
+use mel_traffic::choice::Asked;
+
+use super::incomplete::{complain, missing};
+use super::output::{to_stdout, write_file};
+use crate::place::json::json;
+use crate::place::terminal::terminal;
+use crate::place::{Found, traffic};
+use crate::run_profile;
+
+/// Finds a placement of the ranks that sends less over the network and between sockets
+///
+/// From who has sent how much to whom (`mel run --profile matrix`) and the topology of the nodes it finds which rank
+/// should be on which node and core. It compares the run's own placement, the orders of launchers, and two better
+/// ones by Σ bytes x distance: an estimate. Where the best saves less than 5 %, it says to keep what there is. It
+/// changes nothing itself: it writes files for launchers.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  mpirun -n 64 mel run --profile matrix ./app
+      a run that counts who sends how much to whom, in the directory mel-app-1
+  mel place mel-app-1
+      whether another placement is better, if all nodes are like this machine
+  lstopo --of xml node.xml        (on a compute node)
+  mel place mel-app-1 --topology node.xml
+      the same, if all nodes are like that one
+  mel place mel-app-1 --topology \"node:4 pack:2 core:16\"
+      on four nodes with two sockets of 16 cores; also numa, l3, l2, pu
+  mel place mel-app-1 --rankfile ranks && mpirun -n 64 --rankfile ranks ./app
+      Open MPI
+  mel place mel-app-1 --hostfile hosts && mpiexec -n 64 -f hosts ./app
+      MPICH: which node, not which core
+  mel place mel-app-1 --slurm hosts
+  SLURM_HOSTFILE=hosts srun -n 64 --distribution=arbitrary ./app
+      Slurm: which node, not which core
+  mel place mel-app-1 --phase solve
+      from the bytes of one phase, that the program has named
+  mel place mel-app-1 --keys keys
+      the new rank of each process, for MPI_Comm_split: examples/reorder")]
+pub struct Args {
+    /// The directory of a run that was measured with `--profile matrix`
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// The nodes: `auto` (like this machine), a file of `lstopo --of xml`, or words such as "node:2 pack:2 core:4"
+    #[arg(long, value_name = "auto|FILE.xml|WORDS", default_value = "auto")]
+    pub topology: String,
+    /// Write Open MPI's rankfile (mpirun --rankfile FILE)
+    #[arg(long, value_name = "FILE")]
+    pub rankfile: Option<PathBuf>,
+    /// Write MPICH's list of hosts (mpiexec -f FILE); a host in several lines counts as several nodes there
+    #[arg(long, value_name = "FILE")]
+    pub hostfile: Option<PathBuf>,
+    /// Write Slurm's list of hosts (SLURM_HOSTFILE=FILE srun --distribution=arbitrary)
+    #[arg(long, value_name = "FILE")]
+    pub slurm: Option<PathBuf>,
+    /// Write the new rank of each process, a line each, as keys for MPI_Comm_split
+    #[arg(long, value_name = "FILE")]
+    pub keys: Option<PathBuf>,
+    /// Only these kinds of communication: p2p, put, get and collective, which add up, or one of internal, carried, carried-in
+    #[arg(long, value_name = "LIST")]
+    pub kind: Option<String>,
+    /// Only on these communicators, by name; wildcards are * and ?
+    #[arg(long, value_name = "LIST")]
+    pub comm: Option<String>,
+    /// Only in these phases, by name; (no phase) is what came before the first that has a name
+    #[arg(long, value_name = "NAME")]
+    pub phase: Option<String>,
+    /// Print all numbers as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Compares placements, and writes the files that were asked for. The exit code is 3 where something of the run is missing.
+///
+/// # Errors
+/// There is no profile, or it does not say who sends what to whom; the topology cannot be read; a file cannot be written.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let directory = &args.directory;
+    let cannot = || format!("cannot place the ranks of {}", directory.display());
+    let profile = run_profile::read_with_traffic(directory).with_context(cannot)?;
+    let asked = Asked {
+        kinds: args.kind.as_deref(),
+        communicators: args.comm.as_deref(),
+        phases: args.phase.as_deref(),
+    };
+    let graph = traffic::graph(&profile, asked).with_context(cannot)?;
+    let topology = Topology::of_argument(&args.topology).with_context(cannot)?;
+    let found = Found::new(&profile, graph, &topology, &source(&args.topology, &topology));
+    let text = match args.json {
+        true => serde_json::to_string_pretty(&json(&found))? + "\n",
+        false => terminal(&found, directory),
+    };
+    to_stdout(|out| out.write_all(text.as_bytes()))?;
+    let (slots, placement) = (&found.slots, found.placement());
+    let write = |path: &Option<PathBuf>, text: &dyn Fn() -> String| match path {
+        Some(path) => write_file(path, |out| std::io::Write::write_all(out, text().as_bytes())),
+        None => Ok(()),
+    };
+    write(&args.rankfile, &|| files::rankfile(slots, placement))?;
+    write(&args.hostfile, &|| files::mpich_hosts(slots, placement))?;
+    write(&args.slurm, &|| files::slurm_hosts(slots, placement))?;
+    write(&args.keys, &|| files::keys(slots.run(), placement))?;
+    Ok(complain(&missing(&profile)))
+}
+
+/// Where the topology is from, in words.
+fn source(argument: &str, topology: &Topology) -> String {
+    let name = match argument {
+        "auto" => "this machine".to_owned(),
+        file if Path::new(file).exists() => file.to_owned(),
+        words => format!("\"{words}\""),
+    };
+    match topology {
+        Topology::Each(_) => format!("each host is taken to be like {name}").replace(" like \"", " \""),
+        Topology::Nodes(_) => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use mel_log::profile::{Profile, RankProfile, Traffic, file};
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    /// A ring in which each rank sends to the one three further, on two hosts.
+    fn ring(ranks: u32, step: u32) -> Profile {
+        let of = |rank| RankProfile {
+            rank,
+            host: if rank < ranks / 2 { "left" } else { "right" }.into(),
+            traffic: vec![Traffic {
+                peer: Some((rank + step) % ranks),
+                messages: 1,
+                bytes: 1000,
+                ..Traffic::default()
+            }],
+            ..RankProfile::default()
+        };
+        Profile {
+            world_size: ranks,
+            command: vec!["./ring".into()],
+            ranks: (0..ranks).map(of).collect(),
+            ..Profile::default()
+        }
+    }
+
+    fn args(words: &[&str]) -> Args {
+        match Cli::try_parse_from(["mel", "place"].iter().chain(words)).unwrap().command {
+            Command::Place(args) => args,
+            _ => panic!(),
+        }
+    }
+
+    fn found(profile: &Profile) -> Found<'_> {
+        let topology = Topology::of_argument("pack:2 core:2").unwrap();
+        Found::new(
+            profile,
+            traffic::graph(profile, Asked::default()).unwrap(),
+            &topology,
+            &source("pack:2 core:2", &topology),
+        )
+    }
+
+    #[test]
+    fn a_torn_ring_is_moved_and_a_whole_one_is_kept() {
+        let torn = ring(8, 3);
+        let found_torn = found(&torn);
+        let text = terminal(&found_torn, Path::new("mel-ring-1"));
+        assert!(text.contains("Move: the best placement") && text.contains("(estimated)"), "{text}");
+        assert!(text.contains("between nodes: 1.95 KiB instead of 5.86 KiB."), "{text}");
+        assert!(text.contains("2 nodes with 2 sockets and 4 cores each"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        let value = json(&found_torn);
+        assert_eq!((&value["move"], &value["after"]["bytes_between_nodes"]), (&true.into(), &2000.into()));
+        assert_eq!((value["bytes"].as_u64(), value["placement"].as_array().unwrap().len()), (Some(8000), 8));
+
+        let whole = ring(8, 1);
+        let text = terminal(&found(&whole), Path::new("mel-ring-1"));
+        assert!(text.contains("Keep the placement: none was found that costs less."), "{text}");
+        assert_eq!(found(&whole).map_by(), Some("core"));
+    }
+
+    #[test]
+    fn files_are_written_and_errors_name_the_remedy() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name).display().to_string();
+        let run_place = |words: &[&str]| {
+            let all: Vec<&str> = [&[directory.path().to_str().unwrap()], words].concat();
+            run(&args(&all))
+        };
+        assert!(format!("{:#}", run_place(&[]).unwrap_err()).contains("`mel run`"));
+        let write =
+            |profile: &Profile| file::write(&directory.path().join(file::FILE_NAME), profile).unwrap();
+        let mut silent = ring(2, 1);
+        silent.ranks.iter_mut().for_each(|rank| rank.traffic.clear());
+        write(&silent);
+        assert!(format!("{:#}", run_place(&[]).unwrap_err()).contains("--profile matrix"));
+        write(&ring(8, 3));
+        let error = format!("{:#}", run_place(&["--topology", "pack=2"]).unwrap_err());
+        assert!(error.contains("for example \"node:2"), "{error}");
+        assert!(format!("{:#}", run_place(&["--topology", "no.xml"]).unwrap_err()).contains("lstopo"));
+        let names = [path("ranks"), path("hosts"), path("slurm"), path("keys")];
+        let options = [
+            "--topology",
+            "pack:2 core:2",
+            "--rankfile",
+            &names[0],
+            "--hostfile",
+            &names[1],
+            "--slurm",
+            &names[2],
+        ];
+        let code = run_place(&[&options[..], &["--keys", &names[3]]].concat()).unwrap();
+        assert_eq!(code, ExitCode::SUCCESS);
+        let lines = |name: &String| {
+            std::fs::read_to_string(name).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert!(lines(&names[0]).iter().all(|line| line.starts_with("rank ") && line.contains(" slot=")));
+        assert_eq!(lines(&names[2]).iter().filter(|host| *host == "left").count(), 4);
+        let mut keys: Vec<u32> = lines(&names[3]).iter().map(|key| key.parse().unwrap()).collect();
+        keys.sort_unstable();
+        assert_eq!(keys, (0..8).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,134 @@
+//! Placements as text.
+
+use std::path::Path;
+
+use mel_log::number::size;
+use mel_log::profile::text::header::header;
+use mel_log::profile::text::layout::{percent, table, wrapped};
+use mel_place::advice::{Candidate, LEAST_GAIN};
+
+use super::Found;
+
+const MARK: &str = "[MEL] ";
+
+/// The whole text: the run, the machine, what to do, and all placements beside each other. No line is longer than
+/// [`mel_log::profile::text::COLUMNS`], but where a name is.
+pub fn terminal(found: &Found<'_>, directory: &Path) -> String {
+    let mut text = header(found.profile, Some(directory), MARK);
+    text += &wrapped(MARK, &machine(found));
+    text += &wrapped(MARK, &advice(found));
+    for remark in remarks(found) {
+        text += &wrapped(MARK, &remark);
+    }
+    text + "\n placements: the bytes are observed, what they cost is estimated\n" + &placements(found)
+}
+
+/// What the nodes are made of.
+fn machine(found: &Found<'_>) -> String {
+    let slots = &found.slots;
+    let machines: Vec<_> = (0..slots.hosts.len() as u32).map(|host| slots.machine(host)).collect();
+    let number = |number: usize, one: &str| format!("{number} {one}{}", if number == 1 { "" } else { "s" });
+    let nodes = match machines.split_first() {
+        Some((first, others)) if others.iter().all(|other| other.leaves.len() == first.leaves.len()) => {
+            let each = if others.is_empty() { "" } else { " each" };
+            let (sockets, cores) = (first.sockets() as usize, first.cores().len());
+            format!(
+                "{} with {} and {}{each}",
+                number(machines.len(), "node"),
+                number(sockets, "socket"),
+                number(cores, "core")
+            )
+        }
+        _ => number(machines.len(), "node"),
+    };
+    format!("topology: {nodes} ({})", found.source)
+}
+
+/// One sentence or two: what to do.
+fn advice(found: &Found<'_>) -> String {
+    let advice = &found.advice;
+    let (before, after) = (&advice.before().cost, &advice.after().cost);
+    let gain = percent(advice.gain());
+    if advice.is_silent {
+        return "Keep the placement: the ranks have sent each other no bytes.".into();
+    }
+    if !advice.is_worth_it() {
+        return match advice.best {
+            0 => "Keep the placement: none was found that costs less.".into(),
+            _ => format!(
+                "Keep the placement: the best that was found saves {gain} of bytes x distance, and less than {:.0} % is \
+                 not worth it.",
+                LEAST_GAIN * 100.0
+            ),
+        };
+    }
+    let between = |what: &str, before: u128, after: u128| match before == after {
+        true => String::new(),
+        false => format!(" Bytes between {what}: {} instead of {}.", size(after as f64), size(before as f64)),
+    };
+    let how = match found.map_by() {
+        Some(order) => format!(" With Open MPI: mpirun --map-by {order} --bind-to core."),
+        None => " --rankfile, --hostfile, --slurm and --keys write it.".into(),
+    };
+    format!("Move: the best placement that was found saves {gain} of bytes x distance (estimated).")
+        + &between("nodes", before.between_nodes, after.between_nodes)
+        + &between("sockets", before.between_sockets, after.between_sockets)
+        + &how
+}
+
+/// What is assumed, and what is missing.
+fn remarks(found: &Found<'_>) -> Vec<String> {
+    let mut remarks = vec![
+        "Assumed: within a node, the run had its ranks in ascending order over sockets and cores. Each node keeps its \
+         number of ranks."
+            .to_owned(),
+    ];
+    if found.slots.names_made_up {
+        remarks.push(
+            "The topology has another number of nodes than the run had: their names are made up, and the ranks are taken \
+             to have been spread over them in order."
+                .into(),
+        );
+    }
+    if let Some(reason) = &found.advice.without_scotch {
+        remarks.push(format!("Without libscotch: {reason}."));
+    }
+    remarks
+}
+
+/// A row for each placement.
+fn placements(found: &Found<'_>) -> String {
+    let head = [
+        "placement",
+        "bytes x distance",
+        "of the run's",
+        "between nodes",
+        "between sockets",
+        "within sockets",
+    ];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let before = found.advice.before().cost.bytes_times_distance as f64;
+    for (place, candidate) in found.advice.candidates.iter().enumerate() {
+        let cost = &candidate.cost;
+        let share = cost.bytes_times_distance as f64 / before;
+        rows.push(vec![
+            name(candidate) + if place == found.advice.best { " *" } else { "" },
+            size(cost.bytes_times_distance as f64),
+            if before > 0.0 { percent(share) } else { String::new() },
+            size(cost.between_nodes as f64),
+            size(cost.between_sockets as f64),
+            size(cost.within_sockets as f64),
+        ]);
+    }
+    table(&rows, &[0]) + " * the best\n"
+}
+
+/// What a user calls a placement.
+fn name(candidate: &Candidate) -> String {
+    match candidate.name {
+        "run" => "the run's".into(),
+        "hierarchical" => "hierarchical".into(),
+        "scotch" => "by libscotch".into(),
+        order => format!("--map-by {order}"),
+    }
+}

@@ -1,0 +1,222 @@
+//! From the system calls of the MPI library to the event.
+
+use std::cell::Cell;
+use std::mem;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering as Memory};
+use std::sync::{Arc, OnceLock};
+
+use mpi_abi::{Abi, pmpi};
+use mpi_intercept::io::{self, Function, Moved};
+use mpit_events::{Clock, Core, Error, EventIndex, Object, Ordering, Producer, Safety, Source, SourceIndex};
+
+use super::card::{Card, bytes};
+use super::events::{self, NetOp, Operation, UNKNOWN};
+use super::own;
+use super::peers::Peers;
+
+/// How many threads have sources of their own; those after them share one.
+const MAX_THREADS: usize = 64;
+
+/// The source of [`NAME`](events::NAME). Lives as long as the process; one listens to the system calls.
+#[derive(Clone, Copy)]
+pub struct NetOps(&'static State);
+
+struct State {
+    abi: &'static Abi,
+    core: &'static Core,
+    event: EventIndex,
+    object: Arc<Object>,
+    peers: OnceLock<Peers>,
+    /// Between start and end.
+    runs: AtomicBool,
+    threads: AtomicUsize,
+    /// The sources of the threads that have none of their own.
+    shared: OnceLock<[SourceIndex; 2]>,
+}
+
+/// A transport; its number is its place among the sources of a thread.
+#[derive(Clone, Copy)]
+enum Transport {
+    Cma,
+    Tcp,
+}
+
+static STATE: OnceLock<State> = OnceLock::new();
+
+thread_local! {
+    // Constant and without destructor: usable at any time in the life of a thread.
+    static SOURCES: Cell<Option<[SourceIndex; 2]>> = const { Cell::new(None) };
+}
+
+impl NetOps {
+    /// The source, which raises its event in `core`; the same one if it was made before. Nothing is observed before
+    /// [`start`](NetOps::start).
+    ///
+    /// # Errors
+    /// [`Error::OutOfHandles`] where the core has no room for the event type.
+    pub fn new(abi: &'static Abi, core: &'static Core) -> Result<Self, Error> {
+        let event = events::register(core)?;
+        let mut is_new = false;
+        let state = STATE.get_or_init(|| {
+            is_new = true;
+            State {
+                abi,
+                core,
+                event,
+                object: core.no_object(),
+                peers: OnceLock::new(),
+                runs: AtomicBool::new(false),
+                threads: AtomicUsize::new(0),
+                shared: OnceLock::new(),
+            }
+        });
+        if is_new {
+            core.add_producer(state)?;
+        }
+        Ok(NetOps(state))
+    }
+
+    /// Begins, at the end of `MPI_Init*`, all processes together: where one of them wants it, all do, because processes say to
+    /// each other where they listen. What is moved is observed from [`begin`](NetOps::begin) on.
+    ///
+    /// # Errors
+    /// Those of MPI; nothing is observed then.
+    pub fn start(self, wanted: bool) -> mpi_abi::Result<()> {
+        let constants = &self.0.abi.constants;
+        let world = constants.comm_world;
+        let mut any = [0];
+        let wanted = wanted && io::AVAILABLE;
+        pmpi::allreduce(&[i32::from(wanted)], &mut any, constants.max, world)?;
+        if any == [0] {
+            return Ok(());
+        }
+        let (rank, size) = (pmpi::comm_rank(world)?, pmpi::comm_size(world)?);
+        let mut cards = vec![Card::default(); usize::try_from(size).unwrap_or(0)];
+        let card = own::card();
+        pmpi::allgather(bytemuck::bytes_of(&card), bytemuck::cast_slice_mut(&mut cards), world)?;
+        let _ = self.0.peers.set(Peers::new(&cards, usize::try_from(rank).unwrap_or(usize::MAX)));
+        // The first thread has its sources before its first event.
+        self.0.sources();
+        Ok(())
+    }
+
+    /// From here on the system calls are observed while somebody listens to the event, where this was started. To be called
+    /// when what is done at the start has communicated all that it has to.
+    pub fn begin(self) {
+        if self.0.peers.get().is_some() {
+            io::refresh();
+            self.0.runs.store(true, Memory::Release);
+            self.0.listeners_changed();
+        }
+    }
+
+    /// Ends, before MPI is finalised.
+    pub fn finish(self) {
+        self.0.runs.store(false, Memory::Release);
+        io::ignore();
+    }
+
+    /// The event type.
+    pub fn event(self) -> EventIndex {
+        self.0.event
+    }
+}
+
+impl Producer for State {
+    fn listeners_changed(&self) {
+        if self.runs.load(Memory::Acquire) && self.core.is_active(self.event) {
+            io::listen(raise);
+        } else {
+            io::ignore();
+        }
+    }
+}
+
+/// A system call has moved data.
+fn raise(moved: &Moved) {
+    let Some(state) = STATE.get() else { return };
+    let Some(peers) = state.peers.get().filter(|_| state.runs.load(Memory::Relaxed)) else { return };
+    let (transport, operation) = match moved.function {
+        Function::ProcessVmReadv => (Transport::Cma, Operation::CmaRead),
+        Function::ProcessVmWritev => (Transport::Cma, Operation::CmaWrite),
+        Function::Writev | Function::Sendmsg | Function::Send => (Transport::Tcp, Operation::Send),
+        Function::Readv | Function::Recvmsg | Function::Recv => (Transport::Tcp, Operation::Receive),
+    };
+    let target = match transport {
+        Transport::Cma => Some(peers.of_process(moved.whose)),
+        Transport::Tcp => other_end(moved.whose, peers),
+    };
+    // Not a connection over a network.
+    let Some(target) = target else { return };
+    let payload = NetOp {
+        operation: operation as i32,
+        target,
+        size: moved.bytes,
+        local: moved.local as u64,
+        remote: moved.remote as u64,
+    };
+    let source = state.sources()[transport as usize];
+    let now = Clock::best().now();
+    // Inside the library, which may hold locks, on any of its threads.
+    state.core.raise_section(source, Safety::ThreadSafe).event(state.event, &state.object, now, &payload);
+}
+
+/// The rank at the other end of a socket, which may be unknown; `None` for files, pipes and sockets within the node.
+fn other_end(descriptor: i32, peers: &Peers) -> Option<i32> {
+    // SAFETY: plain data, for which zeros are valid.
+    let mut address: libc::sockaddr_storage = unsafe { mem::zeroed() };
+    let mut size = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
+    // SAFETY: valid outputs; the descriptor is the caller's, and the system checks it.
+    let code = unsafe { libc::getpeername(descriptor, (&raw mut address).cast(), &raw mut size) };
+    if code != 0 {
+        return is_of_network(descriptor).then_some(UNKNOWN);
+    }
+    // SAFETY: an address of the system's, as large as its family says.
+    let (address, port) = unsafe { own::address_of((&raw const address).cast()) }?;
+    Some(peers.of_end(bytes(address), port))
+}
+
+/// Whether it is a socket of the network, though it has no other end: that of datagrams.
+fn is_of_network(descriptor: i32) -> bool {
+    let mut domain: libc::c_int = 0;
+    let mut size = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: valid outputs; the descriptor is the caller's, and the system checks it.
+    let code = unsafe {
+        libc::getsockopt(
+            descriptor,
+            libc::SOL_SOCKET,
+            libc::SO_DOMAIN,
+            (&raw mut domain).cast(),
+            &raw mut size,
+        )
+    };
+    code == 0 && (domain == libc::AF_INET || domain == libc::AF_INET6)
+}
+
+impl State {
+    /// The sources of this thread, made at its first event.
+    fn sources(&self) -> [SourceIndex; 2] {
+        if let Some(known) = SOURCES.get() {
+            return known;
+        }
+        let number = self.threads.fetch_add(1, Memory::Relaxed);
+        let made = if number < MAX_THREADS {
+            self.add_sources(&format!("thread {number}"), false)
+        } else {
+            *self.shared.get_or_init(|| self.add_sources("further threads", true))
+        };
+        SOURCES.set(Some(made));
+        made
+    }
+
+    fn add_sources(&self, threads: &str, shared: bool) -> [SourceIndex; 2] {
+        let transports =
+            [("CMA", "memory of other processes of the node"), ("TCP", "connections over a network")];
+        transports.map(|(name, what)| {
+            let description = format!("{what}, as {threads} of the MPI library's calls moves data");
+            let source =
+                Source::new(format!("{name} {threads}"), description, Ordering::Ordered, Clock::best());
+            self.core.add_source(if shared { source.shared() } else { source })
+        })
+    }
+}

@@ -1,0 +1,110 @@
+//! Communication matrices: what each rank sends to whom is what the program does, on every MPI.
+
+use mel_tests::artifacts::fresh_dir;
+use mel_tests::profile::Profile;
+use mel_tests::{Job, Mpi, compile_special};
+use serde_json::Value;
+
+/// The rows of a rank: kind, communicator, peer, operation, root, messages, bytes.
+type Row = (String, String, Option<u64>, String, Option<u64>, u64, u64);
+
+fn rows(profile: &Profile, rank: usize) -> Vec<Row> {
+    let json = profile.json();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut rows: Vec<Row> = json["ranks"][rank]["traffic"]
+        .as_array()
+        .expect("there is traffic")
+        .iter()
+        .map(|row| {
+            let communicator = row["communicator"]
+                .as_u64()
+                .map_or(String::new(), |place| text(&json["communicators"][place as usize]["name"]));
+            let count = |key: &str| row[key].as_u64().expect("a count");
+            (
+                text(&row["kind"]),
+                communicator,
+                row["peer"].as_u64(),
+                text(&row["operation"]),
+                row["root"].as_u64(),
+                count("messages"),
+                count("bytes"),
+            )
+        })
+        .collect();
+    rows.sort();
+    rows
+}
+
+/// What the head comment of the program says.
+fn expected(rank: u64, files: bool) -> Vec<Row> {
+    let next = (rank + 1) % 4;
+    let row = |kind: &str, comm: &str, peer: Option<u64>, messages, bytes| {
+        (kind.to_owned(), comm.to_owned(), peer, String::new(), None, messages, bytes)
+    };
+    let together = |operation: &str, peer, root, messages, bytes| {
+        (
+            "collective".to_owned(),
+            "MPI_COMM_WORLD".to_owned(),
+            peer,
+            operation.to_owned(),
+            root,
+            messages,
+            bytes,
+        )
+    };
+    let mut rows = vec![
+        row("p2p", "MPI_COMM_WORLD", Some(next), 21, 4042),
+        row("p2p", "halves", Some((rank + 2) % 4), 4, 64),
+        row("p2p", "between", Some(rank ^ 1), 1, 32),
+        row("put", "window 0 of MPI_COMM_WORLD", Some(next), 2, 16),
+        row("get", "window 0 of MPI_COMM_WORLD", Some(next), 1, 4),
+        together("MPI_Allreduce", None, None, 2, 16),
+    ];
+    if files {
+        rows.extend([row("file-write", "", None, 1, 20), row("file-read", "", None, 1, 12)]);
+    }
+    if rank == 1 {
+        rows.push(together("MPI_Bcast", None, Some(1), 3, 192));
+    }
+    if rank != 2 {
+        rows.push(together("MPI_Reduce", None, Some(2), 1, 4));
+    }
+    let parts = (0..4).filter(|to| *to != rank);
+    rows.extend(parts.map(|to| together("MPI_Alltoallv", Some(to), None, 1, 10 * rank + to)));
+    rows.sort();
+    rows
+}
+
+#[test]
+fn every_mpi_counts_what_the_program_does() {
+    for mpi in &Mpi::all() {
+        let program = compile_special(mpi, "traffic");
+        for what in ["matrix", "calls,queues,matrix"] {
+            let directory = fresh_dir();
+            let output = directory.path().join("run");
+            let options = [format!("--profile={what}"), "-o".into(), output.display().to_string()];
+            let run =
+                Job::new(mpi, 4, &program).args([directory.path().join("file")]).under_mel(options).run();
+            run.expect(run.code == Some(0), mpi.name);
+            let profile = Profile::read(&output);
+            assert_eq!(profile.json()["verdict"].is_array(), what != "matrix", "{}", mpi.name);
+            let files = !run.stdout.contains("no files");
+            for rank in 0..4 {
+                assert_eq!(
+                    rows(&profile, rank as usize),
+                    expected(rank, files),
+                    "{} {what} rank {rank}",
+                    mpi.name
+                );
+            }
+            // 21 messages to the next: one empty, five of a byte, three of 7 and two of 8 bytes, ten of 400.
+            let ring = &profile.json()["ranks"][0]["traffic"][0];
+            assert_eq!(
+                ring["sizes"],
+                serde_json::json!([[0, 1], [1, 5], [3, 3], [4, 2], [9, 10]]),
+                "{}",
+                mpi.name
+            );
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! `mel place`: launchers accept what it writes and put the ranks there, and programs can reorder themselves by it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use mel_tests::artifacts::{fresh_dir, mel, root};
+use mel_tests::{Job, Mpi, compile_source, compile_special};
+use serde_json::{Value, json};
+
+const RANKS: u32 = 4;
+
+/// A directory with the profile of a run in which each rank has sent to the one two further, on these hosts.
+fn torn(hosts: [&str; RANKS as usize]) -> tempfile::TempDir {
+    let of_rank = |rank: u32| {
+        json!({
+            "rank": rank,
+            "host": hosts[rank as usize],
+            "traffic": [{ "kind": "p2p", "peer": (rank + 2) % RANKS, "messages": 10, "bytes": 1_000_000 }],
+        })
+    };
+    let ranks: Vec<Value> = (0..RANKS).map(of_rank).collect();
+    let profile =
+        json!({ "world_size": RANKS, "command": ["./torn"], "profiled": ["matrix"], "ranks": ranks });
+    let directory = fresh_dir();
+    fs::write(directory.path().join("profile.json"), profile.to_string()).expect("a file can be written");
+    directory
+}
+
+/// What `mel place` prints of a run, as JSON; files go into its directory.
+fn place(directory: &Path, topology: &str) -> Value {
+    let mut command = Command::new(mel());
+    command.current_dir(directory).args(["place", ".", "--json", "--topology", topology]);
+    for file in ["rankfile", "hostfile", "slurm", "keys"] {
+        command.arg(format!("--{file}")).arg(file);
+    }
+    let output = command.output().expect("mel can be run");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("it is JSON")
+}
+
+/// A value of each rank's placement.
+fn of_ranks<'a>(placed: &'a Value, key: &str) -> Vec<&'a Value> {
+    placed["placement"].as_array().expect("a list").iter().map(|rank| &rank[key]).collect()
+}
+
+fn this_host() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").expect("Linux says the name of the host");
+    name.trim().to_owned()
+}
+
+/// The Open MPI of the distribution: the options of later ones differ.
+fn open_mpi() -> Option<Mpi> {
+    Mpi::all().into_iter().find(|mpi| mpi.name == "openmpi")
+}
+
+#[test]
+fn open_mpi_binds_ranks_as_the_rankfile_says() {
+    let Some(mpi) = open_mpi() else { return eprintln!("skipped: no Open MPI") };
+    let host = this_host();
+    let directory = torn([&host; 4]);
+    let placed = place(directory.path(), "auto");
+    let program = compile_special(&mpi, "where_bound");
+    // Not as a `Job`: its options say not to bind.
+    let found = |name: &&str| Command::new(name).arg("--version").output().is_ok();
+    let launcher = ["mpirun.openmpi", "mpirun"].into_iter().find(found).expect("the launcher of Open MPI");
+    let mut command = Command::new(launcher);
+    for name in ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] {
+        command.env(name, "1");
+    }
+    command
+        .args(["--oversubscribe", "-n", "4", "--rankfile"])
+        .arg(directory.path().join("rankfile"))
+        .arg(program);
+    let output = command.output().expect("the launcher can be run");
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stdout}\n{stderr}");
+    // Ranks with the same core may use the same processors, others not.
+    let mut processors: BTreeMap<u64, String> = BTreeMap::new();
+    for line in stdout.lines() {
+        let (rank, may_use) = line.split_once(": ").expect("a rank and its processors");
+        let rank: u64 = rank.parse().expect("a rank");
+        processors.insert(rank, may_use.to_owned());
+    }
+    assert_eq!(processors.len(), RANKS as usize, "{stdout}\n{stderr}");
+    let cores = of_ranks(&placed, "core");
+    for (a, on_a) in &processors {
+        for (b, on_b) in &processors {
+            let same = cores[*a as usize] == cores[*b as usize];
+            assert_eq!(same, on_a == on_b, "ranks {a} and {b}: {processors:?}\n{placed:#}");
+        }
+    }
+}
+
+#[test]
+fn mpich_starts_ranks_on_the_hosts_of_the_list() {
+    let launcher = ["mpiexec.mpich", "mpiexec"].into_iter().find(|name| {
+        Command::new(name).arg("--version").output().is_ok_and(|said| said.stdout.starts_with(b"HYDRA"))
+    });
+    let Some(launcher) = launcher else { return eprintln!("skipped: no MPICH") };
+    let directory = torn(["left", "left", "right", "right"]);
+    let placed = place(directory.path(), "core:2");
+    assert_eq!(placed["move"], true, "{placed:#}");
+    assert_eq!(placed["after"]["bytes_between_nodes"], 0, "{placed:#}");
+    // Everything is started here, under the names of the hosts.
+    let output = Command::new(launcher)
+        .args(["-launcher", "fork", "-n", "4", "-prepend-pattern", "%r %h ", "-f"])
+        .arg(directory.path().join("hostfile"))
+        .args(["echo", "started"])
+        .output()
+        .expect("the launcher can be run");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut lines: Vec<&str> = text.lines().filter(|line| line.contains("started")).collect();
+    lines.sort_unstable();
+    let hosts = of_ranks(&placed, "host");
+    let expected: Vec<String> = hosts
+        .iter()
+        .enumerate()
+        .map(|(rank, host)| format!("{rank} {} started", host.as_str().unwrap()))
+        .collect();
+    assert_eq!(lines, expected, "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    let slurm = fs::read_to_string(directory.path().join("slurm")).expect("it was written");
+    assert!(slurm.lines().eq(hosts.iter().map(|host| host.as_str().unwrap())), "{slurm}");
+}
+
+#[test]
+fn topologies_of_lstopo_are_those_in_words() {
+    let directory = torn(["left"; 4]);
+    let words = "pack:2 l3:1 core:4 pu:1";
+    let file = directory.path().join("node.xml");
+    let made = Command::new("lstopo-no-graphics").args(["-i", words, "--of", "xml"]).arg(&file).output();
+    if !made.is_ok_and(|output| output.status.success()) {
+        return eprintln!("skipped: no lstopo");
+    }
+    let (of_file, of_words) = (place(directory.path(), "node.xml"), place(directory.path(), words));
+    for key in ["before", "after", "placement", "move"] {
+        assert_eq!(of_file[key], of_words[key]);
+    }
+    // Four ranks on two sockets: two pairs, each on one.
+    assert_eq!(of_file["move"], true, "{of_file:#}");
+    assert_eq!(of_file["after"]["bytes_between_sockets"], 0, "{of_file:#}");
+}
+
+#[test]
+fn programs_reorder_their_processes() {
+    const GOOD: &str = "bytes between nodes: 655360 before, 0 now";
+    for mpi in &Mpi::all() {
+        let program = compile_source(mpi, &root().join("examples/reorder/reorder.c"));
+        let alone = Job::new(mpi, RANKS, &program).args(["--per-node", "2"]).run();
+        alone.expect(alone.code == Some(0) && alone.stdout.contains(GOOD), "it finds a better order itself");
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let options = ["--profile=matrix".as_ref(), "-o".as_ref(), output.as_os_str()];
+        let measured = Job::new(mpi, RANKS, &program).under_mel(options).run();
+        measured.expect(measured.code == Some(0), "it is measured");
+        let placed = place(&output, "node:2 core:2");
+        assert_eq!(placed["map_by"], "node", "{placed:#}");
+        let keys = output.join("keys").display().to_string();
+        let reordered = Job::new(mpi, RANKS, &program).args(["--per-node", "2", "--keys", &keys]).run();
+        reordered.expect(reordered.code == Some(0) && reordered.stdout.contains(GOOD), "it takes the keys");
+        let wrong = Job::new(mpi, RANKS + 1, &program).args(["--keys", &keys]).run();
+        wrong.expect(
+            wrong.code != Some(0) && wrong.stderr.contains("has not the new ranks"),
+            "it says what is wrong",
+        );
+    }
+}
+
+/// Six ranks on two nodes, in turns: each of the three pairs is torn. As there are three on a node, one pair stays torn.
+#[test]
+#[ignore = "slow"]
+fn links_between_nodes_carry_what_was_predicted() {
+    for (_, mpi) in &Mpi::on_two_nodes() {
+        let program = compile_special(mpi, "link_bytes");
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let options = ["--profile=matrix".as_ref(), "-o".as_ref(), output.as_os_str()];
+        let carried = |run: &mel_tests::Finished| {
+            run.expect(run.code == Some(0), mpi.name);
+            let words =
+                run.stdout.split_once("links have sent ").and_then(|(_, rest)| rest.split_once(" bytes"));
+            words
+                .and_then(|(bytes, _)| bytes.parse::<f64>().ok())
+                .expect("it prints what the links have sent")
+        };
+        let before = carried(&Job::new(mpi, 6, &program).under_mel(options).run());
+        let placed = place(&output, "core:3");
+        assert_eq!(placed["move"], true, "{placed:#}");
+        let keys = output.join("keys").display().to_string();
+        let after = carried(&Job::new(mpi, 6, &program).args([&keys]).run());
+        let predicted = |when: &str| placed[when]["bytes_between_nodes"].as_f64().expect("a number");
+        eprintln!(
+            "{}: {before} and {after}; predicted {} and {}",
+            mpi.name,
+            predicted("before"),
+            predicted("after")
+        );
+        // Headers, acknowledgements and MPI's own messages come on top.
+        for (observed, when) in [(before, "before"), (after, "after")] {
+            let share = observed / predicted(when);
+            assert!(
+                (0.98..1.25).contains(&share),
+                "{} {when}: {observed} instead of {}",
+                mpi.name,
+                predicted(when)
+            );
+        }
+    }
+}
