@@ -13,12 +13,14 @@
 //! - [`text`]: all of it as rank 0 prints it at the end.
 //! - [`phases`]: numbers of phases.
 //! - [`traffic`]: who has sent what to whom.
+//! - [`connections`]: what went over the network.
 //! - [`one_sided`], [`windows`]: types and text of one-sided communication.
 //!
 //! Nothing here knows how the numbers were measured.
 
 pub mod calls;
 pub mod columns;
+pub mod connections;
 pub mod ends;
 pub mod file;
 pub mod findings;
@@ -39,6 +41,7 @@ pub mod verdict;
 pub mod windows;
 
 pub use calls::{CallProfile, CallSite, MessagesFound, NamedCommunicator, WaitKind, WaitProfile};
+pub use connections::{Connection, Port, Protocol, Purpose};
 pub use ends::{Ended, LastCall};
 pub use histogram::Histogram;
 pub use one_sided::{KindProfile, Times, WindowProfile, WindowThread};
