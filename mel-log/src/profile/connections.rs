@@ -96,8 +96,8 @@ pub struct Connection {
     /// The shortest round trip since the connection was made, in microseconds; absent where it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_trip_min_us: Option<u64>,
-    /// The smoothed round trip at the last reading, in microseconds: the longest of the connections. Absent where it is not
-    /// known.
+    /// The smoothed round trip at the last reading, in microseconds, of the connection that was read last. Absent where it is
+    /// not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_trip_us: Option<u64>,
 }
