@@ -13,7 +13,7 @@
 //! - [`text`]: all of it as rank 0 prints it at the end.
 //! - [`phases`]: numbers of phases.
 //! - [`traffic`]: who has sent what to whom.
-//! - [`connections`]: what went over the network.
+//! - [`connections`]: what went over the network; [`planes`]: how it is spread over interfaces.
 //! - [`one_sided`], [`windows`]: types and text of one-sided communication.
 //!
 //! Nothing here knows how the numbers were measured.
@@ -28,6 +28,7 @@ pub mod histogram;
 pub mod one_sided;
 pub mod over_ranks;
 pub mod phases;
+pub mod planes;
 pub mod reduced;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;

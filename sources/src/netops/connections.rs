@@ -92,9 +92,14 @@ impl Connections {
         let _ = self.observer.set(observer);
     }
 
+    /// Whether somebody observes them.
+    pub(super) fn are_observed(&self) -> bool {
+        self.observer.get().is_some()
+    }
+
     /// From here on connections count, where somebody observes them.
     pub(super) fn begin(&self, peers: &Peers, next: u64) {
-        if self.observer.get().is_none() {
+        if !self.are_observed() {
             return;
         }
         if let Some(mut known) = self.try_lock() {

@@ -12,6 +12,7 @@
 //! - `source`: from the system calls to the event.
 //! - `connections`: what each connection has carried, as the kernel counts it; `tcp_info`: how that is read; `launcher`: which lead to
 //!   the launcher.
+//! - [`ports`](Port): what the interfaces of the host count themselves.
 //!
 //! What this room must not know: who listens, and what the program calls.
 
@@ -21,10 +22,12 @@ mod events;
 mod launcher;
 mod own;
 mod peers;
+mod ports;
 mod source;
 mod tcp_info;
 
 pub use connections::{Link, Observer};
 pub use events::{ALIAS, NAME, NetOp, Operation, UNKNOWN, register};
+pub use ports::{Port, VARIABLE as INFINIBAND_VARIABLE};
 pub use source::NetOps;
 pub use tcp_info::Numbers;

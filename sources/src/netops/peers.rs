@@ -86,6 +86,11 @@ impl Peers {
         found.map_or(UNKNOWN, |place| self.pids[place].1)
     }
 
+    /// The first rank of this process's node.
+    pub(super) fn first_of_node(&self) -> i32 {
+        self.pids.iter().map(|known| known.1).min().unwrap_or(UNKNOWN)
+    }
+
     /// Some rank on the host with this address; [`UNKNOWN`] where there is none, or several hosts have it. Signal-safe.
     pub(super) fn on_host(&self, address: [u8; 16]) -> i32 {
         self.on_hosts.get(&address).copied().unwrap_or(UNKNOWN)

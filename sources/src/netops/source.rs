@@ -14,6 +14,7 @@ use super::connections::{Connections, Observer};
 use super::events::{self, NetOp, Operation, UNKNOWN};
 use super::own;
 use super::peers::Peers;
+use super::ports::{self, Port};
 
 /// How many threads have sources of their own; those after them share one.
 const MAX_THREADS: usize = 64;
@@ -31,6 +32,8 @@ struct State {
     /// Between start and end.
     runs: AtomicBool,
     connections: Connections,
+    /// What the interfaces had counted at the begin, where that is this process's matter.
+    ports: OnceLock<Vec<Port>>,
     threads: AtomicUsize,
     /// The sources of the threads that have none of their own.
     shared: OnceLock<[SourceIndex; 2]>,
@@ -69,6 +72,7 @@ impl NetOps {
                 peers: OnceLock::new(),
                 runs: AtomicBool::new(false),
                 connections: Connections::new(),
+                ports: OnceLock::new(),
                 threads: AtomicUsize::new(0),
                 shared: OnceLock::new(),
             }
@@ -108,6 +112,10 @@ impl NetOps {
     pub fn begin(self) {
         if let Some(peers) = self.0.peers.get() {
             io::refresh();
+            let pid = std::process::id() as i32;
+            if self.0.connections.are_observed() && peers.of_process(pid) == peers.first_of_node() {
+                let _ = self.0.ports.set(ports::all());
+            }
             self.0.connections.begin(peers, next_reading(Clock::best().now().0));
             self.0.runs.store(true, Memory::Release);
             self.0.listeners_changed();
@@ -133,6 +141,12 @@ impl NetOps {
         if self.0.runs.load(Memory::Acquire) {
             self.0.connections.read();
         }
+    }
+
+    /// What the interfaces of this host have counted themselves since [`begin`](NetOps::begin): in the process of the first rank of each
+    /// node, where connections are observed; otherwise nothing. Allocates, and reads files of the system.
+    pub fn ports(self) -> Vec<Port> {
+        self.0.ports.get().map_or_else(Vec::new, |before| ports::between(before, &ports::all()))
     }
 
     /// The event type.
