@@ -24,7 +24,7 @@ use super::state::{Run, Session};
 use super::warn::warn;
 use super::{directory, finish, launch, tools};
 use crate::calls::CallProfiler;
-use crate::matrix::{self, Carried};
+use crate::matrix::{self, Carried, Connections};
 use crate::phases::{self, Asked};
 use crate::queues::QueueProfiler;
 use crate::trace::calls::{TRACED, Tracer, queues};
@@ -59,6 +59,10 @@ impl Session {
             let made = Carried::listen(core, netops.event(), matrix.map(|matrix| matrix.store()));
             or_warn(made, "what is moved below the calls is not counted")
         });
+        let connections: Option<&'static Connections> = carried.map(|_| &*Box::leak(Box::default()));
+        if let (Some(netops), Some(connections)) = (netops, connections) {
+            netops.observe_connections(connections);
+        }
         let windows = config.windows.then(|| &*Box::leak(Box::default()));
         let session = Session::get_or_make(|| Session {
             abi,
@@ -71,6 +75,7 @@ impl Session {
             calls,
             matrix,
             carried,
+            connections,
             windows,
             second: OnceLock::new(),
             native: OnceLock::new(),
@@ -328,6 +333,9 @@ impl Session {
         }
         if let Some(carried) = self.carried {
             carried.begin(table.clone());
+        }
+        if let Some(connections) = self.connections {
+            connections.begin(table.clone());
         }
         Some(table)
     }

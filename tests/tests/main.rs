@@ -10,6 +10,7 @@ mod bad_input;
 mod call_sites_are_lines;
 mod cancelled_sends_are_told;
 mod company;
+mod connections_by_interface;
 mod cut_files_are_noticed;
 mod disks_of_their_own;
 mod doctor_examines_mpis;
