@@ -45,7 +45,7 @@ impl Session {
         let rma = or_warn(Rma::new(abi, core), "one-sided communication is not measured");
         let netops = or_warn(NetOps::new(abi, core), "what is moved below the calls is not measured");
         // For programs and tools that ask for them: nothing is counted before.
-        let _ = mpit_sources::vars::add(abi);
+        let variables = mpit_sources::vars::add(abi, core, queue_events.model()).ok();
         let shadow = queue_events.model();
         if config.measures() {
             shadow.set_mode(if config.logs() { Mode::Trace } else { Mode::Profile });
@@ -69,6 +69,7 @@ impl Session {
             core,
             config,
             queue_events,
+            variables,
             rma,
             netops,
             profiler,
@@ -259,6 +260,7 @@ impl Session {
         finish::arm();
         let mut observers: Vec<&'static dyn Observer> = vec![self];
         observers.extend(self.calls.map(|calls| calls as &'static dyn Observer));
+        observers.extend(self.variables.map(|counts| counts as &'static dyn Observer));
         if let Some(tracer) = tracer {
             observers.push(tracer.observer());
         }

@@ -12,6 +12,7 @@ use mpit_sources::calls::Communicator;
 use mpit_sources::native::NativeEvents;
 use mpit_sources::netops::NetOps;
 use mpit_sources::rma::Rma;
+use mpit_sources::vars::QueueCounts;
 use mpit_sources::{Backend, QueueEvents};
 
 use crate::calls::CallProfiler;
@@ -28,6 +29,8 @@ pub struct Session {
     pub(crate) core: &'static Core,
     pub(crate) config: Config,
     pub(crate) queue_events: QueueEvents,
+    /// The queues as performance variables have them.
+    pub(crate) variables: Option<&'static QueueCounts>,
     /// The events of one-sided communication, where the core has room for them.
     pub(crate) rma: Option<Rma>,
     /// The event of the transports below the calls, where the core has room for it.
