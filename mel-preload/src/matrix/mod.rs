@@ -1,6 +1,7 @@
 //! Communication matrices: rows of the profile table, one for each kind of communication with each peer, on each communicator.
 
 mod carried;
+pub mod inside;
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
