@@ -59,6 +59,7 @@ function communicatorTable(section) {
   if (seen) columns.push(["messages received", some("traffic", (t) => count(t.messages))], ["bytes received", some("traffic", (t) => bytes(t.bytes))]);
   if (seen && unexpected) columns.push(["unexpected messages", some("traffic", (t) => count(t.unexpected))]);
   if (seen) columns.push(["searches", some("traffic", (t) => count(t.searches))], ["searching", some("traffic", (t) => duration(t.search_ns * 1e-9))]);
+  if (all.some((row) => row.calls)) columns.push(["calls", some("calls", (c) => count(c.calls))], ["in MPI", some("calls", (c) => duration(c.in_mpi_s))], ["waiting (estimated)", some("calls", (c) => duration(c.waiting_s))]);
   if (kept) columns.push(["receives that waited", some("queues", (q) => count(q.posted))], ["posted queue, max length", some("queues", (q) => count(q.posted_length))],
     ["unexpected queue, max length", some("queues", (q) => count(q.unexpected_length))], ["unexpected, mean lifetime", some("queues", (q) => duration(q.unexpected_mean_s))],
     ["unexpected, longest", some("queues", (q) => duration(q.unexpected_max_s))]);
