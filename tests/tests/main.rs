@@ -28,6 +28,7 @@ mod libmel_is_self_contained;
 mod limits;
 mod many_ranks;
 mod matrices;
+mod matrices_are_shown;
 mod matrices_beside_open_mpi;
 mod memory_added;
 mod mpi4py;
