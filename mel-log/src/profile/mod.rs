@@ -13,6 +13,7 @@
 //! - [`text`]: all of it as rank 0 prints it at the end.
 //! - [`phases`]: numbers of phases.
 //! - [`traffic`]: who has sent what to whom.
+//! - [`variables`]: performance variables, sampled.
 //! - [`one_sided`], [`windows`]: types and text of one-sided communication.
 //!
 //! Nothing here knows how the numbers were measured.
@@ -35,6 +36,7 @@ pub mod summary;
 pub mod sums;
 pub mod text;
 pub mod traffic;
+pub mod variables;
 pub mod verdict;
 pub mod windows;
 
@@ -50,4 +52,5 @@ pub use schema::{
 };
 pub use text::report;
 pub use traffic::{Traffic, TrafficKind};
+pub use variables::VariableProfile;
 pub use verdict::{Basis, Finding, Instance};

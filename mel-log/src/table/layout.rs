@@ -1,4 +1,4 @@
-//! The layout of a profile table: a header and eight sections at fixed places. All numbers have the byte order of the machine that
+//! The layout of a profile table: a header and nine sections at fixed places. All numbers have the byte order of the machine that
 //! wrote them; every bit pattern of a row is valid.
 //!
 //! One thread writes a row, or one at a time does; others may read it. Each number by itself is right at any time; two numbers of
@@ -7,12 +7,13 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use super::queues::Queues;
+use super::sampled::Sampled;
 use super::traffic::Traffic;
 
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"MELTABLE";
 /// The version of the layout.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Bytes before the first section.
 pub const HEADER_BYTES: usize = 4096;
@@ -32,6 +33,8 @@ pub const MAX_WAITS: usize = 16 * 1024;
 pub const MAX_INTERVALS: usize = 32 * 1024;
 /// The most rows of traffic.
 pub const MAX_TRAFFIC: usize = 64 * 1024;
+/// The most rows of sampled variables.
+pub const MAX_SAMPLED: usize = 1024;
 /// The most bytes of definitions.
 pub const MAX_DEFINITIONS: usize = 8 << 20;
 
@@ -49,10 +52,12 @@ pub const WAITED_AT: usize = WAITS_AT + MAX_WAITS * size_of::<Wait>();
 pub const COLLECTIVES_AT: usize = WAITED_AT + MAX_INTERVALS * size_of::<Interval>();
 /// Where definitions begin.
 pub const DEFINITIONS_AT: usize = COLLECTIVES_AT + MAX_INTERVALS * size_of::<Interval>();
-/// Where traffic begins: last, so that a file is short without it.
+/// Where traffic begins: this and what follows are last, so that a file is short without them.
 pub const TRAFFIC_AT: usize = DEFINITIONS_AT + MAX_DEFINITIONS;
+/// Where sampled variables begin.
+pub const SAMPLED_AT: usize = TRAFFIC_AT + MAX_TRAFFIC * size_of::<Traffic>();
 /// Bytes of a file in which all sections are full.
-pub const MAX_BYTES: usize = TRAFFIC_AT + MAX_TRAFFIC * size_of::<Traffic>();
+pub const MAX_BYTES: usize = SAMPLED_AT + MAX_SAMPLED * size_of::<Sampled>();
 
 /// A number that one thread at a time adds to, and that any may read.
 #[derive(Debug, Default)]
@@ -153,6 +158,10 @@ pub struct Header {
     pub phase: Column,
     pub phase_since: Column,
     pub phase_ticks: [Column; MAX_PHASES + 1],
+    /// Rows of sampled variables, those that found no space, and samples that were lost on their way.
+    pub sampled: Column,
+    pub lost_sampled: Column,
+    pub lost_samples: Column,
 }
 
 /// Where a thread is: 64 bytes, which only that thread writes.
@@ -408,6 +417,7 @@ const _: () = {
     assert!(size_of::<Wait>() == 64);
     assert!(size_of::<Interval>() == 32);
     assert!(size_of::<Traffic>() == 576 && TRAFFIC_AT.is_multiple_of(4096));
+    assert!(size_of::<Sampled>() == 2176 && SAMPLED_AT.is_multiple_of(4096));
 };
 
 #[cfg(test)]

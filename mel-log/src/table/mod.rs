@@ -4,6 +4,7 @@
 //! - [`layout`]: the header, and the rows of each section.
 //! - [`queues`], [`durations`]: the message queues, and distributions that are cheap to count.
 //! - [`traffic`]: who has sent what to whom.
+//! - [`sampled`]: performance variables over time.
 //! - [`phases`]: the phases of the program.
 //! - [`writer`]: the process under study adds rows, and counts in them.
 //! - `lock`: whether the process runs.
@@ -17,6 +18,7 @@ mod lock;
 pub mod phases;
 pub mod queues;
 pub mod reader;
+pub mod sampled;
 pub mod traffic;
 pub mod writer;
 
@@ -24,6 +26,7 @@ pub use layout::{Column, Context, ContextKey, Ended, Header, Interval, IntervalK
 pub use phases::PhaseRow;
 pub use queues::{Queues, QueuesKey};
 pub use reader::{ContextRow, IntervalRow, TableError, TableRows, ThreadRow, WaitRow};
+pub use sampled::{Meaning, Sampled, SampledRow};
 pub use traffic::{Traffic, TrafficKey, TrafficRow};
 pub use writer::{Identity, ProfileTable};
 

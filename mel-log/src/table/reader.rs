@@ -10,12 +10,13 @@ use thiserror::Error;
 use super::layout::{
     BINS, COLLECTIVES_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, HEADER_BYTES, Header, Interval,
     IntervalKind, MAGIC, MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_PHASES, MAX_QUEUES,
-    MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT,
+    MAX_SAMPLED, MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, SAMPLED_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT,
     WAITS_AT, Wait, WaitKey,
 };
 use super::lock;
 use super::phases::{PhaseRow, Sections};
 use super::queues::Queues;
+use super::sampled::{Sampled, SampledRow};
 use super::traffic::{Traffic, TrafficRow};
 use crate::{Definition, profile};
 
@@ -145,6 +146,11 @@ pub struct TableRows {
     pub traffic: Vec<TrafficRow>,
     /// Rows of traffic that found no space.
     pub lost_traffic: u64,
+    pub sampled: Vec<SampledRow>,
+    /// Rows of sampled variables that found no space.
+    pub lost_sampled: u64,
+    /// Samples that were lost on their way.
+    pub lost_samples: u64,
     pub definitions: Vec<Definition>,
 }
 
@@ -248,7 +254,7 @@ impl TableRows {
 }
 
 /// Where each section begins, and how many bytes of it are used.
-pub(super) fn used(header: &[u8]) -> [(usize, usize); 6] {
+pub(super) fn used(header: &[u8]) -> [(usize, usize); 7] {
     let header = words(header.get(..HEADER_BYTES).unwrap_or_default());
     let field = |offset: usize| header.get(offset / 8).copied().unwrap_or(0);
     let section = |at, offset, most: usize, size| (at, field(offset).min(most as u64) as usize * size);
@@ -264,6 +270,7 @@ pub(super) fn used(header: &[u8]) -> [(usize, usize); 6] {
         ),
         section(DEFINITIONS_AT, std::mem::offset_of!(Header, definitions), MAX_DEFINITIONS, 1),
         section(TRAFFIC_AT, std::mem::offset_of!(Header, traffic), MAX_TRAFFIC, size_of::<Traffic>()),
+        section(SAMPLED_AT, std::mem::offset_of!(Header, sampled), MAX_SAMPLED, size_of::<Sampled>()),
     ]
 }
 
@@ -297,6 +304,7 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
     let rate = of!(ticks_per_second).max(1);
     let queues: Vec<Vec<u64>> = section(QUEUES_AT, of!(queues), MAX_QUEUES, size_of::<Queues>());
     let traffic: Vec<Vec<u64>> = section(TRAFFIC_AT, of!(traffic), MAX_TRAFFIC, size_of::<Traffic>());
+    let sampled: Vec<Vec<u64>> = section(SAMPLED_AT, of!(sampled), MAX_SAMPLED, size_of::<Sampled>());
     let host = words_of(std::mem::offset_of!(Header, host) / 8, 32, &header);
     let text = bytes(DEFINITIONS_AT, of!(definitions).min(MAX_DEFINITIONS as u64) as usize);
     let definitions: Vec<Definition> =
@@ -345,6 +353,9 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
         collectives: interval(COLLECTIVES_AT, of!(collectives)),
         traffic: traffic.iter().filter_map(|row| TrafficRow::of_words(row)).collect(),
         lost_traffic: of!(lost_traffic),
+        sampled: sampled.iter().map(|row| SampledRow::of_words(row)).collect(),
+        lost_sampled: of!(lost_sampled),
+        lost_samples: of!(lost_samples),
         definitions: Vec::new(),
     };
     let first = std::mem::offset_of!(Header, phase_ticks) / 8;

@@ -10,12 +10,13 @@ use memmap2::{MmapOptions, MmapRaw};
 
 use super::layout::{
     COLLECTIVES_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, Ended, HEADER_BYTES, Header, Interval,
-    IntervalKind, MAGIC, MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_QUEUES, MAX_THREADS,
-    MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait,
+    IntervalKind, MAGIC, MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_QUEUES, MAX_SAMPLED,
+    MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, SAMPLED_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait,
     WaitKey,
 };
 use super::lock;
 use super::queues::{Queues, QueuesKey};
+use super::sampled::Sampled;
 use super::traffic::{Traffic, TrafficKey};
 use crate::Definition;
 use crate::space::reserve;
@@ -71,8 +72,8 @@ struct Reserved {
 }
 
 /// Where each [`Section`] begins.
-const SECTIONS: [usize; 7] =
-    [QUEUES_AT, CONTEXTS_AT, WAITS_AT, WAITED_AT, COLLECTIVES_AT, DEFINITIONS_AT, TRAFFIC_AT];
+const SECTIONS: [usize; 8] =
+    [QUEUES_AT, CONTEXTS_AT, WAITS_AT, WAITED_AT, COLLECTIVES_AT, DEFINITIONS_AT, TRAFFIC_AT, SAMPLED_AT];
 
 /// A section of the table, but for those that are there from the start.
 #[derive(Clone, Copy)]
@@ -84,6 +85,7 @@ enum Section {
     Collectives,
     Definitions,
     Traffic,
+    Sampled,
 }
 
 impl Section {
@@ -187,6 +189,20 @@ impl ProfileTable {
         // SAFETY: rows that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as
         // long as `self`.
         unsafe { &*self.at(TRAFFIC_AT + index * size_of::<Traffic>()) }
+    }
+
+    /// The row of a sampled variable, which [`add_sampled`](ProfileTable::add_sampled) has given.
+    #[inline]
+    pub fn sampled(&self, number: u32) -> &Sampled {
+        let index = (number as usize).min(MAX_SAMPLED - 1);
+        // SAFETY: rows that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as
+        // long as `self`.
+        unsafe { &*self.at(SAMPLED_AT + index * size_of::<Sampled>()) }
+    }
+
+    /// Makes sure of the space of so many sampled variables.
+    pub(super) fn reserve_sampled(&self, rows: usize) -> bool {
+        self.reserve_until(Section::Sampled, rows * size_of::<Sampled>())
     }
 
     /// The row of a thread; those beyond the last one share it.

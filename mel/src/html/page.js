@@ -116,6 +116,7 @@ if (events && events.rows.length) {
 if (events && events.matrix) matrixSection($("#matrix"));
 else if (events && events.calls) note($("#matrix"), "The log has no message that was received point-to-point.");
 else note($("#matrix"), "This run's log has no messages: run the program with <code>mel run --trace</code>.");
+variablesSection($("#variables"));
 communicatorTable($("#communicators"));
 rankTable($("#ranks"));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraws.forEach((redraw) => redraw()));

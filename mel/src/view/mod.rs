@@ -10,6 +10,7 @@
 //! - [`arrows`]: messages between two rows of the timeline.
 //! - [`lengths`]: the lengths of the queues over time.
 //! - [`matrix`]: who sends to whom.
+//! - [`variables`]: performance variables over time.
 //! - [`class`]: what an MPI call does, for its colour.
 //!
 //! Knows neither HTML nor pixels. However long the run was, a [`View`] has a bounded size.
@@ -27,6 +28,7 @@ pub mod matrix;
 pub mod over;
 mod pass;
 pub mod timeline;
+pub mod variables;
 
 use serde::Serialize;
 
@@ -66,6 +68,8 @@ pub struct View {
     pub over: Option<over::Over>,
     /// The communicators that are known.
     pub communicators: Vec<communicators::Row>,
+    /// Performance variables that were sampled.
+    pub variables: Vec<variables::Variable>,
     /// What the event logs hold; none without any.
     pub events: Option<events::Events>,
 }
@@ -123,6 +127,7 @@ pub fn view(
             .map(figures::figures),
         over: profile.and_then(over_ranks),
         communicators: communicators::rows(profile, logs, events.as_ref().map(|events| &events.traffic)),
+        variables: profile.map(variables::variables).unwrap_or_default(),
         events,
     }
 }

@@ -16,14 +16,31 @@ mod counts;
 mod known;
 mod operations;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mpi_abi::Abi;
+use mpit_vars::store::Store;
 
 /// Adds the variables to those of this process. Called when MPI, or its tool information interface, is first initialised.
 ///
 /// # Errors
 /// [`mpit_vars::Error::InvalidName`] where they are there already.
 pub fn add(abi: &'static Abi) -> Result<(), mpit_vars::Error> {
-    mpit_vars::monitoring::add(mpit_vars::variables(), Arc::new(counting::Counting::new(abi)))
+    let counting = COUNTING.get_or_init(|| Arc::new(counting::Counting::new(abi))).clone();
+    mpit_vars::monitoring::add(mpit_vars::variables(), counting)
+}
+
+static COUNTING: OnceLock<Arc<counting::Counting>> = OnceLock::new();
+
+/// Counts from now on, before there is a handle. Where hooks may be registered, after [`add`].
+///
+/// # Errors
+/// [`mpit_vars::Error::Failed`] where there is no place for a further hook.
+pub fn follow() -> Result<(), mpit_vars::Error> {
+    COUNTING.get().map_or(Ok(()), |counting| counting.begin())
+}
+
+/// The names of all variables that [`add`] adds, in their order.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    mpit_vars::monitoring::names()
 }

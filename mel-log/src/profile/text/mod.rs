@@ -9,6 +9,7 @@
 //! - [`many`]: the same of very many ranks, and what is special about them.
 //! - [`call_sites`]: the lines that take the most time, and what their receives found in the queues.
 //! - [`traffic`]: who sends what to whom.
+//! - [`variables`]: performance variables that were sampled.
 //! - [`waits`]: who waits for whom.
 //! - [`layout`]: lines and columns.
 
@@ -20,6 +21,7 @@ pub mod mpi_time;
 pub mod phases;
 pub mod report;
 pub mod traffic;
+pub mod variables;
 pub mod verdict;
 pub mod waits;
 

@@ -8,6 +8,7 @@ use super::layout::wrapped;
 use super::mpi_time::mpi_time;
 use super::phases::phases;
 use super::traffic::traffic;
+use super::variables;
 use super::verdict::verdict;
 use super::waits::waits;
 use crate::profile::columns::{FUNCTIONS, TIME};
@@ -38,6 +39,7 @@ pub fn report(profile: &Profile, options: Options<'_>) -> String {
     text += &overview(profile, options.directory, MARK);
     text += &queues(profile);
     text += &traffic(profile);
+    text += &variables::variables(profile);
     text + &facts(profile, MARK)
 }
 
@@ -57,6 +59,7 @@ pub fn lines(profile: &Profile) -> String {
             text += &statistics::lines(rank);
         }
         text += &windows::lines(rank);
+        text += &variables::lines(rank);
     }
     if profile.ranks.len() > shown.len() {
         text += "[MEL] the lines above are those of the extremes; all ranks are in the profile\n";
