@@ -11,6 +11,7 @@
 //! - [`lengths`]: the lengths of the queues over time.
 //! - [`traffic`]: who sends what to whom, from the profile.
 //! - [`matrix`]: who sends to whom, from the event logs.
+//! - [`variables`]: performance variables over time.
 //! - [`class`]: what an MPI call does, for its colour.
 //!
 //! Knows neither HTML nor pixels. However long the run was, a [`View`] has a bounded size.
@@ -29,6 +30,7 @@ pub mod over;
 mod pass;
 pub mod timeline;
 pub mod traffic;
+pub mod variables;
 
 use serde::Serialize;
 
@@ -70,6 +72,8 @@ pub struct View {
     pub traffic: Option<traffic::Traffic>,
     /// The communicators that are known.
     pub communicators: Vec<communicators::Row>,
+    /// Performance variables that were sampled.
+    pub variables: Vec<variables::Variable>,
     /// What the event logs hold; none without any.
     pub events: Option<events::Events>,
 }
@@ -128,6 +132,7 @@ pub fn view(
         over: profile.and_then(over_ranks),
         traffic: profile.and_then(traffic::traffic),
         communicators: communicators::rows(profile, logs, events.as_ref().map(|events| &events.traffic)),
+        variables: profile.map(variables::variables).unwrap_or_default(),
         events,
     }
 }
