@@ -55,7 +55,9 @@ fn numbers_by_communicator_add_up_to_the_totals() {
             assert_eq!((&halves["size"], &halves["messages"]), (&2.into(), &4.into()), "{what}");
             assert_eq!(halves["queues"]["posted_search"]["searches"], 4, "{what}");
         }
-        for (options, part) in [(&["report"][..], " communicators: "), (&["report", "--csv"], ",communicators,calls,")] {
+        for (options, part) in
+            [(&["report"][..], " communicators: "), (&["report", "--csv"], ",communicators,calls,")]
+        {
             let printed = Command::new(mel()).args(options).arg(&output).output().expect("mel runs");
             let text = String::from_utf8_lossy(&printed.stdout).into_owned();
             assert!(text.contains(part) && text.contains("halves"), "{}: {text}", mpi.name);

@@ -109,10 +109,17 @@ mod tests {
         }
         finish();
         send(1, 1, -1);
-        let mut counted: Vec<_> =
-            table.rows().traffic.iter().map(|row| (row.key.kind, row.key.peer, row.messages, row.bytes)).collect();
+        let mut counted: Vec<_> = table
+            .rows()
+            .traffic
+            .iter()
+            .map(|row| (row.key.kind, row.key.peer, row.messages, row.bytes))
+            .collect();
         counted.sort();
         let (internal, carried) = (TrafficKind::Internal, TrafficKind::Carried);
-        assert_eq!(counted, [(internal, 1, 2, 30), (internal, 2, 1, 80), (carried, 1, 1, 160), (carried, 2, 1, 40)]);
+        assert_eq!(
+            counted,
+            [(internal, 1, 2, 30), (internal, 2, 1, 80), (carried, 1, 1, 160), (carried, 2, 1, 40)]
+        );
     }
 }
