@@ -5,6 +5,7 @@
 //! - [`findings`]: losses as findings, worst first, with their sentences.
 //! - [`blame`]: who is the cause of a wait, followed back through the waits of others.
 //! - [`many`]: collecting along a tree.
+//! - `connections`: what went over the network.
 //! - `communicators`: what a rank did on each communicator.
 //! - `traffic`: who has sent what to whom.
 //! - [`words`]: what findings have in common in their wording.
@@ -13,6 +14,7 @@
 
 pub mod blame;
 mod communicators;
+mod connections;
 pub mod findings;
 pub mod losses;
 pub mod many;

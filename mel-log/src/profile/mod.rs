@@ -14,6 +14,7 @@
 //! - [`phases`]: numbers of phases.
 //! - [`communicators`]: what was done on each communicator.
 //! - [`traffic`]: who has sent what to whom.
+//! - [`connections`]: what went over the network; [`planes`]: how it is spread over interfaces.
 //! - [`one_sided`], [`windows`]: types and text of one-sided communication.
 //!
 //! Nothing here knows how the numbers were measured.
@@ -21,6 +22,7 @@
 pub mod calls;
 pub mod columns;
 pub mod communicators;
+pub mod connections;
 pub mod ends;
 pub mod file;
 pub mod findings;
@@ -28,6 +30,7 @@ pub mod histogram;
 pub mod one_sided;
 pub mod over_ranks;
 pub mod phases;
+pub mod planes;
 pub mod reduced;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
@@ -42,6 +45,7 @@ pub mod windows;
 
 pub use calls::{CallProfile, CallSite, MessagesFound, NamedCommunicator, WaitKind, WaitProfile};
 pub use communicators::{CommunicatorProfile, OTHER_COMMUNICATORS};
+pub use connections::{Connection, Port, Protocol, Purpose};
 pub use ends::{Ended, LastCall};
 pub use histogram::Histogram;
 pub use one_sided::{KindProfile, Times, WindowProfile, WindowThread};

@@ -6,13 +6,14 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use super::connections::Connection;
 use super::queues::{BriefQueues, Queues};
 use super::traffic::Traffic;
 
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"MELTABLE";
 /// The version of the layout.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Bytes before the first section.
 pub const HEADER_BYTES: usize = 4096;
@@ -34,6 +35,8 @@ pub const MAX_WAITS: usize = 16 * 1024;
 pub const MAX_INTERVALS: usize = 32 * 1024;
 /// The most rows of traffic.
 pub const MAX_TRAFFIC: usize = 64 * 1024;
+/// The most rows of connections.
+pub const MAX_CONNECTIONS: usize = 64 * 1024;
 /// The most bytes of definitions.
 pub const MAX_DEFINITIONS: usize = 8 << 20;
 
@@ -54,10 +57,12 @@ pub const WAITED_AT: usize = WAITS_AT + MAX_WAITS * size_of::<Wait>();
 pub const COLLECTIVES_AT: usize = WAITED_AT + MAX_INTERVALS * size_of::<Interval>();
 /// Where definitions begin.
 pub const DEFINITIONS_AT: usize = COLLECTIVES_AT + MAX_INTERVALS * size_of::<Interval>();
-/// Where traffic begins: last, so that a file is short without it.
+/// Where traffic begins: it and what comes after it are last, so that a file is short without them.
 pub const TRAFFIC_AT: usize = DEFINITIONS_AT + MAX_DEFINITIONS;
+/// Where connections begin.
+pub const CONNECTIONS_AT: usize = TRAFFIC_AT + MAX_TRAFFIC * size_of::<Traffic>();
 /// Bytes of a file in which all sections are full.
-pub const MAX_BYTES: usize = TRAFFIC_AT + MAX_TRAFFIC * size_of::<Traffic>();
+pub const MAX_BYTES: usize = CONNECTIONS_AT + MAX_CONNECTIONS * size_of::<Connection>();
 
 /// A number that one thread at a time adds to, and that any may read.
 #[derive(Debug, Default)]
@@ -158,6 +163,9 @@ pub struct Header {
     pub phase: Column,
     pub phase_since: Column,
     pub phase_ticks: [Column; MAX_PHASES + 1],
+    /// Rows of connections, and those that found no space.
+    pub connections: Column,
+    pub lost_connections: Column,
     /// Rows of queues by communicator.
     pub communicator_queues: Column,
 }
@@ -416,6 +424,7 @@ const _: () = {
     assert!(size_of::<Wait>() == 64);
     assert!(size_of::<Interval>() == 32);
     assert!(size_of::<Traffic>() == 576 && TRAFFIC_AT.is_multiple_of(4096));
+    assert!(size_of::<Connection>() == 128 && CONNECTIONS_AT.is_multiple_of(4096));
 };
 
 #[cfg(test)]

@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex};
 
 use memmap2::{MmapOptions, MmapRaw};
 
+use super::connections::{Connection, ConnectionKey};
 use super::layout::{
-    COLLECTIVES_AT, COMMUNICATOR_QUEUES_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, Ended,
-    HEADER_BYTES, Header, Interval, IntervalKind, MAGIC, MAX_BYTES, MAX_COMMUNICATOR_QUEUES, MAX_CONTEXTS,
-    MAX_DEFINITIONS, MAX_INTERVALS, MAX_QUEUES, MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, THREADS_AT,
-    TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey,
+    COLLECTIVES_AT, COMMUNICATOR_QUEUES_AT, CONNECTIONS_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT,
+    Ended, HEADER_BYTES, Header, Interval, IntervalKind, MAGIC, MAX_BYTES, MAX_COMMUNICATOR_QUEUES,
+    MAX_CONNECTIONS, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_QUEUES, MAX_THREADS, MAX_TRAFFIC,
+    MAX_WAITS, QUEUES_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey,
 };
 use super::lock;
 use super::queues::{BriefQueues, Queues, QueuesKey};
@@ -71,7 +72,7 @@ struct Reserved {
 }
 
 /// Where each [`Section`] begins.
-const SECTIONS: [usize; 8] = [
+const SECTIONS: [usize; 9] = [
     QUEUES_AT,
     COMMUNICATOR_QUEUES_AT,
     CONTEXTS_AT,
@@ -80,6 +81,7 @@ const SECTIONS: [usize; 8] = [
     COLLECTIVES_AT,
     DEFINITIONS_AT,
     TRAFFIC_AT,
+    CONNECTIONS_AT,
 ];
 
 /// A section of the table, but for those that are there from the start.
@@ -93,6 +95,7 @@ enum Section {
     Collectives,
     Definitions,
     Traffic,
+    Connections,
 }
 
 impl Section {
@@ -196,6 +199,14 @@ impl ProfileTable {
         // SAFETY: rows that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as
         // long as `self`.
         unsafe { &*self.at(TRAFFIC_AT + index * size_of::<Traffic>()) }
+    }
+
+    /// The row of connections, which [`add_connection`](ProfileTable::add_connection) has given.
+    pub fn connection(&self, index: u32) -> &Connection {
+        let index = (index as usize).min(MAX_CONNECTIONS - 1);
+        // SAFETY: rows that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as
+        // long as `self`.
+        unsafe { &*self.at(CONNECTIONS_AT + index * size_of::<Connection>()) }
     }
 
     /// The row of a thread; those beyond the last one share it.
@@ -332,6 +343,23 @@ impl ProfileTable {
         self.traffic(index as u32).set_key(key);
         std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
         header.traffic.set(index as u64 + 1);
+        Some(index as u32)
+    }
+
+    /// Adds a row of connections; `None` where there is no space. One thread at a time.
+    #[cold]
+    pub fn add_connection(&self, key: &ConnectionKey) -> Option<u32> {
+        let header = self.header();
+        let index = header.connections.get() as usize;
+        let has_space = index < MAX_CONNECTIONS
+            && self.reserve_until(Section::Connections, (index + 1) * size_of::<Connection>());
+        if !has_space {
+            header.lost_connections.add(1);
+            return None;
+        }
+        self.connection(index as u32).set_key(key);
+        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
+        header.connections.set(index as u64 + 1);
         Some(index as u32)
     }
 

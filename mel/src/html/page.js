@@ -114,9 +114,14 @@ if (events && events.rows.length) {
   if (events && events.lengths.length) lengthsSection($("#lengths"), new Stretch(events.from_ns, events.to_ns));
   else note($("#lengths"), LOG_QUEUES("the lengths of the queues"));
 }
+if (data.traffic) {
+  trafficSection($("#traffic"));
+  $("#matrix h2").textContent = "Who sends to whom in the trace";
+} else $("#traffic").remove();
 if (events && events.matrix) matrixSection($("#matrix"));
+else if (data.traffic && !events) $("#matrix").remove();
 else if (events && events.calls) note($("#matrix"), "The log has no message that was received point-to-point.");
-else note($("#matrix"), "This run's log has no messages: run the program with <code>mel run --trace</code>.");
+else note($("#matrix"), "This run has no counts of who sends to whom: run the program with <code>mel run --profile matrix</code>, or with <code>mel run --trace</code>.");
 communicatorTable($("#communicators"));
 rankTable($("#ranks"));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraws.forEach((redraw) => redraw()));

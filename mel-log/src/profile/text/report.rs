@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::call_sites::{call_sites, receives};
 use super::communicators::communicators;
+use super::connections::connections;
 use super::header::header;
 use super::layout::wrapped;
 use super::mpi_time::mpi_time;
@@ -40,6 +41,7 @@ pub fn report(profile: &Profile, options: Options<'_>) -> String {
     text += &queues(profile);
     text += &communicators(profile);
     text += &traffic(profile);
+    text += &connections(profile);
     text + &facts(profile, MARK)
 }
 
