@@ -14,7 +14,7 @@ use super::traffic::Traffic;
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"MELTABLE";
 /// The version of the layout.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Bytes before the first section.
 pub const HEADER_BYTES: usize = 4096;
