@@ -10,6 +10,7 @@
 //! - [`arrows`]: messages between two rows of the timeline.
 //! - [`lengths`]: the lengths of the queues over time.
 //! - [`matrix`]: who sends to whom.
+//! - [`network`]: the links of the network, and what they carried.
 //! - [`class`]: what an MPI call does, for its colour.
 //!
 //! Knows neither HTML nor pixels. However long the run was, a [`View`] has a bounded size.
@@ -24,6 +25,7 @@ pub mod exact;
 pub mod figures;
 pub mod lengths;
 pub mod matrix;
+pub mod network;
 pub mod over;
 mod pass;
 pub mod timeline;
@@ -68,6 +70,9 @@ pub struct View {
     pub communicators: Vec<communicators::Row>,
     /// What the event logs hold; none without any.
     pub events: Option<events::Events>,
+    /// The network and what its links carried, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<network::Network>,
 }
 
 /// The part of a run that is looked at, in seconds since its first record.
@@ -124,6 +129,7 @@ pub fn view(
         over: profile.and_then(over_ranks),
         communicators: communicators::rows(profile, logs, events.as_ref().map(|events| &events.traffic)),
         events,
+        network: None,
     }
 }
 
