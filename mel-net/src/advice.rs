@@ -32,7 +32,7 @@ pub fn advice(fabric: &Fabric, load: &Load, shares: &Shares) -> Vec<Finding> {
     if load.between == 0 {
         return Vec::new();
     }
-    let rules = [idle_plane(fabric, load, shares), hot_link(fabric, load), detour(fabric, load)];
+    let rules = [idle_plane(fabric, load, shares), hot_link(fabric, load, shares), detour(fabric, load)];
     rules.into_iter().flatten().collect()
 }
 
@@ -43,15 +43,19 @@ fn share(part: u64, whole: u64) -> f64 {
 /// The pairs of ranks that load an end most, in words.
 pub fn pairs(load: &Load, end: LinkEnd, most: usize) -> String {
     let kept = &load.pairs[end.place()];
-    let words: Vec<String> = kept.iter().take(most).map(|(from, to, bytes)| format!("{from} to {to} ({})", size(*bytes as f64))).collect();
+    let words: Vec<String> = kept
+        .iter()
+        .take(most)
+        .map(|(from, to, bytes)| format!("{from} to {to} ({})", size(*bytes as f64)))
+        .collect();
     let more = (load.pair_counts[end.place()] as usize).saturating_sub(words.len());
     words.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
 }
 
 /// The most loaded link, if it has far more than the others of its level. Of links between switches only where each route is known.
-fn hot_link(fabric: &Fabric, load: &Load) -> Option<Finding> {
+fn hot_link(fabric: &Fabric, load: &Load, shares: &Shares) -> Option<Finding> {
     let all = levels(fabric, load);
-    let hot = all.iter().filter(|of| stands_out(fabric, load, of)).max_by_key(|of| of.most)?;
+    let hot = all.iter().filter(|of| stands_out(fabric, load, shares, of)).max_by_key(|of| of.most)?;
     let (end, part) = (hot.hottest, share(hot.most, load.between));
     let [from, to] = fabric.nodes_of(end).map(|node| fabric.graph[node].name.as_str());
     let amount = format!(
@@ -81,16 +85,12 @@ fn hot_link(fabric: &Fabric, load: &Load) -> Option<Finding> {
     })
 }
 
-fn stands_out(fabric: &Fabric, load: &Load, of: &OfLevel) -> bool {
+/// Whether a level has a link that is worth a word. Where the model divides bytes over planes, or chooses among equal ways, it is not
+/// known.
+fn stands_out(fabric: &Fabric, load: &Load, shares: &Shares, of: &OfLevel) -> bool {
     let modelled = load.by_how.get(&How::OneOfSeveral).is_some_and(|bytes| *bytes > 0);
-    // The model chooses among equal ways; which one the network takes is not known.
-    let is_known = of.level.lower == 0 && fabric.planes.len() == 1 || !modelled && is_division_known(fabric, of);
+    let is_known = (fabric.planes.len() == 1 || shares.is_observed()) && (of.level.lower == 0 || !modelled);
     is_known && of.ends > 1 && of.imbalance() >= UNEVEN && share(of.most, load.between) >= LEAST_SHARE
-}
-
-/// With several planes an uneven division would be one of the model's.
-fn is_division_known(fabric: &Fabric, of: &OfLevel) -> bool {
-    fabric.planes.len() == 1 || of.level.lower > 0
 }
 
 /// A plane that all hosts of the run are in, and that carries far less than its part, as was observed.
@@ -99,10 +99,15 @@ fn idle_plane(fabric: &Fabric, load: &Load, shares: &Shares) -> Option<Finding> 
     if planes < 2 || !shares.is_observed() {
         return None;
     }
-    let hosts: Vec<_> = fabric.hosts().filter(|host| fabric.graph.edges(*host).any(|edge| {
-        let place = petgraph::visit::EdgeRef::id(&edge).index() * 2;
-        load.ends[place] > 0 || load.ends[place + 1] > 0
-    })).collect();
+    let hosts: Vec<_> = fabric
+        .hosts()
+        .filter(|host| {
+            fabric.graph.edges(*host).any(|edge| {
+                let place = petgraph::visit::EdgeRef::id(&edge).index() * 2;
+                load.ends[place] > 0 || load.ends[place + 1] > 0
+            })
+        })
+        .collect();
     let serves_all = |plane: u32| hosts.iter().all(|host| fabric.is_in(*host, plane));
     if hosts.is_empty() || !(0..planes as u32).all(serves_all) {
         return None;
@@ -121,7 +126,8 @@ fn idle_plane(fabric: &Fabric, load: &Load, shares: &Shares) -> Option<Finding> 
     }
     let busy = (0..planes).max_by_key(|plane| load.by_plane[*plane])?;
     let name = |plane: usize| fabric.planes[plane].name.as_str();
-    let interfaces: Vec<&str> = fabric.planes.iter().flat_map(|plane| plane.interfaces.iter().map(String::as_str)).collect();
+    let interfaces: Vec<&str> =
+        fabric.planes.iter().flat_map(|plane| plane.interfaces.iter().map(String::as_str)).collect();
     Some(Finding {
         rule: "idle_plane",
         text: format!(
@@ -165,7 +171,10 @@ mod tests {
     fn rules(text: &str, flows: &[(u32, u32, u64)], seen: &[(u32, u32, &str, u64)]) -> Vec<Finding> {
         let fabric = network(text);
         let hosts: Vec<_> = fabric.hosts().map(Some).collect();
-        let flows: Vec<Flow> = flows.iter().map(|(from, to, bytes)| Flow { from: *from, to: *to, phase: 0, bytes: *bytes }).collect();
+        let flows: Vec<Flow> = flows
+            .iter()
+            .map(|(from, to, bytes)| Flow { from: *from, to: *to, phase: 0, bytes: *bytes })
+            .collect();
         let seen: Vec<Seen> = seen
             .iter()
             .map(|(from, to, interface, bytes)| Seen {
@@ -210,7 +219,10 @@ mod tests {
         assert!(hot[0].rule == "hot_link" && hot[0].text.contains("2.0 times the mean"), "{hot:?}");
         assert!(rules(&routed(|to| to % 2 + 1), &all(8, 1000), &[]).is_empty());
         // All goes to one spine, but by the model's own choice.
-        assert!(rules(&two_levels(2, 4, 2), &[(0, 4, 1000), (1, 6, 1000), (4, 0, 1000), (6, 2, 1000)], &[]).is_empty());
+        assert!(
+            rules(&two_levels(2, 4, 2), &[(0, 4, 1000), (1, 6, 1000), (4, 0, 1000), (6, 2, 1000)], &[])
+                .is_empty()
+        );
     }
 
     #[test]
@@ -218,7 +230,12 @@ mod tests {
         let mut flows = all(8, 100);
         flows.extend((1..8).map(|from| (from, 0, 10_000)));
         let found = rules(&two_levels(2, 4, 2), &flows, &[]);
-        assert!(found.len() == 1 && found[0].rule == "hot_host" && found[0].text.contains("Host node1 receives most"), "{found:?}");
+        assert!(
+            found.len() == 1
+                && found[0].rule == "hot_host"
+                && found[0].text.contains("Host node1 receives most"),
+            "{found:?}"
+        );
         assert!(rules(&two_levels(2, 4, 2), &all(8, 100), &[]).is_empty());
     }
 
@@ -228,21 +245,32 @@ mod tests {
     fn a_plane_out_of_use_is_named_only_where_planes_were_observed() {
         let flows = all(4, 1000);
         let seen = |second: u64| -> Vec<(u32, u32, &str, u64)> {
-            let of = |(from, to, bytes): &(u32, u32, u64)| [(*from, *to, "eth0", *bytes), (*from, *to, "eth1", second)];
+            let of = |(from, to, bytes): &(u32, u32, u64)| {
+                [(*from, *to, "eth0", *bytes), (*from, *to, "eth1", second)]
+            };
             flows.iter().flat_map(of).collect()
         };
         let found = rules(TWO_PLANES, &flows, &seen(0));
         assert!(found.len() == 1 && found[0].rule == "idle_plane", "{found:?}");
-        assert!(found[0].text.contains("first carries 100.0 %") && found[0].advice.contains("eth0,eth1"), "{found:?}");
+        assert!(
+            found[0].text.contains("first carries 100.0 %") && found[0].advice.contains("eth0,eth1"),
+            "{found:?}"
+        );
         assert!(rules(TWO_PLANES, &flows, &seen(990)).is_empty());
         assert!(rules(TWO_PLANES, &flows, &[]).is_empty());
     }
 
     #[test]
     fn a_detour_is_named() {
-        let text = two_levels(2, 2, 1) + "[[route]]\nfrom = \"node1\"\nto = \"node2\"\nvia = [\"leaf1\", \"spine1\", \"leaf1\"]\n";
+        let text = two_levels(2, 2, 1)
+            + "[[route]]\nfrom = \"node1\"\nto = \"node2\"\nvia = [\"leaf1\", \"spine1\", \"leaf1\"]\n";
         let found = rules(&text, &all(4, 1000), &[]);
-        assert!(found.iter().any(|one| one.rule == "detour" && one.text.contains("over 4 links, where 2 would do")), "{found:?}");
+        assert!(
+            found
+                .iter()
+                .any(|one| one.rule == "detour" && one.text.contains("over 4 links, where 2 would do")),
+            "{found:?}"
+        );
         assert!(rules(&two_levels(2, 2, 1), &all(4, 1000), &[]).is_empty());
     }
 }

@@ -12,7 +12,11 @@ use crate::load::Load;
 ///
 /// A node is at `[x, y]`: `y` is its level, below 0 in every other plane, and `x` counts within it. The end of a link is a row with the
 /// node that sends, `[sx, sy]`, and the one that receives, `[tx, ty]`. Nodes and links without bytes are there, too.
-pub fn tables(fabric: &Fabric, host_of_rank: &[Option<NodeIndex>], load: &Load) -> Vec<(&'static str, String)> {
+pub fn tables(
+    fabric: &Fabric,
+    host_of_rank: &[Option<NodeIndex>],
+    load: &Load,
+) -> Vec<(&'static str, String)> {
     let mut widths = FxHashMap::<i64, i64>::default();
     let mut at = FxHashMap::default();
     let mut sent = vec![0_u64; fabric.graph.node_count()];
@@ -20,7 +24,8 @@ pub fn tables(fabric: &Fabric, host_of_rank: &[Option<NodeIndex>], load: &Load) 
         let [from, _] = fabric.nodes_of(end);
         sent[from.index()] = sent[from.index()].saturating_add(load.ends[end.place()]);
     }
-    let mut nodes = head(&[("nodeid", "int32"), ("x", "int32"), ("y", "int32"), ("bytes", "int64"), ("name", "S64")]);
+    let mut nodes =
+        head(&[("nodeid", "int32"), ("x", "int32"), ("y", "int32"), ("bytes", "int64"), ("name", "S64")]);
     for node in fabric.graph.node_indices() {
         let weight = &fabric.graph[node];
         let plane = fabric.graph.edges(node).map(|edge| edge.weight().plane).min().unwrap_or(0);
@@ -70,7 +75,9 @@ pub fn tables(fabric: &Fabric, host_of_rank: &[Option<NodeIndex>], load: &Load) 
 
 /// What the file of the run says of a table.
 fn document(file: &str, domain: &str, of: &str, field: &str) -> String {
-    format!("---\nfiletype: table\nfilename: {file}\ndomain: {domain}\ntype: {of}\nfield: {field}\nflags: 0\n")
+    format!(
+        "---\nfiletype: table\nfilename: {file}\ndomain: {domain}\ntype: {of}\nfield: {field}\nflags: 0\n"
+    )
 }
 
 /// The columns of a table.
@@ -95,9 +102,12 @@ mod tests {
     fn each_end_is_a_row_with_both_places() {
         let fabric = network(&two_levels(2, 2, 1));
         let hosts = [fabric.node("node1"), fabric.node("node3"), None];
-        let load = crate::load(&fabric, &hosts, &[Flow { from: 0, to: 1, phase: 0, bytes: 5 }], &Shares::default());
+        let load =
+            crate::load(&fabric, &hosts, &[Flow { from: 0, to: 1, phase: 0, bytes: 5 }], &Shares::default());
         let files = tables(&fabric, &hosts, &load);
-        let rows = |file: usize| files[file].1.split_once("...\n").unwrap().1.lines().map(str::to_owned).collect::<Vec<_>>();
+        let rows = |file: usize| {
+            files[file].1.split_once("...\n").unwrap().1.lines().map(str::to_owned).collect::<Vec<_>>()
+        };
         assert_eq!((rows(1).len(), rows(2).len(), rows(3)), (7, 12, vec!["0 0".into(), "1 2".into()]));
         assert_eq!(rows(1)[0], "0 0 0 5 node1");
         // The first leaf up to the spine, and back.

@@ -195,13 +195,15 @@ impl Fabric {
 
     /// The plane to which interfaces of that name belong.
     pub fn plane_of_interface(&self, interface: &str) -> Option<u32> {
-        let found = self.planes.iter().position(|plane| plane.interfaces.iter().any(|name| name == interface));
+        let found =
+            self.planes.iter().position(|plane| plane.interfaces.iter().any(|name| name == interface));
         found.map(|place| place as u32)
     }
 
     /// Finds the level of each switch: how many links it is away from the nearest host. What a file says stays.
     pub(crate) fn find_levels(&mut self) {
-        let mut level: Vec<Option<u32>> = self.graph.node_weights().map(|node| (node.kind == Kind::Host).then_some(0)).collect();
+        let mut level: Vec<Option<u32>> =
+            self.graph.node_weights().map(|node| (node.kind == Kind::Host).then_some(0)).collect();
         let mut queue: std::collections::VecDeque<NodeIndex> = self.hosts().collect();
         while let Some(node) = queue.pop_front() {
             let next = level[node.index()].unwrap_or(0) + 1;
@@ -230,8 +232,9 @@ mod tests {
         let mut fabric = Fabric::default();
         let plane = fabric.add_plane(Plane::default());
         let link = Link { ports: [0, 0], capacity: None, plane };
-        let [h, s1, s2, s3] = [("h", Kind::Host), ("s1", Kind::Switch), ("s2", Kind::Switch), ("s3", Kind::Switch)]
-            .map(|(name, kind)| fabric.add_node(name, kind));
+        let [h, s1, s2, s3] =
+            [("h", Kind::Host), ("s1", Kind::Switch), ("s2", Kind::Switch), ("s3", Kind::Switch)]
+                .map(|(name, kind)| fabric.add_node(name, kind));
         for pair in [[h, s1], [s1, s2], [s3, s2]] {
             fabric.add_link(pair, link, [0, 0]);
         }

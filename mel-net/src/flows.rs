@@ -48,7 +48,8 @@ pub fn flows(rows: &Rows<'_>, asked: Asked<'_>, host: &[u32]) -> Result<Flows, C
     }
     let choice = Choice::of(rows, asked)?;
     let (list, unplaced_calls) = by_phase(rows, &choice);
-    let is_carried = choice.kinds.iter().any(|kind| matches!(kind, TrafficKind::Carried | TrafficKind::CarriedIn));
+    let is_carried =
+        choice.kinds.iter().any(|kind| matches!(kind, TrafficKind::Carried | TrafficKind::CarriedIn));
     Ok(Flows { list, kinds: choice.kinds, is_carried, unplaced_calls })
 }
 
@@ -61,7 +62,8 @@ fn carried(rows: &Rows<'_>, asked: Asked<'_>) -> Result<Flows, ChoiceError> {
         .copied()
         .filter(|kind| matches!(kind, TrafficKind::Carried | TrafficKind::CarriedIn))
         .collect();
-    let sides: Vec<Vec<Flow>> = kinds.iter().map(|kind| by_phase(rows, &all.with_kinds(&[*kind])).0).collect();
+    let sides: Vec<Vec<Flow>> =
+        kinds.iter().map(|kind| by_phase(rows, &all.with_kinds(&[*kind])).0).collect();
     let sum = |flows: &[Flow]| {
         let mut sums = FxHashMap::<(u32, u32), u64>::default();
         for flow in flows {
@@ -111,11 +113,23 @@ mod tests {
             traffic: rows
                 .iter()
                 .filter(|row| row.0 == rank)
-                .map(|(_, kind, peer, bytes, phase)| Traffic { kind: *kind, peer: Some(*peer), messages: 1, bytes: *bytes, phase: *phase, ..Traffic::default() })
+                .map(|(_, kind, peer, bytes, phase)| Traffic {
+                    kind: *kind,
+                    peer: Some(*peer),
+                    messages: 1,
+                    bytes: *bytes,
+                    phase: *phase,
+                    ..Traffic::default()
+                })
                 .collect(),
             ..RankProfile::default()
         };
-        Profile { world_size: 3, phases: vec![String::new(), "solve".into()], ranks: (0..3).map(of).collect(), ..Profile::default() }
+        Profile {
+            world_size: 3,
+            phases: vec![String::new(), "solve".into()],
+            ranks: (0..3).map(of).collect(),
+            ..Profile::default()
+        }
     }
 
     fn bytes(flows: &Flows) -> Vec<(u32, u32, u64, u32)> {
@@ -125,7 +139,12 @@ mod tests {
     #[test]
     fn what_was_carried_between_hosts_counts_before_the_calls_and_once() {
         use TrafficKind::{Carried, CarriedIn, P2p};
-        let run = profile(&[(0, P2p, 1, 100, 1), (0, Carried, 1, 110, 1), (1, CarriedIn, 0, 110, 0), (2, CarriedIn, 0, 7, 0)]);
+        let run = profile(&[
+            (0, P2p, 1, 100, 1),
+            (0, Carried, 1, 110, 1),
+            (1, CarriedIn, 0, 110, 0),
+            (2, CarriedIn, 0, 7, 0),
+        ]);
         let rows = Rows::of(&run);
         let found = flows(&rows, Asked::default(), &[0, 1, 2]).unwrap();
         assert!(found.is_carried);

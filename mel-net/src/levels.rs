@@ -71,7 +71,8 @@ pub fn levels(fabric: &Fabric, load: &Load) -> Vec<OfLevel> {
             continue;
         }
         let bytes = load.ends[end.place()];
-        let of = all.entry(level).or_insert(OfLevel { level, ends: 0, used: 0, bytes: 0, most: 0, hottest: end });
+        let of =
+            all.entry(level).or_insert(OfLevel { level, ends: 0, used: 0, bytes: 0, most: 0, hottest: end });
         of.ends += 1;
         of.used += u32::from(bytes > 0);
         of.bytes = of.bytes.saturating_add(bytes);

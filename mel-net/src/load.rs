@@ -252,7 +252,8 @@ mod tests {
 
     #[test]
     fn a_way_that_is_too_long_is_noticed() {
-        let text = two_levels(2, 2, 1) + "[[route]]\nfrom = \"node1\"\nto = \"node2\"\nvia = [\"leaf1\", \"spine1\", \"leaf1\"]\n";
+        let text = two_levels(2, 2, 1)
+            + "[[route]]\nfrom = \"node1\"\nto = \"node2\"\nvia = [\"leaf1\", \"spine1\", \"leaf1\"]\n";
         let fabric = network(&text);
         let hosts = [fabric.node("node1"), fabric.node("node2")];
         let load = load(&fabric, &hosts, &[Flow { from: 0, to: 1, phase: 0, bytes: 9 }], &Shares::default());

@@ -89,14 +89,19 @@ mod tests {
     fn lists_are_those_of_slurm() {
         let of = |list| expand(list).unwrap();
         assert_eq!(of("a,b[1-3],c"), ["a", "b1", "b2", "b3", "c"]);
-        assert_eq!(of("n[08-10,12]x"), ["n08", "n09", "n10", "n12x"].map(|n| if n.ends_with('x') { n.into() } else { format!("{n}x") }));
+        assert_eq!(
+            of("n[08-10,12]x"),
+            ["n08", "n09", "n10", "n12x"].map(|n| if n.ends_with('x') { n.into() } else { format!("{n}x") })
+        );
         assert_eq!(of("r[1-2]n[1-2]"), ["r1n1", "r1n2", "r2n1", "r2n2"]);
         assert!(of("").is_empty());
     }
 
     #[test]
     fn what_is_no_list_is_an_error() {
-        for wrong in ["a[1-3", "a]1[", "a[3-1]", "a[x]", "a[[1]]", "a[1-99999999999]", "a[1-99999]b[1-99999]", "a[]"] {
+        for wrong in
+            ["a[1-3", "a]1[", "a[3-1]", "a[x]", "a[[1]]", "a[1-99999999999]", "a[1-99999]b[1-99999]", "a[]"]
+        {
             assert!(expand(wrong).is_err(), "{wrong}");
         }
     }

@@ -31,7 +31,8 @@ impl Shares {
         let mut shares = Shares::default();
         for one in seen {
             if let Some(plane) = fabric.plane_of_interface(&one.interface) {
-                let planes = shares.seen.entry((one.from, one.to)).or_insert_with(|| vec![0; fabric.planes.len()]);
+                let planes =
+                    shares.seen.entry((one.from, one.to)).or_insert_with(|| vec![0; fabric.planes.len()]);
                 planes[plane as usize] = planes[plane as usize].saturating_add(one.bytes);
             }
         }

@@ -28,7 +28,8 @@ impl Map {
                 continue;
             }
             let wrong = || {
-                let what = "wanted is RANKS: HOST, such as 0-3: node1, or NAME = HOST, such as c001.cluster = node1";
+                let what =
+                    "wanted is RANKS: HOST, such as 0-3: node1, or NAME = HOST, such as c001.cluster = node1";
                 Wrong::new(place + 1, what)
             };
             if let Some((name, host)) = line.split_once('=') {
@@ -89,7 +90,10 @@ pub fn place(fabric: &Fabric, names: &[&str], map: &Map) -> Result<Placed, NetEr
         let given = map.of_rank.get(&(rank as u32)).or_else(|| map.of_host.get(*name));
         let host = find(given.map_or(name, String::as_str));
         if let (Some(given), None) = (given, host) {
-            return Err(NetError::Other(format!("the map puts rank {rank} on {given}, which is no host of the network: {}", some_hosts(fabric))));
+            return Err(NetError::Other(format!(
+                "the map puts rank {rank} on {given}, which is no host of the network: {}",
+                some_hosts(fabric)
+            )));
         }
         if host.is_none() && !placed.unknown.iter().any(|known| known == name) {
             placed.unknown.push((*name).to_owned());
@@ -114,7 +118,11 @@ fn short(name: &str) -> &str {
 fn some_hosts(fabric: &Fabric) -> String {
     let all = fabric.hosts().count();
     let first: Vec<&str> = fabric.hosts().take(4).map(|host| fabric.graph[host].name.as_str()).collect();
-    if all > first.len() { format!("{} and {} more", first.join(", "), all - first.len()) } else { first.join(", ") }
+    if all > first.len() {
+        format!("{} and {} more", first.join(", "), all - first.len())
+    } else {
+        first.join(", ")
+    }
 }
 
 #[cfg(test)]
@@ -125,7 +133,8 @@ mod tests {
     #[test]
     fn names_fit_with_and_without_a_domain() {
         let fabric = network(&two_levels(1, 4, 1));
-        let placed = place(&fabric, &["node1", "Node2.cluster.local", "other", "node2"], &Map::default()).unwrap();
+        let placed =
+            place(&fabric, &["node1", "Node2.cluster.local", "other", "node2"], &Map::default()).unwrap();
         let host = |name| fabric.node(name);
         assert_eq!(placed.host, [host("node1"), host("node2"), None, host("node2")]);
         assert_eq!(placed.unknown, ["other"]);
@@ -138,9 +147,15 @@ mod tests {
         assert!(error.contains("the run was on vm") && error.contains("--map FILE"), "{error}");
         let map = Map::read("# where\n0-1: node1\n2 node2\nc3 = node4\n").unwrap();
         let placed = place(&fabric, &["vm", "vm", "vm", "c3"], &map).unwrap();
-        let names: Vec<_> = placed.host.iter().map(|host| fabric.graph[host.unwrap()].name.as_str()).collect();
+        let names: Vec<_> =
+            placed.host.iter().map(|host| fabric.graph[host.unwrap()].name.as_str()).collect();
         assert_eq!(names, ["node1", "node1", "node2", "node4"]);
-        assert!(place(&fabric, &["vm"], &Map::read("0:x").unwrap()).unwrap_err().to_string().contains("rank 0 on x"));
+        assert!(
+            place(&fabric, &["vm"], &Map::read("0:x").unwrap())
+                .unwrap_err()
+                .to_string()
+                .contains("rank 0 on x")
+        );
         assert_eq!(Map::read("0:a\nword\n").unwrap_err().line, 2);
     }
 }

@@ -197,7 +197,8 @@ mod tests {
 
     #[test]
     fn a_named_route_is_taken_in_its_direction_only() {
-        let text = two_levels(2, 2, 2) + "[[route]]\nfrom = \"node1\"\nto = \"node[3-4]\"\nvia = [\"leaf1\", \"spine2\", \"leaf2\"]\n";
+        let text = two_levels(2, 2, 2)
+            + "[[route]]\nfrom = \"node1\"\nto = \"node[3-4]\"\nvia = [\"leaf1\", \"spine2\", \"leaf2\"]\n";
         let fabric = network(&text);
         let mut routes = Routes::new(&fabric);
         let host = |number: u32| fabric.node(&format!("node{number}")).unwrap();

@@ -16,15 +16,26 @@ use crate::load::Load;
 pub fn csv(out: impl io::Write, fabric: &Fabric, load: &Load, phases: &[String]) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record([
-        "from", "port", "to", "to_port", "plane", "from_level", "to_level", "phase", "bytes", "capacity_bytes_per_s",
+        "from",
+        "port",
+        "to",
+        "to_port",
+        "plane",
+        "from_level",
+        "to_level",
+        "phase",
+        "bytes",
+        "capacity_bytes_per_s",
     ])?;
     let mut rows: Vec<_> = load.by_phase.iter().collect();
     rows.sort_unstable();
     for ((end, phase), bytes) in rows {
         let [from, to] = fabric.nodes_of(*end).map(|node| &fabric.graph[node]);
         let link = &fabric.graph[end.edge()];
-        let port = |side: usize| if link.ports[side] == 0 { String::new() } else { link.ports[side].to_string() };
-        let phase = if phases.is_empty() { "" } else { phases.get(*phase as usize).map_or("", |name| shown(name)) };
+        let port =
+            |side: usize| if link.ports[side] == 0 { String::new() } else { link.ports[side].to_string() };
+        let phase =
+            if phases.is_empty() { "" } else { phases.get(*phase as usize).map_or("", |name| shown(name)) };
         writer.write_record([
             &from.name,
             &port(end.side()),

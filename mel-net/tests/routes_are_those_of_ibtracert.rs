@@ -43,7 +43,10 @@ fn hosts_by_lid(net: &str) -> Vec<(u16, String)> {
             let quoted = line.rsplit('"').nth(1).expect("a description");
             host = quoted.split(' ').next().expect("a name").to_owned();
         } else if let Some((_, rest)) = line.split_once("# lid ") {
-            hosts.push((rest.split(' ').next().and_then(|lid| lid.parse().ok()).expect("a LID"), host.clone()));
+            hosts.push((
+                rest.split(' ').next().and_then(|lid| lid.parse().ok()).expect("a LID"),
+                host.clone(),
+            ));
         }
     }
     hosts.sort();
@@ -82,8 +85,10 @@ fn simulated(pods: u32, leaves: u32, hosts: u32, upper: u32, cores: u32) -> Stri
     };
     let all_hosts: Vec<usize> =
         (1..=pods * leaves * hosts).map(|host| add("Hca 1", format!("node{host} HCA-1"))).collect();
-    let all_leaves: Vec<usize> = (1..=pods * leaves).map(|leaf| add("Switch 64", format!("leaf{leaf}"))).collect();
-    let all_upper: Vec<usize> = (1..=pods * upper).map(|one| add("Switch 64", format!("upper{one}"))).collect();
+    let all_leaves: Vec<usize> =
+        (1..=pods * leaves).map(|leaf| add("Switch 64", format!("leaf{leaf}"))).collect();
+    let all_upper: Vec<usize> =
+        (1..=pods * upper).map(|one| add("Switch 64", format!("upper{one}"))).collect();
     let all_cores: Vec<usize> = (1..=cores).map(|core| add("Switch 64", format!("core{core}"))).collect();
     let mut connect = |(a, port): (usize, u32), (b, other): (usize, u32)| {
         let names = [nodes[a].1.clone(), nodes[b].1.clone()];
@@ -99,7 +104,7 @@ fn simulated(pods: u32, leaves: u32, hosts: u32, upper: u32, cores: u32) -> Stri
             connect((*leaf, 33 + one), (all_upper[(pod * upper + one) as usize], number + 1));
         }
     }
-    let each = if upper == 0 { 0 } else { cores / upper };
+    let each = cores.checked_div(upper).unwrap_or(0);
     for (place, one) in (0..).zip(&all_upper) {
         let (pod, number) = (place / upper, place % upper);
         for core in 0..each {
@@ -171,7 +176,9 @@ fn on_simulated_fabrics_of_two_and_three_levels_and_128_hosts() {
     folders.push("/usr/sbin".into());
     let found = |name: &&str| folders.iter().any(|folder| folder.join(name).exists());
     if !programs.iter().all(found) || !Path::new(SIMULATOR).exists() || !is_root() {
-        eprintln!("skipped: needs root and ibsim-utils, opensm, infiniband-diags; scripts/install-deps installs them");
+        eprintln!(
+            "skipped: needs root and ibsim-utils, opensm, infiniband-diags; scripts/install-deps installs them"
+        );
         return;
     }
     for (levels, net) in [(2, simulated(1, 8, 16, 8, 0)), (3, simulated(8, 4, 4, 4, 16))] {
@@ -184,7 +191,8 @@ fn on_simulated_fabrics_of_two_and_three_levels_and_128_hosts() {
             simulation.run(directory.path(), "/usr/sbin/opensm", &["-R", "ftree", "-o", "-e", "-f", &log]);
             let topology = simulation.run(directory.path(), "/usr/sbin/ibnetdiscover", &[]);
             let tables = simulation.run(directory.path(), "/usr/sbin/dump_fts", &[]);
-            if hosts_by_lid(&topology).iter().filter(|(lid, _)| *lid > 0).count() == 128 && !tables.is_empty() {
+            if hosts_by_lid(&topology).iter().filter(|(lid, _)| *lid > 0).count() == 128 && !tables.is_empty()
+            {
                 break (topology, tables);
             }
             tries += 1;
@@ -208,5 +216,8 @@ fn on_simulated_fabrics_of_two_and_three_levels_and_128_hosts() {
 
 fn is_root() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    status.lines().find_map(|line| line.strip_prefix("Uid:")).is_some_and(|ids| ids.split_whitespace().nth(1) == Some("0"))
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("Uid:"))
+        .is_some_and(|ids| ids.split_whitespace().nth(1) == Some("0"))
 }

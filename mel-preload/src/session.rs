@@ -24,7 +24,7 @@ use super::state::{Run, Session};
 use super::warn::warn;
 use super::{directory, finish, launch, tools};
 use crate::calls::CallProfiler;
-use crate::matrix::{self, Carried};
+use crate::matrix::{self, Carried, Connections};
 use crate::phases::{self, Asked};
 use crate::queues::QueueProfiler;
 use crate::trace::calls::{TRACED, Tracer, queues};
@@ -45,7 +45,7 @@ impl Session {
         let rma = or_warn(Rma::new(abi, core), "one-sided communication is not measured");
         let netops = or_warn(NetOps::new(abi, core), "what is moved below the calls is not measured");
         // For programs and tools that ask for them: nothing is counted before.
-        let _ = mpit_sources::vars::add(abi);
+        let variables = mpit_sources::vars::add(abi, core, queue_events.model()).ok();
         let shadow = queue_events.model();
         if config.measures() {
             shadow.set_mode(if config.logs() { Mode::Trace } else { Mode::Profile });
@@ -59,18 +59,24 @@ impl Session {
             let made = Carried::listen(core, netops.event(), matrix.map(|matrix| matrix.store()));
             or_warn(made, "what is moved below the calls is not counted")
         });
+        let connections: Option<&'static Connections> = carried.map(|_| &*Box::leak(Box::default()));
+        if let (Some(netops), Some(connections)) = (netops, connections) {
+            netops.observe_connections(connections);
+        }
         let windows = config.windows.then(|| &*Box::leak(Box::default()));
         let session = Session::get_or_make(|| Session {
             abi,
             core,
             config,
             queue_events,
+            variables,
             rma,
             netops,
             profiler,
             calls,
             matrix,
             carried,
+            connections,
             windows,
             second: OnceLock::new(),
             native: OnceLock::new(),
@@ -254,6 +260,7 @@ impl Session {
         finish::arm();
         let mut observers: Vec<&'static dyn Observer> = vec![self];
         observers.extend(self.calls.map(|calls| calls as &'static dyn Observer));
+        observers.extend(self.variables.map(|counts| counts as &'static dyn Observer));
         if let Some(tracer) = tracer {
             observers.push(tracer.observer());
         }
@@ -328,6 +335,9 @@ impl Session {
         }
         if let Some(carried) = self.carried {
             carried.begin(table.clone());
+        }
+        if let Some(connections) = self.connections {
+            connections.begin(table.clone());
         }
         Some(table)
     }

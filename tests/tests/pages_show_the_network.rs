@@ -78,7 +78,7 @@ fn a_network_of_1000_hosts_is_shown_and_each_end_says_who_loads_it() {
     };
     let all = shown(&mut browser);
     assert!(all > 4 * HOSTS, "{all}");
-    let mut set = |browser: &mut Browser, field: &str, value: &str| {
+    let set = |browser: &mut Browser, field: &str, value: &str| {
         browser.value(&format!(
             "(() => {{ const f = document.querySelector('#net-{field}'); f.value = '{value}'; f.dispatchEvent(new Event('input')); }})()"
         ));
@@ -92,26 +92,23 @@ fn a_network_of_1000_hosts_is_shown_and_each_end_says_who_loads_it() {
     set(&mut browser, "level", "0");
     assert_eq!(set(&mut browser, "least", "100"), 1);
     // What is left is the link of the host that all send to; the mouse over its middle tells the ranks.
-    let at = browser.value(
-        "(() => { const c = document.querySelector('canvas.network').getBoundingClientRect(); return [c.left, c.top, c.width, c.height]; })()",
-    );
-    let at: Vec<f64> = at.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect();
-    let mut told = String::new();
-    'search: for y in (0..at[3] as u32).step_by(10) {
-        for x in (60..at[2] as u32 - 120).step_by(10) {
-            browser.value(&format!(
-                "document.querySelector('canvas.network').dispatchEvent(new MouseEvent('mousemove', {{clientX: {}, clientY: {}}}))",
-                at[0] + f64::from(x),
-                at[1] + f64::from(y)
-            ));
-            let tip = browser.value("(() => { const t = document.querySelector('#tip'); return t.hidden ? '' : t.textContent; })()");
-            told = tip.as_str().unwrap_or_default().to_owned();
-            if !told.is_empty() {
-                break 'search;
+    let told = browser.value(
+        "(() => {
+            const canvas = document.querySelector('canvas.network'), box = canvas.getBoundingClientRect(), tip = document.querySelector('#tip');
+            for (let y = 0; y < box.height; y += 10) {
+                for (let x = 60; x < box.width - 120; x += 10) {
+                    canvas.dispatchEvent(new MouseEvent('mousemove', { clientX: box.left + x, clientY: box.top + y }));
+                    if (!tip.hidden) return tip.textContent;
+                }
             }
-        }
-    }
-    assert!(told.contains("\u{2192} node1") && told.contains("phase solve") && told.contains("rank "), "{told}");
+            return '';
+        })()",
+    );
+    let told = told.as_str().unwrap_or_default();
+    assert!(
+        told.contains("\u{2192} node1") && told.contains("phase solve") && told.contains("rank "),
+        "{told}"
+    );
     set(&mut browser, "level", "");
     set(&mut browser, "plane", "");
     set(&mut browser, "least", "0");

@@ -13,12 +13,14 @@
 //! - [`text`]: all of it as rank 0 prints it at the end.
 //! - [`phases`]: numbers of phases.
 //! - [`traffic`]: who has sent what to whom.
+//! - [`connections`]: what went over the network; [`planes`]: how it is spread over interfaces.
 //! - [`one_sided`], [`windows`]: types and text of one-sided communication.
 //!
 //! Nothing here knows how the numbers were measured.
 
 pub mod calls;
 pub mod columns;
+pub mod connections;
 pub mod ends;
 pub mod file;
 pub mod findings;
@@ -26,6 +28,7 @@ pub mod histogram;
 pub mod one_sided;
 pub mod over_ranks;
 pub mod phases;
+pub mod planes;
 pub mod reduced;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
@@ -39,6 +42,7 @@ pub mod verdict;
 pub mod windows;
 
 pub use calls::{CallProfile, CallSite, MessagesFound, NamedCommunicator, WaitKind, WaitProfile};
+pub use connections::{Connection, Port, Protocol, Purpose};
 pub use ends::{Ended, LastCall};
 pub use histogram::Histogram;
 pub use one_sided::{KindProfile, Times, WindowProfile, WindowThread};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Histogram;
 use super::calls::{CallProfile, CallSite, NamedCommunicator};
+use super::connections::{Connection, Port};
 use super::ends::{Ended, LastCall};
 use super::one_sided::WindowProfile;
 use super::reduced::Reduced;
@@ -121,6 +122,12 @@ pub struct RankProfile {
     /// What the rank has sent to whom, if that was counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub traffic: Vec<Traffic>,
+    /// Its connections by interface and peer, if they were counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub connections: Vec<Connection>,
+    /// Of the first rank of each host: what the interfaces of the host have counted, if that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<Port>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)]
@@ -275,6 +282,11 @@ impl Profile {
     /// Whether it was counted who has sent what to whom, and there was anything.
     pub fn has_traffic(&self) -> bool {
         self.ranks.iter().any(|rank| !rank.traffic.is_empty())
+    }
+
+    /// Whether connections were counted, and there were any.
+    pub fn has_connections(&self) -> bool {
+        self.ranks.iter().any(|rank| !rank.connections.is_empty())
     }
 }
 

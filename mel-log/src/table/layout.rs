@@ -1,4 +1,4 @@
-//! The layout of a profile table: a header and eight sections at fixed places. All numbers have the byte order of the machine that
+//! The layout of a profile table: a header and nine sections at fixed places. All numbers have the byte order of the machine that
 //! wrote them; every bit pattern of a row is valid.
 //!
 //! One thread writes a row, or one at a time does; others may read it. Each number by itself is right at any time; two numbers of
@@ -6,6 +6,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use super::connections::Connection;
 use super::queues::Queues;
 use super::traffic::Traffic;
 
@@ -32,6 +33,8 @@ pub const MAX_WAITS: usize = 16 * 1024;
 pub const MAX_INTERVALS: usize = 32 * 1024;
 /// The most rows of traffic.
 pub const MAX_TRAFFIC: usize = 64 * 1024;
+/// The most rows of connections.
+pub const MAX_CONNECTIONS: usize = 64 * 1024;
 /// The most bytes of definitions.
 pub const MAX_DEFINITIONS: usize = 8 << 20;
 
@@ -49,10 +52,12 @@ pub const WAITED_AT: usize = WAITS_AT + MAX_WAITS * size_of::<Wait>();
 pub const COLLECTIVES_AT: usize = WAITED_AT + MAX_INTERVALS * size_of::<Interval>();
 /// Where definitions begin.
 pub const DEFINITIONS_AT: usize = COLLECTIVES_AT + MAX_INTERVALS * size_of::<Interval>();
-/// Where traffic begins: last, so that a file is short without it.
+/// Where traffic begins: it and what comes after it are last, so that a file is short without them.
 pub const TRAFFIC_AT: usize = DEFINITIONS_AT + MAX_DEFINITIONS;
+/// Where connections begin.
+pub const CONNECTIONS_AT: usize = TRAFFIC_AT + MAX_TRAFFIC * size_of::<Traffic>();
 /// Bytes of a file in which all sections are full.
-pub const MAX_BYTES: usize = TRAFFIC_AT + MAX_TRAFFIC * size_of::<Traffic>();
+pub const MAX_BYTES: usize = CONNECTIONS_AT + MAX_CONNECTIONS * size_of::<Connection>();
 
 /// A number that one thread at a time adds to, and that any may read.
 #[derive(Debug, Default)]
@@ -153,6 +158,9 @@ pub struct Header {
     pub phase: Column,
     pub phase_since: Column,
     pub phase_ticks: [Column; MAX_PHASES + 1],
+    /// Rows of connections, and those that found no space.
+    pub connections: Column,
+    pub lost_connections: Column,
 }
 
 /// Where a thread is: 64 bytes, which only that thread writes.
@@ -408,6 +416,7 @@ const _: () = {
     assert!(size_of::<Wait>() == 64);
     assert!(size_of::<Interval>() == 32);
     assert!(size_of::<Traffic>() == 576 && TRAFFIC_AT.is_multiple_of(4096));
+    assert!(size_of::<Connection>() == 128 && CONNECTIONS_AT.is_multiple_of(4096));
 };
 
 #[cfg(test)]

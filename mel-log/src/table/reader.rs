@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::connections::{Connection, ConnectionRow};
 use super::layout::{
-    BINS, COLLECTIVES_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, HEADER_BYTES, Header, Interval,
-    IntervalKind, MAGIC, MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_PHASES, MAX_QUEUES,
-    MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT,
-    WAITS_AT, Wait, WaitKey,
+    BINS, COLLECTIVES_AT, CONNECTIONS_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, HEADER_BYTES,
+    Header, Interval, IntervalKind, MAGIC, MAX_BYTES, MAX_CONNECTIONS, MAX_CONTEXTS, MAX_DEFINITIONS,
+    MAX_INTERVALS, MAX_PHASES, MAX_QUEUES, MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, THREADS_AT,
+    TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey,
 };
 use super::lock;
 use super::phases::{PhaseRow, Sections};
@@ -145,6 +146,9 @@ pub struct TableRows {
     pub traffic: Vec<TrafficRow>,
     /// Rows of traffic that found no space.
     pub lost_traffic: u64,
+    pub connections: Vec<ConnectionRow>,
+    /// Rows of connections that found no space.
+    pub lost_connections: u64,
     pub definitions: Vec<Definition>,
 }
 
@@ -248,7 +252,7 @@ impl TableRows {
 }
 
 /// Where each section begins, and how many bytes of it are used.
-pub(super) fn used(header: &[u8]) -> [(usize, usize); 6] {
+pub(super) fn used(header: &[u8]) -> [(usize, usize); 7] {
     let header = words(header.get(..HEADER_BYTES).unwrap_or_default());
     let field = |offset: usize| header.get(offset / 8).copied().unwrap_or(0);
     let section = |at, offset, most: usize, size| (at, field(offset).min(most as u64) as usize * size);
@@ -264,6 +268,12 @@ pub(super) fn used(header: &[u8]) -> [(usize, usize); 6] {
         ),
         section(DEFINITIONS_AT, std::mem::offset_of!(Header, definitions), MAX_DEFINITIONS, 1),
         section(TRAFFIC_AT, std::mem::offset_of!(Header, traffic), MAX_TRAFFIC, size_of::<Traffic>()),
+        section(
+            CONNECTIONS_AT,
+            std::mem::offset_of!(Header, connections),
+            MAX_CONNECTIONS,
+            size_of::<Connection>(),
+        ),
     ]
 }
 
@@ -297,6 +307,8 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
     let rate = of!(ticks_per_second).max(1);
     let queues: Vec<Vec<u64>> = section(QUEUES_AT, of!(queues), MAX_QUEUES, size_of::<Queues>());
     let traffic: Vec<Vec<u64>> = section(TRAFFIC_AT, of!(traffic), MAX_TRAFFIC, size_of::<Traffic>());
+    let connections: Vec<Vec<u64>> =
+        section(CONNECTIONS_AT, of!(connections), MAX_CONNECTIONS, size_of::<Connection>());
     let host = words_of(std::mem::offset_of!(Header, host) / 8, 32, &header);
     let text = bytes(DEFINITIONS_AT, of!(definitions).min(MAX_DEFINITIONS as u64) as usize);
     let definitions: Vec<Definition> =
@@ -345,6 +357,8 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
         collectives: interval(COLLECTIVES_AT, of!(collectives)),
         traffic: traffic.iter().filter_map(|row| TrafficRow::of_words(row)).collect(),
         lost_traffic: of!(lost_traffic),
+        connections: connections.iter().filter_map(|row| ConnectionRow::of_words(row)).collect(),
+        lost_connections: of!(lost_connections),
         definitions: Vec::new(),
     };
     let first = std::mem::offset_of!(Header, phase_ticks) / 8;
@@ -423,6 +437,7 @@ fn context_row(row: &[u64]) -> ContextRow {
 
 #[cfg(test)]
 mod tests {
+    use super::super::connections::ConnectionKey;
     use super::super::traffic::TrafficKey;
     use super::super::writer::PERIOD;
     use super::super::{Ended, Identity, ProfileTable, QueuesKey, file_name};
@@ -564,6 +579,7 @@ mod tests {
             table.add_collective(context, number as u32, 0, (number, number + 1));
             table.add_traffic(TrafficKey::collective(1, number as u16, 0));
             table.queues(0).posted.insert(number);
+            table.add_connection(&ConnectionKey::default());
             table.define(&Definition::Function { number: number as u16, name: format!("MPI_F{number}") });
         }
         std::fs::read(&path).unwrap()
@@ -600,6 +616,7 @@ mod tests {
             WAITED_AT,
             COLLECTIVES_AT,
             TRAFFIC_AT,
+            CONNECTIONS_AT,
             DEFINITIONS_AT,
         ];
         (proptest::sample::select(sections.to_vec()), 0..600usize).prop_map(|(at, within)| at + within)

@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex};
 
 use memmap2::{MmapOptions, MmapRaw};
 
+use super::connections::{Connection, ConnectionKey};
 use super::layout::{
-    COLLECTIVES_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, Ended, HEADER_BYTES, Header, Interval,
-    IntervalKind, MAGIC, MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_QUEUES, MAX_THREADS,
-    MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait,
-    WaitKey,
+    COLLECTIVES_AT, CONNECTIONS_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, Ended, HEADER_BYTES,
+    Header, Interval, IntervalKind, MAGIC, MAX_BYTES, MAX_CONNECTIONS, MAX_CONTEXTS, MAX_DEFINITIONS,
+    MAX_INTERVALS, MAX_QUEUES, MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, THREADS_AT, TRAFFIC_AT,
+    Thread, VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey,
 };
 use super::lock;
 use super::queues::{Queues, QueuesKey};
@@ -71,8 +72,8 @@ struct Reserved {
 }
 
 /// Where each [`Section`] begins.
-const SECTIONS: [usize; 7] =
-    [QUEUES_AT, CONTEXTS_AT, WAITS_AT, WAITED_AT, COLLECTIVES_AT, DEFINITIONS_AT, TRAFFIC_AT];
+const SECTIONS: [usize; 8] =
+    [QUEUES_AT, CONTEXTS_AT, WAITS_AT, WAITED_AT, COLLECTIVES_AT, DEFINITIONS_AT, TRAFFIC_AT, CONNECTIONS_AT];
 
 /// A section of the table, but for those that are there from the start.
 #[derive(Clone, Copy)]
@@ -84,6 +85,7 @@ enum Section {
     Collectives,
     Definitions,
     Traffic,
+    Connections,
 }
 
 impl Section {
@@ -187,6 +189,14 @@ impl ProfileTable {
         // SAFETY: rows that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as
         // long as `self`.
         unsafe { &*self.at(TRAFFIC_AT + index * size_of::<Traffic>()) }
+    }
+
+    /// The row of connections, which [`add_connection`](ProfileTable::add_connection) has given.
+    pub fn connection(&self, index: u32) -> &Connection {
+        let index = (index as usize).min(MAX_CONNECTIONS - 1);
+        // SAFETY: rows that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as
+        // long as `self`.
+        unsafe { &*self.at(CONNECTIONS_AT + index * size_of::<Connection>()) }
     }
 
     /// The row of a thread; those beyond the last one share it.
@@ -294,6 +304,23 @@ impl ProfileTable {
         self.traffic(index as u32).set_key(key);
         std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
         header.traffic.set(index as u64 + 1);
+        Some(index as u32)
+    }
+
+    /// Adds a row of connections; `None` where there is no space. One thread at a time.
+    #[cold]
+    pub fn add_connection(&self, key: &ConnectionKey) -> Option<u32> {
+        let header = self.header();
+        let index = header.connections.get() as usize;
+        let has_space = index < MAX_CONNECTIONS
+            && self.reserve_until(Section::Connections, (index + 1) * size_of::<Connection>());
+        if !has_space {
+            header.lost_connections.add(1);
+            return None;
+        }
+        self.connection(index as u32).set_key(key);
+        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
+        header.connections.set(index as u64 + 1);
         Some(index as u32)
     }
 

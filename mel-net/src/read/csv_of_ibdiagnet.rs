@@ -30,14 +30,17 @@ pub(crate) fn read(text: &str) -> Result<Subnet, Wrong> {
         };
         let cell = |name: &str| {
             let found = columns.iter().position(|column| column == name).and_then(|place| cells.get(place));
-            found.map(String::as_str).ok_or_else(|| Wrong::new(number, format!("the table {section} has no {name} here")))
+            found
+                .map(String::as_str)
+                .ok_or_else(|| Wrong::new(number, format!("the table {section} has no {name} here")))
         };
         let numeric = |name: &str| {
             let text = cell(name)?;
             number_of(text).ok_or_else(|| Wrong::new(number, format!("{name} is {text}, which is no number")))
         };
         let port = |name: &str| {
-            u16::try_from(numeric(name)?).map_err(|_| Wrong::new(number, format!("{name} is too large for a port")))
+            u16::try_from(numeric(name)?)
+                .map_err(|_| Wrong::new(number, format!("{name} is too large for a port")))
         };
         match section {
             "NODES" => {
@@ -59,7 +62,10 @@ pub(crate) fn read(text: &str) -> Result<Subnet, Wrong> {
         }
     }
     if subnet.devices.is_empty() || subnet.links.is_empty() {
-        return Err(Wrong::new(1, "there are no tables NODES and LINKS in it: wanted is the file ibdiagnet2.db_csv of a whole run of ibdiagnet"));
+        return Err(Wrong::new(
+            1,
+            "there are no tables NODES and LINKS in it: wanted is the file ibdiagnet2.db_csv of a whole run of ibdiagnet",
+        ));
     }
     Ok(subnet)
 }

@@ -13,10 +13,16 @@ pub(crate) fn read(text: &str) -> Result<Subnet, Wrong> {
         let line = line.trim();
         if let Some(rest) = line.strip_prefix('[') {
             let Some((guid, kind)) = current else {
-                return Err(Wrong::new(number, "a port before the first switch or adapter: the file's beginning is missing"));
+                return Err(Wrong::new(
+                    number,
+                    "a port before the first switch or adapter: the file's beginning is missing",
+                ));
             };
             let wrong = || {
-                Wrong::new(number, "this is no port: wanted is a line such as [1] \"S-0002c90200423e80\"[3] # \"leaf1\" lid 5 4xQDR")
+                Wrong::new(
+                    number,
+                    "this is no port: wanted is a line such as [1] \"S-0002c90200423e80\"[3] # \"leaf1\" lid 5 4xQDR",
+                )
             };
             let (data, comment) = rest.split_once('#').unwrap_or((rest, ""));
             let (port, data) = data.split_once(']').ok_or_else(wrong)?;
@@ -24,7 +30,8 @@ pub(crate) fn read(text: &str) -> Result<Subnet, Wrong> {
             let (_, data) = data.split_once('"').ok_or_else(wrong)?;
             let (peer, data) = data.split_once('"').ok_or_else(wrong)?;
             let peer = guid_of(peer).ok_or_else(wrong)?;
-            let peer_port = data.split_once('[').and_then(|(_, data)| data.split_once(']')).ok_or_else(wrong)?.0;
+            let peer_port =
+                data.split_once('[').and_then(|(_, data)| data.split_once(']')).ok_or_else(wrong)?.0;
             let peer_port: u16 = peer_port.trim().parse().map_err(|_| wrong())?;
             let speed = comment.split_whitespace().next_back().and_then(capacity);
             subnet.links.push(((guid, port), (peer, peer_port), speed));
@@ -44,7 +51,10 @@ pub(crate) fn read(text: &str) -> Result<Subnet, Wrong> {
             _ => continue,
         };
         let wrong = || {
-            Wrong::new(number, "this is no switch and no adapter: wanted is a line such as Switch 36 \"S-0002c90200423e80\" # \"leaf1\" base port 0 lid 5 lmc 0")
+            Wrong::new(
+                number,
+                "this is no switch and no adapter: wanted is a line such as Switch 36 \"S-0002c90200423e80\" # \"leaf1\" base port 0 lid 5 lmc 0",
+            )
         };
         let mut quoted = line.split('"');
         let guid = quoted.nth(1).and_then(guid_of).ok_or_else(wrong)?;
@@ -75,7 +85,15 @@ mod tests {
         let error = |text: &str| read(text).unwrap_err();
         assert_eq!(error("vendid=0x0\n[1] \"H-1\"[1]\n").line, 2);
         let start = "Switch\t8 \"S-1\"\t# \"a\" base port 0 lid 3 lmc 0\n";
-        for wrong in ["[x] \"H-1\"[1]", "[1 \"H-1\"[1]", "[1] \"H-1[1]", "[1] \"Hx\"[1]", "[1] \"H-1\"", "[1] \"H-1\"[]", "[70000] \"H-1\"[1]"] {
+        for wrong in [
+            "[x] \"H-1\"[1]",
+            "[1 \"H-1\"[1]",
+            "[1] \"H-1[1]",
+            "[1] \"Hx\"[1]",
+            "[1] \"H-1\"",
+            "[1] \"H-1\"[]",
+            "[70000] \"H-1\"[1]",
+        ] {
             assert_eq!(error(&format!("{start}{wrong}\n")).line, 2, "{wrong}");
         }
         assert_eq!(error("Switch 8 S-1").line, 1);

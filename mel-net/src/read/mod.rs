@@ -128,7 +128,8 @@ fn format(path: &Path, text: &str) -> Option<Format> {
     }
     for line in text.lines() {
         let line = line.trim();
-        let starts = |word: &str| line.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+        let starts =
+            |word: &str| line.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
         if starts("Unicast lids") || line.contains("dump_ucast_routes: Switch") {
             return Some(Format::Tables);
         }

@@ -128,7 +128,9 @@ fn known(fabric: &Fabric, list: &str) -> Result<Vec<NodeIndex>, String> {
     }
     let of = |name: &String| {
         fabric.node(name).ok_or_else(|| {
-            format!("there is no host and no switch {name}: add it as [[host]] or [[switch]], name = \"{name}\"")
+            format!(
+                "there is no host and no switch {name}: add it as [[host]] or [[switch]], name = \"{name}\""
+            )
         })
     };
     names.iter().map(of).collect()

@@ -18,7 +18,8 @@ pub(crate) fn read(text: &str, name: &str, fabric: &mut Fabric) -> Result<(), Wr
         let text = text.split('#').next().unwrap_or_default();
         for word in text.split_whitespace() {
             let Some((key, value)) = word.split_once('=') else {
-                let what = format!("{word} is no KEY=VALUE: wanted is, for example, SwitchName=s1 Nodes=node[1-16]");
+                let what =
+                    format!("{word} is no KEY=VALUE: wanted is, for example, SwitchName=s1 Nodes=node[1-16]");
                 return Err(Wrong::new(line, what));
             };
             match key.to_ascii_lowercase().as_str() {
@@ -100,7 +101,8 @@ mod tests {
     #[test]
     fn blocks_have_a_network_between_them() {
         let mut fabric = Fabric::default();
-        read("BlockName=b1 Nodes=n[1-2]\nBlockName=b2 Nodes=n[3-4]\nBlockSizes=2,4\n", "t", &mut fabric).unwrap();
+        read("BlockName=b1 Nodes=n[1-2]\nBlockName=b2 Nodes=n[3-4]\nBlockSizes=2,4\n", "t", &mut fabric)
+            .unwrap();
         assert_eq!((fabric.hosts().count(), fabric.switches(), fabric.graph.edge_count()), (4, 3, 6));
     }
 

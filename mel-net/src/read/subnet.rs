@@ -34,7 +34,8 @@ impl Subnet {
     pub(crate) fn add_to(self, fabric: &mut Fabric, name: &str, guids: &mut Guids) {
         let plane = new_plane(fabric, name, Plane::default());
         // Switches reduce on the way with adapters of their own: these are no hosts.
-        let devices = || self.devices.iter().filter(|device| !device.description.contains("Aggregation Node"));
+        let devices =
+            || self.devices.iter().filter(|device| !device.description.contains("Aggregation Node"));
         let mut uses = FxHashMap::<String, u32>::default();
         for device in devices() {
             let mut names = candidates(device).to_vec();
@@ -55,9 +56,9 @@ impl Subnet {
                 () => sure,
             };
             // Planes may have switches of the same name.
-            let is_taken = fabric.node(&name).is_some_and(|known| {
-                fabric.graph[known].kind == Kind::Switch || device.kind == Kind::Switch
-            });
+            let is_taken = fabric
+                .node(&name)
+                .is_some_and(|known| fabric.graph[known].kind == Kind::Switch || device.kind == Kind::Switch);
             if is_taken {
                 name = format!("{name} ({})", fabric.planes[plane as usize].name);
             }
@@ -145,18 +146,31 @@ mod tests {
                 device(6, Kind::Host, "Mellanox Technologies Aggregation Node"),
                 device(7, Kind::Host, "MT4123 ConnectX6 Mellanox Technologies"),
             ],
-            links: vec![((1, 1), (3, 1), None), ((3, 1), (1, 1), None), ((2, 1), (4, 1), None), ((6, 1), (5, 9), None)],
+            links: vec![
+                ((1, 1), (3, 1), None),
+                ((3, 1), (1, 1), None),
+                ((2, 1), (4, 1), None),
+                ((6, 1), (5, 9), None),
+            ],
             lids: FxHashMap::from_iter([((1, 1), 7)]),
         };
         subnet.clone().add_to(&mut fabric, "a", &mut Vec::new());
         let names: Vec<&str> = fabric.graph.node_weights().map(|node| node.name.as_str()).collect();
         assert_eq!(
             names,
-            ["node1", "ibsw1", "Quantum Mellanox Technologies 0x4", "Quantum Mellanox Technologies 0x5", "MT4123 ConnectX6 Mellanox Technologies"]
+            [
+                "node1",
+                "ibsw1",
+                "Quantum Mellanox Technologies 0x4",
+                "Quantum Mellanox Technologies 0x5",
+                "MT4123 ConnectX6 Mellanox Technologies"
+            ]
         );
         assert_eq!(fabric.graph.edge_count(), 2);
         subnet.add_to(&mut fabric, "b", &mut Vec::new());
-        assert!(fabric.node("ibsw1 (b)").is_some() && fabric.hosts().count() == 2 && fabric.planes.len() == 2);
+        assert!(
+            fabric.node("ibsw1 (b)").is_some() && fabric.hosts().count() == 2 && fabric.planes.len() == 2
+        );
     }
 
     #[test]

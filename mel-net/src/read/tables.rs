@@ -11,7 +11,8 @@ pub(crate) fn read(text: &str) -> Result<Vec<(u64, Table)>, Wrong> {
         let number = place + 1;
         let line = line.trim();
         if let Some(guid) = switch(line) {
-            let wrong = || Wrong::new(number, "the GUID of the switch is missing: wanted is guid 0x0002c90200423e80");
+            let wrong =
+                || Wrong::new(number, "the GUID of the switch is missing: wanted is guid 0x0002c90200423e80");
             tables.push((guid.and_then(hexadecimal).ok_or_else(wrong)?, Table::new()));
             continue;
         }
@@ -19,11 +20,19 @@ pub(crate) fn read(text: &str) -> Result<Vec<(u64, Table)>, Wrong> {
             continue;
         }
         let Some((_, table)) = tables.last_mut() else {
-            return Err(Wrong::new(number, "an entry before the first switch: the file's beginning is missing"));
+            return Err(Wrong::new(
+                number,
+                "an entry before the first switch: the file's beginning is missing",
+            ));
         };
-        let wrong = || Wrong::new(number, "this is no entry of a forwarding table: wanted is a line such as 0x0005 033");
-        let mut words = line.split(|letter: char| letter.is_whitespace() || letter == ':').filter(|word| !word.is_empty());
-        let lid = words.next().and_then(hexadecimal).and_then(|lid| u16::try_from(lid).ok()).ok_or_else(wrong)?;
+        let wrong = || {
+            Wrong::new(number, "this is no entry of a forwarding table: wanted is a line such as 0x0005 033")
+        };
+        let mut words = line
+            .split(|letter: char| letter.is_whitespace() || letter == ':')
+            .filter(|word| !word.is_empty());
+        let lid =
+            words.next().and_then(hexadecimal).and_then(|lid| u16::try_from(lid).ok()).ok_or_else(wrong)?;
         let port = match words.next().ok_or_else(wrong)? {
             "UNREACHABLE" => None,
             port => Some(port.parse().map_err(|_| wrong())?),

@@ -145,7 +145,14 @@ mod tests {
         let asked = Asked { kinds: Some("p2p"), ..Asked::default() };
         let found = Found::new(&profile, network, &map, asked).unwrap();
         let text = terminal(&found, Path::new("mel-app-1"));
-        for wanted in ["network: 4 hosts, 3 switches in 2 levels, 6 links", "hottest ends of links", "at least", "host to level 1", "up to level 2", "modelled"] {
+        for wanted in [
+            "network: 4 hosts, 3 switches in 2 levels, 6 links",
+            "hottest ends of links",
+            "at least",
+            "host to level 1",
+            "up to level 2",
+            "modelled",
+        ] {
             assert!(text.contains(wanted), "{wanted} is missing:\n{text}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
@@ -179,6 +186,9 @@ mod tests {
         std::fs::write(run.join("map"), "word\n").unwrap();
         assert!(error(&format!("--fabric {tree} --map {}", at("map"))).contains("map, line 1"));
         file::write(&run.join(file::FILE_NAME), &sample::healthy(4)).unwrap();
-        assert!(error(&format!("--fabric {tree}")).contains("mel run --profile matrix") || error(&format!("--fabric {tree}")).contains("--map"));
+        assert!(
+            error(&format!("--fabric {tree}")).contains("mel run --profile matrix")
+                || error(&format!("--fabric {tree}")).contains("--map")
+        );
     }
 }

@@ -221,7 +221,8 @@ mod tests {
         let (network, map) = crate::net::read(&[path], None).unwrap();
         let mut found_torn = found(&torn);
         let links =
-            OnLinks::of(&torn, (&network, &map), Asked::default(), (&found_torn.slots, &found_torn.advice)).unwrap();
+            OnLinks::of(&torn, (&network, &map), Asked::default(), (&found_torn.slots, &found_torn.advice))
+                .unwrap();
         let best = found_torn.advice.best;
         assert_eq!((links.peaks[0], links.peaks[best], links.by_time), (3000.0, 1000.0, false));
         found_torn.score_on(links);

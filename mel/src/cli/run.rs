@@ -148,7 +148,7 @@ impl Profile {
 /// `libmel.so` cannot be found.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let Some((program, arguments)) = args.program.split_first() else { return Ok(ExitCode::FAILURE) };
-    let library = library::find(env::var_os(library::VARIABLE), &env::current_exe()?)?;
+    let (library, _) = library::find()?;
     let path = resolve(program, env::var_os("PATH").as_deref());
     let objections = objections(args, path.as_deref());
     if !objections.is_empty() {

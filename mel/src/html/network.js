@@ -41,12 +41,12 @@ function networkSection(section) {
     const share = (value, smallest, greatest) => greatest <= 0 ? 0 : !log ? value / greatest : greatest === smallest ? 1 : Math.log(value / smallest) / Math.log(greatest / smallest);
     const [faint, strong] = [color("low"), color("high")], sent = new Map();
     halves = [];
-    const kept = all.filter((end) => inPhase(end) >= least).reverse();
+    const kept = all.filter((end) => inPhase(end) >= least).sort((a, b) => inPhase(a) - inPhase(b)), thin = kept.length > 1500;
     for (const end of kept) {
       const [[x1, y1], [x2, y2]] = [place(net.nodes[end.from]), place(net.nodes[end.to])];
       const shift = end.lane * 4, [mx, my] = [(x1 + x2) / 2 + shift, (y1 + y2) / 2], part = share(inPhase(end), low, most);
       pen.strokeStyle = mix(faint, strong, part);
-      pen.lineWidth = 0.8 + 3.2 * part;
+      pen.lineWidth = thin ? 0.4 + 1.6 * part : 0.8 + 3.2 * part;
       pen.beginPath();
       pen.moveTo(x1 + shift, y1);
       pen.lineTo(mx, my);

@@ -78,7 +78,8 @@ fn sentences(found: &Found<'_>) -> Vec<String> {
         .filter(|(how, _)| load.by_how.get(how).is_some_and(|bytes| *bytes > 0))
         .map(|(_, words)| words)
         .collect();
-        sentences.push(format!("what links carry is modelled from these bytes and routes: {}", hows.join("; ")));
+        sentences
+            .push(format!("what links carry is modelled from these bytes and routes: {}", hows.join("; ")));
     }
     if fabric.planes.len() > 1 && load.between > 0 {
         sentences.push(match found.shares.is_observed() {
@@ -90,7 +91,11 @@ fn sentences(found: &Found<'_>) -> Vec<String> {
     lost.sort_unstable();
     for (why, (bytes, from, to)) in lost {
         let [from, to] = [from, to].map(|host| &fabric.graph[*host].name);
-        sentences.push(format!("{} have no route and are on no link, such as those from {from} to {to}: {}", size(*bytes as f64), why.words()));
+        sentences.push(format!(
+            "{} have no route and are on no link, such as those from {from} to {to}: {}",
+            size(*bytes as f64),
+            why.words()
+        ));
     }
     if !found.placed.unknown.is_empty() {
         sentences.push(format!(
@@ -102,7 +107,9 @@ fn sentences(found: &Found<'_>) -> Vec<String> {
     }
     if found.flows.unplaced_calls > 0 {
         let calls = many(found.flows.unplaced_calls as usize, "call");
-        sentences.push(format!("of {calls} it is not known who is in the communicator or which rank is the root: left out"));
+        sentences.push(format!(
+            "of {calls} it is not known who is in the communicator or which rank is the root: left out"
+        ));
     }
     sentences.extend(found.network.notes.iter().cloned());
     sentences
@@ -140,7 +147,10 @@ fn ends(found: &Found<'_>) -> String {
     let last = head.len() - 1;
     let texts: Vec<usize> = if several { vec![0, 1, last - 1, last] } else { vec![0, 1, last] };
     let more = hottest.len().saturating_sub(MOST_ENDS);
-    let mut text = format!("\n hottest ends of links: what the first node sends to the second (modelled)\n{}", table(&rows, &texts));
+    let mut text = format!(
+        "\n hottest ends of links: what the first node sends to the second (modelled)\n{}",
+        table(&rows, &texts)
+    );
     if more > 0 {
         text += &format!(" and {more} more that carry something; --csv has all\n");
     }
@@ -150,7 +160,9 @@ fn ends(found: &Found<'_>) -> String {
 /// A row for each level and direction.
 fn of_levels(found: &Found<'_>) -> String {
     let fabric = &found.network.fabric;
-    let mut rows = vec![["level", "plane", "links", "used", "bytes", "mean", "max", "max / mean"].map(str::to_owned).to_vec()];
+    let mut rows = vec![
+        ["level", "plane", "links", "used", "bytes", "mean", "max", "max / mean"].map(str::to_owned).to_vec(),
+    ];
     for of in levels(fabric, &found.load) {
         rows.push(vec![
             name_of(of.level),
@@ -163,7 +175,10 @@ fn of_levels(found: &Found<'_>) -> String {
             format!("{:.2}", of.imbalance()),
         ]);
     }
-    format!("\n by level and direction: links of nodes with traffic of the run (modelled)\n{}", table(&rows, &[0, 1]))
+    format!(
+        "\n by level and direction: links of nodes with traffic of the run (modelled)\n{}",
+        table(&rows, &[0, 1])
+    )
 }
 
 /// How high the bytes go.

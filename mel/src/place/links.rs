@@ -28,7 +28,10 @@ impl OnLinks {
         asked: Asked<'_>,
         (slots, advice): (&Slots, &Advice),
     ) -> anyhow::Result<OnLinks> {
-        anyhow::ensure!(!map.has_ranks(), "--map puts ranks on hosts, and here they are moved: wanted are lines such as c001 = node1");
+        anyhow::ensure!(
+            !map.has_ranks(),
+            "--map puts ranks on hosts, and here they are moved: wanted are lines such as c001 = node1"
+        );
         let rows = Rows::of(profile);
         let flows = flows(&rows, asked, &Hosts::of(profile, rows.size()).of_rank)?;
         let fabric = &network.fabric;

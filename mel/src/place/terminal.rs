@@ -92,7 +92,11 @@ fn remarks(found: &Found<'_>) -> Vec<String> {
     }
     if let Some(links) = &found.links {
         let hotter = links.peaks.iter().filter(|peak| **peak > links.peaks[0]).count();
-        let what = if links.by_time { "the time that the most loaded link needs at least" } else { "what the most loaded link carries" };
+        let what = if links.by_time {
+            "the time that the most loaded link needs at least"
+        } else {
+            "what the most loaded link carries"
+        };
         remarks.push(match hotter {
             0 => format!("Hottest link (modelled): {what}. No placement makes it hotter."),
             _ => format!("Hottest link (modelled): {what}. {hotter} of the placements would make it hotter: these are not advised."),

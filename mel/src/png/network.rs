@@ -50,7 +50,11 @@ pub(super) fn draw(area: &Area<'_>, network: &Network) -> Drawn {
         area.draw(&PathElement::new(half, mix(share(end.bytes)).stroke_width(width)))?;
     }
     for node in &network.nodes {
-        let beside = network.nodes.iter().filter(|other| (other.level, other.plane) == (node.level, node.plane)).count() as i32;
+        let beside = network
+            .nodes
+            .iter()
+            .filter(|other| (other.level, other.plane) == (node.level, node.plane))
+            .count() as i32;
         let (room, at) = ((WIDTH as i32 - LEFT - RIGHT) / beside.max(1), place(node));
         area.draw(&Circle::new(at, (room / 3).clamp(2, 8), INK.filled()))?;
         let name = cut(&node.name, 12);
@@ -62,7 +66,11 @@ pub(super) fn draw(area: &Area<'_>, network: &Network) -> Drawn {
     }
     for level in 0..=levels {
         let name = if level == 0 { "hosts".to_owned() } else { format!("level {level}") };
-        for y in if network.planes.len() > 1 { vec![middle - level * ROW, middle + level * ROW] } else { vec![middle - level * ROW] } {
+        for y in if network.planes.len() > 1 {
+            vec![middle - level * ROW, middle + level * ROW]
+        } else {
+            vec![middle - level * ROW]
+        } {
             area.draw(&Text::new(name.clone(), (12, y - 10), text(22, FAINT)))?;
         }
     }

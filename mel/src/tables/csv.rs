@@ -8,7 +8,7 @@ use mel_log::profile::phases::{part_of, shown};
 use mel_log::profile::summary::{Unit, quantities};
 use mel_log::profile::sums::Names;
 use mel_log::profile::text::waits::word;
-use mel_log::profile::{Ended, Profile, RankProfile};
+use mel_log::profile::{Connection, Ended, Port, Profile, RankProfile};
 use serde::Serialize;
 
 /// A line. What does not apply is empty.
@@ -62,6 +62,30 @@ pub fn csv(out: impl Write, profile: &Profile) -> io::Result<()> {
                 out.serialize(Row { section, quantity, unit, value, phase, ..row.clone() })?;
             }
         }
+        for connection in &rank.connections {
+            let row = Row {
+                kind: &connection.interface,
+                peer: connection.peer,
+                peer_site: match connection.peer_host.as_str() {
+                    "" => &connection.peer_address,
+                    host => host,
+                },
+                phase: phase
+                    .and_then(|_| profile.phases.get(connection.phase as usize))
+                    .map(|name| shown(name)),
+                ..row.clone()
+            };
+            for (quantity, unit, value) in of_connection(connection) {
+                let section = format!("connections_{}", connection.purpose.name());
+                out.serialize(Row { section, quantity: quantity.into(), unit, value, ..row.clone() })?;
+            }
+        }
+        for port in &rank.ports {
+            for (quantity, unit, value) in of_port(port) {
+                let (section, kind) = ("interface".into(), port.interface.as_str());
+                out.serialize(Row { section, quantity: quantity.into(), unit, value, kind, ..row.clone() })?;
+            }
+        }
         for call in &rank.calls {
             let communicator = call.communicator.and_then(|place| profile.communicators.get(place as usize));
             let row = Row {
@@ -98,6 +122,34 @@ pub fn csv(out: impl Write, profile: &Profile) -> io::Result<()> {
         }
     }
     out.flush()
+}
+
+fn of_connection(of: &Connection) -> Vec<(&'static str, &'static str, f64)> {
+    let round_trips =
+        [("round_trip_min", of.round_trip_min_us), ("round_trip", of.round_trip_us)].into_iter();
+    [
+        ("connections", "count", of.connections),
+        ("sent", "bytes", of.bytes_sent),
+        ("received", "bytes", of.bytes_received),
+        ("segments_sent", "count", of.segments_sent),
+        ("segments_received", "count", of.segments_received),
+        ("retransmissions", "count", of.retransmissions),
+    ]
+    .into_iter()
+    .map(|(quantity, unit, value)| (quantity, unit, value as f64))
+    .chain(round_trips.filter_map(|(quantity, us)| Some((quantity, "s", us? as f64 * 1e-6))))
+    .collect()
+}
+
+fn of_port(of: &Port) -> [(&'static str, &'static str, f64); 6] {
+    [
+        ("sent", "bytes", of.bytes_sent as f64),
+        ("received", "bytes", of.bytes_received as f64),
+        ("packets_sent", "count", of.packets_sent as f64),
+        ("packets_received", "count", of.packets_received as f64),
+        ("errors", "count", of.errors as f64),
+        ("dropped", "count", of.dropped as f64),
+    ]
 }
 
 /// The same of very many ranks: a line per number of the table of ranks.
@@ -235,6 +287,33 @@ mod tests {
         let header = COLUMNS.join(",") + "\n";
         assert_eq!(text(&Profile::default()), header);
         assert!(text(&sample::healthy(2)).starts_with(&header));
+    }
+
+    #[test]
+    fn connections_and_interfaces_have_lines() {
+        let connection = Connection {
+            interface: "eth0".into(),
+            peer_address: "10.0.0.2".into(),
+            peer: Some(1),
+            bytes_sent: 7,
+            round_trip_us: Some(50),
+            ..Connection::default()
+        };
+        let port = Port { interface: "eth0".into(), bytes_sent: 9, ..Port::default() };
+        let rank = RankProfile {
+            host: "a".into(),
+            connections: vec![connection],
+            ports: vec![port],
+            ..RankProfile::default()
+        };
+        let lines = text(&Profile { profiled: vec!["net".into()], ranks: vec![rank], ..Profile::default() });
+        for line in [
+            "\n0,a,connections_mpi,sent,bytes,7.0,,,,,eth0,1,10.0.0.2\n",
+            "\n0,a,connections_mpi,round_trip,s,0.00005,,,,,eth0,1,10.0.0.2\n",
+            "\n0,a,interface,sent,bytes,9.0,,,,,eth0,,\n",
+        ] {
+            assert!(lines.contains(line), "{line}{lines}");
+        }
     }
 
     #[test]

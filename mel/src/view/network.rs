@@ -87,7 +87,12 @@ pub fn network(found: &Found<'_>) -> Network {
         .iter()
         .map(|node| {
             let weight = &fabric.graph[*node];
-            Node { name: weight.name.clone(), level: weight.level, plane: plane_of(fabric, *node), x: positions[node] }
+            Node {
+                name: weight.name.clone(),
+                level: weight.level,
+                plane: plane_of(fabric, *node),
+                x: positions[node],
+            }
         })
         .collect();
     let mut phases = FxHashMap::<LinkEnd, Vec<(u32, u64)>>::default();
@@ -165,13 +170,21 @@ fn positions(fabric: &Fabric, ends: &[LinkEnd]) -> FxHashMap<NodeIndex, f64> {
         spread(row, &mut at);
     }
     for sweep in 0..SWEEPS {
-        let keys: Vec<(u32, u32)> = if sweep % 2 == 0 { rows.keys().copied().collect() } else { rows.keys().rev().copied().collect() };
+        let keys: Vec<(u32, u32)> = if sweep % 2 == 0 {
+            rows.keys().copied().collect()
+        } else {
+            rows.keys().rev().copied().collect()
+        };
         for key in keys {
             let Some(row) = rows.get_mut(&key) else { continue };
             let middle = |node: &NodeIndex| {
                 let lower = |other: &&NodeIndex| {
                     let level = fabric.graph[**other].level;
-                    if sweep % 2 == 0 { level < key.0 } else { level > key.0 && plane_of(fabric, **other) == key.1 }
+                    if sweep % 2 == 0 {
+                        level < key.0
+                    } else {
+                        level > key.0 && plane_of(fabric, **other) == key.1
+                    }
                 };
                 let (mut sum, mut count) = (0.0, 0.0);
                 for other in neighbours[node].iter().filter(lower) {

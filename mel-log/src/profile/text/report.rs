@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::call_sites::{call_sites, receives};
+use super::connections::connections;
 use super::header::header;
 use super::layout::wrapped;
 use super::mpi_time::mpi_time;
@@ -38,6 +39,7 @@ pub fn report(profile: &Profile, options: Options<'_>) -> String {
     text += &overview(profile, options.directory, MARK);
     text += &queues(profile);
     text += &traffic(profile);
+    text += &connections(profile);
     text + &facts(profile, MARK)
 }
 
