@@ -25,6 +25,7 @@ use super::state::{Run, Session};
 use super::warn::warn;
 use crate::collect;
 use crate::phases;
+use crate::queues::QueueProfiler;
 use crate::trace::Recorder;
 use mel_convert as convert;
 use mel_convert::otf2::{self, Processes as _};
@@ -40,6 +41,7 @@ pub(super) fn at_finalize(session: &'static Session) {
         return;
     }
     let entered = Clock::best().now();
+    crate::matrix::inside::finish();
     if let Some(netops) = session.netops {
         netops.finish();
     }
@@ -47,6 +49,7 @@ pub(super) fn at_finalize(session: &'static Session) {
         native.finish();
     }
     let truth = session.queue_events.finish();
+    session.profiler.iter().for_each(QueueProfiler::settle);
     end_table(session, run, table::Ended::Finalised, entered.0);
     if let Some(recorder) = run.recorder {
         if session.config.trace {

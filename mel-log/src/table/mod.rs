@@ -25,8 +25,8 @@ pub mod writer;
 pub use connections::{Connection, ConnectionCounts, ConnectionKey, ConnectionRow};
 pub use layout::{Column, Context, ContextKey, Ended, Header, Interval, IntervalKind, Thread, Wait, WaitKey};
 pub use phases::PhaseRow;
-pub use queues::{Queues, QueuesKey};
-pub use reader::{ContextRow, IntervalRow, TableError, TableRows, ThreadRow, WaitRow};
+pub use queues::{BriefQueues, Queues, QueuesKey};
+pub use reader::{CommunicatorQueuesRow, ContextRow, IntervalRow, TableError, TableRows, ThreadRow, WaitRow};
 pub use traffic::{Traffic, TrafficKey, TrafficRow};
 pub use writer::{Identity, ProfileTable};
 

@@ -9,7 +9,8 @@
 //! - [`exact`]: what costs time, from each call of the trace.
 //! - [`arrows`]: messages between two rows of the timeline.
 //! - [`lengths`]: the lengths of the queues over time.
-//! - [`matrix`]: who sends to whom.
+//! - [`traffic`]: who sends what to whom, from the profile.
+//! - [`matrix`]: who sends to whom, from the event logs.
 //! - [`network`]: the links of the network, and what they carried.
 //! - [`class`]: what an MPI call does, for its colour.
 //!
@@ -29,6 +30,7 @@ pub mod network;
 pub mod over;
 mod pass;
 pub mod timeline;
+pub mod traffic;
 
 use serde::Serialize;
 
@@ -66,6 +68,8 @@ pub struct View {
     pub figures: Option<figures::Figures>,
     /// The numbers over all ranks, where there are too many to show each.
     pub over: Option<over::Over>,
+    /// Who sends what to whom; none if it was not counted.
+    pub traffic: Option<traffic::Traffic>,
     /// The communicators that are known.
     pub communicators: Vec<communicators::Row>,
     /// What the event logs hold; none without any.
@@ -127,6 +131,7 @@ pub fn view(
             .filter(|profile| !profile.ranks.is_empty() || profile.reduced.is_some())
             .map(figures::figures),
         over: profile.and_then(over_ranks),
+        traffic: profile.and_then(traffic::traffic),
         communicators: communicators::rows(profile, logs, events.as_ref().map(|events| &events.traffic)),
         events,
         network: None,
