@@ -29,6 +29,7 @@ const SCRIPTS: [&str; 24] = [
     include_str!("lengths.js"),
     include_str!("square.js"),
     include_str!("matrix.js"),
+    include_str!("network.js"),
     include_str!("traffic_sums.js"),
     include_str!("traffic.js"),
     include_str!("variables.js"),
