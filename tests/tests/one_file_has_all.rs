@@ -15,8 +15,11 @@ fn bundled() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     // Only the command itself is compiled anew.
-    command.args(["build", "--quiet", "-p", "mel", "--bin", "mel", "--features", "bundled"]).current_dir(root());
-    let output = command.env("MEL_BUNDLE", target_dir().join("release")).output().expect("cargo can be started");
+    command
+        .args(["build", "--quiet", "-p", "mel", "--bin", "mel", "--features", "bundled"])
+        .current_dir(root());
+    let output =
+        command.env("MEL_BUNDLE", target_dir().join("release")).output().expect("cargo can be started");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     target_dir().join("debug/mel")
 }
@@ -47,7 +50,8 @@ fn one_file_measures_a_program() {
     for name in ["libmel.so", "libmpit_events.so"] {
         assert!(fs::read(folder.join(name)).unwrap() == fs::read(release(name)).unwrap(), "{name}");
     }
-    let doctor = Command::new(&mel).arg("doctor").env("HOME", &home).env_remove("XDG_CACHE_HOME").output().unwrap();
+    let doctor =
+        Command::new(&mel).arg("doctor").env("HOME", &home).env_remove("XDG_CACHE_HOME").output().unwrap();
     let text = String::from_utf8_lossy(&doctor.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("unpacked from this command") && text.contains("can be preloaded"), "{text}");
 }
