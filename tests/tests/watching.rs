@@ -367,7 +367,7 @@ fn the_browser_shows_changing_numbers() {
     share_until("another one", &|text| text != "-" && text != first);
     let states = browser
         .value("[...document.querySelectorAll('tr[data-rank]')].map((row) => row.cells[2].textContent)");
-    assert_eq!(states, serde_json::json!(["running"; RANKS as usize]));
+    assert_eq!(states, serde_json::json!(vec!["running"; RANKS as usize]));
     browser.value("document.querySelector('tr[data-rank=\"2\"]').cells[5].click()");
     wait_for("the curve", || {
         let head = browser.value("document.querySelector('#curve h2').textContent");

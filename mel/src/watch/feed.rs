@@ -112,8 +112,9 @@ impl Feed {
     /// No thread can be started.
     pub fn start(directory: &Path, every: Duration) -> std::io::Result<Feed> {
         let shared = Arc::new(Shared::default());
-        let (of_thread, mut frames) = (Arc::clone(&shared), Frames::new(directory));
+        let (of_thread, directory) = (Arc::clone(&shared), directory.to_owned());
         let thread = std::thread::Builder::new().name("read".into()).spawn(move || {
+            let mut frames = Frames::new(&directory);
             loop {
                 let began = Instant::now();
                 let frame = frames.next();
