@@ -166,6 +166,9 @@ fn a_thousand_ranks_fit_on_the_page() {
     assert!(browser.value("document.querySelectorAll('#traffic *').length").as_u64() < Some(400));
     for dark in [true, false] {
         browser.dark(dark);
+        // Colours are drawn anew.
+        let drawn = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(color('paper'))))) ";
+        assert_eq!(browser.value(drawn), if dark { "#14171b" } else { "#ffffff" });
         picture(&mut browser, if dark { "traffic-1024-dark.png" } else { "traffic-1024.png" });
     }
     assert_eq!(choose(&mut browser, &[("order", "hosts")])[2], 64 * 64);

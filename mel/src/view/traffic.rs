@@ -100,12 +100,11 @@ impl Amounts {
         let sizes: Vec<u64> =
             amount.sizes.iter().flat_map(|(bin, count)| [u64::from(*bin), *count]).collect();
         let all = &mut self.all;
-        let place = *self.places.entry(amount).or_insert_with(|| {
+        *self.places.entry(amount).or_insert_with(|| {
             self.sizes += sizes.len();
             all.push((messages, bytes, sizes));
             (all.len() - 1) as u32
-        });
-        place
+        })
     }
 }
 
