@@ -57,6 +57,12 @@ pub struct CallProfiler {
     several: OnceLock<Mutex<()>>,
 }
 
+impl std::fmt::Debug for CallProfiler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CallProfiler").finish_non_exhaustive()
+    }
+}
+
 /// A call that has returned.
 #[derive(Clone, Copy)]
 struct Made {

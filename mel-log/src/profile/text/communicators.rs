@@ -16,7 +16,7 @@ pub fn communicators(profile: &Profile) -> String {
     }
     let has_traffic = all.iter().any(|of| of.sum.messages > 0);
     let has_queues = all.iter().any(|of| of.sum.queues.is_some());
-    let mut header = vec!["communicator", "size", "ranks"];
+    let mut header = vec!["communicator", "size"];
     let has_calls = profile.has_calls();
     if has_calls {
         header.extend(["calls", "in MPI", "waiting"]);
@@ -25,13 +25,13 @@ pub fn communicators(profile: &Profile) -> String {
         header.extend(["messages", "bytes"]);
     }
     if has_queues {
-        header.extend(["posted", "unexpected", "searches", "searching"]);
+        header.extend(["posted", "unexpected", "searching"]);
     }
     let mut rows = vec![header.into_iter().map(str::to_owned).collect::<Vec<_>>()];
     for of in all.iter().take(MOST) {
         let sum = &of.sum;
         let members = if sum.size == 0 { "-".into() } else { sum.size.to_string() };
-        let mut row = vec![sum.name.clone(), members, of.ranks.to_string()];
+        let mut row = vec![sum.name.clone(), members];
         if has_calls {
             row.extend([sum.calls.to_string(), duration(sum.in_mpi_s), duration(sum.waiting_s)]);
         }
@@ -52,13 +52,11 @@ pub fn communicators(profile: &Profile) -> String {
     text
 }
 
-fn of_queues(queues: Option<&Queues>) -> [String; 4] {
-    let Some(queues) = queues else { return ["-"; 4].map(str::to_owned) };
-    let searches = queues.posted_search.searches.saturating_add(queues.unexpected_search.searches);
+fn of_queues(queues: Option<&Queues>) -> [String; 3] {
+    let Some(queues) = queues else { return ["-"; 3].map(str::to_owned) };
     [
         queues.posted.max_length.to_string(),
         queues.unexpected.max_length.to_string(),
-        searches.to_string(),
         duration(queues.posted_search.total_s + queues.unexpected_search.total_s),
     ]
 }
