@@ -8,7 +8,7 @@ use crate::view::View;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-const SCRIPTS: [&str; 24] = [
+const SCRIPTS: [&str; 25] = [
     include_str!("units.js"),
     include_str!("places.js"),
     include_str!("verdict.js"),
