@@ -12,6 +12,7 @@ use mel_log::table::layout::bounds;
 use mel_log::table::{ContextRow, TableRows};
 use mel_log::{Definition, Members};
 
+use super::communicators;
 use super::losses::{Losses, Rule};
 use super::{connections, traffic};
 
@@ -50,6 +51,8 @@ pub struct Rank {
     /// Ticks per second. Each process has measured the rate of the one clock of its node for itself, a millionth more or less, which
     /// is milliseconds over the time since the machine was started: so all use what one has measured.
     rate: u64,
+    /// The place in [`Run::communicators`] of each communicator of the table, by its number.
+    pub communicators: HashMap<u32, u32>,
     /// World ranks of the members, by the number of the communicator; of the remote group, for an intercommunicator.
     members: BTreeMap<u32, Members>,
 }
@@ -243,6 +246,7 @@ impl Run {
                 connections,
                 instant,
                 rate,
+                communicators: numbers,
                 members,
             });
         }
@@ -289,6 +293,7 @@ impl Run {
             }
             calls.retain(|call| call.calls > 0 || !call.waits.is_empty() || !call.messages.is_empty());
             calls.sort_by(|a, b| b.total_s.total_cmp(&a.total_s));
+            of_rank.communicators = communicators::of(&self.communicators, rank, &calls);
             of_rank.calls = calls;
             of_rank.traffic.clone_from(&rank.traffic);
             for row in &mut of_rank.traffic {

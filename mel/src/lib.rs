@@ -3,14 +3,17 @@
 //! This is the command `mel`: it starts programs under measurement, and shows what they left behind. What runs inside
 //! them is another crate, and no part of the command.
 //!
+//! - [`bundle`]: the libraries as a part of the command.
 //! - [`cli`]: the subcommands.
 //! - [`tables`]: a profile in 100 columns, or as comma-separated values.
 //! - [`mod@diff`]: two runs side by side.
 //! - [`cubex`]: a Cube profile.
 //! - [`doctor`]: whether MEL works on a machine, and what to do where it does not.
 //! - [`mod@in_order`]: work on many parts by several threads, taken in order.
+//! - [`mod@net`]: a run on its network, as text.
 //! - [`perfetto`]: a Perfetto trace from event logs.
 //! - [`mod@place`]: a better placement of the ranks of a run, as text and JSON.
+//! - [`together`]: several processes of the command that do a piece of work together.
 //! - [`view`]: what a page or a picture shows of a run.
 //! - [`html`]: the page of a run.
 //! - [`mod@png`]: pictures of a run.
@@ -19,16 +22,19 @@
 //!
 //! No room here knows an event by name.
 
+pub mod bundle;
 pub mod cli;
 pub mod cubex;
 pub mod diff;
 pub mod doctor;
 pub mod html;
 pub mod in_order;
+pub mod net;
 pub mod perfetto;
 pub mod place;
 pub mod png;
 pub mod progress_bar;
 pub mod run_profile;
 pub mod tables;
+pub mod together;
 pub mod view;

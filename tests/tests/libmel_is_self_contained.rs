@@ -40,7 +40,7 @@ const MOVES: [&str; 9] = [
 ];
 
 /// What programs call to name their phases (include/mel.h).
-const PHASES: [&str; 4] = ["mel_phase", "mel_start", "mel_stop", "mel_reset"];
+const PHASES: [&str; 5] = ["mel_phase", "mel_start", "mel_stop", "mel_reset", "mel_sample"];
 
 #[test]
 fn it_exports_mpi_and_a_marker() {

@@ -2,6 +2,7 @@
 
 mod carried;
 mod connections;
+pub mod inside;
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 

@@ -8,7 +8,7 @@ use mel_log::profile::phases::{part_of, shown};
 use mel_log::profile::summary::{Unit, quantities};
 use mel_log::profile::sums::Names;
 use mel_log::profile::text::waits::word;
-use mel_log::profile::{Connection, Ended, Port, Profile, RankProfile};
+use mel_log::profile::{CommunicatorProfile, Connection, Ended, Port, Profile, Queues, RankProfile};
 use serde::Serialize;
 
 /// A line. What does not apply is empty.
@@ -84,6 +84,13 @@ pub fn csv(out: impl Write, profile: &Profile) -> io::Result<()> {
             for (quantity, unit, value) in of_port(port) {
                 let (section, kind) = ("interface".into(), port.interface.as_str());
                 out.serialize(Row { section, quantity: quantity.into(), unit, value, kind, ..row.clone() })?;
+            }
+        }
+        for of in &rank.communicators {
+            let row = Row { communicator: &of.name, ..row.clone() };
+            for (quantity, unit, value) in of_communicator(of) {
+                let (section, quantity) = ("communicators".into(), quantity.into());
+                out.serialize(Row { section, quantity, unit, value, ..row.clone() })?;
             }
         }
         for call in &rank.calls {
@@ -235,6 +242,31 @@ fn of_call(call: &CallProfile) -> Vec<(&'static str, &'static str, &'static str,
     numbers
 }
 
+/// What a rank did on a communicator, as far as it was counted.
+fn of_communicator(of: &CommunicatorProfile) -> Vec<(&'static str, &'static str, f64)> {
+    let mut numbers = vec![
+        ("calls", "count", of.calls as f64),
+        ("in_mpi", "s", of.in_mpi_s),
+        ("waiting", "s", of.waiting_s),
+        ("messages", "count", of.messages as f64),
+        ("bytes", "bytes", of.bytes as f64),
+    ];
+    if let Some(queues) = &of.queues {
+        let Queues { posted, unexpected, posted_search, unexpected_search } = queues;
+        numbers.extend([
+            ("receives", "count", posted.messages as f64),
+            ("posted_queue_max_length", "count", posted.max_length as f64),
+            ("unexpected_messages", "count", unexpected.messages as f64),
+            ("unexpected_queue_max_length", "count", unexpected.max_length as f64),
+            ("posted_queue_searches", "count", posted_search.searches as f64),
+            ("posted_queue_searching", "s", posted_search.total_s),
+            ("unexpected_queue_searches", "count", unexpected_search.searches as f64),
+            ("unexpected_queue_searching", "s", unexpected_search.total_s),
+        ]);
+    }
+    numbers
+}
+
 /// A name as one word, for scripts.
 fn word_of(name: &str) -> String {
     name.replace([' ', '-'], "_")
@@ -271,6 +303,21 @@ mod tests {
         assert_eq!(sum("receives", "unexpected"), whole.messages.unexpected as f64);
         assert_eq!(sum("posted_queue", "receives"), 720.0);
         assert_eq!(sum("rank", "run"), 4.0);
+    }
+
+    #[test]
+    fn what_was_done_on_each_communicator_has_lines() {
+        let mut profile = sample::late_rank(2, 1);
+        let of = CommunicatorProfile {
+            name: "halo".into(),
+            calls: 3,
+            queues: Some(Queues::default()),
+            ..CommunicatorProfile::default()
+        };
+        profile.ranks[1].communicators.push(of);
+        let lines = text(&profile);
+        assert!(lines.contains("1,node0,communicators,calls,count,3.0,,,,halo,,,\n"), "{lines}");
+        assert!(lines.contains("communicators,unexpected_queue_max_length,count,0.0,,,,halo"), "{lines}");
     }
 
     #[test]

@@ -9,7 +9,10 @@
 //! - [`exact`]: what costs time, from each call of the trace.
 //! - [`arrows`]: messages between two rows of the timeline.
 //! - [`lengths`]: the lengths of the queues over time.
-//! - [`matrix`]: who sends to whom.
+//! - [`traffic`]: who sends what to whom, from the profile.
+//! - [`matrix`]: who sends to whom, from the event logs.
+//! - [`variables`]: performance variables over time.
+//! - [`network`]: the links of the network, and what they carried.
 //! - [`class`]: what an MPI call does, for its colour.
 //!
 //! Knows neither HTML nor pixels. However long the run was, a [`View`] has a bounded size.
@@ -24,9 +27,12 @@ pub mod exact;
 pub mod figures;
 pub mod lengths;
 pub mod matrix;
+pub mod network;
 pub mod over;
 mod pass;
 pub mod timeline;
+pub mod traffic;
+pub mod variables;
 
 use serde::Serialize;
 
@@ -64,10 +70,17 @@ pub struct View {
     pub figures: Option<figures::Figures>,
     /// The numbers over all ranks, where there are too many to show each.
     pub over: Option<over::Over>,
+    /// Who sends what to whom; none if it was not counted.
+    pub traffic: Option<traffic::Traffic>,
     /// The communicators that are known.
     pub communicators: Vec<communicators::Row>,
+    /// Performance variables that were sampled.
+    pub variables: Vec<variables::Variable>,
     /// What the event logs hold; none without any.
     pub events: Option<events::Events>,
+    /// The network and what its links carried, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<network::Network>,
 }
 
 /// The part of a run that is looked at, in seconds since its first record.
@@ -122,8 +135,11 @@ pub fn view(
             .filter(|profile| !profile.ranks.is_empty() || profile.reduced.is_some())
             .map(figures::figures),
         over: profile.and_then(over_ranks),
+        traffic: profile.and_then(traffic::traffic),
         communicators: communicators::rows(profile, logs, events.as_ref().map(|events| &events.traffic)),
+        variables: profile.map(variables::variables).unwrap_or_default(),
         events,
+        network: None,
     }
 }
 
