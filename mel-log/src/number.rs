@@ -116,10 +116,7 @@ mod tests {
     #[test]
     fn times_have_units_or_are_seconds() {
         let millis = |text: &str| interval(text).map(|time| time.as_millis());
-        assert_eq!(
-            ["500ms", "2s", "1.5", "1m", "0"].map(millis),
-            [500, 2000, 1500, 60_000, 0].map(Some)
-        );
+        assert_eq!(["500ms", "2s", "1.5", "1m", "0"].map(millis), [500, 2000, 1500, 60_000, 0].map(Some));
         assert_eq!(["", "s", "fast", "1us", "0.1ms", "-1s"].map(millis), [None; 6]);
     }
 

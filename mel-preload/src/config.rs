@@ -124,7 +124,9 @@ impl Config {
         if let Some(time) = set("MEL_EVERY") {
             match interval(&time) {
                 Some(every) => config.every = every,
-                None => config.complaints.push(format!("MEL_EVERY={time}: give a time such as 500ms or 2s, or 0")),
+                None => {
+                    config.complaints.push(format!("MEL_EVERY={time}: give a time such as 500ms or 2s, or 0"))
+                }
             }
         }
         if let Some(limit) = set("MEL_LIMIT") {

@@ -42,7 +42,12 @@ fn a_curve_rises_to_what_was_sent() {
         // The sum, and what goes to each of the two.
         assert_eq!(all.len(), 3, "{}: {:?}", mpi.name, profile.json()["ranks"][0]["variables"]);
         let elements: Vec<_> = all.iter().map(|of| (of["element"].as_u64(), of["last"].as_f64())).collect();
-        assert_eq!(elements, [(None, Some(205.0)), (Some(0), Some(0.0)), (Some(1), Some(205.0))], "{}", mpi.name);
+        assert_eq!(
+            elements,
+            [(None, Some(205.0)), (Some(0), Some(0.0)), (Some(1), Some(205.0))],
+            "{}",
+            mpi.name
+        );
         let points = curve(all[0]);
         assert_eq!((points[0].1, points.last().unwrap().1), (0.0, 205.0), "{}: {points:?}", mpi.name);
         assert!(points.is_sorted_by(|a, b| a.0 < b.0 && a.1 <= b.1), "{}: {points:?}", mpi.name);
@@ -56,7 +61,11 @@ fn a_curve_rises_to_what_was_sent() {
             .flatten()
             .filter(|of| of["name"] == MESSAGES && of["object"] != "MPI_COMM_WORLD")
             .collect();
-        assert!(of_other.len() == 1 && of_other[0]["last"].as_f64() == Some(5.0), "{}: {of_other:?}", mpi.name);
+        assert!(
+            of_other.len() == 1 && of_other[0]["last"].as_f64() == Some(5.0),
+            "{}: {of_other:?}",
+            mpi.name
+        );
         // What counts up has grown, and has rates.
         let barriers = variables(&profile, 0, "coll_monitoring_a2a_count", "MPI_COMM_WORLD");
         assert!(barriers[0]["grown"].as_f64() >= Some(1.0), "{}: {barriers:?}", mpi.name);
@@ -120,9 +129,8 @@ fn what_a_killed_rank_has_sampled_is_in_its_report() {
         let output = directory.path().join("run");
         let name = output.to_str().expect("a name");
         let program = compile_special(mpi, "endless");
-        let running = Job::new(mpi, 2, &program)
-            .under_mel(["--vars", MESSAGES, "--every", "20ms", "-o", name])
-            .start();
+        let running =
+            Job::new(mpi, 2, &program).under_mel(["--vars", MESSAGES, "--every", "20ms", "-o", name]).start();
         let table = output.join("rank-0.table");
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
         let samples = || {

@@ -246,7 +246,9 @@ impl TableRows {
             });
         }
         let has_rows = |number: &u32| self.sampled.iter().any(|row| row.variable == *number);
-        all.extend(definitions.into_iter().filter(|(number, _)| !has_rows(number)).map(|(_, variable)| variable));
+        all.extend(
+            definitions.into_iter().filter(|(number, _)| !has_rows(number)).map(|(_, variable)| variable),
+        );
         all
     }
 }
@@ -314,7 +316,9 @@ mod tests {
             row.take(100 + number, number as f64, Meaning::default());
             let curve = &table.rows().sampled[0].curve;
             if number % 97 == 0 {
-                assert!(curve.len() <= POINTS + 1 && curve.len() as u64 >= (number + 1).min(POINTS as u64 / 2));
+                assert!(
+                    curve.len() <= POINTS + 1 && curve.len() as u64 >= (number + 1).min(POINTS as u64 / 2)
+                );
                 assert_eq!((curve[0], *curve.last().unwrap()), ((100, 0.0), (100 + number, number as f64)));
                 assert!(curve.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1));
             }

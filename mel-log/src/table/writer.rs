@@ -11,8 +11,8 @@ use memmap2::{MmapOptions, MmapRaw};
 use super::layout::{
     COLLECTIVES_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, Ended, HEADER_BYTES, Header, Interval,
     IntervalKind, MAGIC, MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_QUEUES, MAX_SAMPLED,
-    MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, SAMPLED_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait,
-    WaitKey,
+    MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, SAMPLED_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION,
+    WAITED_AT, WAITS_AT, Wait, WaitKey,
 };
 use super::lock;
 use super::queues::{Queues, QueuesKey};
