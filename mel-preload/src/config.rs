@@ -33,6 +33,8 @@ pub struct Config {
     pub matrix: bool,
     /// Whether what the MPI library moves below the calls is counted (`MEL_PROFILE=net`).
     pub carried: bool,
+    /// Whether what Open MPI's own monitoring component sees is counted, too (`MEL_INSIDE=1`); then the matrix is on.
+    pub inside: bool,
     /// The performance variables that are sampled, by name (`MEL_VARS`: a list with wildcards, or `all`).
     pub vars: Option<Choice>,
     /// Between two samples (`MEL_EVERY`: a time such as `500ms`); zero where only the program asks for them.
@@ -104,6 +106,8 @@ impl Config {
             Some(list) => config.read_profile(list),
             None => config.profile_unset = true,
         }
+        config.inside = flag("MEL_INSIDE");
+        config.matrix |= config.inside;
         let mut complaints = Vec::new();
         let mut choice = |only: &str, without: &str| {
             let lists = (set(only).unwrap_or_default(), set(without).unwrap_or_default());
@@ -272,6 +276,8 @@ mod tests {
         assert!(!one.profile && one.windows && one.measures() && !one.logs());
         let matrix = read(&[("MEL_PROFILE", "matrix")]);
         assert!(matrix.matrix && matrix.profiles() && !matrix.needs_messages());
+        let inside = read(&[("MEL_PROFILE", "calls"), ("MEL_INSIDE", "1")]);
+        assert!(inside.matrix && inside.inside && inside.call_profile && !matrix.inside);
         let net = read(&[("MEL_PROFILE", "net")]);
         assert!(net.carried && net.profiles() && !net.logs() && !net.needs_messages());
     }
