@@ -239,15 +239,16 @@ impl Sampler {
             let mut define = |object: String| {
                 let number = known.defined;
                 known.defined += 1;
-                (self.define)(&Definition::Variable {
+                let definition = Definition::Variable {
                     number,
                     name: variable.name.clone(),
                     description: variable.description.clone(),
                     class: class_name(variable.class).into(),
                     object,
                     of_mpi: !variable.is_ours,
-                });
-                number
+                };
+                (self.define)(&definition);
+                (number, definition)
             };
             let is_new = place >= variables;
             let is_listed = variable.element.is_none()
@@ -270,9 +271,9 @@ impl Sampler {
                 let word = (object.kind != BindKind::None).then_some(object.word);
                 let Some(bound) = known.reading.bind(variable, word) else { continue };
                 let is_whole = *object == NOTHING || object.word == self.abi.constants.comm_world.word();
-                let number = define(name_of(*object));
+                let definition = define(name_of(*object));
                 let of = (object.kind, object.word);
-                made.push(Arc::new(Series::new(number, variable, of, is_whole, bound)));
+                made.push(Arc::new(Series::new(definition, variable, of, is_whole, bound)));
             }
         }
         if !made.is_empty() {
@@ -345,6 +346,20 @@ impl Sampler {
                 self.push(sample);
             }
             bound.end();
+            self.define_again(series);
+        }
+    }
+
+    /// The object of a variable may have got a name since it was made.
+    fn define_again(&self, series: &Series) {
+        let mut definition = series.definition.clone();
+        if let Definition::Variable { object, .. } = &mut definition {
+            let (kind, word) = series.object;
+            let name = name_of(Object { kind, word });
+            if *object != name {
+                *object = name;
+                (self.define)(&definition);
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use mel_log::Definition;
 use mel_log::profile::variables::counts;
 use mel_log::table::Meaning;
 use mpit_events::BindKind;
@@ -15,8 +16,9 @@ const ELEMENTS: usize = 16;
 /// A variable on one object.
 #[derive(Debug)]
 pub(super) struct Series {
-    /// The number of its definition.
+    /// The number of its definition, and that.
     pub(super) number: u32,
+    pub(super) definition: Definition,
     pub(super) any_thread: bool,
     pub(super) is_ours: bool,
     /// The kind of object that it is bound to, and the object's handle.
@@ -40,7 +42,7 @@ pub(super) struct Sample {
 impl Series {
     /// A variable that was bound to an object. Its elements are kept where that is the whole world or nothing.
     pub(super) fn new(
-        number: u32,
+        (number, definition): (u32, Definition),
         variable: &Described,
         object: (BindKind, usize),
         is_whole: bool,
@@ -49,6 +51,7 @@ impl Series {
         let (count, counts) = (bound.count(), counts(class_name(variable.class)));
         Series {
             number,
+            definition,
             any_thread: bound.is_for_any_thread(),
             is_ours: variable.is_ours,
             object,

@@ -29,6 +29,22 @@ fn is_zero(over: &Over<'_>) -> bool {
     over.least.0 == 0.0 && over.greatest.0 == 0.0 && over.min == 0.0 && over.max == 0.0
 }
 
+/// A variable's name, with the object where that is not the whole world.
+fn title(of: &VariableProfile) -> String {
+    match &*of.object {
+        "" | "MPI_COMM_WORLD" => of.name.clone(),
+        object => format!("{} ({object})", of.name),
+    }
+}
+
+/// A number with four significant digits.
+fn short(value: f64) -> String {
+    let digits = 3 - value.abs().max(1e-300).log10().floor() as i32;
+    let scale = 10f64.powi(digits.clamp(-300, 300));
+    let rounded = (value * scale).round() / scale;
+    general(if rounded.is_finite() && value != 0.0 { rounded } else { value })
+}
+
 /// What is told of a variable at its end: by how much it has grown, or its last value.
 fn end(of: &VariableProfile) -> f64 {
     of.grown.unwrap_or(of.last)
@@ -68,31 +84,20 @@ pub fn variables(profile: &Profile) -> String {
         return String::new();
     }
     let (zero, shown): (Vec<_>, Vec<_>) = all.iter().partition(|over| is_zero(over));
-    let header =
-        ["variable", "on", "last", "least", "rank", "greatest", "rank", "min", "mean", "max", "dev", "of"];
+    let header = ["variable", "last", "least", "most", "rank", "min", "mean", "max", "deviation", ""];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
     for over in shown.iter().take(MOST) {
-        let counts = over.of.counts();
-        rows.push(vec![
-            over.of.name.clone(),
-            over.of.object.clone(),
-            general(over.sum / over.ranks as f64),
-            general(over.least.0),
-            over.least.1.to_string(),
-            general(over.greatest.0),
-            over.greatest.1.to_string(),
-            general(over.min),
-            general(over.means / over.ranks as f64),
-            general(over.max),
-            general(over.deviation),
-            if counts { "1/s" } else { "value" }.to_owned(),
-        ]);
+        let values = [over.min, over.means / over.ranks as f64, over.max, over.deviation].map(short);
+        let ends = [over.sum / over.ranks as f64, over.least.0, over.greatest.0].map(short);
+        let per = if over.of.counts() { "per s" } else { "" };
+        let row = [title(over.of)].into_iter().chain(ends).chain([over.greatest.1.to_string()]);
+        rows.push(row.chain(values).chain([per.to_owned()]).collect());
     }
     let mut text = String::from(
-        "\n variables, sampled: last (of what counts up: growth) as mean over ranks, least and greatest rank; then all samples\n",
+        "\n variables at the end (of what counts up: its growth): mean over ranks, least, most; and all samples\n",
     );
     if rows.len() > 1 {
-        text += &table(&rows, &[0, 1, 11]);
+        text += &table(&rows, &[0, 9]);
     }
     if shown.len() > MOST {
         text += &format!("   and {} more variables, which are in the profile\n", shown.len() - MOST);
@@ -111,10 +116,10 @@ pub fn by_rank(profile: &Profile) -> String {
     if !(2..=MOST_RANKS).contains(&profile.ranks.len()) {
         return String::new();
     }
-    let mut ends: BTreeMap<(&str, &str), Vec<Option<f64>>> = BTreeMap::new();
+    let mut ends: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
     for (place, rank) in profile.ranks.iter().enumerate() {
         for of in rank.variables.iter().filter(|of| of.samples > 0 && of.element.is_none()) {
-            let row = ends.entry((&of.name, &of.object)).or_default();
+            let row = ends.entry(title(of)).or_default();
             row.resize(profile.ranks.len(), None);
             row[place] = Some(end(of));
         }
@@ -124,13 +129,13 @@ pub fn by_rank(profile: &Profile) -> String {
         return String::new();
     }
     let ranks = profile.ranks.iter().map(|rank| format!("rank {}", rank.rank));
-    let header: Vec<String> = ["variable".to_owned(), "on".to_owned()].into_iter().chain(ranks).collect();
+    let header: Vec<String> = ["variable".to_owned()].into_iter().chain(ranks).collect();
     let mut all = vec![header];
-    for ((name, object), row) in ends.into_iter().take(MOST) {
-        let values = row.into_iter().map(|value| value.map_or_else(|| "-".into(), general));
-        all.push([name.to_owned(), object.to_owned()].into_iter().chain(values).collect());
+    for (title, row) in ends.into_iter().take(MOST) {
+        let values = row.into_iter().map(|value| value.map_or_else(|| "-".into(), short));
+        all.push([title].into_iter().chain(values).collect());
     }
-    format!("\n variables by rank, at the end\n{}", table(&all, &[0, 1]))
+    format!("\n variables by rank, at the end\n{}", table(&all, &[0]))
 }
 
 /// A line for each variable of a rank.
@@ -191,7 +196,7 @@ mod tests {
         assert_eq!(variables(&Profile::default()), "");
         let text = variables(&profile());
         assert!(
-            text.contains("unexpected_recvq_length") && text.contains("1.5") && text.contains("1/s"),
+            text.contains("unexpected_recvq_length") && text.contains("1.5") && text.contains("per s"),
             "{text}"
         );
         assert!(text.contains("zero throughout: 1 variables"), "{text}");

@@ -77,7 +77,7 @@ pub struct Described {
     pub class: Class,
     /// The kind of object that its handles are bound to.
     pub bind: BindKind,
-    /// The type of its elements; none for texts and types that are not known.
+    /// The type of its elements; none for texts, types that are not known, and variables that some MPIs crash with.
     pub element: Option<Number>,
     /// Whether it is one of ours.
     pub is_ours: bool,
@@ -332,13 +332,17 @@ fn of_mpi(number: usize, index: c_int) -> Option<Described> {
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
         String::from_utf8_lossy(&bytes[..end]).into_owned()
     };
+    let name = text(name);
+    // Open MPI registers variables of components that were not chosen, when its interface is opened after `MPI_Init`; those of the
+    // MTL for PSM2 crash then as soon as there is a handle.
+    let is_trap = name.starts_with("mtl_") && Abi::current()?.family == Family::OpenMpi;
     Some(Described {
         number,
-        name: text(name),
+        name,
         description: text(description),
         class: CLASSES[place],
         bind: *bind,
-        element: number_of(datatype),
+        element: number_of(datatype).filter(|_| !is_trap),
         is_ours: false,
         continuous: continuous != 0,
     })
