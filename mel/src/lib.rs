@@ -15,6 +15,7 @@
 //! - [`html`]: the page of a run.
 //! - [`mod@png`]: pictures of a run.
 //! - [`run_profile`]: the profile of a run, from what is in its directory.
+//! - [`mod@watch`]: a run that goes on, in a terminal and in a browser.
 //! - [`progress_bar`]: how far work on records is, for who waits.
 //!
 //! No room here knows an event by name.
@@ -32,3 +33,4 @@ pub mod progress_bar;
 pub mod run_profile;
 pub mod tables;
 pub mod view;
+pub mod watch;

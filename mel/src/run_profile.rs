@@ -1,13 +1,14 @@
 //! The profile of a run from what is in its directory: `profile.json`, profiles of single ranks, and the tables of ranks that did not
 //! reach `MPI_Finalize`, such as those that were killed.
 
+use std::io;
 use std::path::Path;
 
 use mel_convert::callsites::CallSites;
 use mel_log::Definition;
 use mel_log::profile::file::{self, ProfileError};
-use mel_log::profile::{self, Comparison, Ended, Profile, RankProfile};
-use mel_log::table::{self, TableRows};
+use mel_log::profile::{self, CallSite, Comparison, Ended, Profile, RankProfile};
+use mel_log::table::{self, TableError, TableRows};
 
 /// Reads the profile of a run. Where there is no `profile.json` with calls, they are those of the tables that processes have left. What
 /// could not be read is in [`Profile::incomplete`].
@@ -15,7 +16,20 @@ use mel_log::table::{self, TableRows};
 /// # Errors
 /// [`ProfileError`]; [`ProfileError::Absent`] where there is nothing.
 pub fn read(directory: &Path) -> Result<Profile, ProfileError> {
-    let (tables, complaints) = tables(directory);
+    let mut sites = CallSites::default();
+    read_with(directory, tables(directory), |path, address| sites.place(path, address))
+}
+
+/// The same, with tables that have been read already; `resolve` says what a return address stands for, as the file at a path counts
+/// addresses.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with(
+    directory: &Path,
+    (tables, complaints): (Vec<TableRows>, Vec<String>),
+    resolve: impl FnMut(&str, u64) -> CallSite,
+) -> Result<Profile, ProfileError> {
     let mut profile = match file::read_run(directory) {
         Ok(profile) if profile.has_calls() || profile.reduced.is_some() => return Ok(profile),
         Ok(profile) => profile,
@@ -24,7 +38,7 @@ pub fn read(directory: &Path) -> Result<Profile, ProfileError> {
     };
     profile.incomplete.extend(complaints);
     if !tables.is_empty() {
-        fill(&mut profile, tables);
+        fill(&mut profile, tables, resolve);
     }
     Ok(profile)
 }
@@ -43,22 +57,22 @@ pub fn read_with_traffic(directory: &Path) -> Result<Profile, ProfileError> {
         return Ok(profile);
     }
     let mut each = Profile { reduced: None, incomplete: complaints, ..profile };
-    fill(&mut each, tables);
+    let mut sites = CallSites::default();
+    fill(&mut each, tables, |path, address| sites.place(path, address));
     Ok(each)
 }
 
 /// Fills a profile with what the tables of its ranks have.
-fn fill(profile: &mut Profile, tables: Vec<TableRows>) {
+fn fill(profile: &mut Profile, tables: Vec<TableRows>, resolve: impl FnMut(&str, u64) -> CallSite) {
     describe(profile, &tables);
     profile.number_phases();
-    let mut sites = CallSites::default();
-    mel_verdict::fill(profile, tables, |path, address| sites.place(path, address));
+    mel_verdict::fill(profile, tables, resolve);
     let longest = profile.ranks.iter().map(|rank| rank.run_s + rank.init_s).fold(0.0, f64::max);
     profile.duration_s = profile.duration_s.max(longest);
 }
 
 /// The tables in a directory, and a sentence for each that is not whole.
-fn tables(directory: &Path) -> (Vec<TableRows>, Vec<String>) {
+pub fn tables(directory: &Path) -> (Vec<TableRows>, Vec<String>) {
     let (mut tables, mut complaints) = (Vec::new(), Vec::new());
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -73,6 +87,8 @@ fn tables(directory: &Path) -> (Vec<TableRows>, Vec<String>) {
                 complaints.extend(cut(&name, &rows));
                 tables.push(rows);
             }
+            // It was there a moment ago: its process has ended.
+            Err(TableError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => complaints.push(format!("{error}; left out")),
         }
     }

@@ -83,6 +83,12 @@ impl Browser {
         assert_eq!(self.value(drawn), true);
     }
 
+    /// Opens an address, and waits until its page has been loaded.
+    pub fn open_address(&mut self, address: &str) {
+        self.call("Page.navigate", json!({"url": address}));
+        while self.value("location.href") != address || self.value("document.readyState") != "complete" {}
+    }
+
     /// The value of an expression on the page, or of what it promises.
     ///
     /// # Panics

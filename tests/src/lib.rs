@@ -24,6 +24,7 @@ pub mod profile;
 mod program;
 pub mod readers;
 pub mod slurm;
+pub mod terminal;
 pub mod trace;
 pub mod windows;
 

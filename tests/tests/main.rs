@@ -61,6 +61,7 @@ mod traces_show_queues;
 mod traces_show_what_was_chosen;
 mod traces_written_together;
 mod variables;
+mod watching;
 mod windows_profiled;
 mod windows_tell;
 

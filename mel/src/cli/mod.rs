@@ -21,6 +21,7 @@ pub mod place;
 pub mod probe;
 pub mod report;
 pub mod run;
+pub mod watch;
 
 use std::process::ExitCode;
 
@@ -35,6 +36,7 @@ use clap::{Parser, Subcommand};
     after_help = "Examples:
   mpirun -n 4 mel run ./app          where the time goes, at which line, and who is the cause
   mpirun -n 4 mel run --trace ./app  the same, and an OTF2 trace for Vampir and the like
+  mel watch mel-app-1                a run while it goes on, in the terminal or in a browser
   mel analyze mel-app-1              what costs time in a traced run, and which rank is the cause
   mel report mel-app-1               what a finished run has found
   mel report mel-app-1 --html a.html the same as a page for the browser
@@ -51,6 +53,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Args),
+    Watch(watch::Args),
     Report(report::Args),
     Analyze(analyze::Args),
     Diff(diff::Args),
@@ -70,6 +73,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
+        Command::Watch(args) => watch::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Analyze(args) => analyze::run(&args),
         Command::Diff(args) => diff::run(&args),

@@ -1,0 +1,144 @@
+//! `mel watch`: a run that goes on.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::ensure;
+
+use super::analyze::time;
+use super::output::to_stdout;
+use crate::watch::feed::{Feed, Frames};
+use crate::watch::frame::Frame;
+use crate::watch::reading::Stage;
+use crate::watch::{terminal, text, web};
+
+/// Shows a run while it goes on
+///
+/// Each rank in a line: whether it runs, its share of time in MPI and waiting, the lengths of its message queues, and more; the call sites where the
+/// chosen rank spends its time; and a curve of the chosen number. It reads the profile that each process of `mel run` counts in a mapped file, again and
+/// again, and does nothing else: whatever becomes of it, the run does not notice.
+///
+/// The directory need not be there yet, and the run may have ended. The directory must be on a file system that this machine sees.
+/// docs/watch.md says what the numbers mean.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  mel watch mel-app-1
+      in the terminal; arrows choose rank and column, s sorts, p pauses, ? explains, q quits
+  mel watch mel-app-1 --every 200ms
+      five times a second
+  mel watch mel-app-1 --web
+      also as a page for a browser on this machine, at an address that it prints
+  mel watch mel-app-1 --once
+      one snapshot as text, over an interval of a second; also where the output is no terminal
+  mel watch mel-app-1 --json | jq -r '[.at_unix_s, .over.mpi_now.median] | @tsv'
+      a line of JSON each second, until the run has ended
+
+Exit code: 0; 1 if it failed, or if there was nothing to show with --once")]
+pub struct Args {
+    /// The run's directory
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// How often it is read, such as 1s or 200ms; less often where reading takes longer than a third of that
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = every)]
+    pub every: Duration,
+    /// Print one snapshot as text and end
+    #[arg(long, conflicts_with_all = ["json", "web"])]
+    pub once: bool,
+    /// Print a line of JSON for each interval, until the run has ended
+    #[arg(long, conflicts_with = "web")]
+    pub json: bool,
+    /// Serve a page for the browser, too: to this machine only, at an address that nobody can guess, until this command ends
+    #[arg(long)]
+    pub web: bool,
+    /// The port of that page. Default: any that is free
+    #[arg(long, value_name = "PORT", requires = "web")]
+    pub port: Option<u16>,
+}
+
+/// A time between readings.
+fn every(text: &str) -> Result<Duration, String> {
+    let every = time(text)?;
+    if every < Duration::from_millis(50) || every > Duration::from_secs(3600) {
+        return Err("at least 50ms, and at most 3600s".into());
+    }
+    Ok(every)
+}
+
+/// Shows the run.
+///
+/// # Errors
+/// There is nothing to show with `--once`; the terminal, or the port, cannot be used.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let is_terminal = std::io::stdout().is_terminal();
+    if args.json {
+        lines(args)?;
+    } else if args.once || !(is_terminal || args.web) {
+        once(args)?;
+    } else {
+        let feed = Feed::start(&args.directory, args.every)?;
+        let page = match args.web {
+            true => Some(web::Server::start(feed.view(), &args.directory, args.every, args.port)?),
+            false => None,
+        };
+        let address = page.as_ref().map(web::Server::address);
+        if is_terminal {
+            terminal::run(&feed.view(), &args.directory, address)?;
+        } else if let Some(address) = address {
+            to_stdout(|out| writeln!(out, "{address}"))?;
+            terminal::wait_for_signal()?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One snapshot: of a run that goes on, over one interval.
+fn once(args: &Args) -> anyhow::Result<()> {
+    let mut frames = Frames::new(&args.directory);
+    let mut frame = frames.next();
+    if frame.stage == Stage::Running {
+        std::thread::sleep(args.every);
+        frame = frames.next();
+    }
+    ensure!(frame.stage != Stage::Waiting, "nothing to show: {}", frame.remarks.join("; "));
+    let text = text::text(&frame, &args.directory);
+    to_stdout(|out| out.write_all(text.as_bytes()))
+}
+
+/// A line of JSON for each interval.
+fn lines(args: &Args) -> anyhow::Result<()> {
+    let mut frames = Frames::new(&args.directory);
+    let mut told = String::new();
+    loop {
+        let frame = frames.next();
+        match frame.stage {
+            Stage::Waiting => tell(&frame, &args.directory, &mut told),
+            _ if !line(&frame)? => return Ok(()),
+            Stage::Ended => return Ok(()),
+            Stage::Running => {}
+        }
+        std::thread::sleep(args.every);
+    }
+}
+
+/// Says on standard error what is waited for: each thing once.
+fn tell(frame: &Frame, directory: &Path, told: &mut String) {
+    let what = frame.remarks.first().cloned().unwrap_or_else(|| directory.display().to_string());
+    if *told != what {
+        eprintln!("mel: {what}");
+        *told = what;
+    }
+}
+
+/// Prints a line; whether anybody reads it.
+fn line(frame: &Frame) -> anyhow::Result<bool> {
+    let mut line = serde_json::to_vec(frame)?;
+    line.push(b'\n');
+    let mut out = std::io::stdout().lock();
+    match out.write_all(&line).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(anyhow::anyhow!("cannot write to standard output: {error}")),
+        Ok(()) => Ok(true),
+    }
+}

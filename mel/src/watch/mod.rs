@@ -1,0 +1,23 @@
+//! A run that goes on, as its profile tables say it, again and again.
+//!
+//! - [`reading`]: what the directory of the run says at one instant.
+//! - [`quantities`]: the numbers of a rank that are shown, each with its name, its unit, and how it is known.
+//! - [`frame`]: one reading, and what has changed since the one before.
+//! - [`feed`]: reads at intervals, in a thread of its own, and keeps the past for curves.
+//! - [`text`]: a frame as plain text.
+//! - [`terminal`]: frames in a terminal, with keys.
+//! - [`web`]: frames in a browser, on a port that only this machine reaches.
+//!
+//! Only reads files: nothing here writes to the directory, or speaks to the processes of the run. So what becomes of it is nothing to
+//! them.
+
+pub mod feed;
+pub mod frame;
+pub mod quantities;
+pub mod reading;
+pub mod terminal;
+pub mod text;
+pub mod web;
+
+#[cfg(test)]
+pub(crate) mod sample;

@@ -1,0 +1,392 @@
+//! `mel watch` shows a run while it goes on, in a terminal and in a browser, and the run does not notice what becomes of it.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::browser::Browser;
+use mel_tests::terminal::Terminal;
+use mel_tests::{Finished, Job, Mpi, Running, compile_special};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const RANKS: u32 = 4;
+/// No test waits longer for something.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// A job that goes on until it is told to end.
+struct Endless {
+    directory: TempDir,
+    job: Running,
+}
+
+impl Endless {
+    fn start(mpi: &Mpi) -> Endless {
+        let directory = fresh_dir();
+        let run = directory.path().join("run");
+        let options = ["-o".as_ref(), run.as_os_str()];
+        let job = Job::new(mpi, RANKS, compile_special(mpi, "until_file"));
+        let job = job.args([directory.path(), &directory.path().join("end")]).patient();
+        let job = job.time_limit(2 * LIMIT).under_mel(options).start();
+        Endless { directory, job }
+    }
+
+    fn run(&self) -> PathBuf {
+        self.directory.path().join("run")
+    }
+
+    fn pid(&self, rank: u32) -> String {
+        let path = self.directory.path().join(format!("pid-{rank}"));
+        wait_for("a rank", || fs::read_to_string(&path).ok()).trim().to_owned()
+    }
+
+    fn end(self) -> Finished {
+        fs::write(self.directory.path().join("end"), "").expect("a file can be written");
+        self.job.wait()
+    }
+}
+
+fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{what} is not there");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn signal(pid: impl ToString, signal: &str) {
+    let status = Command::new("kill").args([signal, &pid.to_string()]).status();
+    assert!(status.expect("kill can be started").success(), "{signal}");
+}
+
+fn watch(directory: &Path, options: &[&str]) -> Command {
+    let mut command = Command::new(mel());
+    command.arg("watch").arg(directory).args(["--every", "200ms"]).args(options);
+    command
+}
+
+/// Lines of JSON of a run, as they come.
+struct Lines {
+    child: Child,
+    lines: BufReader<std::process::ChildStdout>,
+}
+
+impl Lines {
+    fn of(directory: &Path) -> Lines {
+        let mut child =
+            watch(directory, &["--json"]).stdout(Stdio::piped()).spawn().expect("mel can be started");
+        let lines = BufReader::new(child.stdout.take().expect("it was asked for"));
+        Lines { child, lines }
+    }
+
+    /// The first line from here on that has what is looked for; no line more where the command ends.
+    fn until(&mut self, what: &str, found: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + LIMIT;
+        let mut last = String::new();
+        loop {
+            let mut line = String::new();
+            self.lines.read_line(&mut line).expect("text");
+            assert!(!line.is_empty() && Instant::now() < deadline, "{what} is not there: {last}");
+            let frame: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            if found(&frame) {
+                return frame;
+            }
+            last = line;
+        }
+    }
+}
+
+fn ranks(frame: &Value) -> &[Value] {
+    frame["ranks"].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn all_have(frame: &Value, ended: &str) -> bool {
+    ranks(frame).len() == RANKS as usize && ranks(frame).iter().all(|rank| rank["ended"] == ended)
+}
+
+/// The line of a rank on the screen, or in a text, by its cells.
+fn line_of(text: &str, rank: u32) -> Option<Vec<String>> {
+    let cells = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    text.lines().map(cells).find(|cells| cells.len() > 8 && cells[0] == rank.to_string())
+}
+
+#[test]
+fn the_terminal_shows_ranks_with_changing_numbers_and_is_restored() {
+    for mpi in &Mpi::all()[..] {
+        let job = Endless::start(mpi);
+        let mut terminal = Terminal::start(watch(&job.run(), &[]), 40, 160);
+        let runs =
+            |text: &str| (0..RANKS).all(|rank| line_of(text, rank).is_some_and(|line| line[2] == "running"));
+        terminal.until("each rank", |text| runs(text).then_some(()));
+        let busy = |text: &str| line_of(text, 0).filter(|line| line[3] != "-" && line[3] != "0.0");
+        let first = terminal.until("a share of time in MPI", busy);
+        terminal.until("another one", |text| busy(text).filter(|line| line[3] != first[3]));
+        terminal.until("a call site", |text| text.contains("until_file.c:").then_some(()));
+        // The second rank, and the third column; the queue is modelled.
+        terminal.press("\x1b[B\x1b[C\x1b[C");
+        terminal.until("the chosen curve", |text| text.contains("wait now of rank 1: ").then_some(()));
+        terminal.press("?");
+        terminal.until("help", |text| text.contains("share of the last interval lost waiting").then_some(()));
+        terminal.press("?");
+        terminal.press("p");
+        terminal.until("a pause", |text| text.contains("PAUSED").then_some(()));
+        terminal.press("q");
+        assert!(terminal.wait().success(), "{}: {}", mpi.name, terminal.text());
+        wait_for("the terminal as before", || terminal.is_restored().then_some(()));
+        let finished = job.end();
+        finished.expect(finished.code == Some(0) && finished.stdout.contains("OK"), mpi.name);
+    }
+}
+
+#[test]
+fn a_run_is_waited_for_and_its_end_is_shown() {
+    let mpi = &Mpi::all()[0];
+    let directory = fresh_dir();
+    let mut terminal = Terminal::start(watch(&directory.path().join("never"), &[]), 24, 100);
+    terminal.until("what is waited for", |text| text.contains("is not there yet").then_some(()));
+    // Ctrl-C.
+    terminal.press("\x03");
+    assert!(terminal.wait().success());
+
+    let job = Endless::start(mpi);
+    let mut terminal = Terminal::start(watch(&job.run(), &[]), 40, 160);
+    terminal.until("a rank", |text| line_of(text, 3).filter(|line| line[2] == "running"));
+    let run = job.run();
+    let mut lines = Lines::of(&run);
+    lines.until("each rank", |frame| all_have(frame, "running"));
+    // Dropped with the directory only after all was seen.
+    fs::write(job.directory.path().join("end"), "").expect("a file can be written");
+    let end = lines.until("the end", |frame| frame["stage"] == "ended");
+    assert!(all_have(&end, "finalised"), "{end}");
+    assert!(lines.child.wait().expect("a child").success(), "the lines end with the run");
+    terminal.until("the end", |text| text.contains("the run has ended").then_some(()));
+    terminal.until("the end of a rank", |text| line_of(text, 3).filter(|line| line[2] == "ended"));
+    signal(terminal.process(), "-TERM");
+    terminal.wait();
+    assert!(terminal.is_restored(), "{}", terminal.text());
+    let finished = job.job.wait();
+    finished.expect(finished.code == Some(0), "the run ends as ever");
+
+    // What is shown then is what the report has.
+    let once = watch(&run, &["--once"]).output().expect("mel can be started");
+    let text = String::from_utf8_lossy(&once.stdout).into_owned();
+    assert!(once.status.success() && text.contains("the run has ended"), "{text}");
+    let report =
+        Command::new(mel()).args(["report", "--json"]).arg(&run).output().expect("mel can be started");
+    let report: Value = serde_json::from_slice(&report.stdout).expect("JSON");
+    for (rank, of_rank) in ranks(&end).iter().enumerate() {
+        let calls = report["ranks"][rank]["calls"].as_array().expect("calls");
+        let is_apart =
+            |call: &&Value| !["MPI_Init", "MPI_Finalize"].contains(&call["function"].as_str().unwrap_or(""));
+        let calls = || calls.iter().filter(is_apart);
+        let number: u64 = calls().map(|call| call["calls"].as_u64().unwrap_or(0)).sum();
+        assert_eq!(of_rank["calls"]["calls"], number, "rank {rank}");
+        let seconds: f64 = calls().map(|call| call["total_s"].as_f64().unwrap_or(0.0)).sum();
+        let shown = of_rank["calls"]["mpi_s"].as_f64().expect("seconds");
+        assert!((shown - seconds).abs() <= 1e-9 * seconds.max(1.0), "rank {rank}: {shown}, {seconds}");
+        assert_eq!(of_rank["queues"]["posted_longest"], report["ranks"][rank]["posted"]["max_length"]);
+    }
+}
+
+#[test]
+fn a_snapshot_and_lines_of_json_have_each_rank() {
+    let mpi = &Mpi::all()[0];
+    let nothing = watch(&fresh_dir().path().join("never"), &["--once"]).output().expect("mel can be started");
+    let complaint = String::from_utf8_lossy(&nothing.stderr).into_owned();
+    assert!(nothing.status.code() == Some(1) && complaint.contains("is not there yet"), "{complaint}");
+
+    let job = Endless::start(mpi);
+    let mut lines = Lines::of(&job.run());
+    let is_whole = |frame: &Value| {
+        let known = |rank: &Value| rank["values"]["mpi_now"].as_f64().is_some_and(|share| share > 0.0);
+        all_have(frame, "running") && ranks(frame).iter().all(known)
+    };
+    let frame = lines.until("each rank in MPI", is_whole);
+    assert_eq!(frame["world_size"], RANKS);
+    assert!(frame["interval_s"].as_f64().is_some_and(|seconds| seconds > 0.0), "{frame}");
+    let over = &frame["over"]["mpi_now"];
+    let [min, median, max] = ["min", "median", "max"].map(|name| over[name].as_f64().expect("a share"));
+    assert!(min <= median && median <= max, "{over}");
+    // All wait for the last rank, sooner or later.
+    let late = |frame: &Value| {
+        ranks(frame).iter().any(|rank| rank["values"]["waiting"].as_f64().is_some_and(|share| share > 0.0))
+    };
+    lines.until("time lost waiting", late);
+    // No terminal: as with --once.
+    let text = watch(&job.run(), &[]).output().expect("mel can be started");
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    for rank in 0..RANKS {
+        assert!(line_of(&text, rank).is_some_and(|line| line[2] == "running"), "{text}");
+    }
+    assert!(text.contains("MPI now") && text.contains("median") && text.contains("until_file.c:"), "{text}");
+    // Nobody reads any more: the command ends.
+    drop(lines.lines);
+    lines.child.wait().expect("a child");
+    let finished = job.end();
+    finished.expect(finished.code == Some(0), "the run ends as ever");
+}
+
+#[test]
+fn whatever_becomes_of_the_watcher_the_run_does_not_notice() {
+    for mpi in &Mpi::all()[..] {
+        let alone = Endless::start(mpi);
+        alone.pid(RANKS - 1);
+        let alone = alone.end();
+        let job = Endless::start(mpi);
+        let mut killed = Lines::of(&job.run());
+        let mut stopped = Lines::of(&job.run());
+        for lines in [&mut killed, &mut stopped] {
+            lines.until("each rank", |frame| all_have(frame, "running"));
+        }
+        signal(killed.child.id(), "-KILL");
+        killed.child.wait().expect("a child");
+        signal(stopped.child.id(), "-STOP");
+        let finished = job.end();
+        signal(stopped.child.id(), "-KILL");
+        stopped.child.wait().expect("a child");
+        finished.expect(finished.code == alone.code && finished.code == Some(0), mpi.name);
+        let last = |finished: &Finished| finished.stdout.lines().last().map(str::to_owned);
+        assert_eq!(last(&finished), last(&alone), "{}", mpi.name);
+    }
+}
+
+#[test]
+fn a_rank_that_was_killed_is_shown_as_such() {
+    for mpi in &Mpi::all()[..] {
+        let job = Endless::start(mpi);
+        let mut lines = Lines::of(&job.run());
+        lines.until("each rank", |frame| all_have(frame, "running"));
+        signal(job.pid(2), "-KILL");
+        let frame = lines.until("the end of rank 2", |frame| {
+            ranks(frame).iter().any(|rank| rank["rank"] == 2 && rank["ended"] == "killed")
+        });
+        assert!(
+            ranks(&frame).iter().all(|rank| rank["rank"] == 2 || rank["ended"] != "finalised"),
+            "{frame}"
+        );
+        let finished = job.end();
+        finished.expect(finished.code != Some(0), "the launcher ends the run");
+    }
+}
+
+/// A page that is served.
+struct Page {
+    child: Child,
+    address: String,
+}
+
+impl Page {
+    fn of(directory: &Path) -> Page {
+        let mut child =
+            watch(directory, &["--web"]).stdout(Stdio::piped()).spawn().expect("mel can be started");
+        let mut address = String::new();
+        let out = child.stdout.take().expect("it was asked for");
+        BufReader::new(out).read_line(&mut address).expect("text");
+        Page { child, address: address.trim_end().to_owned() }
+    }
+
+    fn port(&self) -> u16 {
+        let port = self.address.strip_prefix("http://127.0.0.1:").and_then(|rest| rest.split('/').next());
+        port.expect("an address of this machine").parse().expect("a port")
+    }
+
+    fn path(&self) -> &str {
+        self.address.splitn(4, '/').nth(3).expect("a path")
+    }
+
+    /// The whole answer to a request.
+    fn ask(&self, host: &str, path: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port())).expect("it listens");
+        write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
+            .expect("it hears");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_page_is_for_who_has_its_address_on_this_machine() {
+    let directory = fresh_dir();
+    let mut page = Page::of(directory.path());
+    let host = format!("127.0.0.1:{}", page.port());
+    let path = page.path().to_owned();
+    let whole = page.ask(&host, &path);
+    assert!(whole.starts_with("HTTP/1.1 200 ") && whole.contains("default-src 'none'"), "{whole}");
+    let data = page.ask(&host, &format!("{path}data"));
+    assert!(data.starts_with("HTTP/1.1 200 ") && data.contains("\"stage\":\"waiting\""), "{data}");
+    let wrong = format!("{}/", "0".repeat(path.len() - 1));
+    for (host, path) in [
+        (&*host, ""),
+        (&*host, "data"),
+        (&*host, &*wrong),
+        ("evil.example", &*path),
+        (&*format!("evil.example:{}", page.port()), &*path),
+    ] {
+        let answer = page.ask(host, path);
+        assert!(answer.starts_with("HTTP/1.1 403 "), "{host} {path}: {answer}");
+        assert!(!answer.contains("<script"), "{answer}");
+    }
+    // By its other addresses this machine cannot be reached.
+    let others = Command::new("hostname").arg("-I").output().map(|output| output.stdout).unwrap_or_default();
+    for address in String::from_utf8_lossy(&others).split_whitespace().filter_map(|text| text.parse().ok()) {
+        let address: std::net::IpAddr = address;
+        assert!(TcpStream::connect((address, page.port())).is_err(), "{address} listens");
+    }
+    signal(page.child.id(), "-TERM");
+    assert!(page.child.wait().expect("a child").success());
+    assert!(TcpStream::connect(("127.0.0.1", page.port())).is_err(), "it ends with the command");
+}
+
+#[test]
+fn the_browser_shows_changing_numbers() {
+    let Some(mut browser) = Browser::start(1400, 1000) else { return };
+    let job = Endless::start(&Mpi::all()[0]);
+    let page = Page::of(&job.run());
+    browser.open_address(&page.address);
+    let share = "(() => { const row = document.querySelector('tr[data-rank=\"0\"]'); return row ? row.cells[3].textContent : null; })()";
+    let mut share_until = |what: &str, found: &dyn Fn(&str) -> bool| {
+        wait_for(what, || browser.value(share).as_str().filter(|text| found(text)).map(str::to_owned))
+    };
+    let first = share_until("a share of time in MPI", &|text| text != "-");
+    share_until("another one", &|text| text != "-" && text != first);
+    let states = browser
+        .value("[...document.querySelectorAll('tr[data-rank]')].map((row) => row.cells[2].textContent)");
+    assert_eq!(states, serde_json::json!(vec!["running"; RANKS as usize]));
+    browser.value("document.querySelector('tr[data-rank=\"2\"]').cells[5].click()");
+    wait_for("the curve", || {
+        let head = browser.value("document.querySelector('#curve h2').textContent");
+        head.as_str()
+            .filter(|head| head.contains("wait now of rank 2") && head.contains("estimated"))
+            .map(drop)
+    });
+    wait_for("its line", || {
+        browser.value("document.querySelector('#curve path') !== null").as_bool().filter(|is| *is)
+    });
+    super::pages_in_a_browser::picture(&mut browser, "watch.png");
+    let outside = format!("\"url\":\"{}", page.address);
+    let complaints: Vec<String> =
+        browser.complaints().into_iter().filter(|complaint| !complaint.contains(&outside)).collect();
+    assert_eq!(complaints, [""; 0]);
+    let finished = job.end();
+    finished.expect(finished.code == Some(0), "the run ends as ever");
+    wait_for("the end", || {
+        let remarks = browser.value("document.querySelector('#remarks').textContent");
+        remarks.as_str().filter(|text| text.contains("the run has ended")).map(drop)
+    });
+}
