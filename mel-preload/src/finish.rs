@@ -15,6 +15,7 @@ use mpi_abi::pmpi;
 use mpit_events::{Clock, core};
 use mpit_sources::calls::NotFollowed;
 use mpit_sources::matching::Truth;
+use mpit_sources::netops::{NetOps, Port};
 use mpit_sources::transport::clocks::NodeClock;
 
 use super::disks;
@@ -24,6 +25,7 @@ use super::state::{Run, Session};
 use super::warn::warn;
 use crate::collect;
 use crate::phases;
+use crate::queues::QueueProfiler;
 use crate::trace::Recorder;
 use mel_convert as convert;
 use mel_convert::otf2::{self, Processes as _};
@@ -39,6 +41,11 @@ pub(super) fn at_finalize(session: &'static Session) {
         return;
     }
     let entered = Clock::best().now();
+    // What it reads belongs to the run, and the MPI's variables need an MPI.
+    if let Some(sampler) = session.sampler.get() {
+        sampler.finish();
+    }
+    crate::matrix::inside::finish();
     if let Some(netops) = session.netops {
         netops.finish();
     }
@@ -46,6 +53,7 @@ pub(super) fn at_finalize(session: &'static Session) {
         native.finish();
     }
     let truth = session.queue_events.finish();
+    session.profiler.iter().for_each(QueueProfiler::settle);
     end_table(session, run, table::Ended::Finalised, entered.0);
     if let Some(recorder) = run.recorder {
         if session.config.trace {
@@ -71,7 +79,8 @@ pub(super) fn at_finalize(session: &'static Session) {
             written = [i32::from(reported.unwrap_or(false))];
         }
         // Of very many ranks the profile has sums, and the rows of traffic stay where they are.
-        let keeps_rows = session.config.matrix && collect::is_of_many(session, run);
+        let keeps_rows =
+            (session.config.matrix || session.config.carried) && collect::is_of_many(session, run);
         if pmpi::bcast(&mut written, 0, world).is_ok() && written == [1] && !keeps_rows {
             remove_table(run);
         }
@@ -189,7 +198,7 @@ fn write_trace(directory: &Path, ranks: Rc<Ranks>, log: Option<RankLog>) {
     let share = otf2::Share { logs: log.as_slice(), world: ranks.size(), processes: ranks };
     let patience = is_first.then(|| Patience::new("writing the trace", records));
     let tick = |records| patience.iter().for_each(|patience| patience.advance(records));
-    let written = otf2::write_share(&share, directory, &[], &tick);
+    let written = otf2::write_share(&share, directory, otf2::Remarks::Known(&[]), &tick);
     drop(patience);
     match written {
         _ if !is_first => {}
@@ -288,16 +297,39 @@ fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> Ran
     if let Some(table) = run.table.as_ref().filter(|_| phases::any()) {
         profile.phases = table.rows().phase_profiles();
     }
+    profile.ports = session.netops.map(NetOps::ports).unwrap_or_default().into_iter().map(port).collect();
+    if let Some(table) = run.table.as_ref().filter(|_| session.sampler.get().is_some()) {
+        let rows = table.rows();
+        profile.variables = rows.variable_profiles();
+        profile.samples_lost = rows.lost_samples + rows.lost_sampled;
+    }
     if let Some(windows) = session.windows {
         profile.windows = windows.profile(Clock::best().ticks_per_second());
     }
     profile
 }
 
+fn port(of: Port) -> profile::Port {
+    profile::Port {
+        interface: of.interface,
+        link: of.link.into(),
+        bytes_sent: of.sent,
+        bytes_received: of.received,
+        packets_sent: of.packets_sent,
+        packets_received: of.packets_received,
+        errors: of.errors,
+        dropped: of.dropped,
+        waits: of.waits,
+        lid: of.lid,
+        bits_per_s: of.bits_per_s,
+    }
+}
+
 /// What is counted; nothing where it is only the queues, as it was always.
 fn profiled(session: &Session) -> Vec<String> {
     let config = &session.config;
-    if config.profile && !config.windows && !config.call_profile && !config.matrix && !config.carried {
+    let others = config.windows || config.call_profile || config.matrix || config.carried;
+    if config.profile && !others && config.vars.is_none() {
         return Vec::new();
     }
     let counted = [
@@ -306,6 +338,7 @@ fn profiled(session: &Session) -> Vec<String> {
         (config.windows, "rma"),
         (config.matrix, "matrix"),
         (config.carried, "net"),
+        (config.vars.is_some(), "vars"),
     ];
     counted.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name.to_owned()).collect()
 }
@@ -341,6 +374,12 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
         return false;
     }
     mpi_intercept::stop();
+    if let Some(netops) = session.netops {
+        netops.finish();
+    }
+    if let Some(sampler) = session.sampler.get() {
+        sampler.finish_alone();
+    }
     let truth = session.queue_events.finish_alone();
     let how = if ended == Ended::Aborted { table::Ended::Aborted } else { table::Ended::Exited };
     end_table(session, run, how, Clock::best().now().0);

@@ -135,6 +135,9 @@ pub(crate) fn ask(asked: Asked<'_>) {
     if let Some((session, _)) = measured {
         // What was before belongs to the phase before.
         session.queue_events.model().catch_up();
+        if let Some(netops) = session.netops {
+            netops.read_connections();
+        }
     }
     let mut phases = PHASES.lock().unwrap_or_else(PoisonError::into_inner);
     let changed = match asked {
@@ -177,10 +180,14 @@ pub(crate) fn any() -> bool {
 }
 
 fn define(session: &Session, run: &Run, number: u16, name: &str) {
-    let definition = Definition::Phase { number, name: name.to_owned() };
+    define_in_table(session, run, &Definition::Phase { number, name: name.to_owned() });
+}
+
+/// Writes a definition into the profile table, if there is one. Where the program may call MPI.
+pub(crate) fn define_in_table(session: &Session, run: &Run, definition: &Definition) {
     match (session.calls, &run.table) {
-        (Some(calls), _) => calls.define(&definition),
-        (None, Some(table)) => table.define(&definition),
+        (Some(calls), _) => calls.define(definition),
+        (None, Some(table)) => table.define(definition),
         (None, None) => {}
     }
 }
@@ -206,6 +213,9 @@ fn forget(session: &Session, run: &Run, now: u64) {
         (Some(calls), _) => calls.clear(now),
         (None, Some(table)) => table.clear(now),
         (None, None) => {}
+    }
+    if let Some(connections) = session.connections {
+        connections.clear();
     }
     let second = session.second.get().map(|(_, profiler)| profiler);
     for profiler in session.profiler.iter().chain(second) {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use mpi_abi::{Abi, next, pmpi};
+use mpi_abi::{Abi, Family, next, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
 use mpit_events::{BindKind, Core, EventIndex, Ticks};
 use mpit_sources::between_calls::BetweenCalls;
@@ -24,11 +24,12 @@ use super::state::{Run, Session};
 use super::warn::warn;
 use super::{directory, finish, launch, tools};
 use crate::calls::CallProfiler;
-use crate::matrix::{self, Carried};
+use crate::matrix::{self, Carried, Connections};
 use crate::phases::{self, Asked};
 use crate::queues::QueueProfiler;
 use crate::trace::calls::{TRACED, Tracer, queues};
 use crate::trace::{Recorder, events};
+use crate::vars::{Sampler, Wanted};
 use mel_log::format::NO_OBJECT;
 use mel_log::launcher::is_first_rank;
 use mel_log::names::unknown_events;
@@ -45,33 +46,41 @@ impl Session {
         let rma = or_warn(Rma::new(abi, core), "one-sided communication is not measured");
         let netops = or_warn(NetOps::new(abi, core), "what is moved below the calls is not measured");
         // For programs and tools that ask for them: nothing is counted before.
-        let _ = mpit_sources::vars::add(abi);
+        let variables = mpit_sources::vars::add(abi, core, queue_events.model()).ok();
         let shadow = queue_events.model();
         if config.measures() {
             shadow.set_mode(if config.logs() { Mode::Trace } else { Mode::Profile });
         }
-        let profiler = config.profile.then(|| QueueProfiler::listen(core, ""));
-        let profiler = profiler.and_then(|made| or_warn(made, "the message queues are not counted"));
         let counts = config.call_profile;
-        let calls = (counts || config.matrix).then(|| CallProfiler::new(abi, queue_events.model(), counts));
+        let knows = counts || config.matrix || config.profile;
+        let calls = knows.then(|| CallProfiler::new(abi, queue_events.model(), counts));
+        let profiler = config.profile.then(|| QueueProfiler::listen(core, "", calls));
+        let profiler = profiler.and_then(|made| or_warn(made, "the message queues are not counted"));
         let matrix = calls.filter(|_| config.matrix).map(|calls| matrix::new(abi, calls));
         let carried = netops.filter(|_| config.carried).and_then(|netops| {
             let made = Carried::listen(core, netops.event(), matrix.map(|matrix| matrix.store()));
             or_warn(made, "what is moved below the calls is not counted")
         });
+        let connections: Option<&'static Connections> = carried.map(|_| &*Box::leak(Box::default()));
+        if let (Some(netops), Some(connections)) = (netops, connections) {
+            netops.observe_connections(connections);
+        }
         let windows = config.windows.then(|| &*Box::leak(Box::default()));
         let session = Session::get_or_make(|| Session {
             abi,
             core,
             config,
             queue_events,
+            variables,
             rma,
             netops,
             profiler,
             calls,
             matrix,
             carried,
+            connections,
             windows,
+            sampler: OnceLock::new(),
             second: OnceLock::new(),
             native: OnceLock::new(),
             logged: OnceLock::new(),
@@ -98,6 +107,9 @@ impl Session {
             register(Box::leak(Box::new(Late(session))));
         }
         session.queue_events.hooks().into_iter().chain(session.rma.map(Rma::hook)).for_each(register);
+        if session.config.vars.is_some() && mpit_sources::vars::follow().is_err() {
+            warn("there is no place for a further hook: variables of MEL that count what is sent stay zero");
+        }
     }
 
     /// There is a session, and no `MPI_COMM_WORLD` yet. Nothing is followed before there is one, but calls are
@@ -216,10 +228,17 @@ impl Session {
         if rank == 0 {
             self.warn_of_unknown_names();
             warn_of_other_mpis();
+            if self.config.inside && !matrix::inside::is_there() {
+                self.warn_of_no_component();
+            }
             let known: Vec<&str> = FunctionId::all().map(FunctionId::name).collect();
             self.config.calls.complaints("MPI function", &known).iter().for_each(|line| warn(line));
         }
-        let table = (self.calls.is_some() || self.profiler.is_some() || self.carried.is_some()).then(|| {
+        let table = (self.calls.is_some()
+            || self.profiler.is_some()
+            || self.carried.is_some()
+            || self.config.vars.is_some())
+        .then(|| {
             let identity = table::Identity {
                 rank: rank as u32,
                 world_size: size as u32,
@@ -254,9 +273,12 @@ impl Session {
         finish::arm();
         let mut observers: Vec<&'static dyn Observer> = vec![self];
         observers.extend(self.calls.map(|calls| calls as &'static dyn Observer));
+        observers.extend(self.variables.map(|counts| counts as &'static dyn Observer));
         if let Some(tracer) = tracer {
             observers.push(tracer.observer());
         }
+        let sampler = self.make_sampler();
+        observers.extend(sampler.map(|sampler| sampler as &'static dyn Observer));
         let following = Following {
             messages: tracer.is_some(),
             communicators_only: !self.config.needs_messages(),
@@ -293,7 +315,19 @@ impl Session {
             }
             phases::begin(self, run, now);
         }
+        if let Some(sampler) = sampler {
+            sampler.begin(rank == 0);
+        }
         Ok(())
+    }
+
+    /// Samples performance variables, where that was asked for and there is a table.
+    fn make_sampler(&'static self) -> Option<&'static Sampler> {
+        let (choice, run) = (self.config.vars.clone()?, self.run.get()?);
+        let table = run.table.clone()?;
+        let define = Box::new(move |definition: &Definition| phases::define_in_table(self, run, definition));
+        let wanted = Wanted { choice, every: self.config.every, table, define };
+        Some(self.sampler.get_or_init(|| Box::leak(Box::new(Sampler::new(self.abi, wanted)))))
     }
 
     /// Counts calls and queues in a table in the run's directory, or in memory where that cannot be.
@@ -329,6 +363,13 @@ impl Session {
         if let Some(carried) = self.carried {
             carried.begin(table.clone());
         }
+        if let Some(connections) = self.connections {
+            connections.begin(table.clone());
+        }
+        if let Some(matrix) = self.matrix.filter(|_| self.config.inside) {
+            // What is seen below the calls would be the same bytes once more.
+            matrix::inside::begin(Carried::new(Some(matrix.store())), self.carried.is_none());
+        }
         Some(table)
     }
 
@@ -342,13 +383,14 @@ impl Session {
         observers.extend(self.windows.map(|windows| windows as &'static dyn rma::Observer));
         let tracer = self.run.get().and_then(|run| run.tracer);
         observers.extend(tracer.map(Tracer::window_observer));
+        observers.extend(self.sampler.get().map(|sampler| *sampler as &'static dyn rma::Observer));
         rma.start(self.config.windows || self.config.trace || self.logged().iter().any(is_bound), observers)
     }
 
     /// Counts also what a second backend raises, where two were asked for.
     fn count_second(&self, threads: bool) {
         let (Some(_), [_, second]) = (&self.profiler, self.queue_events.backends()) else { return };
-        let profiler = QueueProfiler::listen(self.core, &format!("{second}_"));
+        let profiler = QueueProfiler::listen(self.core, &format!("{second}_"), None);
         if let Some(profiler) = or_warn(profiler, "the second backend is not counted") {
             if let Some(table) = self.run.get().and_then(|run| run.table.as_ref()) {
                 profiler.begin(table);
@@ -414,6 +456,21 @@ impl Session {
         all
     }
 
+    /// There is nothing to look inside with.
+    fn warn_of_no_component(&self) {
+        let switch = std::env::var(matrix::inside::SWITCH).ok();
+        let why = match (self.abi.family, switch.as_deref()) {
+            (Family::OpenMpi, None | Some("0")) => {
+                format!("it is off: set {}=2, or use mel run --inside", matrix::inside::SWITCH)
+            }
+            (Family::OpenMpi, Some(_)) => "this Open MPI has none; Debian's and Ubuntu's 4.1 has it".into(),
+            _ => "only Open MPI has one; here --profile net shows bytes below the calls".into(),
+        };
+        warn(&format!(
+            "--inside takes the numbers of Open MPI's monitoring component, and {why}; the run goes on without"
+        ));
+    }
+
     fn warn_of_unknown_names(&self) {
         let known: Vec<&str> =
             self.core.event_types().map(|(_, event_type)| event_type.name.as_str()).collect();
@@ -449,12 +506,16 @@ impl Hook for Session {
             FunctionId::Comm_set_name if self.config.logs() => Wants::Leave,
             FunctionId::Pcontrol if self.config.measures() => Wants::Enter,
             FunctionId::Finalize | FunctionId::Abort => Wants::Enter,
+            _ if self.config.vars.is_some() => Wants::Enter,
             _ => Wants::Nothing,
         }
     }
 
     fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
         let Some(session) = Session::get() else { return };
+        if let Some(sampler) = session.sampler.get() {
+            sampler.enter(call);
+        }
         match call {
             Call::Finalize(_) => {
                 finish::at_finalize(session);

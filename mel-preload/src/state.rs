@@ -12,14 +12,16 @@ use mpit_sources::calls::Communicator;
 use mpit_sources::native::NativeEvents;
 use mpit_sources::netops::NetOps;
 use mpit_sources::rma::Rma;
+use mpit_sources::vars::QueueCounts;
 use mpit_sources::{Backend, QueueEvents};
 
 use crate::calls::CallProfiler;
 use crate::config::Config;
-use crate::matrix::{Carried, Matrix};
+use crate::matrix::{Carried, Connections, Matrix};
 use crate::queues::QueueProfiler;
 use crate::trace::Recorder;
 use crate::trace::calls::Tracer;
+use crate::vars::Sampler;
 use crate::windows::WindowProfiler;
 
 /// MEL in this process. Lives as long as the process.
@@ -28,6 +30,8 @@ pub struct Session {
     pub(crate) core: &'static Core,
     pub(crate) config: Config,
     pub(crate) queue_events: QueueEvents,
+    /// The queues as performance variables have them.
+    pub(crate) variables: Option<&'static QueueCounts>,
     /// The events of one-sided communication, where the core has room for them.
     pub(crate) rma: Option<Rma>,
     /// The event of the transports below the calls, where the core has room for it.
@@ -40,8 +44,12 @@ pub struct Session {
     pub(crate) matrix: Option<&'static Matrix>,
     /// Counts what is moved below the calls.
     pub(crate) carried: Option<&'static Carried>,
+    /// Counts what connections carry.
+    pub(crate) connections: Option<&'static Connections>,
     /// Counts what is done with windows.
     pub(crate) windows: Option<&'static WindowProfiler>,
+    /// Samples performance variables.
+    pub(crate) sampler: OnceLock<&'static Sampler>,
     /// Counts those of a second one, for comparison.
     pub(crate) second: OnceLock<(Backend, QueueProfiler)>,
     /// Events of the MPI itself, where there are any and somebody may want them.

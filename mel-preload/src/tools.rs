@@ -5,6 +5,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpi_abi::pmpi;
+use mpit_sources::calls::Observer;
 
 use super::state::Session;
 use super::warn::warn;
@@ -40,7 +41,8 @@ fn try_begin(session: &'static Session) -> mpi_abi::Result<bool> {
     if let Some(netops) = session.netops {
         netops.start(true)?;
     }
-    for line in session.queue_events.start(Vec::new(), session.config.following)? {
+    let observers = session.variables.map(|counts| counts as &'static dyn Observer).into_iter().collect();
+    for line in session.queue_events.start(observers, session.config.following)? {
         warn(&line);
     }
     if let Some(netops) = session.netops {

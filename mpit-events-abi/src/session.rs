@@ -8,14 +8,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mpi_abi::{Abi, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_sources::between_calls::BetweenCalls;
-use mpit_sources::calls::Path;
+use mpit_sources::calls::{Observer, Path};
 use mpit_sources::netops::NetOps;
 use mpit_sources::rma::Rma;
+use mpit_sources::vars::QueueCounts;
 use mpit_sources::{Following, QueueEvents, Selection};
 
 struct Session {
     abi: &'static Abi,
     queue_events: QueueEvents,
+    variables: Option<&'static QueueCounts>,
     rma: Option<Rma>,
     netops: Option<NetOps>,
     complaint: Option<String>,
@@ -34,13 +36,13 @@ pub(crate) fn prepare(abi: &'static Abi) {
         return tell("there is no room for the event types: no events are raised");
     };
     // Another tool that has them too would be as good.
-    let _ = mpit_sources::vars::add(abi);
+    let variables = mpit_sources::vars::add(abi, core_events::core(), queue_events.model()).ok();
     // Without room for its event types there are none.
     let rma = Rma::new(abi, core_events::core()).ok();
     let netops = NetOps::new(abi, core_events::core()).ok();
     let (begun, over) = (AtomicBool::new(false), AtomicBool::new(false));
     let session: &'static Session =
-        Box::leak(Box::new(Session { abi, queue_events, rma, netops, complaint, begun, over }));
+        Box::leak(Box::new(Session { abi, queue_events, variables, rma, netops, complaint, begun, over }));
     // Leaving runs in reverse: the twin has followed a call before the session ends or begins.
     let hooks = [session as &'static dyn Hook].into_iter().chain(session.queue_events.hooks());
     for hook in hooks.chain(session.rma.map(Rma::hook)) {
@@ -76,7 +78,8 @@ impl Session {
         if let Some(netops) = self.netops {
             netops.start(true)?;
         }
-        lines.extend(self.queue_events.start(Vec::new(), following)?);
+        let observers = self.variables.map(|counts| counts as &'static dyn Observer).into_iter().collect();
+        lines.extend(self.queue_events.start(observers, following)?);
         lines.iter().for_each(|line| tell(line));
         if let Some(netops) = self.netops {
             netops.begin();

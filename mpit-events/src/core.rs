@@ -21,7 +21,7 @@ use crate::source::{Source, SourceIndex};
 use crate::sync::{Alive, AtomicU32, AtomicU64, Mutex, MutexGuard, Ordering, shared_array};
 
 const MAX_SOURCES: usize = if cfg!(loom) { 4 } else { 4096 };
-const MAX_BULK: usize = 4;
+const MAX_BULK: usize = 6;
 const MAX_PRODUCERS: usize = 8;
 /// Further names of event types.
 const MAX_ALIASES: usize = 8;
@@ -400,7 +400,7 @@ impl Core {
     /// Adds a bulk listener for these event types, on all objects, for the life of the core.
     ///
     /// # Errors
-    /// [`Error::OutOfHandles`] when there are four already.
+    /// [`Error::OutOfHandles`] when there are six already.
     pub fn listen_in_bulk(
         &self,
         events: &[EventIndex],

@@ -13,16 +13,19 @@
 //! | [`store`] | where counts of messages come from |
 //! | [`monitoring`] | the fifteen variables of Open MPI's monitoring component |
 //! | [`prof`] | the text of its files |
+//! | [`queues`], [`gauge`] | the variables of our own: queues, waits, messages sent |
 //!
 //! What this crate must not know: MPI. The MPI's sessions and handles are numbers here, and objects are opaque tokens;
 //! who calls the MPI's functions is told what to call them with. No lock is held while a value is read or written.
 
 mod counted;
 mod error;
+pub mod gauge;
 mod handle;
 pub mod monitoring;
 mod numbers;
 pub mod prof;
+pub mod queues;
 mod sessions;
 pub mod store;
 mod variable;

@@ -132,13 +132,20 @@ const COUNTED: [(&str, What, Part, &str); 14] = {
     ]
 };
 
+/// The names of the fifteen variables, in the order in which they are added.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    [FLUSH].into_iter().chain(COUNTED.iter().map(|(name, ..)| *name))
+}
+
+const FLUSH: &str = "pml_monitoring_flush";
+
 /// Adds the fifteen variables, whose counts come from this store.
 ///
 /// # Errors
 /// [`Error::InvalidName`] where they are there already.
 pub fn add(variables: &Variables, store: Arc<dyn Store>) -> Result<(), Error> {
     let description = Description {
-        name: "pml_monitoring_flush".into(),
+        name: FLUSH.into(),
         description:
             "Starting begins to record; writing sets the name of a file, which is completed by the rank in \
                       MPI_COMM_WORLD and \".prof\"; stopping writes what was recorded to it."

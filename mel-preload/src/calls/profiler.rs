@@ -87,6 +87,12 @@ impl Thread {
     }
 }
 
+impl std::fmt::Debug for CallProfiler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CallProfiler").finish_non_exhaustive()
+    }
+}
+
 impl CallProfiler {
     /// Counts nothing until [`begin`](CallProfiler::begin); then calls, if `counts`. Otherwise it knows and defines communicators
     /// and windows only.
@@ -166,6 +172,11 @@ impl CallProfiler {
     /// The number of a communicator or a window in the table, by the value of its handle; 0 where it has none.
     pub fn number_of(&self, handle: usize) -> u32 {
         self.communicators.get(handle).map_or(0, |known| known.number)
+    }
+
+    /// The number of the communicator at this place of the model; 0 where it has none.
+    pub fn number_at(&self, place: u32) -> u32 {
+        self.communicators.number(place)
     }
 
     /// The table has the name of this function.

@@ -9,8 +9,11 @@ use mel_log::profile::over_ranks::{self, OverRanks};
 use mel_log::profile::reduced::Reduced;
 use mel_log::profile::schema::{Profile, RankProfile};
 use mel_log::profile::summary::{self, QUANTITIES};
+use mel_log::profile::text::communicators::communicators;
+use mel_log::profile::text::connections::connections;
 use mel_log::profile::text::report::{facts, overview, queues};
 use mel_log::profile::text::traffic::traffic;
+use mel_log::profile::text::variables;
 
 /// The most blocks in a row.
 const BLOCKS: usize = 32;
@@ -19,7 +22,11 @@ const BLOCKS: usize = 32;
 pub fn terminal(profile: &Profile, directory: &Path) -> String {
     let mut text = overview(profile, Some(directory), "");
     text += &queues(profile);
+    text += &communicators(profile);
     text += &traffic(profile);
+    text += &connections(profile);
+    text += &variables::variables(profile);
+    text += &variables::by_rank(profile);
     match &profile.reduced {
         Some(reduced) => {
             text += &distributions(reduced.times.each_ref().map(|times| times.0.clone()));

@@ -9,7 +9,9 @@
 //! - [`exact`]: what costs time, from each call of the trace.
 //! - [`arrows`]: messages between two rows of the timeline.
 //! - [`lengths`]: the lengths of the queues over time.
-//! - [`matrix`]: who sends to whom.
+//! - [`traffic`]: who sends what to whom, from the profile.
+//! - [`matrix`]: who sends to whom, from the event logs.
+//! - [`variables`]: performance variables over time.
 //! - [`class`]: what an MPI call does, for its colour.
 //!
 //! Knows neither HTML nor pixels. However long the run was, a [`View`] has a bounded size.
@@ -27,6 +29,8 @@ pub mod matrix;
 pub mod over;
 mod pass;
 pub mod timeline;
+pub mod traffic;
+pub mod variables;
 
 use serde::Serialize;
 
@@ -64,8 +68,12 @@ pub struct View {
     pub figures: Option<figures::Figures>,
     /// The numbers over all ranks, where there are too many to show each.
     pub over: Option<over::Over>,
+    /// Who sends what to whom; none if it was not counted.
+    pub traffic: Option<traffic::Traffic>,
     /// The communicators that are known.
     pub communicators: Vec<communicators::Row>,
+    /// Performance variables that were sampled.
+    pub variables: Vec<variables::Variable>,
     /// What the event logs hold; none without any.
     pub events: Option<events::Events>,
 }
@@ -122,7 +130,9 @@ pub fn view(
             .filter(|profile| !profile.ranks.is_empty() || profile.reduced.is_some())
             .map(figures::figures),
         over: profile.and_then(over_ranks),
+        traffic: profile.and_then(traffic::traffic),
         communicators: communicators::rows(profile, logs, events.as_ref().map(|events| &events.traffic)),
+        variables: profile.map(variables::variables).unwrap_or_default(),
         events,
     }
 }

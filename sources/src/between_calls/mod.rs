@@ -8,6 +8,8 @@
 mod signal;
 mod thread;
 
+pub use thread::without_signals;
+
 use std::str::FromStr;
 use std::sync::atomic::Ordering;
 
@@ -123,7 +125,7 @@ impl Watch {
         let Watch { tracker, sink, sources, level, polled } = self;
         let in_signal = *level == Safety::AsyncSignalSafe;
         let for_bulk = tracker.core.has_bulk_listeners();
-        sink.update(tracker.core, tracker.part());
+        sink.update(tracker.core, tracker.part(), tracker.for_bytes());
         let now = tracker.now();
         let taken = tracker.state.with(|state| {
             let State { engine, routes, between_calls, .. } = state;

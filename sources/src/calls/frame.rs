@@ -11,6 +11,7 @@ use mpit_events::{Clock, Core, EventIndex, Ordering, Raise, Record, Safety, Sour
 
 use super::comms::Objects;
 use super::mode::Part;
+use super::observer::Observer;
 use super::requests::{FollowedSend, Tracked};
 use crate::matching::{CommIndex, Event, Ob1Events, ReceiveIndex, Sink};
 use crate::progress_model::Awaits;
@@ -87,6 +88,11 @@ thread_local! {
 pub(crate) fn current(events: Ob1Events) -> *mut Frame {
     let frame = FRAME.get();
     if frame.is_null() { make(events) } else { frame }
+}
+
+/// Whether this is the frame of this thread.
+pub(crate) fn is_of_this_thread(frame: *const Frame) -> bool {
+    std::ptr::eq(FRAME.get(), frame)
 }
 
 /// Whether this thread has a frame: it has called MPI.
@@ -251,6 +257,8 @@ pub(crate) struct Buffer {
     pub(crate) mail_waits: bool,
     /// Set when it should not wait for the process to make progress.
     pub(crate) mail_is_due: bool,
+    /// Who wants the bytes of unexpected messages.
+    for_bytes: Option<&'static dyn Observer>,
 }
 
 impl Buffer {
@@ -263,7 +271,18 @@ impl Buffer {
     pub(crate) fn deaf(clock: Clock, events: Ob1Events) -> Self {
         let (records, losses) = (Vec::new(), Vec::new());
         let (any_late, mail_waits, mail_is_due) = (false, false, false);
-        Buffer { wanted: 0, version: None, clock, events, records, any_late, losses, mail_waits, mail_is_due }
+        Buffer {
+            wanted: 0,
+            version: None,
+            clock,
+            events,
+            records,
+            any_late,
+            losses,
+            mail_waits,
+            mail_is_due,
+            for_bytes: None,
+        }
     }
 
     /// Whether nothing waits to be raised.
@@ -292,8 +311,9 @@ impl Buffer {
     }
 
     /// Learns what is wanted; nothing is where others raise the events.
-    pub(crate) fn update(&mut self, core: &Core, part: Part) {
+    pub(crate) fn update(&mut self, core: &Core, part: Part, for_bytes: Option<&'static dyn Observer>) {
         self.version = Some(core.version());
+        self.for_bytes = for_bytes;
         self.wanted = if part == Part::Events { self.events.active(core) } else { 0 };
     }
 }
@@ -333,5 +353,12 @@ impl Sink for Buffer {
     #[cold]
     fn lost(&mut self, comm: CommIndex, count: u64) {
         self.losses.push(Loss { before: self.records.len(), comm, count });
+    }
+
+    #[inline(always)]
+    fn unexpected_bytes(&mut self, comm: CommIndex, change: i64) {
+        if let Some(observer) = self.for_bytes {
+            observer.unexpected_bytes(comm.0, change);
+        }
     }
 }

@@ -41,6 +41,9 @@ pub trait Observer: Sync {
     fn communicator_created(&self, _: &Communicator) {}
     /// A communicator was freed.
     fn communicator_freed(&self, _: &Communicator) {}
+    /// The messages in the unexpected queue of this communicator have so many bytes more, or less. Comes only where
+    /// [asked for](super::Ob1Model::ask_for_bytes), also in a signal handler.
+    fn unexpected_bytes(&self, _comm: u32, _change: i64) {}
     /// Whether the following are wanted.
     fn wants_messages(&self) -> bool {
         false

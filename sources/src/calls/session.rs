@@ -14,7 +14,7 @@ use super::observer::Observer;
 use super::table::Calls;
 use super::tracker::Tracker;
 use crate::between_calls::{self, BetweenCalls};
-use crate::matching::{Ob1Events, Truth};
+use crate::matching::{Ob1Events, Truth, Waiting};
 use crate::progress_model::Copying;
 use crate::transport::clocks::{NodeClock, Nodes};
 use crate::transport::memory;
@@ -215,6 +215,65 @@ impl Ob1Model {
             self.0.flush(frame);
         });
         self.0.outside_of_calls(|work| work.state.engine.identity()).unwrap_or(0)
+    }
+
+    /// Lets the model follow all that was left for later, where the calling thread may do that between its MPI calls: it is the
+    /// only one that calls MPI. Where several do, nothing is left. Whether the model is up to date.
+    pub fn catch_up_between_calls(self) -> bool {
+        let tracker = self.0;
+        if tracker.has_threads() {
+            return true;
+        }
+        tracker.is_at_home()
+            && mpi_intercept::asked(|| {
+                tracker.with_frame(|frame| {
+                    tracker.catch_up(frame);
+                    tracker.flush(frame);
+                });
+            })
+    }
+
+    /// What waits in the queues now, after [`catch_up_between_calls`](Ob1Model::catch_up_between_calls): for each communicator, by its
+    /// [index](super::Communicator::index), receives, messages, and bytes of these. `None` where the calling thread may not look, or the
+    /// model is not the one that raises events.
+    pub fn census(self) -> Option<Vec<Waiting>> {
+        let tracker = self.0;
+        let may = tracker.part() == Part::Events && (tracker.has_threads() || tracker.is_at_home());
+        let mut found = None;
+        if may {
+            mpi_intercept::asked(|| found = tracker.outside_of_calls(|work| work.state.engine.census()));
+        }
+        found
+    }
+
+    /// Notifies one more observer of what calls have waited for, from now on; only one can be added so.
+    pub fn ask_for_waits(self, observer: &'static dyn Observer) {
+        self.0.ask_for_waits(observer);
+    }
+
+    /// Notifies this observer of the bytes of unexpected messages, as soon as who listens has changed next; only one can be added so.
+    pub fn ask_for_bytes(self, observer: &'static dyn Observer) {
+        self.0.ask_for_bytes(observer);
+    }
+
+    /// Whether it is the model that raises the events of the queues.
+    pub fn raises(self) -> bool {
+        self.0.part() == Part::Events
+    }
+
+    /// Envelopes that were lost until now, where the calling thread may look.
+    pub fn lost(self) -> Option<u64> {
+        let tracker = self.0;
+        let mut lost = None;
+        if tracker.has_threads() || tracker.is_at_home() {
+            mpi_intercept::asked(|| {
+                lost = tracker.outside_of_calls(|work| {
+                    let in_ring = work.state.routes.ring.as_ref().map_or(0, Ring::lost);
+                    work.state.engine.truth().dropped.max(in_ring)
+                });
+            });
+        }
+        lost
     }
 
     /// What this process has done until now that is not followed.

@@ -74,6 +74,10 @@ pub(crate) struct Tracker {
     /// Those that want to know what calls have waited for.
     of_waits: OnceLock<Vec<&'static dyn Observer>>,
     wants_waits: AtomicBool,
+    /// Who has asked for waits later.
+    of_waits_later: OnceLock<&'static dyn Observer>,
+    /// Who has asked for the bytes of unexpected messages.
+    for_bytes: OnceLock<&'static dyn Observer>,
     /// The shortest wait that they are notified of: a microsecond.
     shortest_wait: u64,
 }
@@ -143,6 +147,8 @@ impl Tracker {
             wants_messages: AtomicBool::new(false),
             of_waits: OnceLock::new(),
             wants_waits: AtomicBool::new(false),
+            of_waits_later: OnceLock::new(),
+            for_bytes: OnceLock::new(),
             shortest_wait: (per_second / 1_000_000).max(1),
         }
     }
@@ -157,6 +163,28 @@ impl Tracker {
         self.wants_waits.store(!of_waits.is_empty(), Ordering::Relaxed);
         let _ = self.of_waits.set(of_waits);
         let _ = self.observers.set(observers);
+    }
+
+    /// One more observer is notified of what calls have waited for, from now on; only one can be.
+    pub(crate) fn ask_for_waits(&self, observer: &'static dyn Observer) {
+        let _ = self.of_waits_later.set(observer);
+        self.wants_waits.store(true, Ordering::Relaxed);
+    }
+
+    /// This observer is notified of the bytes of unexpected messages, from the next change of who listens on; only one can be.
+    pub(crate) fn ask_for_bytes(&self, observer: &'static dyn Observer) {
+        let _ = self.for_bytes.set(observer);
+    }
+
+    /// Who wants the bytes of unexpected messages.
+    pub(crate) fn for_bytes(&self) -> Option<&'static dyn Observer> {
+        self.for_bytes.get().copied()
+    }
+
+    /// Whether the calling thread is the only one that calls MPI.
+    pub(crate) fn is_at_home(&self) -> bool {
+        let home = self.home.load(Ordering::Relaxed);
+        !home.is_null() && frame::is_of_this_thread(home)
     }
 
     /// Several threads may call MPI at the same time from now on.
@@ -244,7 +272,7 @@ impl Tracker {
     #[cold]
     #[inline(never)]
     fn listeners_changed(&self, frame: &mut Frame) {
-        frame.sink.update(self.core, self.part());
+        frame.sink.update(self.core, self.part(), self.for_bytes());
         let callbacks = self.core.has_registrations() || frame.sink.wanted & OF_SENDS != 0;
         if self.modes.listeners_changed(callbacks) {
             // Which ends of a call matter depends on it.
@@ -352,6 +380,7 @@ impl Tracker {
     ) -> Option<R> {
         let mode = self.mode(frame);
         let Frame { sink, call, objects, objects_version, .. } = frame;
+        let before = *objects_version;
         let result = self.state.with(|state| {
             state.hand_over(sink);
             let Current { context, left, .. } = *call;
@@ -364,7 +393,8 @@ impl Tracker {
             result
         });
         // What only bulk listeners want may wait until there is more of it, where no other thread's events could come before.
-        let may_wait = mode.is_in_bulk() && self.has_home();
+        // Nor may it wait where a communicator has come or gone, whose place may be another's next.
+        let may_wait = mode.is_in_bulk() && self.has_home() && *objects_version == before;
         if frame.sink.records.len() > MAX_WAITING || !may_wait {
             self.flush(frame);
         }
@@ -589,6 +619,7 @@ impl Work<'_> {
         if let Some(comm) = self.state.comms.remove(handle) {
             self.notify(|observer| observer.communicator_freed(&comm.public));
             self.state.engine.remove_comm(comm.index);
+            self.state.objects_version += 1;
             self.tracker.core.unbind(&comm.object);
         }
     }
@@ -608,7 +639,9 @@ impl Work<'_> {
     /// Notifies those who want to know what calls have waited for.
     #[inline(always)]
     pub(crate) fn notify_of_waits(&self, what: impl Fn(&dyn Observer)) {
-        self.tracker.of_waits.get().into_iter().flatten().for_each(|observer| what(*observer));
+        let tracker = self.tracker;
+        let later = tracker.of_waits_later.get();
+        tracker.of_waits.get().into_iter().flatten().chain(later).for_each(|observer| what(*observer));
     }
 
     fn notify(&self, what: impl Fn(&dyn Observer)) {

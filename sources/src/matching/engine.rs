@@ -55,6 +55,17 @@ pub enum Completed {
     Over,
 }
 
+/// What waits in the queues of a communicator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// Receives in the posted queue.
+    pub receives: u64,
+    /// Messages in the unexpected queue.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
 /// The result of posting a receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Posted {
@@ -512,6 +523,21 @@ impl Engine {
         self.truth.never_received += (self.messages.len() + self.early.len()) as u64;
         self.early.clear();
         self.truth
+    }
+
+    /// What waits in the queues, by communicator. Looks at every entry.
+    pub fn census(&self) -> Vec<Waiting> {
+        let mut all = vec![Waiting::default(); self.comms.len()];
+        for (_, receive) in self.receives.iter().filter(|(_, receive)| receive.state == State::Posted) {
+            all[receive.comm.0 as usize].receives += 1;
+        }
+        for (_, message) in self.messages.iter() {
+            let Some(comm) = self.contexts.get(&message.envelope.context) else { continue };
+            let waiting = &mut all[comm.0 as usize];
+            waiting.messages += 1;
+            waiting.bytes += message.envelope.bytes;
+        }
+        all
     }
 
     /// Whether an unexpected message would be found: a search and nothing else.

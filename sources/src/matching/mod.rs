@@ -26,7 +26,7 @@ mod sink;
 mod truth;
 
 pub(crate) use engine::emit;
-pub use engine::{Completed, Completion, Engine, Lacking, MAX_EMITTED, Posted, Probed};
+pub use engine::{Completed, Completion, Engine, Lacking, MAX_EMITTED, Posted, Probed, Waiting};
 pub use envelope::{ANY_SOURCE, ANY_TAG, CommIndex, EAGER_LIMIT, Envelope, MAX_CONTEXT, Sender};
 pub use events::{
     Arrived, Event, Ob1Events, Queued, Request, Searched, SearchedFor, Transferred,

@@ -25,6 +25,10 @@ pub trait Sink {
     /// `count` envelopes of this communicator were lost before they could be seen.
     fn lost(&mut self, comm: CommIndex, count: u64);
 
+    /// The messages in the unexpected queue of this communicator have so many bytes more, or less.
+    #[inline(always)]
+    fn unexpected_bytes(&mut self, _comm: CommIndex, _change: i64) {}
+
     /// Emits an event, where somebody wants it.
     #[inline(always)]
     fn emit<P: Payload>(&mut self, event: Event, comm: CommIndex, time: Ticks, late: bool, payload: P) {

@@ -8,6 +8,7 @@
 //! | `operations` | what a collective operation looks like |
 //! | `known` | the communicators that rows and handles are for |
 //! | `counting` | the store of the variables: it follows the program's calls |
+//! | `queues` | the counts of queues and waits: from the events of the backends |
 //!
 //! It must not know who reads the variables.
 
@@ -15,15 +16,49 @@ mod counting;
 mod counts;
 mod known;
 mod operations;
+mod queues;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mpi_abi::Abi;
+use mpit_events::Core;
+use mpit_vars::store::Store;
+use mpit_vars::{monitoring, variables};
 
-/// Adds the variables to those of this process. Called when MPI, or its tool information interface, is first initialised.
+pub use queues::QueueCounts;
+
+use crate::calls::Ob1Model;
+
+/// Adds the variables to those of this process. Called when MPI, or its tool information interface, is first initialised. What
+/// is given back must hear of communicators: it belongs to the observers of the model.
 ///
 /// # Errors
 /// [`mpit_vars::Error::InvalidName`] where they are there already.
-pub fn add(abi: &'static Abi) -> Result<(), mpit_vars::Error> {
-    mpit_vars::monitoring::add(mpit_vars::variables(), Arc::new(counting::Counting::new(abi)))
+pub fn add(
+    abi: &'static Abi,
+    core: &'static Core,
+    model: Ob1Model,
+) -> Result<&'static QueueCounts, mpit_vars::Error> {
+    let counting = COUNTING.get_or_init(|| Arc::new(counting::Counting::new(abi))).clone();
+    let store: Arc<dyn Store> = counting;
+    let counts = QueueCounts::new(core, model);
+    monitoring::add(variables(), store.clone())?;
+    let queues: Arc<dyn mpit_vars::queues::Queues> = Arc::new(counts);
+    mpit_vars::queues::add(variables(), &queues, &store)?;
+    Ok(counts)
+}
+
+static COUNTING: OnceLock<Arc<counting::Counting>> = OnceLock::new();
+
+/// Counts from now on, before there is a handle. Where hooks may be registered, after [`add`].
+///
+/// # Errors
+/// [`mpit_vars::Error::Failed`] where there is no place for a further hook.
+pub fn follow() -> Result<(), mpit_vars::Error> {
+    COUNTING.get().map_or(Ok(()), |counting| counting.begin())
+}
+
+/// The names of all variables that [`add`] adds, in their order.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    monitoring::names().chain(mpit_vars::queues::names())
 }

@@ -3,11 +3,14 @@
 use std::path::Path;
 
 use super::call_sites::{call_sites, receives};
+use super::communicators::communicators;
+use super::connections::connections;
 use super::header::header;
 use super::layout::wrapped;
 use super::mpi_time::mpi_time;
 use super::phases::phases;
 use super::traffic::traffic;
+use super::variables;
 use super::verdict::verdict;
 use super::waits::waits;
 use crate::profile::columns::{FUNCTIONS, TIME};
@@ -37,7 +40,10 @@ pub fn report(profile: &Profile, options: Options<'_>) -> String {
     let mut text = if options.lines { lines(profile) } else { String::new() };
     text += &overview(profile, options.directory, MARK);
     text += &queues(profile);
+    text += &communicators(profile);
     text += &traffic(profile);
+    text += &connections(profile);
+    text += &variables::variables(profile);
     text + &facts(profile, MARK)
 }
 
@@ -57,6 +63,7 @@ pub fn lines(profile: &Profile) -> String {
             text += &statistics::lines(rank);
         }
         text += &windows::lines(rank);
+        text += &variables::lines(rank);
     }
     if profile.ranks.len() > shown.len() {
         text += "[MEL] the lines above are those of the extremes; all ranks are in the profile\n";

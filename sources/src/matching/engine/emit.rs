@@ -107,6 +107,7 @@ pub(crate) fn message_queued(
     id: u64,
     envelope: &Envelope,
 ) {
+    sink.unexpected_bytes(comm, envelope.bytes as i64);
     sink.emit(Event::UnexInsert, comm, time, false, unexpected(id, envelope));
 }
 
@@ -118,6 +119,7 @@ pub(crate) fn message_removed(
     id: u64,
     envelope: &Envelope,
 ) {
+    sink.unexpected_bytes(comm, -(envelope.bytes as i64));
     sink.emit_end(Event::UnexRemove, comm, since, time, false, unexpected(id, envelope));
 }
 

@@ -1,0 +1,226 @@
+//! The counts of the queue variables: from the events of whoever raises them, from the first handle on.
+//!
+//! Cost: nothing but an entry for each communicator before that; then an addition or two for each event of a queue. Counts are
+//! read without the model, so that any thread may read.
+
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use mpit_events::{BulkListener, Clock, Core, EventIndex, MAX_EVENT_TYPES, Record, SourceIndex};
+use mpit_vars::Error;
+use mpit_vars::queues::{Counts, InUse, Queues};
+use rustc_hash::FxHashMap;
+
+use crate::calls::{Communicator, Ob1Model, Observer, Waited};
+
+/// Communicators at the same time whose queues are counted; those beyond have no handles.
+const MOST: usize = 1024;
+
+/// What an event does to the counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Count {
+    Nothing,
+    PostedInsert,
+    PostedRemove,
+    UnexpectedInsert,
+    UnexpectedRemove,
+    PostedSearchEnd,
+    UnexpectedSearchEnd,
+}
+
+const COUNTED: [(&str, Count); 6] = [
+    ("pml_ob1_posted_insert", Count::PostedInsert),
+    ("pml_ob1_posted_remove", Count::PostedRemove),
+    ("pml_ob1_unex_insert", Count::UnexpectedInsert),
+    ("pml_ob1_unex_remove", Count::UnexpectedRemove),
+    ("pml_ob1_search_posted_end", Count::PostedSearchEnd),
+    ("pml_ob1_search_unexpected_end", Count::UnexpectedSearchEnd),
+];
+
+/// The communicators that are there.
+#[derive(Debug, Default)]
+struct Book {
+    /// Index and counts, by handle.
+    there: FxHashMap<u64, (u32, &'static Counts)>,
+    /// Counts of communicators that were freed.
+    freed: Vec<&'static Counts>,
+}
+
+/// The queues of this process. Lives as long as the process.
+pub struct QueueCounts {
+    core: &'static Core,
+    model: Ob1Model,
+    clock: Clock,
+    book: Mutex<Book>,
+    /// The counts by the index of the communicator, for those who count.
+    by_index: Box<[AtomicPtr<Counts>]>,
+    begun: OnceLock<Result<(), Error>>,
+    /// Whether what was in the queues before is counted.
+    is_complete: AtomicBool,
+    /// Envelopes lost, as far as it was looked at.
+    lost: AtomicU64,
+    /// What to count, by event type.
+    counts: OnceLock<[Count; MAX_EVENT_TYPES]>,
+}
+
+impl QueueCounts {
+    pub(super) fn new(core: &'static Core, model: Ob1Model) -> &'static QueueCounts {
+        Box::leak(Box::new(QueueCounts {
+            core,
+            model,
+            clock: Clock::best(),
+            book: Mutex::default(),
+            by_index: (0..MOST).map(|_| AtomicPtr::default()).collect(),
+            begun: OnceLock::new(),
+            is_complete: AtomicBool::new(false),
+            lost: AtomicU64::new(0),
+            counts: OnceLock::new(),
+        }))
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[inline]
+    fn at(&self, index: u32) -> Option<&'static Counts> {
+        let address = self.by_index.get(index as usize)?.load(Ordering::Acquire);
+        // SAFETY: null, or counts that `communicator_created` has put there: these are never freed.
+        unsafe { address.as_ref() }
+    }
+
+    fn listen(&'static self) -> Result<(), Error> {
+        let mut counts = [Count::Nothing; MAX_EVENT_TYPES];
+        let mut events: Vec<EventIndex> = Vec::new();
+        for (name, count) in COUNTED {
+            let event = self.core.type_by_name(name).map_err(|_| Error::Failed)?;
+            counts[event.get()] = count;
+            events.push(event);
+        }
+        let _ = self.counts.set(counts);
+        self.model.catch_up_between_calls();
+        self.model.ask_for_bytes(self);
+        self.core.listen_in_bulk(&events, self).map_err(|_| Error::Failed)?;
+        self.complete();
+        Ok(())
+    }
+
+    /// Adds what was in the queues before anybody listened, as soon as a thread comes by that may look.
+    fn complete(&self) {
+        if self.is_complete.load(Ordering::Acquire) {
+            return;
+        }
+        if !self.model.raises() {
+            return self.is_complete.store(true, Ordering::Release);
+        }
+        let Some(census) = self.model.census() else { return };
+        for (index, waiting) in (0..).zip(census) {
+            if let Some(counts) = self.at(index) {
+                counts.posted.set(waiting.receives);
+                counts.unexpected.set(waiting.messages);
+                counts.unexpected_bytes.set(waiting.bytes);
+            }
+        }
+        self.is_complete.store(true, Ordering::Release);
+    }
+}
+
+impl BulkListener for QueueCounts {
+    fn events(&self, _: SourceIndex, records: &[Record]) {
+        let Some(what) = self.counts.get() else { return };
+        // Those of the program only, as in the profile.
+        for record in records.iter().filter(|record| !record.internal) {
+            let what = what[record.event.get() % MAX_EVENT_TYPES];
+            if what == Count::Nothing {
+                continue;
+            }
+            let Some(counts) = self.at(record.object) else { continue };
+            let took = || record.ticks.since(record.since);
+            match what {
+                Count::PostedInsert => counts.posted.add(1),
+                Count::PostedRemove => counts.posted.add(-1),
+                Count::UnexpectedInsert => counts.unexpected.add(1),
+                Count::UnexpectedRemove => counts.unexpected.add(-1),
+                Count::PostedSearchEnd => counts.posted_search.add(took()),
+                Count::UnexpectedSearchEnd => counts.unexpected_search.add(took()),
+                Count::Nothing => {}
+            }
+        }
+    }
+}
+
+impl Observer for QueueCounts {
+    fn communicator_created(&self, communicator: &Communicator) {
+        let Some(place) = self.by_index.get(communicator.index as usize) else { return };
+        let mut book = self.book();
+        let vacant = book.freed.iter().position(|counts| counts.is_vacant());
+        let counts: &'static Counts = match vacant {
+            Some(vacant) => {
+                let counts = book.freed.swap_remove(vacant);
+                for gauge in [&counts.posted, &counts.unexpected, &counts.unexpected_bytes] {
+                    gauge.set(0);
+                }
+                counts
+            }
+            None => Box::leak(Box::default()),
+        };
+        place.store(std::ptr::from_ref(counts).cast_mut(), Ordering::Release);
+        book.there.insert(communicator.token.0, (communicator.index, counts));
+    }
+
+    fn communicator_freed(&self, communicator: &Communicator) {
+        let mut book = self.book();
+        if let Some((_, counts)) = book.there.remove(&communicator.token.0) {
+            book.freed.push(counts);
+        }
+    }
+
+    fn unexpected_bytes(&self, comm: u32, change: i64) {
+        if let Some(counts) = self.at(comm) {
+            counts.unexpected_bytes.add(change);
+        }
+    }
+
+    fn waited(&self, waited: &Waited) {
+        if let Some(counts) = self.at(waited.comm) {
+            counts.waited.fetch_add(waited.end.since(waited.begin), Ordering::Relaxed);
+        }
+    }
+}
+
+impl Queues for &'static QueueCounts {
+    fn communicator(&self, handle: u64) -> Option<InUse> {
+        let book = self.book();
+        book.there.get(&handle).map(|(_, counts)| counts.in_use())
+    }
+
+    fn begin(&self, waits: bool) -> Result<(), Error> {
+        if waits {
+            self.model.ask_for_waits(*self);
+        }
+        (*self.begun.get_or_init(|| self.listen()))?;
+        self.complete();
+        Ok(())
+    }
+
+    fn catch_up(&self) {
+        self.model.catch_up_between_calls();
+        self.complete();
+    }
+
+    fn knows_bytes(&self) -> bool {
+        self.model.raises()
+    }
+
+    fn lost(&self) -> u64 {
+        if let Some(lost) = self.model.lost() {
+            self.lost.fetch_max(lost, Ordering::Relaxed);
+        }
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    fn nanoseconds(&self, ticks: u64) -> u64 {
+        let per_second = u128::from(self.clock.ticks_per_second().max(1));
+        (u128::from(ticks) * 1_000_000_000 / per_second) as u64
+    }
+}
