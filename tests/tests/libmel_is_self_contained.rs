@@ -26,9 +26,18 @@ fn names(options: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// The system calls by which MPI libraries move data.
-const MOVES: [&str; 8] =
-    ["process_vm_readv", "process_vm_writev", "writev", "sendmsg", "send", "readv", "recvmsg", "recv"];
+/// The system calls by which MPI libraries move data, and end connections.
+const MOVES: [&str; 9] = [
+    "process_vm_readv",
+    "process_vm_writev",
+    "writev",
+    "sendmsg",
+    "send",
+    "readv",
+    "recvmsg",
+    "recv",
+    "close",
+];
 
 /// What programs call to name their phases (include/mel.h).
 const PHASES: [&str; 5] = ["mel_phase", "mel_start", "mel_stop", "mel_reset", "mel_sample"];

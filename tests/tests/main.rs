@@ -41,6 +41,7 @@ mod operations_below_the_calls;
 mod packages_install;
 mod pages_in_a_browser;
 mod pages_show_calls;
+mod pages_show_the_network;
 mod pages_show_time;
 mod perfetto_readable;
 mod peruse_on_bad_days;

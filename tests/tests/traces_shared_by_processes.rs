@@ -155,6 +155,19 @@ fn nobody_waits_for_a_process_that_was_killed() {
     let line = the_line(vec![first.wait_with_output().unwrap()]);
     assert!(line.contains("process 1 of 3 has ended"), "{line}");
     assert!(!folder.exists());
+    // One does nothing more when the work has begun: the signs of life are missing.
+    let (first, mut last) = (process(0, 3, &run, "3"), process(2, 3, &run, "3"));
+    while !["hello-0", "hello-2"].iter().all(|name| folder.join(name).exists()) {
+        thread::sleep(Duration::from_millis(10));
+    }
+    let stopped = Command::new("kill").args(["-STOP", &last.id().to_string()]).status();
+    assert!(stopped.unwrap().success());
+    let there = [first, process(1, 3, &run, "3")];
+    let line = the_line(there.map(|process| process.wait_with_output().unwrap()).into());
+    assert!(line.contains("process 2 of 3") && line.contains("no sign of life"), "{line}");
+    last.kill().unwrap();
+    last.wait().unwrap();
+    assert!(!run.join("traces.otf2").exists());
     // The first one is killed.
     let (mut first, second) = (process(0, 3, &run, "3"), process(1, 3, &run, "3"));
     while !["hello-0", "hello-1"].iter().all(|name| folder.join(name).exists()) {

@@ -307,13 +307,16 @@ impl<'a> Conversion<'a> {
         Ok(())
     }
 
-    /// The remarks about the ranks of this process.
+    /// The remarks about the ranks of this process. Each process defines the kinds of all, so that these have the same numbers however many
+    /// there are.
     fn mark(&mut self, remarks: &[Remark]) {
         let ranks = self.share.ranks();
-        for remark in remarks.iter().filter(|remark| ranks.contains(&remark.rank)) {
+        for remark in remarks {
             let definitions = self.archive.definitions_mut();
             let marker = definitions.marker("MEL", &remark.subject, Severity::Medium);
-            definitions.mark(Ticks(remark.nanos), main_location(remark.rank), marker, &remark.text);
+            if ranks.contains(&remark.rank) {
+                definitions.mark(Ticks(remark.nanos), main_location(remark.rank), marker, &remark.text);
+            }
         }
     }
 

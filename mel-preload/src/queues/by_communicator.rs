@@ -72,7 +72,8 @@ impl ByCommunicator {
     fn find(&mut self, place: u32, around: &Around<'_>) -> Option<u32> {
         if self.who == Who::Nobody {
             self.who = Who::Only(place);
-            let row = self.row_of(place, around)?;
+            self.row_of(place, around)?;
+            let row = self.row_in(0, false, around.table)?;
             around.table.communicator_queues(row).set_only(true);
             return None;
         }
@@ -94,6 +95,10 @@ impl ByCommunicator {
             }
         });
         around.table.communicator_queues(only.rows[0]).set_only(false);
+        // Since it was found the program may have stopped counting, or gone on.
+        if let Some(row) = self.row_in(0, self.stopped, around.table) {
+            self.rows.iter_mut().filter(|known| **known != NONE).for_each(|known| *known = row);
+        }
     }
 
     /// The row in use of the communicator at this place.
@@ -274,6 +279,8 @@ mod tests {
             if !early {
                 both.insert(1);
             }
+            both.insert(0);
+            both.remove(0, 20);
             both.stop(false);
             both.insert(1);
             let counted: Vec<_> = both.counted().iter().map(|row| (row.0, row.1, row.2)).collect();
@@ -305,6 +312,8 @@ mod tests {
         assert_eq!((counted.len(), counted[MOST].0, counted[MOST].1), (MOST + 1, 0, 101));
         both.stop(true);
         both.insert(7);
-        assert_eq!(both.counted(), counted, "there is space for all that is stopped, too");
+        let counts =
+            |rows: &[(u32, u64, u64, u64)]| rows.iter().map(|row| (row.0, row.1, row.2)).collect::<Vec<_>>();
+        assert_eq!(counts(&both.counted()), counts(&counted), "there is space for all that is stopped, too");
     }
 }

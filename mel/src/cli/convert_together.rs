@@ -50,8 +50,11 @@ pub(super) fn run(args: &Args, place: Place) -> anyhow::Result<ExitCode> {
     let seen = std::fs::read_dir(&args.directory)
         .with_context(|| format!("cannot read {}", args.directory.display()));
     if let Err(error) = seen {
-        // If it is so for all, process 0 has said it by then.
-        std::thread::sleep(if process == 0 { Duration::ZERO } else { OTHERS_SPEAK });
+        if process == 0 {
+            return Err(error);
+        }
+        // If it is so for all, process 0 has said it by then, and the launcher ends this one.
+        std::thread::sleep(OTHERS_SPEAK);
         return Err(error.context(format!("process {process} of {size}: does its node see the directory?")));
     }
     let patience = Duration::from_secs(args.wait.into());

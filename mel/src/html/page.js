@@ -95,6 +95,8 @@ figureSection($("#searches"), ["posted queue searches", "unexpected queue search
 const ONE_SIDED = "one-sided operations";
 if (data.over ? data.over.columns.some((c) => c.group === ONE_SIDED) : data.figures && data.figures.quantities.some((q) => q.group === ONE_SIDED)) figureSection($("#windows"), [ONE_SIDED], ["one-sided"]);
 else $("#windows").remove();
+if (data.network) networkSection($("#network"));
+else $("#network").remove();
 const events = data.events;
 if (events && events.rows.length) {
   const stretch = new Stretch(events.from_ns, events.to_ns);

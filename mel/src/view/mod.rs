@@ -12,6 +12,7 @@
 //! - [`traffic`]: who sends what to whom, from the profile.
 //! - [`matrix`]: who sends to whom, from the event logs.
 //! - [`variables`]: performance variables over time.
+//! - [`network`]: the links of the network, and what they carried.
 //! - [`class`]: what an MPI call does, for its colour.
 //!
 //! Knows neither HTML nor pixels. However long the run was, a [`View`] has a bounded size.
@@ -26,6 +27,7 @@ pub mod exact;
 pub mod figures;
 pub mod lengths;
 pub mod matrix;
+pub mod network;
 pub mod over;
 mod pass;
 pub mod timeline;
@@ -76,6 +78,9 @@ pub struct View {
     pub variables: Vec<variables::Variable>,
     /// What the event logs hold; none without any.
     pub events: Option<events::Events>,
+    /// The network and what its links carried, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<network::Network>,
 }
 
 /// The part of a run that is looked at, in seconds since its first record.
@@ -134,6 +139,7 @@ pub fn view(
         communicators: communicators::rows(profile, logs, events.as_ref().map(|events| &events.traffic)),
         variables: profile.map(variables::variables).unwrap_or_default(),
         events,
+        network: None,
     }
 }
 

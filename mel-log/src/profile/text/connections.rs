@@ -72,7 +72,7 @@ fn by_interface(profile: &Profile) -> String {
         ]);
     }
     let mut text = format!(
-        "\n over the network, observed (TCP_INFO): segments sent again, the shortest round trip and the last one\n{}",
+        "\n over the network, observed (TCP_INFO): segments sent again, shortest and last round trip\n{}",
         table(&rows, &[0, 1, 2, 3])
     );
     if all > MOST {
