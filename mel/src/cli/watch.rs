@@ -96,10 +96,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 /// One snapshot: of a run that goes on, over one interval.
 fn once(args: &Args) -> anyhow::Result<()> {
     let mut frames = Frames::new(&args.directory);
-    let mut frame = frames.next();
+    let mut frame = frames.read();
     if frame.stage == Stage::Running {
         std::thread::sleep(args.every);
-        frame = frames.next();
+        frame = frames.read();
     }
     ensure!(frame.stage != Stage::Waiting, "nothing to show: {}", frame.remarks.join("; "));
     let text = text::text(&frame, &args.directory);
@@ -111,7 +111,7 @@ fn lines(args: &Args) -> anyhow::Result<()> {
     let mut frames = Frames::new(&args.directory);
     let mut told = String::new();
     loop {
-        let frame = frames.next();
+        let frame = frames.read();
         match frame.stage {
             Stage::Waiting => tell(&frame, &args.directory, &mut told),
             _ if !line(&frame)? => return Ok(()),

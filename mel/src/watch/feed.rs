@@ -31,7 +31,7 @@ impl Frames {
     }
 
     /// What the directory says now, and what has changed since the last time.
-    pub fn next(&mut self) -> Frame {
+    pub fn read(&mut self) -> Frame {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let reading = self.reader.read(now.as_secs_f64());
         let frame = Frame::of(&reading, self.before.as_ref());
@@ -117,7 +117,7 @@ impl Feed {
             let mut frames = Frames::new(&directory);
             loop {
                 let began = Instant::now();
-                let frame = frames.next();
+                let frame = frames.read();
                 let took = began.elapsed();
                 {
                     let mut state = of_thread.lock();
