@@ -187,6 +187,12 @@ pub(crate) fn inside() -> Option<Running> {
     Running::of_code(thread().inside.get())
 }
 
+/// Whether this thread runs a hook or a startup function: what MPI does meanwhile, it does for the tool. For any thread, also inside of MPI.
+#[inline]
+pub fn runs_hook() -> bool {
+    thread().inside.get() != 0
+}
+
 impl Drop for Depth {
     #[inline]
     fn drop(&mut self) {

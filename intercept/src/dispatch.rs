@@ -7,7 +7,7 @@ use std::{
     panic::{self, AssertUnwindSafe, PanicHookInfo},
     sync::{
         Once,
-        atomic::{AtomicBool, AtomicU8, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicU16, Ordering},
     },
 };
 
@@ -32,11 +32,11 @@ pub(crate) struct Shared {
     /// Measurement has ended for good.
     stopped: AtomicBool,
     /// The registered hooks, as bits from the lowest; only grows.
-    pub(crate) present: AtomicU8,
+    pub(crate) present: AtomicU16,
 }
 
 pub(crate) static SHARED: Shared =
-    Shared { state: AtomicU8::new(UNRESOLVED), stopped: AtomicBool::new(false), present: AtomicU8::new(0) };
+    Shared { state: AtomicU8::new(UNRESOLVED), stopped: AtomicBool::new(false), present: AtomicU16::new(0) };
 
 /// The ABI is known and the startup functions have run: hooks may be called.
 static STARTED: AtomicBool = AtomicBool::new(false);
@@ -99,7 +99,7 @@ fn activate() {
 }
 
 /// Which hooks saw a call begin, as bits; `None` after a panic.
-pub(crate) type Entered = Option<u8>;
+pub(crate) type Entered = Option<u16>;
 
 /// Calls `enter` of the hooks that want it, and then reads the clock if one wants that. After `None` the arguments may be in
 /// disorder.
@@ -129,7 +129,7 @@ pub(crate) fn leave(depth: &Depth, entered: Entered, function: FunctionId, call:
 
 /// Calls `leave` of these hooks.
 #[inline(always)]
-fn leave_to(depth: &Depth, wanted: u8, function: FunctionId, call: &mut Call<'_>, code: c_int) {
+fn leave_to(depth: &Depth, wanted: u16, function: FunctionId, call: &mut Call<'_>, code: c_int) {
     if wanted == 0 || SHARED.stopped.load(Ordering::Relaxed) {
         return;
     }
@@ -146,7 +146,7 @@ fn leave_to(depth: &Depth, wanted: u8, function: FunctionId, call: &mut Call<'_>
 #[inline(never)]
 pub(crate) fn leave_unentered(
     depth: &Depth,
-    wanted: u8,
+    wanted: u16,
     function: FunctionId,
     call: &mut Call<'_>,
     code: c_int,

@@ -5,7 +5,7 @@ use std::{
     ffi::{c_int, c_void},
     sync::{
         Mutex, OnceLock,
-        atomic::{AtomicPtr, AtomicU8, Ordering},
+        atomic::{AtomicPtr, AtomicU16, Ordering},
     },
 };
 
@@ -256,7 +256,7 @@ pub enum Wants {
 }
 
 /// How many hooks there may be.
-pub(crate) const MAX: usize = 8;
+pub(crate) const MAX: usize = 16;
 
 static HOOKS: [OnceLock<&'static dyn Hook>; MAX] = [const { OnceLock::new() }; MAX];
 /// There are as many hooks as can be.
@@ -278,7 +278,7 @@ impl std::error::Error for Full {}
 /// are seen from `MPI_Init` on.
 ///
 /// # Errors
-/// [`Full`] when there are eight already.
+/// [`Full`] when there are sixteen already.
 pub fn register(hook: &'static dyn Hook) -> Result<(), Full> {
     static REGISTERING: Mutex<()> = Mutex::new(());
     let _one_at_a_time = REGISTERING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -312,7 +312,7 @@ pub(crate) fn forget_wishes() {
 
 /// Stores what the hook with this index wants.
 fn ask(index: usize, hook: &dyn Hook) {
-    let set = |bits: &AtomicU8, wanted: bool| {
+    let set = |bits: &AtomicU16, wanted: bool| {
         if wanted {
             bits.fetch_or(1 << index, Ordering::Relaxed);
         } else {
@@ -336,20 +336,20 @@ pub(crate) fn count() -> usize {
 
 /// The hooks that are there, as bits.
 #[inline]
-pub(crate) fn present() -> u8 {
+pub(crate) fn present() -> u16 {
     SHARED.present.load(Ordering::Acquire)
 }
 
 /// The hooks that want a function's entry and exit, as bits.
 pub(crate) struct Wanted {
-    pub(crate) enter: u8,
-    pub(crate) leave: u8,
-    pub(crate) timed: u8,
+    pub(crate) enter: u16,
+    pub(crate) leave: u16,
+    pub(crate) timed: u16,
 }
 
 /// Of the hooks that are `present`.
 #[inline]
-pub(crate) fn wanted(function: FunctionId, present: u8) -> Wanted {
+pub(crate) fn wanted(function: FunctionId, present: u16) -> Wanted {
     let of = &FUNCTIONS[function.index()];
     Wanted {
         enter: of.enter.load(Ordering::Relaxed) & present,
@@ -360,7 +360,7 @@ pub(crate) fn wanted(function: FunctionId, present: u8) -> Wanted {
 
 /// Calls `each` with the index of each of these hooks, in the order of registration.
 #[inline(always)]
-pub(crate) fn ascending(mut bits: u8, mut each: impl FnMut(usize, &'static dyn Hook)) {
+pub(crate) fn ascending(mut bits: u16, mut each: impl FnMut(usize, &'static dyn Hook)) {
     while bits != 0 {
         let index = bits.trailing_zeros() as usize;
         bits &= bits - 1;
@@ -370,7 +370,7 @@ pub(crate) fn ascending(mut bits: u8, mut each: impl FnMut(usize, &'static dyn H
 
 /// Calls `each` with the index of each of these hooks, in the reverse order.
 #[inline(always)]
-pub(crate) fn descending(mut bits: u8, mut each: impl FnMut(usize, &'static dyn Hook)) {
+pub(crate) fn descending(mut bits: u16, mut each: impl FnMut(usize, &'static dyn Hook)) {
     while bits != 0 {
         let index = bits.ilog2() as usize;
         bits ^= 1 << index;
@@ -381,7 +381,7 @@ pub(crate) fn descending(mut bits: u8, mut each: impl FnMut(usize, &'static dyn 
 /// Calls `each` with the hook of this index.
 #[inline(always)]
 pub(crate) fn at(index: usize, each: &mut impl FnMut(usize, &'static dyn Hook)) {
-    // An index of eight bits is always below `MAX`: the modulo avoids a bounds check.
+    // An index of sixteen bits is always below `MAX`: the modulo avoids a bounds check.
     if let Some(hook) = HOOKS[index % MAX].get() {
         each(index % MAX, *hook);
     }

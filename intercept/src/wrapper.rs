@@ -3,7 +3,7 @@
 use std::{
     ffi::{c_int, c_void},
     ptr,
-    sync::atomic::{AtomicPtr, AtomicU8, Ordering},
+    sync::atomic::{AtomicPtr, AtomicU16, Ordering},
 };
 
 use mpi_abi::{
@@ -20,20 +20,20 @@ pub(crate) struct Function {
     /// process.
     pub(crate) next: AtomicPtr<c_void>,
     /// The hooks that want its entry, as bits.
-    pub(crate) enter: AtomicU8,
+    pub(crate) enter: AtomicU16,
     /// The hooks that want its exit.
-    pub(crate) leave: AtomicU8,
+    pub(crate) leave: AtomicU16,
     /// Those of them that want to know when it was entered.
-    pub(crate) timed: AtomicU8,
+    pub(crate) timed: AtomicU16,
 }
 
 impl Function {
     const fn new() -> Self {
         Function {
             next: AtomicPtr::new(ptr::null_mut()),
-            enter: AtomicU8::new(0),
-            leave: AtomicU8::new(0),
-            timed: AtomicU8::new(0),
+            enter: AtomicU16::new(0),
+            leave: AtomicU16::new(0),
+            timed: AtomicU16::new(0),
         }
     }
 }

@@ -46,9 +46,9 @@ leave first MPI_Finalize 0
 }
 
 #[test]
-fn eight_and_no_more() {
+fn sixteen_and_no_more() {
     for outcome in run("full") {
-        assert_eq!(outcome.stderr, "8 hooks on 1\n", "{}", outcome.mpi);
+        assert_eq!(outcome.stderr, "16 hooks on 1\n", "{}", outcome.mpi);
     }
 }
 

@@ -42,21 +42,31 @@ impl Run {
     /// [`RunError`] if the directory cannot be read or holds no log. A log that cannot be opened is
     /// no error as long as there is any other.
     pub fn open(directory: &Path) -> Result<Run, RunError> {
+        let run = Run::open_ranks(directory, |_| true)?;
+        if run.ranks.is_empty() && run.left_out.is_empty() {
+            return Err(RunError::Empty(directory.to_owned()));
+        }
+        Ok(run)
+    }
+
+    /// Opens the event logs of some ranks, by the names of their files. There may be none.
+    ///
+    /// # Errors
+    /// [`RunError::Io`] if the directory cannot be read.
+    pub fn open_ranks(directory: &Path, is_wanted: impl Fn(u32) -> bool) -> Result<Run, RunError> {
         let io = |error| RunError::Io { path: directory.to_owned(), error };
         let mut run = Run { ranks: Vec::new(), left_out: Vec::new() };
         for entry in fs::read_dir(directory).map_err(io)? {
             let name = entry.map_err(io)?.file_name();
             let rank = name.to_str().and_then(|name| name.strip_prefix("rank-")?.strip_suffix(".mlog"));
-            if rank.is_none_or(|rank| rank.parse::<u32>().is_err()) {
+            let rank = rank.and_then(|rank| rank.parse::<u32>().ok());
+            if !rank.is_some_and(&is_wanted) {
                 continue;
             }
             match RankLog::open(&directory.join(&name)) {
                 Ok(log) => run.ranks.push(log),
                 Err(error) => run.left_out.push(error),
             }
-        }
-        if run.ranks.is_empty() && run.left_out.is_empty() {
-            return Err(RunError::Empty(directory.to_owned()));
         }
         run.ranks.sort_by_key(|log| log.info.rank);
         run.ranks.dedup_by_key(|log| log.info.rank);

@@ -29,6 +29,8 @@ pub struct Config {
     pub matrix: bool,
     /// Whether what the MPI library moves below the calls is counted (`MEL_PROFILE=net`).
     pub carried: bool,
+    /// Whether what Open MPI's own monitoring component sees is counted, too (`MEL_INSIDE=1`); then the matrix is on.
+    pub inside: bool,
     /// Whether nothing was said about the profile: then MEL was preloaded by hand.
     pub profile_unset: bool,
     /// Whether the end of the run has a line of statistics for each queue and window of each rank (`MEL_LINES=1`).
@@ -98,6 +100,8 @@ impl Config {
             Some(list) => config.read_profile(list),
             None => config.profile_unset = true,
         }
+        config.inside = flag("MEL_INSIDE");
+        config.matrix |= config.inside;
         let mut complaints = Vec::new();
         let mut choice = |only: &str, without: &str| {
             let lists = (set(only).unwrap_or_default(), set(without).unwrap_or_default());
@@ -247,6 +251,8 @@ mod tests {
         assert!(!one.profile && one.windows && one.measures() && !one.logs());
         let matrix = read(&[("MEL_PROFILE", "matrix")]);
         assert!(matrix.matrix && matrix.profiles() && !matrix.needs_messages());
+        let inside = read(&[("MEL_PROFILE", "calls"), ("MEL_INSIDE", "1")]);
+        assert!(inside.matrix && inside.inside && inside.call_profile && !matrix.inside);
         let net = read(&[("MEL_PROFILE", "net")]);
         assert!(net.carried && net.profiles() && !net.logs() && !net.needs_messages());
     }

@@ -15,6 +15,7 @@ use mpi_abi::pmpi;
 use mpit_events::{Clock, core};
 use mpit_sources::calls::NotFollowed;
 use mpit_sources::matching::Truth;
+use mpit_sources::netops::{NetOps, Port};
 use mpit_sources::transport::clocks::NodeClock;
 
 use super::disks;
@@ -24,6 +25,7 @@ use super::state::{Run, Session};
 use super::warn::warn;
 use crate::collect;
 use crate::phases;
+use crate::queues::QueueProfiler;
 use crate::trace::Recorder;
 use mel_convert as convert;
 use mel_convert::otf2::{self, Processes as _};
@@ -39,6 +41,7 @@ pub(super) fn at_finalize(session: &'static Session) {
         return;
     }
     let entered = Clock::best().now();
+    crate::matrix::inside::finish();
     if let Some(netops) = session.netops {
         netops.finish();
     }
@@ -46,6 +49,7 @@ pub(super) fn at_finalize(session: &'static Session) {
         native.finish();
     }
     let truth = session.queue_events.finish();
+    session.profiler.iter().for_each(QueueProfiler::settle);
     end_table(session, run, table::Ended::Finalised, entered.0);
     if let Some(recorder) = run.recorder {
         if session.config.trace {
@@ -71,7 +75,8 @@ pub(super) fn at_finalize(session: &'static Session) {
             written = [i32::from(reported.unwrap_or(false))];
         }
         // Of very many ranks the profile has sums, and the rows of traffic stay where they are.
-        let keeps_rows = session.config.matrix && collect::is_of_many(session, run);
+        let keeps_rows =
+            (session.config.matrix || session.config.carried) && collect::is_of_many(session, run);
         if pmpi::bcast(&mut written, 0, world).is_ok() && written == [1] && !keeps_rows {
             remove_table(run);
         }
@@ -189,7 +194,7 @@ fn write_trace(directory: &Path, ranks: Rc<Ranks>, log: Option<RankLog>) {
     let share = otf2::Share { logs: log.as_slice(), world: ranks.size(), processes: ranks };
     let patience = is_first.then(|| Patience::new("writing the trace", records));
     let tick = |records| patience.iter().for_each(|patience| patience.advance(records));
-    let written = otf2::write_share(&share, directory, &[], &tick);
+    let written = otf2::write_share(&share, directory, otf2::Remarks::Known(&[]), &tick);
     drop(patience);
     match written {
         _ if !is_first => {}
@@ -288,10 +293,27 @@ fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> Ran
     if let Some(table) = run.table.as_ref().filter(|_| phases::any()) {
         profile.phases = table.rows().phase_profiles();
     }
+    profile.ports = session.netops.map(NetOps::ports).unwrap_or_default().into_iter().map(port).collect();
     if let Some(windows) = session.windows {
         profile.windows = windows.profile(Clock::best().ticks_per_second());
     }
     profile
+}
+
+fn port(of: Port) -> profile::Port {
+    profile::Port {
+        interface: of.interface,
+        link: of.link.into(),
+        bytes_sent: of.sent,
+        bytes_received: of.received,
+        packets_sent: of.packets_sent,
+        packets_received: of.packets_received,
+        errors: of.errors,
+        dropped: of.dropped,
+        waits: of.waits,
+        lid: of.lid,
+        bits_per_s: of.bits_per_s,
+    }
 }
 
 /// What is counted; nothing where it is only the queues, as it was always.
@@ -341,6 +363,9 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
         return false;
     }
     mpi_intercept::stop();
+    if let Some(netops) = session.netops {
+        netops.finish();
+    }
     let truth = session.queue_events.finish_alone();
     let how = if ended == Ended::Aborted { table::Ended::Aborted } else { table::Ended::Exited };
     end_table(session, run, how, Clock::best().now().0);

@@ -135,6 +135,9 @@ pub(crate) fn ask(asked: Asked<'_>) {
     if let Some((session, _)) = measured {
         // What was before belongs to the phase before.
         session.queue_events.model().catch_up();
+        if let Some(netops) = session.netops {
+            netops.read_connections();
+        }
     }
     let mut phases = PHASES.lock().unwrap_or_else(PoisonError::into_inner);
     let changed = match asked {
@@ -206,6 +209,9 @@ fn forget(session: &Session, run: &Run, now: u64) {
         (Some(calls), _) => calls.clear(now),
         (None, Some(table)) => table.clear(now),
         (None, None) => {}
+    }
+    if let Some(connections) = session.connections {
+        connections.clear();
     }
     let second = session.second.get().map(|(_, profiler)| profiler);
     for profiler in session.profiler.iter().chain(second) {

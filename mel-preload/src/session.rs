@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use mpi_abi::{Abi, next, pmpi};
+use mpi_abi::{Abi, Family, next, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
 use mpit_events::{BindKind, Core, EventIndex, Ticks};
 use mpit_sources::between_calls::BetweenCalls;
@@ -25,7 +25,7 @@ use super::state::{Run, Session};
 use super::warn::warn;
 use super::{directory, finish, launch, tools};
 use crate::calls::CallProfiler;
-use crate::matrix::{self, Carried};
+use crate::matrix::{self, Carried, Connections};
 use crate::phases::{self, Asked};
 use crate::queues::QueueProfiler;
 use crate::trace::calls::{TRACED, Tracer, queues};
@@ -51,15 +51,20 @@ impl Session {
         if config.measures() {
             shadow.set_mode(if config.logs() { Mode::Trace } else { Mode::Profile });
         }
-        let profiler = config.profile.then(|| QueueProfiler::listen(core, ""));
-        let profiler = profiler.and_then(|made| or_warn(made, "the message queues are not counted"));
         let counts = config.call_profile;
-        let calls = (counts || config.matrix).then(|| CallProfiler::new(abi, queue_events.model(), counts));
+        let knows = counts || config.matrix || config.profile;
+        let calls = knows.then(|| CallProfiler::new(abi, queue_events.model(), counts));
+        let profiler = config.profile.then(|| QueueProfiler::listen(core, "", calls));
+        let profiler = profiler.and_then(|made| or_warn(made, "the message queues are not counted"));
         let matrix = calls.filter(|_| config.matrix).map(|calls| matrix::new(abi, calls));
         let carried = netops.filter(|_| config.carried).and_then(|netops| {
             let made = Carried::listen(core, netops.event(), matrix.map(|matrix| matrix.store()));
             or_warn(made, "what is moved below the calls is not counted")
         });
+        let connections: Option<&'static Connections> = carried.map(|_| &*Box::leak(Box::default()));
+        if let (Some(netops), Some(connections)) = (netops, connections) {
+            netops.observe_connections(connections);
+        }
         let windows = config.windows.then(|| &*Box::leak(Box::default()));
         let session = Session::get_or_make(|| Session {
             abi,
@@ -73,6 +78,7 @@ impl Session {
             calls,
             matrix,
             carried,
+            connections,
             windows,
             second: OnceLock::new(),
             native: OnceLock::new(),
@@ -222,6 +228,9 @@ impl Session {
         if rank == 0 {
             self.warn_of_unknown_names();
             warn_of_other_mpis();
+            if self.config.inside && !matrix::inside::is_there() {
+                self.warn_of_no_component();
+            }
             let known: Vec<&str> = FunctionId::all().map(FunctionId::name).collect();
             self.config.calls.complaints("MPI function", &known).iter().for_each(|line| warn(line));
         }
@@ -336,6 +345,13 @@ impl Session {
         if let Some(carried) = self.carried {
             carried.begin(table.clone());
         }
+        if let Some(connections) = self.connections {
+            connections.begin(table.clone());
+        }
+        if let Some(matrix) = self.matrix.filter(|_| self.config.inside) {
+            // What is seen below the calls would be the same bytes once more.
+            matrix::inside::begin(Carried::new(Some(matrix.store())), self.carried.is_none());
+        }
         Some(table)
     }
 
@@ -355,7 +371,7 @@ impl Session {
     /// Counts also what a second backend raises, where two were asked for.
     fn count_second(&self, threads: bool) {
         let (Some(_), [_, second]) = (&self.profiler, self.queue_events.backends()) else { return };
-        let profiler = QueueProfiler::listen(self.core, &format!("{second}_"));
+        let profiler = QueueProfiler::listen(self.core, &format!("{second}_"), None);
         if let Some(profiler) = or_warn(profiler, "the second backend is not counted") {
             if let Some(table) = self.run.get().and_then(|run| run.table.as_ref()) {
                 profiler.begin(table);
@@ -419,6 +435,21 @@ impl Session {
         all.sort_unstable();
         all.dedup();
         all
+    }
+
+    /// There is nothing to look inside with.
+    fn warn_of_no_component(&self) {
+        let switch = std::env::var(matrix::inside::SWITCH).ok();
+        let why = match (self.abi.family, switch.as_deref()) {
+            (Family::OpenMpi, None | Some("0")) => {
+                format!("it is off: set {}=2, or use mel run --inside", matrix::inside::SWITCH)
+            }
+            (Family::OpenMpi, Some(_)) => "this Open MPI has none; Debian's and Ubuntu's 4.1 has it".into(),
+            _ => "only Open MPI has one; here --profile net shows bytes below the calls".into(),
+        };
+        warn(&format!(
+            "--inside takes the numbers of Open MPI's monitoring component, and {why}; the run goes on without"
+        ));
     }
 
     fn warn_of_unknown_names(&self) {

@@ -17,7 +17,7 @@ use mpit_sources::{Backend, QueueEvents};
 
 use crate::calls::CallProfiler;
 use crate::config::Config;
-use crate::matrix::{Carried, Matrix};
+use crate::matrix::{Carried, Connections, Matrix};
 use crate::queues::QueueProfiler;
 use crate::trace::Recorder;
 use crate::trace::calls::Tracer;
@@ -43,6 +43,8 @@ pub struct Session {
     pub(crate) matrix: Option<&'static Matrix>,
     /// Counts what is moved below the calls.
     pub(crate) carried: Option<&'static Carried>,
+    /// Counts what connections carry.
+    pub(crate) connections: Option<&'static Connections>,
     /// Counts what is done with windows.
     pub(crate) windows: Option<&'static WindowProfiler>,
     /// Counts those of a second one, for comparison.

@@ -5,6 +5,7 @@
 //! - [`groups`]: which ranks are in a communicator.
 //! - [`choice`]: some of the rows, by kind, communicator and phase.
 //! - [`matrix`]: what they add up to, for each pair of ranks; sums of rows and columns, the greatest pairs.
+//! - [`parts`]: the same by kind, communicator and phase, unchosen, for who chooses later.
 //! - [`hosts`]: the same by host.
 //! - [`sizes`]: how many messages of a pair have which size.
 //! - [`write`](mod@write): comma-separated values, plain and sparse matrices, and the files of Open MPI's monitoring.
@@ -15,6 +16,7 @@ pub mod choice;
 pub mod groups;
 pub mod hosts;
 pub mod matrix;
+pub mod parts;
 pub mod rows;
 pub mod shape;
 pub mod sizes;
@@ -23,7 +25,8 @@ pub mod write;
 pub use choice::{Choice, ChoiceError};
 pub use hosts::Hosts;
 pub use matrix::{Cell, Matrix, Of};
-pub use rows::{Rows, Unplaced};
+pub use parts::{Amount, Parts};
+pub use rows::{Flow, Rows, Unplaced};
 pub use shape::Shape;
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::rows::{Rows, Unplaced};
 use crate::shape::Shape;
 
 /// What has flowed from a sender to a receiver.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cell {
     /// Messages; of collective operations calls.
     pub messages: u64,

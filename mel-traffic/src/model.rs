@@ -1,10 +1,12 @@
 //! A dense model, cell by cell from the words of MPI, that the sparse one is compared with.
 
+use std::collections::BTreeMap;
+
 use mel_log::Members;
 use mel_log::profile::{NamedCommunicator, Profile, RankProfile, Traffic, TrafficKind};
 use proptest::prelude::*;
 
-use crate::{Cell, Choice, Hosts, Matrix, Rows};
+use crate::{Cell, Choice, Hosts, Matrix, Parts, Rows};
 
 /// Whether data of this row flows between two ranks.
 fn flows(profile: &Profile, me: u32, row: &Traffic, from: u32, to: u32) -> bool {
@@ -125,6 +127,44 @@ proptest! {
         for (place, cell) in host_cells.iter().enumerate() {
             let place = place as u32;
             prop_assert_eq!(by_host.cell(place / hosts.len(), place % hosts.len()), *cell);
+        }
+    }
+}
+
+/// Messages and bytes of each pair of one kind, from what goes to all alike and what does not.
+fn spread(parts: &Parts, kind: TrafficKind) -> BTreeMap<(u32, u32), Cell> {
+    let mut cells = BTreeMap::<(u32, u32), Cell>::new();
+    for (_, part) in parts.parts.iter().filter(|((of, _, _), _)| *of == kind) {
+        for (pair, amount) in &part.pairs {
+            cells.entry(*pair).or_default().add(amount.cell);
+        }
+        for together in &part.together {
+            let list = &parts.lists[together.list];
+            for sender in &together.senders {
+                let above = list.iter().position(|rank| rank == sender).map_or(0, |place| place + 1);
+                let from = if together.upwards { above } else { 0 };
+                for receiver in list[from..].iter().filter(|receiver| *receiver != sender) {
+                    cells.entry((*sender, *receiver)).or_default().add(together.amount.cell);
+                }
+            }
+        }
+    }
+    cells
+}
+
+proptest! {
+    #[test]
+    fn parts_add_up_to_the_matrix(profile in any_profile()) {
+        let rows = Rows::of(&profile);
+        let parts = Parts::of(&rows);
+        for kind in TrafficKind::ALL.into_iter().filter(|kind| crate::rows::has_pairs(*kind)) {
+            let matrix = Matrix::of(&rows, &Choice::of_kinds(&[kind]));
+            let mut cells: BTreeMap<(u32, u32), Cell> =
+                matrix.cells.iter().map(|(from, to, cell)| ((*from, *to), *cell)).collect();
+            cells.extend(matrix.own.iter().map(|(rank, cell)| ((*rank, *rank), *cell)));
+            prop_assert_eq!(spread(&parts, kind), cells);
+            let unplaced = parts.parts.iter().filter(|((of, _, _), _)| *of == kind).map(|(_, part)| part.unplaced.calls);
+            prop_assert_eq!(unplaced.sum::<u64>(), matrix.unplaced.calls);
         }
     }
 }

@@ -24,7 +24,25 @@ pub struct Unplaced {
     pub calls: u64,
 }
 
-/// Kinds that have no sender and receiver.
+/// Where the data of a row flows, in ranks in `MPI_COMM_WORLD`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow<'a> {
+    /// That is not known.
+    Unknown,
+    /// The row has nothing that flows.
+    Nowhere,
+    /// From one rank to another, or to itself.
+    Pair(u32, u32),
+    /// From the rank that has counted it to each of a list, from a place of it on, but itself.
+    Others {
+        /// The members of a communicator.
+        list: &'a [u32],
+        /// The place of the first.
+        first: usize,
+    },
+}
+
+/// Whether a kind has senders and receivers.
 pub const fn has_pairs(kind: TrafficKind) -> bool {
     !matches!(kind, TrafficKind::FileRead | TrafficKind::FileWrite)
 }
@@ -70,40 +88,50 @@ impl<'a> Rows<'a> {
     /// `row.bytes / row.messages` bytes each. A rank is its own receiver only where it sends messages to itself. False if they are not
     /// known.
     pub fn pairs(&self, rank: u32, row: &Traffic, mut each: impl FnMut(u32, u32)) -> bool {
-        if let Some(peer) = row.peer {
-            if peer >= self.size {
-                return false;
+        match self.flow(rank, row) {
+            Flow::Unknown => return false,
+            Flow::Nowhere => {}
+            Flow::Pair(from, to) => each(from, to),
+            Flow::Others { list, first } => {
+                let others = list[first..].iter().filter(|to| **to != rank);
+                others.for_each(|to| each(rank, *to));
             }
-            let (from, to) = if row.kind.is_inward() { (peer, rank) } else { (rank, peer) };
-            each(from, to);
-            return true;
+        }
+        true
+    }
+
+    /// Where the data of a row flows.
+    pub fn flow(&self, rank: u32, row: &Traffic) -> Flow<'_> {
+        if let Some(peer) = row.peer {
+            return match row.kind.is_inward() {
+                _ if peer >= self.size => Flow::Unknown,
+                true => Flow::Pair(peer, rank),
+                false => Flow::Pair(rank, peer),
+            };
         }
         let groups = row.communicator.and_then(|place| self.groups(place));
         let Some((groups, (own, to))) = groups.and_then(|groups| Some((groups, groups.seen_by(rank)?)))
         else {
-            return false;
+            return Flow::Unknown;
         };
-        let others = |each: &mut dyn FnMut(u32, u32), from: usize| {
-            to.world.iter().skip(from).filter(|to| **to != rank).for_each(|to| each(rank, *to));
-        };
+        let others = |first| Flow::Others { list: &to.world, first };
         match (Shape::of(&row.operation), row.root) {
-            (Shape::FromRoot, Some(root)) => {
-                // The root's row says what it sends; those of the others nothing.
-                if own.world.get(root as usize) == Some(&rank) {
-                    others(&mut each, 0);
-                }
-            }
-            (Shape::ToRoot, Some(root)) => {
+            // The root's row says what it sends; those of the others nothing.
+            (Shape::FromRoot, Some(root)) if own.world.get(root as usize) == Some(&rank) => others(0),
+            (Shape::FromRoot, Some(_)) => Flow::Nowhere,
+            (Shape::ToRoot, Some(root)) => match to.world.get(root as usize) {
+                Some(root) if *root == rank => Flow::Nowhere,
+                Some(root) => Flow::Pair(rank, *root),
                 // Of an intercommunicator only those who send have a row, and the root is not in their group.
-                let Some(&root) = to.world.get(root as usize) else { return groups.is_inter() };
-                if root != rank {
-                    each(rank, root);
-                }
+                None if groups.is_inter() => Flow::Nowhere,
+                None => Flow::Unknown,
+            },
+            (Shape::FromRoot | Shape::ToRoot, None) => Flow::Unknown,
+            (Shape::Upwards, _) => {
+                let above = own.place(rank).map_or(0, |place| place as usize + 1);
+                others(above.min(to.world.len()))
             }
-            (Shape::FromRoot | Shape::ToRoot, None) => return false,
-            (Shape::Upwards, _) => others(&mut each, own.place(rank).map_or(0, |place| place as usize + 1)),
-            (Shape::All, _) => others(&mut each, 0),
+            (Shape::All, _) => others(0),
         }
-        true
     }
 }

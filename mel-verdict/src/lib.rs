@@ -5,12 +5,16 @@
 //! - [`findings`]: losses as findings, worst first, with their sentences.
 //! - [`blame`]: who is the cause of a wait, followed back through the waits of others.
 //! - [`many`]: collecting along a tree.
+//! - `connections`: what went over the network.
+//! - `communicators`: what a rank did on each communicator.
 //! - `traffic`: who has sent what to whom.
 //! - [`words`]: what findings have in common in their wording.
 //!
 //! Nothing here draws, reads a command line, or knows MPI's functions but by their names.
 
 pub mod blame;
+mod communicators;
+mod connections;
 pub mod findings;
 pub mod losses;
 pub mod many;

@@ -5,15 +5,16 @@ use std::rc::Rc;
 
 use mel_log::profile::phases::place_of;
 use mel_log::profile::{
-    CallProfile, CallSite, Histogram, LastCall, MessagesFound, NamedCommunicator, Profile, Traffic, WaitKind,
-    WaitProfile,
+    CallProfile, CallSite, Connection, Histogram, LastCall, MessagesFound, NamedCommunicator, Profile,
+    Traffic, WaitKind, WaitProfile,
 };
 use mel_log::table::layout::bounds;
 use mel_log::table::{ContextRow, TableRows};
 use mel_log::{Definition, Members};
 
+use super::communicators;
 use super::losses::{Losses, Rule};
-use super::traffic;
+use super::{connections, traffic};
 
 /// A context as it is known in the run.
 #[derive(Clone, Debug, Default)]
@@ -43,11 +44,15 @@ pub struct Rank {
     pub rows: TableRows,
     /// What it has sent to whom.
     pub traffic: Vec<Traffic>,
+    /// Its connections.
+    pub connections: Vec<Connection>,
     /// An instant in ticks and in nanoseconds of the clock of all ranks.
     instant: (u64, u64),
     /// Ticks per second. Each process has measured the rate of the one clock of its node for itself, a millionth more or less, which
     /// is milliseconds over the time since the machine was started: so all use what one has measured.
     rate: u64,
+    /// The place in [`Run::communicators`] of each communicator of the table, by its number.
+    pub communicators: HashMap<u32, u32>,
     /// World ranks of the members, by the number of the communicator; of the remote group, for an intercommunicator.
     members: BTreeMap<u32, Members>,
 }
@@ -143,6 +148,8 @@ impl Run {
         let mut communicators: HashMap<u64, u32> = HashMap::new();
         let rate = tables.first().map_or(1, |first| first.ticks_per_second);
         let has_traffic = tables.iter().any(|table| !table.traffic.is_empty());
+        let hosts: HashMap<u32, String> =
+            tables.iter().map(|table| (table.rank, table.host.clone())).collect();
         let origin = tables.iter().map(|table| table.started).min().unwrap_or(0);
         for rows in tables {
             let mut modules: BTreeMap<u64, (u64, u64, Rc<str>)> = BTreeMap::new();
@@ -225,12 +232,23 @@ impl Run {
                 members: &members,
             };
             let traffic = traffic::of(&rows.traffic, &names);
+            let connections = connections::of(&rows.connections, &phases, &hosts);
             run.places.insert(rows.rank, run.ranks.len());
             let (instant, rate) = match rows.clock {
                 Some((ticks, nanos, _)) => ((ticks, nanos), rows.ticks_per_second),
                 None => ((origin, 1_000_000_000), rate),
             };
-            run.ranks.push(Rank { rank: rows.rank, contexts, rows, traffic, instant, rate, members });
+            run.ranks.push(Rank {
+                rank: rows.rank,
+                contexts,
+                rows,
+                traffic,
+                connections,
+                instant,
+                rate,
+                communicators: numbers,
+                members,
+            });
         }
         run
     }
@@ -275,9 +293,14 @@ impl Run {
             }
             calls.retain(|call| call.calls > 0 || !call.waits.is_empty() || !call.messages.is_empty());
             calls.sort_by(|a, b| b.total_s.total_cmp(&a.total_s));
+            of_rank.communicators = communicators::of(&self.communicators, rank, &calls);
             of_rank.calls = calls;
             of_rank.traffic.clone_from(&rank.traffic);
             for row in &mut of_rank.traffic {
+                row.phase = phases.get(row.phase as usize).copied().unwrap_or(0);
+            }
+            of_rank.connections.clone_from(&rank.connections);
+            for row in &mut of_rank.connections {
                 row.phase = phases.get(row.phase as usize).copied().unwrap_or(0);
             }
         }

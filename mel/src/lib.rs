@@ -3,6 +3,7 @@
 //! This is the command `mel`: it starts programs under measurement, and shows what they left behind. What runs inside
 //! them is another crate, and no part of the command.
 //!
+//! - [`bundle`]: the libraries as a part of the command.
 //! - [`cli`]: the subcommands.
 //! - [`tables`]: a profile in 100 columns, or as comma-separated values.
 //! - [`mod@diff`]: two runs side by side.
@@ -11,6 +12,7 @@
 //! - [`mod@in_order`]: work on many parts by several threads, taken in order.
 //! - [`perfetto`]: a Perfetto trace from event logs.
 //! - [`mod@place`]: a better placement of the ranks of a run, as text and JSON.
+//! - [`together`]: several processes of the command that do a piece of work together.
 //! - [`view`]: what a page or a picture shows of a run.
 //! - [`html`]: the page of a run.
 //! - [`mod@png`]: pictures of a run.
@@ -19,6 +21,7 @@
 //!
 //! No room here knows an event by name.
 
+pub mod bundle;
 pub mod cli;
 pub mod cubex;
 pub mod diff;
@@ -31,4 +34,5 @@ pub mod png;
 pub mod progress_bar;
 pub mod run_profile;
 pub mod tables;
+pub mod together;
 pub mod view;

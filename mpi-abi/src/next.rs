@@ -140,6 +140,12 @@ fn first(names: &[&CStr]) -> *mut c_void {
         .unwrap_or(ptr::null_mut())
 }
 
+/// The symbol of this name in the loaded object that holds an address, or in what that is linked with, whatever stands before it in the
+/// order of the process; null where there is none.
+pub fn symbol_at(address: usize, name: &CStr) -> *mut c_void {
+    Library::of(address).map_or(ptr::null_mut(), |library| library.symbol(name) as *mut c_void)
+}
+
 /// A handle of a loaded object, which keeps it loaded.
 struct Library(*mut c_void);
 // SAFETY: the handle is only passed to dlsym and dlclose, which any thread may call.

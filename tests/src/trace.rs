@@ -234,6 +234,15 @@ fn region(details: &str) -> &str {
     details.split('"').nth(1).unwrap_or(details)
 }
 
+/// What OTF2's own reader prints of the archive in a directory: definitions with their numbers, clock offsets, events.
+///
+/// # Panics
+///
+/// If there is none, or the reader has any complaint.
+pub fn printed(directory: &Path) -> [String; 3] {
+    [&["-G"][..], &["-C"], &[]].map(|options| otf2_print(&anchor(directory), options))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

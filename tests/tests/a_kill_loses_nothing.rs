@@ -176,6 +176,14 @@ fn agrees(profile: &Value, rank: usize, done: &Counts, more: u64, behind: u64, w
     // Each receive is in the posted queue, or its message in the other. Of the other rank's messages some may have come already.
     let queued = of_queue("posted") + of_queue("unexpected");
     between("messages in both queues", queued, receives.saturating_sub(behind), receives + more * 3);
+    let by_communicator = of_rank["communicators"].as_array().into_iter().flatten();
+    let of_communicators: u64 = by_communicator
+        .flat_map(|of| {
+            ["posted", "unexpected"].map(|queue| of["queues"][queue]["messages"].as_u64().unwrap_or(0))
+        })
+        .sum();
+    // An event is counted in the whole queues first.
+    between("messages in the queues of communicators", of_communicators, queued.saturating_sub(1), queued);
     let queue = &of_rank["posted"];
     let in_bins: u64 = queue["lifetimes"]
         .as_array()

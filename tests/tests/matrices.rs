@@ -1,6 +1,9 @@
 //! Communication matrices: what each rank sends to whom is what the program does, on every MPI.
 
-use mel_tests::artifacts::fresh_dir;
+use std::path::Path;
+use std::process::Command;
+
+use mel_tests::artifacts::{fresh_dir, mel};
 use mel_tests::profile::Profile;
 use mel_tests::{Job, Mpi, compile_special};
 use serde_json::Value;
@@ -107,4 +110,70 @@ fn every_mpi_counts_what_the_program_does() {
             );
         }
     }
+}
+
+/// What `mel report --matrix` says.
+fn report(directory: &Path, options: &[&str]) -> String {
+    let mut command = Command::new(mel());
+    let output = command.args(["report", "--matrix"]).args(options).arg(directory).output();
+    let output = output.expect("mel can be started");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("it is text")
+}
+
+#[test]
+fn each_phase_has_a_matrix() {
+    for mpi in &Mpi::all() {
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let job = Job::new(mpi, 2, compile_special(mpi, "named_phases")).args(["phases"]);
+        let run = job.under_mel(["--profile=matrix".as_ref(), "-o".as_ref(), output.as_os_str()]).run();
+        run.expect(run.code == Some(0), mpi.name);
+        // While counting is stopped seven more are sent.
+        for (phase, messages) in [("(no phase)", 4), ("first", 15), ("second", 21)] {
+            let name = if phase.starts_with('(') { "" } else { phase };
+            let line = format!("{name},MPI_COMM_WORLD,p2p,0,1,{messages},{}", 4 * messages);
+            let lines = report(&output, &["--csv", "--kind", "p2p", "--phase", phase]);
+            assert_eq!(lines.lines().skip(1).collect::<Vec<_>>(), [line], "{}", mpi.name);
+        }
+        let table = report(&output, &["--kind", "p2p", "--phase", "second", "--of", "messages"]);
+        assert!(table.contains("21 messages with 84 B"), "{table}");
+        let all = report(&output, &["--kind", "p2p"]);
+        assert!(all.contains("40 messages with 160 B"), "{all}");
+    }
+}
+
+#[test]
+fn the_matrix_of_very_many_ranks_is_read_from_their_tables() {
+    for mpi in &Mpi::all() {
+        let program = compile_special(mpi, "traffic");
+        let matrix = |variable: &str, value: &str| {
+            let directory = fresh_dir();
+            let output = directory.path().join("run");
+            let job = Job::new(mpi, 4, &program).args([directory.path().join("file")]).env(variable, value);
+            let run = job.under_mel(["--profile=matrix".as_ref(), "-o".as_ref(), output.as_os_str()]).run();
+            run.expect(run.code == Some(0), mpi.name);
+            (directory, report(&output, &["--csv"]))
+        };
+        let (_kept, expected) = matrix("MEL_EXACT_RANKS", "1024");
+        assert!(expected.lines().count() > 30, "{expected}");
+        for (variable, value) in [("MEL_EXACT_RANKS", "2"), ("MEL_COLLECT", "0")] {
+            let (directory, lines) = matrix(variable, value);
+            assert_eq!(sorted(&lines), sorted(&expected), "{} {variable}={value}", mpi.name);
+            let profile = directory.path().join("run/profile.json");
+            let text = std::fs::read_to_string(profile).unwrap_or_default();
+            assert!(!text.contains("\"traffic\""), "{} {variable}={value}: not in the profile", mpi.name);
+        }
+    }
+}
+
+/// Names of communicators without a name differ from run to run.
+fn sorted(lines: &str) -> Vec<String> {
+    let named = |line: &str| match line.split_once(",communicator ") {
+        Some((before, after)) => format!("{before},{}", after.split_once(',').map_or("", |(_, rest)| rest)),
+        None => line.to_owned(),
+    };
+    let mut lines: Vec<String> = lines.lines().map(named).collect();
+    lines.sort();
+    lines
 }

@@ -1,21 +1,11 @@
 //! The archive that all ranks write together is, number by number, the one that one process writes from their logs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use mel_tests::artifacts::{fresh_dir, mel, root};
-
+use mel_tests::trace::printed;
 use mel_tests::{Job, Mpi, Program, compile_source, compile_special};
-
-/// What OTF2's own reader prints of an archive: definitions with their numbers, clock offsets, events.
-fn printed(directory: &Path) -> [String; 3] {
-    [&["-G"][..], &["-C"], &[]].map(|options| {
-        let mut command = Command::new("otf2-print");
-        let output = command.args(options).arg(directory.join("traces.otf2")).output().unwrap();
-        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    })
-}
 
 /// Programs, their numbers of ranks and their arguments.
 fn programs(mpi: &Mpi) -> Vec<(PathBuf, u32, Vec<&'static str>)> {

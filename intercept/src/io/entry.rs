@@ -3,10 +3,10 @@
 use std::ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use super::{Function, LISTENS, Moved, errno, modules, notify, set_errno};
+use super::{Function, LISTENS, Moved, closing, errno, modules, notify, set_errno};
 
-/// The next function of each name, in the order of [`Function`]; at first what finds it.
-static NEXT: [AtomicPtr<c_void>; 8] = [
+/// The next function of each name, in the order of [`Function`], and then that of `close`; at first what finds it.
+static NEXT: [AtomicPtr<c_void>; 9] = [
     AtomicPtr::new(find_next::<0> as *mut c_void),
     AtomicPtr::new(find_next::<1> as *mut c_void),
     AtomicPtr::new(find_next::<2> as *mut c_void),
@@ -15,9 +15,13 @@ static NEXT: [AtomicPtr<c_void>; 8] = [
     AtomicPtr::new(find_next::<5> as *mut c_void),
     AtomicPtr::new(find_next::<6> as *mut c_void),
     AtomicPtr::new(find_next::<7> as *mut c_void),
+    AtomicPtr::new(find_next::<CLOSE> as *mut c_void),
 ];
 
-const NAMES: [&CStr; 8] = [
+/// The place of `close`.
+const CLOSE: usize = 8;
+
+const NAMES: [&CStr; 9] = [
     c"process_vm_readv",
     c"process_vm_writev",
     c"writev",
@@ -26,10 +30,11 @@ const NAMES: [&CStr; 8] = [
     c"readv",
     c"recvmsg",
     c"recv",
+    c"close",
 ];
 
 /// The system calls behind the functions, for a C library that lacks one.
-const SYSTEM_CALLS: [*mut c_void; 8] = [
+const SYSTEM_CALLS: [*mut c_void; 9] = [
     system_call::<{ libc::SYS_process_vm_readv }> as *mut c_void,
     system_call::<{ libc::SYS_process_vm_writev }> as *mut c_void,
     system_call::<{ libc::SYS_writev }> as *mut c_void,
@@ -39,6 +44,7 @@ const SYSTEM_CALLS: [*mut c_void; 8] = [
     system_call::<{ libc::SYS_readv }> as *mut c_void,
     system_call::<{ libc::SYS_recvmsg }> as *mut c_void,
     system_call::<{ libc::SYS_recvfrom }> as *mut c_void,
+    system_call::<{ libc::SYS_close }> as *mut c_void,
 ];
 
 /// Finds all next functions, so that none is searched for in a signal handler.
@@ -153,6 +159,7 @@ interpose! {
     5 readv -> observed_readv;
     6 recvmsg -> observed_recvmsg;
     7 recv -> observed_recv;
+    8 close -> observed_close;
 }
 
 /// The next function, as what it is.
@@ -276,4 +283,13 @@ macro_rules! observed_bytes {
 observed_bytes! {
     observed_send Send;
     observed_recv Recv;
+}
+
+unsafe extern "C-unwind" fn observed_close(fd: c_int) -> c_int {
+    type Next = unsafe extern "C-unwind" fn(c_int) -> c_int;
+    // SAFETY: the C library's function of this name, or what replaces it, has this type.
+    let next = unsafe { std::mem::transmute::<*mut c_void, Next>(NEXT[CLOSE].load(Ordering::Acquire)) };
+    closing(fd);
+    // SAFETY: the argument of our caller.
+    unsafe { next(fd) }
 }

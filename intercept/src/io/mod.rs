@@ -1,6 +1,6 @@
 //! System calls by which MPI libraries move data, below the MPI calls: `process_vm_readv` and `process_vm_writev` (another
 //! process's memory), `send`, `sendmsg`, `writev`, `recv`, `recvmsg` and `readv` (sockets). Interposed, so that a listener can
-//! see what a library moves inside its calls.
+//! see what a library moves inside its calls; and `close`, so that it can see what a connection has carried before that is gone.
 //!
 //! Only calls that come from a module of the MPI library, or of the transports below it, are seen ([`modules`]). What the
 //! program itself does with these functions goes on to the next function with registers, stack and `errno` as they came, and
@@ -64,14 +64,19 @@ pub struct Moved {
 /// wait or panic.
 pub type Listener = fn(&Moved);
 
+/// What is called before the MPI library closes a descriptor; otherwise as a [`Listener`].
+pub type Closing = fn(i32);
+
 /// Not 0 while somebody listens.
 static LISTENS: AtomicU8 = AtomicU8::new(0);
 /// The [`Listener`], or null.
 static LISTENER: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
+/// The [`Closing`], or null.
+static CLOSING: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 
-/// Calls `listener` after each call by which the MPI library moves data, in any thread, until [`ignore`]. A later listener takes
-/// the place of an earlier one. Returns whether calls can be seen here. Allocates the first time.
-pub fn listen(listener: Listener) -> bool {
+/// Calls `listener` after each call by which the MPI library moves data, and `closing` before it closes a descriptor, in any thread,
+/// until [`ignore`]. Later ones take the place of earlier ones. Returns whether calls can be seen here. Allocates the first time.
+pub fn listen(listener: Listener, closing: Closing) -> bool {
     if !AVAILABLE {
         return false;
     }
@@ -84,6 +89,7 @@ pub fn listen(listener: Listener) -> bool {
     entry::resolve_all();
     modules::refresh();
     LISTENER.store(listener as *mut (), Ordering::Release);
+    CLOSING.store(closing as *mut (), Ordering::Release);
     LISTENS.store(1, Ordering::Release);
     true
 }
@@ -113,8 +119,24 @@ fn notify(moved: &Moved) {
     }
     // SAFETY: only `listen` stores here, and only functions of this type.
     let listener = unsafe { std::mem::transmute::<*mut (), Listener>(listener) };
+    contained(|| listener(moved));
+}
+
+/// Says that a descriptor is about to be closed. `errno` stays as it is.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "nothing is interposed"))]
+fn closing(descriptor: i32) {
+    let closing = CLOSING.load(Ordering::Acquire);
+    if closing.is_null() || LISTENS.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    // SAFETY: only `listen` stores here, and only functions of this type.
+    let closing = unsafe { std::mem::transmute::<*mut (), Closing>(closing) };
+    contained(|| closing(descriptor));
+}
+
+fn contained(work: impl FnOnce()) {
     let errno = errno();
-    if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(|| listener(moved))) {
+    if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(work)) {
         // A fault of ours: the program goes on without being listened to. The payload's destructor might panic in turn.
         ignore();
         std::mem::forget(payload);

@@ -59,7 +59,7 @@ use mel_log::{RankLog, StreamKind, Switch};
 pub use otf2_writer::{CommunicationError, Processes, ThreadAsProcess, tree};
 
 pub use self::share::Share;
-pub use self::summary::{Remark, Summary};
+pub use self::summary::{Remark, Remarks, Summary};
 
 /// The name of the archive in its directory.
 pub const FILE_NAME: &str = "traces.otf2";
@@ -122,14 +122,29 @@ fn write_on(
     remarks: &[Remark],
     tick: &(dyn Fn(u64) + Sync),
 ) -> Result<Summary, ConvertError> {
-    let world = world_size(run);
-    let write = |thread: ThreadAsProcess| {
+    let group = ThreadAsProcess::group(threads);
+    write_as(group, (&run.ranks, world_size(run)), directory, Remarks::Known(remarks), tick)
+}
+
+/// Writes the ranks of some of the processes that write an archive together, of a run of so many ranks: a thread for each. `logs` has the logs of
+/// their ranks, ascending; there may be others.
+///
+/// # Errors
+/// As [`write_with`]. If one process has an error, all have.
+pub fn write_as<P: Processes + Send + 'static>(
+    group: Vec<P>,
+    (logs, world): (&[RankLog], u32),
+    directory: &Path,
+    remarks: Remarks<'_>,
+    tick: &(dyn Fn(u64) + Sync),
+) -> Result<Summary, ConvertError> {
+    let write = |thread: P| {
         let ranks = Share::ranks_of(thread.rank(), thread.size(), world);
-        let place = |rank: u32| run.ranks.partition_point(|log| log.info.rank < rank);
-        let logs = &run.ranks[place(ranks.start)..place(ranks.end)];
+        let place = |rank: u32| logs.partition_point(|log| log.info.rank < rank);
+        let logs = &logs[place(ranks.start)..place(ranks.end)];
         write_share(&Share { logs, world, processes: Rc::new(thread) }, directory, remarks, tick)
     };
-    let mut group = ThreadAsProcess::group(threads).into_iter();
+    let mut group = group.into_iter();
     let first = group.next();
     std::thread::scope(|scope| {
         let write = &write;
@@ -142,14 +157,14 @@ fn write_on(
 }
 
 /// Writes the ranks of this process into the archive that several processes write together, all at the same time;
-/// each with the remarks about its ranks. The summary is that of all processes.
+/// with these remarks. The summary is that of all processes.
 ///
 /// # Errors
 /// As [`write_with`]. If one process has an error, all have.
 pub fn write_share(
     share: &Share<'_>,
     directory: &Path,
-    remarks: &[Remark],
+    remarks: Remarks<'_>,
     tick: &dyn Fn(u64),
 ) -> Result<Summary, ConvertError> {
     let common = Common::of(share)?;
@@ -240,9 +255,15 @@ impl<'a> Conversion<'a> {
     }
 
     /// Others wait for what comes of it, so that a fault of ours must not end it.
-    fn convert(mut self, remarks: &[Remark]) -> Result<Summary, ConvertError> {
-        let ranks = std::panic::AssertUnwindSafe(|| self.convert_ranks(remarks));
-        match std::panic::catch_unwind(ranks).unwrap_or(Err(ConvertError::Fault)) {
+    fn convert(mut self, remarks: Remarks<'_>) -> Result<Summary, ConvertError> {
+        let ranks = std::panic::AssertUnwindSafe(|| self.convert_ranks());
+        let converted = std::panic::catch_unwind(ranks).unwrap_or(Err(ConvertError::Fault));
+        // All take part, whatever has become of their ranks.
+        let remarks = remarks.of_all(&*self.share.processes, converted.is_ok());
+        match converted.and_then(|()| {
+            self.mark(&remarks?);
+            Ok(())
+        }) {
             Ok(()) => self.archive.finish()?,
             Err(error) => {
                 self.archive.abandon(&error.to_string());
@@ -252,7 +273,7 @@ impl<'a> Conversion<'a> {
         Ok(self.summary)
     }
 
-    fn convert_ranks(&mut self, remarks: &[Remark]) -> Result<(), ConvertError> {
+    fn convert_ranks(&mut self) -> Result<(), ConvertError> {
         let (share, world) = (self.share, self.share.world);
         let definitions = self.archive.definitions_mut();
         definitions.set_clock(Clock {
@@ -283,12 +304,17 @@ impl<'a> Conversion<'a> {
             windows.define(definitions, &mut self.tables, of);
             self.convert_rank(position, log, &communicators, &windows)?;
         }
-        for remark in remarks.iter().filter(|remark| share.ranks().contains(&remark.rank)) {
+        Ok(())
+    }
+
+    /// The remarks about the ranks of this process.
+    fn mark(&mut self, remarks: &[Remark]) {
+        let ranks = self.share.ranks();
+        for remark in remarks.iter().filter(|remark| ranks.contains(&remark.rank)) {
             let definitions = self.archive.definitions_mut();
             let marker = definitions.marker("MEL", &remark.subject, Severity::Medium);
             definitions.mark(Ticks(remark.nanos), main_location(remark.rank), marker, &remark.text);
         }
-        Ok(())
     }
 
     /// The host of a rank, its location group and its main location. A rank without a log has them, too: other ranks'

@@ -128,6 +128,7 @@ pub fn merge(profiles: impl IntoIterator<Item = Profile>) -> Option<Profile> {
         for rank in &mut profile.ranks {
             rank.calls.iter_mut().for_each(|call| call.phase = phase_of(call.phase));
             rank.phases.iter_mut().for_each(|phase| phase.phase = phase_of(phase.phase));
+            rank.connections.iter_mut().for_each(|row| row.phase = phase_of(row.phase));
             for traffic in &mut rank.traffic {
                 traffic.phase = phase_of(traffic.phase);
                 traffic.communicator =

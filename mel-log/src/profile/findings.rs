@@ -8,7 +8,7 @@ use super::reduced::Reduced;
 use super::schema::{NotFollowed, Profile, RankProfile, Truth};
 use super::summary::spread;
 use super::text::layout::ranks_of;
-use super::{ends, windows};
+use super::{ends, planes, windows};
 use crate::number::duration;
 
 /// The sentences about a profile: about the queues, then about how far they can be trusted.
@@ -26,6 +26,7 @@ pub fn findings(profile: &Profile) -> Vec<String> {
         sentences.extend(quiet(profile));
     }
     sentences.extend(windows::findings(profile));
+    sentences.extend(planes::sentence(profile));
     if sentences.is_empty() {
         sentences.extend(windows::quiet(profile));
     }

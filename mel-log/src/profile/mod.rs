@@ -12,13 +12,17 @@
 //! - [`reduced`], [`over_ranks`], [`columns`]: of very many ranks: sums, each number over the ranks, and the file of those.
 //! - [`text`]: all of it as rank 0 prints it at the end.
 //! - [`phases`]: numbers of phases.
+//! - [`communicators`]: what was done on each communicator.
 //! - [`traffic`]: who has sent what to whom.
+//! - [`connections`]: what went over the network; [`planes`]: how it is spread over interfaces.
 //! - [`one_sided`], [`windows`]: types and text of one-sided communication.
 //!
 //! Nothing here knows how the numbers were measured.
 
 pub mod calls;
 pub mod columns;
+pub mod communicators;
+pub mod connections;
 pub mod ends;
 pub mod file;
 pub mod findings;
@@ -26,6 +30,7 @@ pub mod histogram;
 pub mod one_sided;
 pub mod over_ranks;
 pub mod phases;
+pub mod planes;
 pub mod reduced;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
@@ -39,14 +44,15 @@ pub mod verdict;
 pub mod windows;
 
 pub use calls::{CallProfile, CallSite, MessagesFound, NamedCommunicator, WaitKind, WaitProfile};
+pub use communicators::{CommunicatorProfile, OTHER_COMMUNICATORS};
+pub use connections::{Connection, Port, Protocol, Purpose};
 pub use ends::{Ended, LastCall};
 pub use histogram::Histogram;
 pub use one_sided::{KindProfile, Times, WindowProfile, WindowThread};
 pub use over_ranks::OverRanks;
 pub use reduced::Reduced;
 pub use schema::{
-    CommunicatorProfile, Comparison, NotFollowed, PhaseProfile, Profile, QueueStats, Queues, RankProfile,
-    SearchStats, Truth,
+    Comparison, NotFollowed, PhaseProfile, Profile, QueueStats, Queues, RankProfile, SearchStats, Truth,
 };
 pub use text::report;
 pub use traffic::{Traffic, TrafficKind};

@@ -54,7 +54,7 @@ pub fn sums_of(profile: &Profile) -> Vec<OfPhase<'_>> {
     if profile.ranks.is_empty() { Vec::new() } else { all }
 }
 
-/// What is known of a rank in one phase: calls, queues and traffic.
+/// What is known of a rank in one phase: calls, queues, traffic and connections.
 pub fn part_of(rank: &RankProfile, phase: u32) -> RankProfile {
     let of_phase = rank.phases.iter().find(|known| known.phase == phase);
     let Queues { posted, unexpected, posted_search, unexpected_search } =
@@ -71,6 +71,7 @@ pub fn part_of(rank: &RankProfile, phase: u32) -> RankProfile {
         phases: of_phase.cloned().into_iter().collect(),
         calls: rank.calls.iter().filter(|call| call.phase == phase).cloned().collect(),
         traffic: rank.traffic.iter().filter(|traffic| traffic.phase == phase).cloned().collect(),
+        connections: rank.connections.iter().filter(|row| row.phase == phase).cloned().collect(),
         ..RankProfile::default()
     }
 }

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Histogram;
 use super::calls::{CallProfile, CallSite, NamedCommunicator};
+use super::communicators::CommunicatorProfile;
+use super::connections::{Connection, Port};
 use super::ends::{Ended, LastCall};
 use super::one_sided::WindowProfile;
 use super::reduced::Reduced;
@@ -109,7 +111,7 @@ pub struct RankProfile {
     /// The time of each phase and its queues, if the program has named phases. Calls have their phase, too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseProfile>,
-    /// The same numbers per communicator, if they were kept.
+    /// What the rank did on each communicator: queues, calls, messages, as far as they were counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub communicators: Vec<CommunicatorProfile>,
     /// Calls by function, call site, communicator and thread, if they were counted.
@@ -121,6 +123,12 @@ pub struct RankProfile {
     /// What the rank has sent to whom, if that was counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub traffic: Vec<Traffic>,
+    /// Its connections by interface and peer, if they were counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub connections: Vec<Connection>,
+    /// Of the first rank of each host: what the interfaces of the host have counted, if that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<Port>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)]
@@ -276,6 +284,11 @@ impl Profile {
     pub fn has_traffic(&self) -> bool {
         self.ranks.iter().any(|rank| !rank.traffic.is_empty())
     }
+
+    /// Whether connections were counted, and there were any.
+    pub fn has_connections(&self) -> bool {
+        self.ranks.iter().any(|rank| !rank.connections.is_empty())
+    }
 }
 
 impl Truth {
@@ -322,26 +335,6 @@ impl NotFollowed {
     }
 }
 
-/// The queues of one communicator on one rank.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct CommunicatorProfile {
-    /// Its name, for example `MPI_COMM_WORLD`.
-    pub name: String,
-    /// Its identity, the same in all of its processes.
-    pub context: u64,
-    /// Number of its processes.
-    pub size: u32,
-    /// The posted receive queue.
-    pub posted: QueueStats,
-    /// The unexpected message queue.
-    pub unexpected: QueueStats,
-    /// Searches of the posted receive queue.
-    pub posted_search: SearchStats,
-    /// Searches of the unexpected message queue.
-    pub unexpected_search: SearchStats,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -370,8 +363,16 @@ mod tests {
                 _ => {}
             }
         }
-        let mut rank =
-            RankProfile { communicators: vec![CommunicatorProfile::default()], ..Default::default() };
+        let communicator_profile = CommunicatorProfile {
+            queues: Some(Queues::default()),
+            calls: 1,
+            in_mpi_s: 1.0,
+            waiting_s: 1.0,
+            messages: 1,
+            bytes: 1,
+            ..CommunicatorProfile::default()
+        };
+        let mut rank = RankProfile { communicators: vec![communicator_profile], ..Default::default() };
         let times = crate::profile::Times { count: 1, ..Default::default() };
         let thread = crate::profile::WindowThread {
             completion: times.clone(),

@@ -1,6 +1,7 @@
 //! Durations in ticks: how many, their sum, extremes and distribution. Cheap to count, and in mapped memory as good as in any other.
 //!
-//! The bins are those of an HDR histogram of one or two significant digits, without what that keeps beside them.
+//! The bins are those of an HDR histogram of one or two significant digits, without what that keeps beside them. [`Brief`] does without
+//! a distribution.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -62,6 +63,20 @@ const fn lowest(bins: u64, index: usize) -> u64 {
     let index = index as u64;
     let shift = (index / bins).saturating_sub(1);
     (index - shift * bins) << shift
+}
+
+/// What counts durations. One thread at a time counts.
+pub trait Counts: Default {
+    /// Adds a duration in ticks.
+    fn record(&self, ticks: u64);
+    /// Forgets all.
+    fn clear(&self);
+    /// The numbers as `profile.json` has them.
+    fn stats(&self, ticks_per_second: u64) -> profile::Times;
+    /// Takes over what a file has: its words, of which any may be missing.
+    fn load(&self, words: &mut dyn Iterator<Item = u64>);
+    /// Adds those that were recorded with their distribution.
+    fn join(&self, other: &Durations);
 }
 
 impl<const BINS: u64, const ALL: usize> DurationsIn<BINS, ALL> {
@@ -140,6 +155,84 @@ impl<const BINS: u64, const ALL: usize> DurationsIn<BINS, ALL> {
     }
 }
 
+impl Counts for Durations {
+    #[inline(always)]
+    fn record(&self, ticks: u64) {
+        DurationsIn::record(self, ticks);
+    }
+
+    fn clear(&self) {
+        DurationsIn::clear(self);
+    }
+
+    fn stats(&self, ticks_per_second: u64) -> profile::Times {
+        DurationsIn::stats(self, ticks_per_second)
+    }
+
+    fn load(&self, words: &mut dyn Iterator<Item = u64>) {
+        DurationsIn::load(self, words);
+    }
+
+    fn join(&self, other: &Durations) {
+        DurationsIn::join(self, other);
+    }
+}
+
+/// Durations without their distribution: 32 bytes.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Brief {
+    count: Column,
+    total: Column,
+    /// As of [`DurationsIn`].
+    shortest_inverted: Column,
+    longest: Column,
+}
+
+impl Brief {
+    fn columns(&self) -> [&Column; 4] {
+        [&self.count, &self.total, &self.shortest_inverted, &self.longest]
+    }
+}
+
+impl Counts for Brief {
+    #[inline(always)]
+    fn record(&self, ticks: u64) {
+        self.count.add(1);
+        self.total.add(ticks);
+        self.shortest_inverted.raise(!ticks);
+        self.longest.raise(ticks);
+    }
+
+    fn clear(&self) {
+        self.columns().into_iter().for_each(|column| column.set(0));
+    }
+
+    fn stats(&self, ticks_per_second: u64) -> profile::Times {
+        let time = |ticks: u64| ticks as f64 / ticks_per_second as f64;
+        let (count, total_s) = (self.count.get(), time(self.total.get()));
+        profile::Times {
+            count,
+            total_s,
+            mean_s: if count == 0 { 0.0 } else { total_s / count as f64 },
+            min_s: if count == 0 { 0.0 } else { time(!self.shortest_inverted.get()) },
+            max_s: time(self.longest.get()),
+            times: profile::Histogram::default(),
+        }
+    }
+
+    fn load(&self, words: &mut dyn Iterator<Item = u64>) {
+        self.columns().into_iter().for_each(|column| column.set(words.next().unwrap_or(0)));
+    }
+
+    fn join(&self, other: &Durations) {
+        self.count.add(other.count());
+        self.total.add(other.total.get());
+        self.shortest_inverted.raise(other.shortest_inverted.get());
+        self.longest.raise(other.longest.get());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,6 +261,20 @@ mod tests {
         assert_eq!((stats.count, stats.min_s, stats.max_s), (3, 0.0, 0.4));
         assert!((stats.total_s - 0.6).abs() < 1e-9 && (stats.mean_s - 0.2).abs() < 1e-9);
         assert_eq!(stats.times.count(), 3);
+    }
+
+    #[test]
+    fn without_a_distribution_the_other_numbers_are_the_same() {
+        let (whole, joined, brief) = (Box::<Durations>::default(), Brief::default(), Brief::default());
+        for ticks in [200, 0, 400] {
+            whole.record(ticks);
+            brief.record(ticks);
+        }
+        Counts::join(&joined, &whole);
+        let expected = profile::Times { times: profile::Histogram::default(), ..whole.stats(1000) };
+        assert_eq!([joined.stats(1000), brief.stats(1000)], [expected.clone(), expected]);
+        brief.clear();
+        assert_eq!(brief.stats(1000), profile::Times::default());
     }
 
     /// The bins of a recorded histogram that hold something.

@@ -1,4 +1,4 @@
-//! The layout of a profile table: a header and eight sections at fixed places. All numbers have the byte order of the machine that
+//! The layout of a profile table: a header and nine sections at fixed places. All numbers have the byte order of the machine that
 //! wrote them; every bit pattern of a row is valid.
 //!
 //! One thread writes a row, or one at a time does; others may read it. Each number by itself is right at any time; two numbers of
@@ -6,13 +6,14 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use super::queues::Queues;
+use super::connections::Connection;
+use super::queues::{BriefQueues, Queues};
 use super::traffic::Traffic;
 
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"MELTABLE";
 /// The version of the layout.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Bytes before the first section.
 pub const HEADER_BYTES: usize = 4096;
@@ -20,6 +21,8 @@ pub const HEADER_BYTES: usize = 4096;
 pub const MAX_THREADS: usize = 256;
 /// The most sets of queues: those of the application's messages by phase, of the MPI's own, and of a second backend.
 pub const MAX_QUEUES: usize = 80;
+/// The most rows of queues by communicator: two of each, of which one is for what is counted while counting is stopped.
+pub const MAX_COMMUNICATOR_QUEUES: usize = 1024;
 /// The phase of what is not to be counted: the program has stopped counting. Readers leave it out.
 pub const STOPPED: u16 = 255;
 /// The most phases. The first is for what belongs to none; those beyond share the last one.
@@ -32,6 +35,8 @@ pub const MAX_WAITS: usize = 16 * 1024;
 pub const MAX_INTERVALS: usize = 32 * 1024;
 /// The most rows of traffic.
 pub const MAX_TRAFFIC: usize = 64 * 1024;
+/// The most rows of connections.
+pub const MAX_CONNECTIONS: usize = 64 * 1024;
 /// The most bytes of definitions.
 pub const MAX_DEFINITIONS: usize = 8 << 20;
 
@@ -39,8 +44,11 @@ pub const MAX_DEFINITIONS: usize = 8 << 20;
 pub const THREADS_AT: usize = HEADER_BYTES;
 /// Where queues begin.
 pub const QUEUES_AT: usize = THREADS_AT + MAX_THREADS * size_of::<Thread>();
+/// Where the queues by communicator begin.
+pub const COMMUNICATOR_QUEUES_AT: usize =
+    (QUEUES_AT + MAX_QUEUES * size_of::<Queues>()).next_multiple_of(4096);
 /// Where contexts begin.
-pub const CONTEXTS_AT: usize = (QUEUES_AT + MAX_QUEUES * size_of::<Queues>()).next_multiple_of(4096);
+pub const CONTEXTS_AT: usize = COMMUNICATOR_QUEUES_AT + MAX_COMMUNICATOR_QUEUES * size_of::<BriefQueues>();
 /// Where waits begin.
 pub const WAITS_AT: usize = CONTEXTS_AT + MAX_CONTEXTS * size_of::<Context>();
 /// Where the intervals of waits begin.
@@ -49,10 +57,12 @@ pub const WAITED_AT: usize = WAITS_AT + MAX_WAITS * size_of::<Wait>();
 pub const COLLECTIVES_AT: usize = WAITED_AT + MAX_INTERVALS * size_of::<Interval>();
 /// Where definitions begin.
 pub const DEFINITIONS_AT: usize = COLLECTIVES_AT + MAX_INTERVALS * size_of::<Interval>();
-/// Where traffic begins: last, so that a file is short without it.
+/// Where traffic begins: it and what comes after it are last, so that a file is short without them.
 pub const TRAFFIC_AT: usize = DEFINITIONS_AT + MAX_DEFINITIONS;
+/// Where connections begin.
+pub const CONNECTIONS_AT: usize = TRAFFIC_AT + MAX_TRAFFIC * size_of::<Traffic>();
 /// Bytes of a file in which all sections are full.
-pub const MAX_BYTES: usize = TRAFFIC_AT + MAX_TRAFFIC * size_of::<Traffic>();
+pub const MAX_BYTES: usize = CONNECTIONS_AT + MAX_CONNECTIONS * size_of::<Connection>();
 
 /// A number that one thread at a time adds to, and that any may read.
 #[derive(Debug, Default)]
@@ -153,6 +163,11 @@ pub struct Header {
     pub phase: Column,
     pub phase_since: Column,
     pub phase_ticks: [Column; MAX_PHASES + 1],
+    /// Rows of connections, and those that found no space.
+    pub connections: Column,
+    pub lost_connections: Column,
+    /// Rows of queues by communicator.
+    pub communicator_queues: Column,
 }
 
 /// Where a thread is: 64 bytes, which only that thread writes.
@@ -404,10 +419,12 @@ const _: () = {
     assert!(size_of::<Header>() <= HEADER_BYTES);
     assert!(size_of::<Thread>() == 64);
     assert!(size_of::<Queues>() == 90_368);
+    assert!(size_of::<BriefQueues>() == 256 && CONTEXTS_AT.is_multiple_of(4096));
     assert!(size_of::<Context>() == 256);
     assert!(size_of::<Wait>() == 64);
     assert!(size_of::<Interval>() == 32);
     assert!(size_of::<Traffic>() == 576 && TRAFFIC_AT.is_multiple_of(4096));
+    assert!(size_of::<Connection>() == 128 && CONNECTIONS_AT.is_multiple_of(4096));
 };
 
 #[cfg(test)]

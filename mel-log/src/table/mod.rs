@@ -4,6 +4,7 @@
 //! - [`layout`]: the header, and the rows of each section.
 //! - [`queues`], [`durations`]: the message queues, and distributions that are cheap to count.
 //! - [`traffic`]: who has sent what to whom.
+//! - [`connections`]: what went over the network, by interface and peer.
 //! - [`phases`]: the phases of the program.
 //! - [`writer`]: the process under study adds rows, and counts in them.
 //! - `lock`: whether the process runs.
@@ -11,6 +12,7 @@
 //!
 //! Must not know: MPI's functions, and what the numbers mean for a program.
 
+pub mod connections;
 pub mod durations;
 pub mod layout;
 mod lock;
@@ -20,10 +22,11 @@ pub mod reader;
 pub mod traffic;
 pub mod writer;
 
+pub use connections::{Connection, ConnectionCounts, ConnectionKey, ConnectionRow};
 pub use layout::{Column, Context, ContextKey, Ended, Header, Interval, IntervalKind, Thread, Wait, WaitKey};
 pub use phases::PhaseRow;
-pub use queues::{Queues, QueuesKey};
-pub use reader::{ContextRow, IntervalRow, TableError, TableRows, ThreadRow, WaitRow};
+pub use queues::{BriefQueues, Queues, QueuesKey};
+pub use reader::{CommunicatorQueuesRow, ContextRow, IntervalRow, TableError, TableRows, ThreadRow, WaitRow};
 pub use traffic::{Traffic, TrafficKey, TrafficRow};
 pub use writer::{Identity, ProfileTable};
 

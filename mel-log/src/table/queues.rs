@@ -1,9 +1,11 @@
 //! The message queues in the table: counts, sums, extremes and histograms, in ticks.
 //!
+//! Beside the whole queues there are those of each communicator, without distributions ([`BriefQueues`]).
+//!
 //! The queues of one backend may have several sets, one for each phase of the program: one of them is in use at a time, and gives
 //! the length of its queues to the next. The sum of all is what one set would have.
 
-use super::durations::Durations;
+use super::durations::{Brief, Counts, Durations};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::layout::Column;
@@ -12,8 +14,8 @@ use crate::profile;
 /// One queue: its entries' lifetimes, its length, how long it was populated. One thread at a time counts.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Queue {
-    lifetimes: Durations,
+pub struct QueueOf<D> {
+    lifetimes: D,
     /// Below zero where threads race, and a removal comes before its insertion.
     length: Column,
     longest: Column,
@@ -23,7 +25,10 @@ pub struct Queue {
     carried: Column,
 }
 
-impl Queue {
+/// A queue with the distribution of its lifetimes.
+pub type Queue = QueueOf<Durations>;
+
+impl<D: Counts> QueueOf<D> {
     /// An entry came in at `time` ticks.
     #[inline]
     pub fn insert(&self, time: u64) {
@@ -98,6 +103,11 @@ impl Queue {
         }
     }
 
+    /// The queue goes on here, where another set that was [joined](Self::join) has it now.
+    fn go_on(&self, other: &Queue) {
+        self.populated_since.set(other.populated_since.get());
+    }
+
     /// The numbers as `profile.json` has them.
     pub fn stats(&self, ticks_per_second: u64) -> profile::QueueStats {
         let profile::Times { count, total_s, mean_s, min_s, max_s, times } =
@@ -127,9 +137,12 @@ impl Queue {
 /// The searches of one queue. One thread at a time counts.
 #[derive(Debug, Default)]
 #[repr(transparent)]
-pub struct Searches(Durations);
+pub struct SearchesOf<D>(D);
 
-impl Searches {
+/// Searches with the distribution of their durations.
+pub type Searches = SearchesOf<Durations>;
+
+impl<D: Counts> SearchesOf<D> {
     /// A search that began at `since` ended at `time` ticks.
     #[inline]
     pub fn end(&self, since: u64, time: u64) {
@@ -159,17 +172,57 @@ pub const WHOSE: usize = 4;
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 #[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
-pub struct Queues {
-    pub posted: Queue,
-    pub unexpected: Queue,
-    pub posted_search: Searches,
-    pub unexpected_search: Searches,
+pub struct QueuesOf<D> {
+    pub posted: QueueOf<D>,
+    pub unexpected: QueueOf<D>,
+    pub posted_search: SearchesOf<D>,
+    pub unexpected_search: SearchesOf<D>,
     /// The phase, and whose they are in the upper half.
     pub phase_and_whose: AtomicU32,
-    unused: AtomicU32,
+    /// Of the queues of one communicator its number in the definitions.
+    communicator: AtomicU32,
 }
 
-impl Queues {
+/// Queues with distributions.
+pub type Queues = QueuesOf<Durations>;
+
+/// The queues of the application's messages on one communicator: 256 bytes.
+pub type BriefQueues = QueuesOf<Brief>;
+
+/// In place of [`QueuesKey::whose`]: the communicator is the only one so far, and its queues are the whole queues.
+const ONLY: u16 = u16::MAX;
+
+impl BriefQueues {
+    /// The number of the communicator in the definitions; 0 where it has none, or no row of its own.
+    pub fn communicator(&self) -> u32 {
+        self.communicator.load(Relaxed)
+    }
+
+    /// Whether the communicator is the only one so far: what is in its row is to be taken from the [whole queues](Queues).
+    pub fn is_only(&self) -> bool {
+        self.key().whose == ONLY
+    }
+
+    /// It is the only one, or no longer.
+    pub fn set_only(&self, only: bool) {
+        self.set_key(QueuesKey { whose: if only { ONLY } else { 0 }, ..self.key() });
+    }
+
+    pub(super) fn set_communicator(&self, communicator: u32) {
+        self.communicator.store(communicator, Relaxed);
+    }
+
+    /// Takes what a set of the whole queues has, of which this communicator was the only one. `current`: the set is in use.
+    pub fn take_over(&self, whole: &Queues, current: bool) {
+        self.join(whole);
+        if current {
+            self.posted.go_on(&whole.posted);
+            self.unexpected.go_on(&whole.unexpected);
+        }
+    }
+}
+
+impl<D: Counts> QueuesOf<D> {
     /// What it stands for.
     pub fn key(&self) -> QueuesKey {
         let both = self.phase_and_whose.load(Relaxed);
@@ -181,7 +234,7 @@ impl Queues {
     }
 
     /// The queues go on in another set from `time` ticks on. The same set may be both. One thread at a time, which also counts.
-    pub fn go_on_in(&self, other: &Queues, time: u64) {
+    pub fn go_on_in(&self, other: &Self, time: u64) {
         let lengths = (self.posted.leave(time), self.unexpected.leave(time));
         other.posted.enter(lengths.0, time);
         other.unexpected.enter(lengths.1, time);
@@ -214,13 +267,15 @@ impl Queues {
     }
 
     /// What a file has: its words, of which any may be missing.
-    pub(super) fn of_words(words: &[u64]) -> Box<Queues> {
-        let (queues, mut words) = (Box::<Queues>::default(), words.iter().copied());
+    pub(super) fn of_words(words: &[u64]) -> Box<Self> {
+        let (queues, mut words) = (Box::<Self>::default(), words.iter().copied());
         queues.posted.load(&mut words);
         queues.unexpected.load(&mut words);
         queues.posted_search.0.load(&mut words);
         queues.unexpected_search.0.load(&mut words);
-        queues.phase_and_whose.store(super::reader::halves(words.next().unwrap_or(0)).0, Relaxed);
+        let (phase_and_whose, communicator) = super::reader::halves(words.next().unwrap_or(0));
+        queues.phase_and_whose.store(phase_and_whose, Relaxed);
+        queues.communicator.store(communicator, Relaxed);
         queues
     }
 }

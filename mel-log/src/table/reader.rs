@@ -7,15 +7,17 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::connections::{Connection, ConnectionRow};
 use super::layout::{
-    BINS, COLLECTIVES_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, HEADER_BYTES, Header, Interval,
-    IntervalKind, MAGIC, MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_PHASES, MAX_QUEUES,
-    MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT,
-    WAITS_AT, Wait, WaitKey,
+    BINS, COLLECTIVES_AT, COMMUNICATOR_QUEUES_AT, CONNECTIONS_AT, CONTEXTS_AT, Context, ContextKey,
+    DEFINITIONS_AT, HEADER_BYTES, Header, Interval, IntervalKind, MAGIC, MAX_BYTES, MAX_COMMUNICATOR_QUEUES,
+    MAX_CONNECTIONS, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_PHASES, MAX_QUEUES, MAX_THREADS,
+    MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, STOPPED, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT,
+    Wait, WaitKey,
 };
 use super::lock;
 use super::phases::{PhaseRow, Sections};
-use super::queues::Queues;
+use super::queues::{BriefQueues, Queues};
 use super::traffic::{Traffic, TrafficRow};
 use crate::{Definition, profile};
 
@@ -105,6 +107,15 @@ pub struct IntervalRow {
     pub key: WaitKey,
 }
 
+/// The queues of one communicator.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CommunicatorQueuesRow {
+    /// Its number in the definitions; 0 for those that have none, or no row of their own.
+    pub communicator: u32,
+    /// What happened in them, without distributions.
+    pub queues: profile::Queues,
+}
+
 /// All of a table. Times are ticks of the process's clock.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(missing_docs, reason = "each is the header's field, or the section, of that name")]
@@ -134,6 +145,8 @@ pub struct TableRows {
     /// The queues of the application's messages and of the MPI's own, then those of a second backend; all phases together. None in an
     /// image.
     pub queues: Vec<profile::Queues>,
+    /// The queues of the application's messages by communicator.
+    pub communicator_queues: Vec<CommunicatorQueuesRow>,
     /// The phases; empty where the program has named none.
     pub phases: Vec<PhaseRow>,
     /// Time since `runs_since` that does not count, in ticks.
@@ -145,6 +158,9 @@ pub struct TableRows {
     pub traffic: Vec<TrafficRow>,
     /// Rows of traffic that found no space.
     pub lost_traffic: u64,
+    pub connections: Vec<ConnectionRow>,
+    /// Rows of connections that found no space.
+    pub lost_connections: u64,
     pub definitions: Vec<Definition>,
 }
 
@@ -212,6 +228,21 @@ impl TableRows {
         Ok(rows)
     }
 
+    /// Takes the queues by communicator from their rows, and leaves out what is not to be counted.
+    fn set_communicator_queues(&mut self, rows: &[Vec<u64>]) {
+        for row in rows {
+            let row = BriefQueues::of_words(row);
+            let queues = match row.is_only() {
+                true => self.queues.first().map(profile::Queues::without_distributions).unwrap_or_default(),
+                false => row.stats(self.ticks_per_second),
+            };
+            if row.key().phase != STOPPED {
+                let communicator = row.communicator();
+                self.communicator_queues.push(CommunicatorQueuesRow { communicator, queues });
+            }
+        }
+    }
+
     /// Bytes that are missing at the end of the file.
     pub fn missing_bytes(&self) -> u64 {
         self.bytes.0.saturating_sub(self.bytes.1)
@@ -248,11 +279,17 @@ impl TableRows {
 }
 
 /// Where each section begins, and how many bytes of it are used.
-pub(super) fn used(header: &[u8]) -> [(usize, usize); 6] {
+pub(super) fn used(header: &[u8]) -> [(usize, usize); 7] {
     let header = words(header.get(..HEADER_BYTES).unwrap_or_default());
     let field = |offset: usize| header.get(offset / 8).copied().unwrap_or(0);
     let section = |at, offset, most: usize, size| (at, field(offset).min(most as u64) as usize * size);
     [
+        section(
+            COMMUNICATOR_QUEUES_AT,
+            std::mem::offset_of!(Header, communicator_queues),
+            MAX_COMMUNICATOR_QUEUES,
+            size_of::<BriefQueues>(),
+        ),
         section(CONTEXTS_AT, std::mem::offset_of!(Header, contexts), MAX_CONTEXTS, size_of::<Context>()),
         section(WAITS_AT, std::mem::offset_of!(Header, waits), MAX_WAITS, size_of::<Wait>()),
         section(WAITED_AT, std::mem::offset_of!(Header, waited), MAX_INTERVALS, size_of::<Interval>()),
@@ -264,6 +301,12 @@ pub(super) fn used(header: &[u8]) -> [(usize, usize); 6] {
         ),
         section(DEFINITIONS_AT, std::mem::offset_of!(Header, definitions), MAX_DEFINITIONS, 1),
         section(TRAFFIC_AT, std::mem::offset_of!(Header, traffic), MAX_TRAFFIC, size_of::<Traffic>()),
+        section(
+            CONNECTIONS_AT,
+            std::mem::offset_of!(Header, connections),
+            MAX_CONNECTIONS,
+            size_of::<Connection>(),
+        ),
     ]
 }
 
@@ -296,7 +339,15 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
     let threads: Vec<Vec<u64>> = section(THREADS_AT, of!(threads), MAX_THREADS, size_of::<Thread>());
     let rate = of!(ticks_per_second).max(1);
     let queues: Vec<Vec<u64>> = section(QUEUES_AT, of!(queues), MAX_QUEUES, size_of::<Queues>());
+    let by_communicator: Vec<Vec<u64>> = section(
+        COMMUNICATOR_QUEUES_AT,
+        of!(communicator_queues),
+        MAX_COMMUNICATOR_QUEUES,
+        size_of::<BriefQueues>(),
+    );
     let traffic: Vec<Vec<u64>> = section(TRAFFIC_AT, of!(traffic), MAX_TRAFFIC, size_of::<Traffic>());
+    let connections: Vec<Vec<u64>> =
+        section(CONNECTIONS_AT, of!(connections), MAX_CONNECTIONS, size_of::<Connection>());
     let host = words_of(std::mem::offset_of!(Header, host) / 8, 32, &header);
     let text = bytes(DEFINITIONS_AT, of!(definitions).min(MAX_DEFINITIONS as u64) as usize);
     let definitions: Vec<Definition> =
@@ -328,6 +379,7 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
             .map(|row| ThreadRow { entered: row[0], left: row[1], context: halves(row[2]).0 })
             .collect(),
         queues: Vec::new(),
+        communicator_queues: Vec::new(),
         phases: Vec::new(),
         stopped: 0,
         contexts: contexts.iter().map(|row| context_row(row)).collect(),
@@ -345,6 +397,8 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
         collectives: interval(COLLECTIVES_AT, of!(collectives)),
         traffic: traffic.iter().filter_map(|row| TrafficRow::of_words(row)).collect(),
         lost_traffic: of!(lost_traffic),
+        connections: connections.iter().filter_map(|row| ConnectionRow::of_words(row)).collect(),
+        lost_connections: of!(lost_connections),
         definitions: Vec::new(),
     };
     let first = std::mem::offset_of!(Header, phase_ticks) / 8;
@@ -357,6 +411,7 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
     let until = if rows.runs_until > 0 { rows.runs_until } else { rows.last_seen() };
     rows.set_phases(&phases, until);
     rows.definitions = definitions;
+    rows.set_communicator_queues(&by_communicator);
     rows
 }
 
@@ -423,6 +478,7 @@ fn context_row(row: &[u64]) -> ContextRow {
 
 #[cfg(test)]
 mod tests {
+    use super::super::connections::ConnectionKey;
     use super::super::traffic::TrafficKey;
     use super::super::writer::PERIOD;
     use super::super::{Ended, Identity, ProfileTable, QueuesKey, file_name};
@@ -464,6 +520,10 @@ mod tests {
         table.add_traffic(TrafficKey::collective(1, 200, 4)).unwrap();
         assert_eq!(table.add_queues(QueuesKey::default()), Some(0));
         assert_eq!(table.add_queues(QueuesKey { whose: 1, phase: 0 }), Some(1));
+        let on_one = table.add_communicator_queues(7, 0).unwrap();
+        table.communicator_queues(on_one).unexpected_search.end(5, 9);
+        table.communicator_queues(table.add_communicator_queues(8, 0).unwrap()).set_only(true);
+        table.communicator_queues(table.add_communicator_queues(8, STOPPED).unwrap()).posted.insert(5);
         table.queues(0).posted.insert(100);
         table.queues(0).posted.remove(100, 150);
         table.queues(1).unexpected_search.end(5, 9);
@@ -492,6 +552,12 @@ mod tests {
         assert_eq!(rows.queues.len(), 2);
         assert_eq!((rows.queues[0].posted.messages, rows.queues[0].posted.max_s), (1, 50e-9));
         assert_eq!(rows.queues[1].unexpected_search.searches, 1);
+        let [on_one, only] = &rows.communicator_queues[..] else { panic!("what is stopped is left out") };
+        assert_eq!((on_one.communicator, on_one.queues.unexpected_search.max_s), (7, 4e-9));
+        assert_eq!((only.communicator, &only.queues), (8, &rows.queues[0].without_distributions()));
+        // In an image there are no whole queues.
+        table.communicator_queues(1).set_only(false);
+        let rows = read(&path).unwrap();
         assert_eq!(rows.threads[1], ThreadRow { entered: 4000, left: 3000, context });
         assert!(rows.threads[1].is_in_call() && rows.threads.len() == 2);
         assert_eq!((rows.last_seen(), rows.missing_bytes()), (4000, 0));
@@ -554,6 +620,7 @@ mod tests {
         let path = directory.path().join(file_name(3));
         let table = ProfileTable::create(&path, &identity()).unwrap();
         table.add_queues(QueuesKey::default()).unwrap();
+        table.add_communicator_queues(1, 0).unwrap();
         table.add_thread(0);
         for number in 0..20 {
             let context = table.add_context(ContextKey { site: number, ..ContextKey::default() });
@@ -564,6 +631,7 @@ mod tests {
             table.add_collective(context, number as u32, 0, (number, number + 1));
             table.add_traffic(TrafficKey::collective(1, number as u16, 0));
             table.queues(0).posted.insert(number);
+            table.add_connection(&ConnectionKey::default());
             table.define(&Definition::Function { number: number as u16, name: format!("MPI_F{number}") });
         }
         std::fs::read(&path).unwrap()
@@ -595,11 +663,13 @@ mod tests {
             0,
             THREADS_AT,
             QUEUES_AT,
+            COMMUNICATOR_QUEUES_AT,
             CONTEXTS_AT,
             WAITS_AT,
             WAITED_AT,
             COLLECTIVES_AT,
             TRAFFIC_AT,
+            CONNECTIONS_AT,
             DEFINITIONS_AT,
         ];
         (proptest::sample::select(sections.to_vec()), 0..600usize).prop_map(|(at, within)| at + within)

@@ -8,14 +8,15 @@ use std::sync::{Arc, Mutex};
 
 use memmap2::{MmapOptions, MmapRaw};
 
+use super::connections::{Connection, ConnectionKey};
 use super::layout::{
-    COLLECTIVES_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, Ended, HEADER_BYTES, Header, Interval,
-    IntervalKind, MAGIC, MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_QUEUES, MAX_THREADS,
-    MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait,
-    WaitKey,
+    COLLECTIVES_AT, COMMUNICATOR_QUEUES_AT, CONNECTIONS_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT,
+    Ended, HEADER_BYTES, Header, Interval, IntervalKind, MAGIC, MAX_BYTES, MAX_COMMUNICATOR_QUEUES,
+    MAX_CONNECTIONS, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_QUEUES, MAX_THREADS, MAX_TRAFFIC,
+    MAX_WAITS, QUEUES_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey,
 };
 use super::lock;
-use super::queues::{Queues, QueuesKey};
+use super::queues::{BriefQueues, Queues, QueuesKey};
 use super::traffic::{Traffic, TrafficKey};
 use crate::Definition;
 use crate::space::reserve;
@@ -71,19 +72,30 @@ struct Reserved {
 }
 
 /// Where each [`Section`] begins.
-const SECTIONS: [usize; 7] =
-    [QUEUES_AT, CONTEXTS_AT, WAITS_AT, WAITED_AT, COLLECTIVES_AT, DEFINITIONS_AT, TRAFFIC_AT];
+const SECTIONS: [usize; 9] = [
+    QUEUES_AT,
+    COMMUNICATOR_QUEUES_AT,
+    CONTEXTS_AT,
+    WAITS_AT,
+    WAITED_AT,
+    COLLECTIVES_AT,
+    DEFINITIONS_AT,
+    TRAFFIC_AT,
+    CONNECTIONS_AT,
+];
 
 /// A section of the table, but for those that are there from the start.
 #[derive(Clone, Copy)]
 enum Section {
     Queues,
+    CommunicatorQueues,
     Contexts,
     Waits,
     Waited,
     Collectives,
     Definitions,
     Traffic,
+    Connections,
 }
 
 impl Section {
@@ -189,6 +201,14 @@ impl ProfileTable {
         unsafe { &*self.at(TRAFFIC_AT + index * size_of::<Traffic>()) }
     }
 
+    /// The row of connections, which [`add_connection`](ProfileTable::add_connection) has given.
+    pub fn connection(&self, index: u32) -> &Connection {
+        let index = (index as usize).min(MAX_CONNECTIONS - 1);
+        // SAFETY: rows that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as
+        // long as `self`.
+        unsafe { &*self.at(CONNECTIONS_AT + index * size_of::<Connection>()) }
+    }
+
     /// The row of a thread; those beyond the last one share it.
     #[inline(always)]
     pub fn thread(&self, number: u16) -> &Thread {
@@ -226,6 +246,35 @@ impl ProfileTable {
         // SAFETY: sets that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as long
         // as `self`.
         unsafe { &*self.at(QUEUES_AT + number.min(MAX_QUEUES - 1) * size_of::<Queues>()) }
+    }
+
+    /// Adds a row for the queues of the communicator of this number, in the phase 0 or [`STOPPED`](super::layout::STOPPED); `None` where
+    /// there is no space. One thread at a time.
+    #[cold]
+    pub fn add_communicator_queues(&self, communicator: u32, phase: u16) -> Option<u32> {
+        let count = &self.header().communicator_queues;
+        let number = count.get() as usize;
+        let end = (number + 1) * size_of::<BriefQueues>();
+        let has_space =
+            number < MAX_COMMUNICATOR_QUEUES && self.reserve_until(Section::CommunicatorQueues, end);
+        if !has_space {
+            return None;
+        }
+        let row = self.communicator_queues(number as u32);
+        row.set_key(QueuesKey { whose: 0, phase });
+        row.set_communicator(communicator);
+        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
+        count.set(number as u64 + 1);
+        Some(number as u32)
+    }
+
+    /// A row that [`add_communicator_queues`](ProfileTable::add_communicator_queues) has given.
+    #[inline(always)]
+    pub fn communicator_queues(&self, number: u32) -> &BriefQueues {
+        let number = (number as usize).min(MAX_COMMUNICATOR_QUEUES - 1);
+        // SAFETY: rows that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as long
+        // as `self`.
+        unsafe { &*self.at(COMMUNICATOR_QUEUES_AT + number * size_of::<BriefQueues>()) }
     }
 
     /// Makes sure of the space of a section up to this many bytes from its begin.
@@ -294,6 +343,23 @@ impl ProfileTable {
         self.traffic(index as u32).set_key(key);
         std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
         header.traffic.set(index as u64 + 1);
+        Some(index as u32)
+    }
+
+    /// Adds a row of connections; `None` where there is no space. One thread at a time.
+    #[cold]
+    pub fn add_connection(&self, key: &ConnectionKey) -> Option<u32> {
+        let header = self.header();
+        let index = header.connections.get() as usize;
+        let has_space = index < MAX_CONNECTIONS
+            && self.reserve_until(Section::Connections, (index + 1) * size_of::<Connection>());
+        if !has_space {
+            header.lost_connections.add(1);
+            return None;
+        }
+        self.connection(index as u32).set_key(key);
+        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
+        header.connections.set(index as u64 + 1);
         Some(index as u32)
     }
 

@@ -168,6 +168,11 @@ impl CallProfiler {
         self.communicators.get(handle).map_or(0, |known| known.number)
     }
 
+    /// The number of the communicator at this place of the model; 0 where it has none.
+    pub fn number_at(&self, place: u32) -> u32 {
+        self.communicators.number(place)
+    }
+
     /// The table has the name of this function.
     pub fn define_function(&self, function: FunctionId) {
         if let Some(contexts) = self.contexts.get() {

@@ -19,7 +19,10 @@ pub struct Carried {
     threads: AtomicU16,
 }
 
-/// The row that a thread has used last in one direction.
+/// How many kinds there are of what the library has moved: from [`TrafficKind::Internal`] on.
+const KINDS: usize = TrafficKind::ALL.len() - TrafficKind::Internal as usize;
+
+/// The row that a thread has used last of one kind.
 #[derive(Clone, Copy, Default)]
 struct Last {
     peer: i32,
@@ -31,10 +34,16 @@ struct Last {
 thread_local! {
     // Constant and without destructor: usable at any time in the life of a thread.
     static NUMBER: Cell<Option<u16>> = const { Cell::new(None) };
-    static LAST: Cell<[Last; 2]> = const { Cell::new([Last { peer: 0, phase: 0, row: 0 }; 2]) };
+    static LAST: Cell<[Last; KINDS]> = const { Cell::new([Last { peer: 0, phase: 0, row: 0 }; KINDS]) };
 }
 
 impl Carried {
+    /// Counts in `rows`, where others count in them too, and nothing before [`begin`](Carried::begin).
+    pub fn new(rows: Option<&'static Rows>) -> &'static Carried {
+        let rows = rows.unwrap_or_else(|| Box::leak(Box::default()));
+        Box::leak(Box::new(Carried { rows, threads: AtomicU16::new(0) }))
+    }
+
     /// Listens to the event of the transports. Counts in `rows`, where others count in them too, and nothing before
     /// [`begin`](Carried::begin).
     ///
@@ -45,8 +54,7 @@ impl Carried {
         event: EventIndex,
         rows: Option<&'static Rows>,
     ) -> Result<&'static Carried, Error> {
-        let rows = rows.unwrap_or_else(|| Box::leak(Box::default()));
-        let carried: &'static Carried = Box::leak(Box::new(Carried { rows, threads: AtomicU16::new(0) }));
+        let carried = Carried::new(rows);
         let handle = core.alloc(event, None)?;
         core.set_callback(handle, Safety::ThreadSafe, move |instance| carried.take(instance))?;
         Ok(carried)
@@ -60,24 +68,25 @@ impl Carried {
     fn take(&self, instance: &Instance<'_>) {
         let Some(NetOp { operation, target, size, .. }) = instance.payload_as() else { return };
         if let Some(operation) = Operation::of(operation) {
-            self.count(operation, target, size);
+            let kind = if operation.is_inward() { TrafficKind::CarriedIn } else { TrafficKind::Carried };
+            self.count(kind, target, size);
         }
     }
 
-    fn count(&self, operation: Operation, peer: i32, bytes: u64) {
+    /// Counts bytes of one of the kinds from [`TrafficKind::Internal`] on. The peer is a rank in `MPI_COMM_WORLD`, or negative.
+    pub(super) fn count(&self, kind: TrafficKind, peer: i32, bytes: u64) {
         let Some(table) = self.rows.table.get() else { return };
-        let inward = operation.is_inward();
+        let place = (kind as usize).saturating_sub(TrafficKind::Internal as usize) % KINDS;
         let phase = phases::current();
         let mut last = LAST.get();
-        let known = last[usize::from(inward)];
+        let known = last[place];
         let row = if known.row != 0 && (known.peer, known.phase) == (peer, phase) {
             known.row - 1
         } else {
-            let kind = if inward { TrafficKind::CarriedIn } else { TrafficKind::Carried };
             // A peer that is not known is none.
             let key = TrafficKey { phase, thread: self.thread(), ..TrafficKey::with_peer(kind, 0, peer) };
             let Some(row) = self.rows.of(key) else { return };
-            last[usize::from(inward)] = Last { peer, phase, row: row + 1 };
+            last[place] = Last { peer, phase, row: row + 1 };
             LAST.set(last);
             row
         };

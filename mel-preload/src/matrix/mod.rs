@@ -1,6 +1,8 @@
 //! Communication matrices: rows of the profile table, one for each kind of communication with each peer, on each communicator.
 
 mod carried;
+mod connections;
+pub mod inside;
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -14,6 +16,7 @@ use crate::calls::CallProfiler;
 use crate::phases;
 
 pub use carried::Carried;
+pub use connections::Connections;
 
 /// Counts who sends what to whom.
 pub type Matrix = Traffic<Rows>;

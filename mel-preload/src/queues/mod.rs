@@ -4,8 +4,10 @@
 //! `search_*_end` gives search times. It is the one room that knows events by
 //! name, because it computes what they mean (the paper, section 5.2).
 //!
+//! - `by_communicator`: the same for each communicator.
 //! - [`profiler`]: the listener that the events core calls. It counts in the [profile table](mel_log::table::queues).
 
+mod by_communicator;
 pub mod profiler;
 
 pub use profiler::QueueProfiler;

@@ -8,8 +8,13 @@ use mpit_sources::Serial;
 
 use crate::warn::warn;
 use mel_log::profile;
+use mel_log::table::durations::Counts;
 use mel_log::table::layout::STOPPED;
+use mel_log::table::queues::QueuesOf;
 use mel_log::table::{Identity, ProfileTable, Queues, QueuesKey};
+
+use super::by_communicator::{Around, ByCommunicator};
+use crate::calls::CallProfiler;
 
 /// So many phases have queues of their own, of 90 kB each; those beyond share those of the last of them.
 const MOST_PHASES: usize = 32;
@@ -37,7 +42,7 @@ const COUNTED: [(&str, Count); 6] = [
 
 /// Everything that runs per event.
 #[inline(always)]
-fn count(queues: &Queues, what: Count, since: u64, time: u64) {
+fn count<D: Counts>(queues: &QueuesOf<D>, what: Count, since: u64, time: u64) {
     match what {
         Count::PostedInsert => queues.posted.insert(time),
         Count::PostedRemove => queues.posted.remove(since, time),
@@ -64,7 +69,9 @@ struct Listener {
     /// The set in use of the application's messages, and that of the MPI's own.
     current: [AtomicUsize; 2],
     /// Held by who counts.
-    counting: Serial<()>,
+    counting: Serial<ByCommunicator>,
+    /// Knows the numbers of communicators, where these are counted apart.
+    calls: Option<&'static CallProfiler>,
     /// What to count, by event type.
     counts: [Count; MAX_EVENT_TYPES],
 }
@@ -72,17 +79,50 @@ struct Listener {
 impl BulkListener for Listener {
     fn events(&self, _: SourceIndex, records: &[Record]) {
         let Some(table) = self.table.get() else { return };
-        self.counting.with(|()| {
+        self.counting.with(|by_communicator| {
             let sets = self.current.each_ref().map(|number| table.queues(number.load(Relaxed)));
             for record in records {
                 let queues = sets[usize::from(record.internal)];
-                count(queues, self.counts[record.event.get()], record.since.0, record.ticks.0);
+                let what = self.counts[record.event.get()];
+                // Before it is counted in the whole queues, which may be all that there is of a communicator so far.
+                let own = match self.calls {
+                    Some(calls) if !record.internal && what != Count::Nothing => {
+                        self.around(table, calls, |around| by_communicator.row(record.object, around))
+                    }
+                    _ => None,
+                };
+                count(queues, what, record.since.0, record.ticks.0);
+                if let Some(row) = own {
+                    count(table.communicator_queues(row), what, record.since.0, record.ticks.0);
+                }
             }
         });
     }
 }
 
 impl Listener {
+    /// What the rows of communicators need. For who counts.
+    #[inline(always)]
+    fn around<R>(
+        &self,
+        table: &ProfileTable,
+        calls: &CallProfiler,
+        with: impl FnOnce(&Around<'_>) -> R,
+    ) -> R {
+        let number = |place| calls.number_at(place);
+        let whole = |each: &mut dyn FnMut(&Queues, u16, bool)| {
+            let current = self.current[0].load(Relaxed);
+            for number in 0..table.header().queues.get() as usize {
+                let set = table.queues(number);
+                let QueuesKey { whose, phase } = set.key();
+                if whose == 0 {
+                    each(set, phase, number == current);
+                }
+            }
+        };
+        with(&Around { table, number: &number, whole: &whole })
+    }
+
     fn sets(&self) -> MutexGuard<'_, Vec<(QueuesKey, usize)>> {
         self.sets.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -119,11 +159,15 @@ impl Listener {
 
 impl QueueProfiler {
     /// Counts from [`begin`](QueueProfiler::begin) on, for the life of the core, the events whose types have `prefix` before their
-    /// names. Types that do not exist are left out.
+    /// names. Types that do not exist are left out. Those of each communicator are counted apart, too, where `calls` know their numbers.
     ///
     /// # Errors
     /// [`Error::OutOfHandles`] where the core takes no further bulk listener.
-    pub fn listen(core: &Core, prefix: &str) -> Result<QueueProfiler, Error> {
+    pub fn listen(
+        core: &Core,
+        prefix: &str,
+        calls: Option<&'static CallProfiler>,
+    ) -> Result<QueueProfiler, Error> {
         let mut counts = [Count::Nothing; MAX_EVENT_TYPES];
         let mut events: Vec<EventIndex> = Vec::new();
         for (name, count) in COUNTED {
@@ -138,6 +182,7 @@ impl QueueProfiler {
             sets: Mutex::default(),
             current: Default::default(),
             counting: Serial::default(),
+            calls,
             counts,
         });
         // The core keeps it for ever: so does this reference.
@@ -177,7 +222,8 @@ impl QueueProfiler {
         let Some(table) = self.0.table.get() else { return };
         let mut sets = self.0.sets();
         let next = [0, 1].map(|internal| self.0.set(table, &mut sets, self.0.key(internal, phase)));
-        self.0.counting.with(|()| {
+        self.0.counting.with(|by_communicator| {
+            by_communicator.set_stopped(phase == STOPPED, now, table);
             for (current, next) in self.0.current.iter().zip(next) {
                 let before = current.swap(next, Relaxed);
                 table.queues(before).go_on_in(table.queues(next), now);
@@ -189,7 +235,26 @@ impl QueueProfiler {
     pub fn clear(&self, now: u64) {
         let Some(table) = self.0.table.get() else { return };
         let sets = self.0.sets();
-        self.0.counting.with(|()| sets.iter().for_each(|(_, number)| table.queues(*number).clear(now)));
+        self.0.counting.with(|by_communicator| {
+            by_communicator.clear(now, table);
+            sets.iter().for_each(|(_, number)| table.queues(*number).clear(now));
+        });
+    }
+
+    /// The communicator at this place of the model is another one from now on. One thread at a time.
+    pub fn forget_place(&self, place: u32) {
+        self.with_communicators(|by_communicator, around| by_communicator.forget_place(place, around));
+    }
+
+    /// Each communicator has its numbers in a row of its own from now on: readers of an [image](ProfileTable::image) of the table need
+    /// no whole queues.
+    pub fn settle(&self) {
+        self.with_communicators(ByCommunicator::split);
+    }
+
+    fn with_communicators(&self, with: impl FnOnce(&mut ByCommunicator, &Around<'_>)) {
+        let (Some(table), Some(calls)) = (self.0.table.get(), self.0.calls) else { return };
+        self.0.counting.with(|rows| self.0.around(table, calls, |around| with(rows, around)));
     }
 
     /// From now on counting takes no lock.
@@ -217,7 +282,7 @@ impl QueueProfiler {
         let sum = Box::<Queues>::default();
         let sets = self.0.sets();
         let of = |key: &QueuesKey| key.phase != STOPPED && key.whose == self.0.key(whose, 0).whose;
-        self.0.counting.with(|()| {
+        self.0.counting.with(|_| {
             sets.iter().filter(|(key, _)| of(key)).for_each(|(_, number)| sum.join(table.queues(*number)));
         });
         Some(sum.stats(ticks_per_second))

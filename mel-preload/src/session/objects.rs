@@ -18,6 +18,9 @@ use mel_log::{Definition, Members};
 impl Observer for Session {
     /// Handles for all listed types, for each communicator as it comes (the paper, section 5.2).
     fn communicator_created(&self, communicator: &Communicator) {
+        if let Some(profiler) = &self.profiler {
+            profiler.forget_place(communicator.index);
+        }
         let Some(Run { recorder: Some(recorder), tracer, .. }) = self.run.get() else { return };
         let number = self.numbers.fetch_add(1, Ordering::Relaxed).min(u32::from(u16::MAX)) as u16;
         let name = self.define_communicator(recorder, communicator, number);

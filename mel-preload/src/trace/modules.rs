@@ -35,6 +35,14 @@ impl Loaded {
     }
 }
 
+/// An address in the first module whose file name begins so.
+pub(crate) fn address_of(begin: &str) -> Option<usize> {
+    let is_so = |module: &Loaded| {
+        module.path.file_name().is_some_and(|name| name.as_bytes().starts_with(begin.as_bytes()))
+    };
+    loaded().into_iter().find(is_so).map(|module| module.addresses.start as usize)
+}
+
 /// All modules of this process.
 pub(crate) fn loaded() -> Vec<Loaded> {
     let mut modules: Vec<Loaded> = Vec::new();

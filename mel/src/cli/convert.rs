@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 
+use super::convert_together;
 use super::incomplete::{complain, missing};
 use super::output::{to_stdout, write_file};
 use crate::progress_bar::ProgressBar;
@@ -29,6 +30,8 @@ const MOST_REMARKED: usize = 10;
       MPI calls and messages too, to a file
   mel convert mel-app-1 --otf2
       mel-app-1/traces.otf2, for Vampir, otf2-print and the like
+  mpirun -n 8 mel convert --otf2 --no-markers mel-app-1
+      the same trace, written by 8 processes on all nodes of a job
   mel convert --perfetto app.perfetto mel-app-1
       a trace that ui.perfetto.dev opens in the browser
   mel convert --cubex app.cubex mel-app-1
@@ -60,6 +63,15 @@ pub struct Args {
     /// Replace a trace that is there already
     #[arg(long, requires = "otf2")]
     pub force: bool,
+    /// Do not mark the worst instances of what costs time. To find them, one process reads all logs once more
+    #[arg(long, requires = "otf2")]
+    pub no_markers: bool,
+    /// Convert with this process alone, although a launcher has started several
+    #[arg(long, requires = "otf2")]
+    pub alone: bool,
+    /// Of several processes: how long to wait for one that gives no sign of life
+    #[arg(long, value_name = "SECONDS", requires = "otf2", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
+    pub wait: u32,
 }
 
 /// Converts.
@@ -69,6 +81,9 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.cubex {
         return for_cube(path, &args.directory);
+    }
+    if let Some(size) = convert_together::size(args) {
+        return convert_together::run(args, size);
     }
     let run = Run::open(&args.directory)?;
     let code = complain(&run.incomplete());
@@ -93,23 +108,35 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn trace(args: &Args, run: &Run) -> anyhow::Result<()> {
-    let directory = args.output.as_ref().unwrap_or(&args.directory);
-    let path = directory.join(otf2::FILE_NAME);
+    make_room(args)?;
+    let progress = ProgressBar::new("writing the trace", run.records_at_most());
+    let remarks = if args.no_markers { Vec::new() } else { remarks(run) };
+    let summary = otf2::write_with(run, args.place(), &remarks, &|records| progress.advance(records))?;
+    drop(progress);
+    to_stdout(|out| write!(out, "{}", summarised(args, run, &summary)))
+}
+
+impl Args {
+    /// The directory of the trace.
+    pub(super) fn place(&self) -> &Path {
+        self.output.as_ref().unwrap_or(&self.directory)
+    }
+}
+
+/// There is no trace in the way afterwards.
+pub(super) fn make_room(args: &Args) -> anyhow::Result<()> {
+    let path = args.place().join(otf2::FILE_NAME);
     if path.exists() && !args.force {
         bail!("{} exists already; replace it with --force, or choose another place with -o", path.display());
     }
     if args.force {
-        otf2::remove(directory)?;
+        otf2::remove(args.place())?;
     }
-    let progress = ProgressBar::new("writing the trace", run.records_at_most());
-    let remarks = remarks(run);
-    let summary = otf2::write_with(run, directory, &remarks, &|records| progress.advance(records))?;
-    drop(progress);
-    to_stdout(|out| write!(out, "{}", summarised(&path, run, &summary)))
+    Ok(())
 }
 
 /// The worst instances of what costs time.
-fn remarks(run: &Run) -> Vec<otf2::Remark> {
+pub(super) fn remarks(run: &Run) -> Vec<otf2::Remark> {
     let findings = exact::findings(run, &|_| {}).unwrap_or_default();
     let of_finding = |finding: &Finding| {
         let (subject, text) = (finding.rule.replace('_', " "), finding.text.clone());
@@ -179,7 +206,8 @@ fn of_logs(run: &Run, missing: &str) -> String {
 }
 
 /// What is in a trace, and what is not.
-fn summarised(path: &Path, run: &Run, summary: &otf2::Summary) -> String {
+pub(super) fn summarised(args: &Args, run: &Run, summary: &otf2::Summary) -> String {
+    let path = args.place().join(otf2::FILE_NAME);
     let mut text = format!(
         "{}: {} ranks, {} MPI calls, {} message records, {} queue searches and other regions\n",
         path.display(),

@@ -1,9 +1,12 @@
 //! Where `libmel.so` is.
 
+use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
+
+use crate::bundle;
 
 /// The name of the library that is preloaded.
 pub const NAME: &str = "libmel.so";
@@ -13,12 +16,37 @@ pub const VARIABLE: &str = "MEL_LIBRARY";
 /// Where the library may be as seen from the command: beside it, or installed below the same prefix.
 const PLACES: [&str; 5] = ["", "../lib", "../lib64", "../lib/mel", "../lib64/mel"];
 
-/// Finds the library: where `given` (the value of [`VARIABLE`]) says, else beside the command, else in
-/// `../lib`, `../lib64` or `mel` in one of these as seen from it.
+/// Where the library is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// [`VARIABLE`] names it.
+    Given,
+    /// It was built or installed with the command.
+    Installed,
+    /// It is a part of the command, and was unpacked.
+    Bundled,
+}
+
+/// Finds the library: where [`VARIABLE`] says, else beside the command, else in `../lib`, `../lib64` or `mel` in one of these as seen from
+/// it; else, if it is a part of the command, it is unpacked.
 ///
 /// # Errors
-/// It is in none of these places, or its path cannot be preloaded.
-pub fn find(given: Option<OsString>, command: &Path) -> anyhow::Result<PathBuf> {
+/// It is in none of these places, cannot be unpacked, or its path cannot be preloaded.
+pub fn find() -> anyhow::Result<(PathBuf, Origin)> {
+    let (given, command) = (env::var_os(VARIABLE).filter(|given| !given.is_empty()), env::current_exe()?);
+    let origin = if given.is_some() { Origin::Given } else { Origin::Installed };
+    let installed = installed(given, &command);
+    match (installed, bundle::here()) {
+        (Err(_), Some(bundle)) if origin == Origin::Installed => {
+            let folder = bundle.unpack(&bundle::folders(|name| env::var_os(name)))?;
+            Ok((folder.join(NAME), Origin::Bundled))
+        }
+        (installed, _) => Ok((installed?, origin)),
+    }
+}
+
+/// The library where `given` (the value of [`VARIABLE`]) says, or where it was installed.
+fn installed(given: Option<OsString>, command: &Path) -> anyhow::Result<PathBuf> {
     let path = match given.filter(|given| !given.is_empty()) {
         Some(given) => {
             let path = PathBuf::from(given);
@@ -28,13 +56,18 @@ pub fn find(given: Option<OsString>, command: &Path) -> anyhow::Result<PathBuf> 
         }
         None => beside(command)?,
     };
-    if path.as_os_str().as_encoded_bytes().iter().any(|b| matches!(b, b' ' | b':' | b'\t' | b'\n')) {
+    if has_separator(&path) {
         bail!(
             "{} cannot be preloaded because of the blank or colon in its path; move it, or set {VARIABLE}",
             path.display()
         );
     }
     Ok(path)
+}
+
+/// Whether a path would be several in `LD_PRELOAD`.
+pub fn has_separator(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().iter().any(|b| matches!(b, b' ' | b':' | b'\t' | b'\n'))
 }
 
 fn beside(command: &Path) -> anyhow::Result<PathBuf> {
@@ -44,7 +77,8 @@ fn beside(command: &Path) -> anyhow::Result<PathBuf> {
     found.ok_or_else(|| {
         anyhow!(
             "cannot find {NAME} beside {} or in {}/lib: cargo install installs the command alone; run `make install \
-             PREFIX={}` where MEL's source is, or set {VARIABLE} to the library's path",
+             PREFIX={}` where MEL's source is, or `cargo install --path mel --features bundled`, or set {VARIABLE} to the \
+             library's path",
             command.display(),
             prefix.display(),
             prefix.display(),
@@ -77,24 +111,23 @@ mod tests {
             std::fs::create_dir(root.join(folder)).unwrap();
         }
         let command = root.join("bin/mel");
-        let error = find(None, &command).unwrap_err().to_string();
+        let error = installed(None, &command).unwrap_err().to_string();
         assert!(error.contains("set MEL_LIBRARY"), "{error}");
         std::fs::write(root.join("lib/libmel.so"), "").unwrap();
-        assert_eq!(find(None, &command).unwrap(), root.join("lib/libmel.so"));
+        assert_eq!(installed(None, &command).unwrap(), root.join("lib/libmel.so"));
         std::fs::create_dir(root.join("lib64")).unwrap();
         std::fs::rename(root.join("lib/libmel.so"), root.join("lib64/libmel.so")).unwrap();
-        assert_eq!(find(None, &command).unwrap(), root.join("lib64/libmel.so"));
+        assert_eq!(installed(None, &command).unwrap(), root.join("lib64/libmel.so"));
         std::fs::rename(root.join("lib64/libmel.so"), root.join("lib/libmel.so")).unwrap();
         std::fs::write(root.join("bin/libmel.so"), "").unwrap();
-        assert_eq!(find(None, &command).unwrap(), root.join("bin/libmel.so"));
-        assert_eq!(find(Some("".into()), &command).unwrap(), root.join("bin/libmel.so"));
+        assert_eq!(installed(None, &command).unwrap(), root.join("bin/libmel.so"));
         let given = root.join("lib/libmel.so").into_os_string();
-        assert_eq!(find(Some(given.clone()), &command).unwrap(), given);
-        let error = find(Some("/nonexistent/libmel.so".into()), &command).unwrap_err().to_string();
+        assert_eq!(installed(Some(given.clone()), &command).unwrap(), given);
+        let error = installed(Some("/nonexistent/libmel.so".into()), &command).unwrap_err().to_string();
         assert!(error.starts_with("MEL_LIBRARY names /nonexistent/libmel.so: "), "{error}");
         std::fs::create_dir(root.join("a b")).unwrap();
         std::fs::write(root.join("a b/libmel.so"), "").unwrap();
-        let error = find(None, &root.join("a b/mel")).unwrap_err().to_string();
+        let error = installed(None, &root.join("a b/mel")).unwrap_err().to_string();
         assert!(error.contains("cannot be preloaded"), "{error}");
     }
 

@@ -16,6 +16,7 @@ use crate::progress_bar::ProgressBar;
 use crate::run_profile;
 use crate::tables::terminal::terminal;
 use crate::tables::{csv, csv_of_many};
+use crate::view::traffic::traffic;
 use crate::view::{View, Window, exact, view};
 use mel_convert::Run;
 use mel_convert::run::RunError;
@@ -193,6 +194,8 @@ fn look(args: &Args) -> anyhow::Result<(View, ExitCode)> {
             Ok(columns) => view.add_ranks(&columns, args.png.is_some()),
             Err(error) => eprintln!("mel: {error}; single ranks are left out"),
         }
+        // Who sends to whom has no sums: it is in the tables that the ranks have left.
+        view.traffic = run_profile::read_with_traffic(&args.directory).ok().as_ref().and_then(traffic);
     }
     if let Some(run) = logs.as_ref().filter(|_| args.html.is_some() && !args.estimated) {
         view.analyze(run, &tick);

@@ -32,6 +32,8 @@ use mel_log::setting::Setting;
       logs each of these events (mel events lists all); mel convert shows the log
   mpirun -n 4 mel run -e pml_ob1_unex_insert --profile queues ./app
       both
+  mpirun -n 4 mel run --profile matrix --inside ./app
+      who sends what to whom, and the messages that Open MPI makes of collective operations
   mpirun -n 4 mel run --trace --no-calls 'MPI_Iprobe,MPI_Test*' ./app
       a trace without the calls that poll; messages that complete in them are there
   mpirun -n 4 mel run --trace --callsites ./app
@@ -54,6 +56,10 @@ pub struct Args {
     /// the calls (calls,queues,rma,matrix,net for all), or nothing. Default: calls,queues; with -e: none
     #[arg(long, value_enum, value_delimiter = ',')]
     pub profile: Vec<Profile>,
+    /// Count also what Open MPI's own monitoring component sees: each message of the library, so those that collective operations are
+    /// made of. Includes --profile matrix. Where the MPI has no such component, one line says so
+    #[arg(long)]
+    pub inside: bool,
     /// At the end print the statistics of each rank's queues and windows, too: a line for each
     #[arg(long)]
     pub lines: bool,
@@ -157,7 +163,7 @@ impl Profile {
 /// `libmel.so` cannot be found.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let Some((program, arguments)) = args.program.split_first() else { return Ok(ExitCode::FAILURE) };
-    let library = library::find(env::var_os(library::VARIABLE), &env::current_exe()?)?;
+    let (library, _) = library::find()?;
     let path = resolve(program, env::var_os("PATH").as_deref());
     let objections = objections(args, path.as_deref());
     if !objections.is_empty() {
@@ -194,6 +200,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(126))
 }
 
+/// Switches Open MPI's monitoring component on: with 2, messages of the library's own are counted apart from the program's.
+const MONITORING: &str = "OMPI_MCA_pml_monitoring_enable";
+
 /// The variables that the program gets in addition. What the user did not ask for on the command
 /// line stays as it is in the environment; only the profile is on where nothing at all was said.
 fn environment(
@@ -222,6 +231,13 @@ fn environment(
         _ => Some(wanted.join(",")),
     };
     set.extend(profile.map(|profile| ("MEL_PROFILE", profile.into())));
+    if args.inside {
+        set.push(("MEL_INSIDE", "1".into()));
+        // What the user has set, or has given to mpirun, stays.
+        if !is_set(MONITORING) {
+            set.push((MONITORING, "2".into()));
+        }
+    }
     if args.lines {
         set.push(("MEL_LINES", "1".into()));
     }
@@ -357,6 +373,15 @@ mod tests {
         assert!(
             variables("mel run --profile queues,rma app", &[]).contains(&"MEL_PROFILE=queues,rma".into())
         );
+    }
+
+    #[test]
+    fn the_component_is_switched_on_unless_the_user_has_said_something() {
+        let set = variables("mel run --profile matrix --inside app", &[]);
+        assert!(set.contains(&"MEL_INSIDE=1".into()) && set.contains(&format!("{MONITORING}=2")), "{set:?}");
+        let set = variables("mel run --inside app", &[(MONITORING, "0")]);
+        assert!(!set.iter().any(|variable| variable.starts_with(MONITORING)), "{set:?}");
+        assert!(!variables("mel run --profile matrix app", &[]).iter().any(|set| set.contains("monitoring")));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::Finding;
 use super::command::output_of;
-use crate::cli::library;
+use crate::cli::library::{self, Origin};
 
 const WHAT: &str = "libmel.so";
 
@@ -16,19 +16,28 @@ pub(super) fn examine() -> Finding {
         Ok(command) => command,
         Err(error) => return Finding::broken(WHAT, error.to_string(), nothing, "mount /proc"),
     };
-    let library = match library::find(env::var_os(library::VARIABLE), &command) {
-        Ok(library) => library,
+    let (library, origin) = match library::find() {
+        Ok(found) => found,
         // The sentence has the remedy.
         Err(error) => return Finding::broken(WHAT, error.to_string(), nothing, ""),
     };
     match why_not(&command, &library) {
-        None => Finding::ok(WHAT, format!("{}, can be preloaded", library.display())),
+        None => Finding::ok(WHAT, format!("{}{}, can be preloaded", library.display(), from(origin))),
         Some(why) => Finding::broken(
             WHAT,
             format!("{} cannot be preloaded: {why}", library.display()),
             nothing,
             "build MEL on this system or take a release for an older one (docs/install.md)",
         ),
+    }
+}
+
+/// Where the library is from, if not from where it was installed.
+fn from(origin: Origin) -> String {
+    match origin {
+        Origin::Installed => String::new(),
+        Origin::Given => format!(", which {} names", library::VARIABLE),
+        Origin::Bundled => ", unpacked from this command".into(),
     }
 }
 

@@ -59,6 +59,7 @@ function communicatorTable(section) {
   if (seen) columns.push(["messages received", some("traffic", (t) => count(t.messages))], ["bytes received", some("traffic", (t) => bytes(t.bytes))]);
   if (seen && unexpected) columns.push(["unexpected messages", some("traffic", (t) => count(t.unexpected))]);
   if (seen) columns.push(["searches", some("traffic", (t) => count(t.searches))], ["searching", some("traffic", (t) => duration(t.search_ns * 1e-9))]);
+  if (all.some((row) => row.calls)) columns.push(["calls", some("calls", (c) => count(c.calls))], ["in MPI", some("calls", (c) => duration(c.in_mpi_s))], ["waiting (estimated)", some("calls", (c) => duration(c.waiting_s))]);
   if (kept) columns.push(["receives that waited", some("queues", (q) => count(q.posted))], ["posted queue, max length", some("queues", (q) => count(q.posted_length))],
     ["unexpected queue, max length", some("queues", (q) => count(q.unexpected_length))], ["unexpected, mean lifetime", some("queues", (q) => duration(q.unexpected_mean_s))],
     ["unexpected, longest", some("queues", (q) => duration(q.unexpected_max_s))]);
@@ -113,9 +114,14 @@ if (events && events.rows.length) {
   if (events && events.lengths.length) lengthsSection($("#lengths"), new Stretch(events.from_ns, events.to_ns));
   else note($("#lengths"), LOG_QUEUES("the lengths of the queues"));
 }
+if (data.traffic) {
+  trafficSection($("#traffic"));
+  $("#matrix h2").textContent = "Who sends to whom in the trace";
+} else $("#traffic").remove();
 if (events && events.matrix) matrixSection($("#matrix"));
+else if (data.traffic && !events) $("#matrix").remove();
 else if (events && events.calls) note($("#matrix"), "The log has no message that was received point-to-point.");
-else note($("#matrix"), "This run's log has no messages: run the program with <code>mel run --trace</code>.");
+else note($("#matrix"), "This run has no counts of who sends to whom: run the program with <code>mel run --profile matrix</code>, or with <code>mel run --trace</code>.");
 communicatorTable($("#communicators"));
 rankTable($("#ranks"));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraws.forEach((redraw) => redraw()));

@@ -8,7 +8,7 @@ use mel_log::profile::phases::{part_of, shown};
 use mel_log::profile::summary::{Unit, quantities};
 use mel_log::profile::sums::Names;
 use mel_log::profile::text::waits::word;
-use mel_log::profile::{Ended, Profile, RankProfile};
+use mel_log::profile::{CommunicatorProfile, Connection, Ended, Port, Profile, Queues, RankProfile};
 use serde::Serialize;
 
 /// A line. What does not apply is empty.
@@ -62,6 +62,37 @@ pub fn csv(out: impl Write, profile: &Profile) -> io::Result<()> {
                 out.serialize(Row { section, quantity, unit, value, phase, ..row.clone() })?;
             }
         }
+        for connection in &rank.connections {
+            let row = Row {
+                kind: &connection.interface,
+                peer: connection.peer,
+                peer_site: match connection.peer_host.as_str() {
+                    "" => &connection.peer_address,
+                    host => host,
+                },
+                phase: phase
+                    .and_then(|_| profile.phases.get(connection.phase as usize))
+                    .map(|name| shown(name)),
+                ..row.clone()
+            };
+            for (quantity, unit, value) in of_connection(connection) {
+                let section = format!("connections_{}", connection.purpose.name());
+                out.serialize(Row { section, quantity: quantity.into(), unit, value, ..row.clone() })?;
+            }
+        }
+        for port in &rank.ports {
+            for (quantity, unit, value) in of_port(port) {
+                let (section, kind) = ("interface".into(), port.interface.as_str());
+                out.serialize(Row { section, quantity: quantity.into(), unit, value, kind, ..row.clone() })?;
+            }
+        }
+        for of in &rank.communicators {
+            let row = Row { communicator: &of.name, ..row.clone() };
+            for (quantity, unit, value) in of_communicator(of) {
+                let (section, quantity) = ("communicators".into(), quantity.into());
+                out.serialize(Row { section, quantity, unit, value, ..row.clone() })?;
+            }
+        }
         for call in &rank.calls {
             let communicator = call.communicator.and_then(|place| profile.communicators.get(place as usize));
             let row = Row {
@@ -98,6 +129,34 @@ pub fn csv(out: impl Write, profile: &Profile) -> io::Result<()> {
         }
     }
     out.flush()
+}
+
+fn of_connection(of: &Connection) -> Vec<(&'static str, &'static str, f64)> {
+    let round_trips =
+        [("round_trip_min", of.round_trip_min_us), ("round_trip", of.round_trip_us)].into_iter();
+    [
+        ("connections", "count", of.connections),
+        ("sent", "bytes", of.bytes_sent),
+        ("received", "bytes", of.bytes_received),
+        ("segments_sent", "count", of.segments_sent),
+        ("segments_received", "count", of.segments_received),
+        ("retransmissions", "count", of.retransmissions),
+    ]
+    .into_iter()
+    .map(|(quantity, unit, value)| (quantity, unit, value as f64))
+    .chain(round_trips.filter_map(|(quantity, us)| Some((quantity, "s", us? as f64 * 1e-6))))
+    .collect()
+}
+
+fn of_port(of: &Port) -> [(&'static str, &'static str, f64); 6] {
+    [
+        ("sent", "bytes", of.bytes_sent as f64),
+        ("received", "bytes", of.bytes_received as f64),
+        ("packets_sent", "count", of.packets_sent as f64),
+        ("packets_received", "count", of.packets_received as f64),
+        ("errors", "count", of.errors as f64),
+        ("dropped", "count", of.dropped as f64),
+    ]
 }
 
 /// The same of very many ranks: a line per number of the table of ranks.
@@ -183,6 +242,31 @@ fn of_call(call: &CallProfile) -> Vec<(&'static str, &'static str, &'static str,
     numbers
 }
 
+/// What a rank did on a communicator, as far as it was counted.
+fn of_communicator(of: &CommunicatorProfile) -> Vec<(&'static str, &'static str, f64)> {
+    let mut numbers = vec![
+        ("calls", "count", of.calls as f64),
+        ("in_mpi", "s", of.in_mpi_s),
+        ("waiting", "s", of.waiting_s),
+        ("messages", "count", of.messages as f64),
+        ("bytes", "bytes", of.bytes as f64),
+    ];
+    if let Some(queues) = &of.queues {
+        let Queues { posted, unexpected, posted_search, unexpected_search } = queues;
+        numbers.extend([
+            ("receives", "count", posted.messages as f64),
+            ("posted_queue_max_length", "count", posted.max_length as f64),
+            ("unexpected_messages", "count", unexpected.messages as f64),
+            ("unexpected_queue_max_length", "count", unexpected.max_length as f64),
+            ("posted_queue_searches", "count", posted_search.searches as f64),
+            ("posted_queue_searching", "s", posted_search.total_s),
+            ("unexpected_queue_searches", "count", unexpected_search.searches as f64),
+            ("unexpected_queue_searching", "s", unexpected_search.total_s),
+        ]);
+    }
+    numbers
+}
+
 /// A name as one word, for scripts.
 fn word_of(name: &str) -> String {
     name.replace([' ', '-'], "_")
@@ -222,6 +306,21 @@ mod tests {
     }
 
     #[test]
+    fn what_was_done_on_each_communicator_has_lines() {
+        let mut profile = sample::late_rank(2, 1);
+        let of = CommunicatorProfile {
+            name: "halo".into(),
+            calls: 3,
+            queues: Some(Queues::default()),
+            ..CommunicatorProfile::default()
+        };
+        profile.ranks[1].communicators.push(of);
+        let lines = text(&profile);
+        assert!(lines.contains("1,node0,communicators,calls,count,3.0,,,,halo,,,\n"), "{lines}");
+        assert!(lines.contains("communicators,unexpected_queue_max_length,count,0.0,,,,halo"), "{lines}");
+    }
+
+    #[test]
     fn a_line_says_what_it_is_a_number_of() {
         let profile = sample::late_rank(4, 1);
         let line = "3,node0,waits,lost,s,0.4,0,MPI_Waitall,halo.c:44 (exchange),halo,late sender,1,halo.c:40 (exchange)\n";
@@ -235,6 +334,33 @@ mod tests {
         let header = COLUMNS.join(",") + "\n";
         assert_eq!(text(&Profile::default()), header);
         assert!(text(&sample::healthy(2)).starts_with(&header));
+    }
+
+    #[test]
+    fn connections_and_interfaces_have_lines() {
+        let connection = Connection {
+            interface: "eth0".into(),
+            peer_address: "10.0.0.2".into(),
+            peer: Some(1),
+            bytes_sent: 7,
+            round_trip_us: Some(50),
+            ..Connection::default()
+        };
+        let port = Port { interface: "eth0".into(), bytes_sent: 9, ..Port::default() };
+        let rank = RankProfile {
+            host: "a".into(),
+            connections: vec![connection],
+            ports: vec![port],
+            ..RankProfile::default()
+        };
+        let lines = text(&Profile { profiled: vec!["net".into()], ranks: vec![rank], ..Profile::default() });
+        for line in [
+            "\n0,a,connections_mpi,sent,bytes,7.0,,,,,eth0,1,10.0.0.2\n",
+            "\n0,a,connections_mpi,round_trip,s,0.00005,,,,,eth0,1,10.0.0.2\n",
+            "\n0,a,interface,sent,bytes,9.0,,,,,eth0,,\n",
+        ] {
+            assert!(lines.contains(line), "{line}{lines}");
+        }
     }
 
     #[test]

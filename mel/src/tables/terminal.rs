@@ -9,6 +9,8 @@ use mel_log::profile::over_ranks::{self, OverRanks};
 use mel_log::profile::reduced::Reduced;
 use mel_log::profile::schema::{Profile, RankProfile};
 use mel_log::profile::summary::{self, QUANTITIES};
+use mel_log::profile::text::communicators::communicators;
+use mel_log::profile::text::connections::connections;
 use mel_log::profile::text::report::{facts, overview, queues};
 use mel_log::profile::text::traffic::traffic;
 
@@ -19,7 +21,9 @@ const BLOCKS: usize = 32;
 pub fn terminal(profile: &Profile, directory: &Path) -> String {
     let mut text = overview(profile, Some(directory), "");
     text += &queues(profile);
+    text += &communicators(profile);
     text += &traffic(profile);
+    text += &connections(profile);
     match &profile.reduced {
         Some(reduced) => {
             text += &distributions(reduced.times.each_ref().map(|times| times.0.clone()));

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use mel_convert::Run;
-use mel_log::profile::Profile;
+use mel_log::profile::communicators::{OfCommunicator, by_communicator};
+use mel_log::profile::{self, Profile};
 
 /// More than so many are not shown: those with the most messages are.
 const MOST: usize = 200;
@@ -21,6 +22,8 @@ pub struct Row {
     pub size: u32,
     /// Its queues, if the profile has them.
     pub queues: Option<Queues>,
+    /// Calls on it, if the profile has them.
+    pub calls: Option<Calls>,
     /// Its messages, if the event logs have any.
     pub traffic: Option<Traffic>,
 }
@@ -70,6 +73,31 @@ pub struct Queues {
     pub search_s: f64,
 }
 
+impl Queues {
+    fn of(sum: &profile::Queues) -> Queues {
+        Queues {
+            posted: sum.posted.messages,
+            unexpected: sum.unexpected.messages,
+            posted_length: sum.posted.max_length,
+            unexpected_length: sum.unexpected.max_length,
+            unexpected_mean_s: sum.unexpected.mean_s,
+            unexpected_max_s: sum.unexpected.max_s,
+            search_s: sum.posted_search.total_s + sum.unexpected_search.total_s,
+        }
+    }
+}
+
+/// The calls on a communicator, over all of its ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Calls {
+    /// How many.
+    pub calls: u64,
+    /// Time in them.
+    pub in_mpi_s: f64,
+    /// Time lost waiting; estimated.
+    pub waiting_s: f64,
+}
+
 /// By what communicators are distinguished: identity, name, number of processes.
 pub type Key = (u64, String, u32);
 
@@ -82,6 +110,7 @@ fn insert<'a>(rows: &'a mut Rows, context: u64, name: &str, size: u32) -> &'a mu
         context,
         size,
         queues: None,
+        calls: None,
         traffic: None,
     })
 }
@@ -99,17 +128,14 @@ pub fn rows(
             insert(&mut rows, known.context, &known.name, size);
         }
     }
-    for known in profile.iter().flat_map(|profile| &profile.ranks).flat_map(|rank| &rank.communicators) {
-        let queues = insert(&mut rows, known.context, &known.name, known.size).queues.get_or_insert_default();
-        let waited = queues.unexpected_mean_s * queues.unexpected as f64 + known.unexpected.total_s;
-        queues.posted += known.posted.messages;
-        queues.unexpected += known.unexpected.messages;
-        queues.unexpected_mean_s =
-            if queues.unexpected > 0 { waited / queues.unexpected as f64 } else { 0.0 };
-        queues.posted_length = queues.posted_length.max(known.posted.max_length);
-        queues.unexpected_length = queues.unexpected_length.max(known.unexpected.max_length);
-        queues.unexpected_max_s = queues.unexpected_max_s.max(known.unexpected.max_s);
-        queues.search_s += known.posted_search.total_s + known.unexpected_search.total_s;
+    for OfCommunicator { sum, .. } in profile.map(by_communicator).unwrap_or_default() {
+        let row = insert(&mut rows, sum.context, &sum.name, sum.size);
+        row.queues = sum.queues.as_ref().map(Queues::of);
+        row.calls = (sum.calls > 0 || sum.waiting_s > 0.0).then_some(Calls {
+            calls: sum.calls,
+            in_mpi_s: sum.in_mpi_s,
+            waiting_s: sum.waiting_s,
+        });
     }
     for (key, traffic) in traffic.into_iter().flatten() {
         insert(&mut rows, key.0, &key.1, key.2).traffic = Some(*traffic);

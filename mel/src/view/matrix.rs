@@ -1,10 +1,15 @@
-//! Who sends to whom, and whose messages are unexpected.
+//! Who sends to whom in a trace, and whose messages are unexpected.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 /// More ranks than that are joined to blocks.
 const MOST: u32 = 256;
+
+/// How many ranks are joined so that there are at most so many rows.
+pub fn block_of(ranks: u32, most: u32) -> u32 {
+    ranks.div_ceil(most).max(1)
+}
 
 /// What one rank has received from another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,7 +48,7 @@ pub type Pairs = FxHashMap<(u32, u32), Traffic>;
 
 /// The matrix of a run with so many ranks; none if no message was logged.
 pub fn matrix(pairs: &Pairs, world: u32, unexpected_known: bool) -> Option<Matrix> {
-    let block = world.div_ceil(MOST).max(1);
+    let block = block_of(world, MOST);
     let mut cells = FxHashMap::<(u32, u32), Traffic>::default();
     for (&(sender, receiver), &traffic) in pairs {
         cells.entry((sender / block, receiver / block)).or_default().add(traffic);

@@ -9,7 +9,8 @@
 //! - [`exact`]: what costs time, from each call of the trace.
 //! - [`arrows`]: messages between two rows of the timeline.
 //! - [`lengths`]: the lengths of the queues over time.
-//! - [`matrix`]: who sends to whom.
+//! - [`traffic`]: who sends what to whom, from the profile.
+//! - [`matrix`]: who sends to whom, from the event logs.
 //! - [`class`]: what an MPI call does, for its colour.
 //!
 //! Knows neither HTML nor pixels. However long the run was, a [`View`] has a bounded size.
@@ -27,6 +28,7 @@ pub mod matrix;
 pub mod over;
 mod pass;
 pub mod timeline;
+pub mod traffic;
 
 use serde::Serialize;
 
@@ -64,6 +66,8 @@ pub struct View {
     pub figures: Option<figures::Figures>,
     /// The numbers over all ranks, where there are too many to show each.
     pub over: Option<over::Over>,
+    /// Who sends what to whom; none if it was not counted.
+    pub traffic: Option<traffic::Traffic>,
     /// The communicators that are known.
     pub communicators: Vec<communicators::Row>,
     /// What the event logs hold; none without any.
@@ -122,6 +126,7 @@ pub fn view(
             .filter(|profile| !profile.ranks.is_empty() || profile.reduced.is_some())
             .map(figures::figures),
         over: profile.and_then(over_ranks),
+        traffic: profile.and_then(traffic::traffic),
         communicators: communicators::rows(profile, logs, events.as_ref().map(|events| &events.traffic)),
         events,
     }

@@ -380,6 +380,7 @@ impl Tracker {
     ) -> Option<R> {
         let mode = self.mode(frame);
         let Frame { sink, call, objects, objects_version, .. } = frame;
+        let before = *objects_version;
         let result = self.state.with(|state| {
             state.hand_over(sink);
             let Current { context, left, .. } = *call;
@@ -392,7 +393,8 @@ impl Tracker {
             result
         });
         // What only bulk listeners want may wait until there is more of it, where no other thread's events could come before.
-        let may_wait = mode.is_in_bulk() && self.has_home();
+        // Nor may it wait where a communicator has come or gone, whose place may be another's next.
+        let may_wait = mode.is_in_bulk() && self.has_home() && *objects_version == before;
         if frame.sink.records.len() > MAX_WAITING || !may_wait {
             self.flush(frame);
         }
@@ -617,6 +619,7 @@ impl Work<'_> {
         if let Some(comm) = self.state.comms.remove(handle) {
             self.notify(|observer| observer.communicator_freed(&comm.public));
             self.state.engine.remove_comm(comm.index);
+            self.state.objects_version += 1;
             self.tracker.core.unbind(&comm.object);
         }
     }

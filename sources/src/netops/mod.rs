@@ -10,14 +10,24 @@
 //! - `card`: what each process says of itself at the start; `own`: how it finds that out.
 //! - `peers`: whose process and whose socket it is.
 //! - `source`: from the system calls to the event.
+//! - `connections`: what each connection has carried, as the kernel counts it; `tcp_info`: how that is read; `launcher`: which lead to
+//!   the launcher.
+//! - [`ports`](Port): what the interfaces of the host count themselves.
 //!
 //! What this room must not know: who listens, and what the program calls.
 
 mod card;
+mod connections;
 mod events;
+mod launcher;
 mod own;
 mod peers;
+mod ports;
 mod source;
+mod tcp_info;
 
+pub use connections::{Link, Observer};
 pub use events::{ALIAS, NAME, NetOp, Operation, UNKNOWN, register};
+pub use ports::{Port, VARIABLE as INFINIBAND_VARIABLE};
 pub use source::NetOps;
+pub use tcp_info::Numbers;

@@ -1,6 +1,7 @@
 //! What this process is to others: its addresses, and the ports that it listens on; and, on its own node, to which process a
 //! socket belongs. All from the system's own tables.
 
+use std::ffi::CStr;
 use std::fs;
 use std::hash::Hasher;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -86,8 +87,26 @@ fn inodes_of(process: &str) -> Vec<u64> {
         .collect()
 }
 
+/// The descriptors that this process has open.
+pub(super) fn descriptors() -> Vec<i32> {
+    let Ok(entries) = fs::read_dir("/proc/self/fd") else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
 /// The addresses of this host's interfaces, as this process sees them.
 fn addresses() -> Vec<IpAddr> {
+    interfaces().into_iter().map(|interface| interface.address).collect()
+}
+
+/// An address of an interface of this host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Interface {
+    pub(super) name: String,
+    pub(super) address: IpAddr,
+}
+
+/// The addresses of this host with their interfaces, as this process sees them.
+pub(super) fn interfaces() -> Vec<Interface> {
     let mut first = ptr::null_mut();
     // SAFETY: a valid output.
     if unsafe { libc::getifaddrs(&raw mut first) } != 0 {
@@ -100,7 +119,10 @@ fn addresses() -> Vec<IpAddr> {
         let interface = unsafe { &*next };
         if !interface.ifa_addr.is_null() {
             // SAFETY: an address of the list, as large as its family says.
-            found.extend(unsafe { address_of(interface.ifa_addr) }.map(|(address, _)| address));
+            let address = unsafe { address_of(interface.ifa_addr) };
+            // SAFETY: a name of the list is a C string.
+            let name = || unsafe { CStr::from_ptr(interface.ifa_name) }.to_string_lossy().into_owned();
+            found.extend(address.map(|(address, _)| Interface { name: name(), address }));
         }
         next = interface.ifa_next;
     }

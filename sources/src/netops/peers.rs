@@ -27,6 +27,8 @@ pub(super) struct Peers {
     listening: HashMap<End, i32, FxBuildHasher>,
     /// The rank of each address; [`UNKNOWN`] where the host has several.
     hosts: HashMap<[u8; 16], i32, FxBuildHasher>,
+    /// Some rank on the host of each address; [`UNKNOWN`] where several hosts have it.
+    on_hosts: HashMap<[u8; 16], i32, FxBuildHasher>,
     /// The addresses of this process's own network.
     own: Vec<[u8; 16]>,
     cache: Cache,
@@ -39,6 +41,7 @@ impl Peers {
             pids: Vec::new(),
             listening: HashMap::default(),
             hosts: HashMap::default(),
+            on_hosts: HashMap::default(),
             own: vec![LOCALHOST],
             cache: Cache::new(cards.len()),
         };
@@ -60,6 +63,14 @@ impl Peers {
             for address in card.addresses().chain(local) {
                 let known = peers.hosts.entry(address);
                 known.and_modify(|known| *known = UNKNOWN).or_insert(number(rank));
+                let on_host = peers.on_hosts.entry(address).or_insert(number(rank));
+                let is_same = usize::try_from(*on_host)
+                    .ok()
+                    .and_then(|known| cards.get(known))
+                    .is_some_and(|known| known.is_in_network_of(card));
+                if !is_same {
+                    *on_host = UNKNOWN;
+                }
             }
         }
         let on_node = cards.iter().enumerate().filter(|(_, card)| card.is_on_node_of(mine));
@@ -73,6 +84,16 @@ impl Peers {
     pub(super) fn of_process(&self, pid: i32) -> i32 {
         let found = self.pids.binary_search_by_key(&pid, |known| known.0);
         found.map_or(UNKNOWN, |place| self.pids[place].1)
+    }
+
+    /// The first rank of this process's node.
+    pub(super) fn first_of_node(&self) -> i32 {
+        self.pids.iter().map(|known| known.1).min().unwrap_or(UNKNOWN)
+    }
+
+    /// Some rank on the host with this address; [`UNKNOWN`] where there is none, or several hosts have it. Signal-safe.
+    pub(super) fn on_host(&self, address: [u8; 16]) -> i32 {
+        self.on_hosts.get(&address).copied().unwrap_or(UNKNOWN)
     }
 
     /// The rank at the other end of a connection, by its address and port there. Asks the system about an end that it has not
@@ -188,6 +209,16 @@ mod tests {
         assert_eq!(of("10.0.0.2", 40_000), -1, "one of two");
         assert_eq!(of("10.0.0.2", 40_000), -1, "as before");
         assert_eq!(of("10.9.9.9", 1024), -1);
+    }
+
+    #[test]
+    fn a_host_is_known_by_its_address_unless_several_have_it() {
+        let peers = peers();
+        let of = |address: &str| peers.on_host(bytes(ip(address)));
+        assert_eq!((of("10.0.0.1"), of("127.0.0.1"), of("10.0.0.2"), of("10.0.0.3")), (0, 0, 2, 4));
+        assert_eq!(of("10.9.9.9"), -1);
+        let bridges = [card(1, 1, "172.17.0.1", &[7]), card(2, 2, "172.17.0.1", &[8])];
+        assert_eq!(Peers::new(&bridges, 0).on_host(bytes(ip("172.17.0.1"))), -1);
     }
 
     #[test]

@@ -10,9 +10,11 @@ use mpi_intercept::io::{self, Function, Moved};
 use mpit_events::{Clock, Core, Error, EventIndex, Object, Ordering, Producer, Safety, Source, SourceIndex};
 
 use super::card::{Card, bytes};
+use super::connections::{Connections, Observer};
 use super::events::{self, NetOp, Operation, UNKNOWN};
 use super::own;
 use super::peers::Peers;
+use super::ports::{self, Port};
 
 /// How many threads have sources of their own; those after them share one.
 const MAX_THREADS: usize = 64;
@@ -29,6 +31,9 @@ struct State {
     peers: OnceLock<Peers>,
     /// Between start and end.
     runs: AtomicBool,
+    connections: Connections,
+    /// What the interfaces had counted at the begin, where that is this process's matter.
+    ports: OnceLock<Vec<Port>>,
     threads: AtomicUsize,
     /// The sources of the threads that have none of their own.
     shared: OnceLock<[SourceIndex; 2]>,
@@ -66,6 +71,8 @@ impl NetOps {
                 object: core.no_object(),
                 peers: OnceLock::new(),
                 runs: AtomicBool::new(false),
+                connections: Connections::new(),
+                ports: OnceLock::new(),
                 threads: AtomicUsize::new(0),
                 shared: OnceLock::new(),
             }
@@ -103,8 +110,13 @@ impl NetOps {
     /// From here on the system calls are observed while somebody listens to the event, where this was started. To be called
     /// when what is done at the start has communicated all that it has to.
     pub fn begin(self) {
-        if self.0.peers.get().is_some() {
+        if let Some(peers) = self.0.peers.get() {
             io::refresh();
+            let pid = std::process::id() as i32;
+            if self.0.connections.are_observed() && peers.of_process(pid) == peers.first_of_node() {
+                let _ = self.0.ports.set(ports::all());
+            }
+            self.0.connections.begin(peers, next_reading(Clock::best().now().0));
             self.0.runs.store(true, Memory::Release);
             self.0.listeners_changed();
         }
@@ -112,8 +124,29 @@ impl NetOps {
 
     /// Ends, before MPI is finalised.
     pub fn finish(self) {
+        self.0.connections.finish();
         self.0.runs.store(false, Memory::Release);
         io::ignore();
+    }
+
+    /// Lets somebody hear from [`begin`](NetOps::begin) to [`finish`](NetOps::finish) what the connections of this process have carried,
+    /// while somebody listens to the event: the first who asks.
+    pub fn observe_connections(self, observer: &'static dyn Observer) {
+        self.0.connections.observe(observer);
+    }
+
+    /// The observer hears now what the connections have carried until now. Otherwise it does so at the end, when the library closes a
+    /// connection, and each second in which something is moved.
+    pub fn read_connections(self) {
+        if self.0.runs.load(Memory::Acquire) {
+            self.0.connections.read();
+        }
+    }
+
+    /// What the interfaces of this host have counted themselves since [`begin`](NetOps::begin): in the process of the first rank of each
+    /// node, where connections are observed; otherwise nothing. Allocates, and reads files of the system.
+    pub fn ports(self) -> Vec<Port> {
+        self.0.ports.get().map_or_else(Vec::new, |before| ports::between(before, &ports::all()))
     }
 
     /// The event type.
@@ -125,7 +158,7 @@ impl NetOps {
 impl Producer for State {
     fn listeners_changed(&self) {
         if self.runs.load(Memory::Acquire) && self.core.is_active(self.event) {
-            io::listen(raise);
+            io::listen(raise, closing);
         } else {
             io::ignore();
         }
@@ -148,6 +181,11 @@ fn raise(moved: &Moved) {
     };
     // Not a connection over a network.
     let Some(target) = target else { return };
+    let now = Clock::best().now();
+    if matches!(transport, Transport::Tcp) {
+        state.connections.note(moved.whose, peers);
+        state.connections.read_if_due(now.0, next_reading(now.0));
+    }
     let payload = NetOp {
         operation: operation as i32,
         target,
@@ -156,9 +194,20 @@ fn raise(moved: &Moved) {
         remote: moved.remote as u64,
     };
     let source = state.sources()[transport as usize];
-    let now = Clock::best().now();
     // Inside the library, which may hold locks, on any of its threads.
     state.core.raise_section(source, Safety::ThreadSafe).event(state.event, &state.object, now, &payload);
+}
+
+/// The library is about to close a descriptor.
+fn closing(descriptor: i32) {
+    if let Some(state) = STATE.get().filter(|state| state.runs.load(Memory::Relaxed)) {
+        state.connections.closing(descriptor);
+    }
+}
+
+/// When connections are to be read again, in ticks: after a second.
+fn next_reading(now: u64) -> u64 {
+    now.saturating_add(Clock::best().ticks_per_second())
 }
 
 /// The rank at the other end of a socket, which may be unknown; `None` for files, pipes and sockets within the node.

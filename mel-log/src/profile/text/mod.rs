@@ -8,11 +8,15 @@
 //! - [`phases`]: the phases of the program.
 //! - [`many`]: the same of very many ranks, and what is special about them.
 //! - [`call_sites`]: the lines that take the most time, and what their receives found in the queues.
+//! - [`connections`]: what went over the network, and what interfaces have counted.
+//! - [`communicators`]: what was done on each communicator.
 //! - [`traffic`]: who sends what to whom.
 //! - [`waits`]: who waits for whom.
 //! - [`layout`]: lines and columns.
 
 pub mod call_sites;
+pub mod communicators;
+pub mod connections;
 pub mod header;
 pub mod layout;
 pub mod many;

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use super::call_sites::{call_sites, receives};
+use super::communicators::communicators;
+use super::connections::connections;
 use super::header::header;
 use super::layout::wrapped;
 use super::mpi_time::mpi_time;
@@ -37,7 +39,9 @@ pub fn report(profile: &Profile, options: Options<'_>) -> String {
     let mut text = if options.lines { lines(profile) } else { String::new() };
     text += &overview(profile, options.directory, MARK);
     text += &queues(profile);
+    text += &communicators(profile);
     text += &traffic(profile);
+    text += &connections(profile);
     text + &facts(profile, MARK)
 }
 

@@ -1,0 +1,125 @@
+//! What Open MPI's own monitoring component sees: each message as its `pml` sends it, those of collective operations among them.
+//!
+//! The component calls a function of its library for each message, through the dynamic linker. This library has a function of the same
+//! name, comes first in the process, counts, and goes on to the component's own. Where there is no such component nobody calls it.
+
+use std::ffi::{c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+use mel_log::profile::TrafficKind;
+use mpi_abi::next;
+
+use super::Carried;
+use crate::trace::modules;
+
+/// The variable of Open MPI that switches its component on, as `mel run --inside` sets it.
+pub const SWITCH: &str = "OMPI_MCA_pml_monitoring_enable";
+/// How the files of the component, and of the library that has the function, begin.
+const COMPONENT: &str = "mca_pml_monitoring";
+const LIBRARY: &str = "libmca_common_monitoring";
+
+/// Who counts, and whether the program's own messages are counted, too.
+static COUNTS: OnceLock<(&'static Carried, bool)> = OnceLock::new();
+static IS_ON: AtomicBool = AtomicBool::new(false);
+static REAL: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Counts from now on: messages of the library's own as `internal`, and, if `own`, the program's as `carried`.
+pub fn begin(carried: &'static Carried, own: bool) {
+    let _ = COUNTS.set((carried, own));
+    IS_ON.store(true, Ordering::Release);
+}
+
+/// Counts nothing from now on.
+pub fn finish() {
+    IS_ON.store(false, Ordering::Release);
+}
+
+/// Whether the component is in use, from the end of `MPI_Init*` on.
+pub fn is_there() -> bool {
+    modules::address_of(COMPONENT).is_some()
+}
+
+fn record(peer: c_int, bytes: u64, tag: c_int) {
+    // What MEL sends is not the program's.
+    if !IS_ON.load(Ordering::Relaxed) || mpi_intercept::runs_hook() {
+        return;
+    }
+    let Some((carried, own)) = COUNTS.get() else { return };
+    if tag < 0 {
+        carried.count(TrafficKind::Internal, peer, bytes);
+    } else if *own {
+        carried.count(TrafficKind::Carried, peer, bytes);
+    }
+}
+
+/// The component's function.
+#[cold]
+fn find() -> *mut c_void {
+    let address = modules::address_of(LIBRARY);
+    let found = address.map_or(std::ptr::null_mut(), |address| {
+        next::symbol_at(address, c"mca_common_monitoring_record_pml")
+    });
+    if found != mca_common_monitoring_record_pml as *mut c_void {
+        REAL.store(found, Ordering::Relaxed);
+        return found;
+    }
+    std::ptr::null_mut()
+}
+
+/// In place of the function of Open MPI's component: it is about to send so many bytes to a rank in `MPI_COMM_WORLD`. Tags below zero
+/// are of messages of the library's own. Called by Open MPI, on any thread.
+///
+/// # Safety
+/// None is needed: nothing is dereferenced. The signature is that of Open MPI 4.1 and 5.0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mca_common_monitoring_record_pml(world_rank: c_int, data_size: usize, tag: c_int) {
+    let real = catch_unwind(AssertUnwindSafe(|| {
+        record(world_rank, data_size as u64, tag);
+        let known = REAL.load(Ordering::Relaxed);
+        if known.is_null() { find() } else { known }
+    }));
+    if let Some(real) = real.ok().filter(|real| !real.is_null()) {
+        // SAFETY: a function of this name in Open MPI's library, which has this signature and is loaded as long as its component, which
+        // calls us, is.
+        let real: unsafe extern "C" fn(c_int, usize, c_int) = unsafe { std::mem::transmute(real) };
+        // SAFETY: its arguments as they came.
+        unsafe { real(world_rank, data_size, tag) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Rows;
+    use super::*;
+    use mel_log::table::{Identity, ProfileTable};
+
+    #[test]
+    fn messages_of_the_library_and_of_the_program_are_kinds_of_their_own() {
+        let rows: &'static Rows = Box::leak(Box::default());
+        let table = ProfileTable::in_memory(&Identity::default()).unwrap();
+        rows.begin(table.clone());
+        // SAFETY: see the function.
+        let send = |peer, bytes, tag| unsafe { mca_common_monitoring_record_pml(peer, bytes, tag) };
+        send(1, 1, -1);
+        begin(Carried::new(Some(rows)), true);
+        for (peer, bytes, tag) in [(1, 10, -27), (1, 20, -27), (2, 40, 0), (2, 80, -5), (1, 160, 7)] {
+            send(peer, bytes, tag);
+        }
+        finish();
+        send(1, 1, -1);
+        let mut counted: Vec<_> = table
+            .rows()
+            .traffic
+            .iter()
+            .map(|row| (row.key.kind, row.key.peer, row.messages, row.bytes))
+            .collect();
+        counted.sort();
+        let (internal, carried) = (TrafficKind::Internal, TrafficKind::Carried);
+        assert_eq!(
+            counted,
+            [(internal, 1, 2, 30), (internal, 2, 1, 80), (carried, 1, 1, 160), (carried, 2, 1, 40)]
+        );
+    }
+}

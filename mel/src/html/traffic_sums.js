@@ -1,0 +1,88 @@
+// What was counted of who sends what to whom: from the sparse parts of the page to what the chosen ones add up to.
+
+// Ranks from runs of a first one, how many, and the step between them.
+const ranksOf = (runs) => runs.flatMap(([first, number, step]) => Array.from({ length: number }, (_, i) => first + i * step));
+
+class TrafficSums {
+  constructor(traffic) {
+    Object.assign(this, { traffic, lists: traffic.lists.map(ranksOf) });
+    this.parts = traffic.parts.map((part) => {
+      const places = new Float64Array(part.steps.length);
+      part.steps.reduce((at, step, i) => places[i] = at + step, 0);
+      return { ...part, places, together: part.together.map((all) => ({ ...all, senders: ranksOf(all.senders) })) };
+    });
+  }
+  // Messages and bytes of the parts by sender and receiver, in square arrays; `group` has the place of each row of the page among `size`.
+  add(parts, group, size) {
+    const { amounts, block, size: rows } = this.traffic, messages = new Float64Array(size * size), bytes = new Float64Array(size * size), own = [0, 0];
+    const put = (place, amount, times) => {
+      messages[place] += amounts[amount][0] * times;
+      bytes[place] += amounts[amount][1] * times;
+    };
+    let unplaced = 0;
+    for (const part of parts) {
+      unplaced += part.unplaced;
+      part.places.forEach((place, i) => put(group[Math.floor(place / rows)] * size + group[place % rows], part.amounts[i], 1));
+      part.own.forEach(([, amount]) => [0, 1].forEach((which) => { own[which] += amounts[amount][which]; }));
+      for (const all of part.together) this.addToAll(all, (rank) => group[Math.floor(rank / block)], size, put);
+    }
+    return { messages, bytes, own, unplaced, size };
+  }
+  addToAll({ senders, list, upwards, amount }, groupOf, size, put) {
+    const ranks = this.lists[list], sending = new Float64Array(size), receiving = new Float64Array(size), self = new Float64Array(size), from = new Set(senders);
+    if (upwards) {
+      // From the last on: who comes after a rank is known when it is its turn.
+      for (const rank of [...ranks].reverse()) {
+        const place = groupOf(rank);
+        if (from.has(rank)) for (let to = 0; to < size; to++) if (receiving[to]) put(place * size + to, amount, receiving[to]);
+        receiving[place]++;
+      }
+      return;
+    }
+    senders.forEach((rank) => sending[groupOf(rank)]++);
+    for (const rank of ranks) {
+      receiving[groupOf(rank)]++;
+      if (from.has(rank)) self[groupOf(rank)]++;
+    }
+    const receivers = [...receiving.keys()].filter((place) => receiving[place]);
+    sending.forEach((number, place) => {
+      if (!number) return;
+      for (const to of receivers) {
+        const times = number * receiving[to] - (to === place ? self[place] : 0);
+        if (times) put(place * size + to, amount, times);
+      }
+    });
+  }
+  // How many messages have which size, from some rows of the page to others.
+  sizes(parts, from, to) {
+    const { amounts, block, size: rows } = this.traffic, bins = new Map();
+    const put = (amount, times) => {
+      const pairs = amounts[amount][2];
+      for (let i = 0; i < pairs.length; i += 2) bins.set(pairs[i], (bins.get(pairs[i]) || 0) + pairs[i + 1] * times);
+    };
+    const [senders, receivers] = [new Set(from), new Set(to)];
+    for (const part of parts) {
+      if (from.length === 1 && to.length === 1) {
+        const place = from[0] * rows + to[0], i = lastBefore(part.places, place);
+        if (part.places[i] === place) put(part.amounts[i], 1);
+      } else {
+        part.places.forEach((place, i) => { if (senders.has(Math.floor(place / rows)) && receivers.has(place % rows)) put(part.amounts[i], 1); });
+      }
+      for (const all of part.together) {
+        const row = (rank) => Math.floor(rank / block), list = this.lists[all.list], sending = new Set(all.senders);
+        let before = 0, times = 0, selves = 0, number = 0;
+        // Upwards: for each receiver those who send and come before it in the list.
+        for (const rank of list) {
+          const sends = sending.has(rank) && senders.has(row(rank)), receives = receivers.has(row(rank));
+          if (receives) [number, times, selves] = [number + 1, times + before, selves + (sends ? 1 : 0)];
+          if (sends) before++;
+        }
+        put(all.amount, all.upwards ? times : all.senders.filter((rank) => senders.has(row(rank))).length * number - selves);
+      }
+    }
+    return [...bins].filter(([, number]) => number).sort((a, b) => a[0] - b[0]);
+  }
+}
+
+// The sizes of a bin as a text.
+const binName = (bin) => bin === 0 ? "empty" : bin === 1 ? bytes(1) : bin > 63 ? "\u2265\u202f" + bytes(2 ** 63) : bin < 14 ? `${2 ** (bin - 1)}\u2013${bytes(2 ** bin - 1)}` : `${bytes(2 ** (bin - 1))} \u2013 <\u202f${bytes(2 ** bin)}`;

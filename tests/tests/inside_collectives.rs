@@ -1,0 +1,96 @@
+//! `mel run --inside`: the messages that Open MPI makes of a collective operation, by its own monitoring component.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::{Job, Mpi, compile_special};
+
+const RANKS: usize = 8;
+const TIMES: u64 = 3;
+/// Bytes of a reduction.
+const BYTES: u64 = 100_000;
+
+/// Bytes by sender and receiver, of pairs that have any.
+type Pairs = BTreeMap<(u64, u64), u64>;
+
+/// A matrix as `mel report` has it.
+fn matrix(output: &Path, kind: &str) -> Pairs {
+    let mut command = Command::new(mel());
+    let printed = command.args(["report", "--matrix", "--csv", "--kind", kind]).arg(output).output();
+    let printed = printed.expect("mel runs");
+    assert!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
+    let text = String::from_utf8(printed.stdout).expect("it is text");
+    let mut pairs = Pairs::new();
+    for line in text.lines().skip(1) {
+        let fields: Vec<&str> = line.rsplitn(5, ',').collect();
+        let number = |place: usize| fields[place].parse::<u64>().expect("a number");
+        *pairs.entry((number(3), number(2))).or_default() += number(0);
+    }
+    pairs.retain(|_, bytes| *bytes > 0);
+    pairs
+}
+
+/// The lines of the component's files about messages of the library's own: `I`, sender, receiver, `N bytes`, and so on.
+fn of_component(directory: &Path) -> Pairs {
+    let mut pairs = Pairs::new();
+    for rank in 0..RANKS {
+        let text = std::fs::read_to_string(directory.join(format!("theirs.{rank}.prof"))).expect("its file");
+        for line in text.lines().filter(|line| line.starts_with("I\t")) {
+            let fields: Vec<&str> = line.split(['\t', ' ']).collect();
+            let number = |place: usize| fields[place].parse::<u64>().expect("a number");
+            *pairs.entry((number(1), number(2))).or_default() += number(3);
+        }
+    }
+    pairs.retain(|_, bytes| *bytes > 0);
+    pairs
+}
+
+/// The reductions, along a binomial tree where the MPI is Open MPI.
+fn job(mpi: &Mpi) -> Job<'_> {
+    Job::new(mpi, RANKS, &compile_special(mpi, "reduce"))
+        .args([TIMES.to_string()])
+        .env("OMPI_MCA_coll_tuned_use_dynamic_rules", "1")
+        .env("OMPI_MCA_coll_tuned_reduce_algorithm", "5")
+}
+
+#[test]
+fn the_tree_of_a_reduction_is_seen_inside() {
+    let Some(mpi) = Mpi::all().into_iter().find(|mpi| mpi.name == "openmpi") else { return };
+    let directory = fresh_dir();
+    let output = directory.path().join("run");
+    let options = ["--profile=matrix".into(), "--inside".into(), "-o".into(), output.display().to_string()];
+    let run = job(&mpi).under_mel(options).run();
+    run.expect(run.code == Some(0), "the program runs");
+    run.expect(run.stdout == "wrong: 0\n", "the component prints nothing");
+    run.expect(!run.stderr.contains("--inside"), "nothing is missing");
+    // The parent in a binomial tree: without the lowest bit.
+    let tree: Pairs = (1..RANKS as u64).map(|rank| ((rank, rank & (rank - 1)), TIMES * BYTES)).collect();
+    assert_eq!(matrix(&output, "internal"), tree);
+    let logical: Pairs = (1..RANKS as u64).map(|rank| ((rank, 0), TIMES * BYTES)).collect();
+    assert_eq!(matrix(&output, "collective"), logical);
+    // The same by the component itself, without MEL.
+    let theirs = job(&mpi)
+        .env("OMPI_MCA_pml_monitoring_enable", "2")
+        .env("OMPI_MCA_pml_monitoring_enable_output", "3")
+        .env("OMPI_MCA_pml_monitoring_filename", directory.path().join("theirs"))
+        .run();
+    theirs.expect(theirs.code == Some(0), "the program runs");
+    assert_eq!(of_component(directory.path()), tree);
+}
+
+#[test]
+fn where_there_is_no_component_one_line_says_so_and_the_run_goes_on() {
+    for mpi in &Mpi::all() {
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let options = ["--inside".into(), "-o".into(), output.display().to_string()];
+        // Where there is one, the user has it switched off.
+        let run = job(mpi).env("OMPI_MCA_pml_monitoring_enable", "0").under_mel(options).run();
+        run.expect(run.code == Some(0), mpi.name);
+        run.expect(run.stderr.matches("the run goes on without").count() == 1, mpi.name);
+        assert!(matrix(&output, "internal").is_empty(), "{}", mpi.name);
+        assert!(!matrix(&output, "collective").is_empty(), "{}", mpi.name);
+    }
+}
