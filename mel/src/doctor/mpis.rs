@@ -75,8 +75,8 @@ pub(super) fn examine(given: &[OsString]) -> (Vec<Finding>, Vec<Mpi>) {
 /// There is none; in a sentence with the remedy.
 pub fn one(given: Option<&OsStr>) -> anyhow::Result<PathBuf> {
     let Some(name) = given else {
-        let compilers = COMPILERS.iter().filter_map(|name| on_path(name));
-        let found = compilers.into_iter().find_map(|compiler| compiled_for(&compiler).ok());
+        let mut compilers = COMPILERS.iter().filter_map(|name| on_path(name));
+        let found = compilers.find_map(|compiler| compiled_for(&compiler).ok());
         return found.ok_or_else(|| {
             anyhow::anyhow!("no compiler of MPI programs is on the path; load the module of an MPI, or name a program or a library")
         });
