@@ -9,7 +9,7 @@ module mel
   use, intrinsic :: iso_c_binding
   implicit none
   private
-  public :: mel_phase, mel_stop, mel_start, mel_reset
+  public :: mel_phase, mel_stop, mel_start, mel_reset, mel_sample
 
   interface
     function mel_dlsym(handle, name) bind(C, name="dlsym") result(address)
@@ -75,6 +75,11 @@ contains
   !> What was counted until now is set to zero, in all phases.
   subroutine mel_reset()
     call mel_call("mel_reset")
+  end subroutine
+
+  !> A sample of the performance variables that are sampled is taken now.
+  subroutine mel_sample()
+    call mel_call("mel_sample")
   end subroutine
 
 end module

@@ -61,7 +61,7 @@ static inline void mel_phase(const char *name)
         known.function(name);
 }
 
-/** For the three functions below. */
+/** For the functions below. */
 static inline void mel_call_(void **found, const char *name)
 {
     union {
@@ -94,6 +94,16 @@ static inline void mel_reset(void)
     mel_call_(&found, "mel_reset");
 }
 
+/**
+ * A sample of the performance variables that `mel run --vars` samples is taken now, beside those that are taken at intervals. Nothing where
+ * none are sampled.
+ */
+static inline void mel_sample(void)
+{
+    static void *found;
+    mel_call_(&found, "mel_sample");
+}
+
 #else
 
 static inline void mel_phase(const char *name)
@@ -107,6 +117,9 @@ static inline void mel_start(void)
 {
 }
 static inline void mel_reset(void)
+{
+}
+static inline void mel_sample(void)
 {
 }
 

@@ -130,6 +130,24 @@ pub enum Definition {
         /// Its name.
         name: String,
     },
+    /// A performance variable on one object, of which there are samples; or one that is only listed.
+    Variable {
+        /// Its number in the records.
+        number: u32,
+        /// Its name.
+        name: String,
+        /// What it means.
+        #[serde(default)]
+        description: String,
+        /// Its class in lower case, for example `counter`.
+        class: String,
+        /// The communicator or window that it is read for; empty where it is bound to nothing.
+        #[serde(default)]
+        object: String,
+        /// Whether it is one of the MPI's own.
+        #[serde(default)]
+        of_mpi: bool,
+    },
     /// A place that calls MPI.
     Site {
         /// Its number in the records, from 1.
@@ -319,6 +337,19 @@ pub struct Module {
     pub path: String,
 }
 
+/// A performance variable on one object as a log defines it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SampledVariable {
+    /// Its name.
+    pub name: String,
+    /// What it means.
+    pub description: String,
+    /// Its class in lower case, for example `counter`.
+    pub class: String,
+    /// The communicator or window that it was read for; empty where it is bound to nothing.
+    pub object: String,
+}
+
 /// What may follow the event type that begins a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending {
@@ -351,6 +382,8 @@ pub struct Definitions {
     pub testing: BTreeSet<u16>,
     /// What was left out, in words; empty where that is nothing.
     pub filtered: String,
+    /// Performance variables that were sampled, by number.
+    pub variables: BTreeMap<u32, SampledVariable>,
     /// Whether recording was switched off for a while.
     pub phases: bool,
     /// Pairs of local ticks and nanoseconds of the reference clock, in the order of the log.
@@ -410,6 +443,9 @@ impl Definitions {
                 self.pairs.insert(begin, Ending { end, inserts, removes });
             }
             Definition::Program { .. } | Definition::Phase { .. } => {}
+            Definition::Variable { number, name, description, class, object, of_mpi: _ } => {
+                self.variables.insert(number, SampledVariable { name, description, class, object });
+            }
             Definition::CommunicatorName { index, name } => {
                 if let Some(communicator) = self.communicators.get_mut(&index) {
                     communicator.name = name;

@@ -49,6 +49,21 @@ pub fn bytes(size: &str) -> Option<u64> {
     digits.parse::<u64>().ok().filter(|number| *number > 0)?.checked_mul(1 << shift)
 }
 
+/// The time of a text such as `500ms`, `2s`, `1.5s` or `1m`; seconds where there is no unit. At least a millisecond, or zero.
+pub fn interval(time: &str) -> Option<std::time::Duration> {
+    let digits = time.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit = match time[digits.len()..].trim() {
+        "" | "s" => 1.0,
+        "ms" => 1e-3,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return None,
+    };
+    let seconds = digits.parse::<f64>().ok()? * unit;
+    let is_possible = seconds == 0.0 || (1e-3..1e9).contains(&seconds);
+    is_possible.then(|| std::time::Duration::from_secs_f64(seconds))
+}
+
 /// A number of bytes in the binary unit that suits it, with three significant digits from 1 KiB on: `4.00 KiB`.
 pub fn size(bytes: f64) -> String {
     let (value, unit) = match bytes {
@@ -97,6 +112,13 @@ fn calendar(unix_s: f64) -> Option<(String, i32, i32, i32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_have_units_or_are_seconds() {
+        let millis = |text: &str| interval(text).map(|time| time.as_millis());
+        assert_eq!(["500ms", "2s", "1.5", "1m", "0"].map(millis), [500, 2000, 1500, 60_000, 0].map(Some));
+        assert_eq!(["", "s", "fast", "1us", "0.1ms", "-1s"].map(millis), [None; 6]);
+    }
 
     #[test]
     fn general_is_what_c_prints() {

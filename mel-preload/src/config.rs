@@ -2,6 +2,7 @@
 
 use std::env;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use mpit_sources::between_calls::BetweenCalls;
 use mpit_sources::calls::Path;
@@ -9,10 +10,13 @@ use mpit_sources::{Following, Selection};
 
 use mel_log::choice::Choice;
 use mel_log::names::parse_list;
-use mel_log::number::bytes;
+use mel_log::number::{bytes, interval};
 
 /// Up to so many ranks, each one's numbers are collected, unless another number is given.
 const EXACT_RANKS: u32 = 1024;
+
+/// Between two samples of performance variables, unless another time is given.
+const EVERY: Duration = Duration::from_secs(1);
 
 /// What MEL does in this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,6 +35,10 @@ pub struct Config {
     pub carried: bool,
     /// Whether what Open MPI's own monitoring component sees is counted, too (`MEL_INSIDE=1`); then the matrix is on.
     pub inside: bool,
+    /// The performance variables that are sampled, by name (`MEL_VARS`: a list with wildcards, or `all`).
+    pub vars: Option<Choice>,
+    /// Between two samples (`MEL_EVERY`: a time such as `500ms`); zero where only the program asks for them.
+    pub every: Duration,
     /// Whether nothing was said about the profile: then MEL was preloaded by hand.
     pub profile_unset: bool,
     /// Whether the end of the run has a line of statistics for each queue and window of each rank (`MEL_LINES=1`).
@@ -93,6 +101,7 @@ impl Config {
             force: flag("MEL_FORCE"),
             program: set("MEL_PROGRAM").unwrap_or_else(own_name),
             exact_ranks: EXACT_RANKS,
+            every: EVERY,
             ..Config::default()
         };
         match set("MEL_PROFILE").as_deref() {
@@ -113,6 +122,20 @@ impl Config {
         config.calls = choice("MEL_ONLY_CALLS", "MEL_NO_CALLS");
         config.comms = choice("MEL_ONLY_COMMS", "MEL_NO_COMMS");
         config.complaints.append(&mut complaints);
+        if let Some(list) = set("MEL_VARS").filter(|list| list != "none") {
+            match Choice::new(if list == "all" { "" } else { &list }, "") {
+                Ok(choice) => config.vars = Some(choice),
+                Err(complaint) => config.complaints.push(format!("MEL_VARS: {complaint}")),
+            }
+        }
+        if let Some(time) = set("MEL_EVERY") {
+            match interval(&time) {
+                Some(every) => config.every = every,
+                None => {
+                    config.complaints.push(format!("MEL_EVERY={time}: give a time such as 500ms or 2s, or 0"))
+                }
+            }
+        }
         if let Some(limit) = set("MEL_LIMIT") {
             config.limit = bytes(&limit);
             if config.limit.is_none() {
@@ -172,7 +195,12 @@ impl Config {
 
     /// Whether a profile is written.
     pub fn profiles(&self) -> bool {
-        self.profile || self.windows || self.call_profile || self.matrix || self.carried
+        self.profile
+            || self.windows
+            || self.call_profile
+            || self.matrix
+            || self.carried
+            || self.vars.is_some()
     }
 
     /// Whether messages are to be followed to their receivers; communicators are, anyway.

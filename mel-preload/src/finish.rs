@@ -41,6 +41,10 @@ pub(super) fn at_finalize(session: &'static Session) {
         return;
     }
     let entered = Clock::best().now();
+    // What it reads belongs to the run, and the MPI's variables need an MPI.
+    if let Some(sampler) = session.sampler.get() {
+        sampler.finish();
+    }
     crate::matrix::inside::finish();
     if let Some(netops) = session.netops {
         netops.finish();
@@ -294,6 +298,11 @@ fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> Ran
         profile.phases = table.rows().phase_profiles();
     }
     profile.ports = session.netops.map(NetOps::ports).unwrap_or_default().into_iter().map(port).collect();
+    if let Some(table) = run.table.as_ref().filter(|_| session.sampler.get().is_some()) {
+        let rows = table.rows();
+        profile.variables = rows.variable_profiles();
+        profile.samples_lost = rows.lost_samples + rows.lost_sampled;
+    }
     if let Some(windows) = session.windows {
         profile.windows = windows.profile(Clock::best().ticks_per_second());
     }
@@ -319,7 +328,8 @@ fn port(of: Port) -> profile::Port {
 /// What is counted; nothing where it is only the queues, as it was always.
 fn profiled(session: &Session) -> Vec<String> {
     let config = &session.config;
-    if config.profile && !config.windows && !config.call_profile && !config.matrix && !config.carried {
+    let others = config.windows || config.call_profile || config.matrix || config.carried;
+    if config.profile && !others && config.vars.is_none() {
         return Vec::new();
     }
     let counted = [
@@ -328,6 +338,7 @@ fn profiled(session: &Session) -> Vec<String> {
         (config.windows, "rma"),
         (config.matrix, "matrix"),
         (config.carried, "net"),
+        (config.vars.is_some(), "vars"),
     ];
     counted.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name.to_owned()).collect()
 }
@@ -365,6 +376,9 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
     mpi_intercept::stop();
     if let Some(netops) = session.netops {
         netops.finish();
+    }
+    if let Some(sampler) = session.sampler.get() {
+        sampler.finish_alone();
     }
     let truth = session.queue_events.finish_alone();
     let how = if ended == Ended::Aborted { table::Ended::Aborted } else { table::Ended::Exited };

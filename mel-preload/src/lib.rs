@@ -17,6 +17,7 @@
 //! - [`windows`]: counts one-sided communication for the profile.
 //! - [`calls`]: counts calls and what they wait for, by context.
 //! - [`matrix`]: counts who sends what to whom.
+//! - [`vars`]: samples performance variables.
 //! - [`trace`]: records calls, messages, searches and chosen events into the log.
 //!
 //! Nothing happens before the program initialises MPI. Nothing here may end or delay the program:
@@ -42,6 +43,7 @@ mod settings;
 pub mod state;
 pub mod tools;
 pub mod trace;
+pub mod vars;
 pub mod warn;
 pub mod windows;
 

@@ -180,10 +180,14 @@ pub(crate) fn any() -> bool {
 }
 
 fn define(session: &Session, run: &Run, number: u16, name: &str) {
-    let definition = Definition::Phase { number, name: name.to_owned() };
+    define_in_table(session, run, &Definition::Phase { number, name: name.to_owned() });
+}
+
+/// Writes a definition into the profile table, if there is one. Where the program may call MPI.
+pub(crate) fn define_in_table(session: &Session, run: &Run, definition: &Definition) {
     match (session.calls, &run.table) {
-        (Some(calls), _) => calls.define(&definition),
-        (None, Some(table)) => table.define(&definition),
+        (Some(calls), _) => calls.define(definition),
+        (None, Some(table)) => table.define(definition),
         (None, None) => {}
     }
 }

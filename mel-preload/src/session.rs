@@ -30,6 +30,7 @@ use crate::phases::{self, Asked};
 use crate::queues::QueueProfiler;
 use crate::trace::calls::{TRACED, Tracer, queues};
 use crate::trace::{Recorder, events};
+use crate::vars::{Sampler, Wanted};
 use mel_log::format::NO_OBJECT;
 use mel_log::launcher::is_first_rank;
 use mel_log::names::unknown_events;
@@ -80,6 +81,7 @@ impl Session {
             carried,
             connections,
             windows,
+            sampler: OnceLock::new(),
             second: OnceLock::new(),
             native: OnceLock::new(),
             logged: OnceLock::new(),
@@ -106,6 +108,9 @@ impl Session {
             register(Box::leak(Box::new(Late(session))));
         }
         session.queue_events.hooks().into_iter().chain(session.rma.map(Rma::hook)).for_each(register);
+        if session.config.vars.is_some() && mpit_sources::vars::follow().is_err() {
+            warn("there is no place for a further hook: variables of MEL that count what is sent stay zero");
+        }
     }
 
     /// There is a session, and no `MPI_COMM_WORLD` yet. Nothing is followed before there is one, but calls are
@@ -234,7 +239,11 @@ impl Session {
             let known: Vec<&str> = FunctionId::all().map(FunctionId::name).collect();
             self.config.calls.complaints("MPI function", &known).iter().for_each(|line| warn(line));
         }
-        let table = (self.calls.is_some() || self.profiler.is_some() || self.carried.is_some()).then(|| {
+        let table = (self.calls.is_some()
+            || self.profiler.is_some()
+            || self.carried.is_some()
+            || self.config.vars.is_some())
+        .then(|| {
             let identity = table::Identity {
                 rank: rank as u32,
                 world_size: size as u32,
@@ -273,6 +282,8 @@ impl Session {
         if let Some(tracer) = tracer {
             observers.push(tracer.observer());
         }
+        let sampler = self.make_sampler();
+        observers.extend(sampler.map(|sampler| sampler as &'static dyn Observer));
         let following = Following {
             messages: tracer.is_some(),
             communicators_only: !self.config.needs_messages(),
@@ -309,7 +320,19 @@ impl Session {
             }
             phases::begin(self, run, now);
         }
+        if let Some(sampler) = sampler {
+            sampler.begin(rank == 0);
+        }
         Ok(())
+    }
+
+    /// Samples performance variables, where that was asked for and there is a table.
+    fn make_sampler(&'static self) -> Option<&'static Sampler> {
+        let (choice, run) = (self.config.vars.clone()?, self.run.get()?);
+        let table = run.table.clone()?;
+        let define = Box::new(move |definition: &Definition| phases::define_in_table(self, run, definition));
+        let wanted = Wanted { choice, every: self.config.every, table, define };
+        Some(self.sampler.get_or_init(|| Box::leak(Box::new(Sampler::new(self.abi, wanted)))))
     }
 
     /// Counts calls and queues in a table in the run's directory, or in memory where that cannot be.
@@ -365,6 +388,7 @@ impl Session {
         observers.extend(self.windows.map(|windows| windows as &'static dyn rma::Observer));
         let tracer = self.run.get().and_then(|run| run.tracer);
         observers.extend(tracer.map(Tracer::window_observer));
+        observers.extend(self.sampler.get().map(|sampler| *sampler as &'static dyn rma::Observer));
         rma.start(self.config.windows || self.config.trace || self.logged().iter().any(is_bound), observers)
     }
 
@@ -487,12 +511,16 @@ impl Hook for Session {
             FunctionId::Comm_set_name if self.config.logs() => Wants::Leave,
             FunctionId::Pcontrol if self.config.measures() => Wants::Enter,
             FunctionId::Finalize | FunctionId::Abort => Wants::Enter,
+            _ if self.config.vars.is_some() => Wants::Enter,
             _ => Wants::Nothing,
         }
     }
 
     fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
         let Some(session) = Session::get() else { return };
+        if let Some(sampler) = session.sampler.get() {
+            sampler.enter(call);
+        }
         match call {
             Call::Finalize(_) => {
                 finish::at_finalize(session);

@@ -21,6 +21,7 @@ use crate::matrix::{Carried, Connections, Matrix};
 use crate::queues::QueueProfiler;
 use crate::trace::Recorder;
 use crate::trace::calls::Tracer;
+use crate::vars::Sampler;
 use crate::windows::WindowProfiler;
 
 /// MEL in this process. Lives as long as the process.
@@ -47,6 +48,8 @@ pub struct Session {
     pub(crate) connections: Option<&'static Connections>,
     /// Counts what is done with windows.
     pub(crate) windows: Option<&'static WindowProfiler>,
+    /// Samples performance variables.
+    pub(crate) sampler: OnceLock<&'static Sampler>,
     /// Counts those of a second one, for comparison.
     pub(crate) second: OnceLock<(Backend, QueueProfiler)>,
     /// Events of the MPI itself, where there are any and somebody may want them.

@@ -89,6 +89,12 @@ impl Choice {
         Choice { kinds: kinds.to_vec(), ..self.clone() }
     }
 
+    /// The same of one phase.
+    #[must_use]
+    pub fn with_phase(&self, phase: u32) -> Choice {
+        Choice { phases: Some(BTreeSet::from([phase])), ..self.clone() }
+    }
+
     /// What was asked for, kinds that add up.
     ///
     /// # Errors

@@ -10,6 +10,7 @@
 //! - [`cubex`]: a Cube profile.
 //! - [`doctor`]: whether MEL works on a machine, and what to do where it does not.
 //! - [`mod@in_order`]: work on many parts by several threads, taken in order.
+//! - [`mod@net`]: a run on its network, as text.
 //! - [`perfetto`]: a Perfetto trace from event logs.
 //! - [`mod@place`]: a better placement of the ranks of a run, as text and JSON.
 //! - [`together`]: several processes of the command that do a piece of work together.
@@ -28,6 +29,7 @@ pub mod diff;
 pub mod doctor;
 pub mod html;
 pub mod in_order;
+pub mod net;
 pub mod perfetto;
 pub mod place;
 pub mod png;

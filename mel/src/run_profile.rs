@@ -156,6 +156,8 @@ fn of_rank(rows: &TableRows) -> RankProfile {
         internal: of_mpi(1),
         comparison,
         phases: rows.phase_profiles(),
+        variables: rows.variable_profiles(),
+        samples_lost: rows.lost_samples + rows.lost_sampled,
         ..RankProfile::default()
     }
 }

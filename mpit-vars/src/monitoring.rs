@@ -132,10 +132,17 @@ const COUNTED: [(&str, What, Part, &str); 14] = {
     ]
 };
 
+/// The names of the fifteen variables, in the order in which they are added.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    [FLUSH].into_iter().chain(COUNTED.iter().map(|(name, ..)| *name))
+}
+
+const FLUSH: &str = "pml_monitoring_flush";
+
 /// The variables as tools see them, in the order of their numbers.
 pub fn descriptions() -> impl Iterator<Item = Description> {
     let flush = Description {
-        name: "pml_monitoring_flush".into(),
+        name: FLUSH.into(),
         description:
             "Starting begins to record; writing sets the name of a file, which is completed by the rank in \
                       MPI_COMM_WORLD and \".prof\"; stopping writes what was recorded to it."

@@ -223,6 +223,11 @@ pub fn descriptions() -> impl Iterator<Item = Description> {
     })
 }
 
+/// The names of all variables that [`add`] adds.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    OURS.iter().map(|(name, ..)| *name)
+}
+
 /// Adds the variables: those of queues come from `queues`, those of messages that are sent from `sent`.
 ///
 /// # Errors

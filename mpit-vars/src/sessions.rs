@@ -187,6 +187,15 @@ impl Variables {
         self.entry(ours).map(|entry| entry.description)
     }
 
+    /// A handle of one of ours that belongs to no session, for a consumer in Rust; stopped, unless the variable is continuous.
+    ///
+    /// # Errors
+    /// [`Error::InvalidIndex`], those of [`Variable::bind`].
+    pub fn bind(&self, ours: usize, object: Option<u64>) -> Result<Arc<Handle>, Error> {
+        let entry = self.entry(ours)?;
+        Ok(Arc::new(Handle::new(entry.description, entry.variable.bind(object)?)?))
+    }
+
     fn entry(&self, ours: usize) -> Result<Entry, Error> {
         self.state().entries.get(ours).cloned().ok_or(Error::InvalidIndex)
     }
@@ -257,8 +266,7 @@ impl Variables {
         object: Option<u64>,
     ) -> Result<(usize, Arc<Handle>), Error> {
         self.session_of_mpi(session)?;
-        let entry = self.entry(ours)?;
-        let made = Arc::new(Handle::new(entry.description, entry.variable.bind(object)?)?);
+        let made = self.bind(ours, object)?;
         let mut state = self.state();
         let handle = state.next();
         state.session(session)?.ours.push(handle);

@@ -31,7 +31,7 @@ const MOVES: [&str; 8] =
     ["process_vm_readv", "process_vm_writev", "writev", "sendmsg", "send", "readv", "recvmsg", "recv"];
 
 /// What programs call to name their phases (include/mel.h).
-const PHASES: [&str; 4] = ["mel_phase", "mel_start", "mel_stop", "mel_reset"];
+const PHASES: [&str; 5] = ["mel_phase", "mel_start", "mel_stop", "mel_reset", "mel_sample"];
 
 #[test]
 fn it_exports_mpi_and_a_marker() {

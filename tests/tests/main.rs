@@ -41,6 +41,7 @@ mod operations_below_the_calls;
 mod packages_install;
 mod pages_in_a_browser;
 mod pages_show_calls;
+mod pages_show_the_network;
 mod pages_show_time;
 mod perfetto_readable;
 mod peruse_on_bad_days;
@@ -67,6 +68,7 @@ mod traces_show_queues;
 mod traces_show_what_was_chosen;
 mod traces_written_together;
 mod variables;
+mod variables_sampled;
 mod windows_profiled;
 mod windows_tell;
 

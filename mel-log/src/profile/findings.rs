@@ -32,6 +32,7 @@ pub fn findings(profile: &Profile) -> Vec<String> {
     }
     sentences.extend(ends::sentences(profile));
     sentences.extend(profile.incomplete.iter().cloned());
+    sentences.extend(samples_lost(profile));
     sentences.extend(truth(profile.ranks.iter().fold(Truth::default(), |sum, rank| sum.plus(rank.truth))));
     sentences.extend(not_followed(
         profile.ranks.iter().fold(NotFollowed::default(), |sum, rank| sum.plus(rank.not_followed)),
@@ -63,6 +64,16 @@ fn of_many(profile: &Profile, reduced: &Reduced) -> Vec<String> {
     sentences.extend(truth(reduced.truth));
     sentences.extend(not_followed(reduced.not_followed));
     sentences
+}
+
+/// What is missing of sampled variables.
+fn samples_lost(profile: &Profile) -> Option<String> {
+    let lost = profile.ranks.iter().fold(0u64, |sum, rank| sum.saturating_add(rank.samples_lost));
+    (lost > 0).then(|| {
+        format!(
+            "{lost} samples, or variables on communicators, found no space and are missing: choose fewer with --vars, or a longer --every"
+        )
+    })
 }
 
 /// A hundredth of the run spent with searching.

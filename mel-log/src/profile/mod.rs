@@ -15,6 +15,7 @@
 //! - [`communicators`]: what was done on each communicator.
 //! - [`traffic`]: who has sent what to whom.
 //! - [`connections`]: what went over the network; [`planes`]: how it is spread over interfaces.
+//! - [`variables`]: performance variables, sampled.
 //! - [`one_sided`], [`windows`]: types and text of one-sided communication.
 //!
 //! Nothing here knows how the numbers were measured.
@@ -40,6 +41,7 @@ pub mod summary;
 pub mod sums;
 pub mod text;
 pub mod traffic;
+pub mod variables;
 pub mod verdict;
 pub mod windows;
 
@@ -56,4 +58,5 @@ pub use schema::{
 };
 pub use text::report;
 pub use traffic::{Traffic, TrafficKind};
+pub use variables::VariableProfile;
 pub use verdict::{Basis, Finding, Instance};

@@ -12,6 +12,7 @@ use super::ends::{Ended, LastCall};
 use super::one_sided::WindowProfile;
 use super::reduced::Reduced;
 use super::traffic::Traffic;
+use super::variables::VariableProfile;
 use super::verdict::Finding;
 
 /// The profile of a run: the whole of `profile.json`.
@@ -129,6 +130,17 @@ pub struct RankProfile {
     /// Of the first rank of each host: what the interfaces of the host have counted, if that was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<Port>,
+    /// Performance variables over time, if they were sampled.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<VariableProfile>,
+    /// Samples of them that were lost, and variables, elements or objects that found no space.
+    #[serde(skip_serializing_if = "is_none")]
+    pub samples_lost: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_none(number: &u64) -> bool {
+    *number == 0
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)]
@@ -423,6 +435,16 @@ mod tests {
             sizes: vec![(0, 1)],
             ..Traffic::default()
         });
+        rank.variables.push(VariableProfile {
+            description: "d".into(),
+            of_mpi: true,
+            object: "MPI_COMM_WORLD".into(),
+            element: Some(0),
+            grown: Some(1.0),
+            curve: vec![(0.0, 0.0)],
+            ..VariableProfile::default()
+        });
+        rank.samples_lost = 1;
         let members = crate::Members::from_ranks([0]);
         (rank.clock_offset_s, rank.clock_offset_error_s) = (Some(0.0), Some(0.0));
         rank.comparison = Some(Comparison::default());

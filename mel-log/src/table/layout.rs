@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use super::connections::Connection;
 use super::queues::{BriefQueues, Queues};
+use super::sampled::Sampled;
 use super::traffic::Traffic;
 
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"MELTABLE";
 /// The version of the layout.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Bytes before the first section.
 pub const HEADER_BYTES: usize = 4096;
@@ -37,6 +38,8 @@ pub const MAX_INTERVALS: usize = 32 * 1024;
 pub const MAX_TRAFFIC: usize = 64 * 1024;
 /// The most rows of connections.
 pub const MAX_CONNECTIONS: usize = 64 * 1024;
+/// The most rows of sampled variables.
+pub const MAX_SAMPLED: usize = 1024;
 /// The most bytes of definitions.
 pub const MAX_DEFINITIONS: usize = 8 << 20;
 
@@ -61,8 +64,10 @@ pub const DEFINITIONS_AT: usize = COLLECTIVES_AT + MAX_INTERVALS * size_of::<Int
 pub const TRAFFIC_AT: usize = DEFINITIONS_AT + MAX_DEFINITIONS;
 /// Where connections begin.
 pub const CONNECTIONS_AT: usize = TRAFFIC_AT + MAX_TRAFFIC * size_of::<Traffic>();
+/// Where sampled variables begin.
+pub const SAMPLED_AT: usize = CONNECTIONS_AT + MAX_CONNECTIONS * size_of::<Connection>();
 /// Bytes of a file in which all sections are full.
-pub const MAX_BYTES: usize = CONNECTIONS_AT + MAX_CONNECTIONS * size_of::<Connection>();
+pub const MAX_BYTES: usize = SAMPLED_AT + MAX_SAMPLED * size_of::<Sampled>();
 
 /// A number that one thread at a time adds to, and that any may read.
 #[derive(Debug, Default)]
@@ -168,6 +173,10 @@ pub struct Header {
     pub lost_connections: Column,
     /// Rows of queues by communicator.
     pub communicator_queues: Column,
+    /// Rows of sampled variables, those that found no space, and samples that were lost on their way.
+    pub sampled: Column,
+    pub lost_sampled: Column,
+    pub lost_samples: Column,
 }
 
 /// Where a thread is: 64 bytes, which only that thread writes.
@@ -425,6 +434,7 @@ const _: () = {
     assert!(size_of::<Interval>() == 32);
     assert!(size_of::<Traffic>() == 576 && TRAFFIC_AT.is_multiple_of(4096));
     assert!(size_of::<Connection>() == 128 && CONNECTIONS_AT.is_multiple_of(4096));
+    assert!(size_of::<Sampled>() == 2176 && SAMPLED_AT.is_multiple_of(4096));
 };
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! - [`queues`], [`durations`]: the message queues, and distributions that are cheap to count.
 //! - [`traffic`]: who has sent what to whom.
 //! - [`connections`]: what went over the network, by interface and peer.
+//! - [`sampled`]: performance variables over time.
 //! - [`phases`]: the phases of the program.
 //! - [`writer`]: the process under study adds rows, and counts in them.
 //! - `lock`: whether the process runs.
@@ -19,6 +20,7 @@ mod lock;
 pub mod phases;
 pub mod queues;
 pub mod reader;
+pub mod sampled;
 pub mod traffic;
 pub mod writer;
 
@@ -27,6 +29,7 @@ pub use layout::{Column, Context, ContextKey, Ended, Header, Interval, IntervalK
 pub use phases::PhaseRow;
 pub use queues::{BriefQueues, Queues, QueuesKey};
 pub use reader::{CommunicatorQueuesRow, ContextRow, IntervalRow, TableError, TableRows, ThreadRow, WaitRow};
+pub use sampled::{Meaning, Sampled, SampledRow};
 pub use traffic::{Traffic, TrafficKey, TrafficRow};
 pub use writer::{Identity, ProfileTable};
 

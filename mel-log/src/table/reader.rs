@@ -11,13 +11,14 @@ use super::connections::{Connection, ConnectionRow};
 use super::layout::{
     BINS, COLLECTIVES_AT, COMMUNICATOR_QUEUES_AT, CONNECTIONS_AT, CONTEXTS_AT, Context, ContextKey,
     DEFINITIONS_AT, HEADER_BYTES, Header, Interval, IntervalKind, MAGIC, MAX_BYTES, MAX_COMMUNICATOR_QUEUES,
-    MAX_CONNECTIONS, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_PHASES, MAX_QUEUES, MAX_THREADS,
-    MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, STOPPED, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT,
-    Wait, WaitKey,
+    MAX_CONNECTIONS, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_PHASES, MAX_QUEUES, MAX_SAMPLED,
+    MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, SAMPLED_AT, STOPPED, THREADS_AT, TRAFFIC_AT, Thread,
+    VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey,
 };
 use super::lock;
 use super::phases::{PhaseRow, Sections};
 use super::queues::{BriefQueues, Queues};
+use super::sampled::{Sampled, SampledRow};
 use super::traffic::{Traffic, TrafficRow};
 use crate::{Definition, profile};
 
@@ -161,6 +162,11 @@ pub struct TableRows {
     pub connections: Vec<ConnectionRow>,
     /// Rows of connections that found no space.
     pub lost_connections: u64,
+    pub sampled: Vec<SampledRow>,
+    /// Rows of sampled variables that found no space.
+    pub lost_sampled: u64,
+    /// Samples that were lost on their way.
+    pub lost_samples: u64,
     pub definitions: Vec<Definition>,
 }
 
@@ -279,7 +285,7 @@ impl TableRows {
 }
 
 /// Where each section begins, and how many bytes of it are used.
-pub(super) fn used(header: &[u8]) -> [(usize, usize); 7] {
+pub(super) fn used(header: &[u8]) -> [(usize, usize); 9] {
     let header = words(header.get(..HEADER_BYTES).unwrap_or_default());
     let field = |offset: usize| header.get(offset / 8).copied().unwrap_or(0);
     let section = |at, offset, most: usize, size| (at, field(offset).min(most as u64) as usize * size);
@@ -307,6 +313,7 @@ pub(super) fn used(header: &[u8]) -> [(usize, usize); 7] {
             MAX_CONNECTIONS,
             size_of::<Connection>(),
         ),
+        section(SAMPLED_AT, std::mem::offset_of!(Header, sampled), MAX_SAMPLED, size_of::<Sampled>()),
     ]
 }
 
@@ -348,6 +355,7 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
     let traffic: Vec<Vec<u64>> = section(TRAFFIC_AT, of!(traffic), MAX_TRAFFIC, size_of::<Traffic>());
     let connections: Vec<Vec<u64>> =
         section(CONNECTIONS_AT, of!(connections), MAX_CONNECTIONS, size_of::<Connection>());
+    let sampled: Vec<Vec<u64>> = section(SAMPLED_AT, of!(sampled), MAX_SAMPLED, size_of::<Sampled>());
     let host = words_of(std::mem::offset_of!(Header, host) / 8, 32, &header);
     let text = bytes(DEFINITIONS_AT, of!(definitions).min(MAX_DEFINITIONS as u64) as usize);
     let definitions: Vec<Definition> =
@@ -399,6 +407,9 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
         lost_traffic: of!(lost_traffic),
         connections: connections.iter().filter_map(|row| ConnectionRow::of_words(row)).collect(),
         lost_connections: of!(lost_connections),
+        sampled: sampled.iter().map(|row| SampledRow::of_words(row)).collect(),
+        lost_sampled: of!(lost_sampled),
+        lost_samples: of!(lost_samples),
         definitions: Vec::new(),
     };
     let first = std::mem::offset_of!(Header, phase_ticks) / 8;

@@ -12,11 +12,13 @@ use super::connections::{Connection, ConnectionKey};
 use super::layout::{
     COLLECTIVES_AT, COMMUNICATOR_QUEUES_AT, CONNECTIONS_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT,
     Ended, HEADER_BYTES, Header, Interval, IntervalKind, MAGIC, MAX_BYTES, MAX_COMMUNICATOR_QUEUES,
-    MAX_CONNECTIONS, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_QUEUES, MAX_THREADS, MAX_TRAFFIC,
-    MAX_WAITS, QUEUES_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey,
+    MAX_CONNECTIONS, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_QUEUES, MAX_SAMPLED, MAX_THREADS,
+    MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, SAMPLED_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT,
+    WAITS_AT, Wait, WaitKey,
 };
 use super::lock;
 use super::queues::{BriefQueues, Queues, QueuesKey};
+use super::sampled::Sampled;
 use super::traffic::{Traffic, TrafficKey};
 use crate::Definition;
 use crate::space::reserve;
@@ -72,7 +74,7 @@ struct Reserved {
 }
 
 /// Where each [`Section`] begins.
-const SECTIONS: [usize; 9] = [
+const SECTIONS: [usize; 10] = [
     QUEUES_AT,
     COMMUNICATOR_QUEUES_AT,
     CONTEXTS_AT,
@@ -82,6 +84,7 @@ const SECTIONS: [usize; 9] = [
     DEFINITIONS_AT,
     TRAFFIC_AT,
     CONNECTIONS_AT,
+    SAMPLED_AT,
 ];
 
 /// A section of the table, but for those that are there from the start.
@@ -96,6 +99,7 @@ enum Section {
     Definitions,
     Traffic,
     Connections,
+    Sampled,
 }
 
 impl Section {
@@ -207,6 +211,20 @@ impl ProfileTable {
         // SAFETY: rows that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as
         // long as `self`.
         unsafe { &*self.at(CONNECTIONS_AT + index * size_of::<Connection>()) }
+    }
+
+    /// The row of a sampled variable, which [`add_sampled`](ProfileTable::add_sampled) has given.
+    #[inline]
+    pub fn sampled(&self, number: u32) -> &Sampled {
+        let index = (number as usize).min(MAX_SAMPLED - 1);
+        // SAFETY: rows that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as
+        // long as `self`.
+        unsafe { &*self.at(SAMPLED_AT + index * size_of::<Sampled>()) }
+    }
+
+    /// Makes sure of the space of so many sampled variables.
+    pub(super) fn reserve_sampled(&self, rows: usize) -> bool {
+        self.reserve_until(Section::Sampled, rows * size_of::<Sampled>())
     }
 
     /// The row of a thread; those beyond the last one share it.

@@ -79,7 +79,27 @@ pub fn of_names(args: &super::run::Args, program: Option<&Path>) -> Vec<String> 
             Err(line) => lines.push(line),
         }
     }
+    lines.extend(of_variables(&setting(args.vars.as_ref(), "MEL_VARS")));
     lines
+}
+
+/// An MPI has variables of its own, which are known when it runs: it is an error only where the name could be one of MEL's alone.
+fn of_variables(list: &str) -> Vec<String> {
+    if matches!(list, "all" | "none") {
+        return Vec::new();
+    }
+    let ours: Vec<&str> = mpit_sources::vars::names().collect();
+    let could_be_ours = |pattern: &&str| {
+        let pattern = pattern.trim().to_ascii_lowercase();
+        ["mel_", "pml_monitoring_", "osc_monitoring_", "coll_monitoring_"]
+            .iter()
+            .any(|prefix| pattern.starts_with(prefix))
+    };
+    let suspects: Vec<&str> = list.split(',').filter(could_be_ours).collect();
+    match Choice::new(&suspects.join(","), "").and_then(|choice| Choice::new(list, "").map(|_| choice)) {
+        Ok(choice) => choice.complaints("performance variable", &ours),
+        Err(line) => vec![line],
+    }
 }
 
 /// An MPI may have events of its own, which are known when it is initialised: then it is an error only where the name is like one of ours.
@@ -112,6 +132,16 @@ mod tests {
         assert!(launched <= SystemTime::now());
         let file = tempfile::NamedTempFile::new().unwrap();
         assert!(!is_older(&[file.path().to_owned()], launched));
+    }
+
+    #[test]
+    fn misspelt_variables_of_ours_are_named_and_those_of_an_mpi_are_not() {
+        assert_eq!(of_variables("all"), [""; 0]);
+        assert_eq!(of_variables("pml_monitoring_messages_count, unexpected_recvq_length,coll_*"), [""; 0]);
+        let lines = of_variables("pml_monitoring_mesages_count,mel_no_such");
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines[0].contains("nearest: pml_monitoring_messages_count"), "{lines:?}");
+        assert_eq!(of_variables("[").len(), 1);
     }
 
     #[test]

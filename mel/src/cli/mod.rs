@@ -16,6 +16,7 @@ pub mod incomplete;
 pub mod library;
 pub mod manual;
 pub mod matrix;
+pub mod net;
 pub mod of_mpi;
 pub mod output;
 pub mod place;
@@ -42,6 +43,7 @@ use clap::{Parser, Subcommand};
   mel report mel-app-1 --html a.html the same as a page for the browser
   mel diff mel-app-1 mel-app-2       what has changed from one run to another
   mel place mel-app-1                a placement of the ranks with less traffic between nodes and sockets
+  mel net mel-app-1 --fabric FILE    which links of the network the run has loaded
   mel doctor                         whether MEL works on this machine, and what to do where not
   mel run --help                     more about `run`; likewise for the other commands"
 )]
@@ -57,6 +59,7 @@ enum Command {
     Analyze(analyze::Args),
     Diff(diff::Args),
     Place(place::Args),
+    Net(net::Args),
     Convert(convert::Args),
     Collect(collect::Args),
     Events(events::Args),
@@ -77,6 +80,7 @@ pub fn main() -> ExitCode {
         Command::Analyze(args) => analyze::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Place(args) => place::run(&args),
+        Command::Net(args) => net::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Collect(args) => collect::run(&args),
         Command::Events(args) => events::run(&args),

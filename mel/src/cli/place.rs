@@ -10,6 +10,7 @@ use mel_traffic::choice::Asked;
 use super::incomplete::{complain, missing};
 use super::output::{to_stdout, write_file};
 use crate::place::json::json;
+use crate::place::links::OnLinks;
 use crate::place::terminal::terminal;
 use crate::place::{Found, traffic};
 use crate::run_profile;
@@ -40,6 +41,8 @@ use crate::run_profile;
       Slurm: which node, not which core
   mel place mel-app-1 --phase solve
       from the bytes of one phase, that the program has named
+  mel place mel-app-1 --fabric net.txt routes.txt
+      only placements that make no link of the network hotter than the run's hottest (docs/network.md)
   mel place mel-app-1 --keys keys
       the new rank of each process, for MPI_Comm_split: examples/reorder")]
 pub struct Args {
@@ -49,6 +52,12 @@ pub struct Args {
     /// The nodes: `auto` (like this machine), a file of `lstopo --of xml`, or words such as "node:2 pack:2 core:4"
     #[arg(long, value_name = "auto|FILE.xml|WORDS", default_value = "auto")]
     pub topology: String,
+    /// The network, as for `mel net`: a placement is not advised where it makes the hottest link hotter
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub fabric: Vec<PathBuf>,
+    /// Which hosts of the network are those of the run, where names do not fit: lines such as `c001 = node1`
+    #[arg(long, value_name = "FILE", requires = "fabric")]
+    pub map: Option<PathBuf>,
     /// Write Open MPI's rankfile (mpirun --rankfile FILE)
     #[arg(long, value_name = "FILE")]
     pub rankfile: Option<PathBuf>,
@@ -90,7 +99,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let graph = traffic::graph(&profile, asked).with_context(cannot)?;
     let topology = Topology::of_argument(&args.topology).with_context(cannot)?;
-    let found = Found::new(&profile, graph, &topology, &source(&args.topology, &topology));
+    let mut found = Found::new(&profile, graph, &topology, &source(&args.topology, &topology));
+    if !args.fabric.is_empty() {
+        let (network, map) = crate::net::read(&args.fabric, args.map.as_deref())?;
+        let links = OnLinks::of(&profile, (&network, &map), asked, (&found.slots, &found.advice));
+        found.score_on(links.with_context(cannot)?);
+    }
     let text = match args.json {
         true => serde_json::to_string_pretty(&json(&found))? + "\n",
         false => terminal(&found, directory),
@@ -184,6 +198,35 @@ mod tests {
         let text = terminal(&found(&whole), Path::new("mel-ring-1"));
         assert!(text.contains("Keep the placement: none was found that costs less."), "{text}");
         assert_eq!(found(&whole).map_by(), Some("core"));
+    }
+
+    #[test]
+    fn a_placement_that_makes_the_hottest_link_hotter_is_not_advised() {
+        let torn = ring(8, 3);
+        let mut found_torn = found(&torn);
+        assert!(found_torn.advice.is_worth_it());
+        let mut peaks = vec![2.0; found_torn.advice.candidates.len()];
+        peaks[0] = 1.0;
+        found_torn.score_on(OnLinks { peaks, by_time: false });
+        assert_eq!(found_torn.advice.best, 0);
+        let text = terminal(&found_torn, Path::new("mel-ring-1"));
+        assert!(text.contains("Keep the placement") && text.contains("would make it hotter"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+
+        // On a network of one switch, the torn ring loads each host with four messages, the whole one with one.
+        let text = "[[host]]\nname = \"left,right\"\n[[switch]]\nname = \"s\"\n[[link]]\nfrom = \"left,right\"\nto = \"s\"\n";
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s.toml");
+        std::fs::write(&path, text).unwrap();
+        let (network, map) = crate::net::read(&[path], None).unwrap();
+        let mut found_torn = found(&torn);
+        let links =
+            OnLinks::of(&torn, (&network, &map), Asked::default(), (&found_torn.slots, &found_torn.advice))
+                .unwrap();
+        let best = found_torn.advice.best;
+        assert_eq!((links.peaks[0], links.peaks[best], links.by_time), (3000.0, 1000.0, false));
+        found_torn.score_on(links);
+        assert!(found_torn.advice.is_worth_it() && found_torn.advice.best == best);
     }
 
     #[test]

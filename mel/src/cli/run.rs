@@ -13,7 +13,7 @@ use clap::ValueEnum;
 use super::elf::{self, Program};
 use super::{before, library};
 use mel_log::launcher::{Place, STARTED, is_first_rank};
-use mel_log::number::bytes;
+use mel_log::number::{bytes, interval};
 use mel_log::setting::Setting;
 
 /// Runs a program under measurement
@@ -40,6 +40,8 @@ use mel_log::setting::Setting;
       a trace that shows the line of each MPI call, if ./app was compiled with -g
   mpirun -n 4 mel run --set coll_tuned_use_dynamic_rules=1 --set coll_tuned_bcast_algorithm=6 ./app
       with other values of control variables of the MPI: mel vars lists them
+  mpirun -n 4 mel run --vars 'pml_monitoring_*' --every 500ms ./app
+      and what these performance variables were over time (docs/variables.md)
   mpirun -n 4 mel run --trace --only-comms 'halo*' --paused ./app
       only communicators whose names begin so, and only from MPI_Pcontrol(1) on
 
@@ -60,6 +62,14 @@ pub struct Args {
     /// made of. Includes --profile matrix. Where the MPI has no such component, one line says so
     #[arg(long)]
     pub inside: bool,
+    /// Sample these performance variables (MPI_T) while the program runs: names with wildcards, such as
+    /// 'pml_*,unexpected_recvq_length', or all; those of the MPI and those of MEL
+    #[arg(long, value_name = "LIST")]
+    pub vars: Option<String>,
+    /// With --vars: the time between two samples, such as 500ms or 2s; 0 for those alone that the program asks for with mel_sample().
+    /// Default: 1s
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub every: Option<String>,
     /// At the end print the statistics of each rank's queues and windows, too: a line for each
     #[arg(long)]
     pub lines: bool,
@@ -238,6 +248,12 @@ fn environment(
             set.push((MONITORING, "2".into()));
         }
     }
+    if let Some(list) = &args.vars {
+        set.push(("MEL_VARS", list.into()));
+    }
+    if let Some(time) = &args.every {
+        set.push(("MEL_EVERY", time.into()));
+    }
     if args.lines {
         set.push(("MEL_LINES", "1".into()));
     }
@@ -293,6 +309,11 @@ fn objections(args: &Args, program: Option<&Path>) -> Vec<String> {
 /// A size that the library understands.
 fn size(text: &str) -> Result<String, &'static str> {
     bytes(text).map(|_| text.to_owned()).ok_or("give a size such as 500M or 2G")
+}
+
+/// A time that the library understands.
+fn time(text: &str) -> Result<String, &'static str> {
+    interval(text).map(|_| text.to_owned()).ok_or("give a time such as 500ms or 2s, at least 1ms, or 0")
 }
 
 /// The same, or 0 for none.

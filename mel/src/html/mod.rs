@@ -8,7 +8,7 @@ use crate::view::View;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-const SCRIPTS: [&str; 23] = [
+const SCRIPTS: [&str; 24] = [
     include_str!("units.js"),
     include_str!("places.js"),
     include_str!("verdict.js"),
@@ -29,8 +29,10 @@ const SCRIPTS: [&str; 23] = [
     include_str!("lengths.js"),
     include_str!("square.js"),
     include_str!("matrix.js"),
+    include_str!("network.js"),
     include_str!("traffic_sums.js"),
     include_str!("traffic.js"),
+    include_str!("variables.js"),
     include_str!("page.js"),
 ];
 

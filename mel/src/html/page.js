@@ -95,6 +95,8 @@ figureSection($("#searches"), ["posted queue searches", "unexpected queue search
 const ONE_SIDED = "one-sided operations";
 if (data.over ? data.over.columns.some((c) => c.group === ONE_SIDED) : data.figures && data.figures.quantities.some((q) => q.group === ONE_SIDED)) figureSection($("#windows"), [ONE_SIDED], ["one-sided"]);
 else $("#windows").remove();
+if (data.network) networkSection($("#network"));
+else $("#network").remove();
 const events = data.events;
 if (events && events.rows.length) {
   const stretch = new Stretch(events.from_ns, events.to_ns);
@@ -122,6 +124,7 @@ if (events && events.matrix) matrixSection($("#matrix"));
 else if (data.traffic && !events) $("#matrix").remove();
 else if (events && events.calls) note($("#matrix"), "The log has no message that was received point-to-point.");
 else note($("#matrix"), "This run has no counts of who sends to whom: run the program with <code>mel run --profile matrix</code>, or with <code>mel run --trace</code>.");
+variablesSection($("#variables"));
 communicatorTable($("#communicators"));
 rankTable($("#ranks"));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraws.forEach((redraw) => redraw()));

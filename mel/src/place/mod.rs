@@ -2,9 +2,11 @@
 //!
 //! - [`terminal`]: as text.
 //! - [`json`]: all numbers.
+//! - [`links`]: how hot the hottest link of the network gets.
 //! - [`traffic`]: the run's bytes and hosts.
 
 pub mod json;
+pub mod links;
 pub mod terminal;
 pub mod traffic;
 
@@ -24,6 +26,8 @@ pub struct Found<'a> {
     pub slots: Slots,
     /// The placements that were compared.
     pub advice: Advice,
+    /// What the hottest link of the network carries under each of them, where the network is known.
+    pub links: Option<links::OnLinks>,
 }
 
 impl<'a> Found<'a> {
@@ -31,7 +35,16 @@ impl<'a> Found<'a> {
     pub fn new(profile: &'a Profile, graph: Graph, topology: &Topology, source: &str) -> Found<'a> {
         let slots = Slots::new(topology, &traffic::hosts(profile));
         let advice = mel_place::advise(&graph, &slots);
-        Found { profile, source: source.to_owned(), graph, slots, advice }
+        Found { profile, source: source.to_owned(), graph, slots, advice, links: None }
+    }
+
+    /// Leaves out placements whose hottest link is hotter than the run's: the best of the others is advised.
+    pub fn score_on(&mut self, links: links::OnLinks) {
+        let cools = |place: usize| links.peaks[place] <= links.peaks[0];
+        let costs = self.advice.candidates.iter().enumerate().filter(|(place, _)| cools(*place));
+        let best = costs.min_by_key(|(place, candidate)| (candidate.cost.bytes_times_distance, *place));
+        self.advice.best = best.map_or(0, |(place, _)| place);
+        self.links = Some(links);
     }
 
     /// The placement that is advised: the run's own where no other is worth it.

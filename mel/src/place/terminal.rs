@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mel_log::number::size;
+use mel_log::number::{duration, size};
 use mel_log::profile::text::header::header;
 use mel_log::profile::text::layout::{percent, table, wrapped};
 use mel_place::advice::{Candidate, LEAST_GAIN};
@@ -90,6 +90,18 @@ fn remarks(found: &Found<'_>) -> Vec<String> {
                 .into(),
         );
     }
+    if let Some(links) = &found.links {
+        let hotter = links.peaks.iter().filter(|peak| **peak > links.peaks[0]).count();
+        let what = if links.by_time {
+            "the time that the most loaded link needs at least"
+        } else {
+            "what the most loaded link carries"
+        };
+        remarks.push(match hotter {
+            0 => format!("Hottest link (modelled): {what}. No placement makes it hotter."),
+            _ => format!("Hottest link (modelled): {what}. {hotter} of the placements would make it hotter: these are not advised."),
+        });
+    }
     if let Some(reason) = &found.advice.without_scotch {
         remarks.push(format!("Without libscotch: {reason}."));
     }
@@ -107,6 +119,7 @@ fn placements(found: &Found<'_>) -> String {
         "within sockets",
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows[0].extend(found.links.iter().map(|_| "hottest link".to_owned()));
     let before = found.advice.before().cost.bytes_times_distance as f64;
     for (place, candidate) in found.advice.candidates.iter().enumerate() {
         let cost = &candidate.cost;
@@ -119,6 +132,10 @@ fn placements(found: &Found<'_>) -> String {
             size(cost.between_sockets as f64),
             size(cost.within_sockets as f64),
         ]);
+        if let (Some(links), Some(row)) = (&found.links, rows.last_mut()) {
+            let peak = links.peaks[place];
+            row.push(if links.by_time { duration(peak) } else { size(peak) });
+        }
     }
     table(&rows, &[0]) + " * the best\n"
 }

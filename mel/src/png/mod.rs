@@ -4,6 +4,7 @@
 //! - [`timeline`]: calls and searches, and the lengths of the queues.
 //! - [`matrix`]: whose messages a log has received from whom.
 //! - [`mod@traffic`]: who sends what to whom, of a profile.
+//! - [`mod@network`]: what the links of the network carried.
 //! - [`canvas`]: pixels, the font, colours, and the file.
 //!
 //! Knows only the [`View`].
@@ -11,6 +12,7 @@
 mod canvas;
 mod figures;
 mod matrix;
+mod network;
 mod timeline;
 mod traffic;
 
@@ -21,6 +23,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::view::View;
+use crate::view::network::Network;
 
 pub use traffic::Traffic;
 
@@ -99,6 +102,14 @@ pub fn traffic(path: &Path, shown: &Traffic<'_>) -> Result<(), PictureError> {
     let (matrix, block) = traffic::joined(shown.matrix);
     let shown = Traffic { matrix: &matrix, ..*shown };
     canvas::picture(path, traffic::size(&matrix), |area| traffic::draw(area, &shown, block))
+}
+
+/// Draws what the links of the network carried into a file.
+///
+/// # Errors
+/// [`PictureError`].
+pub fn network(path: &Path, shown: &Network) -> Result<(), PictureError> {
+    canvas::picture(path, network::size(shown), |area| network::draw(area, shown))
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use mel_log::profile::text::communicators::communicators;
 use mel_log::profile::text::connections::connections;
 use mel_log::profile::text::report::{facts, overview, queues};
 use mel_log::profile::text::traffic::traffic;
+use mel_log::profile::text::variables;
 
 /// The most blocks in a row.
 const BLOCKS: usize = 32;
@@ -24,6 +25,8 @@ pub fn terminal(profile: &Profile, directory: &Path) -> String {
     text += &communicators(profile);
     text += &traffic(profile);
     text += &connections(profile);
+    text += &variables::variables(profile);
+    text += &variables::by_rank(profile);
     match &profile.reduced {
         Some(reduced) => {
             text += &distributions(reduced.times.each_ref().map(|times| times.0.clone()));

@@ -11,6 +11,8 @@
 //! - [`lengths`]: the lengths of the queues over time.
 //! - [`traffic`]: who sends what to whom, from the profile.
 //! - [`matrix`]: who sends to whom, from the event logs.
+//! - [`variables`]: performance variables over time.
+//! - [`network`]: the links of the network, and what they carried.
 //! - [`class`]: what an MPI call does, for its colour.
 //!
 //! Knows neither HTML nor pixels. However long the run was, a [`View`] has a bounded size.
@@ -25,10 +27,12 @@ pub mod exact;
 pub mod figures;
 pub mod lengths;
 pub mod matrix;
+pub mod network;
 pub mod over;
 mod pass;
 pub mod timeline;
 pub mod traffic;
+pub mod variables;
 
 use serde::Serialize;
 
@@ -70,8 +74,13 @@ pub struct View {
     pub traffic: Option<traffic::Traffic>,
     /// The communicators that are known.
     pub communicators: Vec<communicators::Row>,
+    /// Performance variables that were sampled.
+    pub variables: Vec<variables::Variable>,
     /// What the event logs hold; none without any.
     pub events: Option<events::Events>,
+    /// The network and what its links carried, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<network::Network>,
 }
 
 /// The part of a run that is looked at, in seconds since its first record.
@@ -128,7 +137,9 @@ pub fn view(
         over: profile.and_then(over_ranks),
         traffic: profile.and_then(traffic::traffic),
         communicators: communicators::rows(profile, logs, events.as_ref().map(|events| &events.traffic)),
+        variables: profile.map(variables::variables).unwrap_or_default(),
         events,
+        network: None,
     }
 }
 

@@ -46,3 +46,4 @@ mod source;
 mod variables;
 
 pub use init::is_initialized;
+pub use variables::reading;

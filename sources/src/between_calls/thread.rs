@@ -80,7 +80,7 @@ fn run(mut watch: Watch) {
 }
 
 /// Runs `start` while this thread takes no signal: a thread that is started in it never takes one.
-fn without_signals<R>(start: impl FnOnce() -> R) -> R {
+pub fn without_signals<R>(start: impl FnOnce() -> R) -> R {
     let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
     let mut before = all;
     // SAFETY: `sigfillset` fills the set that is used next; both are sets of this function.

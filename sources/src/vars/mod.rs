@@ -18,7 +18,7 @@ mod known;
 mod operations;
 mod queues;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mpi_abi::Abi;
 use mpit_events::Core;
@@ -40,12 +40,28 @@ pub fn add(
     core: &'static Core,
     queue_events: &QueueEvents,
 ) -> Result<&'static QueueCounts, mpit_vars::Error> {
-    let store: Arc<dyn Store> = Arc::new(counting::Counting::new(abi));
+    let counting = COUNTING.get_or_init(|| Arc::new(counting::Counting::new(abi))).clone();
+    let store: Arc<dyn Store> = counting;
     let counts = QueueCounts::new(core, queue_events.model(), queue_events.peruse());
     monitoring::add(variables(), store.clone())?;
     let queues: Arc<dyn mpit_vars::queues::Queues> = Arc::new(counts);
     mpit_vars::queues::add(variables(), &queues, &store)?;
     Ok(counts)
+}
+
+static COUNTING: OnceLock<Arc<counting::Counting>> = OnceLock::new();
+
+/// Counts from now on, before there is a handle. Where hooks may be registered, after [`add`].
+///
+/// # Errors
+/// [`mpit_vars::Error::Failed`] where there is no place for a further hook.
+pub fn follow() -> Result<(), mpit_vars::Error> {
+    COUNTING.get().map_or(Ok(()), |counting| counting.begin())
+}
+
+/// The names of all variables that [`add`] adds, in their order.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    monitoring::names().chain(mpit_vars::queues::names())
 }
 
 /// All variables of ours as tools see them, in the order of their numbers.

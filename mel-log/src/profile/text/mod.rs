@@ -11,6 +11,7 @@
 //! - [`connections`]: what went over the network, and what interfaces have counted.
 //! - [`communicators`]: what was done on each communicator.
 //! - [`traffic`]: who sends what to whom.
+//! - [`variables`]: performance variables that were sampled.
 //! - [`waits`]: who waits for whom.
 //! - [`layout`]: lines and columns.
 
@@ -24,6 +25,7 @@ pub mod mpi_time;
 pub mod phases;
 pub mod report;
 pub mod traffic;
+pub mod variables;
 pub mod verdict;
 pub mod waits;
 

@@ -10,6 +10,7 @@ use super::layout::wrapped;
 use super::mpi_time::mpi_time;
 use super::phases::phases;
 use super::traffic::traffic;
+use super::variables;
 use super::verdict::verdict;
 use super::waits::waits;
 use crate::profile::columns::{FUNCTIONS, TIME};
@@ -42,6 +43,7 @@ pub fn report(profile: &Profile, options: Options<'_>) -> String {
     text += &communicators(profile);
     text += &traffic(profile);
     text += &connections(profile);
+    text += &variables::variables(profile);
     text + &facts(profile, MARK)
 }
 
@@ -61,6 +63,7 @@ pub fn lines(profile: &Profile) -> String {
             text += &statistics::lines(rank);
         }
         text += &windows::lines(rank);
+        text += &variables::lines(rank);
     }
     if profile.ranks.len() > shown.len() {
         text += "[MEL] the lines above are those of the extremes; all ranks are in the profile\n";

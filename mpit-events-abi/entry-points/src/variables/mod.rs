@@ -10,11 +10,13 @@
 //! | `query` | `pvar_get_num`, `pvar_get_info`, `pvar_get_index` |
 //! | `session` | `pvar_session_*`, `pvar_handle_*` |
 //! | `access` | `pvar_start`, `pvar_stop`, `pvar_read`, `pvar_readreset`, `pvar_write`, `pvar_reset` |
+//! | `reading` | none: the same list for a consumer in Rust |
 //!
 //! No lock of ours is held while the MPI is called.
 
 mod access;
 mod query;
+pub mod reading;
 mod session;
 
 use std::ffi::c_int;

@@ -13,7 +13,7 @@ use crate::forward::forward;
 use crate::init::ready;
 
 /// All classes, in the order of their numbers.
-const CLASSES: [Class; 10] = [
+pub(super) const CLASSES: [Class; 10] = [
     Class::State,
     Class::Level,
     Class::Size,

@@ -1,0 +1,218 @@
+//! Performance variables that were sampled: over the ranks, and of each rank.
+
+use std::collections::BTreeMap;
+
+use super::layout::table;
+use crate::number::general;
+use crate::profile::schema::{Profile, RankProfile};
+use crate::profile::variables::VariableProfile;
+
+/// The most variables that have a line.
+const MOST: usize = 40;
+
+/// One variable on one object, over the ranks.
+struct Over<'a> {
+    of: &'a VariableProfile,
+    ranks: usize,
+    least: (f64, u32),
+    greatest: (f64, u32),
+    sum: f64,
+    /// Of what has samples on each rank: the least, the sum of means, the greatest, and the greatest deviation.
+    min: f64,
+    means: f64,
+    max: f64,
+    deviation: f64,
+}
+
+/// Whether anything was ever seen of a variable.
+fn is_zero(over: &Over<'_>) -> bool {
+    over.least.0 == 0.0 && over.greatest.0 == 0.0 && over.min == 0.0 && over.max == 0.0
+}
+
+/// What is told of a variable at its end: by how much it has grown, or its last value.
+fn end(of: &VariableProfile) -> f64 {
+    of.grown.unwrap_or(of.last)
+}
+
+/// The table over all ranks; nothing where none were sampled. Variables that were zero throughout are named together.
+pub fn variables(profile: &Profile) -> String {
+    let mut all: Vec<Over<'_>> = Vec::new();
+    let mut places: BTreeMap<(&str, &str, &str), usize> = BTreeMap::new();
+    for rank in &profile.ranks {
+        for of in rank.variables.iter().filter(|of| of.samples > 0 && of.element.is_none()) {
+            let place = *places.entry((&of.name, &of.class, &of.object)).or_insert_with(|| {
+                let at = (end(of), rank.rank);
+                let (min, max) = (of.min, of.max);
+                let rest = (0, 0.0, 0.0, 0.0);
+                let (ranks, sum, means, deviation) = rest;
+                all.push(Over { of, ranks, least: at, greatest: at, sum, min, means, max, deviation });
+                all.len() - 1
+            });
+            let over = &mut all[place];
+            let value = end(of);
+            over.ranks += 1;
+            over.sum += value;
+            if value < over.least.0 {
+                over.least = (value, rank.rank);
+            }
+            if value > over.greatest.0 {
+                over.greatest = (value, rank.rank);
+            }
+            over.min = over.min.min(of.min);
+            over.max = over.max.max(of.max);
+            over.means += of.mean;
+            over.deviation = over.deviation.max(of.deviation);
+        }
+    }
+    if all.is_empty() {
+        return String::new();
+    }
+    let (zero, shown): (Vec<_>, Vec<_>) = all.iter().partition(|over| is_zero(over));
+    let header =
+        ["variable", "on", "last", "least", "rank", "greatest", "rank", "min", "mean", "max", "dev", "of"];
+    let mut rows = vec![header.map(str::to_owned).to_vec()];
+    for over in shown.iter().take(MOST) {
+        let counts = over.of.counts();
+        rows.push(vec![
+            over.of.name.clone(),
+            over.of.object.clone(),
+            general(over.sum / over.ranks as f64),
+            general(over.least.0),
+            over.least.1.to_string(),
+            general(over.greatest.0),
+            over.greatest.1.to_string(),
+            general(over.min),
+            general(over.means / over.ranks as f64),
+            general(over.max),
+            general(over.deviation),
+            if counts { "1/s" } else { "value" }.to_owned(),
+        ]);
+    }
+    let mut text = String::from(
+        "\n variables, sampled: last (of what counts up: growth) as mean over ranks, least and greatest rank; then all samples\n",
+    );
+    if rows.len() > 1 {
+        text += &table(&rows, &[0, 1, 11]);
+    }
+    if shown.len() > MOST {
+        text += &format!("   and {} more variables, which are in the profile\n", shown.len() - MOST);
+    }
+    if !zero.is_empty() {
+        text += &format!("   zero throughout: {} variables\n", zero.len());
+    }
+    text
+}
+
+/// The most ranks that have a column each.
+const MOST_RANKS: usize = 8;
+
+/// What each rank has at the end, of few ranks; variables that are alike on all of them are left out.
+pub fn by_rank(profile: &Profile) -> String {
+    if !(2..=MOST_RANKS).contains(&profile.ranks.len()) {
+        return String::new();
+    }
+    let mut ends: BTreeMap<(&str, &str), Vec<Option<f64>>> = BTreeMap::new();
+    for (place, rank) in profile.ranks.iter().enumerate() {
+        for of in rank.variables.iter().filter(|of| of.samples > 0 && of.element.is_none()) {
+            let row = ends.entry((&of.name, &of.object)).or_default();
+            row.resize(profile.ranks.len(), None);
+            row[place] = Some(end(of));
+        }
+    }
+    ends.retain(|_, row| row.iter().any(|value| *value != row[0]));
+    if ends.is_empty() {
+        return String::new();
+    }
+    let ranks = profile.ranks.iter().map(|rank| format!("rank {}", rank.rank));
+    let header: Vec<String> = ["variable".to_owned(), "on".to_owned()].into_iter().chain(ranks).collect();
+    let mut all = vec![header];
+    for ((name, object), row) in ends.into_iter().take(MOST) {
+        let values = row.into_iter().map(|value| value.map_or_else(|| "-".into(), general));
+        all.push([name.to_owned(), object.to_owned()].into_iter().chain(values).collect());
+    }
+    format!("\n variables by rank, at the end\n{}", table(&all, &[0, 1]))
+}
+
+/// A line for each variable of a rank.
+pub fn lines(rank: &RankProfile) -> String {
+    let mut text = String::new();
+    for of in rank.variables.iter().filter(|of| of.samples > 0 && of.element.is_none()) {
+        let on = if of.object.is_empty() { String::new() } else { format!(" on {}", of.object) };
+        let what = if of.counts() { " per s" } else { "" };
+        text += &format!(
+            "[MEL] Variable {}{on} rank: {} samples: {} first: {} last: {} min{what}: {} mean: {} max: {} deviation: {}\n",
+            of.name,
+            rank.rank,
+            of.samples,
+            general(of.first),
+            general(of.last),
+            general(of.min),
+            general(of.mean),
+            general(of.max),
+            general(of.deviation),
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile() -> Profile {
+        let variable = |name: &str, class: &str, last: f64| VariableProfile {
+            name: name.into(),
+            class: class.into(),
+            object: "MPI_COMM_WORLD".into(),
+            samples: 3,
+            last,
+            grown: (class == "counter").then_some(last),
+            max: last,
+            ..VariableProfile::default()
+        };
+        let ranks = (0..4).map(|rank| RankProfile {
+            rank,
+            variables: vec![
+                variable("unexpected_recvq_length", "level", f64::from(rank)),
+                variable(
+                    "a_counter_with_a_name_that_is_much_too_long_for_a_table_of_columns",
+                    "counter",
+                    8.0,
+                ),
+                variable("nothing", "size", 0.0),
+            ],
+            ..RankProfile::default()
+        });
+        Profile { ranks: ranks.collect(), ..Profile::default() }
+    }
+
+    #[test]
+    fn each_variable_has_a_line_over_the_ranks_and_none_is_too_long() {
+        assert_eq!(variables(&Profile::default()), "");
+        let text = variables(&profile());
+        assert!(
+            text.contains("unexpected_recvq_length") && text.contains("1.5") && text.contains("1/s"),
+            "{text}"
+        );
+        assert!(text.contains("zero throughout: 1 variables"), "{text}");
+        assert!(text.lines().skip(2).all(|line| line.chars().count() <= super::super::COLUMNS), "{text}");
+    }
+
+    #[test]
+    fn of_few_ranks_each_has_a_column_where_they_differ() {
+        let text = by_rank(&profile());
+        assert_eq!(text.lines().count(), 4, "{text}");
+        assert!(text.contains("unexpected_recvq_length") && !text.contains("a_counter"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= super::super::COLUMNS), "{text}");
+    }
+
+    #[test]
+    fn each_rank_has_lines_of_its_own() {
+        let text = lines(&profile().ranks[2]);
+        assert_eq!(text.lines().count(), 3);
+        assert!(
+            text.starts_with("[MEL] Variable unexpected_recvq_length on MPI_COMM_WORLD rank: 2 "),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,347 @@
+//! Rows of sampled variables: statistics, and a curve of a fixed number of points that halves its resolution when it is full.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use super::layout::{Column, MAX_SAMPLED};
+use super::reader::{TableRows, halves};
+use super::writer::ProfileTable;
+use crate::Definition;
+use crate::profile::VariableProfile;
+
+/// The most points of a curve.
+pub const POINTS: usize = 128;
+
+/// A variable's value on one object, or one of its elements, over time: 2176 bytes. Values are the bits of doubles.
+#[derive(Debug)]
+#[repr(C, align(64))]
+#[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
+pub struct Sampled {
+    /// The number of its definition, and the element plus one; 0 for the only one, or the sum of all.
+    pub variable: AtomicU32,
+    pub element: AtomicU32,
+    pub samples: Column,
+    pub first_at: Column,
+    pub last_at: Column,
+    pub first: Column,
+    pub last: Column,
+    /// By how much it has grown, over the ends of its range too.
+    pub grown: Column,
+    /// Of so many values, or of rates: how many, the least, the greatest, their mean, and the sum of the squares of what they are off it.
+    pub count: Column,
+    pub least: Column,
+    pub greatest: Column,
+    pub mean: Column,
+    pub squares: Column,
+    /// Points of the curve, and one in how many samples is one.
+    pub points: Column,
+    pub stride: Column,
+    unused: Column,
+    pub curve_at: [Column; POINTS],
+    pub curve: [Column; POINTS],
+}
+
+/// What the values of a row mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Meaning {
+    /// They count up: what is told of them are differences, and rates in ticks.
+    pub counts: bool,
+    /// Where they begin again at zero, if they do.
+    pub wraps_at: Option<f64>,
+}
+
+fn float(column: &Column) -> f64 {
+    f64::from_bits(column.get())
+}
+
+fn store(column: &Column, value: f64) {
+    column.set(value.to_bits());
+}
+
+impl Sampled {
+    /// Takes a sample: this value at this time, in ticks. One thread at a time.
+    pub fn take(&self, at: u64, value: f64, meaning: Meaning) {
+        let before = self.samples.get();
+        if before == 0 {
+            self.first_at.set(at);
+            store(&self.first, value);
+        } else if meaning.counts {
+            let mut grown = value - float(&self.last);
+            if grown < 0.0 {
+                grown += meaning.wraps_at.unwrap_or(f64::NAN);
+            }
+            let passed = at.saturating_sub(self.last_at.get());
+            // One that was set back without wrapping has no rate for once.
+            if grown >= 0.0 {
+                store(&self.grown, float(&self.grown) + grown);
+                if passed > 0 {
+                    self.count(grown / passed as f64);
+                }
+            }
+        }
+        if !meaning.counts {
+            self.count(value);
+        }
+        self.last_at.set(at);
+        store(&self.last, value);
+        self.add_point(before, at, value);
+        self.samples.set(before + 1);
+    }
+
+    fn count(&self, value: f64) {
+        let count = self.count.get() + 1;
+        if count == 1 || value < float(&self.least) {
+            store(&self.least, value);
+        }
+        if count == 1 || value > float(&self.greatest) {
+            store(&self.greatest, value);
+        }
+        let off = value - float(&self.mean);
+        let mean = float(&self.mean) + off / count as f64;
+        store(&self.mean, mean);
+        store(&self.squares, float(&self.squares) + off * (value - mean));
+        self.count.set(count);
+    }
+
+    fn add_point(&self, number: u64, at: u64, value: f64) {
+        let mut stride = self.stride.get().max(1);
+        let mut points = (self.points.get() as usize).min(POINTS);
+        if points == POINTS && number.is_multiple_of(stride) {
+            for kept in 1..POINTS / 2 {
+                self.curve_at[kept].set(self.curve_at[2 * kept].get());
+                self.curve[kept].set(self.curve[2 * kept].get());
+            }
+            points = POINTS / 2;
+            stride *= 2;
+            self.points.set(points as u64);
+        }
+        self.stride.set(stride);
+        if number.is_multiple_of(stride) {
+            self.curve_at[points].set(at);
+            store(&self.curve[points], value);
+            self.points.set(points as u64 + 1);
+        }
+    }
+}
+
+impl ProfileTable {
+    /// Adds a row for an element of a variable, or for its only one, or the sum of all (`None`). Its number; `None` where there is no space,
+    /// which is counted. One thread at a time.
+    #[cold]
+    pub fn add_sampled(&self, variable: u32, element: Option<u32>) -> Option<u32> {
+        let number = self.header().sampled.get() as usize;
+        let has_space = number < MAX_SAMPLED && self.reserve_sampled(number + 1);
+        if !has_space {
+            self.header().lost_sampled.add(1);
+            return None;
+        }
+        let row = self.sampled(number as u32);
+        row.variable.store(variable, Relaxed);
+        row.element.store(element.map_or(0, |element| element + 1), Relaxed);
+        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
+        self.header().sampled.set(number as u64 + 1);
+        Some(number as u32)
+    }
+}
+
+/// A row as plain values. Times are ticks.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(missing_docs, reason = "each is the column of that name")]
+pub struct SampledRow {
+    pub variable: u32,
+    pub element: Option<u32>,
+    pub samples: u64,
+    pub first_at: u64,
+    pub last_at: u64,
+    pub first: f64,
+    pub last: f64,
+    pub grown: f64,
+    pub count: u64,
+    pub least: f64,
+    pub greatest: f64,
+    pub mean: f64,
+    pub squares: f64,
+    /// Times ascend; the last point is that of the last sample.
+    pub curve: Vec<(u64, f64)>,
+}
+
+impl SampledRow {
+    /// From the words of a row.
+    pub(super) fn of_words(row: &[u64]) -> SampledRow {
+        let word = |place: usize| row.get(place).copied().unwrap_or(0);
+        // What makes no sense, in a file that was damaged, is nothing.
+        let value = |place: usize| Some(f64::from_bits(word(place))).filter(|v| v.is_finite()).unwrap_or(0.0);
+        let (variable, element) = halves(word(0));
+        let points = (word(std::mem::offset_of!(Sampled, points) / 8) as usize).min(POINTS);
+        let (times, values) =
+            (std::mem::offset_of!(Sampled, curve_at) / 8, std::mem::offset_of!(Sampled, curve) / 8);
+        let mut curve: Vec<(u64, f64)> =
+            (0..points).map(|point| (word(times + point), value(values + point))).collect();
+        let (samples, last_at) = (word(1), word(3));
+        if samples > 0 {
+            curve.push((last_at, value(5)));
+        }
+        curve.sort_by_key(|(at, _)| *at);
+        // Of one time the last is right: that of the last sample.
+        curve.reverse();
+        curve.dedup_by_key(|(at, _)| *at);
+        curve.reverse();
+        SampledRow {
+            variable,
+            element: element.checked_sub(1),
+            samples,
+            first_at: word(2),
+            last_at,
+            first: value(4),
+            last: value(5),
+            grown: value(6),
+            count: word(7),
+            least: value(8),
+            greatest: value(9),
+            mean: value(10),
+            squares: value(11),
+            curve,
+        }
+    }
+}
+
+impl TableRows {
+    /// The variables as a rank's profile has them, in the order in which they were taken up. Times are seconds since `MPI_Init*`.
+    pub fn variable_profiles(&self) -> Vec<VariableProfile> {
+        let rate = self.ticks_per_second.max(1) as f64;
+        let seconds = |at: u64| at.saturating_sub(self.started) as f64 / rate;
+        let mut all = Vec::new();
+        // A later definition of a number replaces an earlier one.
+        let mut definitions: std::collections::BTreeMap<u32, VariableProfile> = Default::default();
+        for definition in &self.definitions {
+            if let Definition::Variable { number, name, description, class, object, of_mpi } = definition {
+                let variable = VariableProfile {
+                    name: name.clone(),
+                    description: description.clone(),
+                    class: class.clone(),
+                    object: object.clone(),
+                    of_mpi: *of_mpi,
+                    ..VariableProfile::default()
+                };
+                definitions.insert(*number, variable);
+            }
+        }
+        for row in &self.sampled {
+            let Some(variable) = definitions.get_mut(&row.variable) else { continue };
+            let scale = if variable.counts() { rate } else { 1.0 };
+            let variance = if row.count > 1 { row.squares.max(0.0) / (row.count - 1) as f64 } else { 0.0 };
+            all.push(VariableProfile {
+                element: row.element,
+                samples: row.samples,
+                first_s: seconds(row.first_at),
+                last_s: seconds(row.last_at),
+                first: row.first,
+                last: row.last,
+                grown: variable.counts().then_some(row.grown),
+                min: row.least * scale,
+                mean: row.mean * scale,
+                max: row.greatest * scale,
+                deviation: variance.sqrt() * scale,
+                curve: row.curve.iter().map(|(at, value)| (seconds(*at), *value)).collect(),
+                ..variable.clone()
+            });
+        }
+        let has_rows = |number: &u32| self.sampled.iter().any(|row| row.variable == *number);
+        all.extend(
+            definitions.into_iter().filter(|(number, _)| !has_rows(number)).map(|(_, variable)| variable),
+        );
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Identity;
+    use super::*;
+
+    fn table() -> ProfileTable {
+        let identity =
+            Identity { ticks_per_second: 1000, started: 100, runs_since: 100, ..Identity::default() };
+        ProfileTable::in_memory(&identity).unwrap()
+    }
+
+    fn define(table: &ProfileTable, number: u32, class: &str) {
+        table.define(&Definition::Variable {
+            number,
+            name: format!("variable_{number}"),
+            description: String::new(),
+            class: class.into(),
+            object: "MPI_COMM_WORLD".into(),
+            of_mpi: false,
+        });
+    }
+
+    #[test]
+    fn of_values_there_are_least_greatest_mean_and_deviation() {
+        let table = table();
+        define(&table, 0, "level");
+        let row = table.sampled(table.add_sampled(0, None).unwrap());
+        for (at, value) in [(100, 2.0), (200, 4.0), (300, 4.0), (400, 6.0)] {
+            row.take(at, value, Meaning::default());
+        }
+        let all = table.rows().variable_profiles();
+        let [variable] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((variable.samples, variable.first, variable.last), (4, 2.0, 6.0));
+        assert_eq!((variable.min, variable.mean, variable.max), (2.0, 4.0, 6.0));
+        assert!((variable.deviation - (8.0f64 / 3.0).sqrt()).abs() < 1e-12);
+        assert_eq!((variable.first_s, variable.last_s, variable.grown), (0.0, 0.3, None));
+        assert_eq!(variable.curve, [(0.0, 2.0), (0.1, 4.0), (0.2, 4.0), (0.3, 6.0)]);
+    }
+
+    #[test]
+    fn of_counts_there_are_differences_and_rates_over_the_end_of_their_range_too() {
+        let table = table();
+        define(&table, 0, "counter");
+        let row = table.sampled(table.add_sampled(0, None).unwrap());
+        let meaning = Meaning { counts: true, wraps_at: Some(256.0) };
+        for (at, value) in [(100, 200.0), (600, 250.0), (1100, 44.0)] {
+            row.take(at, value, meaning);
+        }
+        let variable = &table.rows().variable_profiles()[0];
+        assert_eq!((variable.grown, variable.min, variable.max), (Some(100.0), 100.0, 100.0));
+        row.take(1600, 4.0, Meaning { counts: true, wraps_at: None });
+        assert_eq!(table.rows().variable_profiles()[0].grown, Some(100.0), "set back: no difference");
+    }
+
+    #[test]
+    fn a_curve_has_a_fixed_number_of_points_from_the_first_sample_to_the_last() {
+        let table = table();
+        define(&table, 0, "size");
+        let row = table.sampled(table.add_sampled(0, None).unwrap());
+        for number in 0..10_000u64 {
+            row.take(100 + number, number as f64, Meaning::default());
+            let curve = &table.rows().sampled[0].curve;
+            if number % 97 == 0 {
+                assert!(
+                    curve.len() <= POINTS + 1 && curve.len() as u64 >= (number + 1).min(POINTS as u64 / 2)
+                );
+                assert_eq!((curve[0], *curve.last().unwrap()), ((100, 0.0), (100 + number, number as f64)));
+                assert!(curve.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1));
+            }
+        }
+        assert_eq!(table.rows().sampled[0].samples, 10_000);
+    }
+
+    #[test]
+    fn what_finds_no_space_is_counted_and_an_image_has_all_rows() {
+        let table = table();
+        define(&table, 0, "size");
+        define(&table, 1, "generic");
+        for element in 0..MAX_SAMPLED as u32 {
+            assert_eq!(table.add_sampled(0, Some(element)), Some(element));
+        }
+        assert_eq!(table.add_sampled(0, None), None);
+        table.sampled(3).take(200, 1.0, Meaning::default());
+        table.header().lost_samples.add(2);
+        let rows = TableRows::of_image(&table.image(10)).unwrap();
+        assert_eq!((rows.sampled.len(), rows.lost_sampled, rows.lost_samples), (MAX_SAMPLED, 1, 2));
+        assert_eq!((rows.sampled[3].element, rows.sampled[3].last), (Some(3), 1.0));
+        assert_eq!(rows, table.rows());
+        let listed = rows.variable_profiles();
+        assert_eq!(listed.last().map(|last| (&*last.name, last.samples)), Some(("variable_1", 0)));
+    }
+}

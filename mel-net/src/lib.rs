@@ -1,0 +1,36 @@
+//! From who has sent how much to whom, and a network's switches and routes, to the load of each link.
+//!
+//! - [`fabric`]: hosts, switches, links and planes as a graph; [`read`](mod@read): from files.
+//! - [`ranks`]: which host each rank is on.
+//! - [`flows`](mod@flows): what goes between ranks; [`planes`]: over which plane.
+//! - [`routes`]: the way of it.
+//! - [`load`](mod@load): what each end of each link carries.
+//! - [`levels`]: the same by level and direction.
+//! - [`advice`]: what stands out, and what to do.
+//! - [`write`](mod@write): comma-separated values; [`boxfish`]: tables for Boxfish.
+//!
+//! Knows no MPI, and nothing of how it is shown. Bytes are observed; what links carry is modelled from them and the routes.
+
+pub mod advice;
+pub mod boxfish;
+pub mod error;
+pub mod fabric;
+pub mod flows;
+pub mod levels;
+pub mod load;
+mod names;
+pub mod planes;
+pub mod ranks;
+pub mod read;
+pub mod routes;
+pub mod write;
+
+pub use error::NetError;
+pub use fabric::{Fabric, Kind, LinkEnd};
+pub use flows::{Flow, Flows, flows};
+pub use load::{Load, load};
+pub use planes::Shares;
+pub use read::{Network, read};
+
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,76 @@
+//! The load of link ends as comma-separated values.
+
+use std::io;
+
+use mel_log::profile::phases::shown;
+
+use crate::fabric::Fabric;
+use crate::levels::level_of;
+use crate::load::Load;
+
+/// Writes a line for each end of a link that carries anything, in each phase, in the order of links: `from`, `port`, `to`, `to_port`, `plane`,
+/// `from_level`, `to_level`, `phase` (empty where the program has named none), `bytes`, and `capacity_bytes_per_s` (empty where it is not known).
+///
+/// # Errors
+/// Those of `out`.
+pub fn csv(out: impl io::Write, fabric: &Fabric, load: &Load, phases: &[String]) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    writer.write_record([
+        "from",
+        "port",
+        "to",
+        "to_port",
+        "plane",
+        "from_level",
+        "to_level",
+        "phase",
+        "bytes",
+        "capacity_bytes_per_s",
+    ])?;
+    let mut rows: Vec<_> = load.by_phase.iter().collect();
+    rows.sort_unstable();
+    for ((end, phase), bytes) in rows {
+        let [from, to] = fabric.nodes_of(*end).map(|node| &fabric.graph[node]);
+        let link = &fabric.graph[end.edge()];
+        let port =
+            |side: usize| if link.ports[side] == 0 { String::new() } else { link.ports[side].to_string() };
+        let phase =
+            if phases.is_empty() { "" } else { phases.get(*phase as usize).map_or("", |name| shown(name)) };
+        writer.write_record([
+            &from.name,
+            &port(end.side()),
+            &to.name,
+            &port(1 - end.side()),
+            &fabric.planes[level_of(fabric, *end).plane as usize].name,
+            &from.level.to_string(),
+            &to.level.to_string(),
+            phase,
+            &bytes.to_string(),
+            &link.capacity.map_or(String::new(), |capacity| capacity.to_string()),
+        ])?;
+    }
+    writer.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flows::Flow;
+    use crate::planes::Shares;
+    use crate::testing::{network, two_levels};
+
+    #[test]
+    fn each_end_has_a_line_in_each_phase() {
+        let fabric = network(&two_levels(1, 2, 1));
+        let hosts = [fabric.node("node1"), fabric.node("node2")];
+        let flow = |phase, bytes| Flow { from: 0, to: 1, phase, bytes };
+        let load = crate::load(&fabric, &hosts, &[flow(0, 5), flow(1, 9)], &Shares::default());
+        let mut out = Vec::new();
+        csv(&mut out, &fabric, &load, &[String::new(), "solve".into()]).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 5);
+        assert_eq!(lines[2], "node1,,leaf1,,net,0,1,solve,9,12500000000");
+        assert_eq!(lines[3], "leaf1,,node2,,net,1,0,(no phase),5,12500000000");
+    }
+}

@@ -1,0 +1,20 @@
+//! Performance variables, sampled while the program runs: the MPI's own and ours.
+//!
+//! - [`sampler`]: which variables are read for which objects, when, and by whom.
+//! - [`series`]: a variable on one object, and a sample of it.
+//! - [`keeper`]: what was read goes into the profile table.
+//! - [`c`]: the C function by which a program asks for a sample.
+//!
+//! Handles are made and ended in the program's MPI calls. A thread of ours reads all that any thread may read; what the MPI allows
+//! only those threads to read that may call it is read at the entry of the program's next call. What was read goes through a bounded queue
+//! to the one that keeps it; what finds no space there is counted. The interface of the MPI stays open: MPICH's collectives break
+//! where it is ended before `MPI_Finalize`.
+//!
+//! Must not know: what a variable counts.
+
+pub mod c;
+mod keeper;
+mod sampler;
+mod series;
+
+pub(crate) use sampler::{Sampler, Wanted};

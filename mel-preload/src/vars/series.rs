@@ -1,0 +1,104 @@
+//! A variable on one object, and a sample of it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mel_log::profile::variables::counts;
+use mel_log::table::Meaning;
+use mpit_events::BindKind;
+use mpit_events_entry_points::reading::{Bound, Described};
+use mpit_vars::Class;
+use smallvec::SmallVec;
+
+/// Up to so many elements of an array are kept each by itself, beside their sum.
+const ELEMENTS: usize = 16;
+
+/// A variable on one object.
+#[derive(Debug)]
+pub(super) struct Series {
+    /// The number of its definition.
+    pub(super) number: u32,
+    pub(super) any_thread: bool,
+    pub(super) is_ours: bool,
+    /// The kind of object that it is bound to, and the object's handle.
+    pub(super) object: (BindKind, usize),
+    pub(super) meaning: Meaning,
+    /// How many elements are kept beside the sum.
+    pub(super) elements: usize,
+    /// Held for one read, and to end it.
+    bound: Mutex<Bound>,
+}
+
+/// What was read once: the only value or the sum of the elements, then elements.
+#[derive(Debug)]
+pub(super) struct Sample {
+    pub(super) series: Arc<Series>,
+    /// When, in ticks.
+    pub(super) at: u64,
+    pub(super) values: SmallVec<[f64; 2]>,
+}
+
+impl Series {
+    /// A variable that was bound to an object. Its elements are kept where that is the whole world or nothing.
+    pub(super) fn new(
+        number: u32,
+        variable: &Described,
+        object: (BindKind, usize),
+        is_whole: bool,
+        bound: Bound,
+    ) -> Series {
+        let (count, counts) = (bound.count(), counts(class_name(variable.class)));
+        Series {
+            number,
+            any_thread: bound.is_for_any_thread(),
+            is_ours: variable.is_ours,
+            object,
+            // A sum begins again nowhere that is known.
+            meaning: Meaning { counts, wraps_at: bound.element().wraps_at().filter(|_| count == 1) },
+            elements: if is_whole && (2..=ELEMENTS).contains(&count) { count } else { 0 },
+            bound: Mutex::new(bound),
+        }
+    }
+
+    /// Waits for a read of this variable that is under way, and no longer.
+    pub(super) fn bound(&self) -> MutexGuard<'_, Bound> {
+        self.bound.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same without waiting.
+    pub(super) fn try_bound(&self) -> Option<MutexGuard<'_, Bound>> {
+        self.bound.try_lock().ok()
+    }
+
+    /// A sample at this time, if there is a value. `scratch` is for its elements.
+    pub(super) fn sample(
+        self: &Arc<Series>,
+        bound: &mut Bound,
+        at: u64,
+        scratch: &mut Vec<f64>,
+    ) -> Option<Sample> {
+        if !bound.read(scratch) || scratch.is_empty() {
+            return None;
+        }
+        let mut values: SmallVec<[f64; 2]> = SmallVec::new();
+        values.push(scratch.iter().sum());
+        values.extend(scratch.iter().copied().take(self.elements));
+        // Some MPIs have values that are no numbers until there is one.
+        values.iter().all(|value| value.is_finite()).then(|| Sample { series: self.clone(), at, values })
+    }
+}
+
+/// The name of a class in the profile.
+pub(super) fn class_name(class: Class) -> &'static str {
+    match class {
+        Class::State => "state",
+        Class::Level => "level",
+        Class::Size => "size",
+        Class::Percentage => "percentage",
+        Class::HighWatermark => "highwatermark",
+        Class::LowWatermark => "lowwatermark",
+        Class::Counter => "counter",
+        Class::Aggregate => "aggregate",
+        Class::Timer => "timer",
+        Class::Generic => "generic",
+    }
+}

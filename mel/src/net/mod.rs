@@ -1,0 +1,138 @@
+//! A run on its network: what is found by `mel_net`, for users.
+//!
+//! - [`terminal`]: as text.
+
+pub mod terminal;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use mel_log::profile::{Profile, Purpose};
+use mel_net::advice::{Finding, advice};
+use mel_net::planes::Seen;
+use mel_net::ranks::{Map, Placed, place};
+use mel_net::{Flows, Load, NetError, Network, Shares, flows, load};
+use mel_traffic::choice::Asked;
+use mel_traffic::{Hosts, Rows};
+
+use crate::place::traffic::hosts;
+
+/// What was found for a run.
+#[derive(Debug)]
+pub struct Found<'a> {
+    /// The run.
+    pub profile: &'a Profile,
+    /// The network.
+    pub network: Network,
+    /// Where the ranks are.
+    pub placed: Placed,
+    /// What goes between them.
+    pub flows: Flows,
+    /// Over which planes.
+    pub shares: Shares,
+    /// What the links carry.
+    pub load: Load,
+    /// What stands out.
+    pub findings: Vec<Finding>,
+}
+
+impl<'a> Found<'a> {
+    /// Puts a run into a network.
+    ///
+    /// # Errors
+    /// The profile does not say who sends what to whom, or its hosts are not in the network.
+    pub fn new(
+        profile: &'a Profile,
+        network: Network,
+        map: &Map,
+        asked: Asked<'_>,
+    ) -> anyhow::Result<Found<'a>> {
+        let rows = Rows::of(profile);
+        let placed = place(&network.fabric, &hosts(profile), map)?;
+        let flows = flows(&rows, asked, &Hosts::of(profile, rows.size()).of_rank)?;
+        let shares = Shares::of(&network.fabric, &seen(profile, &placed));
+        let load = load(&network.fabric, &placed.host, &flows.list, &shares);
+        let findings = advice(&network.fabric, &load, &shares);
+        Ok(Found { profile, network, placed, flows, shares, load, findings })
+    }
+}
+
+/// What each rank has seen of its connections, by interface and host (`mel run --profile net`).
+fn seen(profile: &Profile, placed: &Placed) -> Vec<Seen> {
+    let host_of = |rank: u32| placed.host.get(rank as usize).copied().flatten();
+    let named = |name: &str| {
+        let rank = profile.ranks.iter().find(|rank| !name.is_empty() && rank.host == name)?;
+        host_of(rank.rank)
+    };
+    let mut seen = Vec::new();
+    for rank in &profile.ranks {
+        let Some(from) = host_of(rank.rank) else { continue };
+        for row in rank.connections.iter().filter(|row| row.purpose == Purpose::Mpi) {
+            let to = row.peer.and_then(host_of).or_else(|| named(&row.peer_host));
+            if let Some(to) = to.filter(|to| *to != from) {
+                seen.push(Seen { from, to, interface: row.interface.clone(), bytes: row.bytes_sent });
+            }
+        }
+    }
+    seen
+}
+
+/// Reads the files of a network, and where ranks are in it.
+///
+/// # Errors
+/// A file cannot be read, or is not what it should be.
+pub fn read(files: &[PathBuf], map: Option<&Path>) -> anyhow::Result<(Network, Map)> {
+    let network = mel_net::read(files)?;
+    let map = match map {
+        None => Map::default(),
+        Some(path) => {
+            let text =
+                std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+            Map::read(&text).map_err(|wrong| NetError::Line {
+                path: path.to_owned(),
+                line: wrong.line,
+                what: wrong.what,
+            })?
+        }
+    };
+    Ok((network, map))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mel_log::profile::{Connection, RankProfile, Traffic};
+
+    #[test]
+    fn connections_say_which_plane_is_out_of_use() {
+        let text = "[[plane]]\nname = \"a\"\ninterfaces = [\"eth0\"]\n[[plane]]\nname = \"b\"\ninterfaces = [\"eth1\"]\n[[host]]\nname = \"x,y\"\n[[switch]]\nname = \"s,t\"\n[[link]]\nfrom = \"x,y\"\nto = \"s\"\nplane = \"a\"\n[[link]]\nfrom = \"x,y\"\nto = \"t\"\nplane = \"b\"\n";
+        let found = |interfaces: &[&str]| {
+            let connection = |interface: &&str, peer: u32| Connection {
+                interface: (*interface).to_owned(),
+                peer: (peer == 0).then_some(peer),
+                peer_host: ["x", "y"][peer as usize].into(),
+                bytes_sent: 1000,
+                ..Connection::default()
+            };
+            let rank = |rank: u32| RankProfile {
+                rank,
+                host: ["x", "y"][rank as usize].into(),
+                traffic: vec![Traffic {
+                    peer: Some(1 - rank),
+                    messages: 1,
+                    bytes: 1000,
+                    ..Traffic::default()
+                }],
+                connections: interfaces.iter().map(|interface| connection(interface, 1 - rank)).collect(),
+                ..RankProfile::default()
+            };
+            let profile = Profile { world_size: 2, ranks: vec![rank(0), rank(1)], ..Profile::default() };
+            let network = mel_net::read::of_texts(&[(PathBuf::from("n.toml"), text.to_owned())]).unwrap();
+            let found = Found::new(&profile, network, &Map::default(), Asked::default()).unwrap();
+            (found.load.by_plane.clone(), found.findings.iter().map(|one| one.rule).collect::<Vec<_>>())
+        };
+        assert_eq!(found(&["eth0"]), (vec![2000, 0], vec!["idle_plane"]));
+        assert_eq!(found(&["eth0", "eth1"]), (vec![1000, 1000], vec![]));
+        assert_eq!(found(&[]), (vec![1000, 1000], vec![]));
+    }
+}

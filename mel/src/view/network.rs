@@ -1,0 +1,236 @@
+//! The network of a run as a page shows it: nodes in levels with few crossings, and the load of each link end.
+
+use petgraph::graph::NodeIndex;
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use mel_log::profile::phases::shown;
+use mel_net::load::PAIRS;
+use mel_net::{Fabric, Kind, LinkEnd};
+
+use crate::net::Found;
+
+/// More link ends than that are not shown.
+const MOST_ENDS: usize = 20_000;
+/// How often the order of the levels is improved.
+const SWEEPS: usize = 8;
+
+/// A node that a link of the run is at.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// 0 for hosts.
+    pub level: u32,
+    /// The plane of a switch, 0 for hosts.
+    pub plane: u32,
+    /// Where it stands in its level, from 0 to 1.
+    pub x: f64,
+}
+
+/// One end of a link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct End {
+    /// The node that sends, as a place in the nodes.
+    pub from: u32,
+    /// The node that receives.
+    pub to: u32,
+    /// Which of several links between the two, from 0 on.
+    pub lane: u32,
+    /// The plane.
+    pub plane: u32,
+    /// Bytes that go in here.
+    pub bytes: u64,
+    /// Seconds that they take at least, where the capacity is known.
+    pub at_least_s: Option<f64>,
+    /// The same bytes by phase.
+    pub phases: Vec<(u32, u64)>,
+    /// The greatest pairs of ranks, and their bytes.
+    pub pairs: Vec<(u32, u32, u64)>,
+    /// How many pairs there are.
+    pub all_pairs: u32,
+}
+
+/// The network.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Network {
+    /// Nodes with a link that carries something.
+    pub nodes: Vec<Node>,
+    /// Ends that carry something, the most loaded first.
+    pub ends: Vec<End>,
+    /// Names of planes.
+    pub planes: Vec<String>,
+    /// Names of phases; empty without any.
+    pub phases: Vec<String>,
+    /// Bytes between hosts.
+    pub between: u64,
+    /// Links that carry nothing, and are not shown.
+    pub unused_links: usize,
+    /// Ends that carry something and are not shown.
+    pub left_out: usize,
+    /// What stands out, each with what to do.
+    pub findings: Vec<(String, String)>,
+}
+
+/// What there is to show of a run on its network.
+pub fn network(found: &Found<'_>) -> Network {
+    let (fabric, load) = (&found.network.fabric, &found.load);
+    let mut hottest = load.hottest(fabric);
+    let left_out = hottest.len().saturating_sub(MOST_ENDS);
+    hottest.truncate(MOST_ENDS);
+    let used = |edge: usize| load.ends[edge * 2] > 0 || load.ends[edge * 2 + 1] > 0;
+    let positions = positions(fabric, &hottest);
+    let mut order: Vec<NodeIndex> = positions.keys().copied().collect();
+    order.sort_unstable();
+    let places: FxHashMap<NodeIndex, u32> = (0..).zip(&order).map(|(place, node)| (*node, place)).collect();
+    let nodes = order
+        .iter()
+        .map(|node| {
+            let weight = &fabric.graph[*node];
+            Node {
+                name: weight.name.clone(),
+                level: weight.level,
+                plane: plane_of(fabric, *node),
+                x: positions[node],
+            }
+        })
+        .collect();
+    let mut phases = FxHashMap::<LinkEnd, Vec<(u32, u64)>>::default();
+    for ((end, phase), bytes) in &load.by_phase {
+        phases.entry(*end).or_default().push((*phase, *bytes));
+    }
+    let mut lanes = FxHashMap::<(NodeIndex, NodeIndex), Vec<usize>>::default();
+    let ends = hottest
+        .iter()
+        .map(|end| {
+            let [from, to] = fabric.nodes_of(*end);
+            let link = &fabric.graph[end.edge()];
+            let beside = lanes.entry((from.min(to), from.max(to))).or_default();
+            let edge = end.edge().index();
+            let lane = beside.iter().position(|known| *known == edge).unwrap_or_else(|| {
+                beside.push(edge);
+                beside.len() - 1
+            });
+            let mut phases = phases.remove(end).unwrap_or_default();
+            phases.sort_unstable();
+            End {
+                from: places[&from],
+                to: places[&to],
+                lane: lane as u32,
+                plane: link.plane,
+                bytes: load.ends[end.place()],
+                at_least_s: link.capacity.map(|capacity| load.ends[end.place()] as f64 / capacity),
+                phases,
+                pairs: load.pairs[end.place()].iter().take(PAIRS).copied().collect(),
+                all_pairs: load.pair_counts[end.place()],
+            }
+        })
+        .collect();
+    Network {
+        nodes,
+        ends,
+        planes: fabric.planes.iter().map(|plane| plane.name.clone()).collect(),
+        phases: found.profile.phases.iter().map(|name| shown(name).to_owned()).collect(),
+        between: load.between,
+        unused_links: (0..fabric.graph.edge_count()).filter(|edge| !used(*edge)).count(),
+        left_out,
+        findings: found.findings.iter().map(|one| (one.text.clone(), one.advice.clone())).collect(),
+    }
+}
+
+/// The plane of a switch: that of its first link. Hosts belong to all.
+fn plane_of(fabric: &Fabric, node: NodeIndex) -> u32 {
+    if fabric.graph[node].kind == Kind::Host {
+        return 0;
+    }
+    fabric.graph.edges(node).map(|edge| edge.weight().plane).min().unwrap_or(0)
+}
+
+/// Where each node stands in its level: switches above the middle of what is below them, and hosts below their switches, in turns, so that
+/// links cross little.
+fn positions(fabric: &Fabric, ends: &[LinkEnd]) -> FxHashMap<NodeIndex, f64> {
+    let mut neighbours = FxHashMap::<NodeIndex, Vec<NodeIndex>>::default();
+    for end in ends {
+        let [from, to] = fabric.nodes_of(*end);
+        neighbours.entry(from).or_default().push(to);
+        neighbours.entry(to).or_default().push(from);
+    }
+    let mut rows = std::collections::BTreeMap::<(u32, u32), Vec<NodeIndex>>::new();
+    for node in neighbours.keys() {
+        rows.entry((fabric.graph[*node].level, plane_of(fabric, *node))).or_default().push(*node);
+    }
+    let mut at = FxHashMap::default();
+    let spread = |row: &[NodeIndex], at: &mut FxHashMap<NodeIndex, f64>| {
+        for (place, node) in row.iter().enumerate() {
+            at.insert(*node, (place as f64 + 0.5) / row.len() as f64);
+        }
+    };
+    for row in rows.values_mut() {
+        row.sort_unstable();
+        spread(row, &mut at);
+    }
+    for sweep in 0..SWEEPS {
+        let keys: Vec<(u32, u32)> = if sweep % 2 == 0 {
+            rows.keys().copied().collect()
+        } else {
+            rows.keys().rev().copied().collect()
+        };
+        for key in keys {
+            let Some(row) = rows.get_mut(&key) else { continue };
+            let middle = |node: &NodeIndex| {
+                let lower = |other: &&NodeIndex| {
+                    let level = fabric.graph[**other].level;
+                    if sweep % 2 == 0 {
+                        level < key.0
+                    } else {
+                        level > key.0 && plane_of(fabric, **other) == key.1
+                    }
+                };
+                let (mut sum, mut count) = (0.0, 0.0);
+                for other in neighbours[node].iter().filter(lower) {
+                    sum += at[other];
+                    count += 1.0;
+                }
+                if count > 0.0 { sum / count } else { at[node] }
+            };
+            let mut keyed: Vec<(f64, NodeIndex)> = row.iter().map(|node| (middle(node), *node)).collect();
+            keyed.sort_by(|a, b| a.0.total_cmp(&b.0).then(at[&a.1].total_cmp(&at[&b.1])));
+            *row = keyed.into_iter().map(|(_, node)| node).collect();
+            spread(row, &mut at);
+        }
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mel_net::read::of_texts;
+    use std::path::PathBuf;
+
+    /// How many pairs of links between two levels cross.
+    fn crossings(fabric: &Fabric, at: &FxHashMap<NodeIndex, f64>) -> usize {
+        let links: Vec<[NodeIndex; 2]> = fabric
+            .graph
+            .edge_indices()
+            .map(|edge| fabric.nodes_of(LinkEnd::new(edge, 0)))
+            .map(|[a, b]| if fabric.graph[a].level < fabric.graph[b].level { [a, b] } else { [b, a] })
+            .collect();
+        let level = |node: NodeIndex| fabric.graph[node].level;
+        let crosses = |a: &[NodeIndex; 2], b: &[NodeIndex; 2]| {
+            level(a[0]) == level(b[0]) && (at[&a[0]] - at[&b[0]]) * (at[&a[1]] - at[&b[1]]) < 0.0
+        };
+        (0..links.len()).map(|i| (0..i).filter(|j| crosses(&links[i], &links[*j])).count()).sum()
+    }
+
+    #[test]
+    fn a_tree_whose_hosts_are_named_crosswise_is_drawn_without_a_crossing() {
+        let mut text = "[[host]]\nname = \"h[0-15]\"\n[[switch]]\nname = \"leaf[0-3],top\"\n[[link]]\nfrom = \"leaf[0-3]\"\nto = \"top\"\n".to_owned();
+        for host in 0..16 {
+            text += &format!("[[link]]\nfrom = \"h{host}\"\nto = \"leaf{}\"\n", host % 4);
+        }
+        let fabric = of_texts(&[(PathBuf::from("t.toml"), text)]).unwrap().fabric;
+        let ends: Vec<LinkEnd> = fabric.ends().collect();
+        assert_eq!(crossings(&fabric, &positions(&fabric, &ends)), 0);
+    }
+}
