@@ -36,6 +36,7 @@ pub mod number;
 pub mod profile;
 pub mod reader;
 pub mod run_directory;
+pub mod setting;
 mod space;
 pub mod table;
 pub mod writer;

@@ -39,6 +39,7 @@ pub mod phases;
 pub mod queues;
 pub mod ranks;
 pub mod session;
+mod settings;
 pub mod state;
 pub mod tools;
 pub mod trace;

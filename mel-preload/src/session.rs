@@ -20,6 +20,7 @@ use mpit_sources::{Following, QueueEvents};
 use super::config::Config;
 use super::full::{or_warn, or_warn_once};
 use super::growth::{self, Growth};
+use super::settings;
 use super::state::{Run, Session};
 use super::warn::warn;
 use super::{directory, finish, launch, tools};
@@ -46,7 +47,7 @@ impl Session {
         let rma = or_warn(Rma::new(abi, core), "one-sided communication is not measured");
         let netops = or_warn(NetOps::new(abi, core), "what is moved below the calls is not measured");
         // For programs and tools that ask for them: nothing is counted before.
-        let variables = mpit_sources::vars::add(abi, core, queue_events.model()).ok();
+        let variables = mpit_sources::vars::add(abi, core, &queue_events).ok();
         let shadow = queue_events.model();
         if config.measures() {
             shadow.set_mode(if config.logs() { Mode::Trace } else { Mode::Profile });
@@ -135,6 +136,10 @@ impl Session {
     /// All processes together, at the exit of `MPI_Init*`.
     fn begin(&'static self, function: FunctionId) {
         self.find_native();
+        if let Some(list) = &self.config.set {
+            let first = pmpi::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0);
+            settings::apply(list, first);
+        }
         if !self.config.measures() {
             // Asked nothing: the list of event types is all there is to do, at the end.
             let first = pmpi::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0);

@@ -27,6 +27,9 @@ pub enum Error {
         /// The number of elements given.
         got: usize,
     },
+    /// A text is no value of a variable's type, or the variable is bound to what is not at hand.
+    #[error("this is no value of the variable's type")]
+    NoValue,
     /// No MPI has been found in this process yet.
     #[error("the MPI of this process is not known")]
     NoMpi,

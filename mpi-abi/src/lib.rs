@@ -25,6 +25,7 @@ pub mod pmpi;
 mod status;
 mod tool;
 mod tool_events;
+pub mod tool_vars;
 
 pub use constants::{Constants, ThreadLevels};
 pub use detect::{Abi, Family, Unknown};

@@ -72,6 +72,15 @@ tool_constants! {
         "MPI_T_BIND_MPI_MESSAGE",
         "MPI_T_BIND_MPI_INFO",
     ],
+    scope: 7 = [
+        "MPI_T_SCOPE_CONSTANT",
+        "MPI_T_SCOPE_READONLY",
+        "MPI_T_SCOPE_LOCAL",
+        "MPI_T_SCOPE_GROUP",
+        "MPI_T_SCOPE_GROUP_EQ",
+        "MPI_T_SCOPE_ALL",
+        "MPI_T_SCOPE_ALL_EQ",
+    ],
     pvar_class: 10 = [
         "MPI_T_PVAR_CLASS_STATE",
         "MPI_T_PVAR_CLASS_LEVEL",
@@ -117,6 +126,7 @@ impl ToolConstants {
         source_order: from(0),
         verbosity: from(221),
         bind: from(9700),
+        scope: from(60438),
         pvar_class: from(240),
     };
 
@@ -139,6 +149,7 @@ impl ToolConstants {
         source_order: from(0),
         verbosity: from(0),
         bind: from(0),
+        scope: from(0),
         pvar_class: from(0),
     };
 
@@ -162,6 +173,7 @@ impl ToolConstants {
         source_order: from(1),
         verbosity: [0x09, 0x0a, 0x0c, 0x11, 0x12, 0x14, 0x21, 0x22, 0x24],
         bind: from(1),
+        scope: from(1),
         pvar_class: from(1),
     };
 }

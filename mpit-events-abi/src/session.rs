@@ -36,7 +36,7 @@ pub(crate) fn prepare(abi: &'static Abi) {
         return tell("there is no room for the event types: no events are raised");
     };
     // Another tool that has them too would be as good.
-    let variables = mpit_sources::vars::add(abi, core_events::core(), queue_events.model()).ok();
+    let variables = mpit_sources::vars::add(abi, core_events::core(), &queue_events).ok();
     // Without room for its event types there are none.
     let rma = Rma::new(abi, core_events::core()).ok();
     let netops = NetOps::new(abi, core_events::core()).ok();

@@ -10,6 +10,7 @@ mod header_compiles;
 mod memory_is_sound;
 mod native_events_keep_their_place;
 mod progress_between_calls;
+mod queue_variables;
 mod rules_hold;
 mod the_papers_mel_listens;
 

@@ -139,12 +139,9 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 const FLUSH: &str = "pml_monitoring_flush";
 
-/// Adds the fifteen variables, whose counts come from this store.
-///
-/// # Errors
-/// [`Error::InvalidName`] where they are there already.
-pub fn add(variables: &Variables, store: Arc<dyn Store>) -> Result<(), Error> {
-    let description = Description {
+/// The variables as tools see them, in the order of their numbers.
+pub fn descriptions() -> impl Iterator<Item = Description> {
+    let flush = Description {
         name: FLUSH.into(),
         description:
             "Starting begins to record; writing sets the name of a file, which is completed by the rank in \
@@ -158,24 +155,34 @@ pub fn add(variables: &Variables, store: Arc<dyn Store>) -> Result<(), Error> {
         continuous: false,
         atomic: false,
     };
-    variables.add(description, Arc::new(Flush(store.clone())))?;
-    for (name, what, part, text) in COUNTED {
-        let class = match (what, part) {
+    let counted = COUNTED.iter().map(|&(name, what, part, text)| Description {
+        name: name.into(),
+        description: text.into(),
+        verbosity: Verbosity::TunerBasic,
+        class: match (what, part) {
             (What::ByPeer(_), _) => Class::Size,
             (What::Operations(_), Part::Count) => Class::Counter,
             (What::Operations(_), Part::Size) => Class::Aggregate,
-        };
-        let description = Description {
-            name: name.into(),
-            description: text.into(),
-            verbosity: Verbosity::TunerBasic,
-            class,
-            element: Element::UnsignedLong,
-            bind: Bind::Comm,
-            readonly: false,
-            continuous: false,
-            atomic: true,
-        };
+        },
+        element: Element::UnsignedLong,
+        bind: Bind::Comm,
+        readonly: false,
+        continuous: false,
+        atomic: true,
+    });
+    std::iter::once(flush).chain(counted)
+}
+
+/// Adds the fifteen variables, whose counts come from this store.
+///
+/// # Errors
+/// [`Error::InvalidName`] where they are there already.
+pub fn add(variables: &Variables, store: Arc<dyn Store>) -> Result<(), Error> {
+    let mut descriptions = descriptions();
+    if let Some(flush) = descriptions.next() {
+        variables.add(flush, Arc::new(Flush(store.clone())))?;
+    }
+    for (description, (_, what, part, _)) in descriptions.zip(COUNTED) {
         variables.add(description, Arc::new(Count { store: store.clone(), what, part }))?;
     }
     Ok(())

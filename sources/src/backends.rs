@@ -205,6 +205,11 @@ impl QueueEvents {
         self.model
     }
 
+    /// ob1 itself, where it may be asked.
+    pub(crate) fn peruse(&self) -> Option<&'static Peruse> {
+        self.peruse
+    }
+
     /// The backends that raise events; empty before [`start`](QueueEvents::start).
     pub fn backends(&self) -> &[Backend] {
         self.chosen.get().map_or(&[], |(backends, _)| backends)

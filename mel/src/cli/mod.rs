@@ -23,6 +23,7 @@ pub mod place;
 pub mod probe;
 pub mod report;
 pub mod run;
+pub mod vars;
 pub mod watch;
 
 use std::process::ExitCode;
@@ -65,6 +66,7 @@ enum Command {
     Convert(convert::Args),
     Collect(collect::Args),
     Events(events::Args),
+    Vars(vars::Args),
     Doctor(doctor::Args),
     // `make install` calls it.
     #[command(hide = true)]
@@ -86,6 +88,7 @@ pub fn main() -> ExitCode {
         Command::Convert(args) => convert::run(&args),
         Command::Collect(args) => collect::run(&args),
         Command::Events(args) => events::run(&args),
+        Command::Vars(args) => vars::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Manual(args) => manual::run(&args),
         Command::Probe(args) => probe::run(&args),

@@ -45,13 +45,7 @@ pub fn ask(program: &Path) -> anyhow::Result<Offer> {
 /// # Errors
 /// It is no MPI that is known here, or MPI does not start.
 pub fn ask_library(path: &Path) -> anyhow::Result<Offer> {
-    let name = CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: a C string. The library's constructors run, as they would in the program; it stays open.
-    let opened = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) };
-    if opened.is_null() {
-        bail!("cannot open {}: {}", path.display(), why_not_opened());
-    }
-    let abi = Abi::detect().map_err(|unknown| anyhow!("{unknown}"))?;
+    let abi = open(path)?;
     let library = short(&abi.library);
     let (version, subversion) = abi.standard;
     let family = abi.family;
@@ -73,6 +67,29 @@ pub fn ask_library(path: &Path) -> anyhow::Result<Offer> {
     });
     finalise();
     Ok(Offer { library, family, interface, types, peruse })
+}
+
+/// Lets `user` do something with an MPI library that is initialised, which gets its name. Once in a process.
+///
+/// # Errors
+/// As [`ask_library`].
+pub fn with_library<R>(path: &Path, user: impl FnOnce(&str) -> R) -> anyhow::Result<R> {
+    let name = short(&open(path)?.library);
+    initialise()?;
+    let result = user(&name);
+    finalise();
+    Ok(result)
+}
+
+/// Opens an MPI library.
+fn open(path: &Path) -> anyhow::Result<&'static Abi> {
+    let name = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: a C string. The library's constructors run, as they would in the program; it stays open.
+    let opened = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) };
+    if opened.is_null() {
+        bail!("cannot open {}: {}", path.display(), why_not_opened());
+    }
+    Abi::detect().map_err(|unknown| anyhow!("{unknown}"))
 }
 
 /// Whether the MPI of a program may have event types of its own; yes where its library is not known. No MPI runs for that.

@@ -12,8 +12,9 @@ use clap::ValueEnum;
 
 use super::elf::{self, Program};
 use super::{before, library};
-use mel_log::launcher::{STARTED, is_first_rank};
+use mel_log::launcher::{Place, STARTED, is_first_rank};
 use mel_log::number::{bytes, interval};
+use mel_log::setting::Setting;
 
 /// Runs a program under measurement
 ///
@@ -37,6 +38,8 @@ use mel_log::number::{bytes, interval};
       a trace without the calls that poll; messages that complete in them are there
   mpirun -n 4 mel run --trace --callsites ./app
       a trace that shows the line of each MPI call, if ./app was compiled with -g
+  mpirun -n 4 mel run --set coll_tuned_use_dynamic_rules=1 --set coll_tuned_bcast_algorithm=6 ./app
+      with other values of control variables of the MPI: mel vars lists them
   mpirun -n 4 mel run --vars 'pml_monitoring_*' --every 500ms ./app
       and what these performance variables were over time (docs/variables.md)
   mpirun -n 4 mel run --trace --only-comms 'halo*' --paused ./app
@@ -92,6 +95,12 @@ pub struct Args {
     /// library. Takes about a microsecond per call. Without it, a trace has the place that the function returns to
     #[arg(long, requires = "trace")]
     pub callsites: bool,
+    /// Set a control variable of the MPI (mel vars lists them), for all ranks or for some: NAME=VALUE, NAME=VALUE@0,4-7
+    ///
+    /// It is set in the environment (OMPI_MCA_NAME, or MPIR_CVAR_...), so that it precedes MPI_Init; read back there, and written
+    /// where it has not got its value. A line tells what came of it. May be given several times.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub set: Vec<Setting>,
     /// Record nothing until the program calls MPI_Pcontrol(1)
     #[arg(long)]
     pub paused: bool,
@@ -178,6 +187,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let mut command = Command::new(program);
     command.args(arguments).envs(environment(args, &library, |name| env::var_os(name)));
+    let rank = Place::here().map_or(0, |place| place.rank);
+    command.envs(
+        args.set
+            .iter()
+            .filter(|setting| setting.is_for(rank))
+            .map(|setting| (setting.environment(), &setting.value)),
+    );
     match path.and_then(|path| why_not_measured(program, &path)) {
         Some(warning) if is_first_rank() => eprintln!("mel: {warning}"),
         Some(_) => {}
@@ -256,6 +272,11 @@ fn environment(
     }
     if args.paused {
         set.push(("MEL_PAUSED", "1".into()));
+    }
+    let rank = Place::here().map_or(0, |place| place.rank);
+    let for_this: Vec<&Setting> = args.set.iter().filter(|setting| setting.is_for(rank)).collect();
+    if !for_this.is_empty() {
+        set.push(("MEL_SET", Setting::join(&for_this).into()));
     }
     if let Some(limit) = &args.limit {
         set.push(("MEL_LIMIT", limit.into()));

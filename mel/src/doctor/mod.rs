@@ -13,7 +13,7 @@
 pub mod command;
 mod launchers;
 mod library;
-mod mpis;
+pub(crate) mod mpis;
 mod node;
 pub mod probe;
 mod system;

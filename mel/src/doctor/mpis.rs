@@ -68,6 +68,25 @@ pub(super) fn examine(given: &[OsString]) -> (Vec<Finding>, Vec<Mpi>) {
     (findings, mpis)
 }
 
+/// The MPI library of what the user has named: a library, a program, or a compiler; if nothing, that of `mpicc`, or else of another
+/// compiler on the path.
+///
+/// # Errors
+/// There is none; in a sentence with the remedy.
+pub fn one(given: Option<&OsStr>) -> anyhow::Result<PathBuf> {
+    let Some(name) = given else {
+        let mut compilers = COMPILERS.iter().filter_map(|name| on_path(name));
+        let found = compilers.find_map(|compiler| compiled_for(&compiler).ok());
+        return found.ok_or_else(|| {
+            anyhow::anyhow!("no compiler of MPI programs is on the path; load the module of an MPI, or name a program or a library")
+        });
+    };
+    of_given(name).map_err(|finding| {
+        let remedy = if finding.remedy.is_empty() { String::new() } else { format!("; {}", finding.remedy) };
+        anyhow::anyhow!("{}{remedy}", finding.found)
+    })
+}
+
 fn add(found: &mut Found, library: PathBuf, of: String) {
     // Two names of one file are one library.
     let library = library.canonicalize().unwrap_or(library);

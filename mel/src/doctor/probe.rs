@@ -76,7 +76,11 @@ pub fn reach(pid: i32, descriptor: i32) -> anyhow::Result<()> {
     print(&format!("{read} {shared}"))
 }
 
-fn print(answer: &str) -> anyhow::Result<()> {
+/// Prints an answer.
+///
+/// # Errors
+/// Those of standard output.
+pub fn print(answer: &str) -> anyhow::Result<()> {
     // What an MPI library has printed may lack the end of its line.
     println!("\n{MARK}{answer}");
     Ok(io::stdout().flush()?)
@@ -84,5 +88,10 @@ fn print(answer: &str) -> anyhow::Result<()> {
 
 /// The answer in what a process has printed.
 pub(super) fn answer(printed: &str) -> Option<&str> {
-    printed.lines().find_map(|line| line.strip_prefix(MARK))
+    answers(printed).next()
+}
+
+/// All answers, in order.
+pub fn answers(printed: &str) -> impl Iterator<Item = &str> {
+    printed.lines().filter_map(|line| line.strip_prefix(MARK))
 }

@@ -168,6 +168,14 @@ impl Peruse {
         }
     }
 
+    /// Raises what the calling thread has left for later, between MPI calls.
+    pub(crate) fn catch_up(&self) {
+        if let Some(outbox) = outbox::current().filter(|_| self.listens.load(Ordering::Acquire)) {
+            let objects = self.comms().objects.clone();
+            self.raise(outbox, &objects);
+        }
+    }
+
     fn comms(&self) -> std::sync::MutexGuard<'_, Comms> {
         self.comms.lock().unwrap_or_else(PoisonError::into_inner)
     }

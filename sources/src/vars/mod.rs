@@ -25,9 +25,10 @@ use mpit_events::Core;
 use mpit_vars::store::Store;
 use mpit_vars::{monitoring, variables};
 
+pub use mpit_vars::{Bind, Element};
 pub use queues::QueueCounts;
 
-use crate::calls::Ob1Model;
+use crate::QueueEvents;
 
 /// Adds the variables to those of this process. Called when MPI, or its tool information interface, is first initialised. What
 /// is given back must hear of communicators: it belongs to the observers of the model.
@@ -37,11 +38,11 @@ use crate::calls::Ob1Model;
 pub fn add(
     abi: &'static Abi,
     core: &'static Core,
-    model: Ob1Model,
+    queue_events: &QueueEvents,
 ) -> Result<&'static QueueCounts, mpit_vars::Error> {
     let counting = COUNTING.get_or_init(|| Arc::new(counting::Counting::new(abi))).clone();
     let store: Arc<dyn Store> = counting;
-    let counts = QueueCounts::new(core, model);
+    let counts = QueueCounts::new(core, queue_events.model(), queue_events.peruse());
     monitoring::add(variables(), store.clone())?;
     let queues: Arc<dyn mpit_vars::queues::Queues> = Arc::new(counts);
     mpit_vars::queues::add(variables(), &queues, &store)?;
@@ -61,4 +62,9 @@ pub fn follow() -> Result<(), mpit_vars::Error> {
 /// The names of all variables that [`add`] adds, in their order.
 pub fn names() -> impl Iterator<Item = &'static str> {
     monitoring::names().chain(mpit_vars::queues::names())
+}
+
+/// All variables of ours as tools see them, in the order of their numbers.
+pub fn descriptions() -> impl Iterator<Item = mpit_vars::Description> {
+    monitoring::descriptions().chain(mpit_vars::queues::descriptions())
 }

@@ -12,6 +12,7 @@ use mpit_vars::queues::{Counts, InUse, Queues};
 use rustc_hash::FxHashMap;
 
 use crate::calls::{Communicator, Ob1Model, Observer, Waited};
+use crate::peruse::Peruse;
 
 /// Communicators at the same time whose queues are counted; those beyond have no handles.
 const MOST: usize = 1024;
@@ -50,6 +51,7 @@ struct Book {
 pub struct QueueCounts {
     core: &'static Core,
     model: Ob1Model,
+    peruse: Option<&'static Peruse>,
     clock: Clock,
     book: Mutex<Book>,
     /// The counts by the index of the communicator, for those who count.
@@ -64,10 +66,15 @@ pub struct QueueCounts {
 }
 
 impl QueueCounts {
-    pub(super) fn new(core: &'static Core, model: Ob1Model) -> &'static QueueCounts {
+    pub(super) fn new(
+        core: &'static Core,
+        model: Ob1Model,
+        peruse: Option<&'static Peruse>,
+    ) -> &'static QueueCounts {
         Box::leak(Box::new(QueueCounts {
             core,
             model,
+            peruse,
             clock: Clock::best(),
             book: Mutex::default(),
             by_index: (0..MOST).map(|_| AtomicPtr::default()).collect(),
@@ -204,7 +211,14 @@ impl Queues for &'static QueueCounts {
     }
 
     fn catch_up(&self) {
-        self.model.catch_up_between_calls();
+        match self.peruse {
+            Some(peruse) if !self.model.raises() => {
+                mpi_intercept::asked(|| peruse.catch_up());
+            }
+            _ => {
+                self.model.catch_up_between_calls();
+            }
+        }
         self.complete();
     }
 

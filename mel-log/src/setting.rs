@@ -1,0 +1,139 @@
+//! Control variables that a run is to set, as users type them: `NAME=VALUE` or `NAME=VALUE@0,4-7`.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What separates several settings in `MEL_SET`: no name and no usual value has it.
+const SEPARATOR: char = ';';
+
+/// One control variable, its value, and the ranks that it is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The name of the variable.
+    pub name: String,
+    /// The value, as text.
+    pub value: String,
+    /// First and last ranks; none for all ranks.
+    ranks: Vec<(u64, u64)>,
+}
+
+impl FromStr for Setting {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const HOW: &str = "give NAME=VALUE, or NAME=VALUE@RANKS with ranks such as 0,4-7";
+        let (name, rest) = text.split_once('=').ok_or(HOW)?;
+        let (value, ranks) = match rest.rsplit_once('@') {
+            // Values may have this sign, too.
+            Some((value, ranks)) if ranks.starts_with(|c: char| c.is_ascii_digit()) => (value, Some(ranks)),
+            _ => (rest, None),
+        };
+        if name.is_empty()
+            || name.contains(|c: char| c.is_whitespace() || c == SEPARATOR)
+            || value.contains(SEPARATOR)
+        {
+            return Err(HOW);
+        }
+        let range = |range: &str| {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+            (first <= last).then_some((first, last))
+        };
+        let ranks =
+            ranks.map_or(Some(Vec::new()), |ranks| ranks.split(',').map(range).collect()).ok_or(HOW)?;
+        Ok(Setting { name: name.into(), value: value.into(), ranks })
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, self.value)
+    }
+}
+
+impl Setting {
+    /// Whether it is for this rank.
+    #[must_use]
+    pub fn is_for(&self, rank: u64) -> bool {
+        self.ranks.is_empty() || self.ranks.iter().any(|&(first, last)| (first..=last).contains(&rank))
+    }
+
+    /// The environment variable that an MPI reads the value from when it starts.
+    #[must_use]
+    pub fn environment(&self) -> String {
+        if self.name.starts_with("MPIR_CVAR_") {
+            self.name.clone()
+        } else {
+            format!("OMPI_MCA_{}", self.name)
+        }
+    }
+
+    /// Several, as `MEL_SET` has them.
+    #[must_use]
+    pub fn join(settings: &[&Setting]) -> String {
+        let all: Vec<String> = settings.iter().map(ToString::to_string).collect();
+        all.join(&SEPARATOR.to_string())
+    }
+
+    /// Those in `MEL_SET`; what is none is left out.
+    pub fn split(list: &str) -> impl Iterator<Item = Setting> {
+        list.split(SEPARATOR).filter_map(|one| one.parse().ok())
+    }
+
+    /// Whether a value that was read is the one that was wanted. A switch may be written as a word.
+    #[must_use]
+    pub fn is(&self, read: &str) -> bool {
+        fn plain(value: &str) -> &str {
+            match value {
+                "true" | "yes" | "on" => "1",
+                "false" | "no" | "off" => "0",
+                other => other,
+            }
+        }
+        plain(&self.value) == plain(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Setting {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_setting_is_for_all_ranks_or_for_some() {
+        let one = of("btl=^tcp");
+        assert_eq!((one.name.as_str(), one.value.as_str(), one.is_for(9)), ("btl", "^tcp", true));
+        let some = of("a=1@0,4-7");
+        assert_eq!(
+            (some.value.as_str(), some.is_for(0), some.is_for(3), some.is_for(6)),
+            ("1", true, false, true)
+        );
+        assert_eq!(of("host=me@there").value, "me@there");
+        for wrong in ["a", "=1", "a=1@2-1", "a=1@2-x", "a b=1", "a=1;b=2"] {
+            assert!(wrong.parse::<Setting>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_mpi_has_it_from_its_own_environment_variable() {
+        assert_eq!(of("MPIR_CVAR_X=1").environment(), "MPIR_CVAR_X");
+        assert_eq!(
+            of("coll_tuned_use_dynamic_rules=1").environment(),
+            "OMPI_MCA_coll_tuned_use_dynamic_rules"
+        );
+    }
+
+    #[test]
+    fn a_list_reads_as_it_was_written() {
+        let (a, b) = (of("a=1,2"), of("b="));
+        assert_eq!(Setting::split(&Setting::join(&[&a, &b])).collect::<Vec<_>>(), [a, b]);
+    }
+
+    #[test]
+    fn a_switch_may_be_a_word() {
+        assert!(of("a=true").is("1") && of("a=0").is("false") && !of("a=2").is("1"));
+    }
+}
