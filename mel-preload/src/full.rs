@@ -60,7 +60,7 @@ mod tests {
     fn a_profiler_that_finds_no_space_is_none() {
         let core = Core::new();
         Ob1Events::register(&core, "").expect("the core is empty");
-        let listen = || or_warn(QueueProfiler::listen(&core, ""), "the message queues are not counted");
+        let listen = || or_warn(QueueProfiler::listen(&core, "", None), "the message queues are not counted");
         let listening = (0..100).map_while(|_| listen()).count();
         assert!((1..100).contains(&listening), "{listening}");
     }

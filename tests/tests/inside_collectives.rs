@@ -49,7 +49,7 @@ fn of_component(directory: &Path) -> Pairs {
 
 /// The reductions, along a binomial tree where the MPI is Open MPI.
 fn job(mpi: &Mpi) -> Job<'_> {
-    Job::new(mpi, RANKS as u32, &compile_special(mpi, "reduce"))
+    Job::new(mpi, RANKS as u32, compile_special(mpi, "reduce"))
         .args([TIMES.to_string()])
         .env("OMPI_MCA_coll_tuned_use_dynamic_rules", "1")
         .env("OMPI_MCA_coll_tuned_reduce_algorithm", "5")

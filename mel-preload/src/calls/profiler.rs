@@ -93,12 +93,6 @@ impl Thread {
     }
 }
 
-impl std::fmt::Debug for CallProfiler {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CallProfiler").finish_non_exhaustive()
-    }
-}
-
 impl CallProfiler {
     /// Counts nothing until [`begin`](CallProfiler::begin); then calls, if `counts`. Otherwise it knows and defines communicators
     /// and windows only.

@@ -44,13 +44,16 @@ pub(super) struct ByCommunicator {
     stopped: bool,
 }
 
+/// Tells each set of the whole queues, of which phase it is, and whether it is in use.
+pub(super) type EachSet<'a> = dyn Fn(&mut dyn FnMut(&Queues, u16, bool)) + 'a;
+
 /// What is needed of the surroundings.
 pub(super) struct Around<'a> {
     pub(super) table: &'a ProfileTable,
     /// The number of the communicator at a place.
     pub(super) number: &'a dyn Fn(u32) -> u32,
     /// The sets of the whole queues, their phases, and whether they are in use.
-    pub(super) whole: &'a dyn Fn(&mut dyn FnMut(&Queues, u16, bool)),
+    pub(super) whole: &'a EachSet<'a>,
 }
 
 impl ByCommunicator {

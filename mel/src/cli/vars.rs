@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -195,7 +195,6 @@ fn read(library: &Path) -> anyhow::Result<(String, Vec<Shown>)> {
                 }
                 Line::Value(place, value) => {
                     begun = None;
-                    from = place + 1;
                     let Some(variable) = found.get_mut(&place) else { continue };
                     match value {
                         Ok(value) => variable.value = value,

@@ -73,7 +73,7 @@ pub(super) fn examine(given: &[OsString]) -> (Vec<Finding>, Vec<Mpi>) {
 ///
 /// # Errors
 /// There is none; in a sentence with the remedy.
-pub fn one(given: Option<&OsStr>) -> anyhow::Result<PathBuf> {
+pub(crate) fn one(given: Option<&OsStr>) -> anyhow::Result<PathBuf> {
     let Some(name) = given else {
         let mut compilers = COMPILERS.iter().filter_map(|name| on_path(name));
         let found = compilers.find_map(|compiler| compiled_for(&compiler).ok());
