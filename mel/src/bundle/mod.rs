@@ -186,7 +186,7 @@ mod tests {
         let (open, own) = (directory.path().join("open"), directory.path().join("own"));
         fs::create_dir(&open).unwrap();
         fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
-        let error = format!("{:#}", BUNDLE.unpack(&[open.clone()]).unwrap_err());
+        let error = format!("{:#}", BUNDLE.unpack(std::slice::from_ref(&open)).unwrap_err());
         assert!(error.contains("others can write into") && error.contains("XDG_CACHE_HOME"), "{error}");
         assert_eq!(BUNDLE.unpack(&[open, own.clone()]).unwrap(), own.join("0.1.0-abc"));
         let link = directory.path().join("link");

@@ -14,11 +14,11 @@ pub struct Identity {
     /// The node, for people.
     pub host: String,
     /// Processes with the same of it see each other by their numbers: those of one kernel, and of one container.
-    kernel: String,
+    pub(super) kernel: String,
     /// Its number.
     pub pid: u32,
     /// When it was started: another one may get its number later.
-    started: u64,
+    pub(super) started: u64,
 }
 
 impl Identity {

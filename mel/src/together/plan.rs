@@ -16,9 +16,9 @@ pub(super) struct Hello {
     /// Its file in the folder: the name is that of no other process, of this try or an earlier one.
     pub(super) outbox: String,
     /// Processors that it may use.
-    cores: u32,
+    pub(super) cores: u32,
     /// Which: processes of a node that may use the same share them.
-    of: String,
+    pub(super) of: String,
 }
 
 impl Hello {
@@ -41,7 +41,7 @@ impl Hello {
 pub struct Plan {
     pub(super) all: Vec<Hello>,
     /// Threads of each process; 0 where there is nothing left for it to do.
-    threads: Vec<u32>,
+    pub(super) threads: Vec<u32>,
     /// Number of ranks of the run.
     pub world: u32,
     /// The event logs that each process must find.

@@ -164,7 +164,9 @@ mod tests {
         assert_eq!(app.rank, 3);
         press(&mut app, KeyCode::Left);
         assert_eq!(app.column, 0);
-        (0..50).for_each(|_| drop(press(&mut app, KeyCode::Right)));
+        for _ in 0..50 {
+            press(&mut app, KeyCode::Right);
+        }
         assert_eq!(app.column, QUANTITIES.len() - 1);
     }
 
