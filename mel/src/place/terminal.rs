@@ -110,16 +110,10 @@ fn remarks(found: &Found<'_>) -> Vec<String> {
 
 /// A row for each placement.
 fn placements(found: &Found<'_>) -> String {
-    let head = [
-        "placement",
-        "bytes x distance",
-        "of the run's",
-        "between nodes",
-        "between sockets",
-        "within sockets",
-    ];
+    let head = ["placement", "bytes x distance", "of the run's", "between nodes", "between sockets"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
-    rows[0].extend(found.links.iter().map(|_| "hottest link".to_owned()));
+    // There is no space for both.
+    rows[0].push(if found.links.is_some() { "hottest link" } else { "within sockets" }.to_owned());
     let before = found.advice.before().cost.bytes_times_distance as f64;
     for (place, candidate) in found.advice.candidates.iter().enumerate() {
         let cost = &candidate.cost;
@@ -130,12 +124,12 @@ fn placements(found: &Found<'_>) -> String {
             if before > 0.0 { percent(share) } else { String::new() },
             size(cost.between_nodes as f64),
             size(cost.between_sockets as f64),
-            size(cost.within_sockets as f64),
+            match &found.links {
+                Some(links) if links.by_time => duration(links.peaks[place]),
+                Some(links) => size(links.peaks[place]),
+                None => size(cost.within_sockets as f64),
+            },
         ]);
-        if let (Some(links), Some(row)) = (&found.links, rows.last_mut()) {
-            let peak = links.peaks[place];
-            row.push(if links.by_time { duration(peak) } else { size(peak) });
-        }
     }
     table(&rows, &[0]) + " * the best\n"
 }

@@ -144,7 +144,7 @@ fn of_connection(of: &Connection) -> Vec<(&'static str, &'static str, f64)> {
     ]
     .into_iter()
     .map(|(quantity, unit, value)| (quantity, unit, value as f64))
-    .chain(round_trips.filter_map(|(quantity, us)| Some((quantity, "s", us? as f64 * 1e-6))))
+    .chain(round_trips.filter_map(|(quantity, us)| Some((quantity, "s", us? as f64 / 1e6))))
     .collect()
 }
 

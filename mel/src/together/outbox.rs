@@ -86,6 +86,8 @@ impl Outbox {
 
 fn check_of_head(from: u32, to: u32, length: u64) -> u32 {
     let mut hasher = FxHasher::default();
+    // Of zeros alone, as a file has them before its bytes are there, it would be zero.
+    hasher.write_u32(MAGIC);
     hasher.write_u32(from);
     hasher.write_u32(to);
     hasher.write_u64(length);

@@ -4,11 +4,11 @@ use mel_log::profile::Ended;
 
 use super::reading::{Calls, InCall, Queues, RankReading, Reading, Site, Stage};
 
-/// So many ranks that have run so many seconds: rank r is in MPI r tenths of the time, makes 100 calls each second, and has r receives
+/// So many ranks that have run so many seconds: rank r is in MPI r tenths of the time, at most nine, makes 100 calls each second, and has r receives
 /// posted.
 pub(crate) fn reading(ranks: u32, run_s: f64) -> Reading {
     let rank = |rank: u32| {
-        let mpi_s = f64::from(rank) * 0.1 * run_s;
+        let mpi_s = f64::from(rank.min(9)) * 0.1 * run_s;
         let site = |line: u32, part: f64| Site {
             function: "MPI_Recv".into(),
             site: Some(format!("halo.c:{line} (exchange)")),
