@@ -187,7 +187,7 @@ fn startup(abi: &'static Abi) {
         }
         "full" => {
             static HOOK: Order = Order("one of eight");
-            let taken = (0..10).filter(|_| register(&HOOK).is_ok()).count();
+            let taken = (0..20).filter(|_| register(&HOOK).is_ok()).count();
             say(&format!("{taken} hooks on {}", abi.library.len().min(1)));
             mpi_intercept::stop();
             &[]

@@ -622,7 +622,9 @@ mod tests {
         assert!(matches!(read(&path), Err(TableError::NotATable(_))));
         bytes[9] = 7;
         std::fs::write(&path, &bytes).unwrap();
-        assert!(matches!(read(&path), Err(TableError::Version { found, .. }) if found == VERSION + 7 * 256));
+        assert!(
+            matches!(read(&path), Err(TableError::Version { found, .. }) if found == u64::from(VERSION) + 7 * 256)
+        );
     }
 
     /// A table in which each section has something.
