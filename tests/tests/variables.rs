@@ -5,7 +5,7 @@ use mel_tests::artifacts::{fresh_dir, libmel, release};
 use mel_tests::{Finished, Job, Mpi, compile_special};
 
 /// Ours, in their order.
-const OURS: [&str; 15] = [
+const OURS: [&str; 29] = [
     "pml_monitoring_flush",
     "pml_monitoring_messages_count",
     "pml_monitoring_messages_size",
@@ -21,6 +21,20 @@ const OURS: [&str; 15] = [
     "coll_monitoring_a2o_size",
     "coll_monitoring_a2a_count",
     "coll_monitoring_a2a_size",
+    "mel_posted_queue_length",
+    "mel_unexpected_queue_length",
+    "mel_unexpected_queue_bytes",
+    "mel_posted_queue_length_high",
+    "mel_unexpected_queue_length_high",
+    "mel_unexpected_queue_bytes_high",
+    "mel_posted_searches",
+    "mel_posted_search_time",
+    "mel_unexpected_searches",
+    "mel_unexpected_search_time",
+    "mel_wait_time",
+    "mel_messages_sent",
+    "mel_bytes_sent",
+    "mel_envelopes_lost",
 ];
 
 /// A run with `libmpit_events.so`, with `mel run`, and with `libmel.so` that was asked for nothing.

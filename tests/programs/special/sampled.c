@@ -1,5 +1,6 @@
 /* Sends N messages from rank 0 to rank 1, 30 by default, a tenth at a time and with pauses of 20 ms; then 5 on a communicator that is made and
    freed. `asks`: after each tenth the program asks for a sample. Whoever reads variables, the thread level stays what it was. */
+#define _DEFAULT_SOURCE
 #include <unistd.h>
 
 #include "../check.h"
