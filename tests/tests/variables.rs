@@ -89,7 +89,11 @@ fn the_mpis_own_are_there_as_without_us() {
                 // An MPI may have some of these names itself.
                 let first =
                     expected.iter().position(|line| line.starts_with("all ")).unwrap_or(expected.len());
-                let kept = of_the_mpi(&run, if args.is_empty() { first.saturating_sub(2) } else { 0 });
+                let mut kept = of_the_mpi(&run, if args.is_empty() { first.saturating_sub(2) } else { 0 });
+                if first == expected.len() {
+                    // One of ours is bound to nothing; of the MPI's none is, and there is nothing to start and free.
+                    kept.retain(|line| !line.starts_with("all ") && !line.starts_with("free "));
+                }
                 run.expect(
                     kept == expected,
                     &format!("{} {args:?}: {expected:#?} are not {kept:#?}", mpi.name),

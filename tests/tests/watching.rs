@@ -383,10 +383,12 @@ fn the_browser_shows_changing_numbers() {
     let complaints: Vec<String> =
         browser.complaints().into_iter().filter(|complaint| !complaint.contains(&outside)).collect();
     assert_eq!(complaints, [""; 0]);
-    let finished = job.end();
-    finished.expect(finished.code == Some(0), "the run ends as ever");
+    // The directory goes with the job: first the page must have seen the end.
+    fs::write(job.directory.path().join("end"), "").expect("a file can be written");
     wait_for("the end", || {
         let remarks = browser.value("document.querySelector('#remarks').textContent");
         remarks.as_str().filter(|text| text.contains("the run has ended")).map(drop)
     });
+    let finished = job.end();
+    finished.expect(finished.code == Some(0), "the run ends as ever");
 }
