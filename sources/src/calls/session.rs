@@ -217,6 +217,15 @@ impl Ob1Model {
         self.0.outside_of_calls(|work| work.state.engine.identity()).unwrap_or(0)
     }
 
+    /// The same as [`catch_up`](Ob1Model::catch_up) once per call: one load and no more where nothing was left.
+    #[inline]
+    pub fn catch_up_in_call(self) {
+        self.0.with_frame(|frame| {
+            self.0.catch_up(frame);
+            self.0.flush(frame);
+        });
+    }
+
     /// Lets the model follow all that was left for later, where the calling thread may do that between its MPI calls: it is the
     /// only one that calls MPI. Where several do, nothing is left. Whether the model is up to date.
     pub fn catch_up_between_calls(self) -> bool {
