@@ -1,6 +1,5 @@
 //! Rows of attribution: what performance variables did in each context. A context has one row of its own, and one for each variable.
 
-use std::sync::atomic::Ordering::Relaxed;
 
 use super::layout::{ATTRIBUTED_BYTES, Column, MAX_ATTRIBUTED};
 use super::writer::ProfileTable;
