@@ -86,6 +86,8 @@ pub enum Direct {
     Level(&'static Gauge),
     /// The highest that a level has been.
     Highest(&'static Gauge, Mark),
+    /// Envelopes that were lost.
+    Lost(&'static AtomicU64),
     /// Messages that were sent.
     Messages(&'static Sent),
     /// Bytes that were sent.
@@ -98,7 +100,7 @@ impl Direct {
     #[must_use]
     pub fn read(&self) -> u64 {
         match self {
-            Direct::Count(count) | Direct::Ticks(count) => count.load(Ordering::Relaxed),
+            Direct::Count(count) | Direct::Ticks(count) | Direct::Lost(count) => count.load(Ordering::Relaxed),
             Direct::Level(gauge) => gauge.level(),
             Direct::Highest(gauge, mark) => gauge.highest(*mark),
             Direct::Messages(sent) => sent.sum(|thread| &thread.messages),

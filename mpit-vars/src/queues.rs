@@ -96,6 +96,11 @@ pub trait Queues: Send + Sync {
     /// Envelopes that were lost on the way to this process, so far.
     fn lost(&self) -> u64;
 
+    /// What [`lost`](Queues::lost) has given last.
+    fn lost_so_far(&self) -> Option<&'static AtomicU64> {
+        None
+    }
+
     /// So many ticks in nanoseconds.
     fn nanoseconds(&self, ticks: u64) -> u64;
 }
@@ -282,7 +287,10 @@ impl Variable for OfQueues {
 
     fn direct(&self) -> Option<Direct> {
         let needs_bytes = matches!(self.what, What::Level(Level::Bytes) | What::Highest(Level::Bytes));
-        if self.what == What::Lost || needs_bytes && !self.queues.knows_bytes() {
+        if self.what == What::Lost {
+            return self.queues.lost_so_far().map(Direct::Lost);
+        }
+        if needs_bytes && !self.queues.knows_bytes() {
             return None;
         }
         let counts = self.queues.everything()?;

@@ -13,6 +13,7 @@ use mpi_intercept::{Call, FunctionId, Hook, InThread, ThreadSlot, Wants};
 use mpit_events::Clock;
 use mpit_events_entry_points::reading::Reading;
 use mpit_sources::vars::QueueCounts;
+use mpit_vars::direct::Direct;
 
 use super::chosen::{Chosen, Loaded};
 use super::group::Group;
@@ -54,6 +55,8 @@ struct Active {
     loaded: Box<[Loaded]>,
     /// The model follows what was left for later before variables are read that are about the queues.
     follows: Option<&'static QueueCounts>,
+    /// Whether envelopes are attributed that were lost.
+    counts_lost: bool,
     /// What a function reads, for one thread at a time.
     group: Option<Mutex<Group>>,
     several: bool,
@@ -119,8 +122,9 @@ impl Attributor {
         let group = (!chosen.read_out.is_empty())
             .then(|| Mutex::new(Group::new(chosen.read_out, wanted.budget, clock, &table)));
         let several = self.several.load(Ordering::Relaxed);
+        let counts_lost = chosen.loaded.iter().any(|of| matches!(of.what, Direct::Lost(_)));
         let (loaded, reading) = (chosen.loaded.into_boxed_slice(), Mutex::new(reading));
-        let _ = self.active.set(Active { table, loaded, follows, group, several, reading });
+        let _ = self.active.set(Active { table, loaded, follows, counts_lost, group, several, reading });
         regions::define_new();
     }
 
@@ -274,6 +278,9 @@ impl Active {
     fn catch_up(&self) {
         if let Some(counts) = self.follows {
             counts.catch_up_in_call();
+            if self.counts_lost {
+                counts.count_lost_in_call();
+            }
         }
     }
 

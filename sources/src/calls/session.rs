@@ -270,17 +270,20 @@ impl Ob1Model {
         self.0.part() == Part::Events
     }
 
+    /// Envelopes that were lost until now. In a hook, but not one of the model.
+    pub fn lost_in_call(self) -> Option<u64> {
+        self.0.outside_of_calls(|work| {
+            let in_ring = work.state.routes.ring.as_ref().map_or(0, Ring::lost);
+            work.state.engine.truth().dropped.max(in_ring)
+        })
+    }
+
     /// Envelopes that were lost until now, where the calling thread may look.
     pub fn lost(self) -> Option<u64> {
         let tracker = self.0;
         let mut lost = None;
         if tracker.has_threads() || tracker.is_at_home() {
-            mpi_intercept::asked(|| {
-                lost = tracker.outside_of_calls(|work| {
-                    let in_ring = work.state.routes.ring.as_ref().map_or(0, Ring::lost);
-                    work.state.engine.truth().dropped.max(in_ring)
-                });
-            });
+            mpi_intercept::asked(|| lost = self.lost_in_call());
         }
         lost
     }

@@ -157,6 +157,15 @@ impl QueueCounts {
     }
 }
 
+impl QueueCounts {
+    /// Looks how many envelopes were lost. In a hook, but not one of the model.
+    pub fn count_lost_in_call(&self) {
+        if let Some(lost) = self.model.lost_in_call() {
+            self.lost.fetch_max(lost, Ordering::Relaxed);
+        }
+    }
+}
+
 impl BulkListener for QueueCounts {
     fn events(&self, _: SourceIndex, records: &[Record]) {
         let Some(what) = self.counts.get() else { return };
@@ -267,6 +276,11 @@ impl Queues for &'static QueueCounts {
             self.lost.fetch_max(lost, Ordering::Relaxed);
         }
         self.lost.load(Ordering::Relaxed)
+    }
+
+    fn lost_so_far(&self) -> Option<&'static AtomicU64> {
+        let this: &'static QueueCounts = self;
+        Some(&this.lost)
     }
 
     fn nanoseconds(&self, ticks: u64) -> u64 {
