@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use mel_log::Definition;
-use mel_log::profile::attribution::{AttributedProfile, ELSEWHERE, ShareProfile};
+use mel_log::profile::attribution::{AttributedProfile, ELSEWHERE, NOT_READ, ShareProfile};
 use mel_log::table::attributed::OUTSIDE;
 use mel_log::table::layout::STOPPED;
 use mel_log::table::{Arithmetic, AttributedRow, AttributedVariableRow};
@@ -143,6 +143,10 @@ fn fill(
             Arithmetic::State => share.value = Some(number(row.value)),
         }
         variable.shares.push(share);
+    }
+    if arithmetic == Arithmetic::Difference && weighted == 0 && grown > 0 {
+        let (function, amount) = (NOT_READ.into(), variable.grown);
+        variable.shares.push(ShareProfile { function, amount, ..ShareProfile::default() });
     }
     let size = |share: &ShareProfile| share.amount.or(share.mean).unwrap_or(0.0).abs();
     variable.shares.sort_by(|a, b| size(b).total_cmp(&size(a)));

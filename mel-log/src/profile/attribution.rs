@@ -14,6 +14,9 @@ pub const OUTSIDE: &str = "outside MPI";
 /// What is told of contexts that found no space of their own.
 pub const ELSEWHERE: &str = "(others)";
 
+/// What has changed where none of the calls that were read has met it.
+pub const NOT_READ: &str = "(calls not read)";
+
 /// A variable of a rank, and where what it did belongs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -154,7 +157,7 @@ pub struct Over {
     pub function: String,
     /// Calls, or stretches between calls, of all ranks.
     pub times: u64,
-    /// What it has grown by: of all ranks; of a level the mean over them.
+    /// What it has grown by: of all ranks; of a level the mean over them; of a state the mean of the last values.
     pub sum: f64,
     /// The least of a rank, and which; ranks that have nothing there count as zero where the variable counts up.
     pub least: (f64, u32),
@@ -197,7 +200,9 @@ pub fn over_ranks(profile: &Profile, by: By) -> Vec<Variable> {
             variable.grown += of.grown.unwrap_or(0.0);
             variable.every = variable.every.max(of.every);
             variable.ranks += 1;
-            for share in &of.shares {
+            let is_state = matches!(&*of.class, "state" | "size");
+            // A state that is the same as before says nothing of the place.
+            for share in of.shares.iter().filter(|share| !is_state || share.changes > 0) {
                 let function = if share.function.is_empty() { OUTSIDE } else { &share.function };
                 let key = match by {
                     By::Function => (function.to_owned(), String::new()),
@@ -213,9 +218,14 @@ pub fn over_ranks(profile: &Profile, by: By) -> Vec<Variable> {
         }
     }
     for (variable, places) in all.iter_mut().zip(places) {
-        let levels = matches!(&*variable.of.class, "level" | "percentage");
+        let states = matches!(&*variable.of.class, "state" | "size");
+        let levels = states || matches!(&*variable.of.class, "level" | "percentage");
         for ((place, function), ranks) in places {
-            let value = |sum: &Sum| if levels { sum.mean() } else { sum.amount };
+            let value = |sum: &Sum| match (states, levels) {
+                (true, _) => sum.value,
+                (_, true) => sum.mean(),
+                _ => sum.amount,
+            };
             let mut over = Over { place, function, ranks: ranks.len() as u32, ..Over::default() };
             let mut values: Vec<(f64, u32)> = ranks.iter().map(|(rank, sum)| (value(sum), *rank)).collect();
             over.times = ranks.values().map(|sum| sum.times).sum();
@@ -243,6 +253,7 @@ struct Sum {
     amount: f64,
     read: u64,
     values: f64,
+    value: f64,
 }
 
 impl Sum {
@@ -250,6 +261,7 @@ impl Sum {
         self.times += share.times;
         self.amount += share.amount.unwrap_or(0.0);
         self.read += share.read;
+        self.value = self.value.max(share.value.unwrap_or(0.0));
         self.values += share.mean.unwrap_or(0.0) * share.read as f64;
     }
 

@@ -64,24 +64,24 @@ fn words(shown: &[&Variable]) -> String {
     text
 }
 
-/// One table.
+/// One table: the name of each variable, and its places below it.
 fn of(variables: &[&Variable], by: &str) -> String {
     let is_by_site = by == "call site";
-    let mut header = vec!["variable", by];
+    let mut header = vec![format!("  {by}")];
     if is_by_site {
-        header.push("MPI function");
+        header.push("MPI function".into());
     }
     let texts: Vec<usize> = (0..header.len()).collect();
-    header.extend(["sum", "share", "in", "min", "rank", "mean", "max", "rank"]);
-    let mut rows = vec![header.into_iter().map(str::to_owned).collect::<Vec<_>>()];
+    let numbers = ["sum", "share", "in", "min", "rank", "mean", "max", "rank"];
+    header.extend(numbers.into_iter().map(str::to_owned));
+    let mut rows = vec![header];
     for variable in variables.iter().take(MOST_VARIABLES) {
-        let named = variable.places.iter().filter(|place| place.sum != 0.0 || place.times > 0);
-        for (number, place) in named.clone().take(MOST).enumerate() {
-            rows.push(row(variable, place, number == 0, is_by_site));
-        }
-        let more = named.count().saturating_sub(MOST);
+        rows.push(vec![variable.of.title()]);
+        let places = variable.places.iter().filter(|place| place.sum != 0.0);
+        rows.extend(places.clone().take(MOST).map(|place| row(variable, place, is_by_site)));
+        let more = places.count().saturating_sub(MOST);
         if more > 0 {
-            rows.push(vec![String::new(), format!("and {more} more")]);
+            rows.push(vec![format!("  and {more} more")]);
         }
     }
     if rows.len() == 1 {
@@ -91,12 +91,12 @@ fn of(variables: &[&Variable], by: &str) -> String {
         rows.push(vec![format!("and {} more variables", variables.len() - MOST_VARIABLES)]);
     }
     format!(
-        "\n performance variables by {by}: sum of all ranks (of levels: mean), calls, and over the ranks\n{}",
+        "\n performance variables by {by}: sum of all ranks (of levels: mean), in so many calls; over the ranks\n{}",
         table(&rows, &texts)
     )
 }
 
-fn row(variable: &Variable, place: &Over, is_first: bool, is_by_site: bool) -> Vec<String> {
+fn row(variable: &Variable, place: &Over, is_by_site: bool) -> Vec<String> {
     let is_level = matches!(&*variable.of.class, "level" | "percentage" | "state" | "size");
     let share = if variable.of.counts() && variable.grown != 0.0 {
         percent(place.sum / variable.grown)
@@ -105,7 +105,7 @@ fn row(variable: &Variable, place: &Over, is_first: bool, is_by_site: bool) -> V
     };
     let mark = if variable.every > 1 && variable.of.counts() { "~" } else { "" };
     let mean = if is_level { place.sum } else { place.sum / f64::from(variable.ranks.max(1)) };
-    let mut row = vec![if is_first { variable.of.title() } else { String::new() }, place.place.clone()];
+    let mut row = vec![format!("  {}", place.place)];
     if is_by_site {
         row.push(place.function.clone());
     }
@@ -113,22 +113,19 @@ fn row(variable: &Variable, place: &Over, is_first: bool, is_by_site: bool) -> V
         format!("{mark}{}", whole(place.sum)),
         share,
         place.times.to_string(),
-        short(place.least.0),
+        whole(place.least.0),
         place.least.1.to_string(),
-        short(mean),
-        short(place.greatest.0),
+        whole(mean),
+        whole(place.greatest.0),
         place.greatest.1.to_string(),
     ]);
     row
 }
 
-/// A whole number with all of its digits, others with six.
+/// A whole number, and a large one, with all of its digits; others with six.
 fn whole(value: f64) -> String {
-    if value.fract() == 0.0 && value.abs() < 1e15 { format!("{value:.0}") } else { short(value) }
-}
-
-fn short(value: f64) -> String {
-    general(value)
+    let is_whole = value.fract() == 0.0 || value.abs() >= 1e5;
+    if is_whole && value.abs() < 1e15 { format!("{value:.0}") } else { general(value) }
 }
 
 #[cfg(test)]
@@ -140,7 +137,7 @@ mod tests {
     fn a_variable_has_its_functions_regions_and_lines() {
         assert_eq!(attribution(&Profile::default()), "");
         let text = attribution(&profile());
-        for part in ["num_free_calls  MPI_Wait", "120", "96.8 %", "220", "outside MPI", "main/solve", "a.c:3 (f)"] {
+        for part in ["num_free_calls\n", "MPI_Wait", "120", "96.8 %", "220", "outside MPI", "main/solve", "a.c:3 (f)"] {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert!(text.contains("observed: num_free_calls; modelled: mel_posted_queue_length"), "{text}");
