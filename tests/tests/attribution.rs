@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::artifacts::{fresh_dir, mel, root};
 use mel_tests::fortran::{Interface, compile_fortran, interfaces};
 use mel_tests::profile::Profile;
 use mel_tests::{Finished, Job, Mpi, compile_special};
@@ -276,7 +276,7 @@ fn mock_of_caliper(directory: &Path) -> PathBuf {
                 void cali_begin_region(const char *name) { printf(\"caliper begins %s\\n\", name); }\n\
                 void cali_end_region(const char *name) { printf(\"caliper ends %s\\n\", name); }\n";
     std::fs::write(&source, text).expect("a temporary file");
-    let library = directory.join("libcaliper.so");
+    let library = directory.join("libcaliper-mock.so");
     let mut compiler = Command::new("cc");
     compiler.args(["-shared", "-fPIC", "-o"]).args([&library, &source]);
     assert!(compiler.status().expect("there is a compiler").success());
@@ -298,10 +298,16 @@ fn regions_of_calipers_names_are_seen_and_caliper_sees_them() {
         run_alone.expect(!run_alone.stdout.contains("caliper"), mpi.name);
         // With it, with and without attribution.
         let library = mock_of_caliper(directory.path());
+        let linked = directory.path().join("linked");
+        let mut compiler = mpi.mpicc();
+        compiler.arg("-o").arg(&linked).arg(root().join("tests/programs/special/caliper.c"));
+        compiler.arg("-Wl,--no-as-needed").arg(&library);
+        compiler.arg(format!("-Wl,-rpath,{}", directory.path().display()));
+        assert!(compiler.status().expect("there is a compiler").success());
         for options in [&options[..], &[]] {
             let output = directory.path().join(format!("with-{}", options.len()));
             let output = output.to_str().expect("a name");
-            let job = Job::new(mpi, 2, &program).through_env("LD_PRELOAD", &library);
+            let job = Job::new(mpi, 2, &linked);
             let run = job.under_mel(options.iter().copied().chain(["-o", output])).run();
             run.expect(run.code == Some(0) && run.stdout.contains("OK"), mpi.name);
             run.expect(run.stdout.matches("caliper begins exchange").count() == 6, mpi.name);
