@@ -151,3 +151,84 @@ fn fill(
     let size = |share: &ShareProfile| share.amount.or(share.mean).unwrap_or(0.0).abs();
     variable.shares.sort_by(|a, b| size(b).total_cmp(&size(a)));
 }
+
+#[cfg(test)]
+mod tests {
+    use mel_log::profile::{CallSite, Profile, RankProfile};
+    use mel_log::table::{ContextKey, Identity, ProfileTable};
+
+    use super::*;
+
+    /// A process with a counter in parts of a half, and a level: two calls of MPI_Send in `main`, what is outside, and what was stopped.
+    fn table(every: u64) -> ProfileTable {
+        let identity = Identity { ticks_per_second: 1000, ..Identity::default() };
+        let table = ProfileTable::in_memory(&identity).unwrap();
+        assert!(table.begin_attribution(2));
+        table.define(&Definition::Function { number: 7, name: "MPI_Send".into() });
+        table.define(&Definition::Region { number: 1, path: "main".into() });
+        for (place, name, class, parts) in [
+            (Some(0), "num_frees", "counter", 2.0),
+            (Some(1), "length", "level", 1.0),
+            (None, "flush", "generic", 1.0),
+        ] {
+            table.define(&Definition::Attributed {
+                place,
+                name: name.into(),
+                description: String::new(),
+                class: class.into(),
+                object: String::new(),
+                of_mpi: true,
+                parts,
+            });
+        }
+        let key = |function, phase| ContextKey { function, phase, region: 1, ..ContextKey::default() };
+        for (key, by) in [(key(7, 0), 30), (key(OUTSIDE, 0), 10), (key(7, STOPPED), 4)] {
+            let of = table.attributed(table.add_context(key));
+            of.context.times.set(5);
+            of.context.read.set(2);
+            of.variables[0].grew(by, every);
+            of.variables[1].was_read(Arithmetic::Level, 0, by);
+        }
+        let variable = table.attributed_variable(0);
+        variable.first.set(100);
+        variable.last.set(144);
+        variable.grown.set(44);
+        variable.reads.set(6);
+        variable.most_every.set(every);
+        table
+    }
+
+    fn profile(every: u64) -> Vec<AttributedProfile> {
+        let mut profile = Profile { ranks: vec![RankProfile::default()], ..Profile::default() };
+        crate::fill(&mut profile, vec![table(every).rows()], |_, _| CallSite::default());
+        std::mem::take(&mut profile.ranks[0].attributed)
+    }
+
+    #[test]
+    fn shares_add_up_to_the_growth_and_what_was_stopped_is_left_out() {
+        let all = profile(1);
+        let [frees, length, flush] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((frees.first, frees.last, frees.grown, frees.every), (50.0, 72.0, Some(20.0), 1));
+        let shares: Vec<_> = frees
+            .shares
+            .iter()
+            .map(|of| (&*of.function, &*of.region, of.amount, of.times, of.read))
+            .collect();
+        assert_eq!(shares, [("MPI_Send", "main", Some(15.0), 5, 2), ("", "main", Some(5.0), 5, 2)]);
+        assert_eq!(
+            (frees.shares[0].min, frees.shares[0].mean, frees.shares[0].max),
+            (Some(0.0), Some(7.5), Some(15.0))
+        );
+        let send = &length.shares[0];
+        assert_eq!((send.mean, send.value, send.amount, length.grown), (Some(30.0), Some(30.0), None, None));
+        assert_eq!((flush.every, flush.shares.len()), (0, 0));
+    }
+
+    #[test]
+    fn where_some_calls_were_read_shares_are_those_of_the_exact_total() {
+        let all = profile(4);
+        let amounts: Vec<_> = all[0].shares.iter().map(|of| of.amount).collect();
+        assert_eq!((amounts, all[0].grown), (vec![Some(15.0), Some(5.0)], Some(20.0)));
+        assert!(all[0].is_estimated());
+    }
+}

@@ -100,7 +100,9 @@ impl Direct {
     #[must_use]
     pub fn read(&self) -> u64 {
         match self {
-            Direct::Count(count) | Direct::Ticks(count) | Direct::Lost(count) => count.load(Ordering::Relaxed),
+            Direct::Count(count) | Direct::Ticks(count) | Direct::Lost(count) => {
+                count.load(Ordering::Relaxed)
+            }
             Direct::Level(gauge) => gauge.level(),
             Direct::Highest(gauge, mark) => gauge.highest(*mark),
             Direct::Messages(sent) => sent.sum(|thread| &thread.messages),

@@ -114,7 +114,8 @@ fn one_line_sends_and_all_of_it_is_that_lines() {
             }
         }
         for text in [&run.stderr, &report(&output, &[])] {
-            let parts = ["performance variables by MPI function", "variables by region", "variables by call site"];
+            let parts =
+                ["performance variables by MPI function", "variables by region", "variables by call site"];
             run.expect(parts.iter().all(|part| text.contains(part)), mpi.name);
             assert!(text.contains("main/send") && text.contains("observed: "), "{text}");
         }
@@ -241,7 +242,8 @@ fn a_mpis_own_variables_are_read_in_every_call_where_nothing_limits_it() {
         let (_, profile) = run(mpi, &program, &options, &["plain"], &directory.path().join("run"));
         sums_are_exact(&profile, mpi.name);
         if mpi.name.contains("events") {
-            let own = variables(&profile, 0).filter(|of| of["of_mpi"] == true && of["grown"].as_f64() > Some(0.0));
+            let own =
+                variables(&profile, 0).filter(|of| of["of_mpi"] == true && of["grown"].as_f64() > Some(0.0));
             assert!(own.count() > 0, "{}", mpi.name);
         }
         // Those that do something are listed, and no more.
@@ -258,10 +260,14 @@ fn a_program_in_fortran_names_its_regions() {
             let plain = Job::new(mpi, 2, &program).run();
             plain.expect(plain.code == Some(0) && plain.stdout.contains("OK"), mpi.name);
             let directory = fresh_dir();
-            let (_, profile) =
-                run(mpi, &program, &["--attribute", SENT], &[], &directory.path().join("run"));
+            let (_, profile) = run(mpi, &program, &["--attribute", SENT], &[], &directory.path().join("run"));
             let regions = by(variable(&profile, 0, SENT), "region");
-            assert_eq!(regions, expected([("outer", 2.0), ("outer/inner", 3.0)]), "{} {interface:?}", mpi.name);
+            assert_eq!(
+                regions,
+                expected([("outer", 2.0), ("outer/inner", 3.0)]),
+                "{} {interface:?}",
+                mpi.name
+            );
             if interface == Interface::Mpi {
                 sums_are_exact(&profile, mpi.name);
             }

@@ -81,8 +81,11 @@ fn samples_lost(profile: &Profile) -> Option<String> {
 fn regions(profile: &Profile) -> Option<String> {
     let sum = |of: fn(&RankProfile) -> u64| profile.ranks.iter().map(of).fold(0u64, u64::saturating_add);
     let (lost, mismatched) = (sum(|rank| rank.lost_regions), sum(|rank| rank.mismatched_regions));
-    let lost = (lost > 0)
-        .then(|| format!("{lost} times a region was begun beyond the most that there can be: it counts in what it lies in"));
+    let lost = (lost > 0).then(|| {
+        format!(
+            "{lost} times a region was begun beyond the most that there can be: it counts in what it lies in"
+        )
+    });
     let mismatched = (mismatched > 0).then(|| {
         format!("{mismatched} ends of regions were not those of the region begun last: what lies in a region ends with it")
     });

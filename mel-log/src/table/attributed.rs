@@ -1,6 +1,5 @@
 //! Rows of attribution: what performance variables did in each context. A context has one row of its own, and one for each variable.
 
-
 use super::layout::{ATTRIBUTED_BYTES, Column, MAX_ATTRIBUTED};
 use super::writer::ProfileTable;
 
@@ -336,7 +335,8 @@ mod tests {
         assert_eq!(table.rows().attributed_variables, []);
         let before = table.add_context(ContextKey { site: 1, ..ContextKey::default() });
         assert!(table.begin_attribution(2) && !table.begin_attribution(2));
-        let after = table.add_context(ContextKey { site: 2, function: OUTSIDE, region: 7, ..Default::default() });
+        let after =
+            table.add_context(ContextKey { site: 2, function: OUTSIDE, region: 7, ..Default::default() });
         for context in [before, after, 99] {
             let rows = table.attributed(context);
             assert_eq!(rows.variables.len(), 2);
@@ -354,7 +354,9 @@ mod tests {
         assert_eq!(rows.contexts[2].key.region, 7);
         table.clear(0);
         let rows = table.rows();
-        assert!(rows.attributed.iter().all(|of| of.times == 0 && of.variables[1] == AttributedRow::default()));
+        assert!(
+            rows.attributed.iter().all(|of| of.times == 0 && of.variables[1] == AttributedRow::default())
+        );
         assert_eq!(rows.attributed_variables[1].first, 10);
     }
 

@@ -487,8 +487,14 @@ mod tests {
 
     #[test]
     fn keys_come_back() {
-        let key =
-            ContextKey { site: 0x7fff_1234_5678, communicator: 3, function: 399, thread: 7, phase: 254, region: 999 };
+        let key = ContextKey {
+            site: 0x7fff_1234_5678,
+            communicator: 3,
+            function: 399,
+            thread: 7,
+            phase: 254,
+            region: 999,
+        };
         let context = Context::default();
         context.set_key(key);
         assert_eq!(context.key(), key);

@@ -7,16 +7,14 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::attributed::{
-    self, AttributedContextRow, AttributedVariable, AttributedVariableRow,
-};
+use super::attributed::{self, AttributedContextRow, AttributedVariable, AttributedVariableRow};
 use super::connections::{Connection, ConnectionRow};
 use super::layout::{
-    ATTRIBUTED_AT, ATTRIBUTED_VARIABLES_AT, BINS, COLLECTIVES_AT, COMMUNICATOR_QUEUES_AT, CONNECTIONS_AT, CONTEXTS_AT, Context, ContextKey,
-    DEFINITIONS_AT, HEADER_BYTES, Header, Interval, IntervalKind, MAGIC, MAX_ATTRIBUTED, MAX_BYTES, MAX_COMMUNICATOR_QUEUES,
-    MAX_CONNECTIONS, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_PHASES, MAX_QUEUES, MAX_SAMPLED,
-    MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, SAMPLED_AT, STOPPED, THREADS_AT, TRAFFIC_AT, Thread,
-    VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey,
+    ATTRIBUTED_AT, ATTRIBUTED_VARIABLES_AT, BINS, COLLECTIVES_AT, COMMUNICATOR_QUEUES_AT, CONNECTIONS_AT,
+    CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, HEADER_BYTES, Header, Interval, IntervalKind, MAGIC,
+    MAX_ATTRIBUTED, MAX_BYTES, MAX_COMMUNICATOR_QUEUES, MAX_CONNECTIONS, MAX_CONTEXTS, MAX_DEFINITIONS,
+    MAX_INTERVALS, MAX_PHASES, MAX_QUEUES, MAX_SAMPLED, MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT,
+    SAMPLED_AT, STOPPED, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey,
 };
 use super::lock;
 use super::phases::{PhaseRow, Sections};
@@ -299,10 +297,8 @@ pub(super) fn used(header: &[u8]) -> [(usize, usize); 11] {
     let field = |offset: usize| header.get(offset / 8).copied().unwrap_or(0);
     let section = |at, offset, most: usize, size| (at, field(offset).min(most as u64) as usize * size);
     let variables = std::mem::offset_of!(Header, attributed);
-    let attributed = attributed_bytes(
-        field(variables),
-        field(std::mem::offset_of!(Header, attributed_contexts)),
-    );
+    let attributed =
+        attributed_bytes(field(variables), field(std::mem::offset_of!(Header, attributed_contexts)));
     [
         section(
             COMMUNICATOR_QUEUES_AT,
@@ -380,12 +376,8 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
     let connections: Vec<Vec<u64>> =
         section(CONNECTIONS_AT, of!(connections), MAX_CONNECTIONS, size_of::<Connection>());
     let sampled: Vec<Vec<u64>> = section(SAMPLED_AT, of!(sampled), MAX_SAMPLED, size_of::<Sampled>());
-    let attributed_variables: Vec<Vec<u64>> = section(
-        ATTRIBUTED_VARIABLES_AT,
-        of!(attributed),
-        MAX_ATTRIBUTED,
-        size_of::<AttributedVariable>(),
-    );
+    let attributed_variables: Vec<Vec<u64>> =
+        section(ATTRIBUTED_VARIABLES_AT, of!(attributed), MAX_ATTRIBUTED, size_of::<AttributedVariable>());
     let of_context = (of!(attributed).min(MAX_ATTRIBUTED as u64) as usize + 1) * 8;
     let attributed: Vec<AttributedContextRow> =
         match attributed_bytes(of!(attributed), of!(attributed_contexts)) {

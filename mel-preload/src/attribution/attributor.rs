@@ -89,7 +89,10 @@ impl Attributor {
             let names: Vec<&str> = chosen.names.iter().map(String::as_str).collect();
             wanted.choice.complaints("performance variable", &names).iter().for_each(|line| warn(line));
             if chosen.left_out > 0 {
-                warn(&format!("{} performance variables are not attributed: there are too many", chosen.left_out));
+                warn(&format!(
+                    "{} performance variables are not attributed: there are too many",
+                    chosen.left_out
+                ));
             }
         }
         chosen.definitions.iter().for_each(|definition| self.calls.define(definition));

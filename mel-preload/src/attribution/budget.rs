@@ -32,8 +32,7 @@ impl Budget {
     /// A budget from `now` on. `cost` is what was measured for one read of all variables.
     pub(super) fn new(share: Option<f64>, cost: u64, now: u64) -> Budget {
         let window = Window { at: now, ..Window::default() };
-        let mut budget =
-            Budget { share, began: now, spent: 0, every: 1, most: 1, window, is_first: true };
+        let mut budget = Budget { share, began: now, spent: 0, every: 1, most: 1, window, is_first: true };
         // Where even a call in a millisecond would be too often, every call is not tried first.
         let millisecond = 3_000_000;
         if let Some(share) = share
@@ -159,7 +158,9 @@ mod tests {
 
     #[test]
     fn the_share_is_kept_whatever_a_read_costs() {
-        for (share, cost, interval) in [(0.03, 1_000, 1_000), (0.03, 20_000, 500), (0.1, 300, 2_000), (0.01, 90, 900)] {
+        for (share, cost, interval) in
+            [(0.03, 1_000, 1_000), (0.03, 20_000, 500), (0.1, 300, 2_000), (0.01, 90, 900)]
+        {
             let (spent, sampled, budget) = simulate(share, cost, interval, 2_000_000);
             assert!(spent < 1.15 * share, "{spent} of {share}: {budget:?}");
             assert!(spent > 0.4 * share && sampled > 0.0, "{spent} of {share}: {budget:?}");

@@ -120,7 +120,9 @@ fn end_of(stack: &mut Vec<Entry>, hash: u64) -> bool {
 
 /// What is attributed, once something is.
 fn attributor() -> Option<&'static Attributor> {
-    Session::get().filter(|session| !session.over.load(Ordering::Acquire)).and_then(|session| session.attributor)
+    Session::get()
+        .filter(|session| !session.over.load(Ordering::Acquire))
+        .and_then(|session| session.attributor)
 }
 
 /// Something happens to regions of which the table has the number, and the user a line.
@@ -138,7 +140,9 @@ fn tell(lost: bool) {
             "the program has begun more than {MAX_REGIONS} different regions: those beyond count in what they lie in"
         ));
     } else if first {
-        warn("a region was ended that was not the last one begun: regions in it end with it, and one that was not begun is ignored");
+        warn(
+            "a region was ended that was not the last one begun: regions in it end with it, and one that was not begun is ignored",
+        );
     }
 }
 

@@ -137,8 +137,10 @@ impl Cache {
     /// The context of a call, which `find` finds where it is not at hand.
     #[inline(always)]
     pub(super) fn get(&mut self, place: Place, find: impl FnOnce() -> u32) -> u32 {
-        let mixed =
-            place.site ^ (place.site >> 7) ^ (place.comm >> 4).wrapping_mul(31) ^ usize::from(place.function ^ place.region.rotate_left(5));
+        let mixed = place.site
+            ^ (place.site >> 7)
+            ^ (place.comm >> 4).wrapping_mul(31)
+            ^ usize::from(place.function ^ place.region.rotate_left(5));
         let entry = &mut self.0[mixed % ENTRIES];
         if entry.0 != place {
             *entry = (place, find());

@@ -110,7 +110,8 @@ mod tests {
         };
         let rank = RankProfile { attributed: vec![of], ..RankProfile::default() };
         let shown = attribution(&Profile { ranks: vec![rank], ..Profile::default() }).unwrap();
-        let rows: Vec<_> = shown.functions.iter().map(|row| (&*row.place, row.share, row.is_estimated)).collect();
+        let rows: Vec<_> =
+            shown.functions.iter().map(|row| (&*row.place, row.share, row.is_estimated)).collect();
         assert_eq!(rows, [("MPI_Send", Some(0.75), true), ("outside MPI", Some(0.25), true)]);
         assert!(shown.regions.is_empty() && shown.sites.len() == 2);
     }

@@ -153,7 +153,8 @@ impl traffic::Store for Rows {
             _ => Whom::Each,
         };
         let operation = to.function.map(|function| (function as u16, operations::shape(function)));
-        let total = (kind == Kind::Message && !counts.is_self(communicator, whom)).then(|| SENT.of_thread(thread));
+        let total =
+            (kind == Kind::Message && !counts.is_self(communicator, whom)).then(|| SENT.of_thread(thread));
         counts.counted_row(Place { kind, communicator, whom, operation, thread }, total)
     }
 

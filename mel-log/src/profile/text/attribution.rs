@@ -20,7 +20,8 @@ pub fn attribution(profile: &Profile) -> String {
     let shown: Vec<&Variable> = functions.iter().filter(is_shown).collect();
     let mut text = of(&shown, "MPI function");
     let regions = over_ranks(profile, By::Region);
-    let has_regions = |of: &Variable| of.places.len() > 1 || of.places.iter().any(|p| p.place != "(no region)");
+    let has_regions =
+        |of: &Variable| of.places.len() > 1 || of.places.iter().any(|p| p.place != "(no region)");
     if regions.iter().any(has_regions) {
         let shown: Vec<&Variable> = regions.iter().filter(is_shown).collect();
         text += &of(&shown, "region");
@@ -137,7 +138,9 @@ mod tests {
     fn a_variable_has_its_functions_regions_and_lines() {
         assert_eq!(attribution(&Profile::default()), "");
         let text = attribution(&profile());
-        for part in ["num_free_calls\n", "MPI_Wait", "120", "96.8 %", "220", "outside MPI", "main/solve", "a.c:3 (f)"] {
+        for part in
+            ["num_free_calls\n", "MPI_Wait", "120", "96.8 %", "220", "outside MPI", "main/solve", "a.c:3 (f)"]
+        {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert!(text.contains("observed: num_free_calls; modelled: mel_posted_queue_length"), "{text}");
