@@ -179,6 +179,34 @@ pub enum Definition {
         #[serde(default)]
         error_nanos: u64,
     },
+    /// A region of the program.
+    Region {
+        /// Its number, from 1.
+        number: u16,
+        /// Its name, behind those of the regions that it is in: `a/b/c`.
+        path: String,
+    },
+    /// A performance variable that is attributed; or one that is only listed.
+    Attributed {
+        /// Its place among those that are attributed; none where it is only listed.
+        place: Option<u16>,
+        /// Its name.
+        name: String,
+        /// What it means.
+        #[serde(default)]
+        description: String,
+        /// Its class in lower case, for example `counter`.
+        class: String,
+        /// The communicator that it is read for; empty where it is bound to nothing, or all communicators are taken together.
+        #[serde(default)]
+        object: String,
+        /// Whether it is one of the MPI's own.
+        #[serde(default)]
+        of_mpi: bool,
+        /// Its values in the table are in so many parts of what it counts in.
+        #[serde(default)]
+        parts: f64,
+    },
 }
 
 /// What a stream holds.
@@ -442,7 +470,10 @@ impl Definitions {
             Definition::Pair { begin, end, inserts, removes } => {
                 self.pairs.insert(begin, Ending { end, inserts, removes });
             }
-            Definition::Program { .. } | Definition::Phase { .. } => {}
+            Definition::Program { .. }
+            | Definition::Phase { .. }
+            | Definition::Region { .. }
+            | Definition::Attributed { .. } => {}
             Definition::Variable { number, name, description, class, object, of_mpi: _ } => {
                 self.variables.insert(number, SampledVariable { name, description, class, object });
             }

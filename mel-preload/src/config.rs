@@ -10,13 +10,16 @@ use mpit_sources::{Following, Selection};
 
 use mel_log::choice::Choice;
 use mel_log::names::parse_list;
-use mel_log::number::{bytes, interval};
+use mel_log::number::{bytes, interval, share};
 
 /// Up to so many ranks, each one's numbers are collected, unless another number is given.
 const EXACT_RANKS: u32 = 1024;
 
 /// Between two samples of performance variables, unless another time is given.
 const EVERY: Duration = Duration::from_secs(1);
+
+/// The share of the time that reading variables may take that are attributed, unless another one is given.
+const BUDGET: f64 = 0.03;
 
 /// What MEL does in this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,6 +42,11 @@ pub struct Config {
     pub vars: Option<Choice>,
     /// Between two samples (`MEL_EVERY`: a time such as `500ms`); zero where only the program asks for them.
     pub every: Duration,
+    /// The performance variables that are attributed to calls and regions (`MEL_ATTRIBUTE`, as `MEL_VARS`); then calls are counted.
+    pub attribute: Option<Choice>,
+    /// The share of the time that reading these may take, where that is more than a load (`MEL_ATTRIBUTE_BUDGET`: such as `3%`); none
+    /// without a limit (`none`).
+    pub budget: Option<Share>,
     /// Whether nothing was said about the profile: then MEL was preloaded by hand.
     pub profile_unset: bool,
     /// Whether the end of the run has a line of statistics for each queue and window of each rank (`MEL_LINES=1`).
@@ -78,6 +86,13 @@ pub struct Config {
     pub complaints: Vec<String>,
 }
 
+/// A share of the time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share(pub f64);
+
+// It is never what is no number.
+impl Eq for Share {}
+
 impl Config {
     /// The configuration of this process.
     pub fn from_environment() -> Config {
@@ -102,6 +117,7 @@ impl Config {
             program: set("MEL_PROGRAM").unwrap_or_else(own_name),
             exact_ranks: EXACT_RANKS,
             every: EVERY,
+            budget: Some(Share(BUDGET)),
             ..Config::default()
         };
         match set("MEL_PROFILE").as_deref() {
@@ -126,6 +142,23 @@ impl Config {
             match Choice::new(if list == "all" { "" } else { &list }, "") {
                 Ok(choice) => config.vars = Some(choice),
                 Err(complaint) => config.complaints.push(format!("MEL_VARS: {complaint}")),
+            }
+        }
+        if let Some(list) = set("MEL_ATTRIBUTE").filter(|list| list != "none") {
+            match Choice::new(if list == "all" { "" } else { &list }, "") {
+                Ok(choice) => {
+                    config.attribute = Some(choice);
+                    config.call_profile = true;
+                }
+                Err(complaint) => config.complaints.push(format!("MEL_ATTRIBUTE: {complaint}")),
+            }
+        }
+        if let Some(budget) = set("MEL_ATTRIBUTE_BUDGET") {
+            match share(&budget) {
+                Some(budget) => config.budget = budget.map(Share),
+                None => config.complaints.push(format!(
+                    "MEL_ATTRIBUTE_BUDGET={budget}: give a share of the time such as 3%, or none for no limit"
+                )),
             }
         }
         if let Some(time) = set("MEL_EVERY") {
@@ -258,6 +291,17 @@ mod tests {
     fn a_limit_that_is_no_size_is_none() {
         let config = read(&[("MEL_LIMIT", "lots")]);
         assert_eq!((config.limit, config.complaints.len()), (None, 1));
+    }
+
+    #[test]
+    fn what_is_attributed_needs_calls_and_has_a_budget() {
+        let config = read(&[("MEL_ATTRIBUTE", "mel_*"), ("MEL_PROFILE", "none")]);
+        assert!(config.call_profile && config.measures() && config.attribute.is_some());
+        assert_eq!(config.budget, Some(Share(0.03)));
+        assert_eq!(read(&[("MEL_ATTRIBUTE_BUDGET", "none")]).budget, None);
+        assert_eq!(read(&[("MEL_ATTRIBUTE_BUDGET", "0.5 %")]).budget, Some(Share(0.005)));
+        assert_eq!(read(&[("MEL_ATTRIBUTE_BUDGET", "much")]).complaints.len(), 1);
+        assert!(read(&[("MEL_ATTRIBUTE", "none")]).attribute.is_none());
     }
 
     #[test]

@@ -41,7 +41,10 @@ pub(super) fn at_finalize(session: &'static Session) {
         return;
     }
     let entered = Clock::best().now();
-    // What it reads belongs to the run, and the MPI's variables need an MPI.
+    // What they read belongs to the run, and the MPI's variables need an MPI.
+    if let Some(attributor) = session.attributor {
+        attributor.finish();
+    }
     if let Some(sampler) = session.sampler.get() {
         sampler.finish();
     }
@@ -329,7 +332,7 @@ fn port(of: Port) -> profile::Port {
 fn profiled(session: &Session) -> Vec<String> {
     let config = &session.config;
     let others = config.windows || config.call_profile || config.matrix || config.carried;
-    if config.profile && !others && config.vars.is_none() {
+    if config.profile && !others && config.vars.is_none() && config.attribute.is_none() {
         return Vec::new();
     }
     let counted = [
@@ -339,6 +342,7 @@ fn profiled(session: &Session) -> Vec<String> {
         (config.matrix, "matrix"),
         (config.carried, "net"),
         (config.vars.is_some(), "vars"),
+        (config.attribute.is_some(), "attribution"),
     ];
     counted.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name.to_owned()).collect()
 }
@@ -377,6 +381,9 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
     if let Some(netops) = session.netops {
         netops.finish();
     }
+    if let Some(attributor) = session.attributor {
+        attributor.finish_alone();
+    }
     if let Some(sampler) = session.sampler.get() {
         sampler.finish_alone();
     }
@@ -412,6 +419,7 @@ pub(super) fn arm() {
         });
     }
     extern "C" fn in_child() {
+        crate::attribution::abandon();
         if let Some(session) = Session::get()
             && let Some(Run { recorder: Some(recorder), .. }) = session.run.get()
         {

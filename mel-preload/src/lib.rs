@@ -18,12 +18,14 @@
 //! - [`calls`]: counts calls and what they wait for, by context.
 //! - [`matrix`]: counts who sends what to whom.
 //! - [`vars`]: samples performance variables.
+//! - [`attribution`]: what these do in each call and region.
 //! - [`trace`]: records calls, messages, searches and chosen events into the log.
 //!
 //! Nothing happens before the program initialises MPI. Nothing here may end or delay the program:
 //! for whatever cannot be done there is one line on standard error, and the program runs on. Only the queue statistics
 //! know events by name. Nothing here reads a command line, or draws.
 
+pub mod attribution;
 pub mod calls;
 mod collect;
 pub mod config;

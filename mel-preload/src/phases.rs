@@ -138,6 +138,9 @@ pub(crate) fn ask(asked: Asked<'_>) {
         if let Some(netops) = session.netops {
             netops.read_connections();
         }
+        if let Some(attributor) = session.attributor {
+            attributor.phase_ends();
+        }
     }
     let mut phases = PHASES.lock().unwrap_or_else(PoisonError::into_inner);
     let changed = match asked {

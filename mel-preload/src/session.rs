@@ -24,6 +24,7 @@ use super::settings;
 use super::state::{Run, Session};
 use super::warn::warn;
 use super::{directory, finish, launch, tools};
+use crate::attribution::{self, Attributor};
 use crate::calls::CallProfiler;
 use crate::matrix::{self, Carried, Connections};
 use crate::phases::{self, Asked};
@@ -67,6 +68,13 @@ impl Session {
             netops.observe_connections(connections);
         }
         let windows = config.windows.then(|| &*Box::leak(Box::default()));
+        let attributor = match (calls, &config.attribute) {
+            (Some(calls), Some(_)) => Some(Attributor::new(abi, calls, variables)),
+            _ => {
+                attribution::abandon();
+                None
+            }
+        };
         let session = Session::get_or_make(|| Session {
             abi,
             core,
@@ -81,6 +89,7 @@ impl Session {
             carried,
             connections,
             windows,
+            attributor,
             sampler: OnceLock::new(),
             second: OnceLock::new(),
             native: OnceLock::new(),
@@ -101,6 +110,8 @@ impl Session {
             }
         };
         register(session);
+        // Before all that changes variables as calls are entered, and after that as they return.
+        session.attributor.into_iter().for_each(|attributor| register(attributor));
         // It counts on what the profile of calls knows of communicators: that goes first as calls return.
         session.matrix.into_iter().for_each(|matrix| register(matrix));
         session.calls.into_iter().for_each(|calls| register(calls));
@@ -108,7 +119,8 @@ impl Session {
             register(Box::leak(Box::new(Late(session))));
         }
         session.queue_events.hooks().into_iter().chain(session.rma.map(Rma::hook)).for_each(register);
-        if session.config.vars.is_some() && mpit_sources::vars::follow().is_err() {
+        let reads = session.config.vars.is_some() || session.config.attribute.is_some();
+        if reads && mpit_sources::vars::follow().is_err() {
             warn("there is no place for a further hook: variables of MEL that count what is sent stay zero");
         }
     }
@@ -127,6 +139,9 @@ impl Session {
         self.queue_events.model().set_threads();
         if let Some(calls) = self.calls {
             calls.set_threads();
+        }
+        if let Some(attributor) = self.attributor {
+            attributor.set_threads();
         }
         if let Some(windows) = &self.windows {
             windows.set_threads();
@@ -323,7 +338,17 @@ impl Session {
         if let Some(sampler) = sampler {
             sampler.begin(rank == 0);
         }
+        self.attribute(rank == 0);
         Ok(())
+    }
+
+    /// Attributes performance variables from now on, where that was asked for and there is a table.
+    fn attribute(&self, tells: bool) {
+        let Some(attributor) = self.attributor else { return };
+        let table = self.run.get().and_then(|run| run.table.clone());
+        let (Some(table), Some(choice)) = (table, self.config.attribute.clone()) else { return };
+        let budget = self.config.budget.map(|share| share.0);
+        attributor.begin(table, &attribution::Wanted { choice, budget, tells });
     }
 
     /// Samples performance variables, where that was asked for and there is a table.

@@ -15,6 +15,7 @@ use mpit_sources::rma::Rma;
 use mpit_sources::vars::QueueCounts;
 use mpit_sources::{Backend, QueueEvents};
 
+use crate::attribution::Attributor;
 use crate::calls::CallProfiler;
 use crate::config::Config;
 use crate::matrix::{Carried, Connections, Matrix};
@@ -48,6 +49,8 @@ pub struct Session {
     pub(crate) connections: Option<&'static Connections>,
     /// Counts what is done with windows.
     pub(crate) windows: Option<&'static WindowProfiler>,
+    /// Attributes performance variables to calls and regions.
+    pub(crate) attributor: Option<&'static Attributor>,
     /// Samples performance variables.
     pub(crate) sampler: OnceLock<&'static Sampler>,
     /// Counts those of a second one, for comparison.

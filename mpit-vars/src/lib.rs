@@ -13,12 +13,14 @@
 //! | [`store`] | where counts of messages come from |
 //! | [`monitoring`] | the fifteen variables of Open MPI's monitoring component |
 //! | [`prof`] | the text of its files |
+//! | [`direct`] | numbers of ours for the whole process, without a handle |
 //! | [`queues`], [`gauge`] | the variables of our own: queues, waits, messages sent |
 //!
 //! What this crate must not know: MPI. The MPI's sessions and handles are numbers here, and objects are opaque tokens;
 //! who calls the MPI's functions is told what to call them with. No lock is held while a value is read or written.
 
 mod counted;
+pub mod direct;
 mod error;
 pub mod gauge;
 mod handle;

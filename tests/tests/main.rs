@@ -6,6 +6,7 @@ mod a_kill_loses_nothing;
 mod another_launcher;
 mod another_pml;
 mod applications;
+mod attribution;
 mod bad_input;
 mod call_sites_are_lines;
 mod cancelled_sends_are_told;

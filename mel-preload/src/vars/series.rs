@@ -91,7 +91,7 @@ impl Series {
 }
 
 /// The name of a class in the profile.
-pub(super) fn class_name(class: Class) -> &'static str {
+pub(crate) fn class_name(class: Class) -> &'static str {
     match class {
         Class::State => "state",
         Class::Level => "level",

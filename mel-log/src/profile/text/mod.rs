@@ -11,10 +11,11 @@
 //! - [`connections`]: what went over the network, and what interfaces have counted.
 //! - [`communicators`]: what was done on each communicator.
 //! - [`traffic`]: who sends what to whom.
-//! - [`variables`]: performance variables that were sampled.
+//! - [`variables`]: performance variables that were sampled; [`attribution`]: by MPI function, region and call site.
 //! - [`waits`]: who waits for whom.
 //! - [`layout`]: lines and columns.
 
+pub mod attribution;
 pub mod call_sites;
 pub mod communicators;
 pub mod connections;
