@@ -31,5 +31,5 @@ pub mod windows;
 pub use job::{Finished, Job, Output, Running};
 pub use mpi::Mpi;
 pub use program::{
-    Exit, Expectation, Program, compile_beside, compile_preloadable, compile_source, compile_special, compile_with_events,
+    Exit, Expectation, Program, compile_preloadable, compile_source, compile_special, compile_with_events,
 };

@@ -125,16 +125,6 @@ pub fn compile_special(mpi: &Mpi, name: &str) -> PathBuf {
     compile(mpi, &source, &[&source, &programs.join("check.h")], &[])
 }
 
-/// Compiles `programs/PATH`: a program that one test runs, in a folder of its own.
-///
-/// # Panics
-///
-/// If it does not compile.
-pub fn compile_beside(mpi: &Mpi, path: &str) -> PathBuf {
-    let source = root().join("tests/programs").join(path);
-    compile(mpi, &source, &[&source], &["-D_GNU_SOURCE".into()])
-}
-
 /// Compiles `programs/special/NAME.c` to a library that can be preloaded.
 ///
 /// # Panics

@@ -9,7 +9,7 @@ use std::process::Command;
 use mel_tests::artifacts::{fresh_dir, root};
 use mel_tests::events::Log;
 use mel_tests::profile::Profile;
-use mel_tests::{Job, Mpi, compile_beside};
+use mel_tests::{Job, Mpi, compile_source};
 
 fn programs() -> PathBuf {
     root().join("tests/programs/verbs")
@@ -74,7 +74,7 @@ fn what_the_library_posts_is_counted_by_target_and_what_the_program_posts_is_not
         assert!(cc(directory.path(), &[&shared[..], &["transport.c", &mock, &rpath, "-o", &module]].concat()));
         ports(directory.path());
         let output = directory.path().join("run");
-        let program = compile_beside(&mpi, "verbs/verbs.c");
+        let program = compile_source(&mpi, &programs().join("verbs.c"));
         let options = ["-e", "btl_netop", "--profile", "net", "-o"].map(std::ffi::OsStr::new);
         let finished = Job::new(&mpi, 2, program)
             .args([&module])

@@ -1,6 +1,7 @@
 /* A program whose MPI library posts work requests, as far as MEL can see: a module of such a name does, which is opened while the program
  * runs, for nobody else to see. The program posts some itself, which are nobody's business. Two ranks; MEL_INFINIBAND leads to a
  * folder with a folder for each rank. */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <infiniband/verbs.h>

@@ -94,7 +94,7 @@ unsafe extern "C-unwind" fn opened(device: *mut Device, caller: usize) -> *mut C
     let next = unsafe { transmute::<*mut c_void, Next>(next) };
     // SAFETY: the argument of our caller.
     let context = unsafe { next(device) };
-    if ways().is_some() && modules::is_of_mpi(caller) {
+    if ways().is_some() && modules::is_of_mpi_now(caller) {
         // SAFETY: null, or a context that the library has just made, and that only we know.
         contained(|| unsafe { context.as_mut() }.into_iter().for_each(post::exchange));
     }
