@@ -64,6 +64,7 @@ fn what_the_library_posts_is_counted_by_target_and_what_the_program_posts_is_not
     if !has_header() {
         return;
     }
+    let mut tested = 0;
     for mpi in Mpi::all() {
         let directory = fresh_dir();
         let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
@@ -75,6 +76,14 @@ fn what_the_library_posts_is_counted_by_target_and_what_the_program_posts_is_not
         ports(directory.path());
         let output = directory.path().join("run");
         let program = compile_source(&mpi, &programs().join("verbs.c"));
+        // Where the MPI is linked with the real library, that comes before the mock.
+        let plain =
+            Job::new(&mpi, 2, program.clone()).args([&module]).env("MEL_INFINIBAND", directory.path()).run();
+        if plain.code != Some(0) {
+            eprintln!("not tested with {}: it has libibverbs itself", mpi.name);
+            continue;
+        }
+        tested += 1;
         let options = ["-e", "btl_netop", "--profile", "net", "-o"].map(std::ffi::OsStr::new);
         let finished = Job::new(&mpi, 2, program)
             .args([&module])
@@ -136,4 +145,5 @@ fn what_the_library_posts_is_counted_by_target_and_what_the_program_posts_is_not
             mpi.name
         );
     }
+    assert!(tested > 0, "no MPI was tested");
 }
