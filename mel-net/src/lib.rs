@@ -5,6 +5,7 @@
 //! - [`flows`](mod@flows): what goes between ranks; [`planes`]: over which plane.
 //! - [`routes`]: the way of it.
 //! - [`load`](mod@load): what each end of each link carries.
+//! - [`functions`]: which MPI functions load it.
 //! - [`levels`]: the same by level and direction.
 //! - [`advice`]: what stands out, and what to do.
 //! - [`write`](mod@write): comma-separated values; [`boxfish`]: tables for Boxfish.
@@ -16,6 +17,7 @@ pub mod boxfish;
 pub mod error;
 pub mod fabric;
 pub mod flows;
+pub mod functions;
 pub mod levels;
 pub mod load;
 mod names;
@@ -28,6 +30,7 @@ pub mod write;
 pub use error::NetError;
 pub use fabric::{Fabric, Kind, LinkEnd};
 pub use flows::{Flow, Flows, flows};
+pub use functions::{AtEnds, Functions};
 pub use load::{Load, load};
 pub use planes::Shares;
 pub use read::{Network, read};

@@ -246,6 +246,13 @@ impl Config {
         self.profiles() || self.trace || self.events.is_some()
     }
 
+    /// Whether what is posted to network cards may be wanted: then those that the MPI library opens are watched.
+    pub fn watches_devices(&self) -> bool {
+        let may_mean = |name: &String| name.contains("netop") || name.contains(['*', '?']) || name == "all";
+        // Where nothing is measured, the program may be a tool that asks for it.
+        self.carried || !self.measures() || self.events.iter().flatten().any(may_mean)
+    }
+
     /// Whether an event log is kept.
     pub fn logs(&self) -> bool {
         self.trace || self.events.is_some()

@@ -190,9 +190,16 @@ fn define(session: &Session, run: &Run, number: u16, name: &str) {
 pub(crate) fn define_in_table(session: &Session, run: &Run, definition: &Definition) {
     match (session.calls, &run.table) {
         (Some(calls), _) => calls.define(definition),
-        (None, Some(table)) => table.define(definition),
+        (None, Some(table)) => define_alone(table, definition),
         (None, None) => {}
     }
+}
+
+/// Writes a definition into the table where no profiler of calls does: one thread at a time.
+pub(crate) fn define_alone(table: &mel_log::table::ProfileTable, definition: &Definition) {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    table.define(definition);
 }
 
 /// All consumers count in the current phase from this time on.

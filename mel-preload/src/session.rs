@@ -47,6 +47,9 @@ impl Session {
         let Some(queue_events) = or_warn(queue_events, "nothing is measured") else { return };
         let rma = or_warn(Rma::new(abi, core), "one-sided communication is not measured");
         let netops = or_warn(NetOps::new(abi, core), "what is moved below the calls is not measured");
+        if let Some(netops) = netops.filter(|_| config.watches_devices()) {
+            netops.watch_devices();
+        }
         // For programs and tools that ask for them: nothing is counted before.
         let variables = mpit_sources::vars::add(abi, core, &queue_events).ok();
         let shadow = queue_events.model();
@@ -60,7 +63,7 @@ impl Session {
         let profiler = profiler.and_then(|made| or_warn(made, "the message queues are not counted"));
         let matrix = calls.filter(|_| config.matrix).map(|calls| matrix::new(abi, calls));
         let carried = netops.filter(|_| config.carried).and_then(|netops| {
-            let made = Carried::listen(core, netops.event(), matrix.map(|matrix| matrix.store()));
+            let made = Carried::listen(core, netops.event(), matrix.map(|matrix| matrix.store()), calls);
             or_warn(made, "what is moved below the calls is not counted")
         });
         let connections: Option<&'static Connections> = carried.map(|_| &*Box::leak(Box::default()));
@@ -398,7 +401,7 @@ impl Session {
         }
         if let Some(matrix) = self.matrix.filter(|_| self.config.inside) {
             // What is seen below the calls would be the same bytes once more.
-            matrix::inside::begin(Carried::new(Some(matrix.store())), self.carried.is_none());
+            matrix::inside::begin(Carried::new(Some(matrix.store()), None), self.carried.is_none());
         }
         Some(table)
     }

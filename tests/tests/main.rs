@@ -70,6 +70,7 @@ mod traces_show_what_was_chosen;
 mod traces_written_together;
 mod variables;
 mod variables_sampled;
+mod verbs_on_a_mock;
 mod watching;
 mod windows_profiled;
 mod windows_tell;

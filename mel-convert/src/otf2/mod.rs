@@ -7,6 +7,7 @@
 //! | an attribute `call site` of a call's region | the address that it returns to, as [`callsites`](super::callsites) reads it |
 //! | a location per stream of events of a source | [`regions`]: event types `X_begin`, `X_end` |
 //! | metrics on these, and attributes of receives | [`regions`]: event types `X_insert`, `X_remove` |
+//! | regions without a duration on these, with attributes | [`regions`]: operations of transports (`btl_netop`) |
 //! | windows, operations on them, epochs | [`windows`]: joined by members and order; epochs on locations of their own |
 //! | communicators and their groups | [`communicators`]: joined over the ranks by their identity |
 //! | times in nanoseconds since the first record, by each node's own clock, and clock offsets | [`time`](crate::time): one line per clock |

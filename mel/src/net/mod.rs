@@ -11,7 +11,7 @@ use mel_log::profile::{Profile, Purpose};
 use mel_net::advice::{Finding, advice};
 use mel_net::planes::Seen;
 use mel_net::ranks::{Map, Placed, place};
-use mel_net::{Flows, Load, NetError, Network, Shares, flows, load};
+use mel_net::{AtEnds, Flows, Functions, Load, NetError, Network, Shares, flows, load};
 use mel_traffic::choice::Asked;
 use mel_traffic::{Hosts, Rows};
 
@@ -32,6 +32,8 @@ pub struct Found<'a> {
     pub shares: Shares,
     /// What the links carry.
     pub load: Load,
+    /// Which MPI functions load them.
+    pub functions: AtEnds,
     /// What stands out.
     pub findings: Vec<Finding>,
 }
@@ -52,8 +54,10 @@ impl<'a> Found<'a> {
         let flows = flows(&rows, asked, &Hosts::of(profile, rows.size()).of_rank)?;
         let shares = Shares::of(&network.fabric, &seen(profile, &placed));
         let load = load(&network.fabric, &placed.host, &flows.list, &shares);
+        let functions =
+            Functions::of_flows(&rows, asked, &flows)?.at_ends(&network.fabric, &placed.host, &shares);
         let findings = advice(&network.fabric, &load, &shares);
-        Ok(Found { profile, network, placed, flows, shares, load, findings })
+        Ok(Found { profile, network, placed, flows, shares, load, functions, findings })
     }
 }
 

@@ -8,6 +8,7 @@
 //! | counters | the lengths of the queues, where insertions and removals were logged |
 //! | tracks `epochs`, `operations`, with slices | those of windows, on as many tracks as it takes so that none overlap |
 //! | a track `recording`, with a slice `recording off` | times in which the program had it switched off |
+//! | a track for each transport | operations of transports (`btl_netop`), with their elements |
 //! | a track `events` | other events, with their elements |
 //! | flows | from the call that sends a message to the end of the call that receives it ([`flows`]) |
 //! | instants `message sent`, `message received` among the calls | the ends of flows where the call is not in the log |
@@ -37,6 +38,7 @@ use crate::in_order::in_order;
 use mel_convert::callsites::CallSites;
 use mel_convert::facts::MessageFact;
 use mel_convert::lanes::Lanes;
+use mel_convert::operations;
 use mel_convert::one_sided::{EpochSpan, OperationInCall, OperationSpan};
 use mel_convert::partners::Recorded;
 use mel_convert::queues::Length;
@@ -232,7 +234,7 @@ impl Writer<'_> {
             Track::Unexpected => ("unexpected messages".to_owned(), 4),
             Track::Epochs(row) => (numbered("epochs", row), 5),
             Track::Operations(row) => (numbered("operations", row), 6),
-            Track::Events(stream) => (threads("events", stream), 7),
+            Track::Events(stream) => (self.transport(stream).unwrap_or_else(|| threads("events", stream)), 7),
         };
         let counts = matches!(track, Track::Posted | Track::Unexpected);
         let mut descriptor = TrackDescriptor {
@@ -254,6 +256,13 @@ impl Writer<'_> {
         self.packet(Packet { track_descriptor: Some(descriptor), ..Packet::default() });
         self.tracks.insert(track, uuid);
         uuid
+    }
+
+    /// The name of the transport whose operations are in this stream.
+    fn transport(&self, stream: u32) -> Option<String> {
+        let definitions = &self.log.definitions;
+        let source = definitions.sources.get(&definitions.streams.get(&stream)?.source?)?;
+        operations::is_transport(&source.name).then(|| source.name.clone())
     }
 
     fn event(&mut self, ticks: u64, kind: Type, event: TrackEvent) {
@@ -486,7 +495,10 @@ impl Visitor for Writer<'_> {
         let Some(event_type) = self.log.definitions.event_types.get(&number) else { return };
         self.summary.events += 1;
         let track_uuid = Some(self.track(Track::Events(stream)));
-        let name_iid = Some(self.names.number(Kind::Event, &event_type.name));
+        let operation =
+            operations::operation(event_type, &record.payload).filter(|_| operations::are_operations(event_type));
+        let name = operation.map_or(event_type.name.as_str(), |(_, name)| name);
+        let name_iid = Some(self.names.number(Kind::Event, name));
         let debug_annotations = self.elements(event_type, &record.payload, record.object);
         let instant = TrackEvent { track_uuid, name_iid, debug_annotations, ..TrackEvent::default() };
         Writer::event(self, record.time, Type::Instant, instant);
