@@ -6,18 +6,21 @@
 //! - [`routes`]: the way of it.
 //! - [`load`](mod@load): what each end of each link carries.
 //! - [`levels`]: the same by level and direction.
+//! - [`lossy`]: a link that loses packets where others do not; [`bottleneck`]: the one that holds the others up.
 //! - [`advice`]: what stands out, and what to do.
 //! - [`write`](mod@write): comma-separated values; [`boxfish`]: tables for Boxfish.
 //!
 //! Knows no MPI, and nothing of how it is shown. Bytes are observed; what links carry is modelled from them and the routes.
 
 pub mod advice;
+pub mod bottleneck;
 pub mod boxfish;
 pub mod error;
 pub mod fabric;
 pub mod flows;
 pub mod levels;
 pub mod load;
+pub mod lossy;
 mod names;
 pub mod planes;
 pub mod ranks;
