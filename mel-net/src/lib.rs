@@ -8,11 +8,13 @@
 //! - [`levels`]: the same by level and direction.
 //! - [`lossy`]: a link that loses packets where others do not; [`bottleneck`]: the one that holds the others up.
 //! - [`advice`]: what stands out, and what to do.
+//! - [`arrange`](mod@arrange): ranks on other hosts, so that the hottest links cool down.
 //! - [`write`](mod@write): comma-separated values; [`boxfish`]: tables for Boxfish.
 //!
 //! Knows no MPI, and nothing of how it is shown. Bytes are observed; what links carry is modelled from them and the routes.
 
 pub mod advice;
+pub mod arrange;
 pub mod bottleneck;
 pub mod boxfish;
 pub mod error;
@@ -28,6 +30,7 @@ pub mod read;
 pub mod routes;
 pub mod write;
 
+pub use arrange::arrange;
 pub use error::NetError;
 pub use fabric::{Fabric, Kind, LinkEnd};
 pub use flows::{Flow, Flows, flows};

@@ -9,7 +9,7 @@ int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     int rank = world_rank(), size = world_size(), columns = size / 2;
-    int steps = argc > 1 ? atoi(argv[1]) : 10;
+    int steps = argc > 1 ? atoi(argv[1]) : 16;
     int across = argc > 2 ? atoi(argv[2]) : 512 << 10, along = argc > 3 ? atoi(argv[3]) : 64 << 10;
     REQUIRE(size % 2 == 0 && size >= 6 && across >= along && along > 0);
     int row = rank / columns, column = rank % columns;
