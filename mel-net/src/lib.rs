@@ -7,12 +7,16 @@
 //! - [`load`](mod@load): what each end of each link carries.
 //! - [`functions`]: which MPI functions load it.
 //! - [`levels`]: the same by level and direction.
+//! - [`lossy`]: a link that loses packets where others do not; [`bottleneck`]: the one that holds the others up.
 //! - [`advice`]: what stands out, and what to do.
+//! - [`arrange`](mod@arrange): ranks on other hosts, so that the hottest links cool down.
 //! - [`write`](mod@write): comma-separated values; [`boxfish`]: tables for Boxfish.
 //!
 //! Knows no MPI, and nothing of how it is shown. Bytes are observed; what links carry is modelled from them and the routes.
 
 pub mod advice;
+pub mod arrange;
+pub mod bottleneck;
 pub mod boxfish;
 pub mod error;
 pub mod fabric;
@@ -20,6 +24,7 @@ pub mod flows;
 pub mod functions;
 pub mod levels;
 pub mod load;
+pub mod lossy;
 mod names;
 pub mod planes;
 pub mod ranks;
@@ -27,6 +32,7 @@ pub mod read;
 pub mod routes;
 pub mod write;
 
+pub use arrange::arrange;
 pub use error::NetError;
 pub use fabric::{Fabric, Kind, LinkEnd};
 pub use flows::{Flow, Flows, flows};

@@ -27,6 +27,7 @@ mod installed_below_a_prefix;
 mod killed_ranks_readable;
 mod libmel_is_self_contained;
 mod limits;
+mod links_that_are_slow;
 mod many_ranks;
 mod matrices;
 mod matrices_are_shown;
