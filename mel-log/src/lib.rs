@@ -19,12 +19,14 @@
 //!
 //! - [`launcher`]: which of the processes speaks for all, and in which job of a batch system.
 //! - [`run_directory`]: the name of a run's directory, and what an earlier run has left there.
+//! - [`control`]: files by which a watcher has a process set control variables.
 //! - [`names`] and [`choice`]: names of events, calls and communicators as users type them.
 //!
 //! Nothing here knows where records and numbers come from, or what becomes of them: no event has a name here, no MPI
 //! function is called, no command line is read, nothing is drawn.
 
 pub mod choice;
+pub mod control;
 pub mod definitions;
 mod expand;
 pub mod format;

@@ -67,6 +67,8 @@ pub struct Config {
     pub paused: bool,
     /// Control variables to be set (`MEL_SET`).
     pub set: Option<String>,
+    /// Whether control variables can be set while the program runs (`MEL_SETTABLE=1`).
+    pub settable: bool,
     /// The most bytes of a rank's event log (`MEL_LIMIT`: a number, and `K`, `M`, `G` or `T` for binary multiples).
     pub limit: Option<u64>,
     /// From which size on there are warnings how large all logs are, in bytes; 0 for never (`MEL_TELL_SIZE`, as `MEL_LIMIT`).
@@ -112,6 +114,7 @@ impl Config {
             call_sites: flag("MEL_CALLSITES"),
             paused: flag("MEL_PAUSED"),
             set: set("MEL_SET"),
+            settable: flag("MEL_SETTABLE"),
             output: set("MEL_OUTPUT").map(PathBuf::from),
             force: flag("MEL_FORCE"),
             program: set("MEL_PROGRAM").unwrap_or_else(own_name),
@@ -192,6 +195,12 @@ impl Config {
             config
                 .complaints
                 .push("MEL_CALLSITES=1: call sites are in traces only; set MEL_TRACE=1, too".into());
+        }
+        if config.settable && !config.measures() {
+            config.settable = false;
+            config.complaints.push(
+                "MEL_SETTABLE=1: nothing is measured, so that there is no directory to ask in; choose a profile, too".into(),
+            );
         }
         match set("MPIT_ENVELOPES").as_deref() {
             Some("messages") => config.following.path = Path::Messages,

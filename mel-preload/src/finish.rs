@@ -41,6 +41,9 @@ pub(super) fn at_finalize(session: &'static Session) {
         return;
     }
     let entered = Clock::best().now();
+    if let Some(requests) = session.requests.get() {
+        requests.finish();
+    }
     // What they read belongs to the run, and the MPI's variables need an MPI.
     if let Some(attributor) = session.attributor {
         attributor.finish();
@@ -386,6 +389,9 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
     }
     if let Some(sampler) = session.sampler.get() {
         sampler.finish_alone();
+    }
+    if let Some(requests) = session.requests.get() {
+        requests.finish();
     }
     let truth = session.queue_events.finish_alone();
     let how = if ended == Ended::Aborted { table::Ended::Aborted } else { table::Ended::Exited };

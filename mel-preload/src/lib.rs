@@ -1,6 +1,7 @@
 //! `libmel.so` inside an MPI program: from `MPI_Init*` to the end.
 //!
-//! - [`config`]: what the user asked for.
+//! - [`config`]: what the user asked for; `settings`, `controls`: control variables of the MPI and of MEL.
+//! - `requests`: what a watcher asks to be set while the program runs.
 //! - [`directory`]: where the run's files go; [`disks`]: where nodes have disks of their own.
 //! - [`state`]: what is kept of all this; [`session`]: what is switched on in `MPI_Init*`, and for each communicator.
 //! - [`finish`]: what is written and printed at the end, however the program ends.
@@ -29,6 +30,7 @@ pub mod attribution;
 pub mod calls;
 mod collect;
 pub mod config;
+mod controls;
 pub mod directory;
 pub mod disks;
 pub mod finish;
@@ -40,6 +42,7 @@ pub mod patience;
 pub mod phases;
 pub mod queues;
 pub mod ranks;
+mod requests;
 pub mod session;
 mod settings;
 pub mod state;

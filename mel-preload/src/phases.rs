@@ -117,7 +117,7 @@ pub(crate) fn leave_to_this_thread() {
 }
 
 /// The measurement and its table, while they last: not in a child that was forked.
-fn measured() -> Option<(&'static Session, &'static Run)> {
+pub(crate) fn measured() -> Option<(&'static Session, &'static Run)> {
     let session = Session::get()?;
     let run = session.run.get()?;
     (!session.over.load(Ordering::Acquire) && run.pid == std::process::id()).then_some((session, run))
@@ -175,6 +175,13 @@ pub(crate) fn begin(session: &Session, run: &Run, now: u64) {
         table.header().phase_since.set(now);
     }
     enter(session, run, now);
+}
+
+/// The name of the phase that was named last, and whether counting goes on.
+pub(crate) fn now() -> (String, bool) {
+    let phases = PHASES.lock().unwrap_or_else(PoisonError::into_inner);
+    let named = phases.names().find(|(number, _)| *number == phases.named).map(|(_, name)| name.to_owned());
+    (named.unwrap_or_default(), !phases.stopped)
 }
 
 /// Whether the program has named any.

@@ -18,6 +18,7 @@ use mpit_sources::rma::{self, Rma};
 use mpit_sources::{Following, QueueEvents};
 
 use super::config::Config;
+use super::controls;
 use super::full::{or_warn, or_warn_once};
 use super::growth::{self, Growth};
 use super::settings;
@@ -29,6 +30,7 @@ use crate::calls::CallProfiler;
 use crate::matrix::{self, Carried, Connections};
 use crate::phases::{self, Asked};
 use crate::queues::QueueProfiler;
+use crate::requests::Requests;
 use crate::trace::calls::{TRACED, Tracer, queues};
 use crate::trace::{Recorder, events};
 use crate::vars::{Sampler, Wanted};
@@ -52,6 +54,7 @@ impl Session {
         }
         // For programs and tools that ask for them: nothing is counted before.
         let variables = mpit_sources::vars::add(abi, core, &queue_events).ok();
+        controls::add();
         let shadow = queue_events.model();
         if config.measures() {
             shadow.set_mode(if config.logs() { Mode::Trace } else { Mode::Profile });
@@ -94,6 +97,7 @@ impl Session {
             windows,
             attributor,
             sampler: OnceLock::new(),
+            requests: OnceLock::new(),
             second: OnceLock::new(),
             native: OnceLock::new(),
             logged: OnceLock::new(),
@@ -156,7 +160,7 @@ impl Session {
         self.find_native();
         if let Some(list) = &self.config.set {
             let first = pmpi::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0);
-            settings::apply(list, first);
+            settings::apply(list, settings::Whose::Mpi, first);
         }
         if !self.config.measures() {
             // Asked nothing: the list of event types is all there is to do, at the end.
@@ -342,6 +346,14 @@ impl Session {
             sampler.begin(rank == 0);
         }
         self.attribute(rank == 0);
+        if let Some(list) = &self.config.set {
+            settings::apply(list, settings::Whose::Mel, rank == 0);
+        }
+        if let (true, Some(Run { directory: Some(directory), .. })) = (self.config.settable, self.run.get())
+            && let Some(requests) = Requests::begin(directory.clone(), rank as u32, size as u32)
+        {
+            let _ = self.requests.set(requests);
+        }
         Ok(())
     }
 
@@ -539,7 +551,7 @@ impl Hook for Session {
             FunctionId::Comm_set_name if self.config.logs() => Wants::Leave,
             FunctionId::Pcontrol if self.config.measures() => Wants::Enter,
             FunctionId::Finalize | FunctionId::Abort => Wants::Enter,
-            _ if self.config.vars.is_some() => Wants::Enter,
+            _ if self.config.vars.is_some() || self.config.settable => Wants::Enter,
             _ => Wants::Nothing,
         }
     }
@@ -548,6 +560,9 @@ impl Hook for Session {
         let Some(session) = Session::get() else { return };
         if let Some(sampler) = session.sampler.get() {
             sampler.enter(call);
+        }
+        if let Some(requests) = session.requests.get() {
+            requests.enter();
         }
         match call {
             Call::Finalize(_) => {

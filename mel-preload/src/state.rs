@@ -20,6 +20,7 @@ use crate::calls::CallProfiler;
 use crate::config::Config;
 use crate::matrix::{Carried, Connections, Matrix};
 use crate::queues::QueueProfiler;
+use crate::requests::Requests;
 use crate::trace::Recorder;
 use crate::trace::calls::Tracer;
 use crate::vars::Sampler;
@@ -53,6 +54,8 @@ pub struct Session {
     pub(crate) attributor: Option<&'static Attributor>,
     /// Samples performance variables.
     pub(crate) sampler: OnceLock<&'static Sampler>,
+    /// What a watcher asks to be set, where the user allows it.
+    pub(crate) requests: OnceLock<&'static Requests>,
     /// Counts those of a second one, for comparison.
     pub(crate) second: OnceLock<(Backend, QueueProfiler)>,
     /// Events of the MPI itself, where there are any and somebody may want them.

@@ -362,6 +362,16 @@ impl Recorder {
         let _ = self.state.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
     }
 
+    /// Whether what happens is recorded; not while the program has switched that off, nor at the end.
+    pub fn is_recording(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == RECORDS
+    }
+
+    /// The log.
+    pub(crate) fn log(&self) -> &LogFile {
+        &self.log
+    }
+
     /// Hands what the log holds to the disk, and waits for that: it is there then even if the machine fails.
     pub fn flush(&self) {
         if self.state.load(Ordering::Relaxed) != CLOSED && self.log.flush().is_err() {

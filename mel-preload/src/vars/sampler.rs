@@ -34,8 +34,8 @@ const PATIENCE: u32 = 1000;
 pub(crate) struct Sampler {
     abi: &'static Abi,
     choice: Choice,
-    /// Between two samples; zero where only the program asks for them.
-    every: Duration,
+    /// Microseconds between two samples; zero where only the program asks for them.
+    every: AtomicU64,
     clock: Clock,
     /// The process that it belongs to.
     pid: u32,
@@ -107,7 +107,7 @@ impl Sampler {
         Sampler {
             abi,
             choice: wanted.choice,
-            every: wanted.every,
+            every: AtomicU64::new(u64::try_from(wanted.every.as_micros()).unwrap_or(u64::MAX)),
             clock: Clock::best(),
             pid: std::process::id(),
             define: wanted.define,
@@ -151,17 +151,21 @@ impl Sampler {
     /// What the thread does.
     fn run(&self) {
         let (stopped, changed) = &self.stopped;
-        let every = if self.every.is_zero() { KEEPS } else { self.every };
+        let (_, mut every) = self.interval();
         let mut next = Instant::now() + every;
         let mut guard = lock(stopped);
         while !*guard {
             let now = Instant::now();
+            let (sampled, wanted) = self.interval();
+            if wanted != every {
+                (every, next) = (wanted, now + wanted);
+            }
             if now < next {
                 guard = changed.wait_timeout(guard, next - now).unwrap_or_else(PoisonError::into_inner).0;
                 continue;
             }
             drop(guard);
-            if !self.every.is_zero() {
+            if sampled {
                 self.read(|series| series.any_thread, false);
                 self.is_due.store(true, Ordering::Relaxed);
             }
@@ -174,6 +178,27 @@ impl Sampler {
             }
             guard = lock(stopped);
         }
+    }
+
+    /// Whether samples are taken by themselves, and the time until something is to be done.
+    fn interval(&self) -> (bool, Duration) {
+        match self.every.load(Ordering::Relaxed) {
+            0 => (false, KEEPS),
+            micros => (true, Duration::from_micros(micros)),
+        }
+    }
+
+    /// Microseconds between two samples; zero where only the program asks for them.
+    pub(crate) fn every(&self) -> u64 {
+        self.every.load(Ordering::Relaxed)
+    }
+
+    /// From now on so many microseconds are between two samples.
+    pub(crate) fn set_every(&self, micros: u64) {
+        self.every.store(micros, Ordering::Relaxed);
+        // The thread may be between its look and its sleep.
+        drop(lock(&self.stopped.0));
+        self.stopped.1.notify_all();
     }
 
     /// The program enters a call.
