@@ -19,7 +19,7 @@ use crate::calls::CallProfiler;
 use crate::config::Config;
 use crate::matrix::{Carried, Connections, Matrix};
 use crate::queues::QueueProfiler;
-use crate::trace::Recorder;
+use crate::trace::{Recorder, SampleLog};
 use crate::trace::calls::Tracer;
 use crate::vars::Sampler;
 use crate::windows::WindowProfiler;
@@ -48,6 +48,8 @@ pub struct Session {
     pub(crate) connections: Option<&'static Connections>,
     /// Counts what is done with windows.
     pub(crate) windows: Option<&'static WindowProfiler>,
+    /// Where samples go in the event log, where there is one and something is sampled.
+    pub(crate) samples: OnceLock<&'static SampleLog>,
     /// Samples performance variables.
     pub(crate) sampler: OnceLock<&'static Sampler>,
     /// Counts those of a second one, for comparison.
