@@ -147,6 +147,12 @@ pub enum Definition {
         /// Whether it is one of the MPI's own.
         #[serde(default)]
         of_mpi: bool,
+        /// The unit of its values; empty where that is not known.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        unit: String,
+        /// Whether its values are whole numbers of zero and more.
+        #[serde(default)]
+        is_whole: bool,
     },
     /// A place that calls MPI.
     Site {
@@ -217,6 +223,8 @@ pub enum StreamKind {
     Calls,
     /// Events of one source.
     Events,
+    /// Samples of variables.
+    Samples,
 }
 
 /// The name of a kind of bound object, as [`Definition::EventType`] has it; empty for none.
@@ -366,7 +374,7 @@ pub struct Module {
 }
 
 /// A performance variable on one object as a log defines it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SampledVariable {
     /// Its name.
     pub name: String,
@@ -374,8 +382,12 @@ pub struct SampledVariable {
     pub description: String,
     /// Its class in lower case, for example `counter`.
     pub class: String,
-    /// The communicator or window that it was read for; empty where it is bound to nothing.
+    /// The communicator, window or interface that it was read for; empty where it is bound to nothing.
     pub object: String,
+    /// The unit of its values; empty where that is not known.
+    pub unit: String,
+    /// Whether its values are whole numbers of zero and more.
+    pub is_whole: bool,
 }
 
 /// What may follow the event type that begins a pair.
@@ -474,8 +486,9 @@ impl Definitions {
             | Definition::Phase { .. }
             | Definition::Region { .. }
             | Definition::Attributed { .. } => {}
-            Definition::Variable { number, name, description, class, object, of_mpi: _ } => {
-                self.variables.insert(number, SampledVariable { name, description, class, object });
+            Definition::Variable { number, name, description, class, object, unit, is_whole, of_mpi: _ } => {
+                let variable = SampledVariable { name, description, class, object, unit, is_whole };
+                self.variables.insert(number, variable);
             }
             Definition::CommunicatorName { index, name } => {
                 if let Some(communicator) = self.communicators.get_mut(&index) {

@@ -6,6 +6,7 @@
 //! - [`definitions`]: what the numbers in the records mean, as JSON lines inside the same file.
 //! - [`writer`]: runs inside the application. Appending copies 32 bytes; nothing else.
 //! - [`gaps`]: what is known of times in which recording was off.
+//! - [`samples`]: variables that were read while the process ran.
 //! - [`expand`]: what one record holds of several, for readers.
 //! - [`reader`]: runs in the command `mel`, on whole files as on torn ones.
 //!
@@ -38,6 +39,7 @@ pub mod number;
 pub mod profile;
 pub mod reader;
 pub mod run_directory;
+mod samples;
 pub mod setting;
 mod space;
 pub mod table;
@@ -50,6 +52,7 @@ pub use format::{
 pub use gaps::{Switch, UnseenEvents, UnseenMessages};
 pub use limit::is_limit;
 pub use reader::{RankLog, ReadError, Record};
+pub use samples::{Sample, title_of_element};
 pub use writer::{Appender, LogFile};
 
 /// The name of the event log of a rank inside the directory of its run.

@@ -67,6 +67,7 @@ pub(super) fn at_finalize(session: &'static Session) {
             recorder.whole_call(mpi_intercept::FunctionId::Finalize as u16, entered);
         }
         define_clock(recorder, session.queue_events.model().clocks().get(1));
+        session.samples.get().iter().for_each(|samples| samples.finish());
         recorder.finish(State::Finalised);
     }
     let leaves_table = session.config.leaves_tables && run.table.is_some() && run.directory.is_some();
@@ -307,7 +308,8 @@ fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> Ran
     if let Some(table) = run.table.as_ref().filter(|_| session.sampler.get().is_some()) {
         let rows = table.rows();
         profile.variables = rows.variable_profiles();
-        profile.samples_lost = rows.lost_samples + rows.lost_sampled;
+        let unlogged = session.samples.get().map_or(0, |samples| samples.lost());
+        profile.samples_lost = rows.lost_samples + rows.lost_sampled + unlogged;
     }
     if let Some(windows) = session.windows {
         profile.windows = windows.profile(Clock::best().ticks_per_second());
@@ -397,6 +399,7 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
     let how = if ended == Ended::Aborted { table::Ended::Aborted } else { table::Ended::Exited };
     end_table(session, run, how, Clock::best().now().0);
     if let Some(recorder) = run.recorder {
+        session.samples.get().iter().for_each(|samples| samples.finish());
         recorder.finish(state);
     }
     if session.config.profiles()

@@ -32,7 +32,7 @@ use crate::phases::{self, Asked};
 use crate::queues::QueueProfiler;
 use crate::requests::Requests;
 use crate::trace::calls::{TRACED, Tracer, queues};
-use crate::trace::{Recorder, events};
+use crate::trace::{Recorder, SampleLog, events};
 use crate::vars::{Sampler, Wanted};
 use mel_log::format::NO_OBJECT;
 use mel_log::launcher::is_first_rank;
@@ -96,6 +96,7 @@ impl Session {
             connections,
             windows,
             attributor,
+            samples: OnceLock::new(),
             sampler: OnceLock::new(),
             requests: OnceLock::new(),
             second: OnceLock::new(),
@@ -297,6 +298,9 @@ impl Session {
             started_unix_s: started_realtime_nanos as f64 * 1e-9,
         };
         let _ = self.run.set(run);
+        if let Some(recorder) = recorder.filter(|_| self.config.vars.is_some() || self.connections.is_some()) {
+            self.samples.get_or_init(|| Box::leak(Box::new(SampleLog::new(recorder))));
+        }
         finish::arm();
         let mut observers: Vec<&'static dyn Observer> = vec![self];
         observers.extend(self.calls.map(|calls| calls as &'static dyn Observer));
@@ -370,8 +374,12 @@ impl Session {
     fn make_sampler(&'static self) -> Option<&'static Sampler> {
         let (choice, run) = (self.config.vars.clone()?, self.run.get()?);
         let table = run.table.clone()?;
-        let define = Box::new(move |definition: &Definition| phases::define_in_table(self, run, definition));
-        let wanted = Wanted { choice, every: self.config.every, table, define };
+        let log = self.samples.get().copied();
+        let define = Box::new(move |definition: &Definition| {
+            phases::define_in_table(self, run, definition);
+            log.iter().for_each(|log| log.define(definition));
+        });
+        let wanted = Wanted { choice, every: self.config.every, table, log, define };
         Some(self.sampler.get_or_init(|| Box::leak(Box::new(Sampler::new(self.abi, wanted)))))
     }
 

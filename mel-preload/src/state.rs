@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::matrix::{Carried, Connections, Matrix};
 use crate::queues::QueueProfiler;
 use crate::requests::Requests;
-use crate::trace::Recorder;
+use crate::trace::{Recorder, SampleLog};
 use crate::trace::calls::Tracer;
 use crate::vars::Sampler;
 use crate::windows::WindowProfiler;
@@ -52,6 +52,8 @@ pub struct Session {
     pub(crate) windows: Option<&'static WindowProfiler>,
     /// Attributes performance variables to calls and regions.
     pub(crate) attributor: Option<&'static Attributor>,
+    /// Where samples go in the event log, where there is one and something is sampled.
+    pub(crate) samples: OnceLock<&'static SampleLog>,
     /// Samples performance variables.
     pub(crate) sampler: OnceLock<&'static Sampler>,
     /// What a watcher asks to be set, where the user allows it.

@@ -285,6 +285,16 @@ impl Recorder {
         }
     }
 
+    /// Whether anything is recorded just now.
+    pub(super) fn records(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == RECORDS
+    }
+
+    /// A stream for samples, of whichever thread. It ends before [`finish`](Self::finish).
+    pub(super) fn sample_stream(&self) -> Appender {
+        self.log.stream(StreamKind::Samples, 0, None)
+    }
+
     fn is_paused(&self) -> bool {
         self.state.load(Ordering::Relaxed) == PAUSED
     }
@@ -526,7 +536,7 @@ impl Recorder {
 
     /// Warns the user, once, where a record could not be stored.
     #[inline(always)]
-    fn stored(&self, stored: bool) {
+    pub(super) fn stored(&self, stored: bool) {
         if !stored {
             self.warn_of_failure();
         }

@@ -14,13 +14,14 @@ use mel_log::table::layout::MAX_SAMPLED;
 use mpi_abi::{Abi, Comm, Handle as _, Win, pmpi};
 use mpi_intercept::Call;
 use mpit_events::{BindKind, Clock, Token};
-use mpit_events_entry_points::reading::{Described, Reading};
+use mpit_events_entry_points::reading::{Described, Number, Reading};
 use mpit_sources::between_calls::without_signals;
 use mpit_sources::calls::{Communicator, Observer};
 use mpit_sources::rma;
 
 use super::keeper::Keeper;
-use super::series::{Sample, Series, class_name};
+use super::series::{Sample, Series, class_name, unit_of};
+use crate::trace::SampleLog;
 use crate::warn::warn;
 
 /// So many samples may be on their way.
@@ -90,6 +91,7 @@ pub(crate) struct Wanted {
     pub(crate) choice: Choice,
     pub(crate) every: Duration,
     pub(crate) table: ProfileTable,
+    pub(crate) log: Option<&'static SampleLog>,
     pub(crate) define: Box<dyn Fn(&Definition) + Send + Sync>,
 }
 
@@ -116,7 +118,7 @@ impl Sampler {
             series: Mutex::default(),
             queue: ArrayQueue::new(QUEUE),
             lost: AtomicU64::new(0),
-            keeper: Mutex::new(Keeper::new(wanted.table)),
+            keeper: Mutex::new(Keeper::new(wanted.table, wanted.log)),
             attends: AtomicBool::new(false),
             is_due: AtomicBool::new(false),
             stopped: (Mutex::new(false), Condvar::new()),
@@ -233,6 +235,10 @@ impl Sampler {
         self.take_up();
         if self.is_due.swap(false, Ordering::AcqRel) {
             self.read(|series| !series.any_thread, false);
+            // A process that is killed leaves what it has read.
+            if let Ok(mut keeper) = self.keeper.try_lock() {
+                self.keep(&mut keeper);
+            }
         }
     }
 
@@ -271,6 +277,8 @@ impl Sampler {
                     class: class_name(variable.class).into(),
                     object,
                     of_mpi: !variable.is_ours,
+                    unit: unit_of(variable).into(),
+                    is_whole: matches!(variable.element, Some(Number::Unsigned(_))),
                 };
                 (self.define)(&definition);
                 (number, definition)

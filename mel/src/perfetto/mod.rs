@@ -6,6 +6,7 @@
 //! | a thread per thread, with slices | calls; their messages and operations on windows as annotations |
 //! | a track `searches` per stream, with slices | searches of the queues, with their elements |
 //! | counters | the lengths of the queues, where insertions and removals were logged |
+//! | counters | variables that were sampled, one for each object and element ([`samples`]) |
 //! | tracks `epochs`, `operations`, with slices | those of windows, on as many tracks as it takes so that none overlap |
 //! | a track `recording`, with a slice `recording off` | times in which the program had it switched off |
 //! | a track for each transport | operations of transports (`btl_netop`), with their elements |
@@ -19,6 +20,7 @@ mod flows;
 mod names;
 mod part;
 mod proto;
+mod samples;
 #[cfg(test)]
 mod tests;
 
@@ -49,7 +51,7 @@ use mel_convert::types::{Queue, QueueKind};
 use mel_convert::value;
 use mel_convert::windows::{EPOCHS, OPERATIONS};
 use mel_log::definitions::EventType;
-use mel_log::{RankLog, Record};
+use mel_log::{RankLog, Record, Sample};
 
 /// Messages, and operations on windows, that a call has as annotations; flows have no limit.
 const MOST_IN_CALL: usize = 16;
@@ -71,17 +73,20 @@ pub struct Summary {
     pub events: u64,
     /// Changes of the lengths of the queues.
     pub changes: u64,
+    /// Samples of variables.
+    pub samples: u64,
 }
 
 impl Summary {
     fn add(&mut self, other: Summary) {
-        let Summary { calls, searches, messages, operations, events, changes } = other;
+        let Summary { calls, searches, messages, operations, events, changes, samples } = other;
         self.calls += calls;
         self.searches += searches;
         self.messages += messages;
         self.operations += operations;
         self.events += events;
         self.changes += changes;
+        self.samples += samples;
     }
 }
 
@@ -121,6 +126,7 @@ fn write_on(
             flows: Flows::of(log, recorded.as_ref()),
             tracks: BTreeMap::new(),
             lanes: [Lanes::new(MOST_TRACKS), Lanes::new(MOST_TRACKS)],
+            titles: log.definitions.variable_titles(),
             summary: Summary::default(),
         };
         writer.define_process();
@@ -153,6 +159,8 @@ enum Track {
     Epochs(usize),
     Operations(usize),
     Events(u32),
+    /// A variable, or one of its elements.
+    Sampled(u32, Option<u32>),
 }
 
 struct Writer<'a> {
@@ -168,6 +176,8 @@ struct Writer<'a> {
     tracks: BTreeMap<Track, u64>,
     /// For epochs, and for operations.
     lanes: [Lanes; 2],
+    /// What each variable is called that was sampled.
+    titles: BTreeMap<u32, String>,
     summary: Summary,
 }
 
@@ -235,12 +245,19 @@ impl Writer<'_> {
             Track::Epochs(row) => (numbered("epochs", row), 5),
             Track::Operations(row) => (numbered("operations", row), 6),
             Track::Events(stream) => (self.transport(stream).unwrap_or_else(|| threads("events", stream)), 7),
+            Track::Sampled(variable, element) => (self.sampled_name(variable, element), 8),
         };
-        let counts = matches!(track, Track::Posted | Track::Unexpected);
+        let counter = match track {
+            Track::Posted | Track::Unexpected => {
+                Some(CounterDescriptor { unit: Some(2), ..CounterDescriptor::default() })
+            }
+            Track::Sampled(variable, _) => Some(self.sampled_unit(variable)),
+            _ => None,
+        };
         let mut descriptor = TrackDescriptor {
             uuid: Some(uuid),
             parent_uuid: Some(self.uuid()),
-            counter: counts.then_some(CounterDescriptor { unit: Some(2) }),
+            counter,
             sibling_order_rank: Some(order),
             ..TrackDescriptor::default()
         };
@@ -489,6 +506,10 @@ impl Visitor for Writer<'_> {
             Some(row) => self.slice(Track::Epochs(row), span.ticks, EPOCHS[span.kind], annotations),
             None => self.instant(Track::Epochs(MOST_TRACKS), span.ticks, EPOCHS[span.kind], annotations),
         }
+    }
+
+    fn sample(&mut self, ticks: u64, sample: &Sample) {
+        self.add_sample(ticks, sample);
     }
 
     fn event(&mut self, stream: u32, number: u16, record: &Record<'_>) {
