@@ -179,6 +179,15 @@ pub enum Definition {
         #[serde(default)]
         error_nanos: u64,
     },
+    /// What a plugin has told of this process.
+    Told {
+        /// The plugin.
+        plugin: String,
+        /// What it is about.
+        name: String,
+        /// The line.
+        value: String,
+    },
 }
 
 /// What a stream holds.
@@ -442,7 +451,7 @@ impl Definitions {
             Definition::Pair { begin, end, inserts, removes } => {
                 self.pairs.insert(begin, Ending { end, inserts, removes });
             }
-            Definition::Program { .. } | Definition::Phase { .. } => {}
+            Definition::Program { .. } | Definition::Phase { .. } | Definition::Told { .. } => {}
             Definition::Variable { number, name, description, class, object, of_mpi: _ } => {
                 self.variables.insert(number, SampledVariable { name, description, class, object });
             }

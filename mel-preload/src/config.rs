@@ -11,6 +11,7 @@ use mpit_sources::{Following, Selection};
 use mel_log::choice::Choice;
 use mel_log::names::parse_list;
 use mel_log::number::{bytes, interval};
+use mel_log::plugin_list::PluginName;
 
 /// Up to so many ranks, each one's numbers are collected, unless another number is given.
 const EXACT_RANKS: u32 = 1024;
@@ -39,6 +40,11 @@ pub struct Config {
     pub vars: Option<Choice>,
     /// Between two samples (`MEL_EVERY`: a time such as `500ms`); zero where only the program asks for them.
     pub every: Duration,
+    /// Plugins (`MEL_PLUGINS`), and where they are looked for (`MEL_PLUGINS_PATH`), with colons between them. Where there are some, `vars` is
+    /// something, too.
+    pub plugins: Vec<PluginName>,
+    /// See `plugins`.
+    pub plugins_path: String,
     /// Whether nothing was said about the profile: then MEL was preloaded by hand.
     pub profile_unset: bool,
     /// Whether the end of the run has a line of statistics for each queue and window of each rank (`MEL_LINES=1`).
@@ -127,6 +133,12 @@ impl Config {
                 Ok(choice) => config.vars = Some(choice),
                 Err(complaint) => config.complaints.push(format!("MEL_VARS: {complaint}")),
             }
+        }
+        config.plugins = set("MEL_PLUGINS").map(|list| PluginName::list(&list)).unwrap_or_default();
+        config.plugins_path = set("MEL_PLUGINS_PATH").unwrap_or_default();
+        if !config.plugins.is_empty() && config.vars.is_none() {
+            // The sampler runs, and samples what they want.
+            config.vars = Choice::new("", "*").ok();
         }
         if let Some(time) = set("MEL_EVERY") {
             match interval(&time) {
@@ -283,6 +295,16 @@ mod tests {
         assert!(inside.matrix && inside.inside && inside.call_profile && !matrix.inside);
         let net = read(&[("MEL_PROFILE", "net")]);
         assert!(net.carried && net.profiles() && !net.logs() && !net.needs_messages());
+    }
+
+    #[test]
+    fn with_plugins_the_sampler_runs_and_samples_nothing_of_its_own() {
+        let config = read(&[("MEL_PLUGINS", "a,1:./b.so"), ("MEL_PLUGINS_PATH", "/x:/y")]);
+        assert_eq!((config.plugins.len(), &*config.plugins_path), (2, "/x:/y"));
+        assert!(config.measures() && config.vars.is_some_and(|choice| !choice.wants(&["mel_bytes_sent"])));
+        let config = read(&[("MEL_PLUGINS", "a"), ("MEL_VARS", "all")]);
+        assert!(config.vars.is_some_and(|choice| choice.wants(&["mel_bytes_sent"])));
+        assert_eq!(read(&[("MEL_PLUGINS", "")]).vars, None);
     }
 
     #[test]

@@ -25,6 +25,7 @@ use super::state::{Run, Session};
 use super::warn::warn;
 use crate::collect;
 use crate::phases;
+use crate::plugins;
 use crate::queues::QueueProfiler;
 use crate::trace::Recorder;
 use mel_convert as convert;
@@ -44,6 +45,9 @@ pub(super) fn at_finalize(session: &'static Session) {
     // What it reads belongs to the run, and the MPI's variables need an MPI.
     if let Some(sampler) = session.sampler.get() {
         sampler.finish();
+    }
+    if let Some(plugins) = plugins::host() {
+        plugins.finish(plugins::FINALIZED);
     }
     crate::matrix::inside::finish();
     if let Some(netops) = session.netops {
@@ -302,6 +306,7 @@ fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> Ran
         let rows = table.rows();
         profile.variables = rows.variable_profiles();
         profile.samples_lost = rows.lost_samples + rows.lost_sampled;
+        profile.told = profile::told::told(&rows.definitions);
     }
     if let Some(windows) = session.windows {
         profile.windows = windows.profile(Clock::best().ticks_per_second());
@@ -379,6 +384,9 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
     }
     if let Some(sampler) = session.sampler.get() {
         sampler.finish_alone();
+    }
+    if let Some(plugins) = plugins::host() {
+        plugins.finish(if ended == Ended::Aborted { plugins::ABORTED } else { plugins::EXITED });
     }
     let truth = session.queue_events.finish_alone();
     let how = if ended == Ended::Aborted { table::Ended::Aborted } else { table::Ended::Exited };

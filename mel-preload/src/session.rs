@@ -27,6 +27,7 @@ use super::{directory, finish, launch, tools};
 use crate::calls::CallProfiler;
 use crate::matrix::{self, Carried, Connections};
 use crate::phases::{self, Asked};
+use crate::plugins;
 use crate::queues::QueueProfiler;
 use crate::trace::calls::{TRACED, Tracer, queues};
 use crate::trace::{Recorder, events};
@@ -282,6 +283,9 @@ impl Session {
         if let Some(tracer) = tracer {
             observers.push(tracer.observer());
         }
+        if let Some(run) = self.run.get() {
+            plugins::begin(self, run);
+        }
         let sampler = self.make_sampler();
         observers.extend(sampler.map(|sampler| sampler as &'static dyn Observer));
         let following = Following {
@@ -516,8 +520,11 @@ impl Hook for Session {
         }
     }
 
-    fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
+    fn enter(&self, function: FunctionId, call: &mut Call<'_>) {
         let Some(session) = Session::get() else { return };
+        if let Some(plugins) = plugins::host() {
+            plugins.enter(function);
+        }
         if let Some(sampler) = session.sampler.get() {
             sampler.enter(call);
         }

@@ -49,6 +49,7 @@ mod peruse_tells_of_ob1;
 mod phases_of_programs;
 mod placements;
 mod planted_problems_are_found;
+mod plugins;
 mod profiles_agree;
 mod profiles_by_other_readers;
 mod programs_pass;

@@ -16,6 +16,7 @@
 //! - [`traffic`]: who has sent what to whom.
 //! - [`connections`]: what went over the network; [`planes`]: how it is spread over interfaces.
 //! - [`variables`]: performance variables, sampled.
+//! - [`told`]: what plugins have told.
 //! - [`one_sided`], [`windows`]: types and text of one-sided communication.
 //!
 //! Nothing here knows how the numbers were measured.
@@ -40,6 +41,7 @@ pub mod statistics;
 pub mod summary;
 pub mod sums;
 pub mod text;
+pub mod told;
 pub mod traffic;
 pub mod variables;
 pub mod verdict;

@@ -11,6 +11,7 @@ use super::connections::{Connection, Port};
 use super::ends::{Ended, LastCall};
 use super::one_sided::WindowProfile;
 use super::reduced::Reduced;
+use super::told::Told;
 use super::traffic::Traffic;
 use super::variables::VariableProfile;
 use super::verdict::Finding;
@@ -136,6 +137,9 @@ pub struct RankProfile {
     /// Samples of them that were lost, and variables, elements or objects that found no space.
     #[serde(skip_serializing_if = "is_none")]
     pub samples_lost: u64,
+    /// What plugins have told of this rank.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<Told>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)]
