@@ -71,6 +71,7 @@ mod traces_written_together;
 mod variables;
 mod variables_sampled;
 mod watching;
+mod watching_nodes;
 mod windows_profiled;
 mod windows_tell;
 

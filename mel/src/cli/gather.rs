@@ -82,7 +82,10 @@ fn input_ends() -> io::Result<Receiver<()>> {
             match input.read(&mut bytes) {
                 Ok(1..) => has_come = true,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(0) | Err(_) if has_come => return drop(ends.send(())),
+                Ok(0) | Err(_) if has_come => {
+                    let _ = ends.send(());
+                    return;
+                }
                 Ok(0) | Err(_) => loop {
                     thread::park();
                 },

@@ -71,8 +71,6 @@ struct Known {
     is_there: bool,
     /// What is wrong, in a sentence.
     trouble: Option<String>,
-    /// It is not started again.
-    is_given_up: bool,
 }
 
 #[derive(Debug)]
@@ -145,9 +143,8 @@ impl Gathering {
 
     /// Waits until each node has told something, or cannot; not longer than that.
     pub fn wait_for_first(&self, most: Duration) {
-        let is_silent = |state: &mut State| {
-            state.nodes.iter().any(|node| node.told.is_none() && !node.is_given_up) && !state.ends
-        };
+        let is_silent =
+            |state: &mut State| state.nodes.iter().any(|node| node.told.is_none() && node.trouble.is_none());
         let _ = self.shared.changed.wait_timeout_while(lock(&self.shared.state), most, is_silent);
     }
 
@@ -228,7 +225,6 @@ fn follow(shared: &Shared, place: usize, words: &[String]) {
                 false => format!("starting it again ({failures} of {AGAIN})"),
             };
             state.nodes[place].trouble = Some(format!("what tells of it has ended ({what}: {why}); {next}"));
-            state.nodes[place].is_given_up = given_up;
         }
         shared.changed.notify_all();
         if given_up {
