@@ -213,6 +213,15 @@ pub enum Definition {
         #[serde(default)]
         parts: f64,
     },
+    /// What a plugin has told of this process.
+    Told {
+        /// The plugin.
+        plugin: String,
+        /// What it is about.
+        name: String,
+        /// The line.
+        value: String,
+    },
 }
 
 /// What a stream holds.
@@ -485,7 +494,8 @@ impl Definitions {
             Definition::Program { .. }
             | Definition::Phase { .. }
             | Definition::Region { .. }
-            | Definition::Attributed { .. } => {}
+            | Definition::Attributed { .. }
+            | Definition::Told { .. } => {}
             Definition::Variable { number, name, description, class, object, unit, is_whole, of_mpi: _ } => {
                 let variable = SampledVariable { name, description, class, object, unit, is_whole };
                 self.variables.insert(number, variable);

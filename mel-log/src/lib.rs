@@ -21,6 +21,7 @@
 //! - [`launcher`]: which of the processes speaks for all, and in which job of a batch system.
 //! - [`run_directory`]: the name of a run's directory, and what an earlier run has left there.
 //! - [`control`]: files by which a watcher has a process set control variables.
+//! - [`plugin_list`]: plugins as users name them, and where their files are.
 //! - [`names`] and [`choice`]: names of events, calls and communicators as users type them.
 //!
 //! Nothing here knows where records and numbers come from, or what becomes of them: no event has a name here, no MPI
@@ -36,6 +37,7 @@ pub mod launcher;
 mod limit;
 pub mod names;
 pub mod number;
+pub mod plugin_list;
 pub mod profile;
 pub mod reader;
 pub mod run_directory;

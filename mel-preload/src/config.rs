@@ -11,6 +11,7 @@ use mpit_sources::{Following, Selection};
 use mel_log::choice::Choice;
 use mel_log::names::parse_list;
 use mel_log::number::{bytes, interval, share};
+use mel_log::plugin_list::PluginName;
 
 /// Up to so many ranks, each one's numbers are collected, unless another number is given.
 const EXACT_RANKS: u32 = 1024;
@@ -47,6 +48,11 @@ pub struct Config {
     /// The share of the time that reading these may take, where that is more than a load (`MEL_ATTRIBUTE_BUDGET`: such as `3%`); none
     /// without a limit (`none`).
     pub budget: Option<Share>,
+    /// Plugins (`MEL_PLUGINS`), and where they are looked for (`MEL_PLUGINS_PATH`), with colons between them. Where there are some, `vars` is
+    /// something, too.
+    pub plugins: Vec<PluginName>,
+    /// See `plugins`.
+    pub plugins_path: String,
     /// Whether nothing was said about the profile: then MEL was preloaded by hand.
     pub profile_unset: bool,
     /// Whether the end of the run has a line of statistics for each queue and window of each rank (`MEL_LINES=1`).
@@ -163,6 +169,12 @@ impl Config {
                     "MEL_ATTRIBUTE_BUDGET={budget}: give a share of the time such as 3%, or none for no limit"
                 )),
             }
+        }
+        config.plugins = set("MEL_PLUGINS").map(|list| PluginName::list(&list)).unwrap_or_default();
+        config.plugins_path = set("MEL_PLUGINS_PATH").unwrap_or_default();
+        if !config.plugins.is_empty() && config.vars.is_none() {
+            // The sampler runs, and samples what they want.
+            config.vars = Choice::new("", "*").ok();
         }
         if let Some(time) = set("MEL_EVERY") {
             match interval(&time) {
@@ -343,6 +355,16 @@ mod tests {
         assert!(inside.matrix && inside.inside && inside.call_profile && !matrix.inside);
         let net = read(&[("MEL_PROFILE", "net")]);
         assert!(net.carried && net.profiles() && !net.logs() && !net.needs_messages());
+    }
+
+    #[test]
+    fn with_plugins_the_sampler_runs_and_samples_nothing_of_its_own() {
+        let config = read(&[("MEL_PLUGINS", "a,1:./b.so"), ("MEL_PLUGINS_PATH", "/x:/y")]);
+        assert_eq!((config.plugins.len(), &*config.plugins_path), (2, "/x:/y"));
+        assert!(config.measures() && config.vars.is_some_and(|choice| !choice.wants(&["mel_bytes_sent"])));
+        let config = read(&[("MEL_PLUGINS", "a"), ("MEL_VARS", "all")]);
+        assert!(config.vars.is_some_and(|choice| choice.wants(&["mel_bytes_sent"])));
+        assert_eq!(read(&[("MEL_PLUGINS", "")]).vars, None);
     }
 
     #[test]

@@ -25,6 +25,7 @@ use super::state::{Run, Session};
 use super::warn::warn;
 use crate::collect;
 use crate::phases;
+use crate::plugins;
 use crate::queues::QueueProfiler;
 use crate::trace::Recorder;
 use mel_convert as convert;
@@ -50,6 +51,9 @@ pub(super) fn at_finalize(session: &'static Session) {
     }
     if let Some(sampler) = session.sampler.get() {
         sampler.finish();
+    }
+    if let Some(plugins) = plugins::host() {
+        plugins.finish(plugins::FINALIZED);
     }
     crate::matrix::inside::finish();
     if let Some(netops) = session.netops {
@@ -310,6 +314,7 @@ fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> Ran
         profile.variables = rows.variable_profiles();
         let unlogged = session.samples.get().map_or(0, |samples| samples.lost());
         profile.samples_lost = rows.lost_samples + rows.lost_sampled + unlogged;
+        profile.told = profile::told::told(&rows.definitions);
     }
     if let Some(windows) = session.windows {
         profile.windows = windows.profile(Clock::best().ticks_per_second());
@@ -394,6 +399,9 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
     }
     if let Some(requests) = session.requests.get() {
         requests.finish();
+    }
+    if let Some(plugins) = plugins::host() {
+        plugins.finish(if ended == Ended::Aborted { plugins::ABORTED } else { plugins::EXITED });
     }
     let truth = session.queue_events.finish_alone();
     let how = if ended == Ended::Aborted { table::Ended::Aborted } else { table::Ended::Exited };

@@ -10,6 +10,7 @@
 //! - [`patience`]: how far the work at the end is; [`ranks`]: how all ranks do it together.
 //! - [`launch`]: a launcher of another MPI, and a program without MPI.
 //! - [`phases`]: the phases that the program names.
+//! - [`plugins`]: shared objects of the user's that are told what is seen.
 //! - [`tools`]: events for others' tools, where MEL itself was asked nothing.
 //!
 //! The consumers of events:
@@ -40,6 +41,7 @@ pub mod launch;
 pub mod matrix;
 pub mod patience;
 pub mod phases;
+mod plugins;
 pub mod queues;
 pub mod ranks;
 mod requests;

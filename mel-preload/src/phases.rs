@@ -191,6 +191,9 @@ pub(crate) fn any() -> bool {
 
 fn define(session: &Session, run: &Run, number: u16, name: &str) {
     define_in_table(session, run, &Definition::Phase { number, name: name.to_owned() });
+    if let Some(plugins) = crate::plugins::host() {
+        plugins.phase(name);
+    }
 }
 
 /// Writes a definition into the profile table, if there is one. Where the program may call MPI.

@@ -29,6 +29,7 @@ use crate::attribution::{self, Attributor};
 use crate::calls::CallProfiler;
 use crate::matrix::{self, Carried, Connections};
 use crate::phases::{self, Asked};
+use crate::plugins;
 use crate::queues::QueueProfiler;
 use crate::requests::Requests;
 use crate::trace::calls::{TRACED, Tracer, queues};
@@ -308,6 +309,9 @@ impl Session {
         if let Some(tracer) = tracer {
             observers.push(tracer.observer());
         }
+        if let Some(run) = self.run.get() {
+            plugins::begin(self, run);
+        }
         let sampler = self.make_sampler();
         observers.extend(sampler.map(|sampler| sampler as &'static dyn Observer));
         let following = Following {
@@ -564,8 +568,11 @@ impl Hook for Session {
         }
     }
 
-    fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
+    fn enter(&self, function: FunctionId, call: &mut Call<'_>) {
         let Some(session) = Session::get() else { return };
+        if let Some(plugins) = plugins::host() {
+            plugins.enter(function);
+        }
         if let Some(sampler) = session.sampler.get() {
             sampler.enter(call);
         }

@@ -9,6 +9,7 @@
 //! - [`mod@diff`]: two runs side by side.
 //! - [`cubex`]: a Cube profile.
 //! - [`doctor`]: whether MEL works on a machine, and what to do where it does not.
+//! - [`gather`]: a run whose directory is on a disk of each node, watched from one place.
 //! - [`mod@in_order`]: work on many parts by several threads, taken in order.
 //! - [`mod@net`]: a run on its network, as text.
 //! - [`perfetto`]: a Perfetto trace from event logs.
@@ -28,6 +29,7 @@ pub mod cli;
 pub mod cubex;
 pub mod diff;
 pub mod doctor;
+pub mod gather;
 pub mod html;
 pub mod in_order;
 pub mod net;

@@ -51,6 +51,7 @@ mod peruse_tells_of_ob1;
 mod phases_of_programs;
 mod placements;
 mod planted_problems_are_found;
+mod plugins;
 mod profiles_agree;
 mod profiles_by_other_readers;
 mod programs_pass;
@@ -73,6 +74,7 @@ mod variables;
 mod variables_sampled;
 mod verbs_on_a_mock;
 mod watching;
+mod watching_nodes;
 mod windows_profiled;
 mod windows_tell;
 

@@ -16,6 +16,8 @@
 //! - [`traffic`]: who has sent what to whom.
 //! - [`connections`]: what went over the network; [`planes`]: how it is spread over interfaces.
 //! - [`variables`]: performance variables, sampled; [`attribution`]: by call and region.
+//! - [`variables`]: performance variables, sampled.
+//! - [`told`]: what plugins have told.
 //! - [`one_sided`], [`windows`]: types and text of one-sided communication.
 //!
 //! Nothing here knows how the numbers were measured.
@@ -41,6 +43,7 @@ pub mod statistics;
 pub mod summary;
 pub mod sums;
 pub mod text;
+pub mod told;
 pub mod traffic;
 pub mod variables;
 pub mod verdict;

@@ -12,6 +12,7 @@ use super::connections::{Connection, Port};
 use super::ends::{Ended, LastCall};
 use super::one_sided::WindowProfile;
 use super::reduced::Reduced;
+use super::told::Told;
 use super::traffic::Traffic;
 use super::variables::VariableProfile;
 use super::verdict::Finding;
@@ -146,6 +147,9 @@ pub struct RankProfile {
     /// Ends of regions that were not those of the region begun last.
     #[serde(skip_serializing_if = "is_none")]
     pub mismatched_regions: u64,
+    /// What plugins have told of this rank.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<Told>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)]

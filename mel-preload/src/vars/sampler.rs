@@ -21,6 +21,7 @@ use mpit_sources::rma;
 
 use super::keeper::Keeper;
 use super::series::{Sample, Series, class_name, unit_of};
+use crate::plugins;
 use crate::trace::SampleLog;
 use crate::warn::warn;
 
@@ -173,6 +174,9 @@ impl Sampler {
             }
             self.attends.store(true, Ordering::Release);
             self.keep(&mut lock(&self.keeper));
+            if let Some(plugins) = plugins::host().filter(|_| !self.every.is_zero()) {
+                plugins.interrupt(self.clock.now().0);
+            }
             // What was missed is not made up for.
             let now = Instant::now();
             while next <= now {
@@ -260,7 +264,8 @@ impl Sampler {
         let count = known.reading.count();
         for number in known.looked_at..count {
             let Some(variable) = known.reading.describe(number) else { continue };
-            if self.choice.wants(&[&variable.name]) {
+            let for_plugins = plugins::host().is_some_and(|plugins| plugins.wants(&variable.name));
+            if for_plugins || self.choice.wants(&[&variable.name]) {
                 known.variables.push(variable);
             }
         }
@@ -281,6 +286,9 @@ impl Sampler {
                     is_whole: matches!(variable.element, Some(Number::Unsigned(_))),
                 };
                 (self.define)(&definition);
+                if let Some(plugins) = plugins::host() {
+                    plugins.variable(&definition);
+                }
                 (number, definition)
             };
             let is_new = place >= variables;
@@ -345,6 +353,9 @@ impl Sampler {
     fn keep(&self, keeper: &mut Keeper) {
         while let Some(sample) = self.queue.pop() {
             keeper.keep(&sample);
+            if let Some(plugins) = plugins::host() {
+                plugins.sampled(sample.series.number, sample.at, &sample.values);
+            }
         }
         keeper.lost(self.lost.load(Ordering::Relaxed));
     }

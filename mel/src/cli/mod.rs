@@ -12,6 +12,7 @@ pub mod diff;
 pub mod doctor;
 pub mod elf;
 pub mod events;
+pub mod gather;
 pub mod incomplete;
 pub mod library;
 pub mod manual;
@@ -20,6 +21,7 @@ pub mod net;
 pub mod of_mpi;
 pub mod output;
 pub mod place;
+pub mod plugins;
 pub mod probe;
 pub mod report;
 pub mod run;
@@ -58,6 +60,7 @@ pub struct Cli {
 enum Command {
     Run(run::Args),
     Watch(watch::Args),
+    Gather(gather::Args),
     Report(report::Args),
     Analyze(analyze::Args),
     Diff(diff::Args),
@@ -80,6 +83,7 @@ pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Watch(args) => watch::run(&args),
+        Command::Gather(args) => gather::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Analyze(args) => analyze::run(&args),
         Command::Diff(args) => diff::run(&args),

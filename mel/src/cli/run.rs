@@ -11,7 +11,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use super::elf::{self, Program};
-use super::{before, library};
+use super::{before, library, plugins};
 use mel_log::launcher::{Place, STARTED, is_first_rank};
 use mel_log::number::{bytes, interval, share};
 use mel_log::setting::Setting;
@@ -80,6 +80,11 @@ pub struct Args {
     /// are read for is estimated. none: every call is read. Default: 3%
     #[arg(long, value_name = "SHARE", value_parser = budget, requires = "attribute")]
     pub attribute_budget: Option<String>,
+    /// Load a plugin into each process: a shared object that is told what is sampled and advises, or sets control variables; by its
+    /// path, or by its name in MEL_PLUGINS_PATH. What follows, separated by commas, is given to it. May be given several times
+    /// (docs/plugins.md)
+    #[arg(long = "plugin", value_name = "NAME[,ARGS]", value_parser = plugins::plugin)]
+    pub plugin: Vec<String>,
     /// At the end print the statistics of each rank's queues and windows, too: a line for each
     #[arg(long)]
     pub lines: bool,
@@ -270,6 +275,9 @@ fn environment(
     if let Some(share) = &args.attribute_budget {
         set.push(("MEL_ATTRIBUTE_BUDGET", share.into()));
     }
+    if let Some(list) = plugins::variable(&args.plugin) {
+        set.push(("MEL_PLUGINS", list.into()));
+    }
     if args.lines {
         set.push(("MEL_LINES", "1".into()));
     }
@@ -315,6 +323,9 @@ fn environment(
 fn objections(args: &Args, program: Option<&Path>) -> Vec<String> {
     let mut lines: Vec<String> =
         before::of_directory(args.output.as_deref(), args.force).into_iter().collect();
+    lines.extend(
+        plugins::objections(&args.plugin).into_iter().map(|line| format!("{line} (nothing was started)")),
+    );
     if !args.no_strict {
         let of_names = before::of_names(args, program).into_iter();
         lines.extend(of_names.map(|line| format!("{line} (nothing was started; --no-strict goes on)")));

@@ -9,6 +9,7 @@ use anyhow::ensure;
 
 use super::analyze::time;
 use super::output::to_stdout;
+use crate::gather::supervisor::{Gathering, Node, words};
 use crate::watch::feed::{Feed, Frames};
 use crate::watch::frame::Frame;
 use crate::watch::reading::Stage;
@@ -32,6 +33,10 @@ use crate::watch::{terminal, text, web};
       also as a page for a browser on this machine, at an address that it prints
   mel watch mel-app-1 --once
       one snapshot as text, over an interval of a second; also where the output is no terminal
+  mel watch /scratch/run --node node-a --node node-b
+      also what is in that directory on these nodes, which ssh reaches
+  mel watch run --node node-b:/local/run --gather 'srun --overlap -n 1 -w {host} {mel} gather {dir}'
+      asked through Slurm, in the job
   mel watch mel-app-1 --json | jq -r '[.at_unix_s, .over.mpi_now.median] | @tsv'
       a line of JSON each second, until the run has ended
 
@@ -43,6 +48,16 @@ pub struct Args {
     /// How often it is read, such as 1s or 200ms; less often where reading takes longer than a third of that
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = every)]
     pub every: Duration,
+    /// Where the run's directory is on a disk of each node: a node, and the directory there if it has another name. May be given several
+    /// times. What this machine sees itself needs no --node
+    ///
+    /// On each of these nodes `mel gather` is started, which reads the directory there and tells what it reads, through the launcher's own
+    /// connection; no port is opened. docs/watch.md has more.
+    #[arg(long, value_name = "HOST[:DIR]")]
+    pub node: Vec<String>,
+    /// How it is started: words with {host}, {dir}, {every} (--every) and {mel} (the path of this command) in them
+    #[arg(long, value_name = "COMMAND", default_value = GATHER)]
+    pub gather: String,
     /// Print one snapshot as text and end
     #[arg(long, conflicts_with_all = ["json", "web"])]
     pub once: bool,
@@ -57,8 +72,35 @@ pub struct Args {
     pub port: Option<u16>,
 }
 
+/// How a node is asked, unless the user knows better.
+const GATHER: &str = "ssh -o BatchMode=yes {host} mel gather {dir} --every {every}";
+
+/// A node is waited for so long by a snapshot.
+const FIRST: Duration = Duration::from_secs(10);
+
+/// What follows the nodes, where there are some.
+fn gathering(args: &Args) -> anyhow::Result<Option<Gathering>> {
+    if args.node.is_empty() {
+        return Ok(None);
+    }
+    let nodes = args.node.iter().map(|text| Node::parse(text, &args.directory));
+    let nodes: Vec<Node> = nodes.collect::<Result<_, _>>().map_err(|how| anyhow::anyhow!("--node: {how}"))?;
+    Ok(Some(Gathering::start(&args.directory, nodes, |node| words(&args.gather, node, args.every))?))
+}
+
+/// What is shown in one go: of this machine's directory, and of those of nodes.
+fn frames(args: &Args) -> anyhow::Result<Frames> {
+    Ok(match gathering(args)? {
+        None => Frames::new(&args.directory),
+        Some(gathering) => {
+            gathering.wait_for_first(FIRST);
+            Frames::gathered(gathering)
+        }
+    })
+}
+
 /// A time between readings.
-fn every(text: &str) -> Result<Duration, String> {
+pub(super) fn every(text: &str) -> Result<Duration, String> {
     let every = time(text)?;
     if every < Duration::from_millis(50) || every > Duration::from_secs(3600) {
         return Err("at least 50ms, and at most 3600s".into());
@@ -77,7 +119,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     } else if args.once || !(is_terminal || args.web) {
         once(args)?;
     } else {
-        let feed = Feed::start(&args.directory, args.every)?;
+        let (gathering, directory) = (gathering(args)?, args.directory.clone());
+        let make = move || gathering.map_or_else(|| Frames::new(&directory), Frames::gathered);
+        let feed = Feed::of(make, args.every)?;
         let page = match args.web {
             true => Some(web::Server::start(feed.view(), &args.directory, args.every, args.port)?),
             false => None,
@@ -95,7 +139,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// One snapshot: of a run that goes on, over one interval.
 fn once(args: &Args) -> anyhow::Result<()> {
-    let mut frames = Frames::new(&args.directory);
+    let mut frames = frames(args)?;
     let mut frame = frames.read();
     if frame.stage == Stage::Running {
         std::thread::sleep(args.every);
@@ -108,7 +152,7 @@ fn once(args: &Args) -> anyhow::Result<()> {
 
 /// A line of JSON for each interval.
 fn lines(args: &Args) -> anyhow::Result<()> {
-    let mut frames = Frames::new(&args.directory);
+    let mut frames = frames(args)?;
     let mut told = String::new();
     loop {
         let frame = frames.read();

@@ -12,6 +12,7 @@ use mel_log::profile::summary::{self, QUANTITIES};
 use mel_log::profile::text::communicators::communicators;
 use mel_log::profile::text::connections::connections;
 use mel_log::profile::text::report::{facts, overview, queues};
+use mel_log::profile::text::told::told;
 use mel_log::profile::text::traffic::traffic;
 use mel_log::profile::text::{attribution, variables};
 
@@ -28,6 +29,7 @@ pub fn terminal(profile: &Profile, directory: &Path) -> String {
     text += &variables::variables(profile);
     text += &variables::by_rank(profile);
     text += &attribution::attribution(profile);
+    text += &told(profile);
     match &profile.reduced {
         Some(reduced) => {
             text += &distributions(reduced.times.each_ref().map(|times| times.0.clone()));

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::frame::Frame;
 use super::quantities::QUANTITIES;
 use super::reading::{Reader, Reading, Stage};
+use crate::gather::supervisor::Gathering;
 
 /// The most points of a curve.
 pub const MOST_POINTS: usize = 240;
@@ -22,18 +23,35 @@ const PART_FOR_READING: u32 = 3;
 pub struct Frames {
     reader: Reader,
     before: Option<Reading>,
+    /// Where the directory is on a disk of each node: what brings copies.
+    gathering: Option<Gathering>,
 }
 
 impl Frames {
     /// Of the run in this directory.
     pub fn new(directory: &Path) -> Frames {
-        Frames { reader: Reader::new(directory), before: None }
+        Frames { reader: Reader::new(directory), before: None, gathering: None }
+    }
+
+    /// Of a run whose directory is on a disk of each node.
+    pub fn gathered(mut gathering: Gathering) -> Frames {
+        let (copies, _) = gathering.read(Path::to_owned);
+        let reader = Reader::of_copies(&copies, gathering.shown());
+        Frames { reader, before: None, gathering: Some(gathering) }
     }
 
     /// What the directory says now, and what has changed since the last time.
     pub fn read(&mut self) -> Frame {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let reading = self.reader.read(now.as_secs_f64());
+        let now = now.as_secs_f64();
+        let reading = match &mut self.gathering {
+            None => self.reader.read(now),
+            Some(gathering) => {
+                let (mut reading, remarks) = gathering.read(|_| self.reader.read(now));
+                reading.remarks.extend(remarks);
+                reading
+            }
+        };
         let frame = Frame::of(&reading, self.before.as_ref());
         if reading.stage != Stage::Waiting {
             self.before = Some(reading);
@@ -111,10 +129,19 @@ impl Feed {
     /// # Errors
     /// No thread can be started.
     pub fn start(directory: &Path, every: Duration) -> std::io::Result<Feed> {
+        let directory = directory.to_owned();
+        Feed::of(move || Frames::new(&directory), every)
+    }
+
+    /// The same with other frames, which the thread makes.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn of(make: impl FnOnce() -> Frames + Send + 'static, every: Duration) -> std::io::Result<Feed> {
         let shared = Arc::new(Shared::default());
-        let (of_thread, directory) = (Arc::clone(&shared), directory.to_owned());
+        let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("read".into()).spawn(move || {
-            let mut frames = Frames::new(&directory);
+            let mut frames = make();
             loop {
                 let began = Instant::now();
                 let frame = frames.read();

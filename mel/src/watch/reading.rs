@@ -145,6 +145,8 @@ pub struct Site {
 #[derive(Debug)]
 pub struct Reader {
     directory: PathBuf,
+    /// What it is called in sentences.
+    shown: PathBuf,
     files: CallSites,
     /// Call sites that were looked up before.
     sites: HashMap<(String, u64), CallSite>,
@@ -154,8 +156,14 @@ pub struct Reader {
 impl Reader {
     /// Of this directory, which need not be there yet.
     pub fn new(directory: &Path) -> Reader {
+        Reader::of_copies(directory, directory)
+    }
+
+    /// Of this directory, in which there are copies of another one.
+    pub fn of_copies(directory: &Path, shown: &Path) -> Reader {
         Reader {
             directory: directory.to_owned(),
+            shown: shown.to_owned(),
             files: CallSites::default(),
             sites: HashMap::new(),
             last: None,
@@ -178,7 +186,7 @@ impl Reader {
     fn read_again(&mut self, now: f64) -> Reading {
         let waiting =
             |remark: String| Reading { at_unix_s: now, remarks: vec![remark], ..Reading::default() };
-        let shown = self.directory.display();
+        let shown = self.shown.display();
         if !self.directory.is_dir() {
             return match &self.last {
                 Some(last) => gone(last, now, format!("{shown} is there no more")),
@@ -236,7 +244,7 @@ impl Reader {
         let entries = std::fs::read_dir(&self.directory).into_iter().flatten().flatten();
         let has_logs =
             entries.map(|entry| entry.file_name()).any(|name| name.to_string_lossy().ends_with(".mlog"));
-        let shown = self.directory.display();
+        let shown = self.shown.display();
         if has_logs {
             format!(
                 "{shown} has event logs and no profile: watching needs `mel run` with a profile, such as \
@@ -260,7 +268,7 @@ impl Reader {
         }
         reading.remarks.push(format!(
             "the run has ended; of so many ranks these are the numbers that were seen last: `mel report {}` has those of the whole run",
-            self.directory.display()
+            self.shown.display()
         ));
         reading
     }
@@ -301,7 +309,7 @@ fn remarks(profile: &Profile, reading: &Reading) -> Vec<String> {
     if let Some(who) = ranks_in_words(&missing) {
         let (have, are) = if missing.len() == 1 { ("has", "its") } else { ("have", "their") };
         remarks.push(format!(
-            "{who} {have} no table here: not out of MPI_Init yet, or {are} directory is on another node's own disk"
+            "{who} {have} no table here: not out of MPI_Init yet, or {are} directory is on another node's own disk (--node HOST)"
         ));
     }
     if reading.stage == Stage::Ended {

@@ -10,6 +10,7 @@
 //! - [`call_sites`]: the lines that take the most time, and what their receives found in the queues.
 //! - [`connections`]: what went over the network, and what interfaces have counted.
 //! - [`communicators`]: what was done on each communicator.
+//! - [`told`]: what plugins have told.
 //! - [`traffic`]: who sends what to whom.
 //! - [`variables`]: performance variables that were sampled; [`attribution`]: by MPI function, region and call site.
 //! - [`waits`]: who waits for whom.
@@ -25,6 +26,7 @@ pub mod many;
 pub mod mpi_time;
 pub mod phases;
 pub mod report;
+pub mod told;
 pub mod traffic;
 pub mod variables;
 pub mod verdict;

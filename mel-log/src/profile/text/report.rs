@@ -10,6 +10,7 @@ use super::header::header;
 use super::layout::wrapped;
 use super::mpi_time::mpi_time;
 use super::phases::phases;
+use super::told::told;
 use super::traffic::traffic;
 use super::variables;
 use super::verdict::verdict;
@@ -46,6 +47,7 @@ pub fn report(profile: &Profile, options: Options<'_>) -> String {
     text += &connections(profile);
     text += &variables::variables(profile);
     text += &attribution(profile);
+    text += &told(profile);
     text + &facts(profile, MARK)
 }
 

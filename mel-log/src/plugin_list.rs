@@ -1,0 +1,106 @@
+//! Plugins as users name them: `MEL_PLUGINS`, a list with colons between them of names with arguments, and where their files are.
+
+use std::path::{Path, PathBuf};
+
+/// A plugin, and what it is given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PluginName {
+    /// Its name, or the path of its file.
+    pub name: String,
+    /// What follows it.
+    pub arguments: Vec<String>,
+}
+
+impl PluginName {
+    /// As the user has written it: `NAME,a,b=1`. `None` where it has no name.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<PluginName> {
+        let mut parts = text.split(',');
+        let name = parts.next().map(str::trim).filter(|name| !name.is_empty())?;
+        Some(PluginName { name: name.into(), arguments: parts.map(str::to_owned).collect() })
+    }
+
+    /// Those of `MEL_PLUGINS`.
+    #[must_use]
+    pub fn list(text: &str) -> Vec<PluginName> {
+        text.split(':').filter_map(PluginName::parse).collect()
+    }
+
+    /// As `MEL_PLUGINS` has it, with another name.
+    #[must_use]
+    pub fn written(&self, name: &str) -> String {
+        let words: Vec<&str> =
+            std::iter::once(name).chain(self.arguments.iter().map(String::as_str)).collect();
+        words.join(",")
+    }
+
+    /// What it is called in lines for the user: its file without directory, `lib` and `.so`.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        let file = self.name.rsplit('/').next().unwrap_or(&self.name);
+        let stem = file.strip_suffix(".so").unwrap_or(file);
+        stem.strip_prefix("lib").filter(|rest| !rest.is_empty()).unwrap_or(stem)
+    }
+
+    /// Where its file may be: with a slash it is a path; else it is looked for as `NAME`, `libNAME.so` and `NAME.so` in each directory
+    /// of `MEL_PLUGINS_PATH`, or, without any, in the current one.
+    #[must_use]
+    pub fn candidates(&self, directories: &str) -> Vec<PathBuf> {
+        if self.name.contains('/') {
+            return vec![PathBuf::from(&self.name)];
+        }
+        let mut places: Vec<&str> = directories.split(':').filter(|place| !place.is_empty()).collect();
+        if places.is_empty() {
+            places.push(".");
+        }
+        let names = [self.name.clone(), format!("lib{}.so", self.name), format!("{}.so", self.name)];
+        places.iter().flat_map(|place| names.iter().map(move |name| Path::new(place).join(name))).collect()
+    }
+
+    /// Its file.
+    ///
+    /// # Errors
+    /// A line for the user, where there is none.
+    pub fn find(&self, directories: &str) -> Result<PathBuf, String> {
+        let found = self.candidates(directories).into_iter().find(|path| path.is_file());
+        found.ok_or_else(|| match self.name.contains('/') {
+            true => format!("plugin {}: there is no such file", self.name),
+            false => format!(
+                "plugin {0}: there is no {0}, lib{0}.so or {0}.so in {1}; give its path, or its directory in MEL_PLUGINS_PATH",
+                self.name,
+                if directories.is_empty() { "the current directory" } else { directories }
+            ),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_has_names_and_arguments() {
+        let list = PluginName::list("advise:./libfree.so,pool=4,verbose::");
+        assert_eq!(list.len(), 2);
+        assert_eq!((list[0].title(), list[0].arguments.len()), ("advise", 0));
+        assert_eq!(
+            (list[1].title(), &list[1].arguments[..]),
+            ("free", &["pool=4".to_owned(), "verbose".into()][..])
+        );
+        assert_eq!(list[1].written("/x/libfree.so"), "/x/libfree.so,pool=4,verbose");
+        assert_eq!(PluginName::parse(",a"), None);
+        assert_eq!(PluginName::parse("lib.so").unwrap().title(), "lib");
+    }
+
+    #[test]
+    fn a_name_is_looked_for_in_the_directories_and_a_path_is_taken() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path().to_str().unwrap();
+        std::fs::write(directory.path().join("libb.so"), "").unwrap();
+        let of = |name: &str| PluginName { name: name.into(), ..PluginName::default() };
+        assert_eq!(of("b").find(&format!("/nowhere:{place}")).unwrap(), directory.path().join("libb.so"));
+        assert_eq!(of("libb.so").find(place).unwrap(), directory.path().join("libb.so"));
+        assert!(of("c").find(place).unwrap_err().contains("no c, libc.so or c.so in"));
+        assert!(of("./c").find(place).unwrap_err().contains("no such file"));
+    }
+}

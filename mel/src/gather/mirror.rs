@@ -1,0 +1,219 @@
+//! At the watcher: the files of all nodes in one directory, which the reader of runs reads as any.
+//!
+//! Where a process on a node holds its file, the mirror holds the copy, so that the reader sees that it runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use mel_log::table::layout::MAX_BYTES;
+
+use super::message::{Message, PAGE};
+use super::sender::is_wanted;
+
+/// No copy gets longer.
+const LONGEST: u64 = if MAX_BYTES as u64 > 1 << 30 { MAX_BYTES as u64 } else { 1 << 30 };
+
+/// A file of a node.
+#[derive(Debug)]
+struct Copied {
+    file: File,
+    /// The node that told of it first.
+    node: usize,
+}
+
+/// The copies.
+#[derive(Debug)]
+pub struct Mirror {
+    directory: tempfile::TempDir,
+    files: BTreeMap<String, Copied>,
+}
+
+impl Mirror {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn new() -> io::Result<Mirror> {
+        let directory = tempfile::Builder::new().prefix("mel-watch-").tempdir()?;
+        Ok(Mirror { directory, files: BTreeMap::new() })
+    }
+
+    /// Where the copies are.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// How many files there are of a node.
+    pub fn count(&self, node: usize) -> usize {
+        self.files.values().filter(|copied| copied.node == node).count()
+    }
+
+    /// Does what a node has told, in one go. A file that several nodes tell of, because they share a disk, is that of the first.
+    ///
+    /// # Errors
+    /// Those of the file system; what is told makes no sense.
+    pub fn apply(&mut self, node: usize, told: Vec<Message>) -> io::Result<()> {
+        let begins_anew = told.iter().any(|message| matches!(message, Message::Hello { .. }));
+        let mut named = BTreeSet::new();
+        let mut firsts = Vec::new();
+        for message in told {
+            match message {
+                Message::Hello { .. } | Message::Now { .. } => {}
+                Message::Gone { name } => self.remove(node, &name),
+                Message::File { name, length, is_held } => {
+                    check(&name, length)?;
+                    if let Some(file) = self.file(node, &name)? {
+                        file.set_len(length)?;
+                        hold(file, is_held);
+                    }
+                    named.insert(name);
+                }
+                Message::Page { name, number, bytes } => {
+                    check(&name, number.saturating_mul(PAGE as u64))?;
+                    // The first page says how much there is of the others.
+                    match number {
+                        0 => firsts.push((name, bytes)),
+                        _ => self.write(node, &name, number, &bytes)?,
+                    }
+                }
+            }
+        }
+        for (name, bytes) in firsts {
+            self.write(node, &name, 0, &bytes)?;
+        }
+        if begins_anew {
+            let gone =
+                self.files.iter().filter(|(name, copied)| copied.node == node && !named.contains(*name));
+            let gone: Vec<String> = gone.map(|(name, _)| name.clone()).collect();
+            gone.iter().for_each(|name| self.remove(node, name));
+        }
+        Ok(())
+    }
+
+    /// The copy of a file, made where there is none; `None` where it is another node's.
+    fn file(&mut self, node: usize, name: &str) -> io::Result<Option<&File>> {
+        if !self.files.contains_key(name) {
+            let file = File::options()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .open(self.path().join(name))?;
+            self.files.insert(name.to_owned(), Copied { file, node });
+        }
+        Ok(self.files.get(name).filter(|copied| copied.node == node).map(|copied| &copied.file))
+    }
+
+    fn write(&self, node: usize, name: &str, number: u64, bytes: &[u8]) -> io::Result<()> {
+        match self.files.get(name) {
+            Some(copied) if copied.node == node => copied.file.write_all_at(bytes, number * PAGE as u64),
+            _ => Ok(()),
+        }
+    }
+
+    fn remove(&mut self, node: usize, name: &str) {
+        if self.files.get(name).is_some_and(|copied| copied.node == node) {
+            self.files.remove(name);
+            let _ = std::fs::remove_file(self.path().join(name));
+        }
+    }
+}
+
+/// Whether a file of this name and length can be one of a run.
+fn check(name: &str, length: u64) -> io::Result<()> {
+    match is_wanted(name) && length <= LONGEST {
+        true => Ok(()),
+        false => Err(io::Error::new(io::ErrorKind::InvalidData, "it told of a file that no run has")),
+    }
+}
+
+/// Holds a copy, or lets it go.
+fn hold(file: &File, holds: bool) {
+    let what = if holds { libc::LOCK_EX } else { libc::LOCK_UN };
+    // SAFETY: a system call on an open file, with numbers only.
+    let _ = unsafe { libc::flock(file.as_raw_fd(), what | libc::LOCK_NB) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::message::read;
+    use super::super::sender::Sender;
+    use super::*;
+    use mel_log::table::{Identity, ProfileTable, file_name};
+
+    fn table(directory: &Path, rank: u32) -> ProfileTable {
+        let identity = Identity {
+            rank,
+            world_size: 2,
+            ticks_per_second: 1000,
+            started: 0,
+            started_realtime_nanos: 1,
+            runs_since: 5,
+            host: format!("node-{rank}"),
+        };
+        ProfileTable::create(&directory.join(file_name(rank)), &identity).unwrap()
+    }
+
+    fn told(sender: &mut Sender, hello: bool) -> Vec<Message> {
+        let mut bytes = Vec::new();
+        sender.tell(&mut bytes).unwrap();
+        let mut from = &bytes[..];
+        let mut all: Vec<Message> = std::iter::from_fn(|| read(&mut from).unwrap()).collect();
+        if hello {
+            all.insert(0, Message::Hello { host: "node".into() });
+        }
+        all
+    }
+
+    #[test]
+    fn the_copies_are_as_the_tables_of_the_nodes_and_run_while_they_run() {
+        let nodes = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let mut tables = vec![table(nodes[0].path(), 0), table(nodes[1].path(), 1)];
+        let mut senders = [Sender::new(nodes[0].path()), Sender::new(nodes[1].path())];
+        let mut mirror = Mirror::new().unwrap();
+        for (node, sender) in senders.iter_mut().enumerate() {
+            mirror.apply(node, told(sender, true)).unwrap();
+        }
+        let read_all = |mirror: &Mirror| crate::run_profile::tables(mirror.path());
+        let (rows, complaints) = read_all(&mirror);
+        assert!(
+            rows.len() == 2 && complaints.is_empty() && rows.iter().all(|rows| rows.is_running),
+            "{complaints:?}"
+        );
+        // Counted further, then killed.
+        let context = tables[1].add_context(mel_log::table::ContextKey { function: 3, ..Default::default() });
+        tables[1].context(context).count(100);
+        drop(tables.pop());
+        mirror.apply(1, told(&mut senders[1], false)).unwrap();
+        let (rows, _) = read_all(&mirror);
+        assert_eq!((rows[0].is_running, rows[1].is_running), (true, false));
+        let direct = mel_log::table::reader::read(&nodes[1].path().join(file_name(1))).unwrap();
+        assert_eq!(rows[1], direct);
+        // A file of one node is not that of another, and a node that begins anew forgets what it does not tell of.
+        table(nodes[1].path(), 0);
+        mirror.apply(1, told(&mut senders[1], false)).unwrap();
+        assert!(read_all(&mirror).0[0].is_running, "the first node's");
+        mirror.apply(1, vec![Message::Hello { host: "b".into() }, Message::Now { is_there: true }]).unwrap();
+        assert_eq!(read_all(&mirror).0.len(), 1);
+        assert_eq!((mirror.count(0), mirror.count(1)), (1, 0));
+    }
+
+    #[test]
+    fn nothing_is_written_elsewhere() {
+        let mut mirror = Mirror::new().unwrap();
+        let file = |name: &str, length| Message::File { name: name.into(), length, is_held: false };
+        for message in [
+            file("../rank-0.table", 1),
+            file("/etc/passwd", 1),
+            file("rank-0.table", u64::MAX),
+            Message::Page { name: "rank-0.table".into(), number: u64::MAX / 4096, bytes: vec![1] },
+        ] {
+            assert!(mirror.apply(0, vec![message.clone()]).is_err(), "{message:?}");
+        }
+        assert_eq!(std::fs::read_dir(mirror.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,286 @@
+//! `mel watch --node` shows a run whose directory is on a disk of each node: all ranks, and what becomes of them and of what tells of
+//! them.
+//!
+//! A disk of its own is a directory that is mounted over that of the others, in a mount namespace. It takes the rights of root; without
+//! them there is nothing to test.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mel_tests::artifacts::{fresh_dir, mel, root};
+use mel_tests::{Job, Mpi, Running, compile_special};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const RANKS: usize = 4;
+/// No test waits longer for something.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Run by a shell for each rank: `mel`, the program, the directory that all write into, what the odd ranks have in its place, and the
+/// directory of what the program leaves.
+const ON_TWO_DISKS: &str = r#"
+rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
+if [ $((rank % 2)) = 0 ]; then exec "$0" run -o "$2/run" "$1" "$4" "$4/end"; fi
+exec unshare --mount sh -c 'mount --bind "$3" "$2" && exec "$0" run -o "$2/run" "$1" "$4" "$4/end"' "$0" "$@"
+"#;
+
+fn can_mount() -> bool {
+    let can = Command::new("unshare").args(["--mount", "true"]).status().is_ok_and(|status| status.success());
+    if !can {
+        eprintln!("skipped: no mount namespaces here");
+    }
+    can
+}
+
+/// A job whose odd ranks have a disk of their own.
+struct Apart {
+    room: TempDir,
+    job: Running,
+}
+
+impl Apart {
+    fn start(mpi: &Mpi) -> Apart {
+        let room = fresh_dir();
+        let [shared, other] = ["shared", "other"].map(|name| room.path().join(name));
+        fs::create_dir(&shared).expect("a directory can be made");
+        fs::create_dir(&other).expect("a directory can be made");
+        let words = [mel(), compile_special(mpi, "until_file"), shared, other, room.path().to_owned()];
+        let words = words.map(|path| path.display().to_string());
+        let arguments = ["-c".to_owned(), ON_TWO_DISKS.to_owned()].into_iter().chain(words);
+        let job = Job::new(mpi, RANKS as u32, "/bin/sh").args(arguments).patient();
+        let job = job.time_limit(2 * LIMIT).start();
+        Apart { room, job }
+    }
+
+    fn here(&self) -> PathBuf {
+        self.room.path().join("shared/run")
+    }
+
+    fn there(&self) -> PathBuf {
+        self.room.path().join("other/run")
+    }
+
+    fn pid(&self, rank: usize) -> String {
+        let path = self.room.path().join(format!("pid-{rank}"));
+        wait_for("a rank", || fs::read_to_string(&path).ok()).trim().to_owned()
+    }
+
+    /// A watcher that asks the other disk.
+    fn watch(&self) -> Lines {
+        let node = format!("node-b:{}", self.there().display());
+        let gather = "{mel} gather {dir} --every {every}";
+        let mut command = Command::new(mel());
+        command.arg("watch").arg(self.here()).args(["--every", "200ms", "--json"]);
+        Lines::of(command.args(["--node", &node, "--gather", gather]))
+    }
+
+    fn end(&self) {
+        fs::write(self.room.path().join("end"), "").expect("a file can be written");
+    }
+}
+
+fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{what} is not there");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn kill(pid: &str) {
+    let status = Command::new("kill").args(["-KILL", pid]).status();
+    assert!(status.expect("kill can be started").success(), "{pid}");
+}
+
+/// Lines of JSON, as they come.
+struct Lines {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Lines {
+    fn of(command: &mut Command) -> Lines {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("mel can be started");
+        let lines = BufReader::new(child.stdout.take().expect("it was asked for"));
+        Lines { child, lines }
+    }
+
+    /// The first line from here on that has what is looked for.
+    fn until(&mut self, what: &str, found: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + LIMIT;
+        let mut last = String::new();
+        loop {
+            let mut line = String::new();
+            self.lines.read_line(&mut line).expect("text");
+            assert!(!line.is_empty() && Instant::now() < deadline, "{what} is not there: {last}");
+            let frame: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            if found(&frame) {
+                return frame;
+            }
+            last = line;
+        }
+    }
+
+    /// What it has started to ask the node.
+    fn asks(&self) -> Vec<String> {
+        let tasks = format!("/proc/{}/task", self.child.id());
+        let tasks = fs::read_dir(tasks).into_iter().flatten().flatten();
+        let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+        children.flat_map(|pids| pids.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn ranks(frame: &Value) -> &[Value] {
+    frame["ranks"].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn all_have(frame: &Value, ended: &str) -> bool {
+    ranks(frame).len() == RANKS && ranks(frame).iter().all(|rank| rank["ended"] == ended)
+}
+
+fn says(frame: &Value, what: &str) -> bool {
+    let remarks = frame["remarks"].as_array().into_iter().flatten();
+    remarks.filter_map(Value::as_str).any(|remark| remark.contains(what))
+}
+
+/// Whether each rank runs, has numbers of the last interval, and nothing is wrong.
+fn is_whole(frame: &Value) -> bool {
+    let known = |rank: &Value| rank["values"]["mpi_now"].as_f64().is_some_and(|share| share > 0.0);
+    all_have(frame, "running") && ranks(frame).iter().all(known) && frame["remarks"] == serde_json::json!([])
+}
+
+#[test]
+fn ranks_on_another_disk_are_shown_and_what_is_killed_is_told() {
+    if !can_mount() {
+        return;
+    }
+    for mpi in &Mpi::all()[..] {
+        let job = Apart::start(mpi);
+        let mut lines = job.watch();
+        let frame = lines.until("each rank with changing numbers", is_whole);
+        assert_eq!(frame["world_size"], RANKS, "{}", mpi.name);
+        assert!(job.there().join("rank-1.table").exists() && !job.here().join("rank-1.table").exists());
+
+        // What asks the node ends with its watcher, however that ends.
+        let mut other = job.watch();
+        other.until("each rank", |frame| all_have(frame, "running"));
+        let asked = other.asks();
+        assert_eq!(asked.len(), 1, "{asked:?}");
+        kill(&other.child.id().to_string());
+        other.child.wait().expect("a child");
+        wait_for("the end of what asks", || (!Path::new("/proc").join(&asked[0]).exists()).then_some(()));
+
+        // Killed itself, it is told, and started again.
+        let asked = lines.asks();
+        assert_eq!(asked.len(), 1, "{asked:?}");
+        kill(&asked[0]);
+        let frame = lines.until("what has ended", |frame| says(frame, "node-b: what tells of it has ended"));
+        assert!(says(&frame, "signal: 9") && says(&frame, "starting it again (1 of 5)"), "{frame}");
+        assert!(says(&frame, "its ranks are shown as they were"), "{frame}");
+        assert!(all_have(&frame, "running"), "{frame}");
+        lines.until("each rank again", is_whole);
+
+        kill(&job.pid(3));
+        let frame = lines.until("the end of rank 3", |frame| {
+            ranks(frame).iter().any(|rank| rank["rank"] == 3 && rank["ended"] == "killed")
+        });
+        assert_eq!(ranks(&frame).len(), RANKS, "{frame}");
+        let finished = job.job.wait();
+        finished.expect(finished.code != Some(0), "the launcher ends the run");
+    }
+}
+
+#[test]
+fn the_end_of_a_run_on_two_disks_is_shown() {
+    if !can_mount() {
+        return;
+    }
+    let job = Apart::start(&Mpi::all()[0]);
+    let mut lines = job.watch();
+    lines.until("each rank", is_whole);
+    // What this machine sees alone, it says so.
+    let mut alone =
+        Lines::of(Command::new(mel()).arg("watch").arg(job.here()).args(["--every", "200ms", "--json"]));
+    alone.until("what is missing", |frame| says(frame, "on another node's own disk (--node HOST)"));
+    let mut once = Command::new(mel());
+    once.arg("watch").arg(job.here()).args(["--once", "--node", "no-such", "--gather", "false"]);
+    let once = once.output().expect("mel can be started");
+    let once = String::from_utf8_lossy(&once.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(once.contains("no-such: what tells of it has ended (false: "), "{once}");
+    job.end();
+    let end = lines.until("the end", |frame| frame["stage"] == "ended");
+    assert!(all_have(&end, "finalised"), "{end}");
+    assert!(lines.child.wait().expect("a child").success());
+    let finished = job.job.wait();
+    finished.expect(finished.code == Some(0) && finished.stdout.contains("OK"), "the run ends as ever");
+}
+
+/// In place of the launcher, on the node between the others: watches the run while it goes on.
+const WATCHED: &str = r#"#!/bin/sh
+case "$1" in --version) exec MPIRUN "$@" ;; esac
+MEL watch HERE/run --every 200ms --json --node node-a --node node-b \
+    --gather 'TWO_NODES --on {host} {mel} gather {dir} --every {every}' >OUT 2>&1 </dev/null &
+MPIRUN "$@"
+code=$?
+wait
+exit $code
+"#;
+
+/// Run by a shell for each rank: each node has a disk of its own there. One process at a time looks whether it has.
+const ON_ITS_DISK: &str = r#"
+flock "$4/lock-$(hostname)" sh -c '[ -e "$0/of-this-node" ] || { mount -t tmpfs disk "$0" && : >"$0/of-this-node"; }' "$2"
+exec "$0" run -o "$2/run" "$1" "$4" "$4/end"
+"#;
+
+#[test]
+#[ignore = "slow"]
+fn nodes_of_a_job_are_shown_with_their_names() {
+    for (here, nodes) in Mpi::on_two_nodes() {
+        let room = fresh_dir();
+        let disk = room.path().join("disk");
+        fs::create_dir(&disk).expect("a directory can be made");
+        let (wrapper, out) = (room.path().join("mpirun"), room.path().join("out"));
+        let two_nodes = root().join("scripts/two-nodes");
+        let mpirun = here.launcher(1).get_program().to_owned();
+        let script = WATCHED
+            .replace("MPIRUN", mpirun.to_str().expect("a name"))
+            .replace("MEL", mel().to_str().expect("a name"))
+            .replace("HERE", disk.to_str().expect("a name"))
+            .replace("OUT", out.to_str().expect("a name"))
+            .replace("TWO_NODES", two_nodes.to_str().expect("a name"));
+        fs::write(&wrapper, script).expect("a file can be written");
+        fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).expect("a file of ours");
+        let words = [mel(), compile_special(&nodes, "until_file"), disk, "-".into(), room.path().to_owned()];
+        let words = words.map(|path| path.display().to_string());
+        let arguments = ["-c".to_owned(), ON_ITS_DISK.to_owned()].into_iter().chain(words);
+        let job = Job::new(&nodes, RANKS as u32, "/bin/sh").args(arguments).env("MPIRUN", &wrapper);
+        let job = job.time_limit(2 * LIMIT).start();
+        let whole = wait_for("each rank of both nodes", || {
+            let text = fs::read_to_string(&out).unwrap_or_default();
+            text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).find(is_whole)
+        });
+        let hosts: Vec<&str> = ranks(&whole).iter().filter_map(|rank| rank["host"].as_str()).collect();
+        assert_eq!(hosts, ["node-a", "node-b", "node-a", "node-b"], "{}", nodes.name);
+        fs::write(room.path().join("end"), "").expect("a file can be written");
+        let finished = job.wait();
+        finished.expect(finished.code == Some(0), nodes.name);
+        let text = fs::read_to_string(&out).unwrap_or_default();
+        let last: Value = serde_json::from_str(text.lines().last().unwrap_or_default()).expect("JSON");
+        assert!(last["stage"] == "ended" && all_have(&last, "finalised"), "{}: {last}", nodes.name);
+    }
+}
