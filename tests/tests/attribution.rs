@@ -369,7 +369,15 @@ fn the_page_has_a_table_of_functions_regions_and_call_sites() {
     run(mpi, &compile_special(mpi, "attributed"), &["--attribute", "mel_*"], &[], &output);
     browser.open(&page_in(&output));
     let text = texts(&mut browser, "#attribution");
-    for part in ["By MPI function", "By region", "By call site", "mel_messages_sent", "main/send", "100.0 %", "observed"] {
+    for part in [
+        "By MPI function",
+        "By region",
+        "By call site",
+        "mel_messages_sent",
+        "main/send",
+        "100.0 %",
+        "observed",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     browser.value("document.querySelector('#attribution').scrollIntoView()");
