@@ -300,7 +300,8 @@ impl Session {
         };
         let _ = self.run.set(run);
         if let Some(recorder) = recorder.filter(|_| self.config.vars.is_some() || self.connections.is_some()) {
-            self.samples.get_or_init(|| Box::leak(Box::new(SampleLog::new(recorder))));
+            let samples = *self.samples.get_or_init(|| Box::leak(Box::new(SampleLog::new(recorder))));
+            self.connections.iter().for_each(|connections| connections.log(samples));
         }
         finish::arm();
         let mut observers: Vec<&'static dyn Observer> = vec![self];

@@ -59,6 +59,7 @@ mod progress_between_calls;
 mod progress_is_told;
 mod reports_of_runs;
 mod results_unchanged;
+mod samples_in_logs;
 mod sends_that_wait;
 mod several_nodes;
 mod slurm_jobs_are_measured;
