@@ -72,11 +72,19 @@ impl Trial {
 }
 
 impl Tuning {
-    /// The trial that is significantly faster, and by the most.
+    /// The trial that is significantly faster, and by the most: of those that are about as good the first, which is the better guess.
     pub fn best(&self) -> Option<&Trial> {
-        let ratio = |trial: &&Trial| trial.difference(self.trials.len()).map_or(1.0, |found| found.ratio);
-        let faster = self.trials.iter().filter(|trial| trial.verdict == Verdict::Faster);
-        faster.min_by(|a, b| ratio(a).total_cmp(&ratio(b)))
+        const ABOUT: f64 = 1.02;
+        let ratio = |trial: &Trial| trial.difference(self.trials.len()).map_or(1.0, |found| found.ratio);
+        let faster = || self.trials.iter().filter(|trial| trial.verdict == Verdict::Faster);
+        let least = faster().map(ratio).reduce(f64::min)?;
+        faster().find(|trial| ratio(trial) <= least * ABOUT)
+    }
+
+    /// Whether something is not known yet.
+    pub fn is_open(&self) -> bool {
+        let open = |trial: &Trial| trial.verdict == Verdict::Open && trial.failed.is_none();
+        self.trials.iter().any(open) || !self.left_out.is_empty()
     }
 }
 

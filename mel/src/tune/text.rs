@@ -103,7 +103,8 @@ fn conclusion(tuning: &Tuning) -> String {
         (Some(low), Some(high)) => wrapped(
             "",
             &format!(
-                "Nothing that was tried makes it faster: the differences are within {} and {}.",
+                "{} makes it faster: the differences are within {} and {}.",
+                if tuning.is_open() { "So far nothing is known that" } else { "Nothing that was tried" },
                 change(low),
                 change(high)
             ),
