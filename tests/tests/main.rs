@@ -71,6 +71,7 @@ mod traces_shared_by_processes;
 mod traces_show_queues;
 mod traces_show_what_was_chosen;
 mod traces_written_together;
+mod tuning;
 mod variables;
 mod variables_sampled;
 mod verbs_on_a_mock;
