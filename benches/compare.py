@@ -132,6 +132,8 @@ BARS = {
     ("profile", "MPI_Alltoall"): 1.5,
     # What Open MPI's own component for matrices leaves.
     ("matrix", "msgrate"): 0.77,
+    # Of the default profile.
+    ("attribute", "pingpong"): 1.05,
 }
 
 # Where PERUSE calls back for each event, a message rate can be less.
@@ -150,11 +152,15 @@ PATIENCE = 4
 # Pairs of runs without which a configuration is not judged.
 ENOUGH = 5
 
+# Five variables of MEL, of queues among them.
+ATTRIBUTED = "mel_messages_sent,mel_bytes_sent,mel_wait_time,mel_posted_searches,mel_unexpected_searches"
+
 CONFIGURATIONS = {
     "plain": "nothing attached",
     "idle": "libmel.so preloaded, nothing on",
     "profile": "mel run (queue profile)",
     "matrix": "mel run --profile matrix",
+    "attribute": "mel run --attribute, 5 variables",
     "monitoring": "Open MPI's own component for matrices",
     "trace": "mel run --trace",
     "eztrace": "eztrace (MPI calls only)",
@@ -170,6 +176,8 @@ def prefix(configuration, mpi, directory):
         return [mel, "run", "-o", str(directory / "mel"), "--"]
     if configuration == "matrix":
         return [mel, "run", "--profile", "matrix", "-o", str(directory / "mel"), "--"]
+    if configuration == "attribute":
+        return [mel, "run", "--attribute", ATTRIBUTED, "-o", str(directory / "mel"), "--"]
     if configuration == "monitoring":
         return ["env", "OMPI_MCA_pml_monitoring_enable=1"]
     if configuration == "trace":
@@ -305,7 +313,9 @@ def by_conditions(rounds, seen):
 
 def reference_of(configuration, configurations):
     """What a configuration is judged by."""
-    return "eztrace" if configuration == "trace" and "eztrace" in configurations else "plain"
+    references = {"trace": "eztrace", "attribute": "profile"}
+    reference = references.get(configuration, "plain")
+    return reference if reference in configurations else "plain"
 
 
 def measure(mpi, bench, configurations, rounds, executable, scratch, seen):
@@ -337,6 +347,8 @@ def verdict(mpi, bench, configuration, configurations, group):
     reference = reference_of(configuration, configurations)
     if reference == "eztrace":
         bar = 1.0
+    if configuration == "attribute" and reference != "profile":
+        bar = None
     ratios = group.ratios(configuration, reference)
     if bar is None or not ratios:
         return "", True
@@ -348,7 +360,8 @@ def verdict(mpi, bench, configuration, configurations, group):
         judged = "too few to judge"
     else:
         judged, reached = judge(value, bar, bench)
-    return f"{value:.2f} of EZTrace, {judged}" if reference == "eztrace" else judged, reached
+    names = {"eztrace": "EZTrace", "profile": "the profile"}
+    return f"{value:.2f} of {names[reference]}, {judged}" if reference in names else judged, reached
 
 
 def report(mpi, bench, configurations, groups):
@@ -399,7 +412,7 @@ def arguments():
 def main():
     chosen = arguments()
     configurations = chosen.configurations
-    if any(name in configurations for name in ("idle", "profile", "matrix", "trace")):
+    if any(name in configurations for name in ("idle", "profile", "matrix", "attribute", "trace")):
         for name in ("mel", "libmel.so"):
             if not (RELEASE / name).exists():
                 sys.exit(f"compare.py: {RELEASE / name} is not there: run `make build` first")

@@ -10,6 +10,7 @@ module mel
   implicit none
   private
   public :: mel_phase, mel_stop, mel_start, mel_reset, mel_sample
+  public :: mel_region_begin, mel_region_end
 
   interface
     function mel_dlsym(handle, name) bind(C, name="dlsym") result(address)
@@ -80,6 +81,29 @@ contains
   !> A sample of the performance variables that are sampled is taken now.
   subroutine mel_sample()
     call mel_call("mel_sample")
+  end subroutine
+
+  subroutine mel_call_with(function_name, name)
+    character(len=*), intent(in) :: function_name, name
+    type(c_funptr) :: address
+    procedure(mel_with_name), pointer :: found
+    address = mel_find(function_name)
+    if (c_associated(address)) then
+      call c_f_procpointer(address, found)
+      call found(trim(name) // c_null_char)
+    end if
+  end subroutine
+
+  !> A region of this name begins in the calling thread, inside of the one that it is in; blanks at its end do not count.
+  subroutine mel_region_begin(name)
+    character(len=*), intent(in) :: name
+    call mel_call_with("mel_region_begin", name)
+  end subroutine
+
+  !> The region of this name ends in the calling thread: the one that was begun last.
+  subroutine mel_region_end(name)
+    character(len=*), intent(in) :: name
+    call mel_call_with("mel_region_end", name)
   end subroutine
 
 end module

@@ -62,6 +62,35 @@ static inline void mel_phase(const char *name)
 }
 
 /** For the functions below. */
+static inline void mel_call_with_(void **found, const char *name, const char *argument)
+{
+    union {
+        void *address;
+        void (*function)(const char *);
+    } known;
+    known.address = mel_find_(found, name);
+    if (known.address)
+        known.function(argument);
+}
+
+/**
+ * A region of this name begins in the calling thread, inside of the one that the thread is in: what it does from now on belongs to it, where
+ * `mel run --attribute` attributes performance variables. Otherwise this does nothing. For any thread. `docs/regions.md` says more.
+ */
+static inline void mel_region_begin(const char *name)
+{
+    static void *found;
+    mel_call_with_(&found, "mel_region_begin", name);
+}
+
+/** The region of this name ends in the calling thread: the one that was begun last. */
+static inline void mel_region_end(const char *name)
+{
+    static void *found;
+    mel_call_with_(&found, "mel_region_end", name);
+}
+
+/** For the functions below. */
 static inline void mel_call_(void **found, const char *name)
 {
     union {
@@ -121,6 +150,14 @@ static inline void mel_reset(void)
 }
 static inline void mel_sample(void)
 {
+}
+static inline void mel_region_begin(const char *name)
+{
+    (void)name;
+}
+static inline void mel_region_end(const char *name)
+{
+    (void)name;
 }
 
 #endif

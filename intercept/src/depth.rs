@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 
+use crate::FunctionId;
 use crate::dispatch::Running;
 use crate::hook::{self, CallCells, InThread, ThreadSlot};
 
@@ -15,6 +16,8 @@ pub(crate) struct Thread {
     depth: Cell<u32>,
     /// What code of ours this thread runs ([`Running::code`]).
     inside: Cell<u16>,
+    /// The function whose call has brought the thread from the top, plus 1; 0 for none. Of no meaning at the top.
+    function: Cell<u16>,
     /// Where the wrapper that was entered last returns to, until a call has taken it; zero where that is not known. Assembly
     /// stores it.
     pub(crate) entered_from: Cell<usize>,
@@ -103,6 +106,7 @@ mod current {
         static THREAD: Thread = const { Thread {
             depth: Cell::new(0),
             inside: Cell::new(0),
+            function: Cell::new(0),
             entered_from: Cell::new(0),
             fortran_from: Cell::new(0),
             call: CallCells::new(),
@@ -129,12 +133,13 @@ fn thread() -> &'static Thread {
 pub(crate) struct Depth(*const Thread);
 
 impl Depth {
-    /// One level down, if this thread is at the top; otherwise `None`.
+    /// One level down by a call of this function, if this thread is at the top; otherwise `None`.
     #[inline]
-    pub(crate) fn enter_from_top() -> Option<Self> {
+    pub(crate) fn enter_from_top(function: FunctionId) -> Option<Self> {
         let thread = thread();
         (thread.depth.get() == 0).then(|| {
             thread.depth.set(1);
+            thread.function.set(function as u16 + 1);
             let (of_c, of_fortran) = (thread.entered_from.replace(0), thread.fortran_from.replace(0));
             thread.call.begin(if of_fortran != 0 { of_fortran } else { of_c });
             Self(thread)
@@ -145,6 +150,9 @@ impl Depth {
     #[inline]
     pub(crate) fn enter() -> Self {
         let thread = thread();
+        if thread.depth.get() == 0 {
+            thread.function.set(0);
+        }
         thread.depth.set(thread.depth.get().wrapping_add(1));
         Self(thread)
     }
@@ -191,6 +199,17 @@ pub(crate) fn inside() -> Option<Running> {
 #[inline]
 pub fn runs_hook() -> bool {
     thread().inside.get() != 0
+}
+
+/// The MPI function that this thread is in by a call of the program's, while hooks listen; `None` outside of MPI, in threads of the
+/// library's own, and while a hook runs. For any thread, also inside of MPI.
+#[inline]
+pub fn current_function() -> Option<FunctionId> {
+    let thread = thread();
+    if thread.depth.get() == 0 || thread.inside.get() != 0 {
+        return None;
+    }
+    FunctionId::from_index(usize::from(thread.function.get().checked_sub(1)?))
 }
 
 impl Drop for Depth {

@@ -59,7 +59,7 @@ pub fn asked(f: impl FnOnce()) -> bool {
     if SHARED.stopped.load(Ordering::SeqCst) {
         return false;
     }
-    let Some(depth) = Depth::enter_from_top() else { return false };
+    let Some(depth) = Depth::enter_from_top(FunctionId::Pcontrol) else { return false };
     guarded(&depth, Running::Hook(FunctionId::Pcontrol), f)
 }
 

@@ -59,7 +59,7 @@ mod yields;
 #[rustfmt::skip]
 mod generated;
 
-pub use depth::{runs_hook, untracked};
+pub use depth::{current_function, runs_hook, untracked};
 pub use dispatch::{asked, pause, stop};
 pub use generated::{Call, FunctionId, args};
 pub use hook::{

@@ -18,7 +18,7 @@ pub(crate) extern "C" fn attend(level: c_int) {
         lifecycle::resolve();
     }
     if SHARED.state.load(Relaxed) == ACTIVE
-        && let Some(depth) = Depth::enter_from_top()
+        && let Some(depth) = Depth::enter_from_top(FunctionId::Pcontrol)
     {
         show(&depth, level);
     }

@@ -228,7 +228,8 @@ macro_rules! wrapper {
                     $crate::lifecycle::resolve();
                     state = SHARED.state.load(Relaxed);
                 }
-                let depth = if state == ACTIVE { $crate::depth::Depth::enter_from_top() } else { None };
+                let depth =
+                    if state == ACTIVE { $crate::depth::Depth::enter_from_top(FunctionId::$id) } else { None };
                 let Some(depth) = depth else {
                     // SAFETY: the arguments are those of our caller, unchanged.
                     return unsafe { next()($($p),*) };

@@ -2,12 +2,12 @@
 
 use mel_log::format::{u16_at, u32_at, u64_at};
 use mel_log::{
-    Collective, Completion, Entry, Epoch, Message, Operation, Record, Switch, UnseenEvents, UnseenMessages,
-    kind,
+    Collective, Completion, Entry, Epoch, Message, Operation, Record, Sample, Switch, UnseenEvents,
+    UnseenMessages, kind,
 };
 
 /// What a record says. What it is about, a communicator or a window, is the record's `object`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Content {
     /// An event of the type of this number, whose elements are the payload.
     Event(u16),
@@ -29,7 +29,9 @@ pub enum Content {
     UnseenMessages(UnseenMessages),
     /// There were events while recording was off.
     UnseenEvents(UnseenEvents),
-    /// So many events were lost before this record.
+    /// A variable had a value.
+    Sample(Sample),
+    /// So many events, or samples, were lost before this record.
     LostEvents(u64),
     /// A kind that is not known.
     Unknown,
@@ -136,6 +138,7 @@ impl Content {
             kind::RECORDING => return Content::Recording(Switch::from_payload(payload)),
             kind::UNSEEN_MESSAGES => return Content::UnseenMessages(UnseenMessages::from_payload(payload)),
             kind::UNSEEN_EVENTS => return Content::UnseenEvents(UnseenEvents::from_payload(payload)),
+            kind::SAMPLE => return Content::Sample(Sample::from_payload(payload)),
             kind::DROPPED => return Content::LostEvents(u64_at(payload, 0)),
             kind::RMA_OPERATION..=kind::RMA_LAST_OPERATION => {
                 let place = usize::from(record.kind - kind::RMA_OPERATION);

@@ -12,7 +12,7 @@ use super::merge::Merged;
 use super::one_sided::{EpochSpan, OneSided, OperationInCall, OperationSpan};
 use super::queues::{Latest, Length, Queues, Stay};
 use super::types::{Change, Role, Types};
-use mel_log::{Collective, Definitions, Entry, Message, RankLog, Record, Switch};
+use mel_log::{Collective, Definitions, Entry, Message, RankLog, Record, Sample, Switch};
 
 /// Where a fact is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,8 @@ pub enum Fact<'a> {
     },
     /// An event.
     Event(EventFact<'a>),
+    /// A variable had a value.
+    Sample(Sample),
     /// Nothing that concerns anybody: its consequences are in other facts.
     Nothing,
 }
@@ -181,6 +183,7 @@ impl<'a, 't> Facts<'a, 't> {
                 self.queues.unseen(self.types, object, unseen);
                 Fact::Nothing
             }
+            Content::Sample(sample) => Fact::Sample(sample),
             Content::UnseenMessages(_) | Content::LostEvents(_) | Content::Unknown => Fact::Nothing,
         }
     }

@@ -27,6 +27,7 @@ pub mod lanes;
 pub mod merge;
 pub mod one_sided;
 pub mod otf2;
+pub mod operations;
 pub mod partners;
 pub mod queues;
 pub mod run;

@@ -12,7 +12,7 @@ use super::facts::{At, EventFact, EventPart, Fact, Facts, MessageFact, WindowFac
 use super::one_sided::{EpochSpan, OperationInCall, OperationSpan};
 use super::queues::Length;
 use super::types::{Change, Queue, Types};
-use mel_log::{Collective, Entry, RankLog, Record, Switch};
+use mel_log::{Collective, Entry, RankLog, Record, Sample, Switch};
 
 /// An MPI call from its entry to its exit.
 #[derive(Debug)]
@@ -94,6 +94,8 @@ pub trait Visitor {
     fn pause(&mut self, _: (u64, u64)) {}
     /// Recording is on again: how long a queue is on a communicator, which may have changed meanwhile.
     fn length_after_pause(&mut self, _time: u64, _queue: Queue<'_>, _: Length) {}
+    /// A variable had a value at this tick.
+    fn sample(&mut self, _ticks: u64, _: &Sample) {}
     /// Any other event, with the number of its type and of its stream.
     fn event(&mut self, _stream: u32, _number: u16, _record: &Record<'_>) {}
 }
@@ -220,6 +222,7 @@ impl<'a> State<'a> {
                 visitor.length_after_pause(time, types.queues[queue], length);
             }
             Fact::Event(event) => self.event(types, at, event, visitor),
+            Fact::Sample(sample) => visitor.sample(time, &sample),
             Fact::Nothing => {}
         }
     }

@@ -18,7 +18,7 @@ use super::value;
 use super::windows;
 use mel_log::definitions::EventType;
 use mel_log::{
-    Collective, Message, RankLog, Record, State, StreamKind, Switch, UnseenEvents, UnseenMessages,
+    Collective, Message, RankLog, Record, Sample, State, StreamKind, Switch, UnseenEvents, UnseenMessages,
 };
 
 /// What is written besides events.
@@ -95,7 +95,7 @@ fn write_record(
     sites: &mut CallSites,
 ) -> io::Result<()> {
     let content = Content::of(record);
-    if !options.calls && !matches!(content, Content::Event(_) | Content::LostEvents(_)) {
+    if !options.calls && !matches!(content, Content::Event(_) | Content::Sample(_) | Content::LostEvents(_)) {
         return Ok(());
     }
     write_time(out, log, record.time)?;
@@ -106,6 +106,7 @@ fn write_record(
             None => writeln!(out, " 'event type {number}'"),
         },
         Content::LostEvents(count) => writeln!(out, " # {count} events were lost before this one"),
+        Content::Sample(sample) => write_sample(out, log, sample),
         Content::Enter(entry) => {
             write!(out, " enter {}", function(log, entry.function))?;
             match sites.of(log, log.definitions.returns_to(entry)) {
@@ -133,6 +134,22 @@ fn write_record(
         }
         Content::Unknown => writeln!(out, " record of kind {}", record.kind),
     }
+}
+
+fn write_sample(out: &mut impl Write, log: &RankLog, sample: Sample) -> io::Result<()> {
+    let Sample { variable: number, element, value } = sample;
+    let Some(variable) = log.definitions.variables.get(&number) else {
+        return writeln!(out, " sample variable={number} value={value}");
+    };
+    write!(out, " sample '{}'", variable.name)?;
+    if !variable.object.is_empty() {
+        write!(out, " object={}", variable.object)?;
+    }
+    if let Some(element) = element {
+        write!(out, " element={element}")?;
+    }
+    write!(out, " value={value}")?;
+    if variable.unit.is_empty() { writeln!(out) } else { writeln!(out, " {}", variable.unit) }
 }
 
 fn function(log: &RankLog, number: u16) -> &str {

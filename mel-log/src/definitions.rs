@@ -147,6 +147,12 @@ pub enum Definition {
         /// Whether it is one of the MPI's own.
         #[serde(default)]
         of_mpi: bool,
+        /// The unit of its values; empty where that is not known.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        unit: String,
+        /// Whether its values are whole numbers of zero and more.
+        #[serde(default)]
+        is_whole: bool,
     },
     /// A place that calls MPI.
     Site {
@@ -179,6 +185,34 @@ pub enum Definition {
         #[serde(default)]
         error_nanos: u64,
     },
+    /// A region of the program.
+    Region {
+        /// Its number, from 1.
+        number: u16,
+        /// Its name, behind those of the regions that it is in: `a/b/c`.
+        path: String,
+    },
+    /// A performance variable that is attributed; or one that is only listed.
+    Attributed {
+        /// Its place among those that are attributed; none where it is only listed.
+        place: Option<u16>,
+        /// Its name.
+        name: String,
+        /// What it means.
+        #[serde(default)]
+        description: String,
+        /// Its class in lower case, for example `counter`.
+        class: String,
+        /// The communicator that it is read for; empty where it is bound to nothing, or all communicators are taken together.
+        #[serde(default)]
+        object: String,
+        /// Whether it is one of the MPI's own.
+        #[serde(default)]
+        of_mpi: bool,
+        /// Its values in the table are in so many parts of what it counts in.
+        #[serde(default)]
+        parts: f64,
+    },
     /// What a plugin has told of this process.
     Told {
         /// The plugin.
@@ -198,6 +232,8 @@ pub enum StreamKind {
     Calls,
     /// Events of one source.
     Events,
+    /// Samples of variables.
+    Samples,
 }
 
 /// The name of a kind of bound object, as [`Definition::EventType`] has it; empty for none.
@@ -347,7 +383,7 @@ pub struct Module {
 }
 
 /// A performance variable on one object as a log defines it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SampledVariable {
     /// Its name.
     pub name: String,
@@ -355,8 +391,12 @@ pub struct SampledVariable {
     pub description: String,
     /// Its class in lower case, for example `counter`.
     pub class: String,
-    /// The communicator or window that it was read for; empty where it is bound to nothing.
+    /// The communicator, window or interface that it was read for; empty where it is bound to nothing.
     pub object: String,
+    /// The unit of its values; empty where that is not known.
+    pub unit: String,
+    /// Whether its values are whole numbers of zero and more.
+    pub is_whole: bool,
 }
 
 /// What may follow the event type that begins a pair.
@@ -451,9 +491,14 @@ impl Definitions {
             Definition::Pair { begin, end, inserts, removes } => {
                 self.pairs.insert(begin, Ending { end, inserts, removes });
             }
-            Definition::Program { .. } | Definition::Phase { .. } | Definition::Told { .. } => {}
-            Definition::Variable { number, name, description, class, object, of_mpi: _ } => {
-                self.variables.insert(number, SampledVariable { name, description, class, object });
+            Definition::Program { .. }
+            | Definition::Phase { .. }
+            | Definition::Region { .. }
+            | Definition::Attributed { .. }
+            | Definition::Told { .. } => {}
+            Definition::Variable { number, name, description, class, object, unit, is_whole, of_mpi: _ } => {
+                let variable = SampledVariable { name, description, class, object, unit, is_whole };
+                self.variables.insert(number, variable);
             }
             Definition::CommunicatorName { index, name } => {
                 if let Some(communicator) = self.communicators.get_mut(&index) {

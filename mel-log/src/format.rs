@@ -5,7 +5,7 @@
 /// The first eight bytes of a log.
 pub const MAGIC: [u8; 8] = *b"MEL-LOG\n";
 /// The version of the layout.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 /// Size of the header page.
 pub const HEADER_BYTES: usize = 4096;
 /// Size of a chunk: its header and its records.
@@ -160,6 +160,8 @@ pub mod kind {
     pub const UNSEEN_MESSAGES: u16 = 36;
     /// The same of events: [`UnseenEvents`](crate::UnseenEvents).
     pub const UNSEEN_EVENTS: u16 = 37;
+    /// A variable had this value: [`Sample`](crate::Sample).
+    pub const SAMPLE: u16 = 38;
     /// Twenty more bytes of the payload of the record before.
     pub const CONTINUATION: u16 = 15;
     /// Instance of event type `n` is kind `EVENT + n`; the payload is the event's own.
@@ -570,6 +572,7 @@ mod tests {
             (kind::CALLSITE, "is called from"),
             (kind::UNSEEN_MESSAGES, "messages went unseen"),
             (kind::UNSEEN_EVENTS, "events went unseen"),
+            (kind::SAMPLE, "had this value"),
             (kind::RMA_OPERATION, "put"),
             (kind::RMA_LAST_OPERATION, "compare and swap"),
             (kind::RMA_COMPLETE, "complete"),

@@ -6,6 +6,7 @@
 //! - [`definitions`]: what the numbers in the records mean, as JSON lines inside the same file.
 //! - [`writer`]: runs inside the application. Appending copies 32 bytes; nothing else.
 //! - [`gaps`]: what is known of times in which recording was off.
+//! - [`samples`]: variables that were read while the process ran.
 //! - [`expand`]: what one record holds of several, for readers.
 //! - [`reader`]: runs in the command `mel`, on whole files as on torn ones.
 //!
@@ -19,6 +20,7 @@
 //!
 //! - [`launcher`]: which of the processes speaks for all, and in which job of a batch system.
 //! - [`run_directory`]: the name of a run's directory, and what an earlier run has left there.
+//! - [`control`]: files by which a watcher has a process set control variables.
 //! - [`plugin_list`]: plugins as users name them, and where their files are.
 //! - [`names`] and [`choice`]: names of events, calls and communicators as users type them.
 //!
@@ -26,6 +28,7 @@
 //! function is called, no command line is read, nothing is drawn.
 
 pub mod choice;
+pub mod control;
 pub mod definitions;
 mod expand;
 pub mod format;
@@ -38,6 +41,7 @@ pub mod plugin_list;
 pub mod profile;
 pub mod reader;
 pub mod run_directory;
+mod samples;
 pub mod setting;
 mod space;
 pub mod table;
@@ -50,6 +54,7 @@ pub use format::{
 pub use gaps::{Switch, UnseenEvents, UnseenMessages};
 pub use limit::is_limit;
 pub use reader::{RankLog, ReadError, Record};
+pub use samples::{Sample, title_of_element};
 pub use writer::{Appender, LogFile};
 
 /// The name of the event log of a rank inside the directory of its run.

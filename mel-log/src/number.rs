@@ -49,6 +49,15 @@ pub fn bytes(size: &str) -> Option<u64> {
     digits.parse::<u64>().ok().filter(|number| *number > 0)?.checked_mul(1 << shift)
 }
 
+/// The share of a text such as `3%`: above nothing, and not more than half; `none` for no limit.
+pub fn share(text: &str) -> Option<Option<f64>> {
+    if text == "none" {
+        return Some(None);
+    }
+    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+    (percent > 0.0 && percent <= 50.0).then_some(Some(percent / 100.0))
+}
+
 /// The time of a text such as `500ms`, `2s`, `1.5s` or `1m`; seconds where there is no unit. At least a millisecond, or zero.
 pub fn interval(time: &str) -> Option<std::time::Duration> {
     let digits = time.trim_end_matches(|c: char| !c.is_ascii_digit());

@@ -50,7 +50,7 @@ struct Inner {
     /// The process that opened the log; a forked child differs.
     pid: u32,
     /// The most chunks that the file may have.
-    most_chunks: u32,
+    most_chunks: AtomicU32,
     streams: AtomicU32,
     /// Set once a chunk could not be had: from then on nobody tries again.
     full: AtomicBool,
@@ -92,7 +92,7 @@ impl LogFile {
     /// Bytes that the file takes, about.
     pub fn bytes(&self) -> u64 {
         let chunks = u32::from_le(self.0.header_u32(header::CHUNKS).load(Ordering::Relaxed));
-        HEADER_BYTES as u64 + u64::from(chunks.min(self.0.most_chunks)) * CHUNK_BYTES as u64
+        HEADER_BYTES as u64 + u64::from(chunks.min(self.0.most_chunks.load(Ordering::Relaxed))) * CHUNK_BYTES as u64
     }
 
     /// Creates the log at `path`. A file of that name is replaced; a process that still writes to
@@ -122,9 +122,7 @@ impl LogFile {
             file,
             header,
             pid: std::process::id(),
-            most_chunks: u32::try_from(most_bytes / CHUNK_BYTES as u64)
-                .unwrap_or(u32::MAX)
-                .max(FEWEST_CHUNKS),
+            most_chunks: AtomicU32::new(most_chunks(most_bytes)),
             streams: AtomicU32::new(0),
             full: AtomicBool::new(false),
             failure: Mutex::new(None),
@@ -178,6 +176,19 @@ impl LogFile {
         lock(&self.0.failure).take()
     }
 
+    /// From now on the log may take so many bytes, or a few chunks where that is less; less than it has means that it takes no more.
+    pub fn set_limit(&self, most_bytes: u64) {
+        self.0.most_chunks.store(most_chunks(most_bytes), Ordering::Relaxed);
+    }
+
+    /// The most bytes that the log takes in chunks; `u64::MAX` without a limit.
+    pub fn limit(&self) -> u64 {
+        match self.0.most_chunks.load(Ordering::Relaxed) {
+            u32::MAX => u64::MAX,
+            chunks => u64::from(chunks) * CHUNK_BYTES as u64,
+        }
+    }
+
     /// Whether records are being lost because no further chunk could be had.
     pub fn is_full(&self) -> bool {
         self.0.full.load(Ordering::Relaxed)
@@ -206,6 +217,11 @@ impl LogFile {
             chunk.trim(&self.0.file, CHUNK_HEADER_BYTES + text.used);
         }
     }
+}
+
+/// How many chunks a log of at most so many bytes has.
+fn most_chunks(most_bytes: u64) -> u32 {
+    u32::try_from(most_bytes / CHUNK_BYTES as u64).unwrap_or(u32::MAX).max(FEWEST_CHUNKS)
 }
 
 impl Inner {
@@ -250,7 +266,7 @@ impl Inner {
         let (Ok(count) | Err(count)) =
             self.header_u32(header::CHUNKS).fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
         let index = u32::from_le(count);
-        if index >= self.most_chunks {
+        if index >= self.most_chunks.load(Ordering::Relaxed) {
             return Err(io::Error::other(Limit));
         }
         let offset = HEADER_BYTES as u64 + u64::from(index) * CHUNK_BYTES as u64;

@@ -3,6 +3,7 @@
 use mel_log::number::size;
 use mel_log::profile::text::layout::percent;
 
+use crate::bottleneck::{Seen, bottleneck};
 use crate::fabric::{Fabric, LinkEnd};
 use crate::levels::{OfLevel, levels};
 use crate::load::Load;
@@ -19,7 +20,7 @@ const LEAST_OF_PLANE: f64 = 0.5;
 /// Something that stands out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// `hot_link`, `hot_host`, `idle_plane` or `detour`.
+    /// `lossy_link`, `bottleneck`, `hot_link`, `hot_host`, `idle_plane` or `detour`.
     pub rule: &'static str,
     /// What is so.
     pub text: String,
@@ -28,11 +29,15 @@ pub struct Finding {
 }
 
 /// The rules.
-pub fn advice(fabric: &Fabric, load: &Load, shares: &Shares) -> Vec<Finding> {
+pub fn advice(fabric: &Fabric, load: &Load, shares: &Shares, seen: &Seen) -> Vec<Finding> {
     if load.between == 0 {
         return Vec::new();
     }
-    let rules = [idle_plane(fabric, load, shares), hot_link(fabric, load, shares), detour(fabric, load)];
+    let bottleneck = bottleneck(fabric, load, shares, seen);
+    let named = bottleneck.as_ref().map(|(_, end)| end.edge());
+    let hot = hot_link(fabric, load, shares).filter(|(_, end)| Some(end.edge()) != named).map(|(hot, _)| hot);
+    let bottleneck = bottleneck.map(|(finding, _)| finding);
+    let rules = [idle_plane(fabric, load, shares), bottleneck, hot, detour(fabric, load)];
     rules.into_iter().flatten().collect()
 }
 
@@ -53,7 +58,7 @@ pub fn pairs(load: &Load, end: LinkEnd, most: usize) -> String {
 }
 
 /// The most loaded link, if it has far more than the others of its level. Of links between switches only where each route is known.
-fn hot_link(fabric: &Fabric, load: &Load, shares: &Shares) -> Option<Finding> {
+fn hot_link(fabric: &Fabric, load: &Load, shares: &Shares) -> Option<(Finding, LinkEnd)> {
     let all = levels(fabric, load);
     let hot = all.iter().filter(|of| stands_out(fabric, load, shares, of)).max_by_key(|of| of.most)?;
     let (end, part) = (hot.hottest, share(hot.most, load.between));
@@ -68,21 +73,23 @@ fn hot_link(fabric: &Fabric, load: &Load, shares: &Shares) -> Option<Finding> {
     let who = pairs(load, end, 3);
     if hot.level.lower == 0 {
         let (host, does) = if hot.level.up { (from, "sends") } else { (to, "receives") };
-        return Some(Finding {
+        let finding = Finding {
             rule: "hot_host",
             text: format!("Host {host} {does} most, over its link to {}: {amount}. Between ranks: {who}.", if hot.level.up { to } else { from }),
             advice: "Let its ranks do less of the communication, or spread them over more hosts; `mel place --fabric` says whether \
                      another placement cools it."
                 .into(),
-        });
+        };
+        return Some((finding, end));
     }
-    Some(Finding {
+    let finding = Finding {
         rule: "hot_link",
         text: format!("The link from {from} to {to} is the hottest: {amount}. Between ranks: {who}."),
         advice: "Other links of that level have room: `mel place --fabric` looks for a placement that uses them; so may another \
                  routing of the network."
             .into(),
-    })
+    };
+    Some((finding, end))
 }
 
 /// Whether a level has a link that is worth a word. Where the model divides bytes over planes, or chooses among equal ways, it is not
@@ -165,7 +172,7 @@ fn detour(fabric: &Fabric, load: &Load) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::flows::Flow;
-    use crate::planes::Seen;
+    use crate::planes::Seen as Carried;
     use crate::testing::{network, two_levels};
 
     fn rules(text: &str, flows: &[(u32, u32, u64)], seen: &[(u32, u32, &str, u64)]) -> Vec<Finding> {
@@ -175,9 +182,9 @@ mod tests {
             .iter()
             .map(|(from, to, bytes)| Flow { from: *from, to: *to, phase: 0, bytes: *bytes })
             .collect();
-        let seen: Vec<Seen> = seen
+        let seen: Vec<Carried> = seen
             .iter()
-            .map(|(from, to, interface, bytes)| Seen {
+            .map(|(from, to, interface, bytes)| Carried {
                 from: hosts[*from as usize].unwrap(),
                 to: hosts[*to as usize].unwrap(),
                 interface: (*interface).into(),
@@ -186,7 +193,7 @@ mod tests {
             .collect();
         let shares = Shares::of(&fabric, &seen);
         let load = crate::load(&fabric, &hosts, &flows, &shares);
-        advice(&fabric, &load, &shares)
+        advice(&fabric, &load, &shares, &Seen::default())
     }
 
     /// All pairs of so many.

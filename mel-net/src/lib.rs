@@ -5,19 +5,26 @@
 //! - [`flows`](mod@flows): what goes between ranks; [`planes`]: over which plane.
 //! - [`routes`]: the way of it.
 //! - [`load`](mod@load): what each end of each link carries.
+//! - [`functions`]: which MPI functions load it.
 //! - [`levels`]: the same by level and direction.
+//! - [`lossy`]: a link that loses packets where others do not; [`bottleneck`]: the one that holds the others up.
 //! - [`advice`]: what stands out, and what to do.
+//! - [`arrange`](mod@arrange): ranks on other hosts, so that the hottest links cool down.
 //! - [`write`](mod@write): comma-separated values; [`boxfish`]: tables for Boxfish.
 //!
 //! Knows no MPI, and nothing of how it is shown. Bytes are observed; what links carry is modelled from them and the routes.
 
 pub mod advice;
+pub mod arrange;
+pub mod bottleneck;
 pub mod boxfish;
 pub mod error;
 pub mod fabric;
 pub mod flows;
+pub mod functions;
 pub mod levels;
 pub mod load;
+pub mod lossy;
 mod names;
 pub mod planes;
 pub mod ranks;
@@ -25,9 +32,11 @@ pub mod read;
 pub mod routes;
 pub mod write;
 
+pub use arrange::arrange;
 pub use error::NetError;
 pub use fabric::{Fabric, Kind, LinkEnd};
 pub use flows::{Flow, Flows, flows};
+pub use functions::{AtEnds, Functions};
 pub use load::{Load, load};
 pub use planes::Shares;
 pub use read::{Network, read};

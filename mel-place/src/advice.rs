@@ -19,7 +19,7 @@ const MANY_EDGES: usize = 100_000;
 /// One way to place the ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// Where it is from: `run`, `core`, `socket`, `node`, `hierarchical`, `scotch`.
+    /// Where it is from: `run`, `core`, `socket`, `node`, `hierarchical`, `scotch`; of others who add theirs, what they call it.
     pub name: &'static str,
     /// What it costs.
     pub cost: Cost,

@@ -10,7 +10,7 @@ use mpit_sources::{Following, Selection};
 
 use mel_log::choice::Choice;
 use mel_log::names::parse_list;
-use mel_log::number::{bytes, interval};
+use mel_log::number::{bytes, interval, share};
 use mel_log::plugin_list::PluginName;
 
 /// Up to so many ranks, each one's numbers are collected, unless another number is given.
@@ -18,6 +18,9 @@ const EXACT_RANKS: u32 = 1024;
 
 /// Between two samples of performance variables, unless another time is given.
 const EVERY: Duration = Duration::from_secs(1);
+
+/// The share of the time that reading variables may take that are attributed, unless another one is given.
+const BUDGET: f64 = 0.03;
 
 /// What MEL does in this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,6 +43,11 @@ pub struct Config {
     pub vars: Option<Choice>,
     /// Between two samples (`MEL_EVERY`: a time such as `500ms`); zero where only the program asks for them.
     pub every: Duration,
+    /// The performance variables that are attributed to calls and regions (`MEL_ATTRIBUTE`, as `MEL_VARS`); then calls are counted.
+    pub attribute: Option<Choice>,
+    /// The share of the time that reading these may take, where that is more than a load (`MEL_ATTRIBUTE_BUDGET`: such as `3%`); none
+    /// without a limit (`none`).
+    pub budget: Option<Share>,
     /// Plugins (`MEL_PLUGINS`), and where they are looked for (`MEL_PLUGINS_PATH`), with colons between them. Where there are some, `vars` is
     /// something, too.
     pub plugins: Vec<PluginName>,
@@ -65,6 +73,8 @@ pub struct Config {
     pub paused: bool,
     /// Control variables to be set (`MEL_SET`).
     pub set: Option<String>,
+    /// Whether control variables can be set while the program runs (`MEL_SETTABLE=1`).
+    pub settable: bool,
     /// The most bytes of a rank's event log (`MEL_LIMIT`: a number, and `K`, `M`, `G` or `T` for binary multiples).
     pub limit: Option<u64>,
     /// From which size on there are warnings how large all logs are, in bytes; 0 for never (`MEL_TELL_SIZE`, as `MEL_LIMIT`).
@@ -83,6 +93,13 @@ pub struct Config {
     /// Values that are not understood, each in a line for the user.
     pub complaints: Vec<String>,
 }
+
+/// A share of the time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share(pub f64);
+
+// It is never what is no number.
+impl Eq for Share {}
 
 impl Config {
     /// The configuration of this process.
@@ -103,11 +120,13 @@ impl Config {
             call_sites: flag("MEL_CALLSITES"),
             paused: flag("MEL_PAUSED"),
             set: set("MEL_SET"),
+            settable: flag("MEL_SETTABLE"),
             output: set("MEL_OUTPUT").map(PathBuf::from),
             force: flag("MEL_FORCE"),
             program: set("MEL_PROGRAM").unwrap_or_else(own_name),
             exact_ranks: EXACT_RANKS,
             every: EVERY,
+            budget: Some(Share(BUDGET)),
             ..Config::default()
         };
         match set("MEL_PROFILE").as_deref() {
@@ -132,6 +151,23 @@ impl Config {
             match Choice::new(if list == "all" { "" } else { &list }, "") {
                 Ok(choice) => config.vars = Some(choice),
                 Err(complaint) => config.complaints.push(format!("MEL_VARS: {complaint}")),
+            }
+        }
+        if let Some(list) = set("MEL_ATTRIBUTE").filter(|list| list != "none") {
+            match Choice::new(if list == "all" { "" } else { &list }, "") {
+                Ok(choice) => {
+                    config.attribute = Some(choice);
+                    config.call_profile = true;
+                }
+                Err(complaint) => config.complaints.push(format!("MEL_ATTRIBUTE: {complaint}")),
+            }
+        }
+        if let Some(budget) = set("MEL_ATTRIBUTE_BUDGET") {
+            match share(&budget) {
+                Some(budget) => config.budget = budget.map(Share),
+                None => config.complaints.push(format!(
+                    "MEL_ATTRIBUTE_BUDGET={budget}: give a share of the time such as 3%, or none for no limit"
+                )),
             }
         }
         config.plugins = set("MEL_PLUGINS").map(|list| PluginName::list(&list)).unwrap_or_default();
@@ -171,6 +207,12 @@ impl Config {
             config
                 .complaints
                 .push("MEL_CALLSITES=1: call sites are in traces only; set MEL_TRACE=1, too".into());
+        }
+        if config.settable && !config.measures() {
+            config.settable = false;
+            config.complaints.push(
+                "MEL_SETTABLE=1: nothing is measured, so that there is no directory to ask in; choose a profile, too".into(),
+            );
         }
         match set("MPIT_ENVELOPES").as_deref() {
             Some("messages") => config.following.path = Path::Messages,
@@ -225,6 +267,13 @@ impl Config {
         self.profiles() || self.trace || self.events.is_some()
     }
 
+    /// Whether what is posted to network cards may be wanted: then those that the MPI library opens are watched.
+    pub fn watches_devices(&self) -> bool {
+        let may_mean = |name: &String| name.contains("netop") || name.contains(['*', '?']) || name == "all";
+        // Where nothing is measured, the program may be a tool that asks for it.
+        self.carried || !self.measures() || self.events.iter().flatten().any(may_mean)
+    }
+
     /// Whether an event log is kept.
     pub fn logs(&self) -> bool {
         self.trace || self.events.is_some()
@@ -270,6 +319,17 @@ mod tests {
     fn a_limit_that_is_no_size_is_none() {
         let config = read(&[("MEL_LIMIT", "lots")]);
         assert_eq!((config.limit, config.complaints.len()), (None, 1));
+    }
+
+    #[test]
+    fn what_is_attributed_needs_calls_and_has_a_budget() {
+        let config = read(&[("MEL_ATTRIBUTE", "mel_*"), ("MEL_PROFILE", "none")]);
+        assert!(config.call_profile && config.measures() && config.attribute.is_some());
+        assert_eq!(config.budget, Some(Share(0.03)));
+        assert_eq!(read(&[("MEL_ATTRIBUTE_BUDGET", "none")]).budget, None);
+        assert_eq!(read(&[("MEL_ATTRIBUTE_BUDGET", "0.5 %")]).budget, Some(Share(0.005)));
+        assert_eq!(read(&[("MEL_ATTRIBUTE_BUDGET", "much")]).complaints.len(), 1);
+        assert!(read(&[("MEL_ATTRIBUTE", "none")]).attribute.is_none());
     }
 
     #[test]

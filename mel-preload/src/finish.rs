@@ -42,7 +42,13 @@ pub(super) fn at_finalize(session: &'static Session) {
         return;
     }
     let entered = Clock::best().now();
-    // What it reads belongs to the run, and the MPI's variables need an MPI.
+    if let Some(requests) = session.requests.get() {
+        requests.finish();
+    }
+    // What they read belongs to the run, and the MPI's variables need an MPI.
+    if let Some(attributor) = session.attributor {
+        attributor.finish();
+    }
     if let Some(sampler) = session.sampler.get() {
         sampler.finish();
     }
@@ -65,6 +71,7 @@ pub(super) fn at_finalize(session: &'static Session) {
             recorder.whole_call(mpi_intercept::FunctionId::Finalize as u16, entered);
         }
         define_clock(recorder, session.queue_events.model().clocks().get(1));
+        session.samples.get().iter().for_each(|samples| samples.finish());
         recorder.finish(State::Finalised);
     }
     let leaves_table = session.config.leaves_tables && run.table.is_some() && run.directory.is_some();
@@ -305,7 +312,8 @@ fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> Ran
     if let Some(table) = run.table.as_ref().filter(|_| session.sampler.get().is_some()) {
         let rows = table.rows();
         profile.variables = rows.variable_profiles();
-        profile.samples_lost = rows.lost_samples + rows.lost_sampled;
+        let unlogged = session.samples.get().map_or(0, |samples| samples.lost());
+        profile.samples_lost = rows.lost_samples + rows.lost_sampled + unlogged;
         profile.told = profile::told::told(&rows.definitions);
     }
     if let Some(windows) = session.windows {
@@ -334,7 +342,7 @@ fn port(of: Port) -> profile::Port {
 fn profiled(session: &Session) -> Vec<String> {
     let config = &session.config;
     let others = config.windows || config.call_profile || config.matrix || config.carried;
-    if config.profile && !others && config.vars.is_none() {
+    if config.profile && !others && config.vars.is_none() && config.attribute.is_none() {
         return Vec::new();
     }
     let counted = [
@@ -344,6 +352,7 @@ fn profiled(session: &Session) -> Vec<String> {
         (config.matrix, "matrix"),
         (config.carried, "net"),
         (config.vars.is_some(), "vars"),
+        (config.attribute.is_some(), "attribution"),
     ];
     counted.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name.to_owned()).collect()
 }
@@ -382,8 +391,14 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
     if let Some(netops) = session.netops {
         netops.finish();
     }
+    if let Some(attributor) = session.attributor {
+        attributor.finish_alone();
+    }
     if let Some(sampler) = session.sampler.get() {
         sampler.finish_alone();
+    }
+    if let Some(requests) = session.requests.get() {
+        requests.finish();
     }
     if let Some(plugins) = plugins::host() {
         plugins.finish(if ended == Ended::Aborted { plugins::ABORTED } else { plugins::EXITED });
@@ -392,6 +407,7 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
     let how = if ended == Ended::Aborted { table::Ended::Aborted } else { table::Ended::Exited };
     end_table(session, run, how, Clock::best().now().0);
     if let Some(recorder) = run.recorder {
+        session.samples.get().iter().for_each(|samples| samples.finish());
         recorder.finish(state);
     }
     if session.config.profiles()
@@ -420,6 +436,7 @@ pub(super) fn arm() {
         });
     }
     extern "C" fn in_child() {
+        crate::attribution::abandon();
         if let Some(session) = Session::get()
             && let Some(Run { recorder: Some(recorder), .. }) = session.run.get()
         {

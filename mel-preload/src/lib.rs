@@ -1,6 +1,7 @@
 //! `libmel.so` inside an MPI program: from `MPI_Init*` to the end.
 //!
-//! - [`config`]: what the user asked for.
+//! - [`config`]: what the user asked for; `settings`, `controls`: control variables of the MPI and of MEL.
+//! - `requests`: what a watcher asks to be set while the program runs.
 //! - [`directory`]: where the run's files go; [`disks`]: where nodes have disks of their own.
 //! - [`state`]: what is kept of all this; [`session`]: what is switched on in `MPI_Init*`, and for each communicator.
 //! - [`finish`]: what is written and printed at the end, however the program ends.
@@ -19,15 +20,18 @@
 //! - [`calls`]: counts calls and what they wait for, by context.
 //! - [`matrix`]: counts who sends what to whom.
 //! - [`vars`]: samples performance variables.
+//! - [`attribution`]: what these do in each call and region.
 //! - [`trace`]: records calls, messages, searches and chosen events into the log.
 //!
 //! Nothing happens before the program initialises MPI. Nothing here may end or delay the program:
 //! for whatever cannot be done there is one line on standard error, and the program runs on. Only the queue statistics
 //! know events by name. Nothing here reads a command line, or draws.
 
+pub mod attribution;
 pub mod calls;
 mod collect;
 pub mod config;
+mod controls;
 pub mod directory;
 pub mod disks;
 pub mod finish;
@@ -40,6 +44,7 @@ pub mod phases;
 mod plugins;
 pub mod queues;
 pub mod ranks;
+mod requests;
 pub mod session;
 mod settings;
 pub mod state;

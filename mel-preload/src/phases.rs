@@ -117,7 +117,7 @@ pub(crate) fn leave_to_this_thread() {
 }
 
 /// The measurement and its table, while they last: not in a child that was forked.
-fn measured() -> Option<(&'static Session, &'static Run)> {
+pub(crate) fn measured() -> Option<(&'static Session, &'static Run)> {
     let session = Session::get()?;
     let run = session.run.get()?;
     (!session.over.load(Ordering::Acquire) && run.pid == std::process::id()).then_some((session, run))
@@ -137,6 +137,9 @@ pub(crate) fn ask(asked: Asked<'_>) {
         session.queue_events.model().catch_up();
         if let Some(netops) = session.netops {
             netops.read_connections();
+        }
+        if let Some(attributor) = session.attributor {
+            attributor.phase_ends();
         }
     }
     let mut phases = PHASES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -174,6 +177,13 @@ pub(crate) fn begin(session: &Session, run: &Run, now: u64) {
     enter(session, run, now);
 }
 
+/// The name of the phase that was named last, and whether counting goes on.
+pub(crate) fn now() -> (String, bool) {
+    let phases = PHASES.lock().unwrap_or_else(PoisonError::into_inner);
+    let named = phases.names().find(|(number, _)| *number == phases.named).map(|(_, name)| name.to_owned());
+    (named.unwrap_or_default(), !phases.stopped)
+}
+
 /// Whether the program has named any.
 pub(crate) fn any() -> bool {
     PHASES.lock().unwrap_or_else(PoisonError::into_inner).names().next().is_some()
@@ -190,9 +200,16 @@ fn define(session: &Session, run: &Run, number: u16, name: &str) {
 pub(crate) fn define_in_table(session: &Session, run: &Run, definition: &Definition) {
     match (session.calls, &run.table) {
         (Some(calls), _) => calls.define(definition),
-        (None, Some(table)) => table.define(definition),
+        (None, Some(table)) => define_alone(table, definition),
         (None, None) => {}
     }
+}
+
+/// Writes a definition into the table where no profiler of calls does: one thread at a time.
+pub(crate) fn define_alone(table: &mel_log::table::ProfileTable, definition: &Definition) {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    table.define(definition);
 }
 
 /// All consumers count in the current phase from this time on.

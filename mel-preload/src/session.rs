@@ -18,19 +18,22 @@ use mpit_sources::rma::{self, Rma};
 use mpit_sources::{Following, QueueEvents};
 
 use super::config::Config;
+use super::controls;
 use super::full::{or_warn, or_warn_once};
 use super::growth::{self, Growth};
 use super::settings;
 use super::state::{Run, Session};
 use super::warn::warn;
 use super::{directory, finish, launch, tools};
+use crate::attribution::{self, Attributor};
 use crate::calls::CallProfiler;
 use crate::matrix::{self, Carried, Connections};
 use crate::phases::{self, Asked};
 use crate::plugins;
 use crate::queues::QueueProfiler;
+use crate::requests::Requests;
 use crate::trace::calls::{TRACED, Tracer, queues};
-use crate::trace::{Recorder, events};
+use crate::trace::{Recorder, SampleLog, events};
 use crate::vars::{Sampler, Wanted};
 use mel_log::format::NO_OBJECT;
 use mel_log::launcher::is_first_rank;
@@ -47,8 +50,12 @@ impl Session {
         let Some(queue_events) = or_warn(queue_events, "nothing is measured") else { return };
         let rma = or_warn(Rma::new(abi, core), "one-sided communication is not measured");
         let netops = or_warn(NetOps::new(abi, core), "what is moved below the calls is not measured");
+        if let Some(netops) = netops.filter(|_| config.watches_devices()) {
+            netops.watch_devices();
+        }
         // For programs and tools that ask for them: nothing is counted before.
         let variables = mpit_sources::vars::add(abi, core, &queue_events).ok();
+        controls::add();
         let shadow = queue_events.model();
         if config.measures() {
             shadow.set_mode(if config.logs() { Mode::Trace } else { Mode::Profile });
@@ -60,7 +67,7 @@ impl Session {
         let profiler = profiler.and_then(|made| or_warn(made, "the message queues are not counted"));
         let matrix = calls.filter(|_| config.matrix).map(|calls| matrix::new(abi, calls));
         let carried = netops.filter(|_| config.carried).and_then(|netops| {
-            let made = Carried::listen(core, netops.event(), matrix.map(|matrix| matrix.store()));
+            let made = Carried::listen(core, netops.event(), matrix.map(|matrix| matrix.store()), calls);
             or_warn(made, "what is moved below the calls is not counted")
         });
         let connections: Option<&'static Connections> = carried.map(|_| &*Box::leak(Box::default()));
@@ -68,6 +75,13 @@ impl Session {
             netops.observe_connections(connections);
         }
         let windows = config.windows.then(|| &*Box::leak(Box::default()));
+        let attributor = match (calls, &config.attribute) {
+            (Some(calls), Some(_)) => Some(Attributor::new(abi, calls, variables)),
+            _ => {
+                attribution::abandon();
+                None
+            }
+        };
         let session = Session::get_or_make(|| Session {
             abi,
             core,
@@ -82,7 +96,10 @@ impl Session {
             carried,
             connections,
             windows,
+            attributor,
+            samples: OnceLock::new(),
             sampler: OnceLock::new(),
+            requests: OnceLock::new(),
             second: OnceLock::new(),
             native: OnceLock::new(),
             logged: OnceLock::new(),
@@ -102,6 +119,8 @@ impl Session {
             }
         };
         register(session);
+        // Before all that changes variables as calls are entered, and after that as they return.
+        session.attributor.into_iter().for_each(|attributor| register(attributor));
         // It counts on what the profile of calls knows of communicators: that goes first as calls return.
         session.matrix.into_iter().for_each(|matrix| register(matrix));
         session.calls.into_iter().for_each(|calls| register(calls));
@@ -109,7 +128,8 @@ impl Session {
             register(Box::leak(Box::new(Late(session))));
         }
         session.queue_events.hooks().into_iter().chain(session.rma.map(Rma::hook)).for_each(register);
-        if session.config.vars.is_some() && mpit_sources::vars::follow().is_err() {
+        let reads = session.config.vars.is_some() || session.config.attribute.is_some();
+        if reads && mpit_sources::vars::follow().is_err() {
             warn("there is no place for a further hook: variables of MEL that count what is sent stay zero");
         }
     }
@@ -129,6 +149,9 @@ impl Session {
         if let Some(calls) = self.calls {
             calls.set_threads();
         }
+        if let Some(attributor) = self.attributor {
+            attributor.set_threads();
+        }
         if let Some(windows) = &self.windows {
             windows.set_threads();
         }
@@ -139,7 +162,7 @@ impl Session {
         self.find_native();
         if let Some(list) = &self.config.set {
             let first = pmpi::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0);
-            settings::apply(list, first);
+            settings::apply(list, settings::Whose::Mpi, first);
         }
         if !self.config.measures() {
             // Asked nothing: the list of event types is all there is to do, at the end.
@@ -276,6 +299,9 @@ impl Session {
             started_unix_s: started_realtime_nanos as f64 * 1e-9,
         };
         let _ = self.run.set(run);
+        if let Some(recorder) = recorder.filter(|_| self.config.vars.is_some() || self.connections.is_some()) {
+            self.samples.get_or_init(|| Box::leak(Box::new(SampleLog::new(recorder))));
+        }
         finish::arm();
         let mut observers: Vec<&'static dyn Observer> = vec![self];
         observers.extend(self.calls.map(|calls| calls as &'static dyn Observer));
@@ -327,15 +353,37 @@ impl Session {
         if let Some(sampler) = sampler {
             sampler.begin(rank == 0);
         }
+        self.attribute(rank == 0);
+        if let Some(list) = &self.config.set {
+            settings::apply(list, settings::Whose::Mel, rank == 0);
+        }
+        if let (true, Some(Run { directory: Some(directory), .. })) = (self.config.settable, self.run.get())
+            && let Some(requests) = Requests::begin(directory.clone(), rank as u32, size as u32)
+        {
+            let _ = self.requests.set(requests);
+        }
         Ok(())
+    }
+
+    /// Attributes performance variables from now on, where that was asked for and there is a table.
+    fn attribute(&self, tells: bool) {
+        let Some(attributor) = self.attributor else { return };
+        let table = self.run.get().and_then(|run| run.table.clone());
+        let (Some(table), Some(choice)) = (table, self.config.attribute.clone()) else { return };
+        let budget = self.config.budget.map(|share| share.0);
+        attributor.begin(table, &attribution::Wanted { choice, budget, tells });
     }
 
     /// Samples performance variables, where that was asked for and there is a table.
     fn make_sampler(&'static self) -> Option<&'static Sampler> {
         let (choice, run) = (self.config.vars.clone()?, self.run.get()?);
         let table = run.table.clone()?;
-        let define = Box::new(move |definition: &Definition| phases::define_in_table(self, run, definition));
-        let wanted = Wanted { choice, every: self.config.every, table, define };
+        let log = self.samples.get().copied();
+        let define = Box::new(move |definition: &Definition| {
+            phases::define_in_table(self, run, definition);
+            log.iter().for_each(|log| log.define(definition));
+        });
+        let wanted = Wanted { choice, every: self.config.every, table, log, define };
         Some(self.sampler.get_or_init(|| Box::leak(Box::new(Sampler::new(self.abi, wanted)))))
     }
 
@@ -377,7 +425,7 @@ impl Session {
         }
         if let Some(matrix) = self.matrix.filter(|_| self.config.inside) {
             // What is seen below the calls would be the same bytes once more.
-            matrix::inside::begin(Carried::new(Some(matrix.store())), self.carried.is_none());
+            matrix::inside::begin(Carried::new(Some(matrix.store()), None), self.carried.is_none());
         }
         Some(table)
     }
@@ -515,7 +563,7 @@ impl Hook for Session {
             FunctionId::Comm_set_name if self.config.logs() => Wants::Leave,
             FunctionId::Pcontrol if self.config.measures() => Wants::Enter,
             FunctionId::Finalize | FunctionId::Abort => Wants::Enter,
-            _ if self.config.vars.is_some() => Wants::Enter,
+            _ if self.config.vars.is_some() || self.config.settable => Wants::Enter,
             _ => Wants::Nothing,
         }
     }
@@ -527,6 +575,9 @@ impl Hook for Session {
         }
         if let Some(sampler) = session.sampler.get() {
             sampler.enter(call);
+        }
+        if let Some(requests) = session.requests.get() {
+            requests.enter();
         }
         match call {
             Call::Finalize(_) => {

@@ -1,79 +1,139 @@
-//! Control variables that the user has set for this run (`MEL_SET`): read back once MPI is initialised, and written where the
-//! environment has not done it.
+//! Control variables that the user sets, those of the MPI and those of MEL: for the run (`MEL_SET`), where they are read back once MPI is
+//! initialised and written where the environment has not done it; and while it goes on.
 
+use std::sync::{Mutex, PoisonError};
+
+use mel_log::control::{Outcome, Verdict};
 use mel_log::names::nearest_names;
 use mel_log::setting::Setting;
 use mpi_abi::tool_vars::{self, ToolVar, VarKind};
+use mpit_vars::Error;
+use mpit_vars::controls::{Entry, controls};
+use mpit_vars::own::Own;
 
+use crate::controls::{in_hook, why_not_now};
 use crate::warn::warn;
 
-/// At the exit of `MPI_Init*`: sees to it that the variables have their values, and warns where they have not. `tells` where lines
-/// that are the same on all ranks are to be told.
-pub(crate) fn apply(list: &str, tells: bool) {
-    let settings: Vec<Setting> = Setting::split(list).collect();
-    if settings.is_empty() {
-        return;
+/// Whose variables are set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    Mpi,
+    Mel,
+}
+
+impl Whose {
+    fn of(name: &str) -> Whose {
+        if Own::names().any(|own| own == name) { Whose::Mel } else { Whose::Mpi }
     }
-    let variables = match variables() {
-        Ok(variables) => variables,
-        Err(error) => return warn(&format!("control variables are not set: {error}")),
-    };
-    for setting in settings {
-        let outcome = set(&setting, &variables);
-        if tells || outcome.is_mine {
-            warn(&outcome.line);
+}
+
+/// In a hook, at the exit of `MPI_Init*`: sees to it that these variables have their values, and warns where they have not. `tells` where
+/// lines that are the same on all ranks are to be told.
+pub(crate) fn apply(list: &str, whose: Whose, tells: bool) {
+    for setting in Setting::split(list).filter(|setting| Whose::of(&setting.name) == whose) {
+        let outcome = set(&setting);
+        if tells || outcome.verdict == Verdict::Otherwise {
+            warn(&format!("{setting}: {}", outcome.text));
         }
     }
 }
 
-fn variables() -> mpi_abi::Result<Vec<ToolVar>> {
-    tool_vars::initialise()?;
-    let number = tool_vars::number(VarKind::Control)?;
+/// Sets a variable. In a hook, where the program may call MPI.
+pub(crate) fn set(setting: &Setting) -> Outcome {
+    let (verdict, text) = match controls().of_name(setting.name.as_bytes()) {
+        Ok(entry) => in_hook(|| set_own(setting, &entry)),
+        Err(_) => set_of_mpi(setting),
+    };
+    Outcome { setting: setting.to_string(), verdict, text }
+}
+
+type Told = (Verdict, String);
+
+/// Sets a variable of MEL.
+fn set_own(setting: &Setting, entry: &Entry) -> Told {
+    let (domain, is) = (entry.description.domain, entry.read());
+    let out_of_range = || (Verdict::Refused, format!("refused, it is {is}: it may be {}", domain.allowed()));
+    if !entry.description.scope.is_writable() {
+        return (Verdict::ReadOnly, format!("not set, it is {is} and cannot be written while the run goes on"));
+    }
+    let Some(contents) = domain.parse(&setting.value) else { return out_of_range() };
+    match entry.write(&contents) {
+        Ok(()) if entry.read() == contents => (Verdict::Set, "set (read back)".into()),
+        Ok(()) => (Verdict::Otherwise, format!("accepted, but it reads back as {}", entry.read())),
+        Err(Error::OutOfRange) => out_of_range(),
+        Err(_) => (Verdict::Refused, format!("not set, it is {is}: {}", why_not_now(&setting.name))),
+    }
+}
+
+/// The control variables of the MPI, as they were when they were asked for last.
+static KNOWN: Mutex<Vec<ToolVar>> = Mutex::new(Vec::new());
+
+/// Lets `user` have the variables of the MPI.
+fn with_variables<R>(user: impl FnOnce(&[ToolVar]) -> R) -> mpi_abi::Result<R> {
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if known.is_empty() {
+        tool_vars::initialise()?;
+    }
     // Some numbers are those of variables that are gone.
-    Ok((0..number).filter_map(|index| tool_vars::describe(VarKind::Control, index).ok()).collect())
+    let (number, from) = (tool_vars::number(VarKind::Control)?, known.last().map_or(0, |last| last.index + 1));
+    known.extend((from..number).filter_map(|index| tool_vars::describe(VarKind::Control, index).ok()));
+    Ok(user(&known))
 }
 
-/// What came of a setting.
-struct Outcome {
-    line: String,
-    /// Whether it is worth a line on each rank.
-    is_mine: bool,
+fn set_of_mpi(setting: &Setting) -> Told {
+    match with_variables(|variables| set_among(setting, variables)) {
+        Ok(told) => told,
+        Err(error) => (Verdict::Refused, format!("not set: {error}")),
+    }
 }
 
-fn set(setting: &Setting, variables: &[ToolVar]) -> Outcome {
-    let all_alike = |line: String| Outcome { line, is_mine: false };
+fn set_among(setting: &Setting, variables: &[ToolVar]) -> Told {
     let Some(variable) = variables.iter().find(|variable| variable.name == setting.name) else {
-        let nearest = nearest_names(&setting.name, variables.iter().map(|variable| variable.name.as_str()));
+        let mut known: Vec<&str> = variables.iter().map(|variable| variable.name.as_str()).collect();
+        known.extend(Own::names());
+        let nearest = nearest_names(&setting.name, known.iter().copied());
         let hint = if nearest.is_empty() {
             "see `mel vars`".into()
         } else {
             format!("nearest: {}", nearest.join(", "))
         };
-        return all_alike(format!("{setting}: this MPI has no such control variable; {hint}"));
+        return (Verdict::Unknown, format!("this MPI has no such control variable; {hint}"));
     };
     let read = || variable.read().ok().flatten();
     let before = read();
-    if before.as_deref().is_some_and(|value| setting.is(value)) {
-        return all_alike(effect(setting, variables));
+    let items = variable.items();
+    let wanted = number_of(&setting.value, &items);
+    let is_wanted = |value: &str| setting.is(value) || wanted.as_deref() == Some(value);
+    if before.as_deref().is_some_and(is_wanted) {
+        return effect(setting, variables);
     }
     let is = before.as_deref().unwrap_or("what cannot be read");
     if variable.readonly {
-        return all_alike(format!("{setting}: not set, it is {is} and cannot be written once MPI runs"));
+        return (Verdict::ReadOnly, format!("not set, it is {is} and cannot be written once MPI runs"));
     }
-    if let Err(error) = variable.write(&setting.value) {
-        return all_alike(format!("{setting}: not set, it is {is} ({}): {error}", variable.datatype));
+    if let Err(error) = variable.write(wanted.as_deref().unwrap_or(&setting.value)) {
+        let allowed: Vec<String> = items.iter().map(|(value, name)| format!("{value} ({name})")).collect();
+        let allowed = if allowed.is_empty() { String::new() } else { format!("; it may be {}", allowed.join(", ")) };
+        let text = format!("not set, it is {is} ({}): {error}{allowed}", variable.datatype);
+        return (Verdict::Refused, text);
     }
     match read() {
-        Some(value) if setting.is(&value) => all_alike(effect(setting, variables)),
+        Some(value) if is_wanted(&value) => effect(setting, variables),
         value => {
             let value = value.unwrap_or_default();
-            Outcome { line: format!("{setting}: accepted, but it reads back as {value}"), is_mine: true }
+            (Verdict::Otherwise, format!("accepted, but it reads back as {value}"))
         }
     }
 }
 
+/// The number of the item of this name, as text, where there is one.
+fn number_of(value: &str, items: &[(i32, String)]) -> Option<String> {
+    let item = items.iter().find(|(_, name)| name.eq_ignore_ascii_case(value))?;
+    Some(item.0.to_string())
+}
+
 /// What is known of the effect of a variable that has its value.
-fn effect(setting: &Setting, variables: &[ToolVar]) -> String {
+fn effect(setting: &Setting, variables: &[ToolVar]) -> Told {
     const RULES: &str = "coll_tuned_use_dynamic_rules";
     let is_algorithm = setting.name.starts_with("coll_tuned_") && setting.name.ends_with("_algorithm");
     let rules = variables.iter().find(|variable| variable.name == RULES && is_algorithm);
@@ -81,7 +141,7 @@ fn effect(setting: &Setting, variables: &[ToolVar]) -> String {
         .and_then(|rules| rules.read().ok().flatten())
         .is_some_and(|value| value == "0" || value == "false");
     if off {
-        return format!("{setting}: accepted, without effect: give --set {RULES}=1, too");
+        return (Verdict::WithoutEffect, format!("accepted, without effect: give --set {RULES}=1, too"));
     }
-    format!("{setting}: set (read back)")
+    (Verdict::Set, "set (read back)".into())
 }

@@ -15,11 +15,13 @@ use mpit_sources::rma::Rma;
 use mpit_sources::vars::QueueCounts;
 use mpit_sources::{Backend, QueueEvents};
 
+use crate::attribution::Attributor;
 use crate::calls::CallProfiler;
 use crate::config::Config;
 use crate::matrix::{Carried, Connections, Matrix};
 use crate::queues::QueueProfiler;
-use crate::trace::Recorder;
+use crate::requests::Requests;
+use crate::trace::{Recorder, SampleLog};
 use crate::trace::calls::Tracer;
 use crate::vars::Sampler;
 use crate::windows::WindowProfiler;
@@ -48,8 +50,14 @@ pub struct Session {
     pub(crate) connections: Option<&'static Connections>,
     /// Counts what is done with windows.
     pub(crate) windows: Option<&'static WindowProfiler>,
+    /// Attributes performance variables to calls and regions.
+    pub(crate) attributor: Option<&'static Attributor>,
+    /// Where samples go in the event log, where there is one and something is sampled.
+    pub(crate) samples: OnceLock<&'static SampleLog>,
     /// Samples performance variables.
     pub(crate) sampler: OnceLock<&'static Sampler>,
+    /// What a watcher asks to be set, where the user allows it.
+    pub(crate) requests: OnceLock<&'static Requests>,
     /// Counts those of a second one, for comparison.
     pub(crate) second: OnceLock<(Backend, QueueProfiler)>,
     /// Events of the MPI itself, where there are any and somebody may want them.

@@ -6,13 +6,14 @@
 //! - [`choice`]: some of the rows, by kind, communicator and phase.
 //! - [`matrix`]: what they add up to, for each pair of ranks; sums of rows and columns, the greatest pairs.
 //! - [`parts`]: the same by kind, communicator and phase, unchosen, for who chooses later.
-//! - [`hosts`]: the same by host.
+//! - [`hosts`]: the same by host; [`functions`]: by MPI function.
 //! - [`sizes`]: how many messages of a pair have which size.
 //! - [`write`](mod@write): comma-separated values, plain and sparse matrices, and the files of Open MPI's monitoring.
 //!
 //! Knows no MPI, and nothing of how it is shown. Functions are pure, but for what they write; types may be shared between threads.
 
 pub mod choice;
+pub mod functions;
 pub mod groups;
 pub mod hosts;
 pub mod matrix;

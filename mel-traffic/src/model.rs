@@ -61,7 +61,7 @@ prop_compose! {
     ) -> Traffic {
         let kind = TrafficKind::of(kind).unwrap();
         let operation = OPERATIONS[operation].to_owned();
-        Traffic { kind, phase, communicator, peer, operation, root, messages, bytes, sizes: Vec::new() }
+        Traffic { kind, phase, communicator, peer, operation, root, messages, bytes, ..Traffic::default() }
     }
 }
 

@@ -5,6 +5,7 @@
 //! - [`findings`]: losses as findings, worst first, with their sentences.
 //! - [`blame`]: who is the cause of a wait, followed back through the waits of others.
 //! - [`many`]: collecting along a tree.
+//! - `attribution`: what performance variables did in each call and region.
 //! - `connections`: what went over the network.
 //! - `communicators`: what a rank did on each communicator.
 //! - `traffic`: who has sent what to whom.
@@ -12,6 +13,7 @@
 //!
 //! Nothing here draws, reads a command line, or knows MPI's functions but by their names.
 
+mod attribution;
 pub mod blame;
 mod communicators;
 mod connections;

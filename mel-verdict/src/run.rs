@@ -14,7 +14,7 @@ use mel_log::{Definition, Members};
 
 use super::communicators;
 use super::losses::{Losses, Rule};
-use super::{connections, traffic};
+use super::{attribution, connections, traffic};
 
 /// A context as it is known in the run.
 #[derive(Clone, Debug, Default)]
@@ -299,6 +299,10 @@ impl Run {
             for row in &mut of_rank.traffic {
                 row.phase = phases.get(row.phase as usize).copied().unwrap_or(0);
             }
+            let observes = profile.backend == "peruse";
+            of_rank.attributed = attribution::of(rank, &phases, observes);
+            of_rank.lost_regions = rank.rows.lost_regions;
+            of_rank.mismatched_regions = rank.rows.mismatched_regions;
             of_rank.connections.clone_from(&rank.connections);
             for row in &mut of_rank.connections {
                 row.phase = phases.get(row.phase as usize).copied().unwrap_or(0);

@@ -28,7 +28,7 @@ pub(crate) fn of(rows: &[TrafficRow], names: &Names<'_>) -> Vec<Traffic> {
         let Some(found) = named(row.key, names) else { continue };
         let key = (
             (found.phase, found.kind, found.communicator),
-            (found.peer, found.operation.clone(), found.root),
+            (found.peer, found.operation.clone(), found.root, found.function.clone()),
         );
         let (traffic, sizes) = all.entry(key).or_insert_with(|| (found, BTreeMap::new()));
         traffic.messages += row.messages;
@@ -59,12 +59,17 @@ fn named(key: TrafficKey, names: &Names<'_>) -> Option<Traffic> {
         TrafficKind::Collective => names.functions.get(&key.function)?.to_string(),
         _ => String::new(),
     };
+    let carried = key.kind >= TrafficKind::Internal;
+    let function = key.function.checked_sub(1).filter(|_| carried);
+    let function = function.and_then(|number| names.functions.get(&number));
+    let function = function.map_or_else(String::new, |name| name.to_string());
     Some(Traffic {
         kind: key.kind,
         phase: names.phases.get(&key.phase).copied().unwrap_or(0),
         communicator,
         peer,
         operation,
+        function,
         root: u32::try_from(key.root).ok(),
         ..Traffic::default()
     })
@@ -96,6 +101,11 @@ mod tests {
             TrafficRow { key: TrafficKey::collective(2, 7, 1), messages: 5, bytes: 40, sizes: Vec::new() },
             TrafficRow { key: unknown, messages: 1, ..TrafficRow::default() },
             TrafficRow {
+                key: TrafficKey { function: 8, ..TrafficKey::with_peer(TrafficKind::Carried, 0, 3) },
+                messages: 1,
+                ..row(0, vec![])
+            },
+            TrafficRow {
                 key: TrafficKey::with_peer(TrafficKind::Carried, 0, 3),
                 messages: 1,
                 ..row(0, vec![])
@@ -104,13 +114,14 @@ mod tests {
             TrafficRow { key: TrafficKey { phase: 1, ..key }, messages: 1, ..TrafficRow::default() },
         ];
         let found = of(&rows, &names);
-        assert_eq!(found.len(), 4);
-        assert_eq!((found[3].phase, found[3].messages), (3, 1));
+        assert_eq!(found.len(), 5);
+        assert_eq!((found[4].phase, found[4].messages), (3, 1));
         let messages = &found[0];
         assert_eq!((messages.peer, messages.messages, messages.bytes), (Some(6), 4, 20));
         assert_eq!(messages.sizes, [(0, 1), (3, 3)]);
         let collective = &found[1];
         assert_eq!((collective.peer, collective.root, &*collective.operation), (None, Some(1), "MPI_Bcast"));
-        assert_eq!((found[2].kind, found[2].peer), (TrafficKind::Carried, Some(3)));
+        assert_eq!((found[2].kind, found[2].peer, &*found[2].function), (TrafficKind::Carried, Some(3), ""));
+        assert_eq!((found[3].kind, &*found[3].function), (TrafficKind::Carried, "MPI_Bcast"));
     }
 }

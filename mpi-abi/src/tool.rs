@@ -40,7 +40,9 @@ tool_constants! {
     err_invalid_session = "MPI_T_ERR_INVALID_SESSION",
     err_pvar_no_startstop = "MPI_T_ERR_PVAR_NO_STARTSTOP",
     err_pvar_no_write = "MPI_T_ERR_PVAR_NO_WRITE",
-    err_pvar_no_atomic = "MPI_T_ERR_PVAR_NO_ATOMIC";
+    err_pvar_no_atomic = "MPI_T_ERR_PVAR_NO_ATOMIC",
+    err_cvar_set_not_now = "MPI_T_ERR_CVAR_SET_NOT_NOW",
+    err_cvar_set_never = "MPI_T_ERR_CVAR_SET_NEVER";
     cb_safety: 4 = [
         "MPI_T_CB_REQUIRE_NONE",
         "MPI_T_CB_REQUIRE_MPI_RESTRICTED",
@@ -122,6 +124,8 @@ impl ToolConstants {
         err_pvar_no_startstop: 70,
         err_pvar_no_write: 71,
         err_pvar_no_atomic: 72,
+        err_cvar_set_not_now: 68,
+        err_cvar_set_never: 69,
         cb_safety: from(0),
         source_order: from(0),
         verbosity: from(221),
@@ -145,6 +149,8 @@ impl ToolConstants {
         err_pvar_no_startstop: 65,
         err_pvar_no_write: 66,
         err_pvar_no_atomic: 67,
+        err_cvar_set_not_now: 63,
+        err_cvar_set_never: 64,
         cb_safety: from(0),
         source_order: from(0),
         verbosity: from(0),
@@ -169,6 +175,8 @@ impl ToolConstants {
         err_pvar_no_startstop: 1017,
         err_pvar_no_write: 1016,
         err_pvar_no_atomic: 1018,
+        err_cvar_set_not_now: 1014,
+        err_cvar_set_never: 1015,
         cb_safety: [0x00, 0x03, 0x0f, 0x3f],
         source_order: from(1),
         verbosity: [0x09, 0x0a, 0x0c, 0x11, 0x12, 0x14, 0x21, 0x22, 0x24],

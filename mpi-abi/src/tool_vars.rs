@@ -92,6 +92,8 @@ pub struct ToolVar {
     pub readonly: bool,
     /// Whether a performance variable is always started.
     pub continuous: bool,
+    /// The MPI's handle of the enumeration of its values; zero where it has none.
+    enumeration: usize,
 }
 
 /// Initialises the tool information interface once more. To be called after `MPI_Init`.
@@ -193,6 +195,7 @@ pub fn describe(kind: VarKind, index: c_int) -> Result<ToolVar> {
         datatype: type_name(datatype).unwrap_or_default(),
         readonly: readonly != 0 || matches!(class, "constant" | "readonly"),
         continuous: continuous != 0,
+        enumeration: values,
     })
 }
 
@@ -207,6 +210,38 @@ fn type_name(datatype: Datatype) -> Result<String> {
 }
 
 impl ToolVar {
+    /// The numbers and names of the values that it may have; none where MPI does not say.
+    pub fn items(&self) -> Vec<(c_int, String)> {
+        if self.enumeration == 0 {
+            return Vec::new();
+        }
+        self.try_items().unwrap_or_default()
+    }
+
+    fn try_items(&self) -> Result<Vec<(c_int, String)>> {
+        let (mut number, mut name, mut length) = (0 as c_int, vec![0u8; ROOM], ROOM as c_int);
+        call!("MPI_T_enum_get_info", (
+            self.enumeration => usize,
+            &raw mut number => *mut c_int,
+            name.as_mut_ptr().cast() => *mut c_char,
+            &raw mut length => *mut c_int,
+        ))?;
+        let mut items = Vec::new();
+        for item in 0..number {
+            let (mut value, mut length) = (0 as c_int, ROOM as c_int);
+            name.fill(0);
+            call!("MPI_T_enum_get_item", (
+                self.enumeration => usize,
+                item => c_int,
+                &raw mut value => *mut c_int,
+                name.as_mut_ptr().cast() => *mut c_char,
+                &raw mut length => *mut c_int,
+            ))?;
+            items.push((value, text(&name)));
+        }
+        Ok(items)
+    }
+
     /// The value, as text: elements with commas between them. One that is bound to a communicator is that of
     /// `MPI_COMM_WORLD`; of another binding there is none.
     ///
@@ -371,6 +406,7 @@ mod tests {
             size,
             readonly: false,
             continuous: false,
+            enumeration: 0,
         }
     }
 

@@ -40,6 +40,8 @@ pub(crate) fn prepare(abi: &'static Abi) {
     // Without room for its event types there are none.
     let rma = Rma::new(abi, core_events::core()).ok();
     let netops = NetOps::new(abi, core_events::core()).ok();
+    // Whoever wants the event says so later.
+    netops.into_iter().for_each(NetOps::watch_devices);
     let (begun, over) = (AtomicBool::new(false), AtomicBool::new(false));
     let session: &'static Session =
         Box::leak(Box::new(Session { abi, queue_events, variables, rma, netops, complaint, begun, over }));

@@ -25,6 +25,15 @@ pub enum Error {
     /// `MPI_T_ERR_PVAR_NO_ATOMIC`
     #[error("the variable cannot be read and reset at once")]
     NoAtomic,
+    /// `MPI_T_ERR_CVAR_SET_NEVER`
+    #[error("the variable cannot be set at all")]
+    SetNever,
+    /// `MPI_T_ERR_CVAR_SET_NOT_NOW`
+    #[error("the variable cannot be set now")]
+    SetNotNow,
+    /// `MPI_T_ERR_INVALID`: it is none of the values that the variable may have.
+    #[error("the variable may not have this value")]
+    OutOfRange,
     /// `MPI_T_ERR_INVALID`: what the variable was to do has failed.
     #[error("the variable could not do what was asked")]
     Failed,

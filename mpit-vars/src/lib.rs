@@ -1,4 +1,4 @@
-//! MPI_T performance variables of our own beside those of the MPI (MPI-5.0, section 15.3.7).
+//! MPI_T performance and control variables of our own beside those of the MPI (MPI-5.0, sections 15.3.6 and 15.3.7).
 //!
 //! Tools see one list of variables: the MPI's first, with the numbers that the MPI gives them, and ours behind. A session
 //! holds the MPI's own session beside our handles; a handle of the MPI goes to the tool as it is.
@@ -13,17 +13,25 @@
 //! | [`store`] | where counts of messages come from |
 //! | [`monitoring`] | the fifteen variables of Open MPI's monitoring component |
 //! | [`prof`] | the text of its files |
+//! | [`direct`] | numbers of ours for the whole process, without a handle |
 //! | [`queues`], [`gauge`] | the variables of our own: queues, waits, messages sent |
+//! | [`control`] | what is a control variable, and which values may it have? |
+//! | [`controls`] | which number has a control variable, and whose handle is this? |
+//! | [`own`] | the control variables of MEL |
 //!
 //! What this crate must not know: MPI. The MPI's sessions and handles are numbers here, and objects are opaque tokens;
 //! who calls the MPI's functions is told what to call them with. No lock is held while a value is read or written.
 
+pub mod control;
+pub mod controls;
 mod counted;
+pub mod direct;
 mod error;
 pub mod gauge;
 mod handle;
 pub mod monitoring;
 mod numbers;
+pub mod own;
 pub mod prof;
 pub mod queues;
 mod sessions;

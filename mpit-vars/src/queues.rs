@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
+use crate::direct::Direct;
 use crate::gauge::{Gauge, Mark};
 use crate::store::{self, Kind};
 use crate::{
@@ -81,6 +82,11 @@ pub trait Queues: Send + Sync {
     /// [`Error::Failed`] where that cannot be done.
     fn begin(&self, waits: bool) -> Result<(), Error>;
 
+    /// The counts of all communicators together, from now on.
+    fn everything(&self) -> Option<&'static Counts> {
+        None
+    }
+
     /// Brings the counts up to date, where the calling thread may do that: not a thread beside the only one that calls MPI.
     fn catch_up(&self);
 
@@ -89,6 +95,11 @@ pub trait Queues: Send + Sync {
 
     /// Envelopes that were lost on the way to this process, so far.
     fn lost(&self) -> u64;
+
+    /// What [`lost`](Queues::lost) has given last.
+    fn lost_so_far(&self) -> Option<&'static AtomicU64> {
+        None
+    }
 
     /// So many ticks in nanoseconds.
     fn nanoseconds(&self, ticks: u64) -> u64;
@@ -273,6 +284,28 @@ impl Variable for OfQueues {
             What::Sent { .. } | What::Lost => return Err(Error::Failed),
         })
     }
+
+    fn direct(&self) -> Option<Direct> {
+        let needs_bytes = matches!(self.what, What::Level(Level::Bytes) | What::Highest(Level::Bytes));
+        if self.what == What::Lost {
+            return self.queues.lost_so_far().map(Direct::Lost);
+        }
+        if needs_bytes && !self.queues.knows_bytes() {
+            return None;
+        }
+        let counts = self.queues.everything()?;
+        self.queues.begin(self.what == What::Count(Count::Waited)).ok()?;
+        Some(match self.what {
+            What::Level(level) => Direct::Level(level.of(counts)),
+            What::Highest(level) => Direct::Highest(level.of(counts), level.of(counts).mark()?),
+            What::Count(Count::PostedSearches) => Direct::Count(&counts.posted_search.number),
+            What::Count(Count::PostedSearchTime) => Direct::Ticks(&counts.posted_search.ticks),
+            What::Count(Count::UnexpectedSearches) => Direct::Count(&counts.unexpected_search.number),
+            What::Count(Count::UnexpectedSearchTime) => Direct::Ticks(&counts.unexpected_search.ticks),
+            What::Count(Count::Waited) => Direct::Ticks(&counts.waited),
+            What::Sent { .. } | What::Lost => return None,
+        })
+    }
 }
 
 impl Level {
@@ -443,6 +476,12 @@ impl Variable for Sent {
         let communicator = self.store.communicator(handle).ok_or(Error::InvalidHandle)?;
         let (store, bytes) = (self.store.clone(), self.bytes);
         Ok(Box::new(Counted::new(SentOn { store, communicator: communicator.id, bytes })))
+    }
+
+    fn direct(&self) -> Option<Direct> {
+        self.store.begin().ok()?;
+        let sent = self.store.sent()?;
+        Some(if self.bytes { Direct::Bytes(sent) } else { Direct::Messages(sent) })
     }
 }
 

@@ -196,6 +196,12 @@ impl Variables {
         Ok(Arc::new(Handle::new(entry.description, entry.variable.bind(object)?)?))
     }
 
+    /// What one of ours is for the whole process, where that can be read [directly](Variable::direct).
+    #[must_use]
+    pub fn direct(&self, ours: usize) -> Option<crate::direct::Direct> {
+        self.entry(ours).ok()?.variable.direct()
+    }
+
     fn entry(&self, ours: usize) -> Result<Entry, Error> {
         self.state().entries.get(ours).cloned().ok_or(Error::InvalidIndex)
     }

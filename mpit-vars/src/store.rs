@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::Error;
+use crate::direct::Sent;
 
 /// Bins of a histogram of sizes: bin 0 is for empty messages, bin `k + 1` for 2^k up to 2^(k+1) - 1 bytes.
 pub const BINS: usize = 66;
@@ -86,6 +87,11 @@ pub trait Store: Send + Sync {
 
     /// The collective operations on a communicator.
     fn operations(&self, communicator: u64, shape: Shape) -> Amount;
+
+    /// Messages that the program has sent to other processes, on all communicators, since [`begin`](Store::begin).
+    fn sent(&self) -> Option<&'static Sent> {
+        None
+    }
 
     /// All that was counted.
     fn everything(&self) -> Everything;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::Error;
+use crate::direct::Direct;
 
 /// What the values of a variable mean (`MPI_T_PVAR_CLASS_*`), in the order of the standard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -92,6 +93,12 @@ pub trait Variable: Send + Sync {
     /// # Errors
     /// [`Error::InvalidHandle`] where there is no such object.
     fn bind(&self, object: Option<u64>) -> Result<Box<dyn Value>, Error>;
+
+    /// What it is for the whole process, counted from now on at the latest: bound to communicators, of all together. `None` where that
+    /// cannot be read directly. Called with no lock held.
+    fn direct(&self) -> Option<Direct> {
+        None
+    }
 }
 
 /// The value of one handle. One thread at a time uses it; starting and stopping alternate.

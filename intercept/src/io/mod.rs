@@ -19,6 +19,7 @@
 mod entry;
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "nothing is interposed"))]
 mod modules;
+pub mod verbs;
 
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
@@ -132,6 +133,12 @@ fn closing(descriptor: i32) {
     // SAFETY: only `listen` stores here, and only functions of this type.
     let closing = unsafe { std::mem::transmute::<*mut (), Closing>(closing) };
     contained(|| closing(descriptor));
+}
+
+/// Whether somebody listens.
+#[inline(always)]
+fn is_listened_to() -> bool {
+    LISTENS.load(Ordering::Relaxed) != 0
 }
 
 fn contained(work: impl FnOnce()) {

@@ -88,6 +88,13 @@ pub(super) fn is_of_mpi(address: usize) -> bool {
     }
 }
 
+/// The same, with the modules that are loaded now. Takes the dynamic linker's lock for a moment.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "nothing is interposed"))]
+pub(super) fn is_of_mpi_now(address: usize) -> bool {
+    refresh();
+    find(address).unwrap_or(false)
+}
+
 /// Whether the module with this address is a transport; `None` where there is no such module.
 fn find(address: usize) -> Option<bool> {
     let holds = |range: &Range| {

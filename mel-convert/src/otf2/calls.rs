@@ -127,7 +127,11 @@ impl Conversion<'_> {
                 });
                 track.event(time, &event, waited.as_slice())
             }
-            Fact::Recording(_) | Fact::LengthAfterPause { .. } | Fact::Event(_) | Fact::Nothing => Ok(()),
+            Fact::Recording(_)
+            | Fact::LengthAfterPause { .. }
+            | Fact::Event(_)
+            | Fact::Sample(_)
+            | Fact::Nothing => Ok(()),
         }
     }
 }

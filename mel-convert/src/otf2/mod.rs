@@ -7,6 +7,8 @@
 //! | an attribute `call site` of a call's region | the address that it returns to, as [`callsites`](super::callsites) reads it |
 //! | a location per stream of events of a source | [`regions`]: event types `X_begin`, `X_end` |
 //! | metrics on these, and attributes of receives | [`regions`]: event types `X_insert`, `X_remove` |
+//! | regions without a duration on these, with attributes | [`regions`]: operations of transports (`btl_netop`) |
+//! | a location of the variables that were sampled, and metrics on it | [`samples`] |
 //! | windows, operations on them, epochs | [`windows`]: joined by members and order; epochs on locations of their own |
 //! | communicators and their groups | [`communicators`]: joined over the ranks by their identity |
 //! | times in nanoseconds since the first record, by each node's own clock, and clock offsets | [`time`](crate::time): one line per clock |
@@ -20,6 +22,7 @@ mod pairs;
 mod regions;
 mod requests;
 mod roles;
+mod samples;
 mod share;
 mod summary;
 mod tables;
@@ -44,6 +47,7 @@ use self::communicators::Communicators;
 use self::pairs::Pairs;
 use self::regions::Stream;
 use self::requests::Requests;
+use self::samples::Samples;
 use self::share::Common;
 use self::tables::Tables;
 use self::track::Track;
@@ -209,10 +213,11 @@ pub fn world_size(run: &Run) -> u32 {
     if size <= MOST_RANKS { size } else { run.ranks.len() as u32 }
 }
 
-/// Where the records of a stream go: to a thread's calls, or to a location of events.
+/// Where the records of a stream go: to a thread's calls, to a location of events, or to that of the samples.
 enum Lane {
     Calls(usize),
     Events(usize),
+    Samples,
 }
 
 struct Conversion<'a> {
@@ -351,6 +356,7 @@ impl<'a> Conversion<'a> {
         let rank = log.info.rank;
         self.position = position;
         let (mut threads, mut streams) = (Vec::<Thread>::new(), Vec::new());
+        let mut samples = None;
         let mut lanes = BTreeMap::new();
         let events = || log.definitions.streams.values().filter(|stream| stream.kind == StreamKind::Events);
         let types = Types::of(log);
@@ -383,6 +389,13 @@ impl<'a> Conversion<'a> {
                     streams.push(Stream::new(self.track(location)?, parts.clone()));
                     Lane::Events(streams.len() - 1)
                 }
+                StreamKind::Samples => {
+                    if samples.is_none() {
+                        let location = self.define_location(rank, &format!("rank {rank}: variables"));
+                        samples = Some(Samples::new(self.track(location)?, log));
+                    }
+                    Lane::Samples
+                }
             };
             lanes.insert(*number, lane);
         }
@@ -409,6 +422,11 @@ impl<'a> Conversion<'a> {
                 (Fact::Event(event), Some(Lane::Events(place))) => {
                     self.convert_event(&mut streams[*place], &types, of_log, event)?;
                 }
+                (Fact::Sample(sample), _) => {
+                    if let Some(samples) = &mut samples {
+                        self.convert_sample(samples, of_log, (at.time, *sample))?;
+                    }
+                }
                 (fact, Some(Lane::Calls(place))) => {
                     let (windows, epochs, requests) = (windows, &mut epochs, &mut requests);
                     let references = calls::References { communicators, windows, epochs, requests };
@@ -418,12 +436,15 @@ impl<'a> Conversion<'a> {
             }
         }
         self.convert_epochs(rank, epochs)?;
-        self.mark_losses((position, log), &lanes, &threads, &streams);
+        self.mark_losses((position, log), &lanes, (&threads, &streams, samples.as_ref()));
         for thread in threads {
             self.summary.add(thread.track.close()?);
         }
         for stream in streams {
             self.summary.add(stream.close()?);
+        }
+        if let Some(samples) = samples {
+            self.summary.add(samples.close()?);
         }
         Ok(())
     }
@@ -433,14 +454,17 @@ impl<'a> Conversion<'a> {
         &mut self,
         (position, log): (usize, &RankLog),
         lanes: &BTreeMap<u32, Lane>,
-        threads: &[Thread],
-        streams: &[Stream],
+        (threads, streams, samples): (&[Thread], &[Stream], Option<&Samples>),
     ) {
         for (number, lane) in lanes {
             let lost = log.dropped(*number);
             let track = match lane {
                 Lane::Calls(place) => &threads[*place].track,
                 Lane::Events(place) => streams[*place].track(),
+                Lane::Samples => match samples {
+                    Some(samples) => samples.track(),
+                    None => continue,
+                },
             };
             if lost > 0 {
                 let text =

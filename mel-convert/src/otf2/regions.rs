@@ -9,6 +9,7 @@ use super::tables::attribute_value;
 use super::track::Track;
 use super::{Conversion, ConvertError};
 use crate::facts::{EventFact, EventPart};
+use crate::operations;
 use crate::queues::Length;
 use crate::types::{Role, Types};
 use crate::value::{self, Kind};
@@ -20,6 +21,8 @@ enum Plan {
     Enter(Region),
     Leave(RegionRef),
     Change,
+    /// A region without a duration for each operation of a transport.
+    Operation(Operations),
     /// Nothing, but count it.
     LeaveOut(String, u64),
 }
@@ -30,6 +33,12 @@ struct Region {
     elements: Vec<Column>,
     /// The attribute for the length of the queue that is searched in it.
     searched: Option<AttributeRef>,
+}
+
+/// The regions of operations, by number; made when there is one.
+struct Operations {
+    regions: FxHashMap<usize, RegionRef>,
+    elements: Vec<Column>,
 }
 
 /// An attribute, and where its value is in the payload.
@@ -117,6 +126,21 @@ impl Conversion<'_> {
                 let values = &[MetricValue::U64(length.of_communicator)];
                 track.event(time, &Event::Metric { metric, values }, &[])?;
             }
+            (Plan::Operation(Operations { regions, elements }), _) => {
+                let Some(of) = types.get(*number) else { return Ok(()) };
+                let Some((place, name)) = operations::operation(of.definition, &record.payload) else {
+                    return Ok(());
+                };
+                let region = *regions.entry(place).or_insert_with(|| {
+                    let description = &of.definition.description;
+                    self.tables.region(self.archive.definitions_mut(), &format!("transport: {name}"), description)
+                });
+                attributes.clear();
+                attributes.extend(elements.iter().filter_map(|column| column.read(&record.payload)));
+                track.summary().regions += 1;
+                track.enter(time, region, attributes)?;
+                track.leave(time, region)?;
+            }
             // What changes a queue is never anything else.
             (Plan::Change, _) => {}
             (Plan::LeaveOut(_, count), _) => *count += 1,
@@ -153,6 +177,10 @@ impl Conversion<'_> {
             }
             (Part::End(pair), _) => Plan::Leave(self.region(pair, of.definition)),
             (Part::None, Role::Changes(_)) => Plan::Change,
+            (Part::None, Role::Single) if operations::are_operations(of.definition) => {
+                let elements = self.columns(of.definition);
+                Plan::Operation(Operations { regions: FxHashMap::default(), elements })
+            }
             (Part::None, _) => Plan::LeaveOut(of.definition.name.clone(), 0),
         }
     }

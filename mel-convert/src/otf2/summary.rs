@@ -22,6 +22,8 @@ pub struct Summary {
     pub regions: u64,
     /// Changes of the length of a queue.
     pub queue_changes: u64,
+    /// Samples of variables.
+    pub samples: u64,
     /// Records whose time was moved forward, because the one before was later.
     pub moved: u64,
     /// Regions that were ended where their location ends, because the log has no end for them.
@@ -45,6 +47,7 @@ impl Summary {
             operations,
             regions,
             queue_changes,
+            samples,
             moved,
             unfinished,
             unbegun,
@@ -56,6 +59,7 @@ impl Summary {
         self.messages += messages;
         self.collectives += collectives;
         self.queue_changes += queue_changes;
+        self.samples += samples;
         self.operations += operations;
         self.regions += regions;
         self.moved += moved;

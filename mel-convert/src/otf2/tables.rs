@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use super::roles;
 use crate::value::{Kind, Value};
 use mel_log::Element;
+use mel_log::definitions::SampledVariable;
 
 /// What has been defined so far.
 #[derive(Debug, Default)]
@@ -20,6 +21,7 @@ pub(super) struct Tables {
     regions: FxHashMap<String, RegionRef>,
     attributes: FxHashMap<(String, Type), AttributeRef>,
     metrics: FxHashMap<(String, String), MetricRef>,
+    sampled: FxHashMap<(String, bool, bool), MetricRef>,
     queue_length: Option<AttributeRef>,
     unexpected_for: Option<AttributeRef>,
     call_site: Option<AttributeRef>,
@@ -73,6 +75,25 @@ impl Tables {
     ) -> MetricRef {
         let key = (queue.to_owned(), communicator.to_owned());
         *self.metrics.entry(key).or_insert_with(|| define_length(definitions, queue, communicator))
+    }
+
+    /// A variable of this title.
+    pub(super) fn sampled(
+        &mut self,
+        definitions: &mut Definitions,
+        title: &str,
+        variable: &SampledVariable,
+    ) -> MetricRef {
+        // Another process may have another one of this name.
+        let key = (title.to_owned(), variable.counts(), variable.is_whole);
+        *self.sampled.entry(key).or_insert_with(|| {
+            define_metric(
+                definitions,
+                (title, &variable.description),
+                if variable.counts() { MetricMode::AccumulatedStart } else { MetricMode::AbsolutePoint },
+                (if variable.is_whole { Type::U64 } else { Type::F64 }, &variable.unit),
+            )
+        })
     }
 
     /// The attribute of a search: how long the queue was that it went through.
@@ -166,15 +187,26 @@ fn get_or(
 /// Defines the length of a queue on a communicator.
 fn define_length(definitions: &mut Definitions, queue: &str, communicator: &str) -> MetricRef {
     let name = format!("{queue}: {communicator}");
+    let description = "length of the queue on this communicator";
+    define_metric(definitions, (&name, description), MetricMode::AbsoluteNext, (Type::U64, "entries"))
+}
+
+/// Defines a metric of one number.
+fn define_metric(
+    definitions: &mut Definitions,
+    (name, description): (&str, &str),
+    mode: MetricMode,
+    (value_type, unit): (Type, &str),
+) -> MetricRef {
     let member = definitions.metric_member(MetricMember {
-        name: &name,
-        description: "length of the queue on this communicator",
+        name,
+        description,
         origin: MetricOrigin::Other,
-        mode: MetricMode::AbsoluteNext,
-        value_type: Type::U64,
+        mode,
+        value_type,
         base: MetricBase::Decimal,
         exponent: 0,
-        unit: "entries",
+        unit,
     });
     definitions.metric_class(MetricClass {
         members: &[member],

@@ -33,6 +33,7 @@ pub fn findings(profile: &Profile) -> Vec<String> {
     sentences.extend(ends::sentences(profile));
     sentences.extend(profile.incomplete.iter().cloned());
     sentences.extend(samples_lost(profile));
+    sentences.extend(regions(profile));
     sentences.extend(truth(profile.ranks.iter().fold(Truth::default(), |sum, rank| sum.plus(rank.truth))));
     sentences.extend(not_followed(
         profile.ranks.iter().fold(NotFollowed::default(), |sum, rank| sum.plus(rank.not_followed)),
@@ -74,6 +75,22 @@ fn samples_lost(profile: &Profile) -> Option<String> {
             "{lost} samples, or variables on communicators, found no space and are missing: choose fewer with --vars, or a longer --every"
         )
     })
+}
+
+/// What is wrong with regions.
+fn regions(profile: &Profile) -> Option<String> {
+    let sum = |of: fn(&RankProfile) -> u64| profile.ranks.iter().map(of).fold(0u64, u64::saturating_add);
+    let (lost, mismatched) = (sum(|rank| rank.lost_regions), sum(|rank| rank.mismatched_regions));
+    let lost = (lost > 0).then(|| {
+        format!(
+            "{lost} times a region was begun beyond the most that there can be: it counts in what it lies in"
+        )
+    });
+    let mismatched = (mismatched > 0).then(|| {
+        format!("{mismatched} ends of regions were not those of the region begun last: what lies in a region ends with it")
+    });
+    let all: Vec<String> = lost.into_iter().chain(mismatched).collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 /// A hundredth of the run spent with searching.

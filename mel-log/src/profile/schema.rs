@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Histogram;
+use super::attribution::AttributedProfile;
 use super::calls::{CallProfile, CallSite, NamedCommunicator};
 use super::communicators::CommunicatorProfile;
 use super::connections::{Connection, Port};
@@ -137,6 +138,15 @@ pub struct RankProfile {
     /// Samples of them that were lost, and variables, elements or objects that found no space.
     #[serde(skip_serializing_if = "is_none")]
     pub samples_lost: u64,
+    /// What performance variables did in each call and region, if that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attributed: Vec<AttributedProfile>,
+    /// Regions that were begun beyond the most that there can be: they count in what they lie in.
+    #[serde(skip_serializing_if = "is_none")]
+    pub lost_regions: u64,
+    /// Ends of regions that were not those of the region begun last.
+    #[serde(skip_serializing_if = "is_none")]
+    pub mismatched_regions: u64,
     /// What plugins have told of this rank.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub told: Vec<Told>,
@@ -449,6 +459,30 @@ mod tests {
             ..VariableProfile::default()
         });
         rank.samples_lost = 1;
+        rank.attributed.push(AttributedProfile {
+            description: "d".into(),
+            of_mpi: true,
+            object: "MPI_COMM_WORLD".into(),
+            grown: Some(1.0),
+            reads: 1,
+            read_s: 1.0,
+            shares: vec![crate::profile::ShareProfile {
+                function: "MPI_Send".into(),
+                site: Some(0),
+                communicator: Some(0),
+                phase: 1,
+                region: "main".into(),
+                thread: 1,
+                amount: Some(1.0),
+                min: Some(1.0),
+                mean: Some(1.0),
+                max: Some(1.0),
+                value: Some(1.0),
+                ..Default::default()
+            }],
+            ..AttributedProfile::default()
+        });
+        (rank.lost_regions, rank.mismatched_regions) = (1, 1);
         let members = crate::Members::from_ranks([0]);
         (rank.clock_offset_s, rank.clock_offset_error_s) = (Some(0.0), Some(0.0));
         rank.comparison = Some(Comparison::default());

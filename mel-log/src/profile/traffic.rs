@@ -107,6 +107,9 @@ pub struct Traffic {
     /// The collective operation, for example `MPI_Bcast`; empty for all else.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub operation: String,
+    /// Of what the library has moved: the MPI function in which it did so; empty outside of MPI, and where that is not known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub function: String,
     /// The root's rank in the communicator (in its remote group, of an intercommunicator, for those who are not in the root's
     /// group), where the operation has one.
     #[serde(skip_serializing_if = "Option::is_none")]

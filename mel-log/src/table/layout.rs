@@ -1,4 +1,4 @@
-//! The layout of a profile table: a header and nine sections at fixed places. All numbers have the byte order of the machine that
+//! The layout of a profile table: a header and eleven sections at fixed places. All numbers have the byte order of the machine that
 //! wrote them; every bit pattern of a row is valid.
 //!
 //! One thread writes a row, or one at a time does; others may read it. Each number by itself is right at any time; two numbers of
@@ -6,6 +6,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use super::attributed::AttributedVariable;
 use super::connections::Connection;
 use super::queues::{BriefQueues, Queues};
 use super::sampled::Sampled;
@@ -14,7 +15,7 @@ use super::traffic::Traffic;
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"MELTABLE";
 /// The version of the layout.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Bytes before the first section.
 pub const HEADER_BYTES: usize = 4096;
@@ -40,6 +41,10 @@ pub const MAX_TRAFFIC: usize = 64 * 1024;
 pub const MAX_CONNECTIONS: usize = 64 * 1024;
 /// The most rows of sampled variables.
 pub const MAX_SAMPLED: usize = 1024;
+/// The most variables that are attributed.
+pub const MAX_ATTRIBUTED: usize = 128;
+/// Bytes of the rows of what is attributed.
+pub const ATTRIBUTED_BYTES: usize = 64 << 20;
 /// The most bytes of definitions.
 pub const MAX_DEFINITIONS: usize = 8 << 20;
 
@@ -66,8 +71,12 @@ pub const TRAFFIC_AT: usize = DEFINITIONS_AT + MAX_DEFINITIONS;
 pub const CONNECTIONS_AT: usize = TRAFFIC_AT + MAX_TRAFFIC * size_of::<Traffic>();
 /// Where sampled variables begin.
 pub const SAMPLED_AT: usize = CONNECTIONS_AT + MAX_CONNECTIONS * size_of::<Connection>();
+/// Where variables begin that are attributed.
+pub const ATTRIBUTED_VARIABLES_AT: usize = SAMPLED_AT + MAX_SAMPLED * size_of::<Sampled>();
+/// Where what is attributed begins: by context, a row of its own and one of each variable.
+pub const ATTRIBUTED_AT: usize = ATTRIBUTED_VARIABLES_AT + MAX_ATTRIBUTED * size_of::<AttributedVariable>();
 /// Bytes of a file in which all sections are full.
-pub const MAX_BYTES: usize = SAMPLED_AT + MAX_SAMPLED * size_of::<Sampled>();
+pub const MAX_BYTES: usize = ATTRIBUTED_AT + ATTRIBUTED_BYTES;
 
 /// A number that one thread at a time adds to, and that any may read.
 #[derive(Debug, Default)]
@@ -91,6 +100,18 @@ impl Column {
     #[inline(always)]
     pub fn add(&self, more: u64) {
         self.set(self.get().wrapping_add(more));
+    }
+
+    /// Raises it to this value, if it is less, whatever other threads do at the same time; what it was before.
+    #[inline(always)]
+    pub fn fetch_max(&self, value: u64) -> u64 {
+        self.0.fetch_max(value, Relaxed)
+    }
+
+    /// Adds to it, whatever other threads do at the same time.
+    #[inline(always)]
+    pub fn fetch_add(&self, more: u64) {
+        self.0.fetch_add(more, Relaxed);
     }
 
     /// Raises it to this value, if it is less.
@@ -177,6 +198,12 @@ pub struct Header {
     pub sampled: Column,
     pub lost_sampled: Column,
     pub lost_samples: Column,
+    /// Variables that are attributed, and contexts that have rows for them.
+    pub attributed: Column,
+    pub attributed_contexts: Column,
+    /// Regions that were begun beyond the last number, and ends that have fitted no beginning.
+    pub lost_regions: Column,
+    pub mismatched_regions: Column,
 }
 
 /// Where a thread is: 64 bytes, which only that thread writes.
@@ -221,6 +248,8 @@ pub struct ContextKey {
     pub thread: u16,
     /// The phase.
     pub phase: u16,
+    /// The region; 0 for none.
+    pub region: u16,
 }
 
 /// Bins of durations: the n-th has those of less than two to the power of n + [`FIRST_BIN`] ticks that are in no bin before it.
@@ -248,7 +277,8 @@ pub struct Context {
     pub unexpected_bytes: Column,
     pub search_ticks: Column,
     pub longest_search: Column,
-    pub phase: AtomicU32,
+    /// The phase, and the region in the upper half.
+    pub phase_and_region: AtomicU32,
     unused: AtomicU32,
     unused_too: [Column; 3],
     pub bins: [AtomicU32; BINS],
@@ -286,7 +316,8 @@ impl Context {
             communicator: self.communicator.load(Relaxed),
             function: both as u16,
             thread: (both >> 16) as u16,
-            phase: self.phase.load(Relaxed) as u16,
+            phase: self.phase_and_region.load(Relaxed) as u16,
+            region: (self.phase_and_region.load(Relaxed) >> 16) as u16,
         }
     }
 
@@ -309,7 +340,7 @@ impl Context {
     }
 
     pub(super) fn set_key(&self, key: ContextKey) {
-        self.phase.store(key.phase.into(), Relaxed);
+        self.phase_and_region.store(u32::from(key.region) << 16 | u32::from(key.phase), Relaxed);
         self.site.set(key.site);
         self.communicator.store(key.communicator, Relaxed);
         self.function_and_thread.store(u32::from(key.thread) << 16 | u32::from(key.function), Relaxed);
@@ -435,6 +466,7 @@ const _: () = {
     assert!(size_of::<Traffic>() == 576 && TRAFFIC_AT.is_multiple_of(4096));
     assert!(size_of::<Connection>() == 128 && CONNECTIONS_AT.is_multiple_of(4096));
     assert!(size_of::<Sampled>() == 2176 && SAMPLED_AT.is_multiple_of(4096));
+    assert!(ATTRIBUTED_VARIABLES_AT.is_multiple_of(4096) && ATTRIBUTED_AT.is_multiple_of(4096));
 };
 
 #[cfg(test)]
@@ -455,8 +487,14 @@ mod tests {
 
     #[test]
     fn keys_come_back() {
-        let key =
-            ContextKey { site: 0x7fff_1234_5678, communicator: 3, function: 399, thread: 7, phase: 254 };
+        let key = ContextKey {
+            site: 0x7fff_1234_5678,
+            communicator: 3,
+            function: 399,
+            thread: 7,
+            phase: 254,
+            region: 999,
+        };
         let context = Context::default();
         context.set_key(key);
         assert_eq!(context.key(), key);

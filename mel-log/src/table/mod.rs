@@ -6,6 +6,7 @@
 //! - [`traffic`]: who has sent what to whom.
 //! - [`connections`]: what went over the network, by interface and peer.
 //! - [`sampled`]: performance variables over time.
+//! - [`attributed`]: what performance variables did in each context.
 //! - [`phases`]: the phases of the program.
 //! - [`writer`]: the process under study adds rows, and counts in them.
 //! - `lock`: whether the process runs.
@@ -13,6 +14,7 @@
 //!
 //! Must not know: MPI's functions, and what the numbers mean for a program.
 
+pub mod attributed;
 pub mod connections;
 pub mod durations;
 pub mod layout;
@@ -24,6 +26,9 @@ pub mod sampled;
 pub mod traffic;
 pub mod writer;
 
+pub use attributed::{
+    Arithmetic, Attributed, AttributedContextRow, AttributedRow, AttributedVariable, AttributedVariableRow,
+};
 pub use connections::{Connection, ConnectionCounts, ConnectionKey, ConnectionRow};
 pub use layout::{Column, Context, ContextKey, Ended, Header, Interval, IntervalKind, Thread, Wait, WaitKey};
 pub use phases::PhaseRow;

@@ -33,6 +33,7 @@ impl ProfileTable {
         (0..header.waits.get() as u32).for_each(|wait| self.wait(wait).clear());
         (0..header.traffic.get() as u32).for_each(|row| self.traffic(row).clear());
         (0..header.connections.get() as u32).for_each(|row| self.connection(row).clear());
+        self.clear_attributed();
         header.waited.set(0);
         header.collectives.set(0);
     }

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::attributed::{self, AttributedContextRow, AttributedVariable, AttributedVariableRow};
 use super::connections::{Connection, ConnectionRow};
 use super::layout::{
-    BINS, COLLECTIVES_AT, COMMUNICATOR_QUEUES_AT, CONNECTIONS_AT, CONTEXTS_AT, Context, ContextKey,
-    DEFINITIONS_AT, HEADER_BYTES, Header, Interval, IntervalKind, MAGIC, MAX_BYTES, MAX_COMMUNICATOR_QUEUES,
-    MAX_CONNECTIONS, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_PHASES, MAX_QUEUES, MAX_SAMPLED,
-    MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, SAMPLED_AT, STOPPED, THREADS_AT, TRAFFIC_AT, Thread,
-    VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey,
+    ATTRIBUTED_AT, ATTRIBUTED_VARIABLES_AT, BINS, COLLECTIVES_AT, COMMUNICATOR_QUEUES_AT, CONNECTIONS_AT,
+    CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, HEADER_BYTES, Header, Interval, IntervalKind, MAGIC,
+    MAX_ATTRIBUTED, MAX_BYTES, MAX_COMMUNICATOR_QUEUES, MAX_CONNECTIONS, MAX_CONTEXTS, MAX_DEFINITIONS,
+    MAX_INTERVALS, MAX_PHASES, MAX_QUEUES, MAX_SAMPLED, MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT,
+    SAMPLED_AT, STOPPED, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey,
 };
 use super::lock;
 use super::phases::{PhaseRow, Sections};
@@ -167,6 +168,12 @@ pub struct TableRows {
     pub lost_sampled: u64,
     /// Samples that were lost on their way.
     pub lost_samples: u64,
+    /// Variables that are attributed; and what they did, by context: of as many contexts as there is space for.
+    pub attributed_variables: Vec<AttributedVariableRow>,
+    pub attributed: Vec<AttributedContextRow>,
+    /// Regions beyond the last number, and ends that have fitted no beginning.
+    pub lost_regions: u64,
+    pub mismatched_regions: u64,
     pub definitions: Vec<Definition>,
 }
 
@@ -285,10 +292,13 @@ impl TableRows {
 }
 
 /// Where each section begins, and how many bytes of it are used.
-pub(super) fn used(header: &[u8]) -> [(usize, usize); 9] {
+pub(super) fn used(header: &[u8]) -> [(usize, usize); 11] {
     let header = words(header.get(..HEADER_BYTES).unwrap_or_default());
     let field = |offset: usize| header.get(offset / 8).copied().unwrap_or(0);
     let section = |at, offset, most: usize, size| (at, field(offset).min(most as u64) as usize * size);
+    let variables = std::mem::offset_of!(Header, attributed);
+    let attributed =
+        attributed_bytes(field(variables), field(std::mem::offset_of!(Header, attributed_contexts)));
     [
         section(
             COMMUNICATOR_QUEUES_AT,
@@ -314,7 +324,17 @@ pub(super) fn used(header: &[u8]) -> [(usize, usize); 9] {
             size_of::<Connection>(),
         ),
         section(SAMPLED_AT, std::mem::offset_of!(Header, sampled), MAX_SAMPLED, size_of::<Sampled>()),
+        section(ATTRIBUTED_VARIABLES_AT, variables, MAX_ATTRIBUTED, size_of::<AttributedVariable>()),
+        (ATTRIBUTED_AT, attributed),
     ]
+}
+
+/// Bytes of what is attributed, of so many variables in so many contexts; none where that makes no sense.
+fn attributed_bytes(variables: u64, contexts: u64) -> usize {
+    if variables == 0 || variables > MAX_ATTRIBUTED as u64 {
+        return 0;
+    }
+    attributed::bytes_of(contexts.min(MAX_CONTEXTS as u64), variables as usize).unwrap_or(0)
 }
 
 /// The rows, from what gives bytes of the file: at most as many as are asked for.
@@ -356,6 +376,17 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
     let connections: Vec<Vec<u64>> =
         section(CONNECTIONS_AT, of!(connections), MAX_CONNECTIONS, size_of::<Connection>());
     let sampled: Vec<Vec<u64>> = section(SAMPLED_AT, of!(sampled), MAX_SAMPLED, size_of::<Sampled>());
+    let attributed_variables: Vec<Vec<u64>> =
+        section(ATTRIBUTED_VARIABLES_AT, of!(attributed), MAX_ATTRIBUTED, size_of::<AttributedVariable>());
+    let of_context = (of!(attributed).min(MAX_ATTRIBUTED as u64) as usize + 1) * 8;
+    let attributed: Vec<AttributedContextRow> =
+        match attributed_bytes(of!(attributed), of!(attributed_contexts)) {
+            0 => Vec::new(),
+            length => words(&bytes(ATTRIBUTED_AT, length))
+                .chunks_exact(of_context)
+                .map(AttributedContextRow::of_words)
+                .collect(),
+        };
     let host = words_of(std::mem::offset_of!(Header, host) / 8, 32, &header);
     let text = bytes(DEFINITIONS_AT, of!(definitions).min(MAX_DEFINITIONS as u64) as usize);
     let definitions: Vec<Definition> =
@@ -410,6 +441,13 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
         sampled: sampled.iter().map(|row| SampledRow::of_words(row)).collect(),
         lost_sampled: of!(lost_sampled),
         lost_samples: of!(lost_samples),
+        attributed_variables: attributed_variables
+            .iter()
+            .map(|row| AttributedVariableRow::of_words(row))
+            .collect(),
+        attributed,
+        lost_regions: of!(lost_regions),
+        mismatched_regions: of!(mismatched_regions),
         definitions: Vec::new(),
     };
     let first = std::mem::offset_of!(Header, phase_ticks) / 8;
@@ -463,7 +501,7 @@ fn context_row(row: &[u64]) -> ContextRow {
         };
     }
     let (communicator, both) = halves(of!(communicator));
-    let (phase, _) = halves(of!(phase));
+    let (both_too, _) = halves(of!(phase_and_region));
     let bins = std::mem::offset_of!(Context, bins) / 8;
     ContextRow {
         key: ContextKey {
@@ -471,7 +509,8 @@ fn context_row(row: &[u64]) -> ContextRow {
             communicator,
             function: both as u16,
             thread: (both >> 16) as u16,
-            phase: phase as u16,
+            phase: both_too as u16,
+            region: (both_too >> 16) as u16,
         },
         calls: of!(calls),
         ticks: of!(ticks),
@@ -514,7 +553,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(file_name(3));
         let table = ProfileTable::create(&path, &identity()).unwrap();
-        let key = ContextKey { site: 0x1234, communicator: 1, function: 200, thread: 2, phase: 9 };
+        let key = ContextKey { site: 0x1234, communicator: 1, function: 200, thread: 2, phase: 9, region: 3 };
         let context = table.add_context(key);
         table.context(context).count(100);
         table.context(context).count(300);

@@ -18,7 +18,8 @@ pub struct TrafficKey {
     pub peer: i32,
     /// Of collective operations the root's rank in the communicator; negative for none.
     pub root: i32,
-    /// Of collective operations the MPI function's number.
+    /// Of collective operations the MPI function's number; of the kinds from [`TrafficKind::Internal`] on the number and 1 of the function
+    /// that was under way, and 0 outside of MPI.
     pub function: u16,
     /// The phase.
     pub phase: u16,

@@ -8,13 +8,14 @@ use std::sync::{Arc, Mutex};
 
 use memmap2::{MmapOptions, MmapRaw};
 
+use super::attributed::{self, Attributed, AttributedContext, AttributedVariable};
 use super::connections::{Connection, ConnectionKey};
 use super::layout::{
-    COLLECTIVES_AT, COMMUNICATOR_QUEUES_AT, CONNECTIONS_AT, CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT,
-    Ended, HEADER_BYTES, Header, Interval, IntervalKind, MAGIC, MAX_BYTES, MAX_COMMUNICATOR_QUEUES,
-    MAX_CONNECTIONS, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_QUEUES, MAX_SAMPLED, MAX_THREADS,
-    MAX_TRAFFIC, MAX_WAITS, QUEUES_AT, SAMPLED_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT,
-    WAITS_AT, Wait, WaitKey,
+    ATTRIBUTED_AT, ATTRIBUTED_VARIABLES_AT, COLLECTIVES_AT, COMMUNICATOR_QUEUES_AT, CONNECTIONS_AT,
+    CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, Ended, HEADER_BYTES, Header, Interval, IntervalKind,
+    MAGIC, MAX_ATTRIBUTED, MAX_BYTES, MAX_COMMUNICATOR_QUEUES, MAX_CONNECTIONS, MAX_CONTEXTS,
+    MAX_DEFINITIONS, MAX_INTERVALS, MAX_QUEUES, MAX_SAMPLED, MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT,
+    SAMPLED_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey,
 };
 use super::lock;
 use super::queues::{BriefQueues, Queues, QueuesKey};
@@ -74,7 +75,7 @@ struct Reserved {
 }
 
 /// Where each [`Section`] begins.
-const SECTIONS: [usize; 10] = [
+const SECTIONS: [usize; 12] = [
     QUEUES_AT,
     COMMUNICATOR_QUEUES_AT,
     CONTEXTS_AT,
@@ -85,6 +86,8 @@ const SECTIONS: [usize; 10] = [
     TRAFFIC_AT,
     CONNECTIONS_AT,
     SAMPLED_AT,
+    ATTRIBUTED_VARIABLES_AT,
+    ATTRIBUTED_AT,
 ];
 
 /// A section of the table, but for those that are there from the start.
@@ -100,6 +103,8 @@ enum Section {
     Traffic,
     Connections,
     Sampled,
+    AttributedVariables,
+    Attributed,
 }
 
 impl Section {
@@ -227,6 +232,43 @@ impl ProfileTable {
         self.reserve_until(Section::Sampled, rows * size_of::<Sampled>())
     }
 
+    /// The row of a variable that is attributed, after [`begin_attribution`](ProfileTable::begin_attribution).
+    #[inline(always)]
+    pub fn attributed_variable(&self, place: usize) -> &AttributedVariable {
+        let place = place.min(MAX_ATTRIBUTED - 1);
+        // SAFETY: all these rows are reserved since attribution has begun; they hold atomics only, and the mapping lives as long as
+        // `self`.
+        unsafe { &*self.at(ATTRIBUTED_VARIABLES_AT + place * size_of::<AttributedVariable>()) }
+    }
+
+    /// The rows of a context; those of the first one where it has none of its own. After
+    /// [`begin_attribution`](ProfileTable::begin_attribution).
+    #[inline(always)]
+    pub fn attributed(&self, context: u32) -> attributed::OfContext<'_> {
+        let header = self.header();
+        let (variables, contexts) = (header.attributed.get() as usize, header.attributed_contexts.get());
+        let context = if u64::from(context) < contexts { context as usize } else { 0 };
+        let at = ATTRIBUTED_AT + context * (variables + 1) * size_of::<Attributed>();
+        let rows = self.at::<AttributedContext>(at);
+        // SAFETY: the rows of as many contexts as the header says are reserved, and those of the first one since attribution has begun;
+        // they hold atomics only, and the mapping lives as long as `self`. Both types have the same size.
+        unsafe {
+            let of_variables = std::slice::from_raw_parts(rows.add(1).cast::<Attributed>(), variables);
+            attributed::OfContext { context: &*rows, variables: of_variables }
+        }
+    }
+
+    /// Makes sure of the space of all variables that may be attributed.
+    pub(super) fn reserve_attributed_variables(&self) -> bool {
+        self.reserve_until(Section::AttributedVariables, MAX_ATTRIBUTED * size_of::<AttributedVariable>())
+    }
+
+    /// Makes sure of the space of so many contexts with so many variables.
+    pub(super) fn reserve_attributed(&self, contexts: u64, variables: usize) -> bool {
+        attributed::bytes_of(contexts, variables)
+            .is_some_and(|bytes| self.reserve_until(Section::Attributed, bytes))
+    }
+
     /// The row of a thread; those beyond the last one share it.
     #[inline(always)]
     pub fn thread(&self, number: u16) -> &Thread {
@@ -326,6 +368,7 @@ impl ProfileTable {
         self.context(index as u32).set_key(key);
         // The row before the count: the file's readers see whole rows.
         std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
+        self.attribute_contexts(index as u64 + 1);
         header.contexts.set(index as u64 + 1);
         index as u32
     }

@@ -49,7 +49,9 @@ impl Contexts {
         }
         let context = self.table.add_context(key);
         known.contexts.insert(key, context);
-        self.define_in(&mut known, key.function);
+        if usize::from(key.function) < FunctionId::COUNT {
+            self.define_in(&mut known, key.function);
+        }
         if key.site != 0 && !known.modules.iter().any(|module| module.contains(&key.site)) {
             let module = modules::loaded().into_iter().find(|module| module.addresses.contains(&key.site));
             let addresses = module.as_ref().map_or(key.site..key.site + 1, |module| module.addresses.clone());
@@ -83,6 +85,12 @@ impl Contexts {
         self.table.define(definition);
     }
 
+    /// So many variables are attributed from now on, whether there is space for that.
+    pub(super) fn begin_attribution(&self, variables: usize) -> bool {
+        let _one_at_a_time = self.known();
+        self.table.begin_attribution(variables)
+    }
+
     /// Forgets what was counted until `now`, in ticks.
     pub(super) fn clear(&self, now: u64) {
         let _one_at_a_time = self.known();
@@ -107,6 +115,8 @@ pub(super) struct Place {
     /// The communicator's handle; 0 where the call has none.
     pub(super) comm: usize,
     pub(super) function: u16,
+    /// The region that the thread is in; 0 for none.
+    pub(super) region: u16,
 }
 
 const ENTRIES: usize = 256;
@@ -118,7 +128,7 @@ pub(super) struct Cache([(Place, u32); ENTRIES]);
 impl Default for Cache {
     fn default() -> Self {
         // A place that no call has.
-        let nowhere = Place { site: usize::MAX, comm: 0, function: u16::MAX };
+        let nowhere = Place { site: usize::MAX, comm: 0, function: u16::MAX, region: 0 };
         Cache([(nowhere, 0); ENTRIES])
     }
 }
@@ -127,8 +137,10 @@ impl Cache {
     /// The context of a call, which `find` finds where it is not at hand.
     #[inline(always)]
     pub(super) fn get(&mut self, place: Place, find: impl FnOnce() -> u32) -> u32 {
-        let mixed =
-            place.site ^ (place.site >> 7) ^ (place.comm >> 4).wrapping_mul(31) ^ usize::from(place.function);
+        let mixed = place.site
+            ^ (place.site >> 7)
+            ^ (place.comm >> 4).wrapping_mul(31)
+            ^ usize::from(place.function ^ place.region.rotate_left(5));
         let entry = &mut self.0[mixed % ENTRIES];
         if entry.0 != place {
             *entry = (place, find());
@@ -155,7 +167,7 @@ mod tests {
         assert!(first != second && first != 0);
         assert_eq!(contexts.find(key(16)), first);
         let mut cache = Cache::default();
-        let place = |site| Place { site, comm: 5, function: 3 };
+        let place = |site| Place { site, comm: 5, function: 3, region: 0 };
         let mut asked = 0;
         for site in [1, 2, 1, 2, 1 << 40, 1] {
             let found = cache.get(place(site), || {

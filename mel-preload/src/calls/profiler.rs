@@ -155,6 +155,29 @@ impl CallProfiler {
         }
     }
 
+    /// So many variables are attributed from now on; whether there is space for that.
+    pub fn begin_attribution(&self, variables: usize) -> bool {
+        self.contexts.get().is_some_and(|contexts| contexts.begin_attribution(variables))
+    }
+
+    /// The context of what a thread does outside of MPI, in a phase and a region: that of a function which is none.
+    pub fn context_outside(&self, function: u16, thread: u16, phase: u16, region: u16) -> u32 {
+        let key = ContextKey { function, thread, phase, region, ..ContextKey::default() };
+        self.contexts.get().map_or(0, |contexts| contexts.find(key))
+    }
+
+    /// The number of the calling thread in contexts, once it has made a call.
+    pub fn thread_number(&self, here: InThread<'_>) -> Option<u16> {
+        let thread = here.slot_of_contexts().get().cast::<Numbered<Thread>>();
+        // SAFETY: null, or this thread's state; only its number is read, which never changes.
+        (!thread.is_null()).then(|| unsafe { (*thread).number })
+    }
+
+    /// Whether calls of this function are counted.
+    pub fn counts_calls_of(&self, function: FunctionId) -> bool {
+        self.counts && self.kinds[function.index()] != Kind::NotCounted
+    }
+
     /// Forgets what was counted until `now`, in ticks.
     pub fn clear(&self, now: u64) {
         if let Some(contexts) = self.contexts.get() {
@@ -198,6 +221,7 @@ impl CallProfiler {
             function: place.function,
             thread,
             phase,
+            region: place.region,
         })
     }
 
@@ -337,7 +361,8 @@ impl mpi_intercept::Contexts for CallProfiler {
         if thread.epoch != epoch {
             thread.forget(epoch);
         }
-        let place = Place { site, comm: handle(call).unwrap_or(0), function: function as u16 };
+        let region = crate::attribution::current_region();
+        let place = Place { site, comm: handle(call).unwrap_or(0), function: function as u16, region };
         thread.cache.get(place, || this.find(contexts, place, number))
     }
 }

@@ -1,14 +1,18 @@
-//! What the MPI library moves below the calls, by peer and direction: rows of the kinds `carried` and `carried-in`. Observed.
+//! What the MPI library moves below the calls, by peer, direction and MPI function: rows of the kinds `carried` and
+//! `carried-in`. Observed. The function is the one that the thread is in: a library makes progress for all that is under way in whatever
+//! function is called, and that one counts.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use mel_log::profile::TrafficKind;
 use mel_log::table::{ProfileTable, TrafficKey};
+use mpi_intercept::FunctionId;
 use mpit_events::{Core, Error, EventIndex, Instance, Safety};
 use mpit_sources::netops::{NetOp, Operation};
 
 use super::Rows;
+use crate::calls::CallProfiler;
 use crate::phases;
 
 /// Counts the bytes of each operation of a transport under its peer. An operation takes a search in the rows that its thread has
@@ -22,25 +26,46 @@ pub struct Carried {
 /// How many kinds there are of what the library has moved: from [`TrafficKind::Internal`] on.
 const KINDS: usize = TrafficKind::ALL.len() - TrafficKind::Internal as usize;
 
-/// The row that a thread has used last of one kind.
-#[derive(Clone, Copy, Default)]
-struct Last {
+/// How many rows a thread finds again without a lock; a power of two.
+const RECENT: usize = 16;
+
+/// A row that a thread has used.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Recent {
     peer: i32,
     phase: u16,
-    /// The row and one; 0 for none.
+    /// The MPI function and 1; 0 for none.
+    function: u16,
+    /// Its place among the [`KINDS`].
+    kind: u16,
+    /// The row and 1; 0 for none.
     row: u32,
 }
+
+/// A place that has none.
+const NONE: Recent = Recent { peer: 0, phase: 0, function: 0, kind: 0, row: 0 };
 
 thread_local! {
     // Constant and without destructor: usable at any time in the life of a thread.
     static NUMBER: Cell<Option<u16>> = const { Cell::new(None) };
-    static LAST: Cell<[Last; KINDS]> = const { Cell::new([Last { peer: 0, phase: 0, row: 0 }; KINDS]) };
+    static RECENTLY: [Cell<Recent>; RECENT] = const { [const { Cell::new(NONE) }; RECENT] };
+}
+
+impl Recent {
+    fn place(&self) -> usize {
+        let Recent { peer, function, kind, .. } = *self;
+        (peer as usize)
+            .wrapping_mul(3)
+            .wrapping_add(usize::from(function).wrapping_mul(5))
+            .wrapping_add(usize::from(kind))
+            % RECENT
+    }
 }
 
 impl Carried {
     /// Counts in `rows`, where others count in them too, and nothing before [`begin`](Carried::begin).
-    pub fn new(rows: Option<&'static Rows>) -> &'static Carried {
-        let rows = rows.unwrap_or_else(|| Box::leak(Box::default()));
+    pub fn new(rows: Option<&'static Rows>, calls: Option<&'static CallProfiler>) -> &'static Carried {
+        let rows = rows.unwrap_or_else(|| Box::leak(Box::new(Rows::new(calls))));
         Box::leak(Box::new(Carried { rows, threads: AtomicU16::new(0) }))
     }
 
@@ -53,8 +78,9 @@ impl Carried {
         core: &Core,
         event: EventIndex,
         rows: Option<&'static Rows>,
+        calls: Option<&'static CallProfiler>,
     ) -> Result<&'static Carried, Error> {
-        let carried = Carried::new(rows);
+        let carried = Carried::new(rows, calls);
         let handle = core.alloc(event, None)?;
         core.set_callback(handle, Safety::ThreadSafe, move |instance| carried.take(instance))?;
         Ok(carried)
@@ -76,21 +102,34 @@ impl Carried {
     /// Counts bytes of one of the kinds from [`TrafficKind::Internal`] on. The peer is a rank in `MPI_COMM_WORLD`, or negative.
     pub(super) fn count(&self, kind: TrafficKind, peer: i32, bytes: u64) {
         let Some(table) = self.rows.table.get() else { return };
-        let place = (kind as usize).saturating_sub(TrafficKind::Internal as usize) % KINDS;
-        let phase = phases::current();
-        let mut last = LAST.get();
-        let known = last[place];
-        let row = if known.row != 0 && (known.peer, known.phase) == (peer, phase) {
+        let of_kind = (kind as usize).saturating_sub(TrafficKind::Internal as usize) % KINDS;
+        let within = mpi_intercept::current_function();
+        let wanted = Recent {
+            peer,
+            phase: phases::current(),
+            function: within.map_or(0, |function| function as u16 + 1),
+            kind: of_kind as u16,
+            row: 0,
+        };
+        let place = wanted.place();
+        let known = RECENTLY.with(|all| all[place].get());
+        let row = if known.row != 0 && (Recent { row: 0, ..known }) == wanted {
             known.row - 1
         } else {
-            // A peer that is not known is none.
-            let key = TrafficKey { phase, thread: self.thread(), ..TrafficKey::with_peer(kind, 0, peer) };
-            let Some(row) = self.rows.of(key) else { return };
-            last[place] = Last { peer, phase, row: row + 1 };
-            LAST.set(last);
+            let Some(row) = self.find(kind, &wanted, within) else { return };
+            RECENTLY.with(|all| all[place].set(Recent { row: row + 1, ..wanted }));
             row
         };
         table.traffic(row).count(bytes);
+    }
+
+    #[cold]
+    fn find(&self, kind: TrafficKind, wanted: &Recent, within: Option<FunctionId>) -> Option<u32> {
+        within.into_iter().for_each(|function| self.rows.define_function(function));
+        // A peer that is not known is none.
+        let of_peer = TrafficKey::with_peer(kind, 0, wanted.peer);
+        let &Recent { phase, function, .. } = wanted;
+        self.rows.of(TrafficKey { phase, function, thread: self.thread(), ..of_peer })
     }
 
     /// The number of the calling thread. Threads beyond the numbers that there are share the last one.
@@ -117,7 +156,7 @@ mod tests {
     fn bytes_are_counted_by_peer_and_direction() {
         let core: &'static Core = Box::leak(Box::default());
         let event = netops::register(core).unwrap();
-        let carried = Carried::listen(core, event, None).unwrap();
+        let carried = Carried::listen(core, event, None, None).unwrap();
         let source = core.add_source(Source::new("s", "", Order::Ordered, Clock::best()));
         let raise = |operation: Operation, target, size| {
             let payload = NetOp { operation: operation as i32, target, size, local: 1, remote: 2 };

@@ -61,7 +61,7 @@ impl Observer for Connections {
         interface.iter_mut().zip(link.interface.bytes().take(15)).for_each(|(place, byte)| *place = byte);
         let key = ConnectionKey {
             purpose: if link.is_control { Purpose::Control } else { Purpose::Mpi },
-            protocol: Protocol::Tcp,
+            protocol: if link.is_verbs { Protocol::Verbs } else { Protocol::Tcp },
             phase: phases::current(),
             interface,
             address: link.address,
@@ -84,6 +84,7 @@ mod tests {
         let connections = Connections::default();
         let link = Link {
             is_control: false,
+            is_verbs: false,
             interface: "an-interface-with-a-long-name".into(),
             address: [1; 16],
             peer_address: [2; 16],

@@ -103,7 +103,7 @@ mod tests {
         // SAFETY: see the function.
         let send = |peer, bytes, tag| unsafe { mca_common_monitoring_record_pml(peer, bytes, tag) };
         send(1, 1, -1);
-        begin(Carried::new(Some(rows)), true);
+        begin(Carried::new(Some(rows), None), true);
         for (peer, bytes, tag) in [(1, 10, -27), (1, 20, -27), (2, 40, 0), (2, 80, -5), (1, 160, 7)] {
             send(peer, bytes, tag);
         }

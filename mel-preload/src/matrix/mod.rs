@@ -6,11 +6,13 @@ pub mod inside;
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use mel_log::Definition;
 use mel_log::profile::TrafficKind;
 use mel_log::table::{ProfileTable, TrafficKey};
 use mpi_abi::Abi;
+use mpi_intercept::FunctionId;
 use mpit_sources::traffic::{Kind, Store, To, Traffic};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::calls::CallProfiler;
 use crate::phases;
@@ -23,7 +25,7 @@ pub type Matrix = Traffic<Rows>;
 
 /// Makes a matrix, which counts nothing until [`Rows::begin`].
 pub fn new(abi: &'static Abi, calls: &'static CallProfiler) -> &'static Matrix {
-    Traffic::new(abi, Rows { calls: Some(calls), ..Rows::default() })
+    Traffic::new(abi, Rows::new(Some(calls)))
 }
 
 /// The rows of this process.
@@ -31,11 +33,33 @@ pub fn new(abi: &'static Abi, calls: &'static CallProfiler) -> &'static Matrix {
 pub struct Rows {
     table: OnceLock<ProfileTable>,
     known: Mutex<FxHashMap<TrafficKey, Option<u32>>>,
+    /// The functions that the table has the names of, where nobody else defines them.
+    named: Mutex<FxHashSet<u16>>,
     /// Knows the numbers of communicators and windows, where anything is counted that has one.
     calls: Option<&'static CallProfiler>,
 }
 
 impl Rows {
+    /// Rows of what has communicators and functions that this profiler, if there is one, has numbers for.
+    pub(crate) fn new(calls: Option<&'static CallProfiler>) -> Rows {
+        Rows { calls, ..Rows::default() }
+    }
+
+    /// The table has the name of this function. Takes a short lock.
+    fn define_function(&self, function: FunctionId) {
+        match (self.calls, self.table.get()) {
+            (Some(calls), _) => calls.define_function(function),
+            (None, Some(table)) => {
+                let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+                if named.insert(function as u16) {
+                    let name = function.name().into();
+                    phases::define_alone(table, &Definition::Function { number: function as u16, name });
+                }
+            }
+            (None, None) => {}
+        }
+    }
+
     /// Counts in this table from now on.
     pub fn begin(&self, table: ProfileTable) {
         let _ = self.table.set(table);

@@ -8,7 +8,7 @@ use super::{Asked, ask};
 const MOST: usize = 255;
 
 /// A name as it is kept: without blanks around it, as Fortran pads texts, and not too long.
-fn name_of(bytes: &[u8]) -> String {
+pub(crate) fn name_of(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim();
     let end = (0..=text.len().min(MOST)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);

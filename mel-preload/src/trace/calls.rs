@@ -1,6 +1,7 @@
 //! MPI calls, messages and searches as records: what a trace shows.
 
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use mpi_abi::Abi;
 use mpi_intercept::{Call, FunctionId, Hook, InThread};
@@ -47,7 +48,7 @@ pub struct Tracer {
     /// The same for the handles that calls have.
     handles: Handles,
     /// What there is to do for a function besides recording its calls: some of the bits below.
-    flags: [u8; FunctionId::COUNT],
+    flags: [AtomicU8; FunctionId::COUNT],
     /// The communicators that are left out, where some may be.
     hidden: Option<&'static Hidden>,
 }
@@ -114,7 +115,7 @@ impl Tracer {
         }
         let (objects, handles) = (Objects::default(), Handles::default());
         let hidden = chosen.then(|| &*Box::leak(Box::default()));
-        let flags = flags(calls, chosen, recorder.records_call_sites());
+        let flags = flags(calls, chosen, recorder.records_call_sites()).map(AtomicU8::new);
         let tracer = Tracer { abi, recorder, kinds, objects, handles, flags, hidden };
         let tracer = &*Box::leak(Box::new(tracer));
         match tracer.chosen() {
@@ -167,7 +168,7 @@ impl Tracer {
     /// A call of a function that there is more to do for than to record it.
     #[inline(never)]
     fn enter_otherwise(&self, here: InThread<'_>, function: FunctionId, call: &Call<'_>) {
-        let flags = self.flags[function.index()];
+        let flags = self.flags[function.index()].load(Ordering::Relaxed);
         let on_hidden = || flags & BY_COMMUNICATOR != 0 && self.hidden.is_some_and(|hidden| hidden.has(call));
         if flags & UNWANTED != 0 || on_hidden() {
             return self.recorder.pass_over();
@@ -181,6 +182,14 @@ impl Tracer {
         }
         if flags & COLLECTIVE != 0 {
             self.collective(call);
+        }
+    }
+
+    /// From the next call on these functions are wanted. While no other thread is in an MPI call: what has begun would not be ended.
+    pub fn choose(&self, calls: &Choice) {
+        let (chosen, sites) = (self.hidden.is_some(), self.recorder.records_call_sites());
+        for (known, flags) in self.flags.iter().zip(flags(calls, chosen, sites)) {
+            known.store(flags, Ordering::Relaxed);
         }
     }
 
@@ -234,7 +243,7 @@ impl BulkListener for Tracer {
 impl Hook for Tracer {
     #[inline]
     fn enter_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>) {
-        if self.flags[function.index()] != 0 {
+        if self.flags[function.index()].load(Ordering::Relaxed) != 0 {
             return self.enter_otherwise(here, function, call);
         }
         self.recorder.enter(function as u16, here.call_site());

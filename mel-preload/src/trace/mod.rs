@@ -7,6 +7,7 @@
 //! - `buffers`: where the data of a blocking call is in memory.
 //! - `callsites`: from where MPI functions are called.
 //! - `chosen`: keeps from the tracer what is not wanted.
+//! - [`samples`]: variables that are read while the process runs.
 //! - `unseen`: what is counted while recording is off.
 //! - [`windows`]: the observer of a trace for one-sided communication.
 //! - [`events`]: the generic logger, which knows no event by name.
@@ -20,9 +21,11 @@ pub mod events;
 mod handles;
 pub(crate) mod modules;
 pub mod recorder;
+pub mod samples;
 #[cfg(test)]
 mod tests;
 mod unseen;
 pub mod windows;
 
 pub use recorder::Recorder;
+pub use samples::SampleLog;

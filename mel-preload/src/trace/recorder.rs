@@ -285,6 +285,16 @@ impl Recorder {
         }
     }
 
+    /// Whether anything is recorded just now.
+    pub(super) fn records(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == RECORDS
+    }
+
+    /// A stream for samples, of whichever thread. It ends before [`finish`](Self::finish).
+    pub(super) fn sample_stream(&self) -> Appender {
+        self.log.stream(StreamKind::Samples, 0, None)
+    }
+
     fn is_paused(&self) -> bool {
         self.state.load(Ordering::Relaxed) == PAUSED
     }
@@ -360,6 +370,16 @@ impl Recorder {
             }
         });
         let _ = self.state.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Whether what happens is recorded; not while the program has switched that off, nor at the end.
+    pub fn is_recording(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == RECORDS
+    }
+
+    /// The log.
+    pub(crate) fn log(&self) -> &LogFile {
+        &self.log
     }
 
     /// Hands what the log holds to the disk, and waits for that: it is there then even if the machine fails.
@@ -516,7 +536,7 @@ impl Recorder {
 
     /// Warns the user, once, where a record could not be stored.
     #[inline(always)]
-    fn stored(&self, stored: bool) {
+    pub(super) fn stored(&self, stored: bool) {
         if !stored {
             self.warn_of_failure();
         }

@@ -1,22 +1,24 @@
-//! What was read goes into the profile table, one sample after the other.
+//! What was read goes into the profile table, and into the event log where there is one, one sample after the other.
 
+use mel_log::Sample as Logged;
 use mel_log::table::ProfileTable;
 use rustc_hash::FxHashMap;
 
 use super::series::Sample;
+use crate::trace::SampleLog;
 
 /// Keeps samples. One thread at a time.
-#[derive(Debug)]
 pub(super) struct Keeper {
     table: ProfileTable,
+    log: Option<&'static SampleLog>,
     /// The rows of a variable by its number: of the only value or the sum, then of elements. None where there is no space.
     rows: FxHashMap<u32, Vec<Option<u32>>>,
 }
 
 impl Keeper {
-    /// Keeps them in this table.
-    pub(super) fn new(table: ProfileTable) -> Keeper {
-        Keeper { table, rows: FxHashMap::default() }
+    /// Keeps them in this table, and in this log.
+    pub(super) fn new(table: ProfileTable, log: Option<&'static SampleLog>) -> Keeper {
+        Keeper { table, log, rows: FxHashMap::default() }
     }
 
     /// Keeps a sample.
@@ -33,6 +35,14 @@ impl Keeper {
             if let Some(row) = row {
                 table.sampled(*row).take(sample.at, *value, series.meaning);
             }
+        }
+        if let Some(log) = self.log {
+            for (place, value) in (0u32..).zip(&sample.values) {
+                let (variable, element) = (series.number, place.checked_sub(1));
+                log.take(sample.at, Logged { variable, element, value: *value });
+            }
+            // So that there is always room for the next.
+            log.write();
         }
     }
 

@@ -18,3 +18,4 @@ mod sampler;
 mod series;
 
 pub(crate) use sampler::{Sampler, Wanted};
+pub(crate) use series::class_name;

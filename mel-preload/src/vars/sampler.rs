@@ -14,14 +14,15 @@ use mel_log::table::layout::MAX_SAMPLED;
 use mpi_abi::{Abi, Comm, Handle as _, Win, pmpi};
 use mpi_intercept::Call;
 use mpit_events::{BindKind, Clock, Token};
-use mpit_events_entry_points::reading::{Described, Reading};
+use mpit_events_entry_points::reading::{Described, Number, Reading};
 use mpit_sources::between_calls::without_signals;
 use mpit_sources::calls::{Communicator, Observer};
 use mpit_sources::rma;
 
 use super::keeper::Keeper;
-use super::series::{Sample, Series, class_name};
+use super::series::{Sample, Series, class_name, unit_of};
 use crate::plugins;
+use crate::trace::SampleLog;
 use crate::warn::warn;
 
 /// So many samples may be on their way.
@@ -35,8 +36,8 @@ const PATIENCE: u32 = 1000;
 pub(crate) struct Sampler {
     abi: &'static Abi,
     choice: Choice,
-    /// Between two samples; zero where only the program asks for them.
-    every: Duration,
+    /// Microseconds between two samples; zero where only the program asks for them.
+    every: AtomicU64,
     clock: Clock,
     /// The process that it belongs to.
     pid: u32,
@@ -91,6 +92,7 @@ pub(crate) struct Wanted {
     pub(crate) choice: Choice,
     pub(crate) every: Duration,
     pub(crate) table: ProfileTable,
+    pub(crate) log: Option<&'static SampleLog>,
     pub(crate) define: Box<dyn Fn(&Definition) + Send + Sync>,
 }
 
@@ -108,7 +110,7 @@ impl Sampler {
         Sampler {
             abi,
             choice: wanted.choice,
-            every: wanted.every,
+            every: AtomicU64::new(u64::try_from(wanted.every.as_micros()).unwrap_or(u64::MAX)),
             clock: Clock::best(),
             pid: std::process::id(),
             define: wanted.define,
@@ -117,7 +119,7 @@ impl Sampler {
             series: Mutex::default(),
             queue: ArrayQueue::new(QUEUE),
             lost: AtomicU64::new(0),
-            keeper: Mutex::new(Keeper::new(wanted.table)),
+            keeper: Mutex::new(Keeper::new(wanted.table, wanted.log)),
             attends: AtomicBool::new(false),
             is_due: AtomicBool::new(false),
             stopped: (Mutex::new(false), Condvar::new()),
@@ -152,17 +154,21 @@ impl Sampler {
     /// What the thread does.
     fn run(&self) {
         let (stopped, changed) = &self.stopped;
-        let every = if self.every.is_zero() { KEEPS } else { self.every };
+        let (_, mut every) = self.interval();
         let mut next = Instant::now() + every;
         let mut guard = lock(stopped);
         while !*guard {
             let now = Instant::now();
+            let (sampled, wanted) = self.interval();
+            if wanted != every {
+                (every, next) = (wanted, now + wanted);
+            }
             if now < next {
                 guard = changed.wait_timeout(guard, next - now).unwrap_or_else(PoisonError::into_inner).0;
                 continue;
             }
             drop(guard);
-            if !self.every.is_zero() {
+            if sampled {
                 self.read(|series| series.any_thread, false);
                 self.is_due.store(true, Ordering::Relaxed);
             }
@@ -178,6 +184,27 @@ impl Sampler {
             }
             guard = lock(stopped);
         }
+    }
+
+    /// Whether samples are taken by themselves, and the time until something is to be done.
+    fn interval(&self) -> (bool, Duration) {
+        match self.every.load(Ordering::Relaxed) {
+            0 => (false, KEEPS),
+            micros => (true, Duration::from_micros(micros)),
+        }
+    }
+
+    /// Microseconds between two samples; zero where only the program asks for them.
+    pub(crate) fn every(&self) -> u64 {
+        self.every.load(Ordering::Relaxed)
+    }
+
+    /// From now on so many microseconds are between two samples.
+    pub(crate) fn set_every(&self, micros: u64) {
+        self.every.store(micros, Ordering::Relaxed);
+        // The thread may be between its look and its sleep.
+        drop(lock(&self.stopped.0));
+        self.stopped.1.notify_all();
     }
 
     /// The program enters a call.
@@ -212,6 +239,10 @@ impl Sampler {
         self.take_up();
         if self.is_due.swap(false, Ordering::AcqRel) {
             self.read(|series| !series.any_thread, false);
+            // A process that is killed leaves what it has read.
+            if let Ok(mut keeper) = self.keeper.try_lock() {
+                self.keep(&mut keeper);
+            }
         }
     }
 
@@ -251,6 +282,8 @@ impl Sampler {
                     class: class_name(variable.class).into(),
                     object,
                     of_mpi: !variable.is_ours,
+                    unit: unit_of(variable).into(),
+                    is_whole: matches!(variable.element, Some(Number::Unsigned(_))),
                 };
                 (self.define)(&definition);
                 if let Some(plugins) = plugins::host() {

@@ -6,7 +6,7 @@ use mel_log::Definition;
 use mel_log::profile::variables::counts;
 use mel_log::table::Meaning;
 use mpit_events::BindKind;
-use mpit_events_entry_points::reading::{Bound, Described};
+use mpit_events_entry_points::reading::{Bound, Described, Number};
 use mpit_vars::Class;
 use smallvec::SmallVec;
 
@@ -90,8 +90,21 @@ impl Series {
     }
 }
 
+/// The unit of a variable's values; empty where that is not known.
+pub(super) fn unit_of(variable: &Described) -> &'static str {
+    match (variable.class, variable.element) {
+        // MPI-5.0, section 15.3.7: as `MPI_Wtime` has it.
+        (Class::Timer, Some(Number::Double)) => "s",
+        (Class::Timer, _) if variable.is_ours => "ns",
+        _ if !variable.is_ours => "",
+        _ if variable.name.contains("bytes") || variable.name.ends_with("_size") => "bytes",
+        _ if variable.name.contains("queue_length") => "entries",
+        _ => "",
+    }
+}
+
 /// The name of a class in the profile.
-pub(super) fn class_name(class: Class) -> &'static str {
+pub(crate) fn class_name(class: Class) -> &'static str {
     match class {
         Class::State => "state",
         Class::Level => "level",

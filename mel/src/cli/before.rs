@@ -80,6 +80,7 @@ pub fn of_names(args: &super::run::Args, program: Option<&Path>) -> Vec<String> 
         }
     }
     lines.extend(of_variables(&setting(args.vars.as_ref(), "MEL_VARS")));
+    lines.extend(of_variables(&setting(args.attribute.as_ref(), "MEL_ATTRIBUTE")));
     lines
 }
 

@@ -159,11 +159,12 @@ fn for_perfetto(path: &Path, run: &Run) -> anyhow::Result<()> {
         Ok(())
     })?;
     drop(progress);
-    let perfetto::Summary { calls, searches, messages, operations, events, changes } = summary;
+    let perfetto::Summary { calls, searches, messages, operations, events, changes, samples } = summary;
     let (path, ranks) = (path.display(), run.ranks.len());
     let mut text = format!(
         "{path}: {ranks} ranks, {calls} MPI calls, {searches} queue searches, {messages} messages, \
-         {changes} changes of queue lengths, {operations} operations on windows, {events} other events\n"
+         {changes} changes of queue lengths, {operations} operations on windows, {events} other events{}\n",
+        of_samples(samples)
     );
     text += &of_logs(run, "what is missing is not marked");
     to_stdout(|out| out.write_all(text.as_bytes()))
@@ -186,6 +187,11 @@ fn for_cube(path: &Path, directory: &Path) -> anyhow::Result<ExitCode> {
     }
     write_file(path, |out| cubex::write(out, &profile))?;
     Ok(complain(&missing(&profile)))
+}
+
+/// What is said of samples, where there are any.
+fn of_samples(samples: u64) -> String {
+    if samples == 0 { String::new() } else { format!(", {samples} samples of variables") }
 }
 
 /// What the logs lack of the run; `missing` says what has become of lost records.

@@ -17,7 +17,7 @@ use mel_log::profile::text::header::header;
 use mel_log::profile::text::layout::wrapped;
 use mel_traffic::choice::Asked;
 use mel_traffic::write::{csv, plain, prof};
-use mel_traffic::{Choice, Hosts, Matrix, Of, Rows};
+use mel_traffic::{Choice, Hosts, Matrix, Of, Rows, functions};
 
 /// What is between whom.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -27,6 +27,8 @@ pub enum By {
     Rank,
     /// Hosts.
     Host,
+    /// MPI functions: collective operations, and what was under way as the library moved data.
+    Function,
 }
 
 /// Which number.
@@ -55,7 +57,7 @@ pub struct Args {
     /// Only these communicators, by name; wildcards are * and ?
     #[arg(long, value_name = "LIST", requires = "matrix")]
     pub comm: Option<String>,
-    /// Between ranks, or between hosts
+    /// Between ranks, between hosts, or by MPI function
     #[arg(
         long,
         value_name = "WHAT",
@@ -93,7 +95,10 @@ pub fn run(
     let asked = Asked { kinds: args.kind.as_deref(), communicators: args.comm.as_deref(), phases: phase };
     if as_csv {
         let apart = Choice::apart(&rows, asked)?;
-        to_stdout(|out| csv::csv(out, &rows, &apart))?;
+        to_stdout(|out| match args.by {
+            By::Function => functions::csv(out, &rows, &apart),
+            By::Rank | By::Host => csv::csv(out, &rows, &apart),
+        })?;
     }
     let mut files = Vec::new();
     if let Some(into) = &args.prof {
@@ -148,6 +153,7 @@ pub fn run(
         by_host,
         of,
         kinds: &choice.kinds,
+        functions: (args.by == By::Function).then(|| functions::by_function(&rows, &choice)),
     });
     for sentence in missing(&profile) {
         text += &wrapped("- ", &sentence);

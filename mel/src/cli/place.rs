@@ -52,7 +52,7 @@ pub struct Args {
     /// The nodes: `auto` (like this machine), a file of `lstopo --of xml`, or words such as "node:2 pack:2 core:4"
     #[arg(long, value_name = "auto|FILE.xml|WORDS", default_value = "auto")]
     pub topology: String,
-    /// The network, as for `mel net`: a placement is not advised where it makes the hottest link hotter
+    /// The network, as for `mel net`: looks for a placement that cools the hottest link, and advises none that makes it hotter
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub fabric: Vec<PathBuf>,
     /// Which hosts of the network are those of the run, where names do not fit: lines such as `c001 = node1`
@@ -64,7 +64,8 @@ pub struct Args {
     /// Write MPICH's list of hosts (mpiexec -f FILE); a host in several lines counts as several nodes there
     #[arg(long, value_name = "FILE")]
     pub hostfile: Option<PathBuf>,
-    /// Write Slurm's list of hosts (SLURM_HOSTFILE=FILE srun --distribution=arbitrary)
+    /// Write a list with the host of each rank, for Slurm (SLURM_HOSTFILE=FILE srun --distribution=arbitrary) and Open MPI (mpirun
+    /// --hostfile FILE --map-by seq)
     #[arg(long, value_name = "FILE")]
     pub slurm: Option<PathBuf>,
     /// Write the new rank of each process, a line each, as keys for MPI_Comm_split
@@ -102,7 +103,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut found = Found::new(&profile, graph, &topology, &source(&args.topology, &topology));
     if !args.fabric.is_empty() {
         let (network, map) = crate::net::read(&args.fabric, args.map.as_deref())?;
-        let links = OnLinks::of(&profile, (&network, &map), asked, (&found.slots, &found.advice));
+        let links =
+            OnLinks::of(&profile, (&network, &map), asked, &found.graph, (&found.slots, &mut found.advice));
         found.score_on(links.with_context(cannot)?);
     }
     let text = match args.json {
@@ -221,9 +223,14 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         let (network, map) = crate::net::read(&[path], None).unwrap();
         let mut found_torn = found(&torn);
-        let links =
-            OnLinks::of(&torn, (&network, &map), Asked::default(), (&found_torn.slots, &found_torn.advice))
-                .unwrap();
+        let links = OnLinks::of(
+            &torn,
+            (&network, &map),
+            Asked::default(),
+            &found_torn.graph,
+            (&found_torn.slots, &mut found_torn.advice),
+        )
+        .unwrap();
         let best = found_torn.advice.best;
         assert_eq!((links.peaks[0], links.peaks[best], links.by_time), (3000.0, 1000.0, false));
         found_torn.score_on(links);

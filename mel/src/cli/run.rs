@@ -13,7 +13,7 @@ use clap::ValueEnum;
 use super::elf::{self, Program};
 use super::{before, library, plugins};
 use mel_log::launcher::{Place, STARTED, is_first_rank};
-use mel_log::number::{bytes, interval};
+use mel_log::number::{bytes, interval, share};
 use mel_log::setting::Setting;
 
 /// Runs a program under measurement
@@ -42,6 +42,8 @@ use mel_log::setting::Setting;
       with other values of control variables of the MPI: mel vars lists them
   mpirun -n 4 mel run --vars 'pml_monitoring_*' --every 500ms ./app
       and what these performance variables were over time (docs/variables.md)
+  mpirun -n 4 mel run --attribute 'mel_wait_time,mel_bytes_sent' ./app
+      and what each MPI function, call site and region has done to them
   mpirun -n 4 mel run --trace --only-comms 'halo*' --paused ./app
       only communicators whose names begin so, and only from MPI_Pcontrol(1) on
 
@@ -70,6 +72,14 @@ pub struct Args {
     /// Default: 1s
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub every: Option<String>,
+    /// Attribute these performance variables to MPI functions, call sites and regions: names as with --vars, or all (docs/variables.md).
+    /// Includes --profile calls
+    #[arg(long, value_name = "LIST")]
+    pub attribute: Option<String>,
+    /// With --attribute: the share of the time that reading variables may take that are more than a load, such as 3%; what some calls only
+    /// are read for is estimated. none: every call is read. Default: 3%
+    #[arg(long, value_name = "SHARE", value_parser = budget, requires = "attribute")]
+    pub attribute_budget: Option<String>,
     /// Load a plugin into each process: a shared object that is told what is sampled and advises, or sets control variables; by its
     /// path, or by its name in MEL_PLUGINS_PATH. What follows, separated by commas, is given to it. May be given several times
     /// (docs/plugins.md)
@@ -259,6 +269,12 @@ fn environment(
     if let Some(time) = &args.every {
         set.push(("MEL_EVERY", time.into()));
     }
+    if let Some(list) = &args.attribute {
+        set.push(("MEL_ATTRIBUTE", list.into()));
+    }
+    if let Some(share) = &args.attribute_budget {
+        set.push(("MEL_ATTRIBUTE_BUDGET", share.into()));
+    }
     if let Some(list) = plugins::variable(&args.plugin) {
         set.push(("MEL_PLUGINS", list.into()));
     }
@@ -325,6 +341,11 @@ fn size(text: &str) -> Result<String, &'static str> {
 /// A time that the library understands.
 fn time(text: &str) -> Result<String, &'static str> {
     interval(text).map(|_| text.to_owned()).ok_or("give a time such as 500ms or 2s, at least 1ms, or 0")
+}
+
+/// A share of the time that the library understands.
+fn budget(text: &str) -> Result<String, &'static str> {
+    share(text).map(|_| text.to_owned()).ok_or("give a share of the time such as 3%, at most 50%, or none")
 }
 
 /// The same, or 0 for none.

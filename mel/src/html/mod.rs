@@ -8,7 +8,7 @@ use crate::view::View;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-const SCRIPTS: [&str; 25] = [
+const SCRIPTS: [&str; 26] = [
     include_str!("units.js"),
     include_str!("places.js"),
     include_str!("verdict.js"),
@@ -33,6 +33,7 @@ const SCRIPTS: [&str; 25] = [
     include_str!("traffic_sums.js"),
     include_str!("traffic.js"),
     include_str!("variables.js"),
+    include_str!("attribution.js"),
     include_str!("page.js"),
 ];
 

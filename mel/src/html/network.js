@@ -108,6 +108,7 @@ function networkSection(section) {
     if (net.phases.length) for (const [p, b] of best.phases.slice().sort((a, b) => b[1] - a[1]).slice(0, 4)) rows.push([`phase ${net.phases[p]}`, bytes(b)]);
     for (const [a, b, sum] of best.pairs) rows.push([`rank ${a} \u2192 ${b}`, bytes(sum)]);
     if (best.all_pairs > best.pairs.length) rows.push([`and ${count(best.all_pairs - best.pairs.length)} more pairs`, ""]);
+    for (const [name, sum] of best.functions) rows.push([name, bytes(sum)]);
     showTip(event, `<b>${escape(net.nodes[best.from].name)} \u2192 ${escape(net.nodes[best.to].name)}</b>` + rowsOf(rows));
   });
   canvas.addEventListener("mouseleave", hideTip);

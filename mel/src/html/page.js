@@ -125,6 +125,7 @@ else if (data.traffic && !events) $("#matrix").remove();
 else if (events && events.calls) note($("#matrix"), "The log has no message that was received point-to-point.");
 else note($("#matrix"), "This run has no counts of who sends to whom: run the program with <code>mel run --profile matrix</code>, or with <code>mel run --trace</code>.");
 variablesSection($("#variables"));
+attributionSection($("#attribution"));
 communicatorTable($("#communicators"));
 rankTable($("#ranks"));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraws.forEach((redraw) => redraw()));

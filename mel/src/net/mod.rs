@@ -7,13 +7,16 @@ pub mod terminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use mel_log::profile::{Profile, Purpose};
+use mel_log::profile::{Connection, Profile, Protocol, Purpose};
 use mel_net::advice::{Finding, advice};
+use mel_net::bottleneck;
+use mel_net::lossy::Sent;
 use mel_net::planes::Seen;
 use mel_net::ranks::{Map, Placed, place};
-use mel_net::{Flows, Load, NetError, Network, Shares, flows, load};
+use mel_net::{AtEnds, Fabric, Flows, Functions, Load, NetError, Network, Shares, flows, load};
 use mel_traffic::choice::Asked;
 use mel_traffic::{Hosts, Rows};
+use petgraph::graph::NodeIndex;
 
 use crate::place::traffic::hosts;
 
@@ -32,6 +35,8 @@ pub struct Found<'a> {
     pub shares: Shares,
     /// What the links carry.
     pub load: Load,
+    /// Which MPI functions load them.
+    pub functions: AtEnds,
     /// What stands out.
     pub findings: Vec<Finding>,
 }
@@ -52,29 +57,57 @@ impl<'a> Found<'a> {
         let flows = flows(&rows, asked, &Hosts::of(profile, rows.size()).of_rank)?;
         let shares = Shares::of(&network.fabric, &seen(profile, &placed));
         let load = load(&network.fabric, &placed.host, &flows.list, &shares);
-        let findings = advice(&network.fabric, &load, &shares);
-        Ok(Found { profile, network, placed, flows, shares, load, findings })
+        let functions =
+            Functions::of_flows(&rows, asked, &flows)?.at_ends(&network.fabric, &placed.host, &shares);
+        let run =
+            bottleneck::Seen { sent: sent(profile, &placed, &network.fabric), run_s: profile.duration_s };
+        let findings = advice(&network.fabric, &load, &shares, &run);
+        Ok(Found { profile, network, placed, flows, shares, load, functions, findings })
     }
 }
 
 /// What each rank has seen of its connections, by interface and host (`mel run --profile net`).
 fn seen(profile: &Profile, placed: &Placed) -> Vec<Seen> {
+    let seen = |(from, to, row): Between<'_>| Seen {
+        from,
+        to,
+        interface: row.interface.clone(),
+        bytes: row.bytes_sent,
+    };
+    between_hosts(profile, placed).map(seen).collect()
+}
+
+/// What connections between hosts have sent, and again. In several planes only where the interface says which.
+fn sent(profile: &Profile, placed: &Placed, fabric: &Fabric) -> Vec<Sent> {
+    let sent = |(from, to, row): Between<'_>| {
+        let plane = match fabric.planes.len() {
+            1 => 0,
+            _ => fabric.plane_of_interface(&row.interface)?,
+        };
+        Some(Sent { from, to, plane, segments: row.segments_sent, again: row.retransmissions })
+    };
+    let over_tcp = between_hosts(profile, placed).filter(|(.., row)| row.protocol == Protocol::Tcp);
+    over_tcp.filter_map(sent).collect()
+}
+
+/// A rank's host, another host, and connections between them.
+type Between<'a> = (NodeIndex, NodeIndex, &'a Connection);
+
+/// The MPI library's connections from a host to another one.
+fn between_hosts<'a>(profile: &'a Profile, placed: &'a Placed) -> impl Iterator<Item = Between<'a>> {
     let host_of = |rank: u32| placed.host.get(rank as usize).copied().flatten();
-    let named = |name: &str| {
+    let named = move |name: &str| {
         let rank = profile.ranks.iter().find(|rank| !name.is_empty() && rank.host == name)?;
         host_of(rank.rank)
     };
-    let mut seen = Vec::new();
-    for rank in &profile.ranks {
-        let Some(from) = host_of(rank.rank) else { continue };
-        for row in rank.connections.iter().filter(|row| row.purpose == Purpose::Mpi) {
-            let to = row.peer.and_then(host_of).or_else(|| named(&row.peer_host));
-            if let Some(to) = to.filter(|to| *to != from) {
-                seen.push(Seen { from, to, interface: row.interface.clone(), bytes: row.bytes_sent });
-            }
-        }
-    }
-    seen
+    profile.ranks.iter().flat_map(move |rank| {
+        let rows = rank.connections.iter().filter(|row| row.purpose == Purpose::Mpi);
+        rows.filter_map(move |row| {
+            let from = host_of(rank.rank)?;
+            let to = row.peer.and_then(host_of).or_else(|| named(&row.peer_host))?;
+            (to != from).then_some((from, to, row))
+        })
+    })
 }
 
 /// Reads the files of a network, and where ranks are in it.

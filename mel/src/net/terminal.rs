@@ -16,6 +16,8 @@ use super::Found;
 const MARK: &str = "[MEL] ";
 /// So many link ends have a line.
 const MOST_ENDS: usize = 12;
+/// So many MPI functions are named.
+const MOST_FUNCTIONS: usize = 5;
 /// More columns than that has no name.
 const NAME: usize = 24;
 
@@ -154,7 +156,29 @@ fn ends(found: &Found<'_>) -> String {
     if more > 0 {
         text += &format!(" and {more} more that carry something; --csv has all\n");
     }
-    text
+    hottest.first().map_or_else(|| text.clone(), |end| text.clone() + &functions(found, *end))
+}
+
+/// Which MPI functions load the hottest end.
+fn functions(found: &Found<'_>, end: LinkEnd) -> String {
+    let all = found.load.ends[end.place()];
+    let parts: Vec<String> = found
+        .functions
+        .at(end)
+        .take(MOST_FUNCTIONS)
+        .map(|(name, bytes)| format!("{name} {}", percent(share(bytes, all))))
+        .collect();
+    if parts.is_empty() {
+        return String::new();
+    }
+    let [from, to] = fabric_names(found, end);
+    let how = if found.flows.is_carried { ", those that were under way as the library moved it" } else { "" };
+    wrapped(" ", &format!("from {from} to {to} by MPI function{how}: {}", parts.join(", ")))
+}
+
+fn fabric_names(found: &Found<'_>, end: LinkEnd) -> [String; 2] {
+    let fabric = &found.network.fabric;
+    fabric.nodes_of(end).map(|node| cut(&fabric.graph[node].name, NAME))
 }
 
 /// A row for each level and direction.

@@ -6,8 +6,10 @@
 //! | a thread per thread, with slices | calls; their messages and operations on windows as annotations |
 //! | a track `searches` per stream, with slices | searches of the queues, with their elements |
 //! | counters | the lengths of the queues, where insertions and removals were logged |
+//! | counters | variables that were sampled, one for each object and element ([`samples`]) |
 //! | tracks `epochs`, `operations`, with slices | those of windows, on as many tracks as it takes so that none overlap |
 //! | a track `recording`, with a slice `recording off` | times in which the program had it switched off |
+//! | a track for each transport | operations of transports (`btl_netop`), with their elements |
 //! | a track `events` | other events, with their elements |
 //! | flows | from the call that sends a message to the end of the call that receives it ([`flows`]) |
 //! | instants `message sent`, `message received` among the calls | the ends of flows where the call is not in the log |
@@ -18,6 +20,7 @@ mod flows;
 mod names;
 mod part;
 mod proto;
+mod samples;
 #[cfg(test)]
 mod tests;
 
@@ -37,6 +40,7 @@ use crate::in_order::in_order;
 use mel_convert::callsites::CallSites;
 use mel_convert::facts::MessageFact;
 use mel_convert::lanes::Lanes;
+use mel_convert::operations;
 use mel_convert::one_sided::{EpochSpan, OperationInCall, OperationSpan};
 use mel_convert::partners::Recorded;
 use mel_convert::queues::Length;
@@ -47,7 +51,7 @@ use mel_convert::types::{Queue, QueueKind};
 use mel_convert::value;
 use mel_convert::windows::{EPOCHS, OPERATIONS};
 use mel_log::definitions::EventType;
-use mel_log::{RankLog, Record};
+use mel_log::{RankLog, Record, Sample};
 
 /// Messages, and operations on windows, that a call has as annotations; flows have no limit.
 const MOST_IN_CALL: usize = 16;
@@ -69,17 +73,20 @@ pub struct Summary {
     pub events: u64,
     /// Changes of the lengths of the queues.
     pub changes: u64,
+    /// Samples of variables.
+    pub samples: u64,
 }
 
 impl Summary {
     fn add(&mut self, other: Summary) {
-        let Summary { calls, searches, messages, operations, events, changes } = other;
+        let Summary { calls, searches, messages, operations, events, changes, samples } = other;
         self.calls += calls;
         self.searches += searches;
         self.messages += messages;
         self.operations += operations;
         self.events += events;
         self.changes += changes;
+        self.samples += samples;
     }
 }
 
@@ -119,6 +126,7 @@ fn write_on(
             flows: Flows::of(log, recorded.as_ref()),
             tracks: BTreeMap::new(),
             lanes: [Lanes::new(MOST_TRACKS), Lanes::new(MOST_TRACKS)],
+            titles: log.definitions.variable_titles(),
             summary: Summary::default(),
         };
         writer.define_process();
@@ -151,6 +159,8 @@ enum Track {
     Epochs(usize),
     Operations(usize),
     Events(u32),
+    /// A variable, or one of its elements.
+    Sampled(u32, Option<u32>),
 }
 
 struct Writer<'a> {
@@ -166,6 +176,8 @@ struct Writer<'a> {
     tracks: BTreeMap<Track, u64>,
     /// For epochs, and for operations.
     lanes: [Lanes; 2],
+    /// What each variable is called that was sampled.
+    titles: BTreeMap<u32, String>,
     summary: Summary,
 }
 
@@ -232,13 +244,20 @@ impl Writer<'_> {
             Track::Unexpected => ("unexpected messages".to_owned(), 4),
             Track::Epochs(row) => (numbered("epochs", row), 5),
             Track::Operations(row) => (numbered("operations", row), 6),
-            Track::Events(stream) => (threads("events", stream), 7),
+            Track::Events(stream) => (self.transport(stream).unwrap_or_else(|| threads("events", stream)), 7),
+            Track::Sampled(variable, element) => (self.sampled_name(variable, element), 8),
         };
-        let counts = matches!(track, Track::Posted | Track::Unexpected);
+        let counter = match track {
+            Track::Posted | Track::Unexpected => {
+                Some(CounterDescriptor { unit: Some(2), ..CounterDescriptor::default() })
+            }
+            Track::Sampled(variable, _) => Some(self.sampled_unit(variable)),
+            _ => None,
+        };
         let mut descriptor = TrackDescriptor {
             uuid: Some(uuid),
             parent_uuid: Some(self.uuid()),
-            counter: counts.then_some(CounterDescriptor { unit: Some(2) }),
+            counter,
             sibling_order_rank: Some(order),
             ..TrackDescriptor::default()
         };
@@ -254,6 +273,13 @@ impl Writer<'_> {
         self.packet(Packet { track_descriptor: Some(descriptor), ..Packet::default() });
         self.tracks.insert(track, uuid);
         uuid
+    }
+
+    /// The name of the transport whose operations are in this stream.
+    fn transport(&self, stream: u32) -> Option<String> {
+        let definitions = &self.log.definitions;
+        let source = definitions.sources.get(&definitions.streams.get(&stream)?.source?)?;
+        operations::is_transport(&source.name).then(|| source.name.clone())
     }
 
     fn event(&mut self, ticks: u64, kind: Type, event: TrackEvent) {
@@ -482,11 +508,18 @@ impl Visitor for Writer<'_> {
         }
     }
 
+    fn sample(&mut self, ticks: u64, sample: &Sample) {
+        self.add_sample(ticks, sample);
+    }
+
     fn event(&mut self, stream: u32, number: u16, record: &Record<'_>) {
         let Some(event_type) = self.log.definitions.event_types.get(&number) else { return };
         self.summary.events += 1;
         let track_uuid = Some(self.track(Track::Events(stream)));
-        let name_iid = Some(self.names.number(Kind::Event, &event_type.name));
+        let operation =
+            operations::operation(event_type, &record.payload).filter(|_| operations::are_operations(event_type));
+        let name = operation.map_or(event_type.name.as_str(), |(_, name)| name);
+        let name_iid = Some(self.names.number(Kind::Event, name));
         let debug_annotations = self.elements(event_type, &record.payload, record.object);
         let instant = TrackEvent { track_uuid, name_iid, debug_annotations, ..TrackEvent::default() };
         Writer::event(self, record.time, Type::Instant, instant);

@@ -77,9 +77,12 @@ pub(super) struct ThreadDescriptor {
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct CounterDescriptor {
-    /// `Unit`; 2: a count.
+    /// `Unit`; 1: nanoseconds, 2: a count, 3: bytes.
     #[prost(int32, optional, tag = "3")]
     pub(super) unit: Option<i32>,
+    /// Any other unit.
+    #[prost(string, optional, tag = "6")]
+    pub(super) unit_name: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -94,6 +97,8 @@ pub(super) struct TrackEvent {
     pub(super) track_uuid: Option<u64>,
     #[prost(int64, optional, tag = "30")]
     pub(super) counter_value: Option<i64>,
+    #[prost(double, optional, tag = "44")]
+    pub(super) double_counter_value: Option<f64>,
     #[prost(fixed64, repeated, packed = "false", tag = "47")]
     pub(super) flow_ids: Vec<u64>,
     #[prost(fixed64, repeated, packed = "false", tag = "48")]

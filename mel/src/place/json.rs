@@ -31,7 +31,12 @@ pub fn json(found: &Found<'_>) -> Value {
         "after": cost(&advice.after().cost),
         "best": advice.after().name,
         "gain": advice.gain(),
-        "move": advice.is_worth_it(),
+        "move": found.is_worth_it(),
+        "hottest_link": found.links.as_ref().map(|links| json!({
+            "unit": if links.by_time { "s" } else { "bytes" },
+            "before": links.peaks[0],
+            "after": links.peaks[advice.best],
+        })),
         "map_by": found.map_by(),
         "candidates": candidates,
         "without_scotch": advice.without_scotch.as_ref().map(ToString::to_string),

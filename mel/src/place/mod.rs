@@ -11,7 +11,11 @@ pub mod terminal;
 pub mod traffic;
 
 use mel_log::profile::Profile;
+use mel_place::advice::LEAST_GAIN;
 use mel_place::{Advice, Graph, Slots, Topology};
+
+/// Hottest links up to this many times as hot as the coolest of them count the same.
+const ALIKE: f64 = 1.02;
 
 /// What was found for a run.
 #[derive(Debug)]
@@ -38,18 +42,34 @@ impl<'a> Found<'a> {
         Found { profile, source: source.to_owned(), graph, slots, advice, links: None }
     }
 
-    /// Leaves out placements whose hottest link is hotter than the run's: the best of the others is advised.
+    /// Leaves out placements whose hottest link is hotter than the run's, or that cost more. Of the others that is advised whose hottest
+    /// link is coolest, if it is much cooler than the run's; else that which costs least.
     pub fn score_on(&mut self, links: links::OnLinks) {
-        let cools = |place: usize| links.peaks[place] <= links.peaks[0];
-        let costs = self.advice.candidates.iter().enumerate().filter(|(place, _)| cools(*place));
-        let best = costs.min_by_key(|(place, candidate)| (candidate.cost.bytes_times_distance, *place));
-        self.advice.best = best.map_or(0, |(place, _)| place);
+        let cost = |place: usize| self.advice.candidates[place].cost.bytes_times_distance;
+        let is_no_worse = |place: &usize| links.peaks[*place] <= links.peaks[0] && cost(*place) <= cost(0);
+        let all: Vec<usize> = (0..self.advice.candidates.len()).filter(is_no_worse).collect();
+        let coolest = all.iter().map(|place| links.peaks[*place]).fold(f64::INFINITY, f64::min);
+        let is_cool = coolest <= (1.0 - LEAST_GAIN) * links.peaks[0];
+        let limit = if is_cool { coolest * ALIKE } else { f64::INFINITY };
+        let best = all.into_iter().filter(|place| links.peaks[*place] <= limit);
+        self.advice.best = best.min_by_key(|place| (cost(*place), *place)).unwrap_or(0);
         self.links = Some(links);
+    }
+
+    /// Whether moving is worth it: it saves enough of the cost, or cools the hottest link by as much.
+    pub fn is_worth_it(&self) -> bool {
+        self.advice.is_worth_it() || self.link_gain() >= LEAST_GAIN
+    }
+
+    /// By which part of its load the advised placement cools the hottest link; 0 where the network is not known.
+    pub fn link_gain(&self) -> f64 {
+        let peaks = self.links.as_ref().map(|links| (links.peaks[0], links.peaks[self.advice.best]));
+        peaks.filter(|(before, _)| *before > 0.0).map_or(0.0, |(before, after)| 1.0 - after / before)
     }
 
     /// The placement that is advised: the run's own where no other is worth it.
     pub fn placement(&self) -> &[u32] {
-        match self.advice.is_worth_it() {
+        match self.is_worth_it() {
             true => &self.advice.after().placement,
             false => &self.advice.before().placement,
         }

@@ -52,7 +52,7 @@ fn advice(found: &Found<'_>) -> String {
     if advice.is_silent {
         return "Keep the placement: the ranks have sent each other no bytes.".into();
     }
-    if !advice.is_worth_it() {
+    if !found.is_worth_it() {
         return match advice.best {
             0 => "Keep the placement: none was found that costs less.".into(),
             _ => format!(
@@ -70,7 +70,17 @@ fn advice(found: &Found<'_>) -> String {
         Some(order) => format!(" With Open MPI: mpirun --map-by {order} --bind-to core."),
         None => " --rankfile, --hostfile, --slurm and --keys write it.".into(),
     };
+    let mut cools = String::new();
+    if let Some(links) = found.links.as_ref().filter(|_| found.link_gain() >= LEAST_GAIN) {
+        let of = |peak: f64| if links.by_time { duration(peak) } else { size(peak) };
+        cools = format!(
+            " Hottest link: {} instead of {} (modelled).",
+            of(links.peaks[advice.best]),
+            of(links.peaks[0])
+        );
+    }
     format!("Move: the best placement that was found saves {gain} of bytes x distance (estimated).")
+        + &cools
         + &between("nodes", before.between_nodes, after.between_nodes)
         + &between("sockets", before.between_sockets, after.between_sockets)
         + &how
@@ -140,6 +150,7 @@ fn name(candidate: &Candidate) -> String {
         "run" => "the run's".into(),
         "hierarchical" => "hierarchical".into(),
         "scotch" => "by libscotch".into(),
+        "links" => "cooler links".into(),
         order => format!("--map-by {order}"),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use mel_log::profile::attribution::{OUTSIDE, ShareProfile};
 use mel_log::profile::calls::CallProfile;
 use mel_log::profile::columns::{self, Columns};
 use mel_log::profile::phases::{part_of, shown};
@@ -93,6 +94,28 @@ pub fn csv(out: impl Write, profile: &Profile) -> io::Result<()> {
                 out.serialize(Row { section, quantity, unit, value, ..row.clone() })?;
             }
         }
+        for of in &rank.attributed {
+            for share in &of.shares {
+                let communicator =
+                    share.communicator.and_then(|place| profile.communicators.get(place as usize));
+                let (unit, value) = of_share(share);
+                out.serialize(Row {
+                    section: "attribution".into(),
+                    quantity: of.name.clone(),
+                    unit,
+                    value,
+                    thread: Some(share.thread),
+                    function: if share.function.is_empty() { OUTSIDE } else { &share.function },
+                    site: names.name(share.site).unwrap_or_default(),
+                    communicator: communicator.map_or("", |communicator| &communicator.name),
+                    kind: &share.region,
+                    phase: phase
+                        .and_then(|_| profile.phases.get(share.phase as usize))
+                        .map(|name| shown(name)),
+                    ..row.clone()
+                })?;
+            }
+        }
         for call in &rank.calls {
             let communicator = call.communicator.and_then(|place| profile.communicators.get(place as usize));
             let row = Row {
@@ -146,6 +169,15 @@ fn of_connection(of: &Connection) -> Vec<(&'static str, &'static str, f64)> {
     .map(|(quantity, unit, value)| (quantity, unit, value as f64))
     .chain(round_trips.filter_map(|(quantity, us)| Some((quantity, "s", us? as f64 / 1e6))))
     .collect()
+}
+
+/// What a variable did in one place: by how much it has grown, or its mean, or its last value. The column `kind` has the region.
+fn of_share(share: &ShareProfile) -> (&'static str, f64) {
+    match (share.amount, share.mean, share.value) {
+        (Some(amount), ..) => ("sum", amount),
+        (_, Some(mean), _) => ("mean", mean),
+        (.., value) => ("value", value.unwrap_or(0.0)),
+    }
 }
 
 fn of_port(of: &Port) -> [(&'static str, &'static str, f64); 6] {

@@ -4,6 +4,7 @@ use mel_log::number::size;
 use mel_log::profile::TrafficKind;
 use mel_log::profile::text::COLUMNS;
 use mel_log::profile::text::layout::{percent, table, wrapped};
+use mel_traffic::functions::OfFunction;
 use mel_traffic::{Cell, Hosts, Matrix, Of};
 
 /// More ranks or hosts than that are no square.
@@ -14,7 +15,7 @@ const MOST_LINES: usize = 16;
 const MOST_PAIRS: usize = 10;
 
 /// What is shown.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Shown<'a> {
     /// Between ranks.
     pub matrix: &'a Matrix,
@@ -26,6 +27,8 @@ pub struct Shown<'a> {
     pub of: Of,
     /// The kinds that are in it.
     pub kinds: &'a [TrafficKind],
+    /// What belongs to each MPI function, shown instead of who sends to whom.
+    pub functions: Option<Vec<OfFunction<'a>>>,
 }
 
 /// Sentences and tables. No line is longer than [`COLUMNS`], but where names of hosts are.
@@ -37,12 +40,39 @@ pub fn matrix(shown: &Shown<'_>) -> String {
         return text;
     }
     text.push('\n');
+    if let Some(functions) = &shown.functions {
+        return text + &by_function(functions);
+    }
     match square(shown, matrix) {
         Some(square) => text += &square,
         None => {
             text += &sums(shown, matrix);
             text += &pairs(shown, matrix);
         }
+    }
+    text
+}
+
+/// A row for each MPI function.
+fn by_function(functions: &[OfFunction<'_>]) -> String {
+    let all: u64 = functions.iter().map(|function| function.total.bytes).sum();
+    let head = ["MPI function", "messages", "bytes", "of all", "mean size", "the greatest pair"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for OfFunction { name, total, greatest } in functions.iter().take(MOST_LINES) {
+        let pair = greatest.map(|(from, to, cell)| format!("{from} to {to}: {}", size(cell.bytes as f64)));
+        rows.push(vec![
+            (*name).to_owned(),
+            total.messages.to_string(),
+            size(total.bytes as f64),
+            percent(share(total.bytes, all)),
+            size(total.mean()),
+            pair.unwrap_or_default(),
+        ]);
+    }
+    let mut text = table(&rows, &[0, 5]);
+    let more = functions.len().saturating_sub(MOST_LINES);
+    if more > 0 {
+        text += &format!(" and {more} more; --csv has all\n");
     }
     text
 }
@@ -261,7 +291,7 @@ mod tests {
         let kinds = [TrafficKind::P2p, TrafficKind::Collective];
         let between = Matrix::of(&rows, &Choice::of_kinds(&kinds));
         let hosts = Hosts::of(&profile, rows.size());
-        matrix(&Shown { matrix: &between, hosts: &hosts, by_host, of, kinds: &kinds })
+        matrix(&Shown { matrix: &between, hosts: &hosts, by_host, of, kinds: &kinds, functions: None })
     }
 
     fn words(text: &str, line: &str) -> String {

@@ -14,7 +14,7 @@ use mel_log::profile::text::connections::connections;
 use mel_log::profile::text::report::{facts, overview, queues};
 use mel_log::profile::text::told::told;
 use mel_log::profile::text::traffic::traffic;
-use mel_log::profile::text::variables;
+use mel_log::profile::text::{attribution, variables};
 
 /// The most blocks in a row.
 const BLOCKS: usize = 32;
@@ -28,6 +28,7 @@ pub fn terminal(profile: &Profile, directory: &Path) -> String {
     text += &connections(profile);
     text += &variables::variables(profile);
     text += &variables::by_rank(profile);
+    text += &attribution::attribution(profile);
     text += &told(profile);
     match &profile.reduced {
         Some(reduced) => {

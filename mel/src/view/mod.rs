@@ -11,13 +11,14 @@
 //! - [`lengths`]: the lengths of the queues over time.
 //! - [`traffic`]: who sends what to whom, from the profile.
 //! - [`matrix`]: who sends to whom, from the event logs.
-//! - [`variables`]: performance variables over time.
+//! - [`variables`]: performance variables over time; [`attribution`]: by MPI function, region and call site.
 //! - [`network`]: the links of the network, and what they carried.
 //! - [`class`]: what an MPI call does, for its colour.
 //!
 //! Knows neither HTML nor pixels. However long the run was, a [`View`] has a bounded size.
 
 pub mod arrows;
+pub mod attribution;
 pub mod calls;
 mod calls_of_many;
 pub mod class;
@@ -76,6 +77,9 @@ pub struct View {
     pub communicators: Vec<communicators::Row>,
     /// Performance variables that were sampled.
     pub variables: Vec<variables::Variable>,
+    /// What performance variables did in calls and regions; none where nothing was attributed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attribution: Option<attribution::Attribution>,
     /// What the event logs hold; none without any.
     pub events: Option<events::Events>,
     /// The network and what its links carried, where it is known.
@@ -138,6 +142,7 @@ pub fn view(
         traffic: profile.and_then(traffic::traffic),
         communicators: communicators::rows(profile, logs, events.as_ref().map(|events| &events.traffic)),
         variables: profile.map(variables::variables).unwrap_or_default(),
+        attribution: profile.and_then(attribution::attribution),
         events,
         network: None,
     }

@@ -14,6 +14,8 @@ use crate::net::Found;
 const MOST_ENDS: usize = 20_000;
 /// How often the order of the levels is improved.
 const SWEEPS: usize = 8;
+/// So many MPI functions are told of a link end.
+const MOST_FUNCTIONS: usize = 5;
 
 /// A node that a link of the run is at.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -49,6 +51,8 @@ pub struct End {
     pub pairs: Vec<(u32, u32, u64)>,
     /// How many pairs there are.
     pub all_pairs: u32,
+    /// The MPI functions that load it most, and their bytes.
+    pub functions: Vec<(String, u64)>,
 }
 
 /// The network.
@@ -123,6 +127,12 @@ pub fn network(found: &Found<'_>) -> Network {
                 phases,
                 pairs: load.pairs[end.place()].iter().take(PAIRS).copied().collect(),
                 all_pairs: load.pair_counts[end.place()],
+                functions: found
+                    .functions
+                    .at(*end)
+                    .take(MOST_FUNCTIONS)
+                    .map(|(name, bytes)| (name.to_owned(), bytes))
+                    .collect(),
             }
         })
         .collect();

@@ -11,6 +11,7 @@ use mpit_events::{Core, Error, core};
 
 use crate::args::{InOut, Name, Out, OutArray, Text};
 use crate::compose;
+use crate::controls;
 use crate::failure::Failure;
 use crate::forward::forward;
 use crate::init::ready;
@@ -92,8 +93,14 @@ entry_points! {
         ready()?;
         let Category::Mpi(index) = existing(cat_index)? else { return Ok(()) };
         let indices = indices.required_for(len)?;
+        let mut inner = vec![0; room(len).min(cvars_inside(index, profiling)?)];
         answer(forward!(c"MPI_T_category_get_cvars", profiling,
-            (index => c_int, len => c_int, indices => OutArray<c_int>)))
+            (index => c_int, inner.len() as c_int => c_int, inner.as_mut_ptr() => *mut c_int)))?;
+        let numbers: Result<Vec<c_int>, Failure> =
+            inner.into_iter().map(|index| controls::number_of_mpi(index, profiling)).collect();
+        // SAFETY: these are at most `len`, for which the caller has promised room.
+        unsafe { indices.fill(numbers?.into_iter()) };
+        Ok(())
     }
 
     /// The performance variables in a category.
@@ -236,6 +243,11 @@ fn num_of_mpi(profiling: bool) -> Result<c_int, Failure> {
 /// How many categories there are in one of MPI's.
 fn num_inside(index: c_int, profiling: bool) -> Result<usize, Failure> {
     inside(index, profiling).map(|[_, _, categories]| room(categories))
+}
+
+/// How many control variables there are in one of MPI's.
+fn cvars_inside(index: c_int, profiling: bool) -> Result<usize, Failure> {
+    inside(index, profiling).map(|[cvars, ..]| room(cvars))
 }
 
 /// How many performance variables there are in one of MPI's.

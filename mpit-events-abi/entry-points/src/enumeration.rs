@@ -1,11 +1,12 @@
 //! The names of an event's elements: an enumeration for each event type, whose items are the elements
-//! in order. Enumerations of MPI's own variables are passed on to MPI.
+//! in order; and those of our control variables. Enumerations of MPI's own variables are passed on to MPI.
 
 use std::ffi::{c_char, c_int};
 
 use mpit_events::{Error, EventIndex, EventType, MAX_EVENT_TYPES, core};
 
 use crate::args::{InOut, Out, Text};
+use crate::controls::enumeration as of_control;
 use crate::entry::guarded;
 use crate::failure::Failure;
 use crate::forward::forward;
@@ -50,6 +51,12 @@ fn get_info(args: Info, profiling: bool) -> Result<(), Failure> {
         Text::from_raw(name).set(InOut::from_raw(name_len), &event_type.name);
         return Ok(());
     }
+    if let Some((entry, items)) = of_control::behind(enumtype) {
+        ready()?;
+        Out::from_raw(num).set(items.len() as c_int);
+        Text::from_raw(name).set(InOut::from_raw(name_len), &entry.description.name);
+        return Ok(());
+    }
     let code = forward!(c"MPI_T_enum_get_info", profiling,
         (enumtype.0 => usize, num => *mut c_int, name => *mut c_char, name_len => *mut c_int));
     answer(code)
@@ -73,6 +80,14 @@ fn get_item(args: Item, profiling: bool) -> Result<(), Failure> {
         let element = element.ok_or(Error::InvalidIndex)?;
         Out::from_raw(value).set(index);
         Text::from_raw(name).set(InOut::from_raw(name_len), &element.name);
+        return Ok(());
+    }
+    if let Some((_, items)) = of_control::behind(enumtype) {
+        ready()?;
+        let item = usize::try_from(index).ok().and_then(|index| items.get(index));
+        let (number, text) = item.ok_or(Error::InvalidIndex)?;
+        Out::from_raw(value).set(*number);
+        Text::from_raw(name).set(InOut::from_raw(name_len), text);
         return Ok(());
     }
     let code = forward!(c"MPI_T_enum_get_item", profiling,

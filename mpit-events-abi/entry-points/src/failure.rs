@@ -13,7 +13,7 @@ pub(crate) enum Failure {
     Argument,
     /// The core has refused.
     Core(Error),
-    /// A performance variable of ours, or its session or handle, has refused.
+    /// A variable of ours, or its session or handle, has refused.
     Variable(mpit_vars::Error),
     /// The MPI of this process has answered with this code, or has no such function.
     Mpi(c_int),
@@ -54,7 +54,7 @@ impl Failure {
     }
 }
 
-/// The error code of a refusal by a performance variable.
+/// The error code of a refusal by a variable.
 fn of_variable(numbers: &ToolConstants, error: mpit_vars::Error) -> c_int {
     use mpit_vars::Error as E;
     match error {
@@ -65,6 +65,8 @@ fn of_variable(numbers: &ToolConstants, error: mpit_vars::Error) -> c_int {
         E::NoStartStop => numbers.err_pvar_no_startstop,
         E::NoWrite => numbers.err_pvar_no_write,
         E::NoAtomic => numbers.err_pvar_no_atomic,
+        E::SetNever => numbers.err_cvar_set_never,
+        E::SetNotNow => numbers.err_cvar_set_not_now,
         _ => numbers.err_invalid,
     }
 }

@@ -9,6 +9,7 @@ use mpit_events::{Core, core};
 
 use crate::args::Out;
 use crate::compose;
+use crate::controls;
 use crate::entry::guarded;
 use crate::failure::Failure;
 use crate::forward::forward;
@@ -79,6 +80,7 @@ fn finalize(profiling: bool) -> Result<(), Failure> {
                     last = true;
                     live::end_all();
                     variables::end_all();
+                    controls::end_all();
                     if !crashes_now() {
                         compose::end_registrations();
                     }

@@ -1,5 +1,6 @@
 //! The C functions of the MPI_T events interface: `MPI_T_event_*` and `MPI_T_source_*` as MPI-4.1 and
-//! 5.0 have them, each with its `PMPI_T_*` name, over the events core; and those of performance variables.
+//! 5.0 have them, each with its `PMPI_T_*` name, over the events core; and those of performance
+//! and control variables.
 //!
 //! A library that contains this crate exports them. Every function validates its arguments, calls the
 //! core and maps the error to the number that the MPI of this process has for it; there is no logic
@@ -16,6 +17,7 @@
 //! | `source` | `source_*` |
 //! | `category` | `category_*` |
 //! | `variables` | `pvar_*` |
+//! | `controls` | `cvar_*` |
 //! | `hints`, `object` | none: the hints that tools give, and the object that a registration is for |
 //! | `compose` | none: whose an event, a source and a handle is, where the MPI has some of its own |
 //! | `proposal` | all `MPIX_T_*`: the interface as it was first proposed |
@@ -29,6 +31,7 @@ mod args;
 mod callback;
 mod category;
 mod compose;
+mod controls;
 mod enumeration;
 mod failure;
 mod forward;

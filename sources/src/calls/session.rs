@@ -217,6 +217,15 @@ impl Ob1Model {
         self.0.outside_of_calls(|work| work.state.engine.identity()).unwrap_or(0)
     }
 
+    /// The same as [`catch_up`](Ob1Model::catch_up) once per call: one load and no more where nothing was left.
+    #[inline]
+    pub fn catch_up_in_call(self) {
+        self.0.with_frame(|frame| {
+            self.0.catch_up(frame);
+            self.0.flush(frame);
+        });
+    }
+
     /// Lets the model follow all that was left for later, where the calling thread may do that between its MPI calls: it is the
     /// only one that calls MPI. Where several do, nothing is left. Whether the model is up to date.
     pub fn catch_up_between_calls(self) -> bool {
@@ -261,17 +270,20 @@ impl Ob1Model {
         self.0.part() == Part::Events
     }
 
+    /// Envelopes that were lost until now. In a hook, but not one of the model.
+    pub fn lost_in_call(self) -> Option<u64> {
+        self.0.outside_of_calls(|work| {
+            let in_ring = work.state.routes.ring.as_ref().map_or(0, Ring::lost);
+            work.state.engine.truth().dropped.max(in_ring)
+        })
+    }
+
     /// Envelopes that were lost until now, where the calling thread may look.
     pub fn lost(self) -> Option<u64> {
         let tracker = self.0;
         let mut lost = None;
         if tracker.has_threads() || tracker.is_at_home() {
-            mpi_intercept::asked(|| {
-                lost = tracker.outside_of_calls(|work| {
-                    let in_ring = work.state.routes.ring.as_ref().map_or(0, Ring::lost);
-                    work.state.engine.truth().dropped.max(in_ring)
-                });
-            });
+            mpi_intercept::asked(|| lost = self.lost_in_call());
         }
         lost
     }

@@ -4,8 +4,12 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use bytemuck::{Pod, Zeroable};
 
+use super::fabric::Address;
+
 /// How many addresses of a process are known at most.
 const ADDRESSES: usize = 6;
+/// How many addresses of its host on InfiniBand and RoCE are known at most.
+const FABRIC: usize = 8;
 /// How many ports that it listens on are known at most.
 const PORTS: usize = 8;
 
@@ -19,6 +23,8 @@ pub(super) struct Card {
     addresses: [[u8; 16]; ADDRESSES],
     /// The ports that it listens on; 0 where there are no more.
     ports: [u16; PORTS],
+    /// Where its host is reached over InfiniBand and RoCE; zeros where there are no more.
+    fabric: [[u8; 16]; FABRIC],
     pid: i32,
     /// A hash of the network namespace: processes of the same one reach each other by `localhost`.
     network: i32,
@@ -37,6 +43,16 @@ impl Card {
         card.addresses.iter_mut().zip(addresses).for_each(|(place, address)| *place = bytes(address));
         card.ports.iter_mut().zip(ports).for_each(|(place, port)| *place = port);
         card
+    }
+
+    /// The same, reached by these addresses over InfiniBand and RoCE, too.
+    pub(super) fn with_fabric(mut self, addresses: impl Iterator<Item = Address>) -> Card {
+        self.fabric.iter_mut().zip(addresses).for_each(|(place, address)| *place = address.key());
+        self
+    }
+
+    pub(super) fn fabric(&self) -> impl Iterator<Item = [u8; 16]> {
+        self.fabric.into_iter().filter(|address| *address != [0; 16])
     }
 
     pub(super) fn pid(&self) -> i32 {

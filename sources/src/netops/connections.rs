@@ -24,6 +24,9 @@ use super::tcp_info::{self, End, Numbers};
 pub struct Link {
     /// Whether it is control, and not the MPI library's.
     pub is_control: bool,
+    /// Whether it is a queue pair or an address handle of InfiniBand or RoCE, and not a connection over TCP. Addresses then are GIDs, or
+    /// 12 zeros and a LID in the order of the network.
+    pub is_verbs: bool,
     /// The interface with the own address, or that of `localhost` where the peer is on this host; empty where it is not known.
     pub interface: String,
     /// The own address, as IPv6 or as IPv6 has it.
@@ -137,12 +140,10 @@ impl Connections {
         }
     }
 
-    /// Reads all connections if it is time: once between two values of `next`.
-    pub(super) fn read_if_due(&self, now: u64, next: u64) {
+    /// Whether it is time to read all connections: once between two values of `next`.
+    pub(super) fn is_due(&self, now: u64, next: u64) -> bool {
         let due = self.due.load(Ordering::Relaxed);
-        if now >= due && self.due.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-            self.read();
-        }
+        now >= due && self.due.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     /// Reads all connections, unless another thread does.
@@ -225,6 +226,7 @@ impl Known {
         let on_peer_host = if peer == UNKNOWN { peers.on_host(bytes(other.0)) } else { peer };
         let link = Link {
             is_control,
+            is_verbs: false,
             interface: self.interface(own.0, other.0),
             address: as_ipv6(own.0),
             peer_address: as_ipv6(other.0),
@@ -322,9 +324,10 @@ mod tests {
         connections.note(a.as_raw_fd(), &peers);
         pass(&mut a, &mut b, 700);
         pass(&mut other_a, &mut other_b, 9000);
-        connections.read_if_due(99, 200);
+        assert!(!connections.is_due(99, 200));
         assert!(observer.0.lock().unwrap().is_empty(), "not yet");
-        connections.read_if_due(100, 200);
+        assert!(connections.is_due(100, 200) && !connections.is_due(100, 300));
+        connections.read();
         let sums = || observer.0.lock().unwrap().clone();
         assert_eq!(sums().len(), 1);
         let (link, numbers) = sums()[&1].clone();

@@ -11,7 +11,7 @@ pub const ALIAS: &str = "event_netop_rdma";
 pub const UNKNOWN: i32 = -1;
 
 const DESCRIPTION: &str = "The MPI library has moved data below the calls. Operation: 0 put, 1 get, 2 send, 3 receive, 4 CMA read, \
-                           5 CMA write; target: rank in MPI_COMM_WORLD, or -1; sizes in bytes; addresses are 0 where there is none.";
+                           5 CMA write, 6 atomic; target: rank in MPI_COMM_WORLD, or -1; sizes in bytes; addresses are 0 where there is none.";
 
 event_payload! {
     /// Data that has moved by one operation of a transport.
@@ -41,17 +41,20 @@ pub enum Operation {
     CmaRead = 4,
     /// This process writes to the memory of the target, of the same node.
     CmaWrite = 5,
+    /// An atomic operation on the target's memory, by a network card.
+    Atomic = 6,
 }
 
 impl Operation {
     /// All, in the order of their numbers.
-    pub const ALL: [Operation; 6] = [
+    pub const ALL: [Operation; 7] = [
         Operation::Put,
         Operation::Get,
         Operation::Send,
         Operation::Receive,
         Operation::CmaRead,
         Operation::CmaWrite,
+        Operation::Atomic,
     ];
 
     /// The operation of this number.
@@ -103,7 +106,7 @@ mod tests {
         for operation in Operation::ALL {
             assert_eq!(Operation::of(operation as i32), Some(operation));
         }
-        assert_eq!((Operation::of(6), Operation::of(-1)), (None, None));
+        assert_eq!((Operation::of(7), Operation::of(-1)), (None, None));
         let inward: Vec<i32> =
             Operation::ALL.iter().filter(|operation| operation.is_inward()).map(|&o| o as i32).collect();
         assert_eq!(inward, [1, 3, 4]);

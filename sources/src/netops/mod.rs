@@ -1,10 +1,11 @@
 //! What the MPI library moves below the calls, as its transports do it: one event for each system call that has moved data.
 //!
-//! The event is that of the last table of the paper of the MPI_T events (`event_netop_rdma` of the `btl/ugni`), here of two
-//! transports: memory of another process of the node (CMA: `process_vm_readv`, `process_vm_writev`), and TCP sockets. It is
+//! The event is that of the last table of the paper of the MPI_T events (`event_netop_rdma` of the `btl/ugni`), here of three
+//! transports: memory of another process of the node (CMA: `process_vm_readv`, `process_vm_writev`), TCP sockets, and requests to
+//! network cards (verbs: `ibv_post_send`). It is
 //! observed, not modelled, and also where the program's call is a collective one: then it shows how the library does it.
-//! Not seen: what goes through memory that the processes share, such as small messages within a node; what network cards move
-//! by themselves; and what is sent by other system calls.
+//! Not seen: what goes through memory that the processes share, such as small messages within a node; what drivers of network
+//! cards do without `ibv_post_send`; and what is sent by other system calls.
 //!
 //! - [`events`](NetOp): the payload, the operations, the event type.
 //! - `card`: what each process says of itself at the start; `own`: how it finds that out.
@@ -14,17 +15,21 @@
 //!   the launcher.
 //! - [`ports`](Port): what the interfaces of the host count themselves.
 //!
+//! - `verbs`: what was posted to network cards of InfiniBand and RoCE; `fabric`: their addresses.
+//!
 //! What this room must not know: who listens, and what the program calls.
 
 mod card;
 mod connections;
 mod events;
+mod fabric;
 mod launcher;
 mod own;
 mod peers;
 mod ports;
 mod source;
 mod tcp_info;
+mod verbs;
 
 pub use connections::{Link, Observer};
 pub use events::{ALIAS, NAME, NetOp, Operation, UNKNOWN, register};

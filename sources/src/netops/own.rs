@@ -11,6 +11,7 @@ use mpit_events::Clock;
 use rustc_hash::FxHasher;
 
 use super::card::{Card, bytes};
+use super::fabric;
 use crate::transport::node::node_identity;
 
 /// The card of this process. Allocates, and reads some files of the system.
@@ -22,6 +23,7 @@ pub(super) fn card() -> Card {
     ports.dedup();
     let pid = std::process::id() as i32;
     Card::new(node_identity(Clock::best()), network(), pid, addresses().into_iter(), ports.into_iter())
+        .with_fabric(fabric::addresses().into_iter())
 }
 
 /// A hash of the network namespace of this process.

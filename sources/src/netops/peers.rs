@@ -13,6 +13,7 @@ use rustc_hash::{FxBuildHasher, FxHasher};
 
 use super::card::{Card, LOCALHOST};
 use super::events::UNKNOWN;
+use super::fabric::Address;
 use super::own;
 
 /// An address and a port.
@@ -29,6 +30,8 @@ pub(super) struct Peers {
     hosts: HashMap<[u8; 16], i32, FxBuildHasher>,
     /// Some rank on the host of each address; [`UNKNOWN`] where several hosts have it.
     on_hosts: HashMap<[u8; 16], i32, FxBuildHasher>,
+    /// The rank and some rank on the host of each address on InfiniBand and RoCE, as [`Address::key`] has them; [`UNKNOWN`] likewise.
+    fabric: HashMap<[u8; 16], (i32, i32), FxBuildHasher>,
     /// The addresses of this process's own network.
     own: Vec<[u8; 16]>,
     cache: Cache,
@@ -42,6 +45,7 @@ impl Peers {
             listening: HashMap::default(),
             hosts: HashMap::default(),
             on_hosts: HashMap::default(),
+            fabric: HashMap::default(),
             own: vec![LOCALHOST],
             cache: Cache::new(cards.len()),
         };
@@ -73,6 +77,18 @@ impl Peers {
                 }
             }
         }
+        for (rank, card) in cards.iter().enumerate() {
+            for address in card.fabric() {
+                let known = peers.fabric.entry(address).or_insert((number(rank), number(rank)));
+                if known.0 != number(rank) {
+                    known.0 = UNKNOWN;
+                    let first = usize::try_from(known.1).ok().and_then(|known| cards.get(known));
+                    if !first.is_some_and(|first| first.is_on_node_of(card)) {
+                        known.1 = UNKNOWN;
+                    }
+                }
+            }
+        }
         let on_node = cards.iter().enumerate().filter(|(_, card)| card.is_on_node_of(mine));
         peers.pids = on_node.map(|(rank, card)| (card.pid(), number(rank))).collect();
         peers.pids.sort_unstable();
@@ -94,6 +110,12 @@ impl Peers {
     /// Some rank on the host with this address; [`UNKNOWN`] where there is none, or several hosts have it. Signal-safe.
     pub(super) fn on_host(&self, address: [u8; 16]) -> i32 {
         self.on_hosts.get(&address).copied().unwrap_or(UNKNOWN)
+    }
+
+    /// The rank that is reached by this address of InfiniBand or RoCE, and some rank on its host: both [`UNKNOWN`] where that is
+    /// ambiguous.
+    pub(super) fn on_fabric(&self, address: &Address) -> (i32, i32) {
+        self.fabric.get(&address.key()).copied().unwrap_or((UNKNOWN, UNKNOWN))
     }
 
     /// The rank at the other end of a connection, by its address and port there. Asks the system about an end that it has not

@@ -1,7 +1,7 @@
 //! What the interfaces of this host count themselves: all that passes them, of this program and of others.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The folder of InfiniBand's devices, if another one than the system's is to be read.
 pub const VARIABLE: &str = "MEL_INFINIBAND";
@@ -56,9 +56,30 @@ impl Port {
 pub(super) fn all() -> Vec<Port> {
     // Not from /sys/class/net: in a network namespace that may still show the interfaces of another one.
     let devices = fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
-    let infiniband = std::env::var_os(VARIABLE).filter(|path| !path.is_empty());
-    let infiniband = infiniband.unwrap_or_else(|| INFINIBAND.into());
-    devices.lines().filter_map(ethernet).chain(of_infiniband(Path::new(&infiniband))).collect()
+    devices.lines().filter_map(ethernet).chain(of_infiniband(&folder_of_infiniband())).collect()
+}
+
+/// Where InfiniBand's devices are described.
+pub(super) fn folder_of_infiniband() -> PathBuf {
+    let folder = std::env::var_os(VARIABLE).filter(|path| !path.is_empty());
+    folder.unwrap_or_else(|| INFINIBAND.into()).into()
+}
+
+/// The ports that are described there.
+pub(super) fn names_of_infiniband(folder: &Path) -> Vec<(String, u8)> {
+    let of_device = |device: String| {
+        let ports = names(&folder.join(&device).join("ports"));
+        ports.into_iter().filter_map(move |port| Some((device.clone(), port.parse().ok()?)))
+    };
+    names(folder).into_iter().flat_map(of_device).collect()
+}
+
+/// What is in a folder, sorted.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names
 }
 
 /// What has been counted between two readings, by interface.
@@ -92,13 +113,6 @@ fn ethernet(row: &str) -> Option<Port> {
 
 /// The ports of all devices in this folder.
 fn of_infiniband(folder: &Path) -> Vec<Port> {
-    let names = |folder: &Path| -> Vec<String> {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let mut names: Vec<String> =
-            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-        names.sort();
-        names
-    };
     let mut found = Vec::new();
     for device in names(folder) {
         let ports = folder.join(&device).join("ports");

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering as Memory};
 use std::sync::{Arc, OnceLock};
 
 use mpi_abi::{Abi, pmpi};
+use mpi_intercept::io::verbs::{self as interposed, Leads, Posted, Verb, Ways};
 use mpi_intercept::io::{self, Function, Moved};
 use mpit_events::{Clock, Core, Error, EventIndex, Object, Ordering, Producer, Safety, Source, SourceIndex};
 
@@ -15,6 +16,7 @@ use super::events::{self, NetOp, Operation, UNKNOWN};
 use super::own;
 use super::peers::Peers;
 use super::ports::{self, Port};
+use super::verbs::Verbs;
 
 /// How many threads have sources of their own; those after them share one.
 const MAX_THREADS: usize = 64;
@@ -32,11 +34,13 @@ struct State {
     /// Between start and end.
     runs: AtomicBool,
     connections: Connections,
+    verbs: Verbs,
     /// What the interfaces had counted at the begin, where that is this process's matter.
     ports: OnceLock<Vec<Port>>,
     threads: AtomicUsize,
     /// The sources of the threads that have none of their own.
     shared: OnceLock<[SourceIndex; 2]>,
+    shared_verbs: OnceLock<SourceIndex>,
 }
 
 /// A transport; its number is its place among the sources of a thread.
@@ -51,6 +55,8 @@ static STATE: OnceLock<State> = OnceLock::new();
 thread_local! {
     // Constant and without destructor: usable at any time in the life of a thread.
     static SOURCES: Cell<Option<[SourceIndex; 2]>> = const { Cell::new(None) };
+    // Only where there are such cards.
+    static OF_VERBS: Cell<Option<SourceIndex>> = const { Cell::new(None) };
 }
 
 impl NetOps {
@@ -72,15 +78,23 @@ impl NetOps {
                 peers: OnceLock::new(),
                 runs: AtomicBool::new(false),
                 connections: Connections::new(),
+                verbs: Verbs::new(),
                 ports: OnceLock::new(),
                 threads: AtomicUsize::new(0),
                 shared: OnceLock::new(),
+                shared_verbs: OnceLock::new(),
             }
         });
         if is_new {
             core.add_producer(state)?;
         }
         Ok(NetOps(state))
+    }
+
+    /// Network cards that the MPI library opens from now on are watched, so that what it posts to them can be seen. To be called
+    /// before `MPI_Init*` goes on to the library, where something will want the event.
+    pub fn watch_devices(self) {
+        interposed::watch(&WAYS);
     }
 
     /// Begins, at the end of `MPI_Init*`, all processes together: where one of them wants it, all do, because processes say to
@@ -117,6 +131,7 @@ impl NetOps {
                 let _ = self.0.ports.set(ports::all());
             }
             self.0.connections.begin(peers, next_reading(Clock::best().now().0));
+            self.0.verbs.begin(peers);
             self.0.runs.store(true, Memory::Release);
             self.0.listeners_changed();
         }
@@ -125,6 +140,7 @@ impl NetOps {
     /// Ends, before MPI is finalised.
     pub fn finish(self) {
         self.0.connections.finish();
+        self.0.verbs.finish();
         self.0.runs.store(false, Memory::Release);
         io::ignore();
     }
@@ -133,6 +149,7 @@ impl NetOps {
     /// while somebody listens to the event: the first who asks.
     pub fn observe_connections(self, observer: &'static dyn Observer) {
         self.0.connections.observe(observer);
+        self.0.verbs.observe(observer);
     }
 
     /// The observer hears now what the connections have carried until now. Otherwise it does so at the end, when the library closes a
@@ -140,6 +157,7 @@ impl NetOps {
     pub fn read_connections(self) {
         if self.0.runs.load(Memory::Acquire) {
             self.0.connections.read();
+            self.0.verbs.read();
         }
     }
 
@@ -184,7 +202,7 @@ fn raise(moved: &Moved) {
     let now = Clock::best().now();
     if matches!(transport, Transport::Tcp) {
         state.connections.note(moved.whose, peers);
-        state.connections.read_if_due(now.0, next_reading(now.0));
+        state.read_if_due(now.0);
     }
     let payload = NetOp {
         operation: operation as i32,
@@ -195,6 +213,46 @@ fn raise(moved: &Moved) {
     };
     let source = state.sources()[transport as usize];
     // Inside the library, which may hold locks, on any of its threads.
+    state.core.raise_section(source, Safety::ThreadSafe).event(state.event, &state.object, now, &payload);
+}
+
+/// What is heard of queue pairs and address handles.
+static WAYS: Ways = Ways { leads, ends, posted };
+
+/// A queue pair or an address handle leads somewhere.
+fn leads(leads: &Leads) {
+    if let Some(state) = STATE.get() {
+        state.verbs.leads(leads, state.peers.get());
+    }
+}
+
+fn ends(way: usize) {
+    if let Some(state) = STATE.get() {
+        state.verbs.ends(way);
+    }
+}
+
+/// A request was posted to a network card.
+fn posted(posted: &Posted) {
+    let Some(state) = STATE.get().filter(|state| state.runs.load(Memory::Relaxed)) else { return };
+    let target = state.verbs.posted(posted);
+    let now = Clock::best().now();
+    state.read_if_due(now.0);
+    let operation = match posted.verb {
+        Verb::Write => Operation::Put,
+        Verb::Read => Operation::Get,
+        Verb::Send => Operation::Send,
+        Verb::Atomic => Operation::Atomic,
+    };
+    let payload = NetOp {
+        operation: operation as i32,
+        target,
+        size: posted.bytes,
+        local: posted.local,
+        remote: posted.remote,
+    };
+    let source = state.source_of_verbs();
+    // As for system calls.
     state.core.raise_section(source, Safety::ThreadSafe).event(state.event, &state.object, now, &payload);
 }
 
@@ -256,6 +314,36 @@ impl State {
         };
         SOURCES.set(Some(made));
         made
+    }
+
+    /// Connections and queue pairs are read each second.
+    fn read_if_due(&self, now: u64) {
+        if self.connections.is_due(now, next_reading(now)) {
+            self.connections.read();
+            self.verbs.read();
+        }
+    }
+
+    /// The source of this thread's requests to network cards, made at its first one.
+    fn source_of_verbs(&self) -> SourceIndex {
+        if let Some(known) = OF_VERBS.get() {
+            return known;
+        }
+        let number = self.threads.fetch_add(1, Memory::Relaxed);
+        let made = if number < MAX_THREADS {
+            self.add_source_of_verbs(&format!("thread {number}"), false)
+        } else {
+            *self.shared_verbs.get_or_init(|| self.add_source_of_verbs("further threads", true))
+        };
+        OF_VERBS.set(Some(made));
+        made
+    }
+
+    fn add_source_of_verbs(&self, threads: &str, shared: bool) -> SourceIndex {
+        let description = format!("requests to network cards (verbs), as {threads} of the MPI library posts them");
+        let source =
+            Source::new(format!("verbs {threads}"), description, Ordering::Ordered, Clock::best());
+        self.core.add_source(if shared { source.shared() } else { source })
     }
 
     fn add_sources(&self, threads: &str, shared: bool) -> [SourceIndex; 2] {

@@ -15,6 +15,8 @@ mod library;
 mod outbox;
 mod pairing;
 
+pub use outbox::{event_buffer_size, set_event_buffer_size};
+
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};

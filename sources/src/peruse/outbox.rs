@@ -5,6 +5,7 @@
 //! is held while MPI is called: they may get events at once, and get them when a batch is full.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mpit_events::{Clock, Core, EventIndex, Object, Ordering, Record, Safety, Source, SourceIndex, Ticks};
@@ -18,6 +19,18 @@ pub(super) type Objects = Arc<Vec<Arc<Object>>>;
 
 /// The most events that may wait for the end of the MPI call.
 const CAPACITY: usize = 4096;
+/// The same, as it was set since.
+static MOST: AtomicUsize = AtomicUsize::new(CAPACITY);
+
+/// The most events that may wait inside an MPI call for their callbacks.
+pub fn event_buffer_size() -> usize {
+    MOST.load(Relaxed)
+}
+
+/// From now on so many may wait. A greater number takes memory when so many do.
+pub fn set_event_buffer_size(events: usize) {
+    MOST.store(events.max(1), Relaxed);
+}
 /// Events that bulk listeners get in one call.
 const BATCH: usize = 64;
 
@@ -133,7 +146,7 @@ impl Outbox {
     pub(super) fn flush_if_full(&mut self, core: &Core, level: Safety, callbacks: bool, immediately: bool) {
         let waiting = self.sink.records.len();
         let most = if callbacks {
-            CAPACITY
+            MOST.load(Relaxed)
         } else if immediately {
             1
         } else {

@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use mpi_abi::{Abi, Comm, Datatype, Handle, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
 use mpit_vars::Error;
+use mpit_vars::direct::Sent;
 use mpit_vars::store::{Amount, Communicator, Everything, Kind, Shape, Store};
 
 use super::counts::{Counts, NO_COMMUNICATOR, Place, Row, Whom};
@@ -22,6 +23,9 @@ struct State {
     counts: Counts,
     known: Known,
 }
+
+/// What is sent on all communicators.
+static SENT: Sent = Sent::new();
 
 impl State {
     fn communicator(&mut self, abi: &Abi, handle: usize) -> Option<u64> {
@@ -85,6 +89,10 @@ impl Store for Counting {
         locked(self.state).counts.operations(communicator, shape)
     }
 
+    fn sent(&self) -> Option<&'static Sent> {
+        Some(&SENT)
+    }
+
     fn everything(&self) -> Everything {
         let mut state = locked(self.state);
         let runs = mpi_runs();
@@ -145,7 +153,9 @@ impl traffic::Store for Rows {
             _ => Whom::Each,
         };
         let operation = to.function.map(|function| (function as u16, operations::shape(function)));
-        counts.row(Place { kind, communicator, whom, operation, thread })
+        let total =
+            (kind == Kind::Message && !counts.is_self(communicator, whom)).then(|| SENT.of_thread(thread));
+        counts.counted_row(Place { kind, communicator, whom, operation, thread }, total)
     }
 
     #[inline]

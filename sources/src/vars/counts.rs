@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use hashbrown::HashMap;
+use mpit_vars::direct::OfThread;
 use mpit_vars::store::{Amount, BINS, Everything, Kind, OfCommunicator, Shape, bin};
 use rustc_hash::FxBuildHasher;
 
@@ -54,12 +55,14 @@ pub(super) struct Row {
     /// To each destination.
     bytes: AtomicU64,
     sizes: Option<Box<[AtomicU64; BINS]>>,
+    /// What the thread has sent in all, where this counts there, too.
+    total: Option<&'static OfThread>,
 }
 
 impl Row {
-    fn new(place: Place) -> Row {
+    fn new(place: Place, total: Option<&'static OfThread>) -> Row {
         let sizes = (place.kind == Kind::Message).then(|| Box::new([const { AtomicU64::new(0) }; BINS]));
-        Row { place, messages: AtomicU64::new(0), bytes: AtomicU64::new(0), sizes }
+        Row { place, messages: AtomicU64::new(0), bytes: AtomicU64::new(0), sizes, total }
     }
 
     /// Counts a message of so many bytes. On the thread that the row is of.
@@ -70,6 +73,9 @@ impl Row {
         add(&self.bytes, bytes);
         if let Some(sizes) = &self.sizes {
             add(&sizes[bin(bytes)], 1);
+        }
+        if let Some(total) = self.total {
+            total.count(bytes);
         }
     }
 
@@ -100,13 +106,22 @@ impl Counts {
 
     /// The row for this; `None` where there are too many.
     pub(super) fn row(&mut self, place: Place) -> Option<&'static Row> {
+        self.counted_row(place, None)
+    }
+
+    /// The same, of what counts in a total of the thread, too.
+    pub(super) fn counted_row(
+        &mut self,
+        place: Place,
+        total: Option<&'static OfThread>,
+    ) -> Option<&'static Row> {
         if let Some(row) = self.rows.get(&place) {
             return Some(row);
         }
         if self.rows.len() >= MOST_ROWS {
             return None;
         }
-        let row: &'static Row = Box::leak(Box::new(Row::new(place)));
+        let row: &'static Row = Box::leak(Box::new(Row::new(place, total)));
         self.rows.insert(place, row);
         Some(row)
     }
@@ -117,15 +132,20 @@ impl Counts {
         *amount = amount.plus(Amount { messages: 1, bytes });
     }
 
+    /// Whether what goes there goes to this process itself.
+    pub(super) fn is_self(&self, communicator: u64, whom: Whom) -> bool {
+        let Whom::One { rank, world } = whom else { return false };
+        let own_world = self.group(WORLD).and_then(|world| world.own).map_or(-1, |own| own as i32);
+        let own = self.group(communicator).and_then(|group| group.own).map_or(-1, |own| own as i32);
+        if world >= 0 { world == own_world } else { rank >= 0 && rank == own }
+    }
+
     /// The destinations of a row, by rank in its communicator and in `MPI_COMM_WORLD`. Not this process itself.
     fn destinations(&self, place: &Place, mut each: impl FnMut(i32, i32)) {
         let group = self.group(place.communicator);
-        let own_world = self.group(WORLD).and_then(|world| world.own).map_or(-1, |own| own as i32);
         let first = match place.whom {
             Whom::One { rank, world } => {
-                let own = group.and_then(|group| group.own).map_or(-1, |own| own as i32);
-                let itself = if world >= 0 { world == own_world } else { rank >= 0 && rank == own };
-                if !itself {
+                if !self.is_self(place.communicator, place.whom) {
                     each(rank, world);
                 }
                 return;

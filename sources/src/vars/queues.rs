@@ -61,6 +61,8 @@ pub struct QueueCounts {
     is_complete: AtomicBool,
     /// Envelopes lost, as far as it was looked at.
     lost: AtomicU64,
+    /// The counts of all communicators together, once somebody wants them.
+    everything: OnceLock<&'static Counts>,
     /// What to count, by event type.
     counts: OnceLock<[Count; MAX_EVENT_TYPES]>,
 }
@@ -81,6 +83,7 @@ impl QueueCounts {
             begun: OnceLock::new(),
             is_complete: AtomicBool::new(false),
             lost: AtomicU64::new(0),
+            everything: OnceLock::new(),
             counts: OnceLock::new(),
         }))
     }
@@ -128,7 +131,38 @@ impl QueueCounts {
                 counts.unexpected_bytes.set(waiting.bytes);
             }
         }
+        self.complete_everything();
         self.is_complete.store(true, Ordering::Release);
+    }
+}
+
+impl QueueCounts {
+    /// All communicators together have what they have one by one.
+    fn complete_everything(&self) {
+        let Some(everything) = self.everything.get() else { return };
+        let book = self.book();
+        let all = || book.there.values().map(|(_, counts)| *counts);
+        everything.posted.set(all().map(|counts| counts.posted.level()).sum());
+        everything.unexpected.set(all().map(|counts| counts.unexpected.level()).sum());
+        everything.unexpected_bytes.set(all().map(|counts| counts.unexpected_bytes.level()).sum());
+    }
+
+    /// Lets the model follow what the calls of this thread have left for later, and counts that. In a hook, but not one of the model.
+    #[inline]
+    pub fn catch_up_in_call(&self) {
+        match self.peruse {
+            Some(peruse) if !self.model.raises() => peruse.catch_up(),
+            _ => self.model.catch_up_in_call(),
+        }
+    }
+}
+
+impl QueueCounts {
+    /// Looks how many envelopes were lost. In a hook, but not one of the model.
+    pub fn count_lost_in_call(&self) {
+        if let Some(lost) = self.model.lost_in_call() {
+            self.lost.fetch_max(lost, Ordering::Relaxed);
+        }
     }
 }
 
@@ -141,16 +175,18 @@ impl BulkListener for QueueCounts {
             if what == Count::Nothing {
                 continue;
             }
-            let Some(counts) = self.at(record.object) else { continue };
-            let took = || record.ticks.since(record.since);
-            match what {
-                Count::PostedInsert => counts.posted.add(1),
-                Count::PostedRemove => counts.posted.add(-1),
-                Count::UnexpectedInsert => counts.unexpected.add(1),
-                Count::UnexpectedRemove => counts.unexpected.add(-1),
-                Count::PostedSearchEnd => counts.posted_search.add(took()),
-                Count::UnexpectedSearchEnd => counts.unexpected_search.add(took()),
-                Count::Nothing => {}
+            let of_one = self.at(record.object);
+            for counts in of_one.into_iter().chain(self.everything.get().copied()) {
+                let took = || record.ticks.since(record.since);
+                match what {
+                    Count::PostedInsert => counts.posted.add(1),
+                    Count::PostedRemove => counts.posted.add(-1),
+                    Count::UnexpectedInsert => counts.unexpected.add(1),
+                    Count::UnexpectedRemove => counts.unexpected.add(-1),
+                    Count::PostedSearchEnd => counts.posted_search.add(took()),
+                    Count::UnexpectedSearchEnd => counts.unexpected_search.add(took()),
+                    Count::Nothing => {}
+                }
             }
         }
     }
@@ -183,13 +219,13 @@ impl Observer for QueueCounts {
     }
 
     fn unexpected_bytes(&self, comm: u32, change: i64) {
-        if let Some(counts) = self.at(comm) {
+        for counts in self.at(comm).into_iter().chain(self.everything.get().copied()) {
             counts.unexpected_bytes.add(change);
         }
     }
 
     fn waited(&self, waited: &Waited) {
-        if let Some(counts) = self.at(waited.comm) {
+        for counts in self.at(waited.comm).into_iter().chain(self.everything.get().copied()) {
             counts.waited.fetch_add(waited.end.since(waited.begin), Ordering::Relaxed);
         }
     }
@@ -208,6 +244,15 @@ impl Queues for &'static QueueCounts {
         (*self.begun.get_or_init(|| self.listen()))?;
         self.complete();
         Ok(())
+    }
+
+    fn everything(&self) -> Option<&'static Counts> {
+        let is_new = self.everything.get().is_none();
+        let everything = *self.everything.get_or_init(|| Box::leak(Box::default()));
+        if is_new && self.is_complete.load(Ordering::Acquire) {
+            self.complete_everything();
+        }
+        Some(everything)
     }
 
     fn catch_up(&self) {
@@ -231,6 +276,11 @@ impl Queues for &'static QueueCounts {
             self.lost.fetch_max(lost, Ordering::Relaxed);
         }
         self.lost.load(Ordering::Relaxed)
+    }
+
+    fn lost_so_far(&self) -> Option<&'static AtomicU64> {
+        let this: &'static QueueCounts = self;
+        Some(&this.lost)
     }
 
     fn nanoseconds(&self, ticks: u64) -> u64 {

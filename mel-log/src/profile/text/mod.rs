@@ -12,10 +12,11 @@
 //! - [`communicators`]: what was done on each communicator.
 //! - [`told`]: what plugins have told.
 //! - [`traffic`]: who sends what to whom.
-//! - [`variables`]: performance variables that were sampled.
+//! - [`variables`]: performance variables that were sampled; [`attribution`]: by MPI function, region and call site.
 //! - [`waits`]: who waits for whom.
 //! - [`layout`]: lines and columns.
 
+pub mod attribution;
 pub mod call_sites;
 pub mod communicators;
 pub mod connections;

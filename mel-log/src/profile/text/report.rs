@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::attribution::attribution;
 use super::call_sites::{call_sites, receives};
 use super::communicators::communicators;
 use super::connections::connections;
@@ -45,6 +46,7 @@ pub fn report(profile: &Profile, options: Options<'_>) -> String {
     text += &traffic(profile);
     text += &connections(profile);
     text += &variables::variables(profile);
+    text += &attribution(profile);
     text += &told(profile);
     text + &facts(profile, MARK)
 }

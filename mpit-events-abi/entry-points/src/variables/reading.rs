@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use mpi_abi::{Abi, Comm, Datatype, Family, Handle as _, HandlePtr, Win, pmpi};
 use mpit_events::BindKind;
+use mpit_vars::direct::Direct;
 use mpit_vars::{Bind, Class, Contents, Element, Handle, Owner, variables};
 
 use super::num_of_mpi;
@@ -165,6 +166,16 @@ impl Reading {
                     continuous: ours.continuous,
                 })
             }
+        }
+    }
+
+    /// What a variable of ours is for the whole process, where a load or two read it; counted from now on at the latest. Where the program
+    /// may call MPI.
+    #[must_use]
+    pub fn direct(&self, variable: &Described) -> Option<Direct> {
+        match variables().owner(c_int::try_from(variable.number).ok()?).ok()? {
+            Owner::Ours(index) => variables().direct(index),
+            Owner::Mpi(_) => None,
         }
     }
 

@@ -1,0 +1,376 @@
+//! Rows of attribution: what performance variables did in each context. A context has one row of its own, and one for each variable.
+
+use super::layout::{ATTRIBUTED_BYTES, Column, MAX_ATTRIBUTED};
+use super::writer::ProfileTable;
+
+/// The MPI function of contexts that stand for what is outside of MPI calls: no function has this number.
+pub const OUTSIDE: u16 = u16::MAX;
+
+/// How the values of a variable are put together: by its class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// It counts up (`COUNTER`, `AGGREGATE`, `TIMER`): differences are added up.
+    #[default]
+    Difference,
+    /// It goes up and down (`LEVEL`, `PERCENTAGE`): values have a mean, a least and a greatest one.
+    Level,
+    /// It is the most or the least so far (`HIGHWATERMARK`, `LOWWATERMARK`): how often, and by how much, it has changed.
+    Watermark,
+    /// It says how something is (`STATE`, `SIZE`): the last value counts.
+    State,
+}
+
+impl Arithmetic {
+    /// That of a class, by its name in lower case; none of what is only listed.
+    pub fn of_class(class: &str) -> Option<Arithmetic> {
+        Some(match class {
+            "counter" | "aggregate" | "timer" => Arithmetic::Difference,
+            "level" | "percentage" => Arithmetic::Level,
+            "highwatermark" | "lowwatermark" => Arithmetic::Watermark,
+            "state" | "size" => Arithmetic::State,
+            _ => return None,
+        })
+    }
+}
+
+/// By how much something that counts up has grown from one value to the next. Where its range ends at `wraps_at` (0: nowhere), it may have
+/// begun again at zero. What was set back has not grown.
+#[inline(always)]
+pub fn growth(before: u64, value: u64, wraps_at: u64) -> u64 {
+    if value >= before {
+        value - before
+    } else if before - value > wraps_at / 2 && wraps_at != 0 {
+        value.wrapping_add(wraps_at.wrapping_sub(before))
+    } else {
+        0
+    }
+}
+
+/// A variable that is attributed: 64 bytes.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+#[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
+pub struct AttributedVariable {
+    /// The first value, and the last that was read.
+    pub first: Column,
+    pub last: Column,
+    /// By how much it has grown between these, if it counts up.
+    pub grown: Column,
+    /// How often it was read, and the time that took, in ticks; 0 of what is no more than a load.
+    pub reads: Column,
+    pub ticks: Column,
+    /// One in how many calls is read now, and the most that this was.
+    pub every: Column,
+    pub most_every: Column,
+    unused: Column,
+}
+
+impl AttributedVariable {
+    /// The last value, which is `value` from now on. One thread at a time.
+    #[inline(always)]
+    pub fn replace(&self, value: u64) -> u64 {
+        let before = self.last.get();
+        self.last.set(value);
+        before
+    }
+
+    /// The same of something that only grows, with other threads at the same time: never less than it was.
+    #[inline(always)]
+    pub fn advance(&self, value: u64) -> u64 {
+        self.last.fetch_max(value)
+    }
+}
+
+/// How often a context was there: 64 bytes, which only its thread writes.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+#[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
+pub struct AttributedContext {
+    /// Calls, or stretches between calls.
+    pub times: Column,
+    /// Those of them in which variables were read that are read in some calls only.
+    pub read: Column,
+    unused: [Column; 6],
+}
+
+/// What a variable did in a context: 64 bytes, which only the context's thread writes.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+#[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
+pub struct Attributed {
+    /// Of differences, of values, or of changes: as the variable's [`Arithmetic`] is.
+    pub sum: Column,
+    /// The sum of differences times one in how many calls was read.
+    pub weighted: Column,
+    /// How many differences were not zero, how many values were taken, or how many changes there were.
+    pub count: Column,
+    /// All bits of the least inverted, so that 0 stands for none; and the greatest: of differences that are not zero, or of values.
+    pub least: Column,
+    pub greatest: Column,
+    /// The last value of what has no differences.
+    pub value: Column,
+    unused: [Column; 2],
+}
+
+impl Attributed {
+    /// It has grown by this, which is not zero, in one of `weight` calls.
+    #[inline(always)]
+    pub fn grew(&self, by: u64, weight: u64) {
+        self.sum.add(by);
+        self.weighted.add(by.wrapping_mul(weight));
+        self.count.add(1);
+        self.least.raise(!by);
+        self.greatest.raise(by);
+    }
+
+    /// It was `before`, and is `value` now; not for what has differences.
+    #[inline]
+    pub fn was_read(&self, arithmetic: Arithmetic, before: u64, value: u64) {
+        match arithmetic {
+            Arithmetic::Level => {
+                self.sum.add(value);
+                self.count.add(1);
+            }
+            _ if before != value => {
+                self.sum.add(value.wrapping_sub(before));
+                self.count.add(1);
+            }
+            _ => {}
+        }
+        self.least.raise(!value);
+        self.greatest.raise(value);
+        self.value.set(value);
+    }
+
+    fn clear(&self) {
+        let all = [&self.sum, &self.weighted, &self.count, &self.least, &self.greatest, &self.value];
+        all.into_iter().for_each(|column| column.set(0));
+    }
+}
+
+/// The rows of one context.
+#[derive(Clone, Copy, Debug)]
+pub struct OfContext<'a> {
+    /// How often it was there.
+    pub context: &'a AttributedContext,
+    /// By variable.
+    pub variables: &'a [Attributed],
+}
+
+impl ProfileTable {
+    /// So many variables are attributed from now on, by all contexts that there are and that will be; whether there is space for that.
+    /// Once, before anybody counts.
+    #[cold]
+    pub fn begin_attribution(&self, variables: usize) -> bool {
+        let header = self.header();
+        if variables == 0 || variables > MAX_ATTRIBUTED || header.attributed.get() != 0 {
+            return false;
+        }
+        let contexts = header.contexts.get();
+        if !self.reserve_attributed_variables() || !self.reserve_attributed(contexts, variables) {
+            return false;
+        }
+        header.attributed.set(variables as u64);
+        header.attributed_contexts.set(contexts);
+        true
+    }
+
+    /// There are so many contexts now. One thread at a time.
+    pub(super) fn attribute_contexts(&self, contexts: u64) {
+        let variables = self.header().attributed.get() as usize;
+        if variables > 0 && self.reserve_attributed(contexts, variables) {
+            std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
+            self.header().attributed_contexts.raise(contexts);
+        }
+    }
+
+    /// Forgets what was attributed: all variables begin anew at their last values.
+    pub(super) fn clear_attributed(&self) {
+        let header = self.header();
+        for place in 0..header.attributed.get() as usize {
+            let variable = self.attributed_variable(place);
+            variable.first.set(variable.last.get());
+            variable.grown.set(0);
+        }
+        if header.attributed.get() > 0 {
+            for context in 0..header.attributed_contexts.get() as u32 {
+                let rows = self.attributed(context);
+                rows.variables.iter().for_each(Attributed::clear);
+                rows.context.times.set(0);
+                rows.context.read.set(0);
+            }
+        }
+    }
+}
+
+/// Bytes of the rows of so many contexts; `None` where there is no space for them.
+pub(super) fn bytes_of(contexts: u64, variables: usize) -> Option<usize> {
+    let bytes = (contexts as usize).checked_mul((variables + 1) * size_of::<Attributed>())?;
+    (bytes <= ATTRIBUTED_BYTES).then_some(bytes)
+}
+
+/// A variable's row as plain values.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[allow(missing_docs, reason = "each is the column of that name")]
+pub struct AttributedVariableRow {
+    pub first: u64,
+    pub last: u64,
+    pub grown: u64,
+    pub reads: u64,
+    pub ticks: u64,
+    pub every: u64,
+    pub most_every: u64,
+}
+
+impl AttributedVariableRow {
+    pub(super) fn of_words(row: &[u64]) -> AttributedVariableRow {
+        let word = |place: usize| row.get(place).copied().unwrap_or(0);
+        AttributedVariableRow {
+            first: word(0),
+            last: word(1),
+            grown: word(2),
+            reads: word(3),
+            ticks: word(4),
+            every: word(5),
+            most_every: word(6),
+        }
+    }
+}
+
+/// What a variable did in a context, as plain values; all zero where nothing happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[allow(missing_docs, reason = "each is the column of that name")]
+pub struct AttributedRow {
+    pub sum: u64,
+    pub weighted: u64,
+    pub count: u64,
+    /// Absent where there was none.
+    pub least: Option<u64>,
+    pub greatest: u64,
+    pub value: u64,
+}
+
+/// The rows of a context, as plain values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AttributedContextRow {
+    /// Calls, or stretches between calls.
+    pub times: u64,
+    /// Those in which variables were read that are read in some calls only.
+    pub read: u64,
+    /// By variable.
+    pub variables: Vec<AttributedRow>,
+}
+
+impl AttributedContextRow {
+    /// From the words of the rows of a context.
+    pub(super) fn of_words(rows: &[u64]) -> AttributedContextRow {
+        let mut rows = rows.chunks_exact(size_of::<Attributed>() / 8);
+        let head = rows.next().unwrap_or(&[0, 0]);
+        let variables = rows.map(|row| AttributedRow {
+            sum: row[0],
+            weighted: row[1],
+            count: row[2],
+            least: (row[3] != 0).then_some(!row[3]),
+            greatest: row[4],
+            value: row[5],
+        });
+        AttributedContextRow { times: head[0], read: head[1], variables: variables.collect() }
+    }
+}
+
+const _: () = {
+    assert!(size_of::<AttributedVariable>() == 64);
+    assert!(size_of::<AttributedContext>() == 64 && size_of::<Attributed>() == 64);
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ContextKey, Identity, TableRows};
+    use super::*;
+
+    #[test]
+    fn what_counts_up_has_grown_over_the_end_of_its_range_too() {
+        assert_eq!(growth(3, 10, 0), 7);
+        assert_eq!(growth(250, 4, 256), 10);
+        assert_eq!(growth(250, 4, 0), 0, "set back");
+        assert_eq!(growth(100, 90, 256), 0, "set back, not wrapped");
+        assert_eq!(growth(u32::MAX as u64, 1, 1 << 32), 2);
+    }
+
+    #[test]
+    fn each_class_has_its_arithmetic() {
+        let of = Arithmetic::of_class;
+        assert_eq!(of("timer"), Some(Arithmetic::Difference));
+        assert_eq!(of("percentage"), Some(Arithmetic::Level));
+        assert_eq!(of("lowwatermark"), Some(Arithmetic::Watermark));
+        assert_eq!(of("size"), Some(Arithmetic::State));
+        assert_eq!(of("generic"), None);
+
+        let row = Attributed::default();
+        [4, 2, 9].into_iter().for_each(|by| row.grew(by, 3));
+        assert_eq!((row.sum.get(), row.weighted.get(), row.count.get()), (15, 45, 3));
+        assert_eq!((!row.least.get(), row.greatest.get()), (2, 9));
+
+        let row = Attributed::default();
+        for (before, value) in [(0, 5), (5, 5), (5, 2)] {
+            row.was_read(Arithmetic::Level, before, value);
+        }
+        assert_eq!((row.sum.get(), row.count.get(), row.value.get()), (12, 3, 2));
+        assert_eq!((!row.least.get(), row.greatest.get()), (2, 5));
+
+        let row = Attributed::default();
+        for (before, value) in [(1, 5), (5, 5), (5, 8)] {
+            row.was_read(Arithmetic::Watermark, before, value);
+        }
+        assert_eq!((row.sum.get(), row.count.get(), row.value.get()), (7, 2, 8));
+
+        let row = Attributed::default();
+        row.was_read(Arithmetic::State, 7, 3);
+        assert_eq!((row.value.get(), row.count.get()), (3, 1));
+    }
+
+    #[test]
+    fn contexts_have_rows_as_they_come_and_an_image_has_them_all() {
+        let table = ProfileTable::in_memory(&Identity::default()).unwrap();
+        assert_eq!(table.rows().attributed_variables, []);
+        let before = table.add_context(ContextKey { site: 1, ..ContextKey::default() });
+        assert!(table.begin_attribution(2) && !table.begin_attribution(2));
+        let after =
+            table.add_context(ContextKey { site: 2, function: OUTSIDE, region: 7, ..Default::default() });
+        for context in [before, after, 99] {
+            let rows = table.attributed(context);
+            assert_eq!(rows.variables.len(), 2);
+            rows.context.times.add(1);
+            rows.variables[1].grew(u64::from(context), 1);
+        }
+        table.attributed_variable(1).first.set(3);
+        table.attributed_variable(1).replace(10);
+        let rows = TableRows::of_image(&table.image(10)).unwrap();
+        assert_eq!(rows, table.rows());
+        assert_eq!(rows.attributed_variables.len(), 2);
+        assert_eq!((rows.attributed_variables[1].first, rows.attributed_variables[1].last), (3, 10));
+        let sums: Vec<u64> = rows.attributed.iter().map(|of| of.variables[1].sum).collect();
+        assert_eq!(sums, [99, 1, 2], "what has no row of its own counts in the first");
+        assert_eq!(rows.contexts[2].key.region, 7);
+        table.clear(0);
+        let rows = table.rows();
+        assert!(
+            rows.attributed.iter().all(|of| of.times == 0 && of.variables[1] == AttributedRow::default())
+        );
+        assert_eq!(rows.attributed_variables[1].first, 10);
+    }
+
+    #[test]
+    fn what_finds_no_space_counts_in_the_first_row() {
+        let table = ProfileTable::in_memory(&Identity::default()).unwrap();
+        assert!(table.begin_attribution(MAX_ATTRIBUTED));
+        for site in 0..10_000 {
+            let context = table.add_context(ContextKey { site, ..ContextKey::default() });
+            table.attributed(context).variables[127].grew(1, 1);
+        }
+        let rows = table.rows();
+        assert_eq!(rows.contexts.len(), 10_001);
+        assert_eq!(rows.attributed.iter().map(|of| of.variables[127].sum).sum::<u64>(), 10_000);
+        assert!(rows.attributed.len() < 10_000 && rows.attributed[0].variables[127].sum > 0);
+    }
+}

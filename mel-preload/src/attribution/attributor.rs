@@ -1,0 +1,360 @@
+//! The hook: all that runs per call.
+
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use mel_log::Definition;
+use mel_log::choice::Choice;
+use mel_log::table::attributed::{OUTSIDE, growth};
+use mel_log::table::{Arithmetic, ProfileTable};
+use mpi_abi::Abi;
+use mpi_intercept::{Call, FunctionId, Hook, InThread, ThreadSlot, Wants};
+use mpit_events::Clock;
+use mpit_events_entry_points::reading::Reading;
+use mpit_sources::vars::QueueCounts;
+use mpit_vars::direct::Direct;
+
+use super::chosen::{Chosen, Loaded};
+use super::group::Group;
+use super::regions;
+use super::threads::{self, NO_CONTEXT, Thread};
+use crate::calls::CallProfiler;
+use crate::phases;
+use crate::warn::warn;
+
+/// Attributes variables to calls. Lives as long as the process.
+pub(crate) struct Attributor {
+    abi: &'static Abi,
+    calls: &'static CallProfiler,
+    counts: Option<&'static QueueCounts>,
+    active: OnceLock<Active>,
+    /// Several threads may call MPI at the same time.
+    several: AtomicBool,
+    over: AtomicBool,
+}
+
+impl std::fmt::Debug for Attributor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Attributor").finish_non_exhaustive()
+    }
+}
+
+/// What is wanted.
+pub(crate) struct Wanted {
+    pub(crate) choice: Choice,
+    /// The share of the time that reading may take; none without a limit.
+    pub(crate) budget: Option<f64>,
+    /// Whether this process tells the user what is the same for all.
+    pub(crate) tells: bool,
+}
+
+/// What is there once the run has begun.
+struct Active {
+    table: ProfileTable,
+    loaded: Box<[Loaded]>,
+    /// The model follows what was left for later before variables are read that are about the queues.
+    follows: Option<&'static QueueCounts>,
+    /// Whether envelopes are attributed that were lost.
+    counts_lost: bool,
+    /// What a function reads, for one thread at a time.
+    group: Option<Mutex<Group>>,
+    several: bool,
+    reading: Mutex<Reading>,
+}
+
+impl Attributor {
+    /// Attributes nothing until [`begin`](Attributor::begin).
+    pub(crate) fn new(
+        abi: &'static Abi,
+        calls: &'static CallProfiler,
+        counts: Option<&'static QueueCounts>,
+    ) -> &'static Attributor {
+        let (several, over) = (AtomicBool::new(false), AtomicBool::new(false));
+        Box::leak(Box::new(Attributor { abi, calls, counts, active: OnceLock::new(), several, over }))
+    }
+
+    /// Several threads may call MPI.
+    pub(crate) fn set_threads(&self) {
+        self.several.store(true, Ordering::Relaxed);
+    }
+
+    /// Finds the variables, reads them for the first time, and attributes from now on. Where the program may call MPI, at the end of
+    /// `MPI_Init*`.
+    pub(crate) fn begin(&self, table: ProfileTable, wanted: &Wanted) {
+        let clock = Clock::best();
+        let mut reading = Reading::open(self.abi);
+        let chosen = Chosen::find(self.abi, &reading, &wanted.choice, clock.ticks_per_second());
+        if wanted.tells {
+            let names: Vec<&str> = chosen.names.iter().map(String::as_str).collect();
+            wanted.choice.complaints("performance variable", &names).iter().for_each(|line| warn(line));
+            if chosen.left_out > 0 {
+                warn(&format!(
+                    "{} performance variables are not attributed: there are too many",
+                    chosen.left_out
+                ));
+            }
+        }
+        chosen.definitions.iter().for_each(|definition| self.calls.define(definition));
+        if chosen.count() == 0 {
+            reading.close();
+            if wanted.tells {
+                warn("nothing is attributed: there is no such variable; mel vars --performance lists them");
+            }
+            return regions::abandon();
+        }
+        if !self.calls.begin_attribution(chosen.count()) {
+            chosen.read_out.into_iter().for_each(|mut variable| variable.bound.end());
+            reading.close();
+            warn("nothing is attributed: there is no space for it in the run's directory");
+            return regions::abandon();
+        }
+        let of_queues = chosen.loaded.iter().any(|of| of.what.is_of_queues());
+        let follows = self.counts.filter(|_| of_queues);
+        if let Some(counts) = follows {
+            counts.catch_up_in_call();
+        }
+        for of in &chosen.loaded {
+            let row = table.attributed_variable(of.place);
+            let value = of.what.read();
+            row.first.set(value);
+            row.last.set(value);
+            row.every.set(1);
+            row.most_every.set(1);
+        }
+        let group = (!chosen.read_out.is_empty())
+            .then(|| Mutex::new(Group::new(chosen.read_out, wanted.budget, clock, &table)));
+        let several = self.several.load(Ordering::Relaxed);
+        let counts_lost = chosen.loaded.iter().any(|of| matches!(of.what, Direct::Lost(_)));
+        let (loaded, reading) = (chosen.loaded.into_boxed_slice(), Mutex::new(reading));
+        let _ = self.active.set(Active { table, loaded, follows, counts_lost, group, several, reading });
+        regions::define_new();
+    }
+
+    /// Whether something is attributed.
+    pub(super) fn is_active(&self) -> bool {
+        self.active.get().is_some()
+    }
+
+    /// Defines something in the table.
+    pub(super) fn define(&self, definition: &Definition) {
+        self.calls.define(definition);
+    }
+
+    /// So many regions found no number, and so many ends fitted no beginning.
+    pub(super) fn count_of_regions(&self, lost: u64, mismatched: u64) {
+        if let Some(active) = self.active.get() {
+            active.table.header().lost_regions.set(lost);
+            active.table.header().mismatched_regions.set(mismatched);
+        }
+    }
+
+    fn active(&self) -> Option<&Active> {
+        self.active.get().filter(|_| !self.over.load(Ordering::Relaxed))
+    }
+
+    /// The thread is between two calls, and what follows belongs elsewhere: another region, or another phase.
+    pub(super) fn between_calls(&self, thread: &Thread) {
+        let Some(active) = self.active() else { return };
+        let Some(outside) = self.outside(thread) else { return };
+        active.catch_up();
+        active.take(outside);
+        if thread.reads_outside.get()
+            && let Some(mut group) = active.group()
+        {
+            let weight = u64::from(group.every());
+            group.read(&active.table, Some((outside, weight)));
+        }
+    }
+
+    /// A phase ends, in this thread at least.
+    pub(crate) fn phase_ends(&self) {
+        if let Some(thread) = threads::known() {
+            self.between_calls(thread);
+        }
+    }
+
+    /// The context of what is outside of MPI in this thread; `None` before its first call.
+    #[inline]
+    fn outside(&self, thread: &Thread) -> Option<u32> {
+        let (phase, region) = (phases::current(), thread.region.get());
+        let known = thread.outside.get();
+        if (known.0, known.1) == (phase, region) && known.2 != NO_CONTEXT {
+            return Some(known.2);
+        }
+        let number = thread.number.get()?;
+        let context = self.calls.context_outside(OUTSIDE, number, phase, region);
+        thread.outside.set((phase, region, context));
+        Some(context)
+    }
+
+    /// The program is in `MPI_Finalize`: last values are taken, and all handles end.
+    pub(crate) fn finish(&self) {
+        if self.over.load(Ordering::Relaxed) {
+            return;
+        }
+        let thread = threads::this();
+        if thread.number.get().is_none() {
+            // It has made no call that counts.
+            thread.number.set(Some(0));
+        }
+        self.between_calls(thread);
+        self.over.store(true, Ordering::Relaxed);
+        let Some(active) = self.active.get() else { return };
+        if let Some(group) = &active.group {
+            let mut group = group.lock().unwrap_or_else(PoisonError::into_inner);
+            // The last value, whether it belongs somewhere or not.
+            group.read(&active.table, None);
+            group.end();
+        }
+        active.reading.lock().unwrap_or_else(PoisonError::into_inner).close();
+    }
+
+    /// The program ends otherwise: MPI is not called.
+    pub(crate) fn finish_alone(&self) {
+        if let (Some(active), Some(thread)) = (self.active(), threads::known())
+            && let Some(outside) = self.outside(thread)
+        {
+            active.take(outside);
+        }
+        self.over.store(true, Ordering::Relaxed);
+    }
+
+    /// The thread makes its first call that counts: from now on it has a number.
+    #[cold]
+    #[inline(never)]
+    fn first_call(&self, here: InThread<'_>, thread: &Thread, function: FunctionId, call: &Call<'_>) {
+        let _ = here.context(function, call);
+        thread.number.set(self.calls.thread_number(here));
+    }
+
+    /// This thread's state, which the slot leads to.
+    #[inline(always)]
+    fn thread(slot: &ThreadSlot) -> &'static Thread {
+        let known = slot.get().cast::<Thread>();
+        if known.is_null() {
+            return Self::find_thread(slot);
+        }
+        // SAFETY: only `find_thread` stores there: what lives as long as the process.
+        unsafe { &*known }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_thread(slot: &ThreadSlot) -> &'static Thread {
+        let thread = threads::this();
+        slot.set(std::ptr::from_ref(thread).cast_mut().cast());
+        let slot = std::ptr::from_ref(slot);
+        mpi_intercept::at_thread_end(move || {
+            // SAFETY: the slot of a thread lives as long as the thread, which is this one.
+            unsafe { &*slot }.set(std::ptr::null_mut());
+        });
+        thread
+    }
+}
+
+impl Active {
+    /// Variables of ours are read: what has changed belongs to this context.
+    #[inline(always)]
+    fn take(&self, context: u32) {
+        let rows = self.table.attributed(context);
+        rows.context.times.add(1);
+        for of in &self.loaded {
+            let value = of.what.read();
+            let row = self.table.attributed_variable(of.place);
+            if of.arithmetic != Arithmetic::Difference {
+                rows.variables[of.place].was_read(of.arithmetic, row.replace(value), value);
+                continue;
+            }
+            if value == row.last.get() {
+                continue;
+            }
+            let before = if self.several { row.advance(value) } else { row.replace(value) };
+            let by = growth(before, value, 0);
+            if by != 0 {
+                rows.variables[of.place].grew(by, 1);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn catch_up(&self) {
+        if let Some(counts) = self.follows {
+            counts.catch_up_in_call();
+            if self.counts_lost {
+                counts.count_lost_in_call();
+            }
+        }
+    }
+
+    /// What a function reads, where no other thread is reading.
+    fn group(&self) -> Option<std::sync::MutexGuard<'_, Group>> {
+        self.group.as_ref()?.try_lock().ok()
+    }
+
+    /// A call is entered after one that was read, or one that is to be read.
+    #[cold]
+    #[inline(never)]
+    fn read_at_entry(&self, thread: &Thread, outside: u32, is_due: bool) {
+        let Some(mut group) = self.group() else {
+            // Another thread reads: this one does not wait, and reads its next call.
+            thread.reads_outside.set(false);
+            return;
+        };
+        let belongs = thread.reads_outside.replace(false).then(|| (outside, u64::from(group.every())));
+        group.read(&self.table, belongs);
+        thread.reads.set(is_due);
+    }
+
+    /// The call that was read at its entry returns.
+    #[cold]
+    #[inline(never)]
+    fn read_at_exit(&self, thread: &Thread, context: u32) {
+        thread.reads.set(false);
+        let Some(mut group) = self.group() else { return };
+        let weight = u64::from(group.every());
+        group.read(&self.table, Some((context, weight)));
+        group.sampled(&self.table, thread.since.replace(0));
+        let mut dice = thread.dice.get();
+        thread.left.set(dice.next(group.every()));
+        thread.dice.set(dice);
+        thread.reads_outside.set(true);
+    }
+}
+
+impl Hook for Attributor {
+    fn wants(&self, function: FunctionId) -> Wants {
+        if self.calls.counts_calls_of(function) { Wants::Both } else { Wants::Nothing }
+    }
+
+    #[inline]
+    fn enter_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>) {
+        let Some(active) = self.active() else { return };
+        let thread = Self::thread(here.slot());
+        if thread.number.get().is_none() {
+            self.first_call(here, thread, function, call);
+        }
+        let outside = self.outside(thread).unwrap_or(0);
+        active.take(outside);
+        if active.group.is_some() {
+            thread.since.set(thread.since.get() + 1);
+            let left = thread.left.get().saturating_sub(1);
+            thread.left.set(left);
+            if left == 0 || thread.reads_outside.get() {
+                active.read_at_entry(thread, outside, left == 0);
+            }
+        }
+    }
+
+    #[inline]
+    fn leave_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>, _: c_int) {
+        let Some(active) = self.active() else { return };
+        let context = here.context(function, call);
+        let thread = Self::thread(here.slot());
+        active.catch_up();
+        active.take(context);
+        if thread.reads.get() {
+            active.read_at_exit(thread, context);
+        }
+    }
+}

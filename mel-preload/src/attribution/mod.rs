@@ -1,0 +1,28 @@
+//! Attribution: what chosen performance variables do in each call, and outside of calls, by context: region, phase, MPI function, call site,
+//! communicator, thread.
+//!
+//! Variables are read at the entry and at the exit of calls. What has changed at an entry belongs to what is outside of MPI, what has
+//! changed at an exit to the call: so all changes of a variable together are its last value less its first. Variables of ours are a load or
+//! two. Others are read by a function, some by the MPI's: in as many calls as a budget of time allows.
+//!
+//! - [`attributor`]: the hook: all that runs per call.
+//! - [`chosen`]: which variables there are, and how each is read.
+//! - [`group`]: those that are read within the budget.
+//! - [`budget`]: in how many calls that is.
+//! - [`threads`]: what a thread keeps.
+//! - [`regions`]: regions that the program names.
+//! - [`c`]: the C functions by which it does, MEL's own and Caliper's.
+//!
+//! Must not know: what a variable counts.
+
+mod attributor;
+mod budget;
+pub mod c;
+mod chosen;
+mod group;
+mod regions;
+mod threads;
+
+pub(crate) use attributor::{Attributor, Wanted};
+pub(crate) use regions::abandon;
+pub(crate) use threads::current_region;

@@ -1,0 +1,118 @@
+//! What a thread keeps: the region that it is in, and where it is in reading.
+//!
+//! It is found by a variable of the thread, and in a hook by the hook's slot. One part of ours at a time works with it: regions begin and end
+//! between the program's MPI calls, and hooks run in these.
+
+use std::cell::{Cell, RefCell};
+use std::sync::{Mutex, PoisonError};
+
+use mpi_intercept::at_thread_end;
+use rustc_hash::FxHashMap;
+
+use super::budget::Dice;
+use super::regions::{self, Entry};
+
+/// What stands for no context.
+pub(super) const NO_CONTEXT: u32 = u32::MAX;
+
+/// What a thread keeps. Lives as long as the process: a thread that ends leaves it to a later one.
+#[derive(Debug)]
+pub(super) struct Thread {
+    /// The region that it is in.
+    pub(super) region: Cell<u16>,
+    /// The regions that it has begun and not ended.
+    pub(super) stack: RefCell<Vec<Entry>>,
+    /// Regions by what they are in and the hash of their names.
+    pub(super) known: RefCell<FxHashMap<(u16, u64), u16>>,
+    /// Its number in the profile of calls; none before its first call.
+    pub(super) number: Cell<Option<u16>>,
+    /// The context of what is outside of MPI, with the phase and the region that it is for.
+    pub(super) outside: Cell<(u16, u16, u32)>,
+    /// Calls until the next one that is read, and how many have come since the last.
+    pub(super) left: Cell<u32>,
+    pub(super) since: Cell<u32>,
+    /// Whether the call under way is read, and whether what is outside after the last call is.
+    pub(super) reads: Cell<bool>,
+    pub(super) reads_outside: Cell<bool>,
+    pub(super) dice: Cell<Dice>,
+}
+
+impl Thread {
+    fn new(seed: u32) -> Thread {
+        Thread {
+            region: Cell::new(0),
+            stack: RefCell::default(),
+            known: RefCell::default(),
+            number: Cell::new(None),
+            outside: Cell::new((0, 0, NO_CONTEXT)),
+            left: Cell::new(1),
+            since: Cell::new(0),
+            reads: Cell::new(false),
+            reads_outside: Cell::new(true),
+            dice: Cell::new(Dice::new(seed)),
+        }
+    }
+
+    /// As for a thread that has done nothing yet.
+    fn begin_again(&self) {
+        self.region.set(0);
+        self.stack.borrow_mut().clear();
+        self.number.set(None);
+        self.outside.set((0, 0, NO_CONTEXT));
+        self.left.set(1);
+        self.since.set(0);
+        self.reads.set(false);
+        self.reads_outside.set(true);
+    }
+}
+
+/// A state of a thread that has ended, or that is about to get it.
+struct Vacant(&'static Thread);
+
+// SAFETY: it is in the list of those that no thread has, so that one thread at a time uses it.
+unsafe impl Send for Vacant {}
+
+static VACANT: Mutex<Vec<Vacant>> = Mutex::new(Vec::new());
+
+thread_local! {
+    // Constant and without a destructor: usable at any time in the life of a thread.
+    static CURRENT: Cell<Option<&'static Thread>> = const { Cell::new(None) };
+}
+
+/// What this thread keeps. The same until the thread ends.
+#[inline]
+pub(super) fn this() -> &'static Thread {
+    CURRENT.get().unwrap_or_else(|| lend())
+}
+
+/// The same, if there is any.
+pub(super) fn known() -> Option<&'static Thread> {
+    CURRENT.get()
+}
+
+#[cold]
+#[inline(never)]
+fn lend() -> &'static Thread {
+    let vacant = VACANT.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let thread = match vacant {
+        Some(Vacant(thread)) => thread,
+        None => {
+            static MADE: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(1);
+            let seed = MADE.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Box::leak(Box::new(Thread::new(seed.wrapping_mul(0x9e37_79b9))))
+        }
+    };
+    thread.begin_again();
+    CURRENT.set(Some(thread));
+    at_thread_end(move || {
+        CURRENT.set(None);
+        VACANT.lock().unwrap_or_else(PoisonError::into_inner).push(Vacant(thread));
+    });
+    thread
+}
+
+/// The region that this thread is in; 0 for none. A load where the program has named none.
+#[inline(always)]
+pub(crate) fn current_region() -> u16 {
+    if regions::any() { known().map_or(0, |thread| thread.region.get()) } else { 0 }
+}
