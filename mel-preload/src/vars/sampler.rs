@@ -174,7 +174,7 @@ impl Sampler {
             }
             self.attends.store(true, Ordering::Release);
             self.keep(&mut lock(&self.keeper));
-            if let Some(plugins) = plugins::host().filter(|_| !self.every.is_zero()) {
+            if let Some(plugins) = plugins::host().filter(|_| sampled) {
                 plugins.interrupt(self.clock.now().0);
             }
             // What was missed is not made up for.
