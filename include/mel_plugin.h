@@ -39,15 +39,19 @@ extern "C" {
 /** The version of this interface. */
 #define MEL_PLUGIN_VERSION 1
 
-/** FUNCTION_REGISTRATION: an MPI function is called for the first time in this process, or a phase begins for the first time. */
+/**
+ * FUNCTION_REGISTRATION: an MPI function is called for the first time in this process, or a phase, or a region (with `mel run --attribute`),
+ * begins for the first time.
+ */
 struct mel_plugin_function {
-    /** `MPI_Send`; the name of the phase. */
+    /** `MPI_Send`; the name of the phase; the path of the region. */
     const char *name;
-    /** MEL_PLUGIN_MPI_FUNCTION or MEL_PLUGIN_PHASE. */
+    /** One of the three below. */
     int32_t kind;
 };
 #define MEL_PLUGIN_MPI_FUNCTION 0
 #define MEL_PLUGIN_PHASE 1
+#define MEL_PLUGIN_REGION 2
 
 /** ATOMIC_EVENT_REGISTRATION: a performance variable on one object was taken up by the sampler. */
 struct mel_plugin_variable {
@@ -100,7 +104,7 @@ struct mel_plugin_control {
     const char *name;
     /** The value that was asked for. */
     const char *value;
-    /** What it reads back as; empty where it cannot be read. */
+    /** What it reads back as, where it has that value; else empty, and `outcome` says more. */
     const char *read_back;
     /** 1: it has the value. 0: it has not. */
     int32_t has_value;
@@ -133,7 +137,7 @@ struct mel_plugin_services {
      */
     int (*read)(void *plugin, const char *name, double *values, int room);
     /**
-     * Sets a control variable of the MPI, in this process. It is done at the entry of the program's next MPI call, on the thread that
+     * Sets a control variable of the MPI, or of MEL, in this process. It is done at the entry of the program's next MPI call, on the thread that
      * makes it, which takes a few microseconds there (the first time some milliseconds); `control_set` is told then what it reads
      * back as, and the profile has it. 0; or -1 where it cannot be done any more, or 64 are waiting to be done.
      */

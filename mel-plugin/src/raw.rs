@@ -11,6 +11,8 @@ pub const INIT: &str = "mel_plugin_init";
 pub const MPI_FUNCTION: i32 = 0;
 /// `MEL_PLUGIN_PHASE`.
 pub const PHASE: i32 = 1;
+/// `MEL_PLUGIN_REGION`.
+pub const REGION: i32 = 2;
 /// `MEL_PLUGIN_FINALIZED`.
 pub const FINALIZED: i32 = 0;
 /// `MEL_PLUGIN_ABORTED`.

@@ -15,7 +15,7 @@ pub trait Plugin: Send + 'static {
         String::new()
     }
 
-    /// `FUNCTION_REGISTRATION`: an MPI function, or a phase, is there for the first time.
+    /// `FUNCTION_REGISTRATION`: an MPI function, a phase or a region is there for the first time.
     fn function_registration(&mut self, _: &Mel, _: Function<'_>) {}
 
     /// `ATOMIC_EVENT_REGISTRATION`: a variable on one object was taken up.
@@ -41,6 +41,8 @@ pub enum Function<'a> {
     Mpi(&'a str),
     /// A phase of the program.
     Phase(&'a str),
+    /// A region of the program: a path of names.
+    Region(&'a str),
 }
 
 /// A performance variable on one object.
@@ -274,7 +276,11 @@ unsafe extern "C" fn function_registration(data: *mut c_void, of: *const raw::Fu
     // SAFETY: MEL gives what the header says.
     unsafe {
         let name = text((*of).name);
-        let function = if (*of).kind == raw::PHASE { Function::Phase(name) } else { Function::Mpi(name) };
+        let function = match (*of).kind {
+            raw::PHASE => Function::Phase(name),
+            raw::REGION => Function::Region(name),
+            _ => Function::Mpi(name),
+        };
         told(data, |plugin, mel| plugin.function_registration(mel, function));
     }
 }

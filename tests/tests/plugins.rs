@@ -167,7 +167,7 @@ fn plugins_are_found_by_their_names_and_by_the_environment() {
     run.expect(run.code == Some(0), "found");
     let profile = Profile::read(&output);
     let told = told(&profile, 0);
-    assert_eq!(line(&told, "watched"), "mel_unexpected_queue_length", "{told:?}");
+    assert!(line(&told, "unexpected messages").contains("post receives earlier"), "{told:?}");
     // Each hook, on one thread; variables before their samples, and the end is the last.
     let hooks: Vec<&str> = line(&told, "hooks").split(' ').collect();
     let place = |hook: &str| hooks.iter().position(|known| *known == hook).expect(hook);

@@ -178,6 +178,9 @@ pub(super) fn define_new() {
     let mut regions = REGIONS.lock().unwrap_or_else(PoisonError::into_inner);
     for (place, path) in regions.paths.iter().enumerate().skip(regions.undefined) {
         attributor.define(&Definition::Region { number: place as u16 + 1, path: path.clone() });
+        if let Some(plugins) = crate::plugins::host() {
+            plugins.region(path);
+        }
     }
     regions.undefined = regions.paths.len();
     attributor.count_of_regions(regions.lost, regions.mismatched);

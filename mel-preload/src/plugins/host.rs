@@ -16,7 +16,7 @@ use mpit_events::Clock;
 use mpit_sources::between_calls::without_signals;
 use smallvec::SmallVec;
 
-use super::control::Controls;
+use super::control;
 use super::load::{Plugin, load};
 use super::shared::Shared;
 use super::teller::{Message, Teller};
@@ -45,7 +45,8 @@ pub(crate) struct Host {
     lost: AtomicU64,
     /// How a definition is written, on a thread that may call MPI.
     define: Box<dyn Fn(&Definition) + Send + Sync>,
-    controls: Mutex<Controls>,
+    /// Held by the thread that does what plugins have asked for.
+    attending: Mutex<()>,
     /// Whether the thread is to look now; whether it is to end.
     wanted_now: (Mutex<(bool, bool)>, Condvar),
     thread: OnceLock<JoinHandle<()>>,
@@ -113,7 +114,7 @@ impl Host {
             inbox: ArrayQueue::new(if plugins.is_empty() { 1 } else { INBOX }),
             lost: AtomicU64::new(0),
             define,
-            controls: Mutex::default(),
+            attending: Mutex::default(),
             wanted_now: (Mutex::new((false, false)), Condvar::new()),
             thread: OnceLock::new(),
         }));
@@ -218,6 +219,13 @@ impl Host {
         }
     }
 
+    /// The program has begun a region for the first time.
+    pub(crate) fn region(&self, path: &str) {
+        if self.pid == std::process::id() {
+            self.push(Message::Region(path.to_owned()));
+        }
+    }
+
     /// The sampler has taken up a variable.
     pub(crate) fn variable(&self, definition: &Definition) {
         self.push(Message::Variable(Box::new(definition.clone())));
@@ -241,7 +249,7 @@ impl Host {
             return;
         }
         // Another thread of the program does.
-        let Ok(mut controls) = self.controls.try_lock() else { return };
+        let Ok(_attending) = self.attending.try_lock() else { return };
         let (settings, lines) = self.shared.take(closes);
         lines.iter().for_each(|line| (self.define)(line));
         for setting in settings {
@@ -253,7 +261,7 @@ impl Host {
                 ..Default::default()
             };
             if !closes {
-                outcome = controls.set(&setting);
+                outcome = control::set(&setting);
             }
             (self.define)(&Definition::Told {
                 plugin: title.to_owned(),

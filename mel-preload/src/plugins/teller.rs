@@ -17,6 +17,8 @@ pub(super) enum Message {
     Function(&'static str),
     /// A phase has begun for the first time.
     Phase(String),
+    /// A region was begun for the first time.
+    Region(String),
     /// A variable on an object was taken up, or has another object's name.
     Variable(Box<Definition>),
     /// It was read at this time: the only value, or the sum and elements.
@@ -93,6 +95,7 @@ impl Teller {
         match message {
             Message::Function(name) => self.function(name, raw::MPI_FUNCTION),
             Message::Phase(name) => self.function(&name, raw::PHASE),
+            Message::Region(path) => self.function(&path, raw::REGION),
             Message::Variable(definition) => self.variable(*definition),
             Message::Sample(number, at, values) => self.sample(number, at, &values),
             Message::Interrupt(at) => {
@@ -300,6 +303,7 @@ mod tests {
         for message in [
             Message::Function("MPI_Send"),
             Message::Phase("solve".into()),
+            Message::Region("solve/exchange".into()),
             Message::Sample(4, 1500, values(&[9.0])),
             variable("MPI_COMM_WORLD"),
             Message::Sample(4, 1500, values(&[3.0, 1.0, 2.0])),
@@ -318,6 +322,7 @@ mod tests {
             [
                 "MPI_Send 0",
                 "solve 1",
+                "solve/exchange 2",
                 "queue on MPI_COMM_WORLD",
                 "queue = 3 [1.0, 2.0] at 0.5",
                 "interrupt 1 at 1",

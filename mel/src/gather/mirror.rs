@@ -216,4 +216,35 @@ mod tests {
         }
         assert_eq!(std::fs::read_dir(mirror.path()).unwrap().count(), 0);
     }
+
+    /// Whatever is changed in what comes, it is refused or taken, and the copies stay in their directory and small.
+    #[test]
+    fn bytes_that_were_damaged_do_no_harm() {
+        let node = tempfile::tempdir().unwrap();
+        let _table = table(node.path(), 0);
+        let mut whole = Vec::new();
+        super::super::message::write(&mut whole, &Message::Hello { host: "b".into() }).unwrap();
+        Sender::new(node.path()).tell(&mut whole).unwrap();
+        let mut random = 0x9e37_79b9_7f4a_7c15u64;
+        let mut next = |below: usize| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            (random % below as u64) as usize
+        };
+        for _ in 0..300 {
+            let mut bytes = whole.clone();
+            // Lengths and names are at the beginning.
+            for _ in 0..3 {
+                let at = if next(2) == 0 { next(200.min(bytes.len())) } else { next(bytes.len()) };
+                bytes[at] = next(256) as u8;
+            }
+            let mut mirror = Mirror::new().unwrap();
+            let mut from = &bytes[..];
+            let all: Vec<Message> = std::iter::from_fn(|| read(&mut from).ok().flatten()).collect();
+            let _ = mirror.apply(0, all);
+            let _ = crate::run_profile::tables(mirror.path());
+            assert!(std::fs::read_dir(mirror.path()).unwrap().count() <= 2);
+        }
+    }
 }
