@@ -14,6 +14,7 @@
 mod library;
 mod outbox;
 mod pairing;
+mod sends;
 
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,12 +26,13 @@ use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_events::{BindKind, Clock, Core, Error, Object, Producer, Safety};
 
 pub use library::selected_pml;
+pub use sends::Sends;
 use library::{Handle, Library, Spec};
 use outbox::{Objects, Outbox};
 use pairing::{Kind, Notification, Queues, Where, needs};
 
 use crate::Serial;
-use crate::calls::{Communicator, Observer};
+use crate::calls::{self, Communicator, Observer};
 use crate::matching::{CommIndex, Event, Ob1Events};
 
 /// PERUSE in this process. Lives as long as the process.
@@ -49,6 +51,10 @@ pub struct Peruse {
     calls_back: AtomicBool,
     /// Whether the application has probed.
     probes: AtomicBool,
+    /// Whether it raises events; it may tell of sends only.
+    raises: AtomicBool,
+    /// Who hears of sends.
+    sends: OnceLock<&'static dyn Sends>,
     comms: Mutex<Comms>,
 }
 
@@ -72,6 +78,8 @@ struct Bound {
     /// Its place among the objects; none once it was freed.
     place: AtomicU32,
     queues: Serial<Queues>,
+    /// Ranks in `MPI_COMM_WORLD` of those whom it sends to, where somebody hears of sends.
+    ranks: Vec<i32>,
     registrations: [Registration; Kind::COUNT],
 }
 
@@ -122,6 +130,8 @@ impl Peruse {
             listens: AtomicBool::new(false),
             calls_back: AtomicBool::new(false),
             probes: AtomicBool::new(false),
+            raises: AtomicBool::new(true),
+            sends: OnceLock::new(),
             comms: Mutex::default(),
         }));
         core.add_producer(peruse)?;
@@ -131,6 +141,26 @@ impl Peruse {
     /// Whether the MPI of this process has PERUSE.
     pub fn is_there() -> bool {
         Library::find().is_some()
+    }
+
+    /// Lets somebody hear of each send: the first who asks, before [`start`](Peruse::start).
+    pub(crate) fn observe_sends(&self, sends: &'static dyn Sends) {
+        let _ = self.sends.set(sends);
+    }
+
+    /// Whether somebody wants to hear of sends.
+    pub(crate) fn observes_sends(&self) -> bool {
+        self.sends.get().is_some()
+    }
+
+    /// Another one raises the events: here only sends are told of. To be called before [`start`](Peruse::start).
+    pub(crate) fn only_sends(&self) {
+        self.raises.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether it listens.
+    pub(crate) fn listens(&self) -> bool {
+        self.listens.load(Ordering::Acquire)
     }
 
     /// Begins to listen, at the end of `MPI_Init*`, before observers hear of communicators. Returns a line for the
@@ -191,10 +221,14 @@ impl Peruse {
             self.core.is_in_bulk(index) || object.is_active(index)
         };
         let probes = self.probes.load(Ordering::Relaxed);
+        let of_sends = if self.observes_sends() { Kind::Activate.bit() } else { 0 };
+        if !self.raises.load(Ordering::Relaxed) {
+            return of_sends;
+        }
         Event::ALL
             .into_iter()
             .filter(|&event| listens(event))
-            .fold(0, |bits, event| bits | needs(event, probes))
+            .fold(of_sends, |bits, event| bits | needs(event, probes))
     }
 
     /// Registers for what somebody listens to, and deactivates the rest. Where PERUSE refuses, the user is warned once.
@@ -281,6 +315,14 @@ impl Peruse {
         if !self.listens.load(Ordering::Relaxed) {
             return;
         }
+        if kind == Kind::Activate
+            && let Some(sends) = self.sends.get()
+        {
+            sends::tell(*sends, spec, &bound.ranks);
+        }
+        if !self.raises.load(Ordering::Relaxed) {
+            return;
+        }
         let outbox = outbox::current()
             .unwrap_or_else(|| outbox::make(self.core, self.events, self.threads.load(Ordering::Relaxed)));
         let notification =
@@ -326,6 +368,11 @@ impl Observer for &'static Peruse {
             object: object.clone(),
             context: communicator.context as u32,
             place: AtomicU32::new(communicator.index),
+            ranks: if self.observes_sends() {
+                calls::world_ranks(self.abi, communicator.token.0 as usize, true)
+            } else {
+                Vec::new()
+            },
             queues: Serial::new(Queues::new((self.wanted(&object) != 0).then(|| Clock::best().now()))),
             registrations: Kind::ALL.map(|(kind, _)| Registration {
                 kind,
@@ -373,7 +420,7 @@ fn is_probe(call: &Call<'_>) -> bool {
 impl Hook for &'static Peruse {
     fn wants(&self, function: FunctionId) -> Wants {
         use FunctionId as F;
-        if !self.listens.load(Ordering::Relaxed) {
+        if !self.listens.load(Ordering::Relaxed) || !self.raises.load(Ordering::Relaxed) {
             return Wants::Nothing;
         }
         let first_probe = !self.probes.load(Ordering::Relaxed);
