@@ -191,7 +191,8 @@ fn a_trace_has_the_transfers_under_the_calls() {
         assert_eq!(trace.disorder(), None, "{}", mpi.name);
         let location = |rank: u32| {
             let name = format!("Name: \"rank {rank}: TCP thread 0\"");
-            let line = trace.definitions.iter().find(|line| line.starts_with("LOCATION ") && line.contains(&name));
+            let line =
+                trace.definitions.iter().find(|line| line.starts_with("LOCATION ") && line.contains(&name));
             let number = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
             number.unwrap_or_else(|| panic!("{}: no location of rank {rank}", mpi.name))
         };
@@ -204,11 +205,10 @@ fn a_trace_has_the_transfers_under_the_calls() {
                 (0, "ENTER") if is_of("\"MPI_Bcast\"") => within += 1,
                 (0, "LEAVE") if is_of("\"MPI_Bcast\"") => within -= 1,
                 (location, "ENTER") if location == here && is_of("\"transport: send\"") => {
-                    let size = record
-                        .details
-                        .split("(\"size\" <")
-                        .nth(1)
-                        .and_then(|rest| rest.split(')').next()?.rsplit("; ").next()?.parse::<u64>().ok());
+                    let size =
+                        record.details.split("(\"size\" <").nth(1).and_then(|rest| {
+                            rest.split(')').next()?.rsplit("; ").next()?.parse::<u64>().ok()
+                        });
                     let size = size.unwrap_or_else(|| panic!("{}: no size: {}", mpi.name, record.details));
                     assert!(is_of("(\"target rank\" <"), "{}: {}", mpi.name, record.details);
                     bytes += size;

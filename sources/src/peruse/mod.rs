@@ -26,10 +26,10 @@ use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_events::{BindKind, Clock, Core, Error, Object, Producer, Safety};
 
 pub use library::selected_pml;
-pub use sends::Sends;
 use library::{Handle, Library, Spec};
 use outbox::{Objects, Outbox};
 use pairing::{Kind, Notification, Queues, Where, needs};
+pub use sends::Sends;
 
 use crate::Serial;
 use crate::calls::{self, Communicator, Observer};
