@@ -156,7 +156,8 @@ fn ends(found: &Found<'_>) -> String {
     if more > 0 {
         text += &format!(" and {more} more that carry something; --csv has all\n");
     }
-    hottest.first().map_or_else(|| text.clone(), |end| text.clone() + &functions(found, *end))
+    text += &hottest.first().map_or_else(String::new, |end| functions(found, *end));
+    text
 }
 
 /// Which MPI functions load the hottest end.
