@@ -11,7 +11,7 @@ use std::process::Command;
 use mel_tests::artifacts::{fresh_dir, mel, root};
 use mel_tests::cases::{Case, for_each_case_on};
 use mel_tests::fortran::{compile_fortran, interfaces};
-use mel_tests::{Job, Mpi};
+use mel_tests::{Job, Mpi, compile_special};
 
 const PROGRAMS: [&str; 12] = [
     "sendrecv",

@@ -217,7 +217,10 @@ mod tests {
         net(run, &format!("{beside} --csv")).unwrap();
         net(run, &format!("{beside} --png {} --html {}", at("two.png"), at("two.html"))).unwrap();
         assert!(std::fs::read_to_string(run.join("two.html")).unwrap().contains("\"second\":{\"names\":["));
-        assert!(format!("{:#}", net(run, &format!("--beside {} --fabric {tree}", at("none"))).unwrap_err()).contains("none"));
+        assert!(
+            format!("{:#}", net(run, &format!("--beside {} --fabric {tree}", at("none"))).unwrap_err())
+                .contains("none")
+        );
         net(run, &format!("--fabric {tree} --png {}", at("network.png"))).unwrap();
         assert!(std::fs::metadata(run.join("network.png")).unwrap().len() > 1000);
         net(run, &format!("--fabric {tree} --html {}", at("page.html"))).unwrap();

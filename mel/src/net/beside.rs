@@ -33,7 +33,10 @@ pub fn terminal(runs: [(&Path, &Found<'_>); 2]) -> String {
     }
     let planes = found[0].network.fabric.planes.len();
     if planes > 1 && found.iter().any(|found| !found.shares.is_observed()) {
-        text += &wrapped("   ", "which plane bytes take was not seen in both runs: where it was not, assumed is an even division");
+        text += &wrapped(
+            "   ",
+            "which plane bytes take was not seen in both runs: where it was not, assumed is an even division",
+        );
     }
     text + &ends(found) + &of_levels(found)
 }

@@ -80,7 +80,9 @@ fn advice(found: &Found<'_>) -> String {
         );
     }
     let saves = match advice.is_worth_it() {
-        true => format!("Move: the best placement that was found saves {gain} of bytes x distance (estimated)."),
+        true => {
+            format!("Move: the best placement that was found saves {gain} of bytes x distance (estimated).")
+        }
         false => "Move: the best placement that was found cools the network.".into(),
     };
     saves

@@ -152,11 +152,11 @@ fn of_runs(found: &Found<'_>, second: Option<(&Found<'_>, [String; 2])>) -> Netw
         .map(|end| {
             let [from, to] = fabric.nodes_of(*end);
             let link = &fabric.graph[end.edge()];
-            let beside = lanes.entry((from.min(to), from.max(to))).or_default();
+            let parallel = lanes.entry((from.min(to), from.max(to))).or_default();
             let edge = end.edge().index();
-            let lane = beside.iter().position(|known| *known == edge).unwrap_or_else(|| {
-                beside.push(edge);
-                beside.len() - 1
+            let lane = parallel.iter().position(|known| *known == edge).unwrap_or_else(|| {
+                parallel.push(edge);
+                parallel.len() - 1
             });
             let beside = beside.map(|beside| Beside {
                 bytes: beside.load.ends[end.place()],
