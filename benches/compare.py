@@ -155,6 +155,7 @@ CONFIGURATIONS = {
     "idle": "libmel.so preloaded, nothing on",
     "profile": "mel run (queue profile)",
     "matrix": "mel run --profile matrix",
+    "both": "mel run --profile calls,queues,matrix",
     "monitoring": "Open MPI's own component for matrices",
     "trace": "mel run --trace",
     "eztrace": "eztrace (MPI calls only)",
@@ -170,6 +171,8 @@ def prefix(configuration, mpi, directory):
         return [mel, "run", "-o", str(directory / "mel"), "--"]
     if configuration == "matrix":
         return [mel, "run", "--profile", "matrix", "-o", str(directory / "mel"), "--"]
+    if configuration == "both":
+        return [mel, "run", "--profile", "calls,queues,matrix", "-o", str(directory / "mel"), "--"]
     if configuration == "monitoring":
         return ["env", "OMPI_MCA_pml_monitoring_enable=1"]
     if configuration == "trace":
