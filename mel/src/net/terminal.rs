@@ -118,7 +118,7 @@ fn sentences(found: &Found<'_>) -> Vec<String> {
 }
 
 /// Names of a level, such as `host > 1`.
-fn name_of(level: Level) -> String {
+pub(super) fn name_of(level: Level) -> String {
     let of = |level: u32| if level == 0 { "host".to_owned() } else { format!("level {level}") };
     let (from, to) = if level.up { (level.lower, level.upper) } else { (level.upper, level.lower) };
     format!("{} to {}", of(from), of(to))
