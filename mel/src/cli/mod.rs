@@ -13,6 +13,7 @@ pub mod doctor;
 pub mod elf;
 pub mod events;
 pub mod incomplete;
+pub mod known_variables;
 pub mod library;
 pub mod manual;
 pub mod matrix;
