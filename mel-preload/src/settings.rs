@@ -54,7 +54,10 @@ fn set_own(setting: &Setting, entry: &Entry) -> Told {
     let (domain, is) = (entry.description.domain, entry.read());
     let out_of_range = || (Verdict::Refused, format!("refused, it is {is}: it may be {}", domain.allowed()));
     if !entry.description.scope.is_writable() {
-        return (Verdict::ReadOnly, format!("not set, it is {is} and cannot be written while the run goes on"));
+        return (
+            Verdict::ReadOnly,
+            format!("not set, it is {is} and cannot be written while the run goes on"),
+        );
     }
     let Some(contents) = domain.parse(&setting.value) else { return out_of_range() };
     match entry.write(&contents) {
@@ -75,7 +78,8 @@ fn with_variables<R>(user: impl FnOnce(&[ToolVar]) -> R) -> mpi_abi::Result<R> {
         tool_vars::initialise()?;
     }
     // Some numbers are those of variables that are gone.
-    let (number, from) = (tool_vars::number(VarKind::Control)?, known.last().map_or(0, |last| last.index + 1));
+    let (number, from) =
+        (tool_vars::number(VarKind::Control)?, known.last().map_or(0, |last| last.index + 1));
     known.extend((from..number).filter_map(|index| tool_vars::describe(VarKind::Control, index).ok()));
     Ok(user(&known))
 }
@@ -113,9 +117,24 @@ fn set_among(setting: &Setting, variables: &[ToolVar]) -> Told {
     if variable.readonly {
         return (Verdict::ReadOnly, format!("not set, it is {is} and cannot be written once MPI runs"));
     }
+    let algorithms = variable.algorithms();
+    let number = setting.value.parse::<usize>().ok();
+    if let (Some(count), Some(number)) = (algorithms, number)
+        && number >= count
+    {
+        return (Verdict::Refused, format!("refused, it is {is}: it may be from 0 to {}", count - 1));
+    }
+    // MPICH takes names of algorithms from the environment, and has numbers for them.
+    if algorithms.is_some()
+        && number.is_none()
+        && std::env::var(setting.environment()).is_ok_and(|set| set == setting.value)
+    {
+        return (Verdict::Set, format!("set in the environment; it reads back as number {is}"));
+    }
     if let Err(error) = variable.write(wanted.as_deref().unwrap_or(&setting.value)) {
         let allowed: Vec<String> = items.iter().map(|(value, name)| format!("{value} ({name})")).collect();
-        let allowed = if allowed.is_empty() { String::new() } else { format!("; it may be {}", allowed.join(", ")) };
+        let allowed =
+            if allowed.is_empty() { String::new() } else { format!("; it may be {}", allowed.join(", ")) };
         let text = format!("not set, it is {is} ({}): {error}{allowed}", variable.datatype);
         return (Verdict::Refused, text);
     }

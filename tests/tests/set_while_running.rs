@@ -139,7 +139,11 @@ fn one_rank_stops_counting_and_goes_on() {
         if mpi.name.starts_with("openmpi") {
             assert!(!well && said.contains("accepted, without effect"), "{}: {said}", mpi.name);
         } else {
-            assert!(well && said.contains("rank 2: ") && said.contains("set (read back)"), "{}: {said}", mpi.name);
+            assert!(
+                well && said.contains("rank 2: ") && said.contains("set (read back)"),
+                "{}: {said}",
+                mpi.name
+            );
         }
         // What is refused, with what is allowed.
         let refused = [
@@ -186,7 +190,8 @@ fn a_killed_watcher_and_rubbish_do_not_touch_the_run_and_nothing_is_left() {
         let job = Endless::start(mpi, &["--settable"]);
         job.is_settable();
         for round in 0..5 {
-            let mut killed = watch(&job.run(), &["--set", "mel_phase=q"]).stdout(Stdio::null()).spawn().expect("mel");
+            let mut killed =
+                watch(&job.run(), &["--set", "mel_phase=q"]).stdout(Stdio::null()).spawn().expect("mel");
             thread::sleep(Duration::from_millis(10 * round));
             let _ = killed.kill();
             killed.wait().expect("a child");
@@ -200,7 +205,8 @@ fn a_killed_watcher_and_rubbish_do_not_touch_the_run_and_nothing_is_left() {
         fs::write(directory.path().join("end"), "").expect("a file can be written");
         let finished = job.wait();
         finished.expect(finished.code == Some(0) && finished.stdout.contains("OK"), mpi.name);
-        let left = fs::read_dir(&run).expect("the directory").filter_map(Result::ok).map(|entry| entry.file_name());
+        let left =
+            fs::read_dir(&run).expect("the directory").filter_map(Result::ok).map(|entry| entry.file_name());
         let left: Vec<String> = left.map(|name| name.to_string_lossy().into_owned()).collect();
         assert!(!left.iter().any(|name| name.contains("control") || name.contains("answer")), "{left:?}");
     }
@@ -221,7 +227,13 @@ fn a_rank_that_was_killed_does_not_answer() {
     assert!(well, "{said}");
     signal(job.pid(2), "-KILL");
     let (well, said) = set(&job.run(), &["mel_recording=off@2"]);
-    assert!(!well && (said.contains("no answer") || said.contains("cannot be asked") || said.contains("nothing can be set")), "{said}");
+    assert!(
+        !well
+            && (said.contains("no answer")
+                || said.contains("cannot be asked")
+                || said.contains("nothing can be set")),
+        "{said}"
+    );
     let finished = job.end();
     finished.expect(finished.code != Some(0), "the launcher ends the run");
 }
@@ -258,7 +270,8 @@ struct Page {
 impl Page {
     fn of(directory: &Path, options: &[&str]) -> Page {
         let options: Vec<&str> = ["--web"].iter().chain(options).copied().collect();
-        let mut child = watch(directory, &options).stdout(Stdio::piped()).spawn().expect("mel can be started");
+        let mut child =
+            watch(directory, &options).stdout(Stdio::piped()).spawn().expect("mel can be started");
         let mut address = String::new();
         let out = child.stdout.take().expect("it was asked for");
         BufReader::new(out).read_line(&mut address).expect("text");
@@ -304,7 +317,9 @@ fn the_page_sets_only_where_that_was_allowed_and_for_who_has_its_address() {
     assert!(answer.contains(" 403 "), "{answer}");
     let page = Page::of(&job.run(), &["--allow-set"]);
     let path = format!("{}set", page.path());
-    for (path, more) in [("set", ""), (&*format!("{}/set", "0".repeat(48)), ""), (&*path, "Origin: http://evil.example\r\n")] {
+    for (path, more) in
+        [("set", ""), (&*format!("{}/set", "0".repeat(48)), ""), (&*path, "Origin: http://evil.example\r\n")]
+    {
         let answer = page.post(path, more, "mel_recording=off@2");
         assert!(answer.contains(" 403 "), "{path} {more}: {answer}");
     }
@@ -314,7 +329,10 @@ fn the_page_sets_only_where_that_was_allowed_and_for_who_has_its_address() {
     if let Some(mut browser) = Browser::start(1400, 1000) {
         browser.open_address(&page.address);
         wait_for("the prompt", || {
-            browser.value("!document.querySelector('#set').hidden && last !== null").as_bool().filter(|is| *is)
+            browser
+                .value("!document.querySelector('#set').hidden && last !== null")
+                .as_bool()
+                .filter(|is| *is)
         });
         let send = |browser: &mut Browser, setting: &str| {
             browser.value(&format!("document.querySelector('#setting').value = '{setting}'"));

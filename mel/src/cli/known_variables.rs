@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::{of_mpi, vars};
 
 /// How long one rank waits for the one that asks.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What is known of a variable.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +30,9 @@ pub struct Known {
     pub datatype: String,
     /// The numbers and names of the values that it may have; empty where the MPI does not say.
     pub items: Vec<(i32, String)>,
+    /// Where only a description names them: that.
+    #[serde(default)]
+    pub named_in: String,
 }
 
 /// The control variables of an MPI by their names.
@@ -54,7 +57,8 @@ pub fn objections(settings: &[Setting], program: Option<&Path>) -> Vec<String> {
 
 fn unknown<'a>(setting: &Setting, whose: &str, known: impl Iterator<Item = &'a str>) -> String {
     let nearest = nearest_names(&setting.name, known);
-    let hint = if nearest.is_empty() { "see `mel vars`".into() } else { format!("nearest: {}", nearest.join(", ")) };
+    let hint =
+        if nearest.is_empty() { "see `mel vars`".into() } else { format!("nearest: {}", nearest.join(", ")) };
     format!("--set {setting}: {whose} has no such control variable; {hint}")
 }
 
@@ -74,8 +78,13 @@ fn of_mpi(setting: &Setting, known: &Variables) -> Option<String> {
     if may_be(&setting.value, variable) {
         return None;
     }
-    let items: Vec<String> = variable.items.iter().map(|(number, name)| format!("{number} ({name})")).collect();
-    let allowed = if items.is_empty() { format!("a number ({})", variable.datatype) } else { items.join(", ") };
+    let items: Vec<String> =
+        variable.items.iter().map(|(number, name)| format!("{number} ({name})")).collect();
+    let allowed = match () {
+        () if !items.is_empty() => items.join(", "),
+        () if !variable.named_in.is_empty() => format!("a name in its description: {}", variable.named_in),
+        () => format!("a number ({})", variable.datatype),
+    };
     Some(format!("--set {setting}: it may be {allowed}"))
 }
 
@@ -85,6 +94,12 @@ fn may_be(value: &str, variable: &Known) -> bool {
     let is_switch = ["true", "false", "yes", "no", "on", "off", "t", "f", "y", "n", "enabled", "disabled"]
         .contains(&value.to_ascii_lowercase().as_str());
     let items = &variable.items;
+    if !variable.named_in.is_empty() {
+        // MPICH has names here, and crashes in `MPI_Init` with anything else. They are written as `name   - what it is`.
+        let is_followed =
+            |rest: &str| rest.trim_start_matches(' ').starts_with("- ") && rest.starts_with(' ');
+        return variable.named_in.split(value).skip(1).any(is_followed) && !value.is_empty();
+    }
     if items.is_empty() {
         // MPIs take hexadecimal numbers, and units such as 64k; and some take words for numbers.
         let is_number = value.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+'));
@@ -108,7 +123,8 @@ fn may_be(value: &str, variable: &Known) -> bool {
 
 /// Whether a word may be the name of a value that an MPI keeps as a number, as MPICH does with algorithms.
 fn is_named(value: &str) -> bool {
-    value.starts_with(|c: char| c.is_ascii_alphabetic()) && value.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
+    value.starts_with(|c: char| c.is_ascii_alphabetic())
+        && value.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
 }
 
 /// What is known of the MPI that a program is linked with.
@@ -135,7 +151,8 @@ fn kept(folder: &Path, library: &Path, ask: impl FnOnce(&Path) -> Option<Variabl
         return known;
     }
     DirBuilder::new().recursive(true).mode(0o700).create(folder).ok()?;
-    let lock = OpenOptions::new().create(true).append(true).mode(0o600).open(path.with_extension("lock")).ok()?;
+    let lock =
+        OpenOptions::new().create(true).append(true).mode(0o600).open(path.with_extension("lock")).ok()?;
     lock_within(&lock, PATIENCE)?;
     // Another may have asked meanwhile.
     if let Some(known) = read(&path) {
@@ -182,9 +199,12 @@ mod tests {
     fn known() -> Variables {
         let of = |datatype: &str, items: &[(i32, &str)]| Known {
             datatype: datatype.into(),
+            named_in: String::new(),
             items: items.iter().map(|(item, name)| (*item, (*name).into())).collect(),
         };
+        let named_in = "Variable to select oneauto - Internalbinomial    - Force Binomial".to_owned();
         [
+            ("named", Known { named_in, ..of("int", &[]) }),
             ("algorithm", of("int", &[(0, "ignore"), (1, "linear"), (2, "chain"), (3, "pipeline")])),
             ("flags", of("int", &[(1, "send"), (2, "put"), (4, "get")])),
             ("switch", of("int", &[(0, "false"), (1, "true")])),
@@ -202,14 +222,35 @@ mod tests {
     #[test]
     fn only_what_is_certainly_wrong_is_refused() {
         for right in [
-            "algorithm=2", "algorithm=CHAIN", "flags=6", "flags=send,get", "switch=1", "switch=yes", "size=64k", "size=0x10",
-            "size=-1", "text=^tcp", "size=auto",
+            "algorithm=2",
+            "algorithm=CHAIN",
+            "flags=6",
+            "flags=send,get",
+            "switch=1",
+            "switch=yes",
+            "size=64k",
+            "size=0x10",
+            "named=auto",
+            "named=binomial",
+            "size=-1",
+            "text=^tcp",
+            "size=auto",
         ] {
             assert_eq!(judged(right), None, "{right}");
         }
         let line = judged("algorithm=7").unwrap();
         assert_eq!(line, "--set algorithm=7: it may be 0 (ignore), 1 (linear), 2 (chain), 3 (pipeline)");
-        for wrong in ["algorithm=tree", "flags=8", "flags=send,gat", "switch=2", "size=^tcp"] {
+        for wrong in [
+            "algorithm=tree",
+            "flags=8",
+            "flags=send,gat",
+            "switch=2",
+            "size=^tcp",
+            "named=1",
+            "named=binomiall",
+            "named=Force",
+            "named=",
+        ] {
             assert!(judged(wrong).is_some(), "{wrong}");
         }
         let line = judged("algoritm=1").unwrap();

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::bail;
-use mel_log::launcher::Place;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
+use mel_log::launcher::Place;
 use mpi_abi::tool_vars::{self, CLASSES, SCOPES, ToolVar, VarKind};
 use mpit_sources::vars::control::Domain;
 use mpit_sources::vars::own::Own;
@@ -226,8 +226,8 @@ struct Found {
 /// A command that knows nothing of a launcher or of MEL: an MPI that is started in it is one process alone.
 fn alone(command: &Path) -> Command {
     const LAUNCHERS: [&str; 17] = [
-        "OMPI_", "PMIX_", "PMI_", "PRTE_", "ORTE_", "HYDRA_", "HYDI_", "MPIEXEC_", "MPIR_", "SLURM_", "PALS_", "ALPS_", "FLUX_",
-        "JSM_", "MV2_COMM", "MEL_", "MPIT_",
+        "OMPI_", "PMIX_", "PMI_", "PRTE_", "ORTE_", "HYDRA_", "HYDI_", "MPIEXEC_", "MPIR_", "SLURM_",
+        "PALS_", "ALPS_", "FLUX_", "JSM_", "MV2_COMM", "MEL_", "MPIT_",
     ];
     let mut alone = Command::new(command);
     if Place::here().is_none() {
@@ -250,7 +250,14 @@ fn alone(command: &Path) -> Command {
 pub fn known_controls(library: &Path) -> anyhow::Result<Variables> {
     let (_, all) = read(library)?;
     let controls = all.into_iter().filter(|found| found.shown.kind == "control");
-    Ok(controls.map(|Found { shown, items }| (shown.name, Known { datatype: shown.datatype, items })).collect())
+    let known = |Found { shown, items }: Found| {
+        let is_algorithm = shown.name.starts_with("MPIR_CVAR_") && shown.name.ends_with("_ALGORITHM");
+        let is_named =
+            is_algorithm && items.is_empty() && shown.datatype == "int" && shown.description.contains(" - ");
+        let named_in = if is_named { shown.description } else { String::new() };
+        (shown.name, Known { datatype: shown.datatype, items, named_in })
+    };
+    Ok(controls.map(known).collect())
 }
 
 /// The variables of an MPI library by their places, with its name.
@@ -273,12 +280,15 @@ fn read(library: &Path) -> anyhow::Result<(String, Vec<Found>)> {
                 }
                 Line::Items(place, items) => {
                     let Some(variable) = found.get_mut(&place) else { continue };
-                    let named: Vec<String> = items.iter().map(|(item, name)| format!("{item} ({name})")).collect();
+                    let named: Vec<String> =
+                        items.iter().map(|(item, name)| format!("{item} ({name})")).collect();
                     (variable.shown.allowed, variable.items) = (named.join(", "), items);
                 }
                 Line::Value(place, value) => {
                     begun = None;
-                    let Some(variable) = found.get_mut(&place).map(|found| &mut found.shown) else { continue };
+                    let Some(variable) = found.get_mut(&place).map(|found| &mut found.shown) else {
+                        continue;
+                    };
                     match value {
                         Ok(value) => variable.value = value,
                         Err(why) => variable.note = why,

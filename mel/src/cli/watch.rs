@@ -9,12 +9,12 @@ use anyhow::ensure;
 
 use super::analyze::time;
 use super::output::to_stdout;
-use mel_log::setting::Setting;
 use crate::watch::feed::{Feed, Frames};
 use crate::watch::frame::Frame;
 use crate::watch::reading::Stage;
 use crate::watch::setting::{self, Setter};
 use crate::watch::{terminal, text, web};
+use mel_log::setting::Setting;
 
 /// Shows a run while it goes on
 ///

@@ -67,7 +67,9 @@ pub fn set(directory: &Path, settings: &[Setting]) -> anyhow::Result<Vec<Told>> 
     let mut told: BTreeMap<(usize, Option<Verdict>, String), Vec<u32>> = BTreeMap::new();
     for (place, setting) in settings.iter().enumerate() {
         if let Some(missing) = missing(setting, &ranks) {
-            let text = format!("{missing} cannot be asked: not there, ended, or not started with `mel run --settable`");
+            let text = format!(
+                "{missing} cannot be asked: not there, ended, or not started with `mel run --settable`"
+            );
             told.entry((place, None, text)).or_default();
         }
     }
@@ -100,11 +102,9 @@ pub fn set(directory: &Path, settings: &[Setting]) -> anyhow::Result<Vec<Told>> 
             std::thread::sleep(TURN);
         }
     }
-    let line = |((place, verdict, text), ranks): ((usize, Option<Verdict>, String), Vec<u32>)| Told {
-        ranks,
-        setting: settings[place].to_string(),
-        verdict,
-        text,
+    let line = |((place, verdict, text), mut ranks): ((usize, Option<Verdict>, String), Vec<u32>)| {
+        ranks.sort_unstable();
+        Told { ranks, setting: settings[place].to_string(), verdict, text }
     };
     Ok(told.into_iter().map(line).collect())
 }
@@ -168,7 +168,8 @@ impl Asked {
 fn missing(setting: &Setting, ranks: &[u32]) -> Option<String> {
     let is_known = |rank: u64| u32::try_from(rank).is_ok_and(|rank| ranks.binary_search(&rank).is_ok());
     let wanted = setting.ranks().iter().flat_map(|&(first, last)| first..=last.min(first + 100_000));
-    let missing: Vec<u32> = wanted.filter(|rank| !is_known(*rank)).filter_map(|rank| rank.try_into().ok()).collect();
+    let missing: Vec<u32> =
+        wanted.filter(|rank| !is_known(*rank)).filter_map(|rank| rank.try_into().ok()).collect();
     ranks_in_words(&missing)
 }
 

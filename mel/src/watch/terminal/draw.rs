@@ -67,9 +67,10 @@ pub fn draw(screen: &mut Screen<'_>, app: &mut App, view: &View) {
     }
     let line = match &app.prompt {
         Some(typed) => Line::styled(format!("set NAME=VALUE, or NAME=VALUE@RANKS: {typed}\u{2588}"), BOLD),
-        None => {
-            Line::styled("arrows: rank and column  s: sort  p: pause  :: set a variable  ?: help  q: quit", DIM)
-        }
+        None => Line::styled(
+            "arrows: rank and column  s: sort  p: pause  :: set a variable  ?: help  q: quit",
+            DIM,
+        ),
     };
     screen.render_widget(line, keys);
     if app.helps {

@@ -181,7 +181,10 @@ impl Site {
         if body.len() as u64 > MOST_BODY {
             return Answer::text(413, "mel: that is too long for a setting\n");
         }
-        match std::str::from_utf8(body).map_err(|_| "this is no text".to_owned()).and_then(|text| setter.ask(text)) {
+        match std::str::from_utf8(body)
+            .map_err(|_| "this is no text".to_owned())
+            .and_then(|text| setter.ask(text))
+        {
             Ok(()) => Answer::text(202, "mel: the ranks are asked\n"),
             Err(line) => Answer::text(400, &format!("mel: {line}\n")),
         }
