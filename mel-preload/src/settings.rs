@@ -8,6 +8,7 @@ use mel_log::names::nearest_names;
 use mel_log::setting::Setting;
 use mpi_abi::tool_vars::{self, ToolVar, VarKind};
 use mpit_vars::Error;
+use mpit_vars::control::Domain;
 use mpit_vars::controls::{Entry, controls};
 use mpit_vars::own::Own;
 
@@ -51,7 +52,8 @@ type Told = (Verdict, String);
 
 /// Sets a variable of MEL.
 fn set_own(setting: &Setting, entry: &Entry) -> Told {
-    let (domain, is) = (entry.description.domain, entry.read());
+    let (domain, is) = (entry.description.domain, entry.read().to_string());
+    let is = if is.is_empty() { "empty" } else { &is };
     let out_of_range = || (Verdict::Refused, format!("refused, it is {is}: it may be {}", domain.allowed()));
     if !entry.description.scope.is_writable() {
         return (
@@ -63,6 +65,9 @@ fn set_own(setting: &Setting, entry: &Entry) -> Told {
     match entry.write(&contents) {
         Ok(()) if entry.read() == contents => (Verdict::Set, "set (read back)".into()),
         Ok(()) => (Verdict::Otherwise, format!("accepted, but it reads back as {}", entry.read())),
+        Err(Error::OutOfRange) if matches!(domain, Domain::Text(_)) => {
+            (Verdict::Refused, format!("refused, it is {is}: this is no list of names with * and ?"))
+        }
         Err(Error::OutOfRange) => out_of_range(),
         Err(_) => (Verdict::Refused, format!("not set, it is {is}: {}", why_not_now(&setting.name))),
     }
