@@ -53,7 +53,7 @@ pub struct Outcome {
 }
 
 /// What came of a setting, in a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It has the value, as it was read back.
@@ -294,11 +294,19 @@ mod tests {
 
     #[test]
     fn a_setting_is_plain_text() {
-        for set in [vec![], vec!["a=\n".to_owned()], vec!["a=".to_owned() + &"x".repeat(5000)], vec!["a=1".into(); 65]] {
+        for set in [
+            vec![],
+            vec!["a=\n".to_owned()],
+            vec!["a=".to_owned() + &"x".repeat(5000)],
+            vec!["a=1".into(); 65],
+        ] {
             let bytes = serde_json::to_vec(&Request { id: 1, set }).unwrap();
             assert!(Request::from_bytes(&bytes).is_err());
         }
-        assert!(Request::from_bytes(&serde_json::to_vec(&Request { id: 0, set: vec!["a=1".into()] }).unwrap()).is_err());
+        assert!(
+            Request::from_bytes(&serde_json::to_vec(&Request { id: 0, set: vec!["a=1".into()] }).unwrap())
+                .is_err()
+        );
     }
 
     proptest! {

@@ -51,7 +51,9 @@ fn is_of_a_run(name: &str) -> bool {
         || name == "traces"
         || name.starts_with("traces.")
         || (name.starts_with("rank-")
-            && [".mlog", ".table", ".json", ".part", ".control", ".answer"].iter().any(|ending| name.ends_with(ending)))
+            && [".mlog", ".table", ".json", ".part", ".control", ".answer"]
+                .iter()
+                .any(|ending| name.ends_with(ending)))
         || (name.starts_with("events-") && name.ends_with(".txt"))
 }
 

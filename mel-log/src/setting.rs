@@ -58,6 +58,12 @@ impl Setting {
         self.ranks.is_empty() || self.ranks.iter().any(|&(first, last)| (first..=last).contains(&rank))
     }
 
+    /// First and last ranks of those that it is for; none where it is for all.
+    #[must_use]
+    pub fn ranks(&self) -> &[(u64, u64)] {
+        &self.ranks
+    }
+
     /// The environment variable that an MPI reads the value from when it starts.
     #[must_use]
     pub fn environment(&self) -> String {

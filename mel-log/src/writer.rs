@@ -92,7 +92,8 @@ impl LogFile {
     /// Bytes that the file takes, about.
     pub fn bytes(&self) -> u64 {
         let chunks = u32::from_le(self.0.header_u32(header::CHUNKS).load(Ordering::Relaxed));
-        HEADER_BYTES as u64 + u64::from(chunks.min(self.0.most_chunks.load(Ordering::Relaxed))) * CHUNK_BYTES as u64
+        HEADER_BYTES as u64
+            + u64::from(chunks.min(self.0.most_chunks.load(Ordering::Relaxed))) * CHUNK_BYTES as u64
     }
 
     /// Creates the log at `path`. A file of that name is replaced; a process that still writes to

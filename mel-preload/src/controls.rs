@@ -78,9 +78,9 @@ impl Control for Variable {
                 let sampler = session.and_then(|session| session.sampler.get());
                 Contents::Number(sampler.map_or(0, |sampler| sampler.every()))
             }
-            Own::EventLogLimit => {
-                Contents::Number(run.and_then(|run| run.recorder).map_or(u64::MAX, |recorder| recorder.log().limit()))
-            }
+            Own::EventLogLimit => Contents::Number(
+                run.and_then(|run| run.recorder).map_or(u64::MAX, |recorder| recorder.log().limit()),
+            ),
             Own::EventBufferSize => Contents::Number(peruse::event_buffer_size() as u64),
             Own::EnvelopeRingSize => Contents::Number(transport::ring::CAPACITY),
             Own::OnlyCalls => text(list(0)),
@@ -146,7 +146,8 @@ fn choose(session: &Session, run: &Run, place: usize, list: &str) -> Result<(), 
         return Err(Error::SetNotNow);
     };
     let mut known = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut lists = known.clone().unwrap_or_else(|| [0, 1].map(|place| given(|session| &session.config.calls, place)));
+    let mut lists =
+        known.clone().unwrap_or_else(|| [0, 1].map(|place| given(|session| &session.config.calls, place)));
     lists[place] = list.to_owned();
     let choice = Choice::new(&lists[0], &lists[1]).map_err(|_| Error::OutOfRange)?;
     tracer.choose(&choice);

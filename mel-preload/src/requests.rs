@@ -99,7 +99,8 @@ impl Requests {
         loop {
             let mut state = lock(&self.state);
             if !state.stopped && state.answer.is_none() {
-                state = self.changed.wait_timeout(state, self.every).unwrap_or_else(PoisonError::into_inner).0;
+                state =
+                    self.changed.wait_timeout(state, self.every).unwrap_or_else(PoisonError::into_inner).0;
             }
             let (answer, stopped) = (state.answer.take(), state.stopped);
             drop(state);

@@ -8,6 +8,7 @@ use mel_log::names::nearest_names;
 use mel_log::setting::Setting;
 use mpi_abi::tool_vars::{self, ToolVar, VarKind};
 use mpit_vars::Error;
+use mpit_vars::control::Domain;
 use mpit_vars::controls::{Entry, controls};
 use mpit_vars::own::Own;
 
@@ -51,15 +52,22 @@ type Told = (Verdict, String);
 
 /// Sets a variable of MEL.
 fn set_own(setting: &Setting, entry: &Entry) -> Told {
-    let (domain, is) = (entry.description.domain, entry.read());
+    let (domain, is) = (entry.description.domain, entry.read().to_string());
+    let is = if is.is_empty() { "empty" } else { &is };
     let out_of_range = || (Verdict::Refused, format!("refused, it is {is}: it may be {}", domain.allowed()));
     if !entry.description.scope.is_writable() {
-        return (Verdict::ReadOnly, format!("not set, it is {is} and cannot be written while the run goes on"));
+        return (
+            Verdict::ReadOnly,
+            format!("not set, it is {is} and cannot be written while the run goes on"),
+        );
     }
     let Some(contents) = domain.parse(&setting.value) else { return out_of_range() };
     match entry.write(&contents) {
         Ok(()) if entry.read() == contents => (Verdict::Set, "set (read back)".into()),
         Ok(()) => (Verdict::Otherwise, format!("accepted, but it reads back as {}", entry.read())),
+        Err(Error::OutOfRange) if matches!(domain, Domain::Text(_)) => {
+            (Verdict::Refused, format!("refused, it is {is}: this is no list of names with * and ?"))
+        }
         Err(Error::OutOfRange) => out_of_range(),
         Err(_) => (Verdict::Refused, format!("not set, it is {is}: {}", why_not_now(&setting.name))),
     }
@@ -75,7 +83,8 @@ fn with_variables<R>(user: impl FnOnce(&[ToolVar]) -> R) -> mpi_abi::Result<R> {
         tool_vars::initialise()?;
     }
     // Some numbers are those of variables that are gone.
-    let (number, from) = (tool_vars::number(VarKind::Control)?, known.last().map_or(0, |last| last.index + 1));
+    let (number, from) =
+        (tool_vars::number(VarKind::Control)?, known.last().map_or(0, |last| last.index + 1));
     known.extend((from..number).filter_map(|index| tool_vars::describe(VarKind::Control, index).ok()));
     Ok(user(&known))
 }
@@ -90,7 +99,9 @@ fn set_of_mpi(setting: &Setting) -> Told {
 fn set_among(setting: &Setting, variables: &[ToolVar]) -> Told {
     let Some(variable) = variables.iter().find(|variable| variable.name == setting.name) else {
         let mut known: Vec<&str> = variables.iter().map(|variable| variable.name.as_str()).collect();
-        known.extend(Own::names().map(|name| -> &str { name }));
+        for own in Own::names() {
+            known.push(own);
+        }
         let nearest = nearest_names(&setting.name, known.iter().copied());
         let hint = if nearest.is_empty() {
             "see `mel vars`".into()
@@ -111,9 +122,24 @@ fn set_among(setting: &Setting, variables: &[ToolVar]) -> Told {
     if variable.readonly {
         return (Verdict::ReadOnly, format!("not set, it is {is} and cannot be written once MPI runs"));
     }
+    let algorithms = variable.algorithms();
+    let number = setting.value.parse::<usize>().ok();
+    if let (Some(count), Some(number)) = (algorithms, number)
+        && number >= count
+    {
+        return (Verdict::Refused, format!("refused, it is {is}: it may be from 0 to {}", count - 1));
+    }
+    // MPICH takes names of algorithms from the environment, and has numbers for them.
+    if algorithms.is_some()
+        && number.is_none()
+        && std::env::var(setting.environment()).is_ok_and(|set| set == setting.value)
+    {
+        return (Verdict::Set, format!("set in the environment; it reads back as number {is}"));
+    }
     if let Err(error) = variable.write(wanted.as_deref().unwrap_or(&setting.value)) {
         let allowed: Vec<String> = items.iter().map(|(value, name)| format!("{value} ({name})")).collect();
-        let allowed = if allowed.is_empty() { String::new() } else { format!("; it may be {}", allowed.join(", ")) };
+        let allowed =
+            if allowed.is_empty() { String::new() } else { format!("; it may be {}", allowed.join(", ")) };
         let text = format!("not set, it is {is} ({}): {error}{allowed}", variable.datatype);
         return (Verdict::Refused, text);
     }

@@ -218,6 +218,15 @@ impl ToolVar {
         self.try_items().unwrap_or_default()
     }
 
+    /// How many algorithms MPICH has under this variable: it has them as a number, names them in the description only, and crashes
+    /// with another number.
+    pub fn algorithms(&self) -> Option<usize> {
+        let is_one = self.name.starts_with("MPIR_CVAR_")
+            && self.name.ends_with("_ALGORITHM")
+            && self.datatype == "MPI_INT";
+        is_one.then(|| self.description.matches(" - ").count()).filter(|count| *count > 1)
+    }
+
     fn try_items(&self) -> Result<Vec<(c_int, String)>> {
         let (mut number, mut name, mut length) = (0 as c_int, vec![0u8; ROOM], ROOM as c_int);
         call!("MPI_T_enum_get_info", (

@@ -100,7 +100,8 @@ impl Domain {
     pub fn allowed(&self) -> String {
         match self {
             Domain::Choice(items) => {
-                let items: Vec<String> = items.iter().map(|(item, name)| format!("{item} ({name})")).collect();
+                let items: Vec<String> =
+                    items.iter().map(|(item, name)| format!("{item} ({name})")).collect();
                 match items.split_last() {
                     Some((last, [])) => last.clone(),
                     Some((last, others)) => format!("{} or {last}", others.join(", ")),

@@ -15,6 +15,7 @@ pub mod elf;
 pub mod events;
 pub mod gather;
 pub mod incomplete;
+pub mod known_variables;
 pub mod library;
 pub mod manual;
 pub mod matrix;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use super::elf::{self, Program};
-use super::{before, library, plugins};
+use super::{before, known_variables, library, plugins};
 use mel_log::launcher::{Place, STARTED, is_first_rank};
 use mel_log::number::{bytes, interval, share};
 use mel_log::setting::Setting;
@@ -110,12 +110,15 @@ pub struct Args {
     /// library. Takes about a microsecond per call. Without it, a trace has the place that the function returns to
     #[arg(long, requires = "trace")]
     pub callsites: bool,
-    /// Set a control variable of the MPI (mel vars lists them), for all ranks or for some: NAME=VALUE, NAME=VALUE@0,4-7
+    /// Set a control variable of the MPI or of MEL (mel vars lists them), for all ranks or for some: NAME=VALUE, NAME=VALUE@0,4-7
     ///
     /// It is set in the environment (OMPI_MCA_NAME, or MPIR_CVAR_...), so that it precedes MPI_Init; read back there, and written
     /// where it has not got its value. A line tells what came of it. May be given several times.
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<Setting>,
+    /// Control variables can be set while the program runs, by `mel watch --set`
+    #[arg(long)]
+    pub settable: bool,
     /// Record nothing until the program calls MPI_Pcontrol(1)
     #[arg(long)]
     pub paused: bool,
@@ -136,7 +139,7 @@ pub struct Args {
     /// Overwrite an earlier run in that directory
     #[arg(long)]
     pub force: bool,
-    /// Run although there is no event or MPI function of a name that was given
+    /// Run although there is no event, MPI function or control variable of a name that was given, or it may not have that value
     ///
     /// Else such a name ends the run before it starts. What an MPI may have itself is known only when it runs: if there is no such event,
     /// one line says so.
@@ -206,7 +209,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     command.envs(
         args.set
             .iter()
-            .filter(|setting| setting.is_for(rank))
+            .filter(|setting| setting.is_for(rank) && !setting.name.starts_with("mel_"))
             .map(|setting| (setting.environment(), &setting.value)),
     );
     match path.and_then(|path| why_not_measured(program, &path)) {
@@ -302,6 +305,9 @@ fn environment(
     if !for_this.is_empty() {
         set.push(("MEL_SET", Setting::join(&for_this).into()));
     }
+    if args.settable {
+        set.push(("MEL_SETTABLE", "1".into()));
+    }
     if let Some(limit) = &args.limit {
         set.push(("MEL_LIMIT", limit.into()));
     }
@@ -327,7 +333,8 @@ fn objections(args: &Args, program: Option<&Path>) -> Vec<String> {
         plugins::objections(&args.plugin).into_iter().map(|line| format!("{line} (nothing was started)")),
     );
     if !args.no_strict {
-        let of_names = before::of_names(args, program).into_iter();
+        let of_settings = known_variables::objections(&args.set, program);
+        let of_names = before::of_names(args, program).into_iter().chain(of_settings);
         lines.extend(of_names.map(|line| format!("{line} (nothing was started; --no-strict goes on)")));
     }
     lines

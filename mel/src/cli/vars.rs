@@ -5,14 +5,18 @@ use std::env;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use anyhow::bail;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
-use mpi_abi::tool_vars::{self, CLASSES, ToolVar, VarKind};
+use mel_log::launcher::Place;
+use mpi_abi::tool_vars::{self, CLASSES, SCOPES, ToolVar, VarKind};
+use mpit_sources::vars::control::Domain;
+use mpit_sources::vars::own::Own;
 use mpit_sources::vars::{Bind, Element};
 use serde::{Deserialize, Serialize};
 
+use super::known_variables::{Known, Variables};
 use super::of_mpi;
 use super::output::to_stdout;
 use crate::doctor::{command, mpis, probe};
@@ -80,6 +84,9 @@ struct Shown {
     readonly: bool,
     /// Empty where it was not read.
     value: String,
+    /// The values that it may have, where that is known.
+    #[serde(default)]
+    allowed: String,
     /// Why there is no value.
     #[serde(default)]
     note: String,
@@ -93,6 +100,8 @@ enum Line {
     Mpi(String),
     /// A variable, by its place among all numbers; it is read next.
     Variable(usize, Box<Shown>),
+    /// The values that it may have.
+    Items(usize, Vec<(i32, String)>),
     /// Its value, or why there is none.
     Value(usize, Result<String, String>),
     /// That was the last one.
@@ -112,6 +121,7 @@ fn shown(variable: &ToolVar) -> Shown {
         bound_to: variable.bind.into(),
         readonly: variable.readonly,
         value: String::new(),
+        allowed: String::new(),
         note: String::new(),
         description: variable.description.clone(),
     }
@@ -119,6 +129,33 @@ fn shown(variable: &ToolVar) -> Shown {
 
 /// Our own variables, which are there under `mel run`.
 fn ours() -> impl Iterator<Item = Shown> {
+    performance().chain(controls())
+}
+
+/// Those that change what MEL does.
+fn controls() -> impl Iterator<Item = Shown> {
+    Own::all().map(|(_, own)| Shown {
+        kind: "control".into(),
+        name: own.name.into_owned(),
+        of: "MEL".into(),
+        class: String::new(),
+        scope: SCOPES[own.scope as usize].into(),
+        datatype: match own.domain {
+            Domain::Choice(_) => "int",
+            Domain::Number { .. } => "unsigned_long",
+            Domain::Text(_) => "char",
+        }
+        .into(),
+        bound_to: "nothing".into(),
+        readonly: !own.scope.is_writable(),
+        value: String::new(),
+        allowed: own.domain.allowed(),
+        note: "while a program runs".into(),
+        description: own.description.into_owned(),
+    })
+}
+
+fn performance() -> impl Iterator<Item = Shown> {
     mpit_sources::vars::descriptions().map(|description| Shown {
         kind: "performance".into(),
         name: description.name.into_owned(),
@@ -137,6 +174,7 @@ fn ours() -> impl Iterator<Item = Shown> {
         .into(),
         readonly: description.readonly,
         value: String::new(),
+        allowed: String::new(),
         note: "while a program runs".into(),
         description: description.description.into_owned(),
     })
@@ -160,6 +198,10 @@ pub fn probe(library: &Path, from: usize) -> anyhow::Result<()> {
         for (place, (kind, index)) in all.into_iter().enumerate().skip(from) {
             let Ok(variable) = tool_vars::describe(kind, index) else { continue };
             print(&Line::Variable(place, Box::new(shown(&variable))))?;
+            let items = variable.items();
+            if !items.is_empty() {
+                print(&Line::Items(place, items))?;
+            }
             let value = match variable.read() {
                 Ok(Some(value)) => Ok(value),
                 Ok(None) => Err(format!("bound to a {}", variable.bind)),
@@ -175,14 +217,57 @@ fn print(line: &Line) -> anyhow::Result<()> {
     probe::print(&serde_json::to_string(line)?)
 }
 
+/// A variable, with the numbers and names of the values that it may have.
+struct Found {
+    shown: Shown,
+    items: Vec<(i32, String)>,
+}
+
+/// A command that knows nothing of a launcher or of MEL: an MPI that is started in it is one process alone.
+fn alone(command: &Path) -> Command {
+    const LAUNCHERS: [&str; 17] = [
+        "OMPI_", "PMIX_", "PMI_", "PRTE_", "ORTE_", "HYDRA_", "HYDI_", "MPIEXEC_", "MPIR_", "SLURM_",
+        "PALS_", "ALPS_", "FLUX_", "JSM_", "MV2_COMM", "MEL_", "MPIT_",
+    ];
+    let mut alone = Command::new(command);
+    if Place::here().is_none() {
+        return alone;
+    }
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        let is_launchers = LAUNCHERS.iter().any(|prefix| text.starts_with(prefix)) || text == "LD_PRELOAD";
+        if is_launchers && !text.starts_with("OMPI_ALLOW_RUN_AS_ROOT") {
+            alone.env_remove(&name);
+        }
+    }
+    alone
+}
+
+/// What is known of the control variables of an MPI library, by their names.
+///
+/// # Errors
+/// It cannot be asked.
+pub fn known_controls(library: &Path) -> anyhow::Result<Variables> {
+    let (_, all) = read(library)?;
+    let controls = all.into_iter().filter(|found| found.shown.kind == "control");
+    let known = |Found { shown, items }: Found| {
+        let is_algorithm = shown.name.starts_with("MPIR_CVAR_") && shown.name.ends_with("_ALGORITHM");
+        let is_named =
+            is_algorithm && items.is_empty() && shown.datatype == "int" && shown.description.contains(" - ");
+        let named_in = if is_named { shown.description } else { String::new() };
+        (shown.name, Known { datatype: shown.datatype, items, named_in })
+    };
+    Ok(controls.map(known).collect())
+}
+
 /// The variables of an MPI library by their places, with its name.
-fn read(library: &Path) -> anyhow::Result<(String, Vec<Shown>)> {
+fn read(library: &Path) -> anyhow::Result<(String, Vec<Found>)> {
     let command = env::current_exe()?;
-    let (mut name, mut found, mut from) = (String::new(), BTreeMap::<usize, Shown>::new(), 0);
+    let (mut name, mut found, mut from) = (String::new(), BTreeMap::<usize, Found>::new(), 0);
     for _ in 0..MOST_CRASHES {
         let from_text = from.to_string();
         let arguments = ["probe".as_ref(), "variables".as_ref(), library.as_os_str(), from_text.as_ref()];
-        let Some(ended) = command::output(&command, &arguments, SECONDS) else {
+        let Some(ended) = command::output_of(alone(&command).args(arguments), SECONDS) else {
             bail!("mel cannot be started")
         };
         let (mut is_over, mut begun) = (false, None);
@@ -190,12 +275,20 @@ fn read(library: &Path) -> anyhow::Result<(String, Vec<Shown>)> {
             match line {
                 Line::Mpi(of) => name = of,
                 Line::Variable(place, variable) => {
-                    found.insert(place, *variable);
+                    found.insert(place, Found { shown: *variable, items: Vec::new() });
                     begun = Some(place);
+                }
+                Line::Items(place, items) => {
+                    let Some(variable) = found.get_mut(&place) else { continue };
+                    let named: Vec<String> =
+                        items.iter().map(|(item, name)| format!("{item} ({name})")).collect();
+                    (variable.shown.allowed, variable.items) = (named.join(", "), items);
                 }
                 Line::Value(place, value) => {
                     begun = None;
-                    let Some(variable) = found.get_mut(&place) else { continue };
+                    let Some(variable) = found.get_mut(&place).map(|found| &mut found.shown) else {
+                        continue;
+                    };
                     match value {
                         Ok(value) => variable.value = value,
                         Err(why) => variable.note = why,
@@ -206,7 +299,7 @@ fn read(library: &Path) -> anyhow::Result<(String, Vec<Shown>)> {
         }
         match begun.and_then(|place| Some((place, found.get_mut(&place)?))) {
             Some((place, variable)) => {
-                variable.note = "left out: the MPI crashes when it is read".into();
+                variable.shown.note = "left out: the MPI crashes when it is read".into();
                 from = place + 1;
             }
             // A library may complain at its end; what it has said before is as true.
@@ -227,7 +320,8 @@ fn read(library: &Path) -> anyhow::Result<(String, Vec<Shown>)> {
 /// There is no such MPI, or it cannot be asked.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let library = mpis::one(args.mpi.as_deref())?;
-    let (mpi, mut all) = read(&library)?;
+    let (mpi, all) = read(&library)?;
+    let mut all: Vec<Shown> = all.into_iter().map(|found| found.shown).collect();
     all.extend(ours());
     let total = all.len();
     all.retain(|variable| is_wanted(args, variable));
@@ -279,7 +373,7 @@ fn table(all: &[Shown], describe: bool) -> String {
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     let mut header = vec!["variable", "of", "kind", "class, scope", "type", "bound to", "value"];
     if describe {
-        header.push("description");
+        header.extend(["may be", "description"]);
     }
     table.set_header(header);
     for variable in all {
@@ -296,7 +390,7 @@ fn table(all: &[Shown], describe: bool) -> String {
             value,
         ];
         if describe {
-            row.push(variable.description.clone());
+            row.extend([variable.allowed.clone(), variable.description.clone()]);
         }
         table.add_row(row);
     }
@@ -310,11 +404,11 @@ fn table(all: &[Shown], describe: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::{Cli, Command};
+    use crate::cli::{Cli, Command as Subcommand};
     use clap::Parser;
 
     fn wanted(line: &str) -> Vec<String> {
-        let Command::Vars(args) = Cli::try_parse_from(line.split(' ')).unwrap().command else {
+        let Subcommand::Vars(args) = Cli::try_parse_from(line.split(' ')).unwrap().command else {
             panic!("{line}")
         };
         ours().filter(|variable| is_wanted(&args, variable)).map(|variable| variable.name).collect()
@@ -323,8 +417,8 @@ mod tests {
     #[test]
     fn variables_are_chosen_by_words_of_their_names_and_by_kind() {
         assert_eq!(wanted("mel vars unexpected Bytes high"), ["mel_unexpected_queue_bytes_high"]);
-        assert!(wanted("mel vars --control").is_empty());
-        assert_eq!(wanted("mel vars --performance").len(), ours().count());
+        assert_eq!(wanted("mel vars --control recording"), ["mel_recording"]);
+        assert_eq!(wanted("mel vars --performance").len(), performance().count());
     }
 
     #[test]

@@ -13,13 +13,15 @@ use crate::gather::supervisor::{Gathering, Node, words};
 use crate::watch::feed::{Feed, Frames};
 use crate::watch::frame::Frame;
 use crate::watch::reading::Stage;
+use crate::watch::setting::{self, Setter};
 use crate::watch::{terminal, text, web};
+use mel_log::setting::Setting;
 
 /// Shows a run while it goes on
 ///
 /// Each rank in a line: whether it runs, its share of time in MPI and waiting, the lengths of its message queues, and more; the call sites where the
 /// chosen rank spends its time; and a curve of the chosen number. It reads the profile that each process of `mel run` counts in a mapped file, again and
-/// again, and does nothing else: whatever becomes of it, the run does not notice.
+/// again: whatever becomes of it, the run does not notice. In a run that was started with `mel run --settable` it can set control variables.
 ///
 /// The directory need not be there yet, and the run may have ended. The directory must be on a file system that this machine sees.
 /// docs/watch.md says what the numbers mean.
@@ -40,7 +42,10 @@ use crate::watch::{terminal, text, web};
   mel watch mel-app-1 --json | jq -r '[.at_unix_s, .over.mpi_now.median] | @tsv'
       a line of JSON each second, until the run has ended
 
-Exit code: 0; 1 if it failed, or if there was nothing to show with --once")]
+  mel watch mel-app-1 --set mel_recording=off@2
+      rank 2 counts and records nothing from now on, if the run was started with mel run --settable
+
+Exit code: 0; 1 if it failed, if there was nothing to show with --once, or if something was not set with --set")]
 pub struct Args {
     /// The run's directory
     #[arg(value_name = "DIR")]
@@ -67,6 +72,16 @@ pub struct Args {
     /// Serve a page for the browser, too: to this machine only, at an address that nobody can guess, until this command ends
     #[arg(long)]
     pub web: bool,
+    /// Set a control variable of the MPI or of MEL (mel vars lists them) on all ranks or on some, say what came of it, and end:
+    /// NAME=VALUE, NAME=VALUE@0,4-7
+    ///
+    /// The run must have been started with `mel run --settable`. A rank sets it in its next MPI call, and reads it back. May be given
+    /// several times.
+    #[arg(long = "set", value_name = "NAME=VALUE", conflicts_with_all = ["json", "web", "once"])]
+    pub set: Vec<Setting>,
+    /// Who has the address of the page may set control variables there, too
+    #[arg(long, requires = "web")]
+    pub allow_set: bool,
     /// The port of that page. Default: any that is free
     #[arg(long, value_name = "PORT", requires = "web")]
     pub port: Option<u16>,
@@ -113,6 +128,11 @@ pub(super) fn every(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// There is nothing to show with `--once`; the terminal, or the port, cannot be used.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if !args.set.is_empty() {
+        let told = setting::set(&args.directory, &args.set)?;
+        to_stdout(|out| told.iter().try_for_each(|told| writeln!(out, "{told}")))?;
+        return Ok(if setting::all_set(&told) { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
     let is_terminal = std::io::stdout().is_terminal();
     if args.json {
         lines(args)?;
@@ -122,13 +142,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let (gathering, directory) = (gathering(args)?, args.directory.clone());
         let make = move || gathering.map_or_else(|| Frames::new(&directory), Frames::gathered);
         let feed = Feed::of(make, args.every)?;
+        let setter = Setter::new(&args.directory);
         let page = match args.web {
-            true => Some(web::Server::start(feed.view(), &args.directory, args.every, args.port)?),
+            true => {
+                let allowed = args.allow_set.then(|| setter.clone());
+                Some(web::Server::start(feed.view(), &args.directory, args.every, args.port, allowed)?)
+            }
             false => None,
         };
         let address = page.as_ref().map(web::Server::address);
         if is_terminal {
-            terminal::run(&feed.view(), &args.directory, address)?;
+            terminal::run(&feed.view(), &args.directory, address, &setter)?;
         } else if let Some(address) = address {
             to_stdout(|out| writeln!(out, "{address}"))?;
             terminal::wait_for_signal()?;

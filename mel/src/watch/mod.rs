@@ -7,14 +7,15 @@
 //! - [`text`]: a frame as plain text.
 //! - [`terminal`]: frames in a terminal, with keys.
 //! - [`web`]: frames in a browser, on a port that only this machine reaches.
+//! - [`setting`]: has ranks set control variables, where the run was started so that they can.
 //!
-//! Only reads files: nothing here writes to the directory, or speaks to the processes of the run. So what becomes of it is nothing to
-//! them.
+//! But for that, it only reads files, and speaks to no process of the run. So what becomes of it is nothing to them.
 
 pub mod feed;
 pub mod frame;
 pub mod quantities;
 pub mod reading;
+pub mod setting;
 pub mod terminal;
 pub mod text;
 pub mod web;

@@ -25,7 +25,7 @@ use mpit_events::Core;
 use mpit_vars::store::Store;
 use mpit_vars::{monitoring, variables};
 
-pub use mpit_vars::{Bind, Element};
+pub use mpit_vars::{Bind, Element, control, own};
 pub use queues::QueueCounts;
 
 use crate::QueueEvents;

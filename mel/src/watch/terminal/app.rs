@@ -39,6 +39,12 @@ pub struct App {
     pub is_paused: bool,
     /// Whether the screen explains itself.
     pub helps: bool,
+    /// What the user types to be set, while there is a prompt for it.
+    pub prompt: Option<String>,
+    /// What the user has typed to be set.
+    pub asked: Option<String>,
+    /// What came of earlier ones.
+    pub told: Vec<String>,
     /// How many ranks fit on the screen, as it was drawn last.
     pub lines: usize,
     /// The first line of ranks that is shown.
@@ -57,6 +63,9 @@ impl App {
             order: Order::default(),
             is_paused: false,
             helps: false,
+            prompt: None,
+            asked: None,
+            told: Vec::new(),
             lines: 1,
             first: 0,
         }
@@ -109,8 +118,14 @@ impl App {
     /// A key was pressed; whether it was the one that ends.
     pub fn press(&mut self, key: KeyEvent) -> bool {
         let page = self.lines.max(1) as isize;
+        let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+        if !(is_control && key.code == KeyCode::Char('c')) && self.prompt.is_some() {
+            self.typed(key.code, is_control);
+            return false;
+        }
         match key.code {
-            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return true,
+            KeyCode::Char('c') if is_control => return true,
+            KeyCode::Char(':') => self.prompt = Some(String::new()),
             KeyCode::Char('q' | 'Q') => return true,
             KeyCode::Esc if self.helps => self.helps = false,
             KeyCode::Char('?' | 'h') => self.helps = !self.helps,
@@ -133,6 +148,26 @@ impl App {
             _ => {}
         }
         false
+    }
+}
+
+/// The most characters of a setting that is typed.
+const MOST_TYPED: usize = 1024;
+
+impl App {
+    /// A key was pressed while there is a prompt.
+    fn typed(&mut self, code: KeyCode, is_control: bool) {
+        let Some(text) = &mut self.prompt else { return };
+        match code {
+            KeyCode::Esc => self.prompt = None,
+            KeyCode::Enter => {
+                let text = self.prompt.take().filter(|text| !text.trim().is_empty());
+                self.asked = text;
+            }
+            KeyCode::Backspace => _ = text.pop(),
+            KeyCode::Char(c) if !is_control && text.len() < MOST_TYPED => text.push(c),
+            _ => {}
+        }
     }
 }
 
@@ -194,6 +229,24 @@ mod tests {
         press(&mut app, KeyCode::Char('p'));
         app.show(&Arc::new(Frame::of(&reading(9, 3.0), None)));
         assert_eq!(app.frame.ranks.len(), 9);
+    }
+
+    #[test]
+    fn what_is_typed_at_the_prompt_is_asked_for() {
+        let mut app = app(4);
+        let mut type_in = |text: &str, last: KeyCode| {
+            press(&mut app, KeyCode::Char(':'));
+            text.chars().for_each(|c| assert!(!press(&mut app, KeyCode::Char(c))));
+            press(&mut app, last);
+            (app.prompt.clone(), app.asked.take())
+        };
+        assert_eq!(type_in("mel_phase=q@2", KeyCode::Enter), (None, Some("mel_phase=q@2".into())));
+        assert_eq!(type_in("ab", KeyCode::Backspace).0.as_deref(), Some("a"));
+        // The prompt is still there.
+        assert_eq!(type_in("", KeyCode::Esc), (None, None));
+        assert_eq!(type_in("  ", KeyCode::Enter), (None, None));
+        assert_eq!(app.order, Order::Ranks);
+        assert!(press(&mut app, KeyCode::Char('q')));
     }
 
     #[test]

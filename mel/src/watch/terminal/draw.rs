@@ -42,6 +42,7 @@ pub fn draw(screen: &mut Screen<'_>, app: &mut App, view: &View) {
     if let Some(address) = &app.address {
         notes.push(Line::raw(format!("page: {address}")));
     }
+    notes.extend(app.told.iter().map(|line| Line::raw(format!("set: {line}"))));
     let notes = Paragraph::new(Text::from(notes)).wrap(Wrap { trim: true });
     let most = (area.height / 3).max(1);
     let height = (notes.line_count(area.width) as u16).clamp(1, most);
@@ -64,8 +65,14 @@ pub fn draw(screen: &mut Screen<'_>, app: &mut App, view: &View) {
         call_sites(screen, app, below);
         chosen_curve(screen, app, view, graph);
     }
-    let line = "arrows: rank and column  s: sort  p: pause  ?: help  q: quit";
-    screen.render_widget(Line::styled(line, DIM), keys);
+    let line = match &app.prompt {
+        Some(typed) => Line::styled(format!("set NAME=VALUE, or NAME=VALUE@RANKS: {typed}\u{2588}"), BOLD),
+        None => Line::styled(
+            "arrows: rank and column  s: sort  p: pause  :: set a variable  ?: help  q: quit",
+            DIM,
+        ),
+    };
+    screen.render_widget(line, keys);
     if app.helps {
         help(screen, app, area);
     }

@@ -18,6 +18,7 @@ use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::feed::View;
+use super::setting::Setter;
 use app::App;
 
 /// How long a signal, or a new frame, may wait.
@@ -27,28 +28,40 @@ const TURN: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// Those of the terminal.
-pub fn run(view: &View, directory: &Path, address: Option<&str>) -> anyhow::Result<()> {
+pub fn run(view: &View, directory: &Path, address: Option<&str>, setter: &Setter) -> anyhow::Result<()> {
     let ends = signals()?;
     let mut terminal = ratatui::try_init().context("cannot use the terminal; --once prints a snapshot")?;
-    let result = drive(&mut terminal, view, App::new(directory, address), &ends);
+    let result = drive(&mut terminal, view, App::new(directory, address), &ends, setter);
     let restored = ratatui::try_restore();
     result.and(restored).context("cannot use the terminal")
 }
 
-fn drive(terminal: &mut DefaultTerminal, view: &View, mut app: App, ends: &AtomicBool) -> io::Result<()> {
+fn drive(
+    terminal: &mut DefaultTerminal,
+    view: &View,
+    mut app: App,
+    ends: &AtomicBool,
+    setter: &Setter,
+) -> io::Result<()> {
     let mut drawn = None;
     while !ends.load(Relaxed) {
         let (number, frame) = view.latest();
         app.show(&frame);
-        if drawn != Some(number) {
+        let (told, lines) = setter.lines();
+        app.told = lines;
+        let now = Some((number, told));
+        if drawn != now {
             terminal.draw(|screen| draw::draw(screen, &mut app, view))?;
-            drawn = Some(number);
+            drawn = now;
         }
         if event::poll(TURN)? {
             match event::read()? {
                 Event::Key(key) if key.kind != KeyEventKind::Release => {
                     if app.press(key) {
                         return Ok(());
+                    }
+                    if let Some(text) = app.asked.take() {
+                        setter.ask_or_say(&text);
                     }
                     drawn = None;
                 }

@@ -1,4 +1,5 @@
-//! What is answered to a request, and what is refused: everything but the page and its data, for who has the token.
+//! What is answered to a request, and what is refused: everything but the page and its data, for who has the token; and setting variables,
+//! where that was allowed.
 //!
 //! Other programs of this machine, and pages of other sites in its browser, may send requests here. They do not have the token. A site
 //! whose name is made to lead to this machine (DNS rebinding) sends its own name as `Host`, which is refused, too.
@@ -11,7 +12,11 @@ use serde::Serialize;
 use super::super::feed::View;
 use super::super::frame::Frame;
 use super::super::quantities::{QUANTITIES, Unit};
+use super::super::setting::Setter;
 use super::token::Token;
+
+/// The most bytes of a setting.
+pub const MOST_BODY: u64 = 4096;
 
 const PAGE: &str = include_str!("page.html");
 const SCRIPT: &str = include_str!("page.js");
@@ -58,6 +63,8 @@ pub struct Site {
     token: Token,
     hosts: [String; 3],
     page: Vec<u8>,
+    /// Sets what is asked for, where that is allowed.
+    setter: Option<Setter>,
 }
 
 /// What the page has from the beginning.
@@ -65,6 +72,7 @@ pub struct Site {
 struct Constants<'a> {
     directory: &'a str,
     every_ms: u64,
+    settable: bool,
     quantities: Vec<Described>,
 }
 
@@ -85,11 +93,14 @@ struct Data<'a> {
     headline: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     curve: Option<Vec<Option<f64>>>,
+    /// What came of what was set here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    told: Vec<String>,
 }
 
 impl Site {
     /// A page of the run in that directory, on this port.
-    pub fn new(token: Token, port: u16, directory: &Path, every: Duration) -> Site {
+    pub fn new(token: Token, port: u16, directory: &Path, every: Duration, setter: Option<Setter>) -> Site {
         let describe = |quantity: &super::super::quantities::Quantity| Described {
             name: quantity.name,
             head: quantity.head,
@@ -100,6 +111,7 @@ impl Site {
         let constants = Constants {
             directory: &directory.display().to_string(),
             every_ms: every.as_millis() as u64,
+            settable: setter.is_some(),
             quantities: QUANTITIES.iter().map(describe).collect(),
         };
         // A name in the data must not end the script that holds it.
@@ -115,36 +127,76 @@ impl Site {
             }
         }
         let hosts = ["127.0.0.1", "localhost", "[::1]"].map(|host| format!("{host}:{port}"));
-        Site { token, hosts, page: page.into_bytes() }
+        Site { token, hosts, page: page.into_bytes(), setter }
     }
 
     /// What is answered to a request for this address, which was sent to these hosts.
     pub fn answer(&self, is_get: bool, hosts: &[&str], url: &str, view: &View) -> Answer {
-        let is_known = |host: &str| self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host));
-        if !matches!(hosts, [host] if is_known(host)) {
-            return Answer::text(403, "mel: this page is for this machine only\n");
-        }
-        let path = url.strip_prefix('/').unwrap_or(url);
-        let (token, rest) = path.split_once('/').unwrap_or((path, ""));
-        if !self.token.is(token) {
-            return Answer::text(
-                403,
-                "mel: the address is that which `mel watch --web` has printed, with its token\n",
-            );
-        }
+        let rest = match self.allowed(hosts, url) {
+            Ok(rest) => rest,
+            Err(refused) => return refused,
+        };
         if !is_get {
             return Answer::text(405, "mel: there is nothing to change here\n");
         }
         match rest.split_once('?').unwrap_or((rest, "")) {
             ("", _) => Answer { status: 200, kind: "text/html; charset=utf-8", body: self.page.clone() },
-            ("data", query) => data(query, view),
+            ("data", query) => self.data(query, view),
             _ => Answer::text(404, "mel: there is nothing of that name\n"),
         }
+    }
+
+    /// What of the address comes behind the token, for who has that and has sent it to this machine.
+    fn allowed<'a>(&self, hosts: &[&str], url: &'a str) -> Result<&'a str, Answer> {
+        let is_known = |host: &str| self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host));
+        if !matches!(hosts, [host] if is_known(host)) {
+            return Err(Answer::text(403, "mel: this page is for this machine only\n"));
+        }
+        let path = url.strip_prefix('/').unwrap_or(url);
+        let (token, rest) = path.split_once('/').unwrap_or((path, ""));
+        if !self.token.is(token) {
+            let text = "mel: the address is that which `mel watch --web` has printed, with its token\n";
+            return Err(Answer::text(403, text));
+        }
+        Ok(rest)
+    }
+
+    /// What is answered to a setting that was sent to this address by pages of these origins. What comes of it is in the data.
+    pub fn set(&self, hosts: &[&str], origins: &[&str], url: &str, body: &[u8]) -> Answer {
+        let rest = match self.allowed(hosts, url) {
+            Ok(rest) => rest,
+            Err(refused) => return refused,
+        };
+        // Browsers say whose page it is that sends.
+        let is_own = |origin: &&str| origin.strip_prefix("http://").is_some_and(|host| hosts.contains(&host));
+        if !origins.iter().all(is_own) {
+            return Answer::text(403, "mel: this page is for this machine only\n");
+        }
+        if rest != "set" {
+            return Answer::text(405, "mel: there is nothing to change here\n");
+        }
+        let Some(setter) = &self.setter else {
+            return Answer::text(403, "mel: nothing can be set here: start mel watch with --allow-set\n");
+        };
+        if body.len() as u64 > MOST_BODY {
+            return Answer::text(413, "mel: that is too long for a setting\n");
+        }
+        match std::str::from_utf8(body)
+            .map_err(|_| "this is no text".to_owned())
+            .and_then(|text| setter.ask(text))
+        {
+            Ok(()) => Answer::text(202, "mel: the ranks are asked\n"),
+            Err(line) => Answer::text(400, &format!("mel: {line}\n")),
+        }
+    }
+
+    fn data(&self, query: &str, view: &View) -> Answer {
+        data(query, view, self.setter.as_ref().map_or_else(Vec::new, |setter| setter.lines().1))
     }
 }
 
 /// The frame, and the curve that is asked for: `rank=3&of=mpi_now`.
-fn data(query: &str, view: &View) -> Answer {
+fn data(query: &str, view: &View, told: Vec<String>) -> Answer {
     let value = |name: &str| {
         query
             .split('&')
@@ -160,6 +212,7 @@ fn data(query: &str, view: &View) -> Answer {
         frame: &frame,
         headline: super::super::text::headline(&frame),
         curve: rank.zip(place).map(|(rank, place)| view.curve(rank, place)),
+        told,
     };
     match serde_json::to_vec(&data) {
         Ok(body) => Answer { status: 200, kind: "application/json", body },
@@ -181,7 +234,32 @@ mod tests {
     fn site() -> (Site, String) {
         let token = Token::random().unwrap();
         let text = token.text().to_owned();
-        (Site::new(token, 4711, Path::new("d</script>"), Duration::from_secs(1)), text)
+        (Site::new(token, 4711, Path::new("d</script>"), Duration::from_secs(1), None), text)
+    }
+
+    #[test]
+    fn something_is_set_only_where_that_is_allowed_and_with_the_token() {
+        let room = tempfile::tempdir().unwrap();
+        let (closed, token) = site();
+        let (host, url) = (&["127.0.0.1:4711"][..], format!("/{token}/set"));
+        let status = |site: &Site, hosts: &[&str], origins: &[&str], url: &str, body: &[u8]| {
+            site.set(hosts, origins, url, body).status
+        };
+        assert_eq!(status(&closed, host, &[], &url, b"a=1"), 403, "it was not allowed");
+        let token = Token::random().unwrap();
+        let url = format!("/{}/set", token.text());
+        let elsewhere = format!("/{}/data", token.text());
+        let setter = Setter::new(room.path());
+        let open = Site::new(token, 4711, Path::new("d"), Duration::from_secs(1), Some(setter));
+        assert_eq!(status(&open, host, &[], "/set", b"a=1"), 403, "no token");
+        assert_eq!(status(&open, &["evil.example:4711"], &[], &url, b"a=1"), 403);
+        assert_eq!(status(&open, host, &["http://evil.example"], &url, b"a=1"), 403);
+        assert_eq!(status(&open, host, &["null"], &url, b"a=1"), 403);
+        assert_eq!(status(&open, host, &[], &elsewhere, b"a=1"), 405);
+        assert_eq!(status(&open, host, &[], &url, &[b'a'; 5000]), 413);
+        assert_eq!(status(&open, host, &[], &url, b"nonsense"), 400);
+        assert_eq!(status(&open, host, &[], &url, b"a=\xff"), 400);
+        assert_eq!(status(&open, host, &["http://127.0.0.1:4711"], &url, b"a=1"), 202);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 const chosen = { rank: null, column: 0 }, order = { column: null, down: true };
 const words = { running: "running", finalised: "ended", aborted: "aborted", exited: "exited", killed: "killed" };
-let last = null;
+let last = null, refused = "";
 
 const percent = (share) => share === null || share === undefined ? "-" : (share * 100).toFixed(1) + "\u202f%";
 function valueText(quantity, value) {
@@ -72,6 +72,8 @@ function draw() {
   $("#run").textContent = last.headline;
   $("#finding").textContent = frame.finding ? `Costs most so far (estimated): ${frame.finding}` : "";
   $("#remarks").innerHTML = frame.remarks.map((remark) => `<li>${escape(remark)}</li>`).join("");
+  $("#set").hidden = !data.settable;
+  $("#told").innerHTML = (last.told || []).concat(refused ? [refused] : []).map((line) => `<li>${escape(line)}</li>`).join("");
   const shown = frame.ranks.length > 0;
   for (const section of ["#ranks", "#curve", "#sites"]) $(section).hidden = !shown;
   if (!shown) return;
@@ -94,6 +96,14 @@ async function ask() {
   }
   return true;
 }
+
+async function send() {
+  const answer = await fetch("set", { method: "POST", body: $("#setting").value }).catch(() => null);
+  refused = answer && answer.ok ? "" : answer ? await answer.text() : "mel watch has ended";
+  draw();
+}
+$("#send").addEventListener("click", send);
+$("#setting").addEventListener("keydown", (event) => { if (event.key === "Enter") send(); });
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-sort]"), cell = event.target.closest("td"), row = event.target.closest("[data-rank]");

@@ -1,0 +1,88 @@
+//! Control variables: the MPI's own are all there as without us, those of MEL behind them; and what `mel run --set` refuses.
+
+use std::process::Command;
+
+use mel_tests::artifacts::{fresh_dir, mel, release};
+use mel_tests::{Job, Mpi, compile_special};
+use serde_json::Value;
+
+/// The lines about variables, but for those of MEL.
+fn of_the_mpi(text: &str) -> Vec<&str> {
+    text.lines().filter(|line| line.starts_with("variable ") && !line.starts_with("variable mel_")).collect()
+}
+
+#[test]
+fn the_mpis_own_are_there_as_without_us_and_ours_behind() {
+    for mpi in &Mpi::all_and_newer() {
+        let program = compile_special(mpi, "control_variables");
+        let plain = Job::new(mpi, 1, &program).run();
+        plain.expect(plain.code == Some(0), mpi.name);
+        let events = Job::new(mpi, 1, &program).through_env("LD_PRELOAD", release("libmpit_events.so")).run();
+        events.expect(events.code == Some(0) && events.stdout == plain.stdout, mpi.name);
+
+        let directory = fresh_dir();
+        let run = directory.path().join("run");
+        let job = Job::new(mpi, 1, &program).args(["ours"]);
+        let ours = job.under_mel(["-o".as_ref(), run.as_os_str()]).run();
+        ours.expect(ours.code == Some(0) && !ours.stdout.contains("WRONG"), mpi.name);
+        ours.expect(of_the_mpi(&ours.stdout) == of_the_mpi(&plain.stdout), mpi.name);
+        let names: Vec<&str> = ours.stdout.lines().filter(|line| line.starts_with("variable ")).collect();
+        let first = names.iter().position(|line| line.starts_with("variable mel_")).expect("MEL's are there");
+        ours.expect(names[first..].iter().all(|line| line.starts_with("variable mel_")), "they are the last");
+        // Ten barriers are made while nothing is recorded, ten before the phase is named, and five in it.
+        let profile = std::fs::read(run.join("profile.json")).expect("a profile");
+        let profile: Value = serde_json::from_slice(&profile).expect("JSON");
+        let calls = profile["ranks"][0]["calls"].as_array().expect("calls");
+        let barriers = calls.iter().filter(|call| call["function"] == "MPI_Barrier");
+        assert_eq!(barriers.map(|call| call["calls"].as_u64().unwrap_or(0)).sum::<u64>(), 15, "{}", mpi.name);
+    }
+}
+
+/// Runs a program that would leave a file, under `mel run` with these options; what it says, and whether the program ran.
+fn refused(mpi: &Mpi, options: &[&str]) -> (String, bool) {
+    let directory = fresh_dir();
+    let program = compile_special(mpi, "control_variables");
+    let mut command = Command::new(mel());
+    command.current_dir(directory.path()).env("XDG_CACHE_HOME", cache()).arg("run").args(options);
+    let output = command.arg(program).output().expect("mel can be started");
+    let ran = String::from_utf8_lossy(&output.stdout).contains("variable ");
+    (String::from_utf8_lossy(&output.stderr).into_owned(), ran)
+}
+
+/// A cache of this test's own: each MPI is asked once.
+fn cache() -> &'static std::path::Path {
+    static CACHE: std::sync::OnceLock<tempfile::TempDir> = std::sync::OnceLock::new();
+    CACHE.get_or_init(fresh_dir).path()
+}
+
+#[test]
+fn what_is_certainly_wrong_is_refused_before_the_job() {
+    for mpi in &Mpi::all()[..] {
+        let is_open_mpi = mpi.name.starts_with("openmpi");
+        let (misspelt, meant) = if is_open_mpi {
+            ("coll_tuned_bcast_algoritm=1", "coll_tuned_bcast_algorithm")
+        } else {
+            ("MPIR_CVAR_BCAST_MIN_PROC=5", "MPIR_CVAR_BCAST_MIN_PROCS")
+        };
+        let (said, ran) = refused(mpi, &["--set", misspelt]);
+        assert!(!ran && said.contains("nearest: ") && said.contains(meant), "{}: {said}", mpi.name);
+        let (said, ran) = refused(mpi, &["--no-strict", "--set", misspelt]);
+        assert!(ran && said.contains("this MPI has no such control variable"), "{}: {said}", mpi.name);
+        let (value, allowed) = if is_open_mpi {
+            ("coll_tuned_bcast_algorithm=77", "(pipeline)")
+        } else {
+            // With such a value MPICH would crash in `MPI_Init`.
+            ("MPIR_CVAR_BCAST_INTRA_ALGORITHM=binomiall", "binomial  ")
+        };
+        let (said, ran) = refused(mpi, &["--set", value]);
+        assert!(!ran && said.contains(allowed), "{}: {said}", mpi.name);
+        let (said, ran) = refused(mpi, &["--set", "mel_recording=2"]);
+        assert!(!ran && said.contains("0 (off) or 1 (on)"), "{}: {said}", mpi.name);
+        let (said, ran) = refused(mpi, &["--set", "mel_recording=off", "--set", meant_right(is_open_mpi)]);
+        assert!(ran && said.contains("mel_recording=off: set (read back)"), "{}: {said}", mpi.name);
+    }
+}
+
+fn meant_right(is_open_mpi: bool) -> &'static str {
+    if is_open_mpi { "coll_tuned_bcast_algorithm=1" } else { "MPIR_CVAR_BCAST_INTRA_ALGORITHM=binomial" }
+}

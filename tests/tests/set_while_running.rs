@@ -1,0 +1,357 @@
+//! `mel watch` has ranks set control variables while the run goes on: from the command line, the terminal and the page.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::browser::Browser;
+use mel_tests::terminal::Terminal;
+use mel_tests::{Finished, Job, Mpi, Running, compile_special};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const RANKS: u32 = 4;
+/// No test waits longer for something.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// A job that goes on until it is told to end.
+struct Endless {
+    directory: TempDir,
+    job: Running,
+}
+
+/// A variable of the MPI that can be set while it runs, with a value that it has not, and with one that it may not have.
+fn of_mpi(mpi: &Mpi) -> (&'static str, &'static str, &'static str) {
+    if mpi.name.starts_with("openmpi") {
+        ("coll_tuned_bcast_algorithm", "6", "77")
+    } else {
+        ("MPIR_CVAR_BCAST_MIN_PROCS", "5", "many")
+    }
+}
+
+impl Endless {
+    fn start(mpi: &Mpi, options: &[&str]) -> Endless {
+        let directory = fresh_dir();
+        let run = directory.path().join("run");
+        let all: Vec<&std::ffi::OsStr> =
+            options.iter().map(std::ffi::OsStr::new).chain(["-o".as_ref(), run.as_os_str()]).collect();
+        let job = Job::new(mpi, RANKS, compile_special(mpi, "settable"));
+        let job = job.args([directory.path(), &directory.path().join("end"), Path::new(of_mpi(mpi).0)]);
+        let job = job.patient().time_limit(2 * LIMIT).under_mel(all).start();
+        Endless { directory, job }
+    }
+
+    fn run(&self) -> PathBuf {
+        self.directory.path().join("run")
+    }
+
+    fn pid(&self, rank: u32) -> String {
+        let path = self.directory.path().join(format!("pid-{rank}"));
+        wait_for("a rank", || fs::read_to_string(&path).ok()).trim().to_owned()
+    }
+
+    /// Waits until each rank can be asked.
+    fn is_settable(&self) {
+        let files = || (0..RANKS).all(|rank| self.run().join(format!("rank-{rank}.answer")).exists());
+        wait_for("each rank", || files().then_some(()));
+    }
+
+    fn end(self) -> Finished {
+        fs::write(self.directory.path().join("end"), "").expect("a file can be written");
+        self.job.wait()
+    }
+}
+
+fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{what} is not there");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn signal(pid: impl ToString, signal: &str) {
+    let status = Command::new("kill").args([signal, &pid.to_string()]).status();
+    assert!(status.expect("kill can be started").success(), "{signal}");
+}
+
+fn watch(directory: &Path, options: &[&str]) -> Command {
+    let mut command = Command::new(mel());
+    command.arg("watch").arg(directory).args(["--every", "200ms"]).args(options);
+    command
+}
+
+/// `mel watch --set`: whether all was set, and what it says.
+fn set(directory: &Path, settings: &[&str]) -> (bool, String) {
+    let options: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
+    let output = watch(directory, &options).output().expect("mel can be started");
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+}
+
+/// How many calls each rank has counted.
+fn counted(directory: &Path) -> Vec<u64> {
+    let mut child = watch(directory, &["--json"]).stdout(Stdio::piped()).spawn().expect("mel can be started");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("it was asked for")).read_line(&mut line).expect("text");
+    let _ = child.kill();
+    child.wait().expect("a child");
+    let frame: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    let ranks = frame["ranks"].as_array().expect("ranks").iter();
+    ranks.map(|rank| rank["calls"]["calls"].as_u64().unwrap_or(0)).collect()
+}
+
+/// The calls of these ranks go on, and those of the others do not.
+fn only_these_count(directory: &Path, counting: &[usize]) {
+    let before = counted(directory);
+    let after = wait_for("further calls", || {
+        let now = counted(directory);
+        counting.iter().all(|rank| now[*rank] > before[*rank] + 20).then_some(now)
+    });
+    for rank in (0..RANKS as usize).filter(|rank| !counting.contains(rank)) {
+        assert_eq!(after[rank], before[rank], "rank {rank} counts: {before:?}, {after:?}");
+    }
+}
+
+#[test]
+fn one_rank_stops_counting_and_goes_on() {
+    for mpi in &Mpi::all()[..] {
+        let job = Endless::start(mpi, &["--settable"]);
+        job.is_settable();
+        let (name, value, wrong) = of_mpi(mpi);
+        let (well, said) = set(&job.run(), &["mel_recording=off@2"]);
+        assert!(well && said.trim() == "rank 2: mel_recording=off: set (read back)", "{}: {said}", mpi.name);
+        only_these_count(&job.run(), &[0, 1, 3]);
+        let (well, said) = set(&job.run(), &["mel_recording=on"]);
+        assert!(well && said.contains("ranks 0, 1, 2, 3: mel_recording=on: set"), "{}: {said}", mpi.name);
+        only_these_count(&job.run(), &[0, 1, 2, 3]);
+
+        // Of the MPI's own: read back by the program below.
+        let (well, said) = set(&job.run(), &[&format!("{name}={value}@2")]);
+        if mpi.name.starts_with("openmpi") {
+            assert!(!well && said.contains("accepted, without effect"), "{}: {said}", mpi.name);
+        } else {
+            assert!(
+                well && said.contains("rank 2: ") && said.contains("set (read back)"),
+                "{}: {said}",
+                mpi.name
+            );
+        }
+        // What is refused, with what is allowed.
+        let refused = [
+            ("mel_recording=7@1", "it may be 0 (off) or 1 (on)"),
+            ("mel_event_buffer_size=0@1", "it may be from 1 to"),
+            ("mel_profile=none@1", "cannot be written"),
+            ("mel_sampling_interval=1000@1", "no variables are sampled"),
+            ("mel_recordin=1@1", "nearest: mel_recording"),
+            ("mel_recording=1@9", "rank 9 cannot be asked"),
+            (&format!("{name}={wrong}@1"), if wrong == "77" { "(pipeline)" } else { "not set, it is" }),
+        ];
+        for (setting, why) in refused {
+            let (well, said) = set(&job.run(), &[setting]);
+            assert!(!well && said.contains(why), "{}: {setting}: {said}", mpi.name);
+        }
+        let run = job.run();
+        let finished = job.end();
+        finished.expect(finished.code == Some(0) && finished.stdout.contains("OK"), mpi.name);
+        finished.expect(finished.stdout.contains(&format!("rank 2: {value}\n")), "the program reads it");
+        finished.expect(!finished.stdout.contains(&format!("rank 1: {value}\n")), "on that rank only");
+        let _ = run;
+    }
+}
+
+#[test]
+fn a_run_that_cannot_be_asked_is_left_alone() {
+    let mpi = &Mpi::all()[0];
+    let (well, said) = set(&fresh_dir().path().join("never"), &["mel_recording=0"]);
+    assert!(!well && said.contains("is not there"), "{said}");
+    let job = Endless::start(mpi, &[]);
+    job.pid(RANKS - 1);
+    wait_for("a table", || job.run().join("rank-0.table").exists().then_some(()));
+    let (well, said) = set(&job.run(), &["mel_recording=0"]);
+    assert!(!well && said.contains("mel run --settable"), "{said}");
+    let left = fs::read_dir(job.run()).expect("the directory").filter_map(Result::ok);
+    assert!(left.map(|entry| entry.file_name()).all(|name| !name.to_string_lossy().contains("control")));
+    let finished = job.end();
+    finished.expect(finished.code == Some(0), "the run ends as ever");
+}
+
+#[test]
+fn a_killed_watcher_and_rubbish_do_not_touch_the_run_and_nothing_is_left() {
+    for mpi in &Mpi::all()[..] {
+        let job = Endless::start(mpi, &["--settable"]);
+        job.is_settable();
+        for round in 0..5 {
+            let mut killed =
+                watch(&job.run(), &["--set", "mel_phase=q"]).stdout(Stdio::null()).spawn().expect("mel");
+            thread::sleep(Duration::from_millis(10 * round));
+            let _ = killed.kill();
+            killed.wait().expect("a child");
+            fs::write(job.run().join("rank-1.control"), vec![b'{'; 100_000]).expect("a file can be written");
+        }
+        wait_for("rubbish to be taken away", || (!job.run().join("rank-1.control").exists()).then_some(()));
+        let (well, said) = set(&job.run(), &["mel_phase=after"]);
+        assert!(well && said.contains("ranks 0, 1, 2, 3: "), "{}: {said}", mpi.name);
+        let run = job.run();
+        let Endless { directory, job } = job;
+        fs::write(directory.path().join("end"), "").expect("a file can be written");
+        let finished = job.wait();
+        finished.expect(finished.code == Some(0) && finished.stdout.contains("OK"), mpi.name);
+        let left =
+            fs::read_dir(&run).expect("the directory").filter_map(Result::ok).map(|entry| entry.file_name());
+        let left: Vec<String> = left.map(|name| name.to_string_lossy().into_owned()).collect();
+        assert!(!left.iter().any(|name| name.contains("control") || name.contains("answer")), "{left:?}");
+    }
+}
+
+#[test]
+fn a_rank_that_was_killed_does_not_answer() {
+    let mpi = &Mpi::all()[0];
+    let job = Endless::start(mpi, &["--settable"]);
+    job.is_settable();
+    // The others wait for it, and so make no further call.
+    signal(job.pid(2), "-STOP");
+    let (well, said) = set(&job.run(), &["mel_recording=off@2"]);
+    assert!(!well && said.contains("rank 2: ") && said.contains("no answer within"), "{said}");
+    signal(job.pid(2), "-CONT");
+    // It was taken back, or is set now; the next one is answered.
+    let (well, said) = set(&job.run(), &["mel_recording=on@2"]);
+    assert!(well, "{said}");
+    signal(job.pid(2), "-KILL");
+    let (well, said) = set(&job.run(), &["mel_recording=off@2"]);
+    assert!(
+        !well
+            && (said.contains("no answer")
+                || said.contains("cannot be asked")
+                || said.contains("nothing can be set")),
+        "{said}"
+    );
+    let finished = job.end();
+    finished.expect(finished.code != Some(0), "the launcher ends the run");
+}
+
+#[test]
+fn it_is_set_from_the_terminal() {
+    for mpi in &Mpi::all()[..] {
+        let job = Endless::start(mpi, &["--settable"]);
+        job.is_settable();
+        let mut terminal = Terminal::start(watch(&job.run(), &[]), 40, 160);
+        terminal.until("a rank", |text| text.contains("running").then_some(()));
+        terminal.press(":");
+        terminal.until("a prompt", |text| text.contains("set NAME=VALUE").then_some(()));
+        terminal.press("mel_recording=off@2\r");
+        terminal.until("what came of it", |text| {
+            text.contains("set: rank 2: mel_recording=off: set (read back)").then_some(())
+        });
+        only_these_count(&job.run(), &[0, 1, 3]);
+        terminal.press(":mel_recording=9\r");
+        terminal.until("a refusal", |text| text.contains("it may be 0 (off) or 1 (on)").then_some(()));
+        terminal.press("q");
+        assert!(terminal.wait().success(), "{}: {}", mpi.name, terminal.text());
+        let finished = job.end();
+        finished.expect(finished.code == Some(0), mpi.name);
+    }
+}
+
+/// A page that is served.
+struct Page {
+    child: Child,
+    address: String,
+}
+
+impl Page {
+    fn of(directory: &Path, options: &[&str]) -> Page {
+        let options: Vec<&str> = ["--web"].iter().chain(options).copied().collect();
+        let mut child =
+            watch(directory, &options).stdout(Stdio::piped()).spawn().expect("mel can be started");
+        let mut address = String::new();
+        let out = child.stdout.take().expect("it was asked for");
+        BufReader::new(out).read_line(&mut address).expect("text");
+        Page { child, address: address.trim_end().to_owned() }
+    }
+
+    fn host(&self) -> &str {
+        self.address.trim_start_matches("http://").split('/').next().expect("an address")
+    }
+
+    fn path(&self) -> &str {
+        self.address.splitn(4, '/').nth(3).expect("a path")
+    }
+
+    /// The first line of the answer to a setting that is sent.
+    fn post(&self, path: &str, more: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(self.host()).expect("it listens");
+        let (host, length) = (self.host(), body.len());
+        write!(
+            stream,
+            "POST /{path} HTTP/1.1\r\nHost: {host}\r\n{more}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        )
+        .expect("it hears");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer.lines().next().unwrap_or_default().to_owned()
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_page_sets_only_where_that_was_allowed_and_for_who_has_its_address() {
+    let job = Endless::start(&Mpi::all()[0], &["--settable"]);
+    job.is_settable();
+    let closed = Page::of(&job.run(), &[]);
+    let answer = closed.post(&format!("{}set", closed.path()), "", "mel_recording=off@2");
+    assert!(answer.contains(" 403 "), "{answer}");
+    let page = Page::of(&job.run(), &["--allow-set"]);
+    let path = format!("{}set", page.path());
+    for (path, more) in
+        [("set", ""), (&*format!("{}/set", "0".repeat(48)), ""), (&*path, "Origin: http://evil.example\r\n")]
+    {
+        let answer = page.post(path, more, "mel_recording=off@2");
+        assert!(answer.contains(" 403 "), "{path} {more}: {answer}");
+    }
+    let answer = page.post(&path, "", "mel_recording");
+    assert!(answer.contains(" 400 "), "{answer}");
+    only_these_count(&job.run(), &[0, 1, 2, 3]);
+    if let Some(mut browser) = Browser::start(1400, 1000) {
+        browser.open_address(&page.address);
+        wait_for("the prompt", || {
+            browser
+                .value("!document.querySelector('#set').hidden && last !== null")
+                .as_bool()
+                .filter(|is| *is)
+        });
+        let send = |browser: &mut Browser, setting: &str| {
+            browser.value(&format!("document.querySelector('#setting').value = '{setting}'"));
+            browser.value("document.querySelector('#send').click()");
+        };
+        let told = |browser: &mut Browser, what: &str| {
+            wait_for(what, || {
+                let told = browser.value("document.querySelector('#told').textContent");
+                told.as_str().filter(|told| told.contains(what)).map(drop)
+            });
+        };
+        send(&mut browser, "mel_recording=off@2");
+        told(&mut browser, "rank 2: mel_recording=off: set (read back)");
+        only_these_count(&job.run(), &[0, 1, 3]);
+        send(&mut browser, "mel_recording=5@2");
+        told(&mut browser, "it may be 0 (off) or 1 (on)");
+        send(&mut browser, "nonsense");
+        told(&mut browser, "give NAME=VALUE");
+    }
+    let finished = job.end();
+    finished.expect(finished.code == Some(0), "the run ends as ever");
+}
