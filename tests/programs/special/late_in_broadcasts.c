@@ -5,6 +5,7 @@
  *
  * Computing is sleeping, so that it takes the same on busy processors.
  */
+#define _DEFAULT_SOURCE /* usleep */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
