@@ -4,7 +4,7 @@ CARGO ?= cargo
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-all fuzz loom scaling bench bench-rma dispatch fidelity doc lint clean install uninstall deb dist deps own-mpis pypi-mpis mpi4py mpi4py-all pypi-readers
+.PHONY: help demo build test test-all fuzz loom scaling bench bench-matrix bench-rma dispatch fidelity doc lint clean install uninstall deb dist deps own-mpis pypi-mpis mpi4py mpi4py-all pypi-readers
 
 # As a shared library alone: where Cargo makes a Rust library of it, too (for tests), it does not optimise over the borders of crates.
 whole_libmel = $(CARGO) rustc --release -p mel-preload --lib --crate-type cdylib
@@ -47,6 +47,9 @@ bench: deps pypi-mpis build ## Measure what MEL costs, side by side with nothing
 	python3 benches/compare.py
 	python3 benches/report.py
 	python3 benches/archive.py
+
+bench-matrix: deps build ## Measure what counting who sends what to whom costs, beside Open MPI's own component
+	python3 benches/matrix.py
 
 bench-rma: deps build ## Measure what MEL costs one-sided communication from sixteen threads
 	python3 benches/rma.py

@@ -161,6 +161,7 @@ CONFIGURATIONS = {
     "profile": "mel run (queue profile)",
     "matrix": "mel run --profile matrix",
     "attribute": "mel run --attribute, 5 variables",
+    "both": "mel run --profile calls,queues,matrix",
     "monitoring": "Open MPI's own component for matrices",
     "trace": "mel run --trace",
     "eztrace": "eztrace (MPI calls only)",
@@ -178,6 +179,8 @@ def prefix(configuration, mpi, directory):
         return [mel, "run", "--profile", "matrix", "-o", str(directory / "mel"), "--"]
     if configuration == "attribute":
         return [mel, "run", "--attribute", ATTRIBUTED, "-o", str(directory / "mel"), "--"]
+    if configuration == "both":
+        return [mel, "run", "--profile", "calls,queues,matrix", "-o", str(directory / "mel"), "--"]
     if configuration == "monitoring":
         return ["env", "OMPI_MCA_pml_monitoring_enable=1"]
     if configuration == "trace":

@@ -61,10 +61,17 @@ impl Setting {
     /// The environment variable that an MPI reads the value from when it starts.
     #[must_use]
     pub fn environment(&self) -> String {
-        if self.name.starts_with("MPIR_CVAR_") {
-            self.name.clone()
-        } else {
-            format!("OMPI_MCA_{}", self.name)
+        Setting::environment_of(&self.name)
+    }
+
+    /// The environment variable for a control variable of this name. What is one already, of an MPI or of a library below it, stays.
+    #[must_use]
+    pub fn environment_of(name: &str) -> String {
+        const AS_THEY_ARE: [&str; 8] =
+            ["MPIR_CVAR_", "UCX_", "FI_", "I_MPI_", "MV2_", "MPICH_", "OMPI_MCA_", "PRTE_MCA_"];
+        match AS_THEY_ARE.iter().any(|prefix| name.starts_with(prefix)) {
+            true => name.to_owned(),
+            false => format!("OMPI_MCA_{name}"),
         }
     }
 
@@ -120,6 +127,7 @@ mod tests {
     #[test]
     fn an_mpi_has_it_from_its_own_environment_variable() {
         assert_eq!(of("MPIR_CVAR_X=1").environment(), "MPIR_CVAR_X");
+        assert_eq!(of("UCX_RNDV_THRESH=1").environment(), "UCX_RNDV_THRESH");
         assert_eq!(
             of("coll_tuned_use_dynamic_rules=1").environment(),
             "OMPI_MCA_coll_tuned_use_dynamic_rules"

@@ -99,12 +99,7 @@ impl Functions {
 
     /// The bytes of each function at each end of each link, the most first. Modelled, as the load is: the functions' bytes follow the
     /// same routes.
-    pub fn at_ends(
-        &self,
-        fabric: &Fabric,
-        host_of_rank: &[Option<NodeIndex>],
-        shares: &Shares,
-    ) -> AtEnds {
+    pub fn at_ends(&self, fabric: &Fabric, host_of_rank: &[Option<NodeIndex>], shares: &Shares) -> AtEnds {
         let mut between = BTreeMap::<(NodeIndex, NodeIndex), BTreeMap<u16, u64>>::new();
         let host = |rank: u32| host_of_rank.get(rank as usize).copied().flatten();
         for (&(from, to), functions) in &self.of_pair {

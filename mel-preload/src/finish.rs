@@ -58,6 +58,7 @@ pub(super) fn at_finalize(session: &'static Session) {
     crate::matrix::inside::finish();
     if let Some(netops) = session.netops {
         netops.finish();
+        log_ports(session, run, netops);
     }
     if let Some(native) = session.native.get().copied().flatten() {
         native.finish();
@@ -104,6 +105,16 @@ pub(super) fn at_finalize(session: &'static Session) {
     }
     write_files(session, run);
     mpi_intercept::stop();
+}
+
+/// What the interfaces of this host have counted themselves goes into the log, where there is one.
+fn log_ports(session: &Session, run: &Run, netops: NetOps) {
+    if let (Some(connections), Some(table), true) =
+        (session.connections, &run.table, session.samples.get().is_some())
+    {
+        let since = table.header().runs_since.get();
+        connections.log_ports(&netops.ports(), (since, Clock::best().now().0));
+    }
 }
 
 /// The profile table gets no more.
@@ -390,6 +401,7 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
     mpi_intercept::stop();
     if let Some(netops) = session.netops {
         netops.finish();
+        log_ports(session, run, netops);
     }
     if let Some(attributor) = session.attributor {
         attributor.finish_alone();

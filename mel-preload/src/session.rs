@@ -257,9 +257,6 @@ impl Session {
         if rank == 0 {
             self.warn_of_unknown_names();
             warn_of_other_mpis();
-            if self.config.inside && !matrix::inside::is_there() {
-                self.warn_of_no_component();
-            }
             let known: Vec<&str> = FunctionId::all().map(FunctionId::name).collect();
             self.config.calls.complaints("MPI function", &known).iter().for_each(|line| warn(line));
         }
@@ -300,7 +297,8 @@ impl Session {
         };
         let _ = self.run.set(run);
         if let Some(recorder) = recorder.filter(|_| self.config.vars.is_some() || self.connections.is_some()) {
-            self.samples.get_or_init(|| Box::leak(Box::new(SampleLog::new(recorder))));
+            let samples = *self.samples.get_or_init(|| Box::leak(Box::new(SampleLog::new(recorder))));
+            self.connections.iter().for_each(|connections| connections.log(samples));
         }
         finish::arm();
         let mut observers: Vec<&'static dyn Observer> = vec![self];
@@ -323,8 +321,15 @@ impl Session {
         if let Some(netops) = self.netops {
             netops.start(self.config.carried || self.logged().contains(&netops.event()))?;
         }
+        let by_peruse = self.config.inside && !matrix::inside::is_there();
+        if by_peruse {
+            self.queue_events.observe_sends(&matrix::inside::ByPeruse);
+        }
         let lines = self.queue_events.start(observers, following)?;
         lines.iter().for_each(|line| warn(line));
+        if by_peruse && rank == 0 && !self.queue_events.tells_sends() {
+            self.warn_of_no_component();
+        }
         if let Some(recorder) = recorder {
             finish::define_clock(recorder, self.queue_events.model().clocks().first());
         }
@@ -524,7 +529,7 @@ impl Session {
             _ => "only Open MPI has one; here --profile net shows bytes below the calls".into(),
         };
         warn(&format!(
-            "--inside takes the numbers of Open MPI's monitoring component, and {why}; the run goes on without"
+            "--inside takes the numbers of Open MPI's monitoring component, or of PERUSE, and {why}; the run goes on without"
         ));
     }
 

@@ -90,7 +90,7 @@ fn set_of_mpi(setting: &Setting) -> Told {
 fn set_among(setting: &Setting, variables: &[ToolVar]) -> Told {
     let Some(variable) = variables.iter().find(|variable| variable.name == setting.name) else {
         let mut known: Vec<&str> = variables.iter().map(|variable| variable.name.as_str()).collect();
-        known.extend(Own::names());
+        known.extend(Own::names().map(|name| -> &str { name }));
         let nearest = nearest_names(&setting.name, known.iter().copied());
         let hint = if nearest.is_empty() {
             "see `mel vars`".into()

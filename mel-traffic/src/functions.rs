@@ -108,7 +108,14 @@ mod tests {
     use mel_log::profile::{Profile, RankProfile};
 
     fn row(kind: TrafficKind, function: &str, peer: u32, bytes: u64) -> Traffic {
-        Traffic { kind, function: function.into(), peer: Some(peer), messages: 1, bytes, ..Traffic::default() }
+        Traffic {
+            kind,
+            function: function.into(),
+            peer: Some(peer),
+            messages: 1,
+            bytes,
+            ..Traffic::default()
+        }
     }
 
     #[test]

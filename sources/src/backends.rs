@@ -15,7 +15,7 @@ use mpit_events::{Core, Error};
 use crate::between_calls::BetweenCalls;
 use crate::calls::{Ob1Model, Observer, Part, Path};
 use crate::matching::Truth;
-use crate::peruse::{self, Peruse};
+use crate::peruse::{self, Peruse, Sends};
 
 /// A producer of queue events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,18 +228,31 @@ impl QueueEvents {
         let mut lines = Vec::new();
         let constants = &self.abi.constants;
         let threads = pmpi::query_thread()? == constants.thread.multiple;
-        let (mut backends, offer) =
-            if following.communicators_only { (Vec::new(), Offer::Absent) } else { self.agree()? };
-        if let (Some(peruse), true) = (self.peruse, backends.contains(&Backend::Peruse)) {
+        let tells_sends = self.peruse.is_some_and(Peruse::observes_sends);
+        let (mut backends, offer) = if following.communicators_only && !tells_sends {
+            (Vec::new(), Offer::Absent)
+        } else {
+            self.agree()?
+        };
+        if following.communicators_only {
+            backends.clear();
+        }
+        let tells_sends = tells_sends && offer == Offer::Usable;
+        if let Some(peruse) = self.peruse.filter(|_| tells_sends || backends.contains(&Backend::Peruse)) {
+            if !backends.contains(&Backend::Peruse) {
+                peruse.only_sends();
+            }
             match peruse.start(threads) {
                 Ok(line) => lines.extend(line),
                 Err(line) => {
-                    backends = vec![Backend::Model];
+                    if backends.contains(&Backend::Peruse) {
+                        backends = vec![Backend::Model];
+                    }
                     lines.push(line);
                 }
             }
         }
-        if let (true, Some(peruse)) = (backends.contains(&Backend::Peruse), self.peruse) {
+        if let Some(peruse) = self.peruse.filter(|peruse| peruse.listens()) {
             // Last: others register on communicators as they hear of them.
             observers.push(Box::leak(Box::new(peruse)));
         }
@@ -260,8 +273,7 @@ impl QueueEvents {
         self.model.set_part(part);
         let _ = self.chosen.set((backends, offer));
         lines.extend(self.model.start(following.path)?);
-        let listens = self.backends().contains(&Backend::Peruse);
-        if listens {
+        if self.backends().contains(&Backend::Peruse) || tells_sends {
             // Nobody sends before all listen.
             pmpi::barrier(constants.comm_world)?;
         }
@@ -290,6 +302,17 @@ impl QueueEvents {
             }
         }
         Ok((choose(&self.selection, &offer), offer))
+    }
+
+    /// Lets somebody hear of each message that ob1 sends, the library's own too, where this MPI has PERUSE: the first who asks, before
+    /// [`start`](QueueEvents::start), and in all processes.
+    pub fn observe_sends(&self, sends: &'static dyn Sends) {
+        self.peruse.into_iter().for_each(|peruse| peruse.observe_sends(sends));
+    }
+
+    /// Whether somebody hears of each message that ob1 sends.
+    pub fn tells_sends(&self) -> bool {
+        self.peruse.is_some_and(|peruse| peruse.observes_sends() && peruse.listens())
     }
 
     /// Ends, at the beginning of `MPI_Finalize`, all processes together. Gives what the truth check has

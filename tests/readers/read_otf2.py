@@ -39,6 +39,7 @@ with otf2.reader.open(sys.argv[1]) as trace:
     for name, registry in vars(trace.definitions).items():
         if name != "clock_properties" and hasattr(registry, "__iter__"):
             definitions.update(kind(looked_at(definition)) for definition in registry)
+    values = collections.defaultdict(list)
     events, attributes, units = collections.defaultdict(collections.Counter), collections.Counter(), set()
     for location, event in trace.events:
         events[location._ref][kind(event)] += 1
@@ -46,4 +47,15 @@ with otf2.reader.open(sys.argv[1]) as trace:
         attributes.update(attribute.name for attribute in event.attributes or {})
         if isinstance(event, Metric):
             units.update(member.unit for member in event.metric.members)
-json.dump({"definitions": definitions, "events": events, "attributes": attributes, "units": sorted(units)}, sys.stdout)
+            for member, value in zip(event.metric.members, event.values):
+                values[f"{location.group.name}: {member.name}"].append(value)
+json.dump(
+    {
+        "definitions": definitions,
+        "events": events,
+        "attributes": attributes,
+        "units": sorted(units),
+        "values": values,
+    },
+    sys.stdout,
+)

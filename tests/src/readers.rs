@@ -47,18 +47,27 @@ impl Python {
         found.collect()
     }
 
+    /// All that this reader finds in the trace of a run's directory.
+    ///
+    /// # Panics
+    ///
+    /// If it has any complaint.
+    pub fn read(&self, directory: &Path) -> Value {
+        let mut command = Command::new(&self.path);
+        command.arg(root().join("tests/readers/read_otf2.py")).arg(directory.join("traces.otf2"));
+        let output = command.output().expect("python can be started");
+        let complaints = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() && complaints.is_empty(), "{}: {complaints}", self.name);
+        serde_json::from_slice(&output.stdout).expect("the reader writes JSON")
+    }
+
     /// What this reader finds in the trace of a run's directory otherwise than `otf2-print`, if anything.
     ///
     /// # Panics
     ///
     /// If it has any complaint.
     pub fn disagreement(&self, directory: &Path, trace: &Trace) -> Option<String> {
-        let mut command = Command::new(&self.path);
-        command.arg(root().join("tests/readers/read_otf2.py")).arg(directory.join("traces.otf2"));
-        let output = command.output().expect("python can be started");
-        let complaints = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success() && complaints.is_empty(), "{}: {complaints}", self.name);
-        let read: Value = serde_json::from_slice(&output.stdout).expect("the reader writes JSON");
+        let read = self.read(directory);
         let mut events = BTreeMap::<(u64, &str), u64>::new();
         for record in &trace.records {
             *events.entry((record.location, &record.kind)).or_default() += 1;

@@ -125,6 +125,20 @@ impl Trace {
         metrics
     }
 
+    /// Times and values of each metric that is sampled, by its name and the first location of its process.
+    pub fn sampled(&self) -> BTreeMap<(String, u64), Vec<(u64, f64)>> {
+        let mut metrics = BTreeMap::<_, Vec<(u64, f64)>>::new();
+        let processes = self.processes();
+        for record in self.records.iter().filter(|record| record.kind == "METRIC") {
+            let name = record.details.split('"').nth(1).unwrap_or_default().to_owned();
+            let value = record.details.trim_end_matches(')').rsplit("; ").next();
+            let value: f64 = value.and_then(|value| value.parse().ok()).expect("a metric has a number");
+            let key = (name, first_of(&processes, record.location));
+            metrics.entry(key).or_default().push((record.timestamp, value));
+        }
+        metrics
+    }
+
     /// How many records there are of a kind.
     pub fn count(&self, kind: &str) -> u64 {
         self.records.iter().filter(|record| record.kind == kind).count() as u64

@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mel_tests::artifacts::{fresh_dir, mel, root};
+use mel_tests::browser::Browser;
 use mel_tests::fortran::{Interface, compile_fortran, interfaces};
 use mel_tests::profile::Profile;
 use mel_tests::{Finished, Job, Mpi, compile_special};
 use serde_json::Value;
+
+use super::pages_in_a_browser::{OVERLAPS, page_in, picture, texts};
 
 fn run(mpi: &Mpi, program: &Path, options: &[&str], args: &[&str], directory: &Path) -> (Finished, Profile) {
     let output = directory.to_str().expect("a name");
@@ -354,4 +357,31 @@ fn a_kill_loses_nothing() {
         assert_eq!(Some(sum), of["grown"].as_f64(), "{}: {of}", mpi.name);
         assert_eq!(by(&of, "function").len(), 1, "{}: {of}", mpi.name);
     }
+}
+
+#[test]
+#[ignore = "slow"]
+fn the_page_has_a_table_of_functions_regions_and_call_sites() {
+    let Some(mut browser) = Browser::start(1280, 900) else { return };
+    let mpi = &Mpi::all()[0];
+    let directory = fresh_dir();
+    let output = directory.path().join("run");
+    run(mpi, &compile_special(mpi, "attributed"), &["--attribute", "mel_*"], &[], &output);
+    browser.open(&page_in(&output));
+    let text = texts(&mut browser, "#attribution");
+    for part in [
+        "By MPI function",
+        "By region",
+        "By call site",
+        "mel_messages_sent",
+        "main/send",
+        "100.0 %",
+        "observed",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    browser.value("document.querySelector('#attribution').scrollIntoView()");
+    picture(&mut browser, "attribution.png");
+    assert_eq!(browser.value(OVERLAPS), Value::Array(Vec::new()));
+    assert_eq!(browser.complaints(), [""; 0]);
 }

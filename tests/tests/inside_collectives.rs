@@ -86,6 +86,29 @@ fn the_tree_of_a_reduction_is_seen_inside() {
 }
 
 #[test]
+fn peruse_tells_the_same_tree() {
+    let Some(mpi) = Mpi::with_peruse() else {
+        eprintln!("not tested: scripts/openmpi-with-peruse has built none");
+        return;
+    };
+    for more in [&["--profile=matrix"][..], &["--profile=calls,queues,matrix"]] {
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let options = more.iter().map(|&option| option.to_owned());
+        let options = options.chain(["--inside".into(), "-o".into(), output.display().to_string()]);
+        // Its own component would be taken first.
+        let run = job(&mpi).env("OMPI_MCA_pml_monitoring_enable", "0").under_mel(options).run();
+        run.expect(run.code == Some(0), "the program runs");
+        run.expect(!run.stderr.contains("--inside"), "nothing is missing");
+        let tree: Pairs = (1..RANKS as u64).map(|rank| ((rank, rank & (rank - 1)), TIMES * BYTES)).collect();
+        let mut found = matrix(&output, "internal");
+        // What else the library sends to itself, in barriers, has no or few bytes.
+        found.retain(|_, bytes| *bytes >= BYTES);
+        assert_eq!(found, tree, "{more:?}");
+    }
+}
+
+#[test]
 fn where_there_is_no_component_one_line_says_so_and_the_run_goes_on() {
     for mpi in &Mpi::all() {
         let directory = fresh_dir();

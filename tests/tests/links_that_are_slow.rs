@@ -71,7 +71,8 @@ fn the_throttled_link_is_named_and_a_placement_that_avoids_it_is_faster() {
             let words = if fabric == "tree.toml" { "(modelled)" } else { "loses packets" };
             assert!(found.contains(words), "{}, {fabric}: {found}", mpi.name);
         }
-        let place = ["place", "torn", "--topology", "core:1", "--fabric", "tree.toml", "--json", "--slurm", "hosts"];
+        let place =
+            ["place", "torn", "--topology", "core:1", "--fabric", "tree.toml", "--json", "--slurm", "hosts"];
         let placed: Value = serde_json::from_str(&of_mel(directory, &place)).expect("JSON");
         let peak = |when: &str| placed["hottest_link"][when].as_f64().expect("a number");
         assert!(placed["move"] == true && peak("after") < 0.5 * peak("before"), "{placed:#}");
@@ -81,7 +82,12 @@ fn the_throttled_link_is_named_and_a_placement_that_avoids_it_is_faster() {
         let hosts = directory.join("hosts").display().to_string();
         let after =
             exchange(mpi, directory, "placed", &[("THROTTLED", THROTTLED), ("HOSTS_OF_RANKS", &hosts)]);
-        eprintln!("{}: {before} s before, {after} s after; modelled {} and {} s", mpi.name, peak("before"), peak("after"));
+        eprintln!(
+            "{}: {before} s before, {after} s after; modelled {} and {} s",
+            mpi.name,
+            peak("before"),
+            peak("after")
+        );
         // Links and not processors hold it up: five times as fast where nothing else runs.
         assert!(after < 0.75 * before, "{}: {before} s before, {after} s after", mpi.name);
     }

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
 
-use mel_tests::artifacts::fresh_dir;
+use mel_tests::artifacts::{fresh_dir, mel};
 use mel_tests::events::Log;
 use mel_tests::profile::Profile;
+use mel_tests::trace::Trace;
 use mel_tests::{Finished, Job, Mpi, compile_special};
 
 const BROADCASTS: u64 = 100;
@@ -102,8 +104,12 @@ fn copies_between_processes_are_the_broadcasts_of_the_program() {
         let profile = Profile::read(&output);
         let rows = profile.json()["ranks"][1]["traffic"].as_array().expect("there is traffic");
         let carried = rows.iter().filter(|row| row["kind"] == "carried-in" && row["peer"] == 0);
-        let bytes: Vec<u64> = carried.filter_map(|row| row["bytes"].as_u64()).collect();
-        assert_eq!(bytes, [SENT], "{}: {rows:?}", mpi.name);
+        let by_function: Vec<(&str, u64)> = carried
+            .map(|row| {
+                (row["function"].as_str().unwrap_or_default(), row["bytes"].as_u64().unwrap_or_default())
+            })
+            .collect();
+        assert_eq!(by_function, [("MPI_Bcast", SENT)], "{}: {rows:?}", mpi.name);
     }
 }
 
@@ -147,8 +153,71 @@ fn what_goes_over_tcp_is_what_was_sent() {
         assert!(others.is_empty(), "{}: {:?}", mpi.name, &others[..others.len().min(5)]);
         let profile = Profile::read(&output);
         let rows = profile.json()["ranks"][0]["traffic"].as_array().expect("there is traffic");
-        let carried = rows.iter().find(|row| row["kind"] == "carried" && row["peer"] == 1);
-        let bytes = carried.and_then(|row| row["bytes"].as_u64());
-        assert_eq!(bytes, Some(sum(0, SEND, 1)), "{}: the same as in the log", mpi.name);
+        let carried = rows.iter().filter(|row| row["kind"] == "carried" && row["peer"] == 1);
+        let bytes: u64 = carried.filter_map(|row| row["bytes"].as_u64()).sum();
+        assert_eq!(bytes, sum(0, SEND, 1), "{}: the same as in the log", mpi.name);
+        let report = Command::new(mel())
+            .args(["report", "--matrix", "--by", "function", "--csv", "--kind", "carried"])
+            .arg(&output)
+            .output()
+            .expect("mel runs");
+        let text = String::from_utf8_lossy(&report.stdout);
+        let of_broadcasts = text
+            .lines()
+            .find_map(|line| line.strip_prefix(",MPI_Bcast,carried,0,1,"))
+            .and_then(|rest| rest.split(',').nth(1)?.parse::<u64>().ok());
+        let of_broadcasts = of_broadcasts.unwrap_or_else(|| panic!("{}: {text}", mpi.name));
+        assert!(is_about(of_broadcasts, SENT) && of_broadcasts <= bytes, "{}: {text}", mpi.name);
+    }
+}
+
+#[test]
+fn a_trace_has_the_transfers_under_the_calls() {
+    for mpi in distributed() {
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let mut job = job(&mpi, &["--trace", "-e", "btl_netop"], &output).args(["20"]);
+        let settings: &[(&str, &str)] = if mpi.name == "openmpi" {
+            &[("OMPI_MCA_btl", "tcp,self"), ("OMPI_MCA_btl_tcp_if_include", "lo"), ("OMPI_MCA_pml", "ob1")]
+        } else {
+            &[("UCX_TLS", "tcp"), ("UCX_NET_DEVICES", "lo")]
+        };
+        for (name, value) in settings {
+            job = job.env(name, value);
+        }
+        let finished = job.run();
+        finished.expect(finished.code == Some(0), "the program ends well");
+        let trace = Trace::read(&output);
+        assert_eq!(trace.disorder(), None, "{}", mpi.name);
+        let location = |rank: u32| {
+            let name = format!("Name: \"rank {rank}: TCP thread 0\"");
+            let line =
+                trace.definitions.iter().find(|line| line.starts_with("LOCATION ") && line.contains(&name));
+            let number = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+            number.unwrap_or_else(|| panic!("{}: no location of rank {rank}", mpi.name))
+        };
+        let here = location(0);
+        // Transfers of the program's calls, each with its size and target, lie between the begin and the end of a broadcast.
+        let (mut within, mut bytes, mut in_broadcasts) = (0u32, 0, 0);
+        for record in &trace.records {
+            let is_of = |name: &str| record.details.contains(name);
+            match (record.location, record.kind.as_str()) {
+                (0, "ENTER") if is_of("\"MPI_Bcast\"") => within += 1,
+                (0, "LEAVE") if is_of("\"MPI_Bcast\"") => within -= 1,
+                (location, "ENTER") if location == here && is_of("\"transport: send\"") => {
+                    let size =
+                        record.details.split("(\"size\" <").nth(1).and_then(|rest| {
+                            rest.split(')').next()?.rsplit("; ").next()?.parse::<u64>().ok()
+                        });
+                    let size = size.unwrap_or_else(|| panic!("{}: no size: {}", mpi.name, record.details));
+                    assert!(is_of("(\"target rank\" <"), "{}: {}", mpi.name, record.details);
+                    bytes += size;
+                    in_broadcasts += if within > 0 { size } else { 0 };
+                }
+                _ => {}
+            }
+        }
+        assert!(bytes >= 20 << 20, "{}: {bytes}", mpi.name);
+        assert!(in_broadcasts >= 20 << 20, "{}: {in_broadcasts} of {bytes}", mpi.name);
     }
 }

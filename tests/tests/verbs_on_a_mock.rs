@@ -19,7 +19,8 @@ fn programs() -> PathBuf {
 fn cc(directory: &Path, arguments: &[&str]) -> bool {
     let flags = ["-Wall", "-Wextra", "-Werror", "-O1"];
     let mut command = Command::new("cc");
-    let status = command.current_dir(programs()).args(flags).args(arguments).arg("-L").arg(directory).status();
+    let status =
+        command.current_dir(programs()).args(flags).args(arguments).arg("-L").arg(directory).status();
     status.expect("a C compiler (make install-deps)").success()
 }
 
@@ -43,7 +44,8 @@ fn ports(directory: &Path) {
             fs::write(port.join("link_layer"), link).unwrap();
             fs::write(port.join("counters/port_xmit_data"), "0\n").unwrap();
             fs::write(port.join("counters/port_rcv_data"), "0\n").unwrap();
-            fs::write(port.join("gids/0"), format!("fe80:0000:0000:0000:0000:0000:0000:000{}\n", rank + 1)).unwrap();
+            fs::write(port.join("gids/0"), format!("fe80:0000:0000:0000:0000:0000:0000:000{}\n", rank + 1))
+                .unwrap();
         }
         let gid = format!("0000:0000:0000:0000:0000:ffff:0a00:000{}\n", rank + 1);
         fs::write(port("mock_1").join("gids/1"), gid).unwrap();
@@ -71,8 +73,14 @@ fn what_the_library_posts_is_counted_by_target_and_what_the_program_posts_is_not
         let (mock, module) = (at("libmockverbs.so"), at("libuct_mock.so"));
         let shared = ["-shared", "-fPIC"];
         let rpath = format!("-Wl,-rpath,{}", directory.path().display());
-        assert!(cc(directory.path(), &[&shared[..], &["mock.c", "-Wl,--version-script=mock.map", "-o", &mock]].concat()));
-        assert!(cc(directory.path(), &[&shared[..], &["transport.c", &mock, &rpath, "-o", &module]].concat()));
+        assert!(cc(
+            directory.path(),
+            &[&shared[..], &["mock.c", "-Wl,--version-script=mock.map", "-o", &mock]].concat()
+        ));
+        assert!(cc(
+            directory.path(),
+            &[&shared[..], &["transport.c", &mock, &rpath, "-o", &module]].concat()
+        ));
         ports(directory.path());
         let output = directory.path().join("run");
         let program = compile_source(&mpi, &programs().join("verbs.c"));
@@ -91,7 +99,8 @@ fn what_the_library_posts_is_counted_by_target_and_what_the_program_posts_is_not
             .env("MEL_INFINIBAND", directory.path())
             .under_mel(options.into_iter().chain([output.as_os_str()]))
             .run();
-        finished.expect(finished.code == Some(0) && finished.stdout.contains("done 0"), "the program ends well");
+        finished
+            .expect(finished.code == Some(0) && finished.stdout.contains("done 0"), "the program ends well");
 
         let data: u64 = finished
             .stdout
@@ -134,7 +143,8 @@ fn what_the_library_posts_is_counted_by_target_and_what_the_program_posts_is_not
                 )
             })
             .collect();
-        let row = |interface: &str, address: &str, peer: &str| (interface.into(), address.into(), peer.into(), 1);
+        let row =
+            |interface: &str, address: &str, peer: &str| (interface.into(), address.into(), peer.into(), 1);
         assert_eq!(
             verbs,
             [

@@ -133,7 +133,11 @@ impl Conversion<'_> {
                 };
                 let region = *regions.entry(place).or_insert_with(|| {
                     let description = &of.definition.description;
-                    self.tables.region(self.archive.definitions_mut(), &format!("transport: {name}"), description)
+                    self.tables.region(
+                        self.archive.definitions_mut(),
+                        &format!("transport: {name}"),
+                        description,
+                    )
                 });
                 attributes.clear();
                 attributes.extend(elements.iter().filter_map(|column| column.read(&record.payload)));

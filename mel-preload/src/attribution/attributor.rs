@@ -1,12 +1,12 @@
 //! The hook: all that runs per call.
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use mel_log::Definition;
 use mel_log::choice::Choice;
-use mel_log::table::attributed::{OUTSIDE, growth};
+use mel_log::table::attributed::{OUTSIDE, OfContext, growth};
 use mel_log::table::{Arithmetic, ProfileTable};
 use mpi_abi::Abi;
 use mpi_intercept::{Call, FunctionId, Hook, InThread, ThreadSlot, Wants};
@@ -29,6 +29,8 @@ pub(crate) struct Attributor {
     calls: &'static CallProfiler,
     counts: Option<&'static QueueCounts>,
     active: OnceLock<Active>,
+    /// Whether calls of a function have to do with the queues.
+    of_queues: [bool; FunctionId::COUNT],
     /// Several threads may call MPI at the same time.
     several: AtomicBool,
     over: AtomicBool,
@@ -38,6 +40,18 @@ impl std::fmt::Debug for Attributor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Attributor").finish_non_exhaustive()
     }
+}
+
+/// Whether calls of a function may change the queues of this process: those that send do not, nor those that answer from memory.
+fn has_to_do_with_queues(function: FunctionId) -> bool {
+    const SEND: [&str; 8] = ["Send", "Isend", "Bsend", "Ibsend", "Ssend", "Issend", "Rsend", "Irsend"];
+    const LOCAL: [&str; 5] = ["Comm_rank", "Comm_size", "Get_count", "Get_elements", "Get_processor_name"];
+    const OF_OBJECTS: [&str; 4] = ["Type_", "Group_", "Info_", "Op_"];
+    let name = function.name().strip_prefix("MPI_").unwrap_or_default();
+    let name = name.strip_suffix("_c").unwrap_or(name);
+    !(SEND.contains(&name)
+        || LOCAL.contains(&name)
+        || OF_OBJECTS.iter().any(|prefix| name.starts_with(prefix)))
 }
 
 /// What is wanted.
@@ -53,8 +67,14 @@ pub(crate) struct Wanted {
 struct Active {
     table: ProfileTable,
     loaded: Box<[Loaded]>,
-    /// The model follows what was left for later before variables are read that are about the queues.
-    follows: Option<&'static QueueCounts>,
+    /// Those about the queues, and whoever counts these.
+    of_queues: Box<[Loaded]>,
+    counts: Option<&'static QueueCounts>,
+    /// Whether the model leaves calls for later. Then it follows a call before the next one that has to do with the queues is entered, as it
+    /// does without us, and what has changed by then belongs to the call before.
+    is_deferred: bool,
+    /// The context of the last call that has to do with the queues, which may not be followed yet.
+    last: AtomicU32,
     /// Whether envelopes are attributed that were lost.
     counts_lost: bool,
     /// What a function reads, for one thread at a time.
@@ -71,7 +91,12 @@ impl Attributor {
         counts: Option<&'static QueueCounts>,
     ) -> &'static Attributor {
         let (several, over) = (AtomicBool::new(false), AtomicBool::new(false));
-        Box::leak(Box::new(Attributor { abi, calls, counts, active: OnceLock::new(), several, over }))
+        let mut of_queues = [true; FunctionId::COUNT];
+        for function in FunctionId::all() {
+            of_queues[function.index()] = has_to_do_with_queues(function);
+        }
+        let active = OnceLock::new();
+        Box::leak(Box::new(Attributor { abi, calls, counts, active, of_queues, several, over }))
     }
 
     /// Several threads may call MPI.
@@ -109,9 +134,8 @@ impl Attributor {
             warn("nothing is attributed: there is no space for it in the run's directory");
             return regions::abandon();
         }
-        let of_queues = chosen.loaded.iter().any(|of| of.what.is_of_queues());
-        let follows = self.counts.filter(|_| of_queues);
-        if let Some(counts) = follows {
+        let counts = self.counts.filter(|_| chosen.loaded.iter().any(|of| of.what.is_of_queues()));
+        if let Some(counts) = counts {
             counts.catch_up_in_call();
         }
         for of in &chosen.loaded {
@@ -126,8 +150,22 @@ impl Attributor {
             .then(|| Mutex::new(Group::new(chosen.read_out, wanted.budget, clock, &table)));
         let several = self.several.load(Ordering::Relaxed);
         let counts_lost = chosen.loaded.iter().any(|of| matches!(of.what, Direct::Lost(_)));
-        let (loaded, reading) = (chosen.loaded.into_boxed_slice(), Mutex::new(reading));
-        let _ = self.active.set(Active { table, loaded, follows, counts_lost, group, several, reading });
+        let (of_queues, loaded): (Vec<Loaded>, Vec<Loaded>) =
+            chosen.loaded.into_iter().partition(|of| of.what.is_of_queues());
+        let is_deferred = !several && counts.is_some_and(QueueCounts::defers);
+        let active = Active {
+            table,
+            loaded: loaded.into_boxed_slice(),
+            of_queues: of_queues.into_boxed_slice(),
+            counts,
+            is_deferred,
+            last: AtomicU32::new(NO_CONTEXT),
+            counts_lost,
+            group,
+            several,
+            reading: Mutex::new(reading),
+        };
+        let _ = self.active.set(active);
         regions::define_new();
     }
 
@@ -157,8 +195,8 @@ impl Attributor {
     pub(super) fn between_calls(&self, thread: &Thread) {
         let Some(active) = self.active() else { return };
         let Some(outside) = self.outside(thread) else { return };
-        active.catch_up();
         active.take(outside);
+        active.take_queues(outside);
         if thread.reads_outside.get()
             && let Some(mut group) = active.group()
         {
@@ -216,6 +254,7 @@ impl Attributor {
             && let Some(outside) = self.outside(thread)
         {
             active.take(outside);
+            active.take_queues(outside);
         }
         self.over.store(true, Ordering::Relaxed);
     }
@@ -254,12 +293,31 @@ impl Attributor {
 }
 
 impl Active {
-    /// Variables of ours are read: what has changed belongs to this context.
+    /// This context was there once more. Variables of ours are read that are not about the queues: what has changed belongs to it.
     #[inline(always)]
     fn take(&self, context: u32) {
         let rows = self.table.attributed(context);
         rows.context.times.add(1);
-        for of in &self.loaded {
+        self.take_of(&self.loaded, rows);
+    }
+
+    /// The model follows what it has left for later, and variables of the queues are read: what has changed belongs to this context, or to
+    /// the call that was left.
+    #[inline(always)]
+    fn take_queues(&self, context: u32) {
+        let Some(counts) = self.counts else { return };
+        counts.catch_up_in_call();
+        if self.counts_lost {
+            counts.count_lost_in_call();
+        }
+        let last = if self.is_deferred { self.last.load(Ordering::Relaxed) } else { NO_CONTEXT };
+        let context = if last == NO_CONTEXT { context } else { last };
+        self.take_of(&self.of_queues, self.table.attributed(context));
+    }
+
+    #[inline(always)]
+    fn take_of(&self, variables: &[Loaded], rows: OfContext<'_>) {
+        for of in variables {
             let value = of.what.read();
             let row = self.table.attributed_variable(of.place);
             if of.arithmetic != Arithmetic::Difference {
@@ -273,16 +331,6 @@ impl Active {
             let by = growth(before, value, 0);
             if by != 0 {
                 rows.variables[of.place].grew(by, 1);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn catch_up(&self) {
-        if let Some(counts) = self.follows {
-            counts.catch_up_in_call();
-            if self.counts_lost {
-                counts.count_lost_in_call();
             }
         }
     }
@@ -336,6 +384,9 @@ impl Hook for Attributor {
         }
         let outside = self.outside(thread).unwrap_or(0);
         active.take(outside);
+        if self.of_queues[function.index()] {
+            active.take_queues(outside);
+        }
         if active.group.is_some() {
             thread.since.set(thread.since.get() + 1);
             let left = thread.left.get().saturating_sub(1);
@@ -351,10 +402,34 @@ impl Hook for Attributor {
         let Some(active) = self.active() else { return };
         let context = here.context(function, call);
         let thread = Self::thread(here.slot());
-        active.catch_up();
         active.take(context);
+        if self.of_queues[function.index()] {
+            if active.is_deferred {
+                active.last.store(context, Ordering::Relaxed);
+            } else {
+                active.take_queues(context);
+            }
+        }
         if thread.reads.get() {
             active.read_at_exit(thread, context);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_that_receive_post_or_wait_have_to_do_with_the_queues() {
+        use FunctionId as F;
+        for function in
+            [F::Recv, F::Irecv_c, F::Wait, F::Sendrecv, F::Start, F::Barrier, F::Iprobe, F::Comm_free]
+        {
+            assert!(has_to_do_with_queues(function), "{}", function.name());
+        }
+        for function in [F::Send, F::Isend_c, F::Comm_rank, F::Type_commit, F::Group_size] {
+            assert!(!has_to_do_with_queues(function), "{}", function.name());
         }
     }
 }

@@ -29,12 +29,11 @@ struct Window {
 }
 
 impl Budget {
-    /// A budget from `now` on. `cost` is what was measured for one read of all variables.
-    pub(super) fn new(share: Option<f64>, cost: u64, now: u64) -> Budget {
+    /// A budget from `now` on. `cost` is what was measured for one read of all variables, `millisecond` so many ticks.
+    pub(super) fn new(share: Option<f64>, cost: u64, now: u64, millisecond: u64) -> Budget {
         let window = Window { at: now, ..Window::default() };
         let mut budget = Budget { share, began: now, spent: 0, every: 1, most: 1, window, is_first: true };
         // Where even a call in a millisecond would be too often, every call is not tried first.
-        let millisecond = 3_000_000;
         if let Some(share) = share
             && (3 * cost) as f64 > share * millisecond as f64
         {
@@ -120,7 +119,7 @@ mod tests {
     /// A program whose calls come every `interval` ticks, read at `cost` ticks for each of two or three reads; the share that was spent, and
     /// how many of the calls were read.
     fn simulate(share: f64, cost: u64, interval: u64, calls: u32) -> (f64, f64, Budget) {
-        let mut budget = Budget::new(Some(share), cost, 0);
+        let mut budget = Budget::new(Some(share), cost, 0, 1_000_000);
         let (mut now, mut spent, mut sampled) = (0, 0, 0);
         let mut dice = Dice::new(7);
         let (mut left, mut since, mut pending) = (1, 0, false);
@@ -169,7 +168,7 @@ mod tests {
 
     #[test]
     fn without_a_limit_every_call_is_read() {
-        let mut budget = Budget::new(None, 1 << 40, 0);
+        let mut budget = Budget::new(None, 1 << 40, 0, 1_000_000);
         (0..1000).for_each(|at| {
             budget.spend(1 << 30);
             budget.sampled(1, at);

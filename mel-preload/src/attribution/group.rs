@@ -47,7 +47,7 @@ impl Group {
             }
             cost = cost.min(clock.now().0.saturating_sub(before));
         }
-        let budget = Budget::new(share, cost, clock.now().0);
+        let budget = Budget::new(share, cost, clock.now().0, clock.ticks_per_second() / 1000);
         let group = Group { variables, scratch, budget, clock };
         group.tell(table);
         group

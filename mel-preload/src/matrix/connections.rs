@@ -4,10 +4,12 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use mel_log::profile::{Protocol, Purpose};
 use mel_log::table::{ConnectionCounts, ConnectionKey, ProfileTable};
-use mpit_sources::netops::{Link, Numbers, Observer};
+use mpit_sources::netops::{Link, Numbers, Observer, Port};
 use rustc_hash::FxHashMap;
 
+use super::interfaces::Interfaces;
 use crate::phases;
+use crate::trace::SampleLog;
 
 /// Counts what each connection carries in the row of its interface and peer, in the phase that the process is in. Memory: a row for each
 /// interface, peer and phase, and a number for each connection.
@@ -15,6 +17,7 @@ use crate::phases;
 pub struct Connections {
     table: OnceLock<ProfileTable>,
     known: Mutex<Known>,
+    interfaces: Interfaces,
 }
 
 #[derive(Default)]
@@ -28,6 +31,16 @@ impl Connections {
     /// Counts in this table from now on.
     pub fn begin(&self, table: ProfileTable) {
         let _ = self.table.set(table);
+    }
+
+    /// What they have carried by interface goes into this log, too, from now on.
+    pub(crate) fn log(&self, log: &'static SampleLog) {
+        self.interfaces.begin(log);
+    }
+
+    /// What the interfaces of this host have counted themselves from one time to another, in ticks, goes into the log.
+    pub(crate) fn log_ports(&self, ports: &[Port], times: (u64, u64)) {
+        self.interfaces.ports(ports, times);
     }
 
     /// The table was set to zero: connections that carry something from now on count again.
@@ -56,7 +69,12 @@ impl Connections {
 }
 
 impl Observer for Connections {
+    fn has_read(&self) {
+        self.interfaces.has_read();
+    }
+
     fn carried(&self, connection: u64, link: &Link, more: &Numbers) {
+        self.interfaces.carried(link, more);
         let mut interface = [0; 16];
         interface.iter_mut().zip(link.interface.bytes().take(15)).for_each(|(place, byte)| *place = byte);
         let key = ConnectionKey {

@@ -1,4 +1,4 @@
-//! What Open MPI's own monitoring component sees: each message as its `pml` sends it, those of collective operations among them.
+//! What Open MPI's own monitoring component sees, or, where there is none, PERUSE: each message as its `pml` sends it, those of collective operations among them.
 //!
 //! The component calls a function of its library for each message, through the dynamic linker. This library has a function of the same
 //! name, comes first in the process, counts, and goes on to the component's own. Where there is no such component nobody calls it.
@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use mel_log::profile::TrafficKind;
 use mpi_abi::next;
+use mpit_sources::peruse::Sends;
 
 use super::Carried;
 use crate::trace::modules;
@@ -34,6 +35,15 @@ pub fn begin(carried: &'static Carried, own: bool) {
 /// Counts nothing from now on.
 pub fn finish() {
     IS_ON.store(false, Ordering::Release);
+}
+
+/// What PERUSE tells, where there is no such component: it counts the same.
+pub struct ByPeruse;
+
+impl Sends for ByPeruse {
+    fn sent(&self, peer: i32, bytes: u64, is_internal: bool) {
+        record(peer, bytes, if is_internal { -1 } else { 0 });
+    }
 }
 
 /// Whether the component is in use, from the end of `MPI_Init*` on.

@@ -3,6 +3,7 @@
 mod carried;
 mod connections;
 pub mod inside;
+mod interfaces;
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 

@@ -133,7 +133,7 @@ impl Teller {
     }
 
     fn variable(&mut self, definition: Definition) {
-        let Definition::Variable { number, name, description, class, object, of_mpi } = definition else {
+        let Definition::Variable { number, name, description, class, object, of_mpi, .. } = definition else {
             return;
         };
         let known = Known {
@@ -293,6 +293,8 @@ mod tests {
                 class: "level".into(),
                 object: object.into(),
                 of_mpi: false,
+                unit: String::new(),
+                is_whole: true,
             }))
         };
         let values = |values: &[f64]| SmallVec::from_slice(values);

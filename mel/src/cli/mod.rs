@@ -3,6 +3,7 @@
 //! One file per subcommand. Each returns its error as one sentence that says what happened and what
 //! to do; only [`main`] prints it.
 
+pub mod advise;
 pub mod analyze;
 pub mod before;
 pub mod collect;
@@ -24,7 +25,9 @@ pub mod place;
 pub mod plugins;
 pub mod probe;
 pub mod report;
+pub mod rules;
 pub mod run;
+pub mod tune;
 pub mod vars;
 pub mod watch;
 
@@ -46,6 +49,8 @@ use clap::{Parser, Subcommand};
   mel report mel-app-1               what a finished run has found
   mel report mel-app-1 --html a.html the same as a page for the browser
   mel diff mel-app-1 mel-app-2       what has changed from one run to another
+  mel advise mel-app-1               settings of the MPI that are worth a try
+  mel tune -- mpirun -n 4 ./app      tries them in paired runs, and tells which make it faster
   mel place mel-app-1                a placement of the ranks with less traffic between nodes and sockets
   mel net mel-app-1 --fabric FILE    which links of the network the run has loaded
   mel doctor                         whether MEL works on this machine, and what to do where not
@@ -63,6 +68,8 @@ enum Command {
     Gather(gather::Args),
     Report(report::Args),
     Analyze(analyze::Args),
+    Advise(advise::Args),
+    Tune(tune::Args),
     Diff(diff::Args),
     Place(place::Args),
     Net(net::Args),
@@ -86,6 +93,8 @@ pub fn main() -> ExitCode {
         Command::Gather(args) => gather::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Analyze(args) => analyze::run(&args),
+        Command::Advise(args) => advise::run(&args),
+        Command::Tune(args) => tune::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Place(args) => place::run(&args),
         Command::Net(args) => net::run(&args),

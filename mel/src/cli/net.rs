@@ -9,11 +9,12 @@ use mel_traffic::choice::Asked;
 use super::incomplete::{complain, missing};
 use super::output::{to_stdout, write_file};
 use crate::html;
+use crate::net::beside;
 use crate::net::terminal::terminal;
 use crate::net::{Found, read};
 use crate::png;
 use crate::run_profile;
-use crate::view::network::network;
+use crate::view::network::{network, network_of_two};
 use crate::view::{Window, view};
 
 /// Shows which links of the network a run has loaded, and by how much
@@ -40,7 +41,9 @@ use crate::view::{Window, view};
   mel net mel-app-1 --fabric net.txt routes.txt --csv > links.csv
       each end of each link, by phase
   mel net mel-app-1 --fabric net.txt routes.txt --html app.html
-      the page of the run with the network: hover, filters, phases")]
+      the page of the run with the network: hover, filters, phases
+  mel net mel-app-1 --beside mel-app-2 --fabric net.txt routes.txt
+      two runs beside each other: which links carry more, and which less")]
 pub struct Args {
     /// The directory of a run that was measured with `--profile matrix`
     #[arg(value_name = "DIR")]
@@ -48,6 +51,9 @@ pub struct Args {
     /// The network: output of ibnetdiscover and dump_fts, of ibdiagnet or opensm, Slurm's topology.conf, or FILE.toml; several files together
     #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
     pub fabric: Vec<PathBuf>,
+    /// A second run, measured likewise, on the same network: shows both beside each other, and what has changed
+    #[arg(long, value_name = "DIR", conflicts_with = "boxfish")]
+    pub beside: Option<PathBuf>,
     /// Which hosts the ranks are on, where names do not fit: lines such as `c001 = node1` or `0-3: node1`
     #[arg(long, value_name = "FILE")]
     pub map: Option<PathBuf>,
@@ -88,6 +94,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         communicators: args.comm.as_deref(),
         phases: args.phase.as_deref(),
     };
+    if let Some(second) = &args.beside {
+        let other = || format!("cannot show the network of {}", second.display());
+        let beside = run_profile::read_with_traffic(second).with_context(other)?;
+        let (fabric_again, _) = read(&args.fabric, args.map.as_deref())?;
+        let found = Found::new(&profile, fabric, &map, asked).with_context(cannot)?;
+        let beside = Found::new(&beside, fabric_again, &map, asked).with_context(other)?;
+        return beside_each_other(args, [&found, &beside], [directory, second]);
+    }
     let found = Found::new(&profile, fabric, &map, asked).with_context(cannot)?;
     if let Some(into) = &args.boxfish {
         std::fs::create_dir_all(into).with_context(|| format!("cannot make {}", into.display()))?;
@@ -110,6 +124,34 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         to_stdout(|out| out.write_all(text.as_bytes()))?;
     }
     Ok(complain(&missing(&profile)))
+}
+
+/// Two runs: their page has the first one, and both in the network.
+fn beside_each_other(
+    args: &Args,
+    found: [&Found<'_>; 2],
+    directories: [&PathBuf; 2],
+) -> anyhow::Result<ExitCode> {
+    let names = directories.map(|directory| directory.display().to_string());
+    let shown = || network_of_two(found, names.clone());
+    if let Some(path) = &args.png {
+        png::network(path, &shown())?;
+    }
+    if let Some(path) = &args.html {
+        let mut page = view(Some(found[0].profile), None, Window::default(), &|_| {});
+        page.network = Some(shown());
+        write_file(path, |out| html::write(out, &page))?;
+    }
+    if args.csv {
+        to_stdout(|out| beside::csv(out, found))?;
+    } else if args.html.is_none() && args.png.is_none() {
+        let text = beside::terminal([(directories[0], found[0]), (directories[1], found[1])]);
+        to_stdout(|out| out.write_all(text.as_bytes()))?;
+    }
+    let of = |found: &Found<'_>, name: &str| -> Vec<String> {
+        missing(found.profile).into_iter().map(|sentence| format!("{name}: {sentence}")).collect()
+    };
+    Ok(complain(&[of(found[0], &names[0]), of(found[1], &names[1])].concat()))
 }
 
 #[cfg(test)]
@@ -170,6 +212,15 @@ mod tests {
         net(run, &format!("--fabric {tree} --csv --phase solve")).unwrap();
         net(run, &format!("--fabric {tree} --boxfish {}", at("boxfish"))).unwrap();
         assert!(run.join("boxfish/meta.yaml").exists());
+        let beside = format!("--beside {} --fabric {tree}", run.display());
+        net(run, &beside).unwrap();
+        net(run, &format!("{beside} --csv")).unwrap();
+        net(run, &format!("{beside} --png {} --html {}", at("two.png"), at("two.html"))).unwrap();
+        assert!(std::fs::read_to_string(run.join("two.html")).unwrap().contains("\"second\":{\"names\":["));
+        assert!(
+            format!("{:#}", net(run, &format!("--beside {} --fabric {tree}", at("none"))).unwrap_err())
+                .contains("none")
+        );
         net(run, &format!("--fabric {tree} --png {}", at("network.png"))).unwrap();
         assert!(std::fs::metadata(run.join("network.png")).unwrap().len() > 1000);
         net(run, &format!("--fabric {tree} --html {}", at("page.html"))).unwrap();

@@ -1,7 +1,8 @@
 //! A run on its network: what is found by `mel_net`, for users.
 //!
-//! - [`terminal`]: as text.
+//! - [`terminal`]: as text; [`beside`]: two runs.
 
+pub mod beside;
 pub mod terminal;
 
 use std::path::{Path, PathBuf};

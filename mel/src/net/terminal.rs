@@ -118,7 +118,7 @@ fn sentences(found: &Found<'_>) -> Vec<String> {
 }
 
 /// Names of a level, such as `host > 1`.
-fn name_of(level: Level) -> String {
+pub(super) fn name_of(level: Level) -> String {
     let of = |level: u32| if level == 0 { "host".to_owned() } else { format!("level {level}") };
     let (from, to) = if level.up { (level.lower, level.upper) } else { (level.upper, level.lower) };
     format!("{} to {}", of(from), of(to))
@@ -156,7 +156,8 @@ fn ends(found: &Found<'_>) -> String {
     if more > 0 {
         text += &format!(" and {more} more that carry something; --csv has all\n");
     }
-    hottest.first().map_or_else(|| text.clone(), |end| text.clone() + &functions(found, *end))
+    text += &hottest.first().map_or_else(String::new, |end| functions(found, *end));
+    text
 }
 
 /// Which MPI functions load the hottest end.

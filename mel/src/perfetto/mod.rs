@@ -40,8 +40,8 @@ use crate::in_order::in_order;
 use mel_convert::callsites::CallSites;
 use mel_convert::facts::MessageFact;
 use mel_convert::lanes::Lanes;
-use mel_convert::operations;
 use mel_convert::one_sided::{EpochSpan, OperationInCall, OperationSpan};
+use mel_convert::operations;
 use mel_convert::partners::Recorded;
 use mel_convert::queues::Length;
 use mel_convert::run::Run;
@@ -516,8 +516,8 @@ impl Visitor for Writer<'_> {
         let Some(event_type) = self.log.definitions.event_types.get(&number) else { return };
         self.summary.events += 1;
         let track_uuid = Some(self.track(Track::Events(stream)));
-        let operation =
-            operations::operation(event_type, &record.payload).filter(|_| operations::are_operations(event_type));
+        let operation = operations::operation(event_type, &record.payload)
+            .filter(|_| operations::are_operations(event_type));
         let name = operation.map_or(event_type.name.as_str(), |(_, name)| name);
         let name_iid = Some(self.names.number(Kind::Event, name));
         let debug_annotations = self.elements(event_type, &record.payload, record.object);

@@ -79,7 +79,13 @@ fn advice(found: &Found<'_>) -> String {
             of(links.peaks[0])
         );
     }
-    format!("Move: the best placement that was found saves {gain} of bytes x distance (estimated).")
+    let saves = match advice.is_worth_it() {
+        true => {
+            format!("Move: the best placement that was found saves {gain} of bytes x distance (estimated).")
+        }
+        false => "Move: the best placement that was found cools the network.".into(),
+    };
+    saves
         + &cools
         + &between("nodes", before.between_nodes, after.between_nodes)
         + &between("sockets", before.between_sockets, after.between_sockets)

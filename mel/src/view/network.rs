@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use mel_log::profile::phases::shown;
 use mel_net::load::PAIRS;
-use mel_net::{Fabric, Kind, LinkEnd};
+use mel_net::{Fabric, Kind, LinkEnd, Load};
 
 use crate::net::Found;
 
@@ -53,6 +53,35 @@ pub struct End {
     pub all_pairs: u32,
     /// The MPI functions that load it most, and their bytes.
     pub functions: Vec<(String, u64)>,
+    /// What a second run has here, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Beside>,
+}
+
+/// What a second run sends into a link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Beside {
+    /// As of [`End`].
+    pub bytes: u64,
+    /// As of [`End`]; phases by the names of both runs together.
+    pub phases: Vec<(u32, u64)>,
+    /// As of [`End`].
+    pub pairs: Vec<(u32, u32, u64)>,
+    /// As of [`End`].
+    pub all_pairs: u32,
+    /// As of [`End`].
+    pub functions: Vec<(String, u64)>,
+}
+
+/// A second run beside the first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Second {
+    /// What both runs are called.
+    pub names: [String; 2],
+    /// Bytes between its hosts.
+    pub between: u64,
+    /// What stands out in it.
+    pub findings: Vec<(String, String)>,
 }
 
 /// The network.
@@ -74,15 +103,33 @@ pub struct Network {
     pub left_out: usize,
     /// What stands out, each with what to do.
     pub findings: Vec<(String, String)>,
+    /// The second run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second: Option<Second>,
 }
 
 /// What there is to show of a run on its network.
 pub fn network(found: &Found<'_>) -> Network {
+    of_runs(found, None)
+}
+
+/// The same of two runs beside each other, with what each is called: what carries something in one of them is shown.
+pub fn network_of_two(found: [&Found<'_>; 2], names: [String; 2]) -> Network {
+    of_runs(found[0], Some((found[1], names)))
+}
+
+fn of_runs(found: &Found<'_>, second: Option<(&Found<'_>, [String; 2])>) -> Network {
     let (fabric, load) = (&found.network.fabric, &found.load);
+    let beside = second.as_ref().map(|(beside, _)| *beside);
     let mut hottest = load.hottest(fabric);
+    if let Some(beside) = beside {
+        let is_new = |end: &LinkEnd| load.ends[end.place()] == 0;
+        hottest.extend(beside.load.hottest(fabric).into_iter().filter(is_new));
+    }
     let left_out = hottest.len().saturating_sub(MOST_ENDS);
     hottest.truncate(MOST_ENDS);
-    let used = |edge: usize| load.ends[edge * 2] > 0 || load.ends[edge * 2 + 1] > 0;
+    let loads: Vec<&Load> = [Some(load), beside.map(|beside| &beside.load)].into_iter().flatten().collect();
+    let used = |edge: usize| loads.iter().any(|load| load.ends[edge * 2] > 0 || load.ends[edge * 2 + 1] > 0);
     let positions = positions(fabric, &hottest);
     let mut order: Vec<NodeIndex> = positions.keys().copied().collect();
     order.sort_unstable();
@@ -99,24 +146,31 @@ pub fn network(found: &Found<'_>) -> Network {
             }
         })
         .collect();
-    let mut phases = FxHashMap::<LinkEnd, Vec<(u32, u64)>>::default();
-    for ((end, phase), bytes) in &load.by_phase {
-        phases.entry(*end).or_default().push((*phase, *bytes));
-    }
+    let mut names: Vec<String> = found.profile.phases.iter().map(|name| shown(name).to_owned()).collect();
+    let mut phases = by_end(load, &|phase| phase);
+    let mut of_second = beside.map(|beside| {
+        let numbers = numbers(&mut names, &beside.profile.phases, load);
+        by_end(&beside.load, &|phase| numbers.get(phase as usize).copied().unwrap_or(phase))
+    });
     let mut lanes = FxHashMap::<(NodeIndex, NodeIndex), Vec<usize>>::default();
     let ends = hottest
         .iter()
         .map(|end| {
             let [from, to] = fabric.nodes_of(*end);
             let link = &fabric.graph[end.edge()];
-            let beside = lanes.entry((from.min(to), from.max(to))).or_default();
+            let parallel = lanes.entry((from.min(to), from.max(to))).or_default();
             let edge = end.edge().index();
-            let lane = beside.iter().position(|known| *known == edge).unwrap_or_else(|| {
-                beside.push(edge);
-                beside.len() - 1
+            let lane = parallel.iter().position(|known| *known == edge).unwrap_or_else(|| {
+                parallel.push(edge);
+                parallel.len() - 1
             });
-            let mut phases = phases.remove(end).unwrap_or_default();
-            phases.sort_unstable();
+            let beside = beside.map(|beside| Beside {
+                functions: functions(beside, *end),
+                bytes: beside.load.ends[end.place()],
+                phases: of_second.as_mut().and_then(|phases| phases.remove(end)).unwrap_or_default(),
+                pairs: beside.load.pairs[end.place()].clone(),
+                all_pairs: beside.load.pair_counts[end.place()],
+            });
             End {
                 from: places[&from],
                 to: places[&to],
@@ -124,15 +178,11 @@ pub fn network(found: &Found<'_>) -> Network {
                 plane: link.plane,
                 bytes: load.ends[end.place()],
                 at_least_s: link.capacity.map(|capacity| load.ends[end.place()] as f64 / capacity),
-                phases,
+                phases: phases.remove(end).unwrap_or_default(),
                 pairs: load.pairs[end.place()].iter().take(PAIRS).copied().collect(),
                 all_pairs: load.pair_counts[end.place()],
-                functions: found
-                    .functions
-                    .at(*end)
-                    .take(MOST_FUNCTIONS)
-                    .map(|(name, bytes)| (name.to_owned(), bytes))
-                    .collect(),
+                functions: functions(found, *end),
+                beside,
             }
         })
         .collect();
@@ -140,12 +190,51 @@ pub fn network(found: &Found<'_>) -> Network {
         nodes,
         ends,
         planes: fabric.planes.iter().map(|plane| plane.name.clone()).collect(),
-        phases: found.profile.phases.iter().map(|name| shown(name).to_owned()).collect(),
+        phases: names,
         between: load.between,
         unused_links: (0..fabric.graph.edge_count()).filter(|edge| !used(*edge)).count(),
         left_out,
-        findings: found.findings.iter().map(|one| (one.text.clone(), one.advice.clone())).collect(),
+        findings: findings(found),
+        second: second.map(|(beside, names)| Second {
+            names,
+            between: beside.load.between,
+            findings: findings(beside),
+        }),
     }
+}
+
+/// The MPI functions that load an end most, and their bytes.
+fn functions(found: &Found<'_>, end: LinkEnd) -> Vec<(String, u64)> {
+    found.functions.at(end).take(MOST_FUNCTIONS).map(|(name, bytes)| (name.to_owned(), bytes)).collect()
+}
+
+fn findings(found: &Found<'_>) -> Vec<(String, String)> {
+    found.findings.iter().map(|one| (one.text.clone(), one.advice.clone())).collect()
+}
+
+/// The bytes of each end by phase, in ascending order of what its number becomes.
+fn by_end(load: &Load, number: &dyn Fn(u32) -> u32) -> FxHashMap<LinkEnd, Vec<(u32, u64)>> {
+    let mut phases = FxHashMap::<LinkEnd, Vec<(u32, u64)>>::default();
+    for ((end, phase), bytes) in &load.by_phase {
+        phases.entry(*end).or_default().push((number(*phase), *bytes));
+    }
+    phases.values_mut().for_each(|list| list.sort_unstable());
+    phases
+}
+
+/// The numbers that the phases of a second run have among those of both. Where only one of the runs has names, the other is without any.
+fn numbers(names: &mut Vec<String>, second: &[String], first: &Load) -> Vec<u32> {
+    if names.is_empty() && !second.is_empty() && !first.by_phase.is_empty() {
+        names.push(shown("").to_owned());
+    }
+    let number = |name: &String| {
+        let place = names.iter().position(|known| known == shown(name)).unwrap_or_else(|| {
+            names.push(shown(name).to_owned());
+            names.len() - 1
+        });
+        place as u32
+    };
+    second.iter().map(number).collect()
 }
 
 /// The plane of a switch: that of its first link. Hosts belong to all.

@@ -270,6 +270,11 @@ impl Ob1Model {
         self.0.part() == Part::Events
     }
 
+    /// Whether calls are followed later than they return.
+    pub fn defers(self) -> bool {
+        self.0.current_mode().defers()
+    }
+
     /// Envelopes that were lost until now. In a hook, but not one of the model.
     pub fn lost_in_call(self) -> Option<u64> {
         self.0.outside_of_calls(|work| {

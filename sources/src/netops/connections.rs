@@ -45,6 +45,9 @@ pub trait Observer: Sync {
     /// A connection, by a number that no other has, has carried so much more. Also called when nothing has been carried, once for
     /// each connection.
     fn carried(&self, connection: u64, link: &Link, more: &Numbers);
+
+    /// What was told until now is as of this time: all connections were read, or one that is about to be closed.
+    fn has_read(&self) {}
 }
 
 /// The most descriptors that are noted; those with greater numbers are left alone.
@@ -158,6 +161,7 @@ impl Connections {
             self.forget(descriptor);
             false
         });
+        observer.has_read();
     }
 
     /// The MPI library is about to close this descriptor.
@@ -171,6 +175,7 @@ impl Connections {
             if let Some(mut known) = self.try_lock() {
                 if let Some(mut connection) = known.open.remove(&descriptor) {
                     connection.read(descriptor, *observer);
+                    observer.has_read();
                 }
                 break;
             }

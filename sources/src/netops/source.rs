@@ -340,9 +340,9 @@ impl State {
     }
 
     fn add_source_of_verbs(&self, threads: &str, shared: bool) -> SourceIndex {
-        let description = format!("requests to network cards (verbs), as {threads} of the MPI library posts them");
-        let source =
-            Source::new(format!("verbs {threads}"), description, Ordering::Ordered, Clock::best());
+        let description =
+            format!("requests to network cards (verbs), as {threads} of the MPI library posts them");
+        let source = Source::new(format!("verbs {threads}"), description, Ordering::Ordered, Clock::best());
         self.core.add_source(if shared { source.shared() } else { source })
     }
 

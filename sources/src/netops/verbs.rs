@@ -143,7 +143,9 @@ impl Verbs {
     }
 
     fn tell(&self, known: &mut Known, way: usize) {
-        let Some(observer) = self.observer.get().filter(|_| self.runs.load(Ordering::Acquire)) else { return };
+        let Some(observer) = self.observer.get().filter(|_| self.runs.load(Ordering::Acquire)) else {
+            return;
+        };
         let (Some(place), Some(known)) = (self.place(way), known.ways.get_mut(&way)) else { return };
         let Some(link) = &known.link else { return };
         let now = place.numbers();
@@ -313,8 +315,13 @@ mod tests {
         verbs.ends(4096);
         assert_eq!(verbs.posted(&post(4096, Verb::Send, 1)), UNKNOWN);
         verbs.finish();
-        let told: Vec<(u64, i32, u64)> =
-            heard.0.lock().unwrap().iter().map(|(number, link, more)| (*number, link.peer, more.sent)).collect();
+        let told: Vec<(u64, i32, u64)> = heard
+            .0
+            .lock()
+            .unwrap()
+            .iter()
+            .map(|(number, link, more)| (*number, link.peer, more.sent))
+            .collect();
         assert_eq!(told, [(1, 1, 7), (1, 1, 3), (2, 0, 11)]);
     }
 

@@ -14,6 +14,7 @@
 mod library;
 mod outbox;
 mod pairing;
+mod sends;
 
 pub use outbox::{event_buffer_size, set_event_buffer_size};
 
@@ -30,9 +31,10 @@ pub use library::selected_pml;
 use library::{Handle, Library, Spec};
 use outbox::{Objects, Outbox};
 use pairing::{Kind, Notification, Queues, Where, needs};
+pub use sends::Sends;
 
 use crate::Serial;
-use crate::calls::{Communicator, Observer};
+use crate::calls::{self, Communicator, Observer};
 use crate::matching::{CommIndex, Event, Ob1Events};
 
 /// PERUSE in this process. Lives as long as the process.
@@ -51,6 +53,10 @@ pub struct Peruse {
     calls_back: AtomicBool,
     /// Whether the application has probed.
     probes: AtomicBool,
+    /// Whether it raises events; it may tell of sends only.
+    raises: AtomicBool,
+    /// Who hears of sends.
+    sends: OnceLock<&'static dyn Sends>,
     comms: Mutex<Comms>,
 }
 
@@ -74,6 +80,8 @@ struct Bound {
     /// Its place among the objects; none once it was freed.
     place: AtomicU32,
     queues: Serial<Queues>,
+    /// Ranks in `MPI_COMM_WORLD` of those whom it sends to, where somebody hears of sends.
+    ranks: Vec<i32>,
     registrations: [Registration; Kind::COUNT],
 }
 
@@ -124,6 +132,8 @@ impl Peruse {
             listens: AtomicBool::new(false),
             calls_back: AtomicBool::new(false),
             probes: AtomicBool::new(false),
+            raises: AtomicBool::new(true),
+            sends: OnceLock::new(),
             comms: Mutex::default(),
         }));
         core.add_producer(peruse)?;
@@ -133,6 +143,26 @@ impl Peruse {
     /// Whether the MPI of this process has PERUSE.
     pub fn is_there() -> bool {
         Library::find().is_some()
+    }
+
+    /// Lets somebody hear of each send: the first who asks, before [`start`](Peruse::start).
+    pub(crate) fn observe_sends(&self, sends: &'static dyn Sends) {
+        let _ = self.sends.set(sends);
+    }
+
+    /// Whether somebody wants to hear of sends.
+    pub(crate) fn observes_sends(&self) -> bool {
+        self.sends.get().is_some()
+    }
+
+    /// Another one raises the events: here only sends are told of. To be called before [`start`](Peruse::start).
+    pub(crate) fn only_sends(&self) {
+        self.raises.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether it listens.
+    pub(crate) fn listens(&self) -> bool {
+        self.listens.load(Ordering::Acquire)
     }
 
     /// Begins to listen, at the end of `MPI_Init*`, before observers hear of communicators. Returns a line for the
@@ -193,10 +223,14 @@ impl Peruse {
             self.core.is_in_bulk(index) || object.is_active(index)
         };
         let probes = self.probes.load(Ordering::Relaxed);
+        let of_sends = if self.observes_sends() { Kind::Activate.bit() } else { 0 };
+        if !self.raises.load(Ordering::Relaxed) {
+            return of_sends;
+        }
         Event::ALL
             .into_iter()
             .filter(|&event| listens(event))
-            .fold(0, |bits, event| bits | needs(event, probes))
+            .fold(of_sends, |bits, event| bits | needs(event, probes))
     }
 
     /// Registers for what somebody listens to, and deactivates the rest. Where PERUSE refuses, the user is warned once.
@@ -283,6 +317,14 @@ impl Peruse {
         if !self.listens.load(Ordering::Relaxed) {
             return;
         }
+        if kind == Kind::Activate
+            && let Some(sends) = self.sends.get()
+        {
+            sends::tell(*sends, spec, &bound.ranks);
+        }
+        if !self.raises.load(Ordering::Relaxed) {
+            return;
+        }
         let outbox = outbox::current()
             .unwrap_or_else(|| outbox::make(self.core, self.events, self.threads.load(Ordering::Relaxed)));
         let notification =
@@ -328,6 +370,11 @@ impl Observer for &'static Peruse {
             object: object.clone(),
             context: communicator.context as u32,
             place: AtomicU32::new(communicator.index),
+            ranks: if self.observes_sends() {
+                calls::world_ranks(self.abi, communicator.token.0 as usize, true)
+            } else {
+                Vec::new()
+            },
             queues: Serial::new(Queues::new((self.wanted(&object) != 0).then(|| Clock::best().now()))),
             registrations: Kind::ALL.map(|(kind, _)| Registration {
                 kind,
@@ -375,7 +422,7 @@ fn is_probe(call: &Call<'_>) -> bool {
 impl Hook for &'static Peruse {
     fn wants(&self, function: FunctionId) -> Wants {
         use FunctionId as F;
-        if !self.listens.load(Ordering::Relaxed) {
+        if !self.listens.load(Ordering::Relaxed) || !self.raises.load(Ordering::Relaxed) {
             return Wants::Nothing;
         }
         let first_probe = !self.probes.load(Ordering::Relaxed);

@@ -158,6 +158,11 @@ impl QueueCounts {
 }
 
 impl QueueCounts {
+    /// Whether calls are followed later than they return, by the only thread that calls MPI, or the only one at a time.
+    pub fn defers(&self) -> bool {
+        self.model.raises() && self.model.defers()
+    }
+
     /// Looks how many envelopes were lost. In a hook, but not one of the model.
     pub fn count_lost_in_call(&self) {
         if let Some(lost) = self.model.lost_in_call() {

@@ -132,9 +132,10 @@ unsafe extern "C-unwind" fn ibv_modify_qp(qp: *mut Qp, attributes: *mut Attribut
     let code = unsafe { next(qp, attributes, mask) };
     if code == 0 && mask & abi::SETS_ADDRESS != 0 {
         // SAFETY: a queue pair that was just modified by these attributes.
-        if let (Some(context), Some(attributes)) = (unsafe { seen(qp.cast()) }, unsafe { attributes.as_ref() }) {
-            let port =
-                if mask & abi::SETS_PORT != 0 { attributes.port } else { attributes.address.port };
+        if let (Some(context), Some(attributes)) =
+            (unsafe { seen(qp.cast()) }, unsafe { attributes.as_ref() })
+        {
+            let port = if mask & abi::SETS_PORT != 0 { attributes.port } else { attributes.address.port };
             leads(&lead(qp as usize, context, &attributes.address, port));
         }
     }
@@ -142,7 +143,10 @@ unsafe extern "C-unwind" fn ibv_modify_qp(qp: *mut Qp, attributes: *mut Attribut
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn ibv_create_ah(domain: *mut OfContext, address: *mut abi::Address) -> *mut OfContext {
+unsafe extern "C-unwind" fn ibv_create_ah(
+    domain: *mut OfContext,
+    address: *mut abi::Address,
+) -> *mut OfContext {
     let next = next(3, 0);
     if next.is_null() {
         set_errno(libc::ENOSYS);

@@ -1,0 +1,21 @@
+//! The rules that commands ask: those that come with MEL, and those of files.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use mel_rules::rule::Rule;
+use mel_rules::{file, shipped};
+
+/// Reads them, those of files first.
+///
+/// # Errors
+/// A file cannot be read, or has something that is no rule: where, and what would be right.
+pub fn read(files: &[PathBuf]) -> anyhow::Result<Vec<Rule>> {
+    let mut rules = Vec::new();
+    for path in files {
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        rules.extend(file::parse(&text, &path.display().to_string())?);
+    }
+    rules.extend(shipped::rules()?);
+    Ok(rules)
+}

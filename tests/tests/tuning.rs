@@ -1,0 +1,172 @@
+//! Advice, and what comes of following it: settings tried in paired runs. Where a setting makes a program faster, that is because a sleep
+//! is no longer waited for, so that it is so on busy processors, too.
+
+use std::fs;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::{Finished, Job, Mpi, compile_special};
+use serde_json::Value;
+
+/// Of the distribution: the others take their time to start.
+fn installed() -> Vec<Mpi> {
+    Mpi::all().into_iter().filter(|mpi| mpi.name == "openmpi" || mpi.name == "mpich").collect()
+}
+
+fn json(run: &Finished) -> Value {
+    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run:#?}"))
+}
+
+fn tune<'a>(job: Job<'a>, options: &[&str]) -> Job<'a> {
+    let mel = mel().display().to_string();
+    let words = [mel.as_str(), "tune"].into_iter().chain(options.iter().copied()).chain(["--"]);
+    job.launched_by(words)
+}
+
+/// The bytes of a message just above the eager limit of an MPI.
+fn above_the_limit(mpi: &Mpi) -> &'static str {
+    if mpi.name == "openmpi" { "6000" } else { "16000" }
+}
+
+/// The variable that is its eager limit.
+fn limit_of(mpi: &Mpi) -> &'static str {
+    if mpi.name == "openmpi" { "OMPI_MCA_btl_vader_eager_limit" } else { "UCX_RNDV_THRESH" }
+}
+
+#[test]
+fn a_run_with_late_receivers_is_advised_a_greater_eager_limit() {
+    for mpi in &installed() {
+        let directory = fresh_dir();
+        let output = directory.path().join("run").display().to_string();
+        let job = |args: &[&str]| Job::new(mpi, 3, compile_special(mpi, "late_receives")).args(args);
+        let run = job(&[above_the_limit(mpi), "10", "30000"]).under_mel(["-o", &output]).run();
+        run.expect(run.code == Some(0), mpi.name);
+        let advise = |options: &[&str]| {
+            let asked = std::process::Command::new(mel()).arg("advise").arg(&output).args(options).output().unwrap();
+            assert!(asked.status.success(), "{asked:?}");
+            String::from_utf8(asked.stdout).unwrap()
+        };
+        let said: Value = serde_json::from_str(&advise(&["--json"])).unwrap();
+        let rule = said["said"][0]["rule"].as_str().unwrap_or_default();
+        assert!(rule.starts_with("eager limit of"), "{}: {said:#}", mpi.name);
+        let text = advise(&[]);
+        assert!(text.contains("wait for receives that are posted late"), "{text}");
+        assert!(text.contains("no promises") && text.contains(&format!("mel tune --from {output} -- mpirun -n 3")), "{text}");
+        // What would be tried is told without starting anything: there is no such launcher.
+        let asked = std::process::Command::new(mel())
+            .args(["tune", "--dry-run", "--from", &output, "--", "no-such-launcher"])
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&asked.stdout).into_owned();
+        assert!(asked.status.success() && text.contains(limit_of(mpi)), "{asked:?}");
+        // The twin whose messages are below the limit is left alone, as far as that goes.
+        let output = directory.path().join("small").display().to_string();
+        let run = job(&["1000", "10", "30000"]).under_mel(["-o", &output]).run();
+        run.expect(run.code == Some(0), mpi.name);
+        let asked = std::process::Command::new(mel()).arg("advise").arg(&output).output().unwrap();
+        let text = String::from_utf8_lossy(&asked.stdout).into_owned();
+        assert!(!text.contains("Eager limit") && asked.status.success(), "{}: {text}", mpi.name);
+    }
+}
+
+#[test]
+#[ignore = "slow"]
+fn a_greater_eager_limit_is_found_to_be_faster() {
+    for mpi in &installed() {
+        let job = Job::new(mpi, 3, compile_special(mpi, "late_receives"));
+        let job = job.args([above_the_limit(mpi), "15", "60000"]);
+        let run = tune(job, &["--json", "--budget", "55s", "--check", "grep -q OK"]).run();
+        run.expect(run.code == Some(0), mpi.name);
+        let found = json(&run);
+        let best = found["best"].as_u64().unwrap_or_else(|| panic!("{}: {found:#}", mpi.name)) as usize;
+        let trial = &found["trials"][best];
+        assert_eq!(trial["verdict"], "faster", "{found:#}");
+        assert!(trial["ratio_high"].as_f64() < Some(1.0), "{found:#}");
+        assert!(trial["environment"][limit_of(mpi)].is_string(), "{found:#}");
+        assert!(found["use"].as_str().unwrap().contains(limit_of(mpi)), "{found:#}");
+    }
+}
+
+#[test]
+#[ignore = "slow"]
+fn another_algorithm_of_a_broadcast_is_found_to_be_faster() {
+    for mpi in &installed() {
+        let bytes = if mpi.name == "openmpi" { "4000" } else { "20000" };
+        let directory = fresh_dir();
+        let output = directory.path().join("run").display().to_string();
+        let job = || Job::new(mpi, 4, compile_special(mpi, "late_in_broadcasts")).args([bytes, "12", "60000"]);
+        let run = job().under_mel(["-o", &output]).run();
+        run.expect(run.code == Some(0), mpi.name);
+        let run = tune(job(), &["--json", "--budget", "55s", "--from", &output]).run();
+        run.expect(run.code == Some(0), mpi.name);
+        let found = json(&run);
+        let best = found["best"].as_u64().unwrap_or_else(|| panic!("{}: {found:#}", mpi.name)) as usize;
+        let trial = &found["trials"][best];
+        assert!(trial["rule"].as_str().unwrap().starts_with("algorithm of MPI_Bcast"), "{found:#}");
+        assert!(trial["ratio_high"].as_f64() < Some(1.0), "{found:#}");
+    }
+}
+
+#[test]
+#[ignore = "slow"]
+fn a_program_that_cannot_get_faster_is_told_so_and_a_setting_that_breaks_it_is_dropped() {
+    for mpi in &installed() {
+        let (harmless, breaks) = match mpi.name {
+            "openmpi" => ("btl_tcp_eager_limit=131072", "btl=self"),
+            _ => ("UCX_RNDV_THRESH=131072", "MPIR_CVAR_BCAST_INTRA_ALGORITHM=no_such"),
+        };
+        let job = || Job::new(mpi, 2, compile_special(mpi, "late_receives")).args(["100", "10", "100000", "even"]);
+        // Rules have nothing to say.
+        let run = tune(job(), &["--budget", "50s"]).run();
+        run.expect(run.code == Some(0) && run.stdout.contains("There is nothing to try"), mpi.name);
+        let run = tune(job(), &["--budget", "40s", "--try", harmless, "--try", breaks]).run();
+        run.expect(run.code == Some(0), mpi.name);
+        run.expect(run.stdout.contains("makes it faster: the differences are within"), mpi.name);
+        run.expect(run.stdout.contains("Setting 2 was dropped: "), mpi.name);
+        run.expect(!run.stdout.contains("Use it"), mpi.name);
+    }
+}
+
+#[test]
+fn a_program_that_fails_or_whose_results_are_wrong_is_told() {
+    for mpi in &installed() {
+        let job = |name| Job::new(mpi, 2, compile_special(mpi, name)).args(["10", "1", "0", "even"]);
+        let run = tune(job("late_receives"), &["--try", "a=1", "--check", "grep -q something_else"]).run();
+        run.expect(run.code == Some(1), mpi.name);
+        run.expect(run.stderr.contains("fails without any setting: its results do not pass the check"), mpi.name);
+        let run = tune(job("late_receives"), &["--try", "a=1", "--budget", "100ms"]).run();
+        run.expect(run.code == Some(1) && run.stderr.contains("give --budget"), mpi.name);
+    }
+}
+
+/// Processes whose command line has this word.
+fn with_word(word: &str) -> usize {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    lines.filter(|line| line.split(|byte| *byte == 0).any(|part| part == word.as_bytes())).count()
+}
+
+fn until(what: &str, holds: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !holds() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{what}");
+        sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn an_interrupt_leaves_no_process_behind() {
+    for mpi in &installed() {
+        let word = format!("even-{}-{}", mpi.name, std::process::id());
+        let job = Job::new(mpi, 2, compile_special(mpi, "late_receives")).args(["10", "1000", "100000", &word]);
+        let running = tune(job, &["--try", "a=1"]).start();
+        // The command itself, the launcher, and two ranks.
+        until("the ranks run", || with_word(&word) >= 4);
+        let tuner = running.launcher().to_string();
+        std::process::Command::new("kill").args(["-INT", &tuner]).status().unwrap();
+        let run = running.wait();
+        run.expect(run.code == Some(130), mpi.name);
+        until("all have ended", || with_word(&word) == 0);
+    }
+}
