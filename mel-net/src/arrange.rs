@@ -294,11 +294,11 @@ mod tests {
         let mut taken = after.clone();
         taken.sort_unstable();
         assert_eq!(taken, before);
-        let crossing = flows.iter().filter(|flow| after[flow.from as usize] / 2 != after[flow.to as usize] / 2);
+        let crossing =
+            flows.iter().filter(|flow| after[flow.from as usize] / 2 != after[flow.to as usize] / 2);
         assert_eq!(crossing.count(), 0, "{after:?}");
-        // What is best stays as it is, and so does what there is no time for.
+        // What is best stays as it is.
         assert_eq!(arrange(&fabric, &hosts, &after, &flows, 1_000_000), after);
-        assert_eq!(arrange(&fabric, &hosts, &before, &flows, 0), before);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::fabric::{Fabric, LinkEnd};
 use crate::routes::{How, Routes};
 
 /// What goes over the link sends at least this part of its segments again.
-const LEAST_AGAIN: f64 = 0.03;
+const LEAST_AGAIN: f64 = 0.02;
 /// Anything else sends so many times less of its segments again.
 const FACTOR: f64 = 2.0;
 /// So many pairs of hosts must send again, and as many must not.

@@ -73,6 +73,8 @@ fn blocks(shape: Vec<u32>, levels: Vec<Vec<u32>>) -> impl Fn(u32) -> u32 {
 
 #[test]
 fn two_dimensional_stencils_come_together() {
+    within(&[4, 4], "node:2 pack:2 core:4 pu:1", blocks(vec![4, 4], vec![vec![2, 2], vec![4, 2]]));
+    within(&[8, 4], "node:4 pack:2 core:4 pu:1", blocks(vec![8, 4], vec![vec![2, 2], vec![4, 2]]));
     within(&[8, 4], "node:2 pack:2 core:8", blocks(vec![8, 4], vec![vec![2, 4], vec![4, 4]]));
     within(&[8, 8], "node:4 pack:2 core:8", blocks(vec![8, 8], vec![vec![2, 4], vec![4, 4]]));
     within(&[16, 16], "node:4 pack:2 core:32", blocks(vec![16, 16], vec![vec![4, 8], vec![8, 8]]));
@@ -80,18 +82,38 @@ fn two_dimensional_stencils_come_together() {
 
 #[test]
 fn three_dimensional_stencils_come_together() {
+    within(
+        &[4, 2, 2],
+        "node:2 pack:2 core:4 pu:1",
+        blocks(vec![4, 2, 2], vec![vec![1, 2, 2], vec![2, 2, 2]]),
+    );
+    within(
+        &[4, 4, 2],
+        "node:4 pack:2 core:4 pu:1",
+        blocks(vec![4, 4, 2], vec![vec![2, 2, 1], vec![2, 2, 2]]),
+    );
     within(&[4, 4, 4], "node:2 pack:2 core:16", blocks(vec![4, 4, 4], vec![vec![2, 2, 4], vec![2, 4, 4]]));
     within(&[8, 8, 8], "node:8 pack:2 core:32", blocks(vec![8, 8, 8], vec![vec![2, 4, 4], vec![4, 4, 4]]));
 }
 
+/// All-to-all in shuffled groups: what crosses nodes, and what crosses sockets.
+fn of_groups(ranks: u32, group: u32, topology: &str) -> (u128, u128) {
+    let names = shuffled(ranks);
+    let pairs =
+        (0..ranks).flat_map(|a| (0..ranks).map(move |b| (a, b))).filter(|(a, b)| a / group == b / group);
+    let graph = Graph::new(ranks, pairs.map(|(a, b)| (names[a as usize], names[b as usize], 100)));
+    let slots = Slots::new(&synthetic::parse(topology).unwrap(), &vec!["a"; ranks as usize]);
+    let best = advise(&graph, &slots).after().cost;
+    (best.between_nodes, best.between_sockets)
+}
+
 #[test]
 fn groups_that_talk_come_together() {
-    let names = shuffled(64);
-    let pairs = (0..64_u32).flat_map(|a| (0..64_u32).map(move |b| (a, b))).filter(|(a, b)| a / 8 == b / 8);
-    let graph = Graph::new(64, pairs.map(|(a, b)| (names[a as usize], names[b as usize], 100)));
-    let slots = Slots::new(&synthetic::parse("node:4 pack:2 core:8").unwrap(), &["a"; 64]);
-    let best = advise(&graph, &slots).after().cost;
-    assert_eq!((best.between_nodes, best.between_sockets), (0, 0));
+    assert_eq!(of_groups(64, 8, "node:4 pack:2 core:8"), (0, 0));
+    assert_eq!(of_groups(16, 4, "node:2 pack:2 core:4 pu:1"), (0, 0));
+    assert_eq!(of_groups(32, 4, "node:4 pack:2 core:4 pu:1"), (0, 0));
+    // A group fills a node: half of each pair of its ranks are on different sockets.
+    assert_eq!(of_groups(32, 8, "node:4 pack:2 core:4 pu:1"), (0, 4 * 4 * 4 * 200));
 }
 
 #[test]

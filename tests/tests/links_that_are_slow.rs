@@ -55,6 +55,16 @@ fn findings(directory: &Path, run: &str, fabric: &str) -> String {
     lines.skip_while(begin).collect::<Vec<_>>().join(" ")
 }
 
+/// Whether the throttled link is what stands out, in these words; nothing else may.
+fn names_the_link(directory: &Path, run: &str, fabric: &str, words: &str) -> bool {
+    let found = findings(directory, run, fabric);
+    eprintln!("{run}, {fabric}: {found}");
+    let link = ["from leaf-2 to root", "from root to leaf-2"].map(|link| found.contains(link));
+    let is_right = link != [false, false] && found.contains(words) && !found.contains("2. The");
+    assert!(is_right || found.is_empty(), "{run}, {fabric}: {found}");
+    is_right
+}
+
 #[test]
 #[ignore = "slow"]
 fn the_throttled_link_is_named_and_a_placement_that_avoids_it_is_faster() {
@@ -63,14 +73,16 @@ fn the_throttled_link_is_named_and_a_placement_that_avoids_it_is_faster() {
         let directory = directory.path();
         write_fabrics(directory, THROTTLED);
         let before = exchange(mpi, directory, "torn", &[("THROTTLED", THROTTLED)]);
-        for fabric in ["tree.toml", "shape.toml"] {
-            let found = findings(directory, "torn", fabric);
-            eprintln!("{}, {fabric}: {found}", mpi.name);
-            let link = ["from leaf-2 to root", "from root to leaf-2"].map(|link| found.contains(link));
-            assert!(link != [false, false] && !found.contains("2. "), "{}, {fabric}: {found}", mpi.name);
-            let words = if fabric == "tree.toml" { "(modelled)" } else { "loses packets" };
-            assert!(found.contains(words), "{}, {fabric}: {found}", mpi.name);
+        assert!(names_the_link(directory, "torn", "tree.toml", "(modelled)"), "{}", mpi.name);
+        // Which packets are lost is chance: what is said is right, and in some run it is said.
+        let mut is_named = names_the_link(directory, "torn", "shape.toml", "loses packets");
+        for again in ["again", "once more"] {
+            if !is_named {
+                exchange(mpi, directory, again, &[("THROTTLED", THROTTLED)]);
+                is_named = names_the_link(directory, again, "shape.toml", "loses packets");
+            }
         }
+        assert!(is_named, "{}: in no run", mpi.name);
         let place =
             ["place", "torn", "--topology", "core:1", "--fabric", "tree.toml", "--json", "--slurm", "hosts"];
         let placed: Value = serde_json::from_str(&of_mel(directory, &place)).expect("JSON");
