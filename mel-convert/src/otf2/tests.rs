@@ -136,10 +136,10 @@ fn samples_are_metrics_of_their_own_kind() {
     assert_eq!(
         values,
         [
-            "(\"waited on the halo\" <0>; DOUBLE; 0.250000)",
+            "(\"waited on the halo\" <0>; DOUBLE; 0.25)",
             "(\"length on the halo\" <1>; UINT64; 7)",
             "(\"length on the halo, element 1\" <2>; UINT64; 3)",
-            "(\"waited on the halo\" <0>; DOUBLE; 1.500000)",
+            "(\"waited on the halo\" <0>; DOUBLE; 1.5)",
         ],
         "{events:#?}"
     );
