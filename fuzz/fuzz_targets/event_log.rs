@@ -8,9 +8,9 @@
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use mel_log::{Definition, Definitions, HeaderInfo, LogFile, RankLog, StreamKind, format, kind};
+use mel_log::{Definition, Definitions, HeaderInfo, LogFile, RankLog, Sample, StreamKind, format, kind};
 
-/// A small whole log: definitions, two streams, long payloads.
+/// A small whole log: definitions, two streams, long payloads, samples.
 fn whole() -> &'static [u8] {
     static WHOLE: OnceLock<Vec<u8>> = OnceLock::new();
     WHOLE.get_or_init(|| {
@@ -29,6 +29,22 @@ fn whole() -> &'static [u8] {
         for number in 0..5 {
             log.define(&Definition::Function { number, name: format!("MPI_F{number}") })
                 .expect("a definition");
+        }
+        log.define(&Definition::Variable {
+            number: 3,
+            name: "length".into(),
+            description: String::new(),
+            class: "level".into(),
+            object: "MPI_COMM_WORLD".into(),
+            of_mpi: false,
+            unit: "entries".into(),
+            is_whole: true,
+        })
+        .expect("a definition");
+        let mut samples = log.stream(StreamKind::Samples, 0, None);
+        for number in 0..100u32 {
+            let sample = Sample { variable: 3, element: number.checked_sub(50), value: number.into() };
+            samples.append(number.into(), kind::SAMPLE, format::NO_OBJECT, &sample.to_payload());
         }
         for thread in 0..2 {
             let mut stream = log.stream(StreamKind::Calls, thread, None);
@@ -76,10 +92,15 @@ fuzz_target!(|input: &[u8]| {
         for record in read.records(stream) {
             assert!(record.kind != kind::NONE && record.kind != kind::CONTINUATION);
             assert!(record.payload.len() <= format::MAX_PAYLOAD_BYTES);
+            if record.kind == kind::SAMPLE {
+                assert!(Sample::from_payload(&record.payload).value.is_finite());
+            }
             count += 1;
         }
         read.dropped(stream);
     }
     assert!(count <= read.records_at_most());
+    let titles = read.definitions.variable_titles();
+    assert_eq!(titles.len(), read.definitions.variables.len());
     let _ = (read.ended_early(), read.dropped_total());
 });

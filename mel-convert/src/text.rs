@@ -69,8 +69,8 @@ fn write_with(
         let kind = log.definitions.streams.get(stream).map(|stream| stream.kind);
         options.calls || kind != Some(StreamKind::Calls)
     });
-    for (number, (_, record)) in Merged::new(log, streams).enumerate() {
-        write_record(out, log, &record, options, sites)?;
+    for (number, (stream, record)) in Merged::new(log, streams).enumerate() {
+        write_record(out, log, (stream, &record), options, sites)?;
         super::advance(&tick, number);
     }
     match log.dropped_total() {
@@ -90,7 +90,7 @@ fn ending(log: &RankLog) -> &'static str {
 fn write_record(
     out: &mut impl Write,
     log: &RankLog,
-    record: &Record<'_>,
+    (stream, record): (u32, &Record<'_>),
     options: Options,
     sites: &mut CallSites,
 ) -> io::Result<()> {
@@ -105,7 +105,13 @@ fn write_record(
             Some(event_type) => write_event(out, event_type, &record.payload),
             None => writeln!(out, " 'event type {number}'"),
         },
-        Content::LostEvents(count) => writeln!(out, " # {count} events were lost before this one"),
+        Content::LostEvents(count) => {
+            let stream = log.definitions.streams.get(&stream);
+            match stream.is_some_and(|stream| stream.kind == StreamKind::Samples) {
+                true => writeln!(out, " # {count} samples were lost until here"),
+                false => writeln!(out, " # {count} events were lost before this one"),
+            }
+        }
         Content::Sample(sample) => write_sample(out, log, sample),
         Content::Enter(entry) => {
             write!(out, " enter {}", function(log, entry.function))?;
@@ -268,6 +274,45 @@ mod tests {
 [ 0.002151416] 'pml_ob1_message_arrived' context id=0 source=0 tag=201 sequence number=10
 [1000002.499997500] 'event type 9'
 [1000002.499997500] # 12 events were lost before this one
+"
+        );
+    }
+
+    #[test]
+    fn a_sample_is_told_with_its_object_element_and_unit() {
+        let text = written(Options::default(), |log| {
+            for (number, name, object, unit) in [(3, "bytes_sent", "the halo", "bytes"), (4, "share", "", "")]
+            {
+                log.define(&Definition::Variable {
+                    number,
+                    name: name.into(),
+                    description: String::new(),
+                    class: "level".into(),
+                    object: object.into(),
+                    of_mpi: false,
+                    unit: unit.into(),
+                    is_whole: unit == "bytes",
+                })
+                .unwrap();
+            }
+            let mut samples = log.stream(StreamKind::Samples, 0, None);
+            for (variable, element, value) in
+                [(3, None, 1_048_576.0), (3, Some(1), 4.0), (4, None, 0.25), (9, None, 1.0)]
+            {
+                let sample = Sample { variable, element, value };
+                samples.append(7_000, kind::SAMPLE, NO_OBJECT, &sample.to_payload());
+            }
+            samples.append(7_000, kind::DROPPED, NO_OBJECT, &12u64.to_le_bytes());
+            log.finish(State::Finalised, 9);
+        });
+        assert_eq!(
+            text,
+            "# rank 1 of 2, node, finalised
+[ 0.000001000] sample 'bytes_sent' object=the halo value=1048576 bytes
+[ 0.000001000] sample 'bytes_sent' object=the halo element=1 value=4 bytes
+[ 0.000001000] sample 'share' value=0.25
+[ 0.000001000] sample variable=9 value=1
+[ 0.000001000] # 12 samples were lost until here
 "
         );
     }

@@ -24,7 +24,8 @@ impl Sample {
     pub fn to_payload(self) -> [u8; 16] {
         let mut payload = [0; 16];
         payload[0..4].copy_from_slice(&self.variable.to_le_bytes());
-        payload[4..8].copy_from_slice(&self.element.map_or(0, |element| element.wrapping_add(1)).to_le_bytes());
+        payload[4..8]
+            .copy_from_slice(&self.element.map_or(0, |element| element.wrapping_add(1)).to_le_bytes());
         payload[8..16].copy_from_slice(&self.value.to_bits().to_le_bytes());
         payload
     }
@@ -106,7 +107,10 @@ mod tests {
         let mut definitions = Definitions::default();
         definitions.variables.extend([(4, variable.clone()), (7, variable.clone()), (9, variable.clone())]);
         let titles = definitions.variable_titles();
-        assert_eq!(titles.values().collect::<Vec<_>>(), ["length on the halo", "length on the halo (2)", "length on the halo (3)"]);
+        assert_eq!(
+            titles.values().collect::<Vec<_>>(),
+            ["length on the halo", "length on the halo (2)", "length on the halo (3)"]
+        );
         assert_eq!(title_of_element(&titles[&7], Some(2)), "length on the halo (2), element 2");
         let bound_to_nothing = SampledVariable { object: String::new(), class: "timer".into(), ..variable };
         assert_eq!((bound_to_nothing.title(), bound_to_nothing.counts()), ("length".into(), true));

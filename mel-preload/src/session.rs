@@ -296,7 +296,8 @@ impl Session {
             started_unix_s: started_realtime_nanos as f64 * 1e-9,
         };
         let _ = self.run.set(run);
-        if let Some(recorder) = recorder.filter(|_| self.config.vars.is_some() || self.connections.is_some()) {
+        if let Some(recorder) = recorder.filter(|_| self.config.vars.is_some() || self.connections.is_some())
+        {
             let samples = *self.samples.get_or_init(|| Box::leak(Box::new(SampleLog::new(recorder))));
             self.connections.iter().for_each(|connections| connections.log(samples));
         }

@@ -21,8 +21,8 @@ use crate::config::Config;
 use crate::matrix::{Carried, Connections, Matrix};
 use crate::queues::QueueProfiler;
 use crate::requests::Requests;
-use crate::trace::{Recorder, SampleLog};
 use crate::trace::calls::Tracer;
+use crate::trace::{Recorder, SampleLog};
 use crate::vars::Sampler;
 use crate::windows::WindowProfiler;
 

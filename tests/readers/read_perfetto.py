@@ -111,9 +111,10 @@ for uuid, all_of_track in events.items():
                 open_slices.pop()
         elif event.type == Event.TYPE_COUNTER:
             counters[track] += 1
-            lengths[f"{process}, {track}"].append(event.counter_value)
-            if event.counter_value < 0:
-                faults.append(f"{process}, {track}: {event.counter_value}")
+            value = event.counter_value if event.HasField("counter_value") else event.double_counter_value
+            lengths[f"{process}, {track}"].append(value)
+            if value < 0:
+                faults.append(f"{process}, {track}: {value}")
         # Of a call with several messages nobody knows which is whose.
         for flow in (*event.flow_ids, *event.terminating_flow_ids):
             sizes[flow].update(messages if len(messages) == 1 else ())

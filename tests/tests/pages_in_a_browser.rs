@@ -184,6 +184,36 @@ pub(crate) fn texts(browser: &mut Browser, selector: &str) -> String {
 
 #[test]
 #[ignore = "slow"]
+fn variables_are_curves_that_zoom_with_the_timeline() {
+    let Some(mut browser) = Browser::start(1280, 900) else { return };
+    let directory = fresh_dir();
+    let mpi = Mpi::all().into_iter().next().expect("an MPI");
+    let job = Job::new(&mpi, 2, compile_special(&mpi, "sampled")).args(["200"]);
+    let options = ["--trace", "--vars", "pml_monitoring_messages_count,mel_*", "--every", "5ms"];
+    let page = page_of(directory.path(), job, &options);
+    browser.open(&page);
+    assert_eq!(browser.value(OVERLAPS), Value::Array(Vec::new()));
+    let seen = "[...document.querySelectorAll('#variables figure')].map((f) => [f.querySelector('figcaption').innerText, \
+                f.querySelectorAll('path').length, f.querySelector('path').getAttribute('d').split('L').length, \
+                [...f.querySelectorAll('text')].pop().textContent])";
+    let whole = browser.value(seen);
+    let first = &whole[0];
+    assert!(first[0].as_str().is_some_and(|text| text.contains("pml_monitoring_messages_count")), "{whole}");
+    assert_eq!(first[1], 2, "a line for each rank: {whole}");
+    assert!(first[2].as_u64() >= Some(5), "all samples of the log: {whole}");
+    // A quarter of the time has fewer points, and another end.
+    browser.value("document.querySelector('#timeline').scrollIntoView(); document.querySelector('[data-zoom=\"0.5\"]').click(); document.querySelector('[data-zoom=\"0.5\"]').click()");
+    browser.value("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))");
+    let part = browser.value(seen);
+    assert!(part[0][2].as_u64() < first[2].as_u64() && part[0][3] != first[3], "{whole} {part}");
+    assert_eq!(browser.value(OVERLAPS), Value::Array(Vec::new()));
+    browser.value("document.querySelector('#variables').scrollIntoView()");
+    picture(&mut browser, "variables.png");
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+#[ignore = "slow"]
 fn windows_have_colours_and_attributes_of_their_own() {
     let Some(mut browser) = Browser::start(1280, 900) else { return };
     let directory = fresh_dir();

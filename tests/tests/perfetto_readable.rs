@@ -91,6 +91,34 @@ fn where_recording_was_off_is_a_slice_and_no_arrow_joins_what_does_not_belong_to
     }
 }
 
+#[test]
+#[ignore = "slow"]
+fn what_was_sampled_is_counters() {
+    let Some(prefix) = installed_by("scripts/pypi-readers", Some("perfetto")) else {
+        eprintln!("skipped: no definitions of Perfetto; scripts/pypi-readers installs them");
+        return;
+    };
+    for mpi in &Mpi::all() {
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let variable = "pml_monitoring_messages_count";
+        let options = ["--trace", "--vars", variable, "--every", "10ms", "-o"].map(AsRef::as_ref);
+        let job = Job::new(mpi, 2, compile_special(mpi, "sampled")).args(["200"]);
+        let run = job.under_mel(options.into_iter().chain([output.as_os_str()])).run();
+        run.expect(run.code == Some(0), mpi.name);
+        let read = read(&prefix, &output);
+        assert_eq!(read["faults"], Value::Array(Vec::new()), "{}: {read}", mpi.name);
+        let profile = Profile::read(&output);
+        let of_world = &profile.json()["ranks"][0]["variables"][0];
+        let values = read["lengths"][format!("rank 0, {variable} on MPI_COMM_WORLD")].as_array();
+        let values: Vec<f64> = values.expect("a counter").iter().filter_map(Value::as_f64).collect();
+        assert_eq!(Some(values.len() as u64), of_world["samples"].as_u64(), "{}: {values:?}", mpi.name);
+        assert_eq!((values[0], values.last()), (0.0, Some(&205.0)), "{}: {values:?}", mpi.name);
+        let other = &read["lengths"][format!("rank 0, {variable} on the other")];
+        assert_eq!(other.as_array().and_then(|all| all.last()), Some(&5.into()), "{}: {read}", mpi.name);
+    }
+}
+
 fn readable(name: &str) {
     if !PROGRAMS.contains(&name) {
         return;

@@ -50,7 +50,10 @@ fn as_in_the_profile(trace: &Trace, profile: &Profile, what: &str) -> u64 {
             let took = (last.0 - first.0) as f64 * 1e-9;
             let profiled = of["last_s"].as_f64().unwrap() - of["first_s"].as_f64().unwrap();
             // Both have measured the rate of the clock.
-            assert!((took - profiled).abs() < 1e-3 * profiled + 1e-6, "{what}: {title}: {took} s, and {profiled} s");
+            assert!(
+                (took - profiled).abs() < 1e-3 * profiled + 1e-6,
+                "{what}: {title}: {took} s, and {profiled} s"
+            );
             let mut values = points.iter().map(|(_, value)| *value);
             for point in of["curve"].as_array().expect("a curve") {
                 let value = point[1].as_f64().expect("a value");
@@ -193,7 +196,12 @@ fn what_connections_carry_is_sampled_by_interface() {
                 ("net_retransmissions", "retransmissions"),
             ] {
                 let points = &sampled[&(format!("{name} on lo"), rank as u64)];
-                assert_eq!(points.last().map(|(_, value)| *value), Some(sum(key)), "{}: {points:?}", mpi.name);
+                assert_eq!(
+                    points.last().map(|(_, value)| *value),
+                    Some(sum(key)),
+                    "{}: {points:?}",
+                    mpi.name
+                );
                 // At the end of each of two phases, and at the end.
                 assert!(points.len() >= 2, "{}: {name}: {points:?}", mpi.name);
                 assert!(points.is_sorted_by(|a, b| a.0 <= b.0 && a.1 <= b.1), "{}: {points:?}", mpi.name);

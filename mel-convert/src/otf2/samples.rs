@@ -48,7 +48,11 @@ impl Conversion<'_> {
             Some((self.tables.sampled(self.archive.definitions_mut(), &title, variable), variable.is_whole))
         });
         let Some((metric, is_whole)) = metric else {
-            *track.summary().left_out.entry("(sample of a variable that is not defined)".into()).or_default() += 1;
+            *track
+                .summary()
+                .left_out
+                .entry("(sample of a variable that is not defined)".into())
+                .or_default() += 1;
             return Ok(());
         };
         track.summary().samples += 1;

@@ -9,7 +9,8 @@ use super::*;
 use crate::run::Run;
 use mel_log::format::NO_OBJECT;
 use mel_log::{
-    Appender, Completion, Definition, Element, HeaderInfo, LogFile, Members, Message, State, StreamKind, kind,
+    Appender, Completion, Definition, Element, HeaderInfo, LogFile, Members, Message, Sample, State,
+    StreamKind, kind,
 };
 
 const SEND: u16 = 0;
@@ -93,6 +94,66 @@ fn event(stream: &mut Appender, time: u64, kind: u16, source: i32) {
 
 fn convert(directory: &Path) -> Summary {
     write(&Run::open(directory).unwrap(), directory, &|_| {}).unwrap()
+}
+
+/// Defines a variable that is sampled on a communicator.
+fn sampled(log: &LogFile, number: u32, name: &str, class: &str) {
+    log.define(&Definition::Variable {
+        number,
+        name: name.into(),
+        description: "described".into(),
+        class: class.into(),
+        object: "the halo".into(),
+        of_mpi: false,
+        unit: "s".into(),
+        is_whole: class != "timer",
+    })
+    .unwrap();
+}
+
+#[test]
+fn samples_are_metrics_of_their_own_kind() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = log(directory.path(), 0);
+    sampled(&log, 1, "waited", "timer");
+    sampled(&log, 2, "length", "level");
+    let mut samples = log.stream(StreamKind::Samples, 0, None);
+    for (time, variable, element, value) in [
+        (200, 1, None, 0.25),
+        (200, 2, None, 7.0),
+        (200, 2, Some(1), 3.0),
+        (400, 1, None, 1.5),
+        (400, 9, None, 1.0),
+    ] {
+        let sample = Sample { variable, element, value };
+        samples.append(1_000_000 + time, kind::SAMPLE, NO_OBJECT, &sample.to_payload());
+    }
+    log.finish(State::Finalised, 1_000_500);
+    let left_out = BTreeMap::from([("(sample of a variable that is not defined)".to_owned(), 1)]);
+    assert_eq!(convert(directory.path()), Summary { samples: 4, left_out, ..Summary::default() });
+    let events = events(directory.path());
+    let values: Vec<&str> = events.iter().filter_map(|line| Some(line.split_once("Value: ")?.1)).collect();
+    assert_eq!(
+        values,
+        [
+            "(\"waited on the halo\" <0>; DOUBLE; 0.25)",
+            "(\"length on the halo\" <1>; UINT64; 7)",
+            "(\"length on the halo, element 1\" <2>; UINT64; 3)",
+            "(\"waited on the halo\" <0>; DOUBLE; 1.5)",
+        ],
+        "{events:#?}"
+    );
+    let definitions = print(directory.path(), &["-G"]);
+    let member = |name: &str| {
+        let of = |line: &&str| {
+            line.starts_with("METRIC_MEMBER") && line.contains(&format!("\"{name} on the halo\""))
+        };
+        definitions.lines().find(of).unwrap_or_else(|| panic!("{name}: {definitions}"))
+    };
+    assert!(member("waited").contains("Mode: ACCUMULATED_START, Value Type: DOUBLE"), "{definitions}");
+    assert!(member("waited").contains("Unit: \"s\""), "{definitions}");
+    assert!(member("length").contains("Mode: ABSOLUTE_POINT, Value Type: UINT64"), "{definitions}");
+    assert!(definitions.contains("\"rank 0: variables\""), "{definitions}");
 }
 
 /// What `otf2-print` prints, without complaining.

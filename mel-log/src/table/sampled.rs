@@ -213,7 +213,8 @@ impl TableRows {
         // A later definition of a number replaces an earlier one.
         let mut definitions: std::collections::BTreeMap<u32, VariableProfile> = Default::default();
         for definition in &self.definitions {
-            if let Definition::Variable { number, name, description, class, object, of_mpi, .. } = definition {
+            if let Definition::Variable { number, name, description, class, object, of_mpi, .. } = definition
+            {
                 let variable = VariableProfile {
                     name: name.clone(),
                     description: description.clone(),

@@ -14,15 +14,35 @@ const FIRST: u32 = 1 << 31;
 
 /// What is counted of an interface, by name, with unit and what it means.
 const COUNTERS: [(&str, &str, &str); 3] = [
-    ("net_bytes_sent", "bytes", "Bytes that connections of the MPI library have sent over this interface and that were acknowledged."),
-    ("net_bytes_received", "bytes", "Bytes that connections of the MPI library have received over this interface."),
-    ("net_retransmissions", "segments", "Segments that connections of the MPI library have sent again over this interface."),
+    (
+        "net_bytes_sent",
+        "bytes",
+        "Bytes that connections of the MPI library have sent over this interface and that were acknowledged.",
+    ),
+    (
+        "net_bytes_received",
+        "bytes",
+        "Bytes that connections of the MPI library have received over this interface.",
+    ),
+    (
+        "net_retransmissions",
+        "segments",
+        "Segments that connections of the MPI library have sent again over this interface.",
+    ),
 ];
 
 /// What the interface counts itself, of all that passes it.
 const PORT_COUNTERS: [(&str, &str, &str); 2] = [
-    ("port_bytes_sent", "bytes", "Bytes that this interface has sent, of this program and of others, as it counts itself."),
-    ("port_bytes_received", "bytes", "Bytes that this interface has received, of this program and of others, as it counts itself."),
+    (
+        "port_bytes_sent",
+        "bytes",
+        "Bytes that this interface has sent, of this program and of others, as it counts itself.",
+    ),
+    (
+        "port_bytes_received",
+        "bytes",
+        "Bytes that this interface has received, of this program and of others, as it counts itself.",
+    ),
 ];
 
 /// Counts by interface. Memory: a few words for each.
@@ -87,7 +107,8 @@ impl Interfaces {
     /// What the interfaces of this host have counted themselves, from one time to another, in ticks.
     pub(super) fn ports(&self, ports: &[Port], (from, until): (u64, u64)) {
         let (Some(log), Some(mut known)) = (self.log.get(), self.try_lock()) else { return };
-        let numbers = ports.iter().map(|port| define(log, &mut known.defined, &port.interface, &PORT_COUNTERS));
+        let numbers =
+            ports.iter().map(|port| define(log, &mut known.defined, &port.interface, &PORT_COUNTERS));
         let numbers: Vec<u32> = numbers.collect();
         // In the order of time.
         numbers.iter().for_each(|first| take(log, from, *first, &[0; PORT_COUNTERS.len()]));

@@ -152,8 +152,7 @@ mod tests {
             samples.take(at, sample(value));
         }
         samples.write();
-        let expected =
-            [(10, 1.0), (30, 2.0), (30, 3.0)].map(|(at, value)| (at, kind::SAMPLE, sample(value)));
+        let expected = [(10, 1.0), (30, 2.0), (30, 3.0)].map(|(at, value)| (at, kind::SAMPLE, sample(value)));
         assert_eq!(read(&path), expected, "a killed process leaves them");
         // Not while the program has switched recording off.
         recorder.set_recording(false, 0);

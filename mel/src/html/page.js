@@ -98,8 +98,9 @@ else $("#windows").remove();
 if (data.network) networkSection($("#network"));
 else $("#network").remove();
 const events = data.events;
+let stretch = null;
 if (events && events.rows.length) {
-  const stretch = new Stretch(events.from_ns, events.to_ns);
+  stretch = new Stretch(events.from_ns, events.to_ns);
   const show = timelineSection($("#timeline"), stretch);
   goTo = (place) => {
     show(place);
@@ -124,7 +125,7 @@ if (events && events.matrix) matrixSection($("#matrix"));
 else if (data.traffic && !events) $("#matrix").remove();
 else if (events && events.calls) note($("#matrix"), "The log has no message that was received point-to-point.");
 else note($("#matrix"), "This run has no counts of who sends to whom: run the program with <code>mel run --profile matrix</code>, or with <code>mel run --trace</code>.");
-variablesSection($("#variables"));
+variablesSection($("#variables"), stretch);
 attributionSection($("#attribution"));
 communicatorTable($("#communicators"));
 rankTable($("#ranks"));

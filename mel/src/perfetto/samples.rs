@@ -32,7 +32,8 @@ impl Writer<'_> {
 
     /// What the values of a variable count.
     pub(super) fn sampled_unit(&self, variable: u32) -> CounterDescriptor {
-        let unit = self.log.definitions.variables.get(&variable).map_or("", |variable| variable.unit.as_str());
+        let unit =
+            self.log.definitions.variables.get(&variable).map_or("", |variable| variable.unit.as_str());
         match unit {
             "ns" => CounterDescriptor { unit: Some(1), unit_name: None },
             "" => CounterDescriptor { unit: Some(2), unit_name: None },

@@ -169,6 +169,7 @@ mod tests {
             hidden_ranks: 0,
             lengths: Vec::new(),
             matrix: None,
+            variables: Vec::new(),
             moments: Vec::new(),
             traffic: BTreeMap::new(),
         }

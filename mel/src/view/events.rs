@@ -14,6 +14,7 @@ use super::lengths::Lengths;
 use super::matrix::{Matrix, Pairs, matrix};
 use super::pass::{Found, Pass, Shared, keep};
 use super::timeline::{Name, Row};
+use super::variables;
 use mel_convert::Run;
 use mel_convert::callsites::CallSites;
 use mel_convert::spans::walk;
@@ -65,6 +66,9 @@ pub struct Events {
     pub matrix: Option<Matrix>,
     /// The longest searches, the longest first.
     pub moments: Vec<Moment>,
+    /// Variables that were sampled.
+    #[serde(skip)]
+    pub variables: Vec<variables::Variable>,
     /// The messages of each communicator.
     #[serde(skip)]
     pub traffic: BTreeMap<communicators::Key, communicators::Traffic>,
@@ -148,10 +152,11 @@ fn join(run: &Run, shared: &Shared<'_>, all: BTreeMap<usize, Found>) -> Events {
         lengths: Vec::new(),
         matrix: None,
         moments: Vec::new(),
+        variables: Vec::new(),
         traffic: BTreeMap::new(),
     };
     let (mut pairs, mut unexpected_known, mut started) = (Pairs::default(), false, None);
-    let mut ends = Vec::new();
+    let (mut ends, mut sampled) = (Vec::new(), Vec::new());
     // Debug information is read once for all ranks.
     let (mut lines, mut numbers) = (CallSites::default(), FxHashMap::default());
     for (position, mut found) in all {
@@ -180,6 +185,7 @@ fn join(run: &Run, shared: &Shared<'_>, all: BTreeMap<usize, Found>) -> Events {
             events.traffic.entry(key).or_default().add(traffic);
         }
         ends.push(found.ends);
+        sampled.push((run.ranks[position].info.rank, found.sampled));
         events.rows.append(&mut found.rows);
         events.pauses.extend(found.pauses);
         events.lengths.extend(found.lengths);
@@ -197,6 +203,7 @@ fn join(run: &Run, shared: &Shared<'_>, all: BTreeMap<usize, Found>) -> Events {
     // Somebody who names a part of the run wants to see it from its beginning.
     let looks = started.filter(|started| shared.from == 0 && *started < events.to_ns);
     events.first_look_ns = looks.unwrap_or(events.from_ns);
+    events.variables = variables::of_logs(sampled);
     events.arrows = shared.arrows.then(|| arrows::arrows(ends));
     events.matrix = matrix(&pairs, run.world_size(), unexpected_known);
     events

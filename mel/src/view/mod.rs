@@ -106,7 +106,9 @@ pub fn view(
 ) -> View {
     let empty = Profile::default();
     let of_run = profile.unwrap_or(&empty);
-    let events = logs.map(|run| events::read_logs(run, window, tick));
+    let mut events = logs.map(|run| events::read_logs(run, window, tick));
+    let sampled =
+        events.as_mut().map(|events| std::mem::take(&mut events.variables)).filter(|all| !all.is_empty());
     let mut sentences = profile.map(findings).unwrap_or_default();
     let early = logs.map_or(0, Run::ended_early);
     if early > 0 && profile.is_none() {
@@ -141,7 +143,7 @@ pub fn view(
         over: profile.and_then(over_ranks),
         traffic: profile.and_then(traffic::traffic),
         communicators: communicators::rows(profile, logs, events.as_ref().map(|events| &events.traffic)),
-        variables: profile.map(variables::variables).unwrap_or_default(),
+        variables: sampled.or_else(|| profile.map(variables::variables)).unwrap_or_default(),
         attribution: profile.and_then(attribution::attribution),
         events,
         network: None,

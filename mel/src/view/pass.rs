@@ -11,6 +11,7 @@ use super::events::{Moment, RankLengths};
 use super::lengths::Lengths;
 use super::matrix::{Pairs, Traffic};
 use super::timeline::{Name, Row, RowKind};
+use super::variables::{OfRank, Thinned, room};
 use mel_convert::facts::MessageFact;
 use mel_convert::lanes::Lanes;
 use mel_convert::one_sided::{EpochSpan, OperationSpan};
@@ -22,7 +23,7 @@ use mel_convert::types::{Queue, QueueKind, Types};
 use mel_convert::value::{Value, read};
 use mel_convert::windows::EPOCHS;
 use mel_log::definitions::EventType;
-use mel_log::{RankLog, Record};
+use mel_log::{RankLog, Record, Sample};
 
 /// Messages, and operations on windows, that are listed with a call.
 const MOST_IN_CALL: usize = 4;
@@ -73,6 +74,8 @@ pub(super) struct Found {
     pub(super) pauses: Option<Row>,
     pub(super) ends: Ends,
     pub(super) lengths: Option<RankLengths>,
+    /// What was sampled.
+    pub(super) sampled: OfRank,
     pub(super) pairs: Pairs,
     pub(super) unexpected_known: bool,
     pub(super) moments: Vec<Moment>,
@@ -104,6 +107,7 @@ pub(super) struct Pass<'a> {
     messages: MessageIds,
     posted: Lengths,
     unexpected: Lengths,
+    sampled: BTreeMap<u32, Thinned>,
     attributes: Vec<i64>,
 }
 
@@ -127,6 +131,7 @@ impl<'a> Pass<'a> {
             messages,
             posted: Lengths::new(shared.steps),
             unexpected: Lengths::new(shared.steps),
+            sampled: BTreeMap::new(),
             attributes: Vec::new(),
         }
     }
@@ -206,6 +211,10 @@ impl<'a> Pass<'a> {
     }
 
     pub(super) fn finish(mut self) -> Found {
+        let variables = &self.log.definitions.variables;
+        let sampled = std::mem::take(&mut self.sampled).into_iter();
+        self.found.sampled =
+            sampled.filter_map(|(number, points)| Some((variables.get(&number)?.clone(), points))).collect();
         self.found.rows = std::mem::take(&mut self.rows).into_values().collect();
         if !self.posted.steps().is_empty() || !self.unexpected.steps().is_empty() {
             let (posted, unexpected) = (self.posted, self.unexpected);
@@ -279,6 +288,13 @@ impl Visitor for Pass<'_> {
         let site = self.site(call.returns_to);
         self.row(RowKind::Calls, call.thread).push((start, end), name, site, &attributes);
         self.attributes = attributes;
+    }
+
+    fn sample(&mut self, ticks: u64, sample: &Sample) {
+        let Some((time, _)) = self.nanos((ticks, ticks)).filter(|_| sample.element.is_none()) else { return };
+        let room = room(self.shared.ranks);
+        let curve = self.sampled.entry(sample.variable).or_insert_with(|| Thinned::new(room));
+        curve.add(time as f64 * 1e-9, sample.value);
     }
 
     fn lone_message(&mut self, _: u32, ticks: u64, message: &MessageFact) {

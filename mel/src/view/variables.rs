@@ -1,5 +1,6 @@
-//! Performance variables over time, from the profile.
+//! Performance variables over time: all samples from the event logs where those have any, beside the timeline; else some, from the profile.
 
+use mel_log::definitions::SampledVariable;
 use mel_log::profile::Profile;
 use serde::Serialize;
 
@@ -7,6 +8,8 @@ use serde::Serialize;
 const MOST: usize = 40;
 /// The most curves of a variable: of more ranks, those that are lowest and highest at the end.
 const MOST_RANKS: usize = 16;
+/// About so many points of all curves together.
+const MOST_POINTS: usize = 60_000;
 
 /// A variable on one object.
 #[derive(Debug, Serialize)]
@@ -21,6 +24,8 @@ pub struct Variable {
     pub object: String,
     /// Whether it counts up: what differs is what has been counted since the sample before.
     pub counts: bool,
+    /// Whether times are those of the timeline, and not each rank's own since `MPI_Init*`.
+    pub on_timeline: bool,
     /// Of how many ranks there are samples.
     pub of_ranks: usize,
     /// Some of them, by rank.
@@ -32,7 +37,7 @@ pub struct Variable {
 pub struct Curve {
     /// The rank.
     pub rank: u32,
-    /// Seconds since `MPI_Init*`, and values.
+    /// Times in seconds, and values.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -49,6 +54,7 @@ pub fn variables(profile: &Profile) -> Vec<Variable> {
                     description: of.description.clone(),
                     object: of.object.clone(),
                     counts: of.counts(),
+                    on_timeline: false,
                     of_ranks: 0,
                     curves: Vec::new(),
                 });
@@ -57,6 +63,86 @@ pub fn variables(profile: &Profile) -> Vec<Variable> {
             all[place].curves.push(Curve { rank: rank.rank, points: of.curve.clone() });
         }
     }
+    few(all)
+}
+
+/// What was sampled of a rank, as its log has it.
+pub(super) type OfRank = Vec<(SampledVariable, Thinned)>;
+
+/// The same from the event logs of these ranks.
+pub(super) fn of_logs(ranks: Vec<(u32, OfRank)>) -> Vec<Variable> {
+    let mut all: Vec<Variable> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    for (rank, variables) in ranks {
+        for (of, points) in variables {
+            let SampledVariable { name, class, description, object, .. } = &of;
+            let place = *places.entry((name.clone(), class.clone(), object.clone())).or_insert_with(|| {
+                all.push(Variable {
+                    name: name.clone(),
+                    class: class.clone(),
+                    description: description.clone(),
+                    object: object.clone(),
+                    counts: of.counts(),
+                    on_timeline: true,
+                    of_ranks: 0,
+                    curves: Vec::new(),
+                });
+                all.len() - 1
+            });
+            all[place].curves.push(Curve { rank, points: points.points() });
+        }
+    }
+    few(all)
+}
+
+/// How many points a curve may have where so many ranks have some.
+pub(super) fn room(ranks: usize) -> usize {
+    (MOST_POINTS / (MOST * ranks.clamp(1, MOST_RANKS))).clamp(128, 2048)
+}
+
+/// A curve with room for so many points: one in so many samples, and the last.
+#[derive(Debug, Default)]
+pub(super) struct Thinned {
+    points: Vec<(f64, f64)>,
+    room: usize,
+    stride: usize,
+    samples: usize,
+    last: Option<(f64, f64)>,
+}
+
+impl Thinned {
+    pub(super) fn new(room: usize) -> Thinned {
+        Thinned { room: room.max(2), stride: 1, ..Thinned::default() }
+    }
+
+    /// A sample, later than those before: seconds, and the value.
+    pub(super) fn add(&mut self, time: f64, value: f64) {
+        if self.samples.is_multiple_of(self.stride) {
+            if self.points.len() >= self.room {
+                let mut place = 0;
+                self.points.retain(|_| {
+                    place += 1;
+                    place % 2 == 1
+                });
+                self.stride *= 2;
+            }
+            if self.samples.is_multiple_of(self.stride) {
+                self.points.push((time, value));
+            }
+        }
+        self.samples += 1;
+        self.last = Some((time, value));
+    }
+
+    fn points(self) -> Vec<(f64, f64)> {
+        let Thinned { mut points, last, .. } = self;
+        points.extend(last.filter(|last| points.last() != Some(last)));
+        points
+    }
+}
+
+/// Those that were something else than zero at some time, and of many of them those that change most often.
+fn few(mut all: Vec<Variable>) -> Vec<Variable> {
     all.retain(|of| of.curves.iter().flat_map(|curve| &curve.points).any(|(_, value)| *value != 0.0));
     let changes = |of: &Variable| -> usize {
         of.curves.iter().map(|curve| curve.points.windows(2).filter(|two| two[0].1 != two[1].1).count()).sum()
@@ -85,6 +171,40 @@ pub fn variables(profile: &Profile) -> Vec<Variable> {
 mod tests {
     use super::*;
     use mel_log::profile::{RankProfile, VariableProfile};
+
+    #[test]
+    fn a_curve_of_any_length_has_room_and_its_ends() {
+        for samples in [1, 2, 7, 128, 129, 1000, 12_345] {
+            let mut curve = Thinned::new(128);
+            (0..samples).for_each(|number| curve.add(f64::from(number), f64::from(2 * number)));
+            let points = curve.points();
+            let end = f64::from(samples - 1);
+            assert_eq!((points[0], points[points.len() - 1]), ((0.0, 0.0), (end, 2.0 * end)), "{samples}");
+            assert!(points.len() <= 129 && points.len() >= (samples as usize).min(64), "{samples}");
+            assert!(points.is_sorted_by(|a, b| a.0 < b.0), "{samples}");
+        }
+    }
+
+    #[test]
+    fn logs_have_a_variable_for_each_object() {
+        let variable = |object: &str| SampledVariable {
+            name: "length".into(),
+            class: "level".into(),
+            object: object.into(),
+            ..SampledVariable::default()
+        };
+        let curve = |value| {
+            let mut curve = Thinned::new(10);
+            curve.add(1.0, value);
+            curve
+        };
+        let of_rank = |value| vec![(variable("a"), curve(value)), (variable("b"), curve(0.0))];
+        let all = of_logs(vec![(0, of_rank(1.0)), (3, of_rank(2.0))]);
+        assert_eq!((all.len(), all[0].object.as_str(), all[0].on_timeline), (1, "a", true));
+        let curves: Vec<(u32, f64)> =
+            all[0].curves.iter().map(|curve| (curve.rank, curve.points[0].1)).collect();
+        assert_eq!(curves, [(0, 1.0), (3, 2.0)]);
+    }
 
     #[test]
     fn of_many_ranks_the_lowest_and_the_highest_are_shown_and_zeros_are_not() {

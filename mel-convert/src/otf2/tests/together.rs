@@ -117,6 +117,18 @@ fn write_log(directory: &Path, rank: u32, world: u32, has_gaps: bool) {
         }
         event(&mut searches, 9_000, kind::EVENT + 4, 0);
     }
+    let mut samples = log.stream(StreamKind::Samples, 0, None);
+    // What each rank calls by another number, and one that only some have.
+    for (number, name) in
+        [(rank, "length"), (100, "length"), (101, ["odd", "even"][usize::from(is_even(rank))])]
+    {
+        sampled(&log, number, name, "level");
+        for round in 0..3u64 {
+            let sample =
+                Sample { variable: number, element: None, value: (round + u64::from(number)) as f64 };
+            samples.append(1_000_000 + 2_000 * round, kind::SAMPLE, NO_OBJECT, &sample.to_payload());
+        }
+    }
     if rank != 5 {
         log.finish(State::Finalised, 1_900_000);
     }
@@ -159,12 +171,26 @@ fn a_run_that_the_test_is_about_has_everything_in_it() {
     write_run(run.path(), 8, true);
     let summary = convert(run.path());
     assert!(summary.calls > 0 && summary.messages > 0 && summary.regions > 0 && summary.queue_changes > 0);
+    assert_eq!(summary.samples, 7 * 9, "of each rank with a log");
     assert!(summary.one_sided > 0 && summary.left_out.len() == 1, "{summary:?}");
     let [definitions, _, events, _] = all_printed(run.path());
     for what in ["INTER_COMM", "RMA_WIN", "METRIC_CLASS", "no event log", "before MPI_Finalize", "node1"] {
         assert!(definitions.contains(what), "{what}: {definitions}");
     }
-    for what in ["RMA_WIN_CREATE", "METRIC", "MEASUREMENT_ON_OFF", "MPI_SEND", "\"inter 0\""] {
+    for what in [
+        "\"length on the halo (2)\"",
+        "\"odd on the halo\"",
+        "\"even on the halo\"",
+        "RMA_WIN_CREATE",
+        "METRIC",
+        "MEASUREMENT_ON_OFF",
+        "MPI_SEND",
+        "\"inter 0\"",
+    ] {
         assert!(events.contains(what), "{what}: {events}");
     }
+}
+
+fn is_even(rank: u32) -> bool {
+    rank.is_multiple_of(2)
 }

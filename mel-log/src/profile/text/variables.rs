@@ -17,6 +17,8 @@ struct Over<'a> {
     least: (f64, u32),
     greatest: (f64, u32),
     sum: f64,
+    /// The squares of what the values at the end are off their mean.
+    squares: f64,
     /// Of what has samples on each rank: the least, the sum of means, the greatest, and the greatest deviation.
     min: f64,
     means: f64,
@@ -59,13 +61,15 @@ pub fn variables(profile: &Profile) -> String {
             let place = *places.entry((&of.name, &of.class, &of.object)).or_insert_with(|| {
                 let at = (end(of), rank.rank);
                 let (min, max) = (of.min, of.max);
-                let rest = (0, 0.0, 0.0, 0.0);
-                let (ranks, sum, means, deviation) = rest;
-                all.push(Over { of, ranks, least: at, greatest: at, sum, min, means, max, deviation });
+                let (ranks, sum, squares, means, deviation) = (0, 0.0, 0.0, 0.0, 0.0);
+                let (least, greatest) = (at, at);
+                all.push(Over { of, ranks, least, greatest, sum, squares, min, means, max, deviation });
                 all.len() - 1
             });
             let over = &mut all[place];
             let value = end(of);
+            let off = value - over.sum / over.ranks.max(1) as f64;
+            over.squares += off * off * over.ranks as f64 / (over.ranks + 1) as f64;
             over.ranks += 1;
             over.sum += value;
             if value < over.least.0 {
@@ -84,20 +88,23 @@ pub fn variables(profile: &Profile) -> String {
         return String::new();
     }
     let (zero, shown): (Vec<_>, Vec<_>) = all.iter().partition(|over| is_zero(over));
-    let header = ["variable", "last", "least", "most", "rank", "min", "mean", "max", "deviation", ""];
+    let header =
+        ["variable", "last", "least", "most", "rank", "over ranks", "min", "mean", "max", "deviation", ""];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
     for over in shown.iter().take(MOST) {
         let values = [over.min, over.means / over.ranks as f64, over.max, over.deviation].map(short);
         let ends = [over.sum / over.ranks as f64, over.least.0, over.greatest.0].map(short);
         let per = if over.of.counts() { "per s" } else { "" };
-        let row = [title(over.of)].into_iter().chain(ends).chain([over.greatest.1.to_string()]);
+        let over_ranks = (over.squares / over.ranks.saturating_sub(1).max(1) as f64).sqrt();
+        let at_the_end = ends.into_iter().chain([over.greatest.1.to_string(), short(over_ranks)]);
+        let row = [title(over.of)].into_iter().chain(at_the_end);
         rows.push(row.chain(values).chain([per.to_owned()]).collect());
     }
     let mut text = String::from(
-        "\n variables at the end (of what counts up: its growth): mean over ranks, least, most; and all samples\n",
+        "\n variables at the end (of what counts up: its growth): mean over ranks, least, most, and their\n deviation over ranks; and all samples, with the greatest deviation of a rank\n",
     );
     if rows.len() > 1 {
-        text += &table(&rows, &[0, 9]);
+        text += &table(&rows, &[0, 10]);
     }
     if shown.len() > MOST {
         text += &format!("   and {} more variables, which are in the profile\n", shown.len() - MOST);
@@ -199,6 +206,7 @@ mod tests {
             text.contains("unexpected_recvq_length") && text.contains("1.5") && text.contains("per s"),
             "{text}"
         );
+        assert!(text.contains("1.291"), "the deviation of 0, 1, 2 and 3: {text}");
         assert!(text.contains("zero throughout: 1 variables"), "{text}");
         assert!(text.lines().skip(2).all(|line| line.chars().count() <= super::super::COLUMNS), "{text}");
     }
