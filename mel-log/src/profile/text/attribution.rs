@@ -92,7 +92,7 @@ fn of(variables: &[&Variable], by: &str) -> String {
         rows.push(vec![format!("and {} more variables", variables.len() - MOST_VARIABLES)]);
     }
     format!(
-        "\n performance variables by {by}: sum of all ranks (of levels: mean), in so many calls; over the ranks\n{}",
+        "\n performance variables by {by}: sum of all ranks (levels: mean), calls, and over the ranks\n{}",
         table(&rows, &texts)
     )
 }
