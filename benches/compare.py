@@ -7,7 +7,7 @@ changes for all of them.
 
 Each run also tells, before and after, how far apart the two cores are, and whether the ranks have them for themselves.
 On a virtual machine that changes from one second to the next, and by more than what is measured: a run is compared
-with the plain run of its own round (a trace: with EZTrace's) if both were under the same conditions, and the median of
+with the plain run of its own round (a trace: with EZTrace's, samples: with the queue profile's) if both were under the same conditions, and the median of
 these ratios is what counts; it is told and judged for near cores and for far ones apart. Where the ranks share a core
 with each other or with somebody else, ratios are told and not judged.
 
@@ -132,7 +132,16 @@ BARS = {
     ("profile", "MPI_Alltoall"): 1.5,
     # What Open MPI's own component for matrices leaves.
     ("matrix", "msgrate"): 0.77,
+    # No difference from the run without samples that can be told.
+    ("sampled", "pingpong"): 1.02,
+    ("sampled", "msgrate"): 0.97,
 }
+
+# Twenty variables.
+SAMPLED = (
+    "mel_*,pml_monitoring_messages_count,pml_monitoring_messages_size,coll_monitoring_messages_count,"
+    "coll_monitoring_messages_size,coll_monitoring_a2a_count,coll_monitoring_a2a_size"
+)
 
 # Where PERUSE calls back for each event, a message rate can be less.
 BARS_OF = {("openmpi-peruse", "profile", "msgrate"): 0.30}
@@ -154,6 +163,7 @@ CONFIGURATIONS = {
     "plain": "nothing attached",
     "idle": "libmel.so preloaded, nothing on",
     "profile": "mel run (queue profile)",
+    "sampled": "mel run --vars (20, each 1 s)",
     "matrix": "mel run --profile matrix",
     "monitoring": "Open MPI's own component for matrices",
     "trace": "mel run --trace",
@@ -168,6 +178,8 @@ def prefix(configuration, mpi, directory):
         return ["env", f"LD_PRELOAD={RELEASE / 'libmel.so'}", "MEL_PROFILE=none"]
     if configuration == "profile":
         return [mel, "run", "-o", str(directory / "mel"), "--"]
+    if configuration == "sampled":
+        return [mel, "run", "--vars", SAMPLED, "--every", "1s", "-o", str(directory / "mel"), "--"]
     if configuration == "matrix":
         return [mel, "run", "--profile", "matrix", "-o", str(directory / "mel"), "--"]
     if configuration == "monitoring":
@@ -305,7 +317,9 @@ def by_conditions(rounds, seen):
 
 def reference_of(configuration, configurations):
     """What a configuration is judged by."""
-    return "eztrace" if configuration == "trace" and "eztrace" in configurations else "plain"
+    judges = {"trace": "eztrace", "sampled": "profile"}
+    judge = judges.get(configuration)
+    return judge if judge in configurations else "plain"
 
 
 def measure(mpi, bench, configurations, rounds, executable, scratch, seen):
@@ -335,6 +349,9 @@ def verdict(mpi, bench, configuration, configurations, group):
     """What the bar says of these runs, and whether it was reached; nothing where there is no bar."""
     bar = BARS_OF.get((mpi.name, configuration, bench.name), BARS.get((configuration, bench.name)))
     reference = reference_of(configuration, configurations)
+    if configuration == "sampled" and reference == "plain":
+        # Without the profile there is nothing to compare it with.
+        bar = None
     if reference == "eztrace":
         bar = 1.0
     ratios = group.ratios(configuration, reference)
@@ -348,7 +365,8 @@ def verdict(mpi, bench, configuration, configurations, group):
         judged = "too few to judge"
     else:
         judged, reached = judge(value, bar, bench)
-    return f"{value:.2f} of EZTrace, {judged}" if reference == "eztrace" else judged, reached
+    of = {"eztrace": "EZTrace", "profile": "the queue profile"}.get(reference)
+    return f"{value:.2f} of {of}, {judged}" if of else judged, reached
 
 
 def report(mpi, bench, configurations, groups):
@@ -399,7 +417,7 @@ def arguments():
 def main():
     chosen = arguments()
     configurations = chosen.configurations
-    if any(name in configurations for name in ("idle", "profile", "matrix", "trace")):
+    if any(name in configurations for name in ("idle", "profile", "sampled", "matrix", "trace")):
         for name in ("mel", "libmel.so"):
             if not (RELEASE / name).exists():
                 sys.exit(f"compare.py: {RELEASE / name} is not there: run `make build` first")
