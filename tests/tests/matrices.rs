@@ -163,6 +163,7 @@ fn the_matrix_of_very_many_ranks_is_read_from_their_tables() {
             let profile = directory.path().join("run/profile.json");
             let text = std::fs::read_to_string(profile).unwrap_or_default();
             assert!(!text.contains("\"traffic\""), "{} {variable}={value}: not in the profile", mpi.name);
+            assert!(!text.contains("\"verdict\""), "{} {variable}={value}: calls were not counted", mpi.name);
         }
     }
 }

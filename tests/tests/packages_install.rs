@@ -8,7 +8,10 @@ use mel_tests::{Job, Mpi, compile_source};
 
 fn script(name: &str, arguments: &[&str]) -> Output {
     let script = root().join("scripts").join(name);
-    Command::new(script).args(arguments).output().unwrap_or_else(|error| panic!("{name}: {error}"))
+    let mut command = Command::new(script);
+    // What is built for a test alone need not be fast.
+    command.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
+    command.args(arguments).output().unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 fn succeeds(output: &Output) -> String {
@@ -128,7 +131,7 @@ fn the_recipes_install_what_make_install_installs() {
 fn cargo_installs_a_command_that_says_what_it_lacks() {
     let directory = fresh_dir();
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let arguments = ["install", "--locked", "--quiet", "--path", "mel", "--root"];
+    let arguments = ["install", "--debug", "--locked", "--quiet", "--path", "mel", "--root"];
     let installed = Command::new(cargo).args(arguments).arg(directory.path()).current_dir(root()).output();
     succeeds(&installed.expect("cargo is there"));
     let mel = directory.path().join("bin/mel");

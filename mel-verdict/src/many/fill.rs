@@ -78,7 +78,8 @@ pub fn fill(
     for (ended, of) in kinds.into_iter().zip(&part.ends).skip(1).filter(|(_, of)| of.ranks > 0) {
         reduced.ended.push(EndedRanks { ended, ranks: of.ranks, first: of.first.iter().copied().collect() });
     }
-    if part.has_calls {
+    // A run that counts who sends what alone knows contexts, and no calls.
+    if part.has_calls && profile.counts("calls") {
         reduced.waits = waits(judgement, detail, &mut sites);
         profile.verdict = Some(verdict(judgement, detail, &mut sites));
     }

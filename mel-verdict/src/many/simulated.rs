@@ -106,7 +106,7 @@ fn run(size: u32, late: u32) -> (Profile, usize) {
     let judgement = Judgement::of(part);
     let selection = judgement.selection(true, false);
     let (detail, more) = in_a_tree(tree, &|place| rank(place, size, late).detail(&selection), &Detail::join);
-    let mut profile = Profile { world_size: size, ..Profile::default() };
+    let mut profile = Profile { world_size: size, profiled: vec!["calls".into()], ..Profile::default() };
     fill(&mut profile, &judgement, &detail, site);
     (profile, most.max(more).max(serde_json::to_vec(&selection).unwrap().len()))
 }
