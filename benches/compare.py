@@ -7,7 +7,7 @@ changes for all of them.
 
 Each run also tells, before and after, how far apart the two cores are, and whether the ranks have them for themselves.
 On a virtual machine that changes from one second to the next, and by more than what is measured: a run is compared
-with the plain run of its own round (a trace: with EZTrace's) if both were under the same conditions, and the median of
+with the plain run of its own round (a trace: with EZTrace's, samples: with the queue profile's) if both were under the same conditions, and the median of
 these ratios is what counts; it is told and judged for near cores and for far ones apart. Where the ranks share a core
 with each other or with somebody else, ratios are told and not judged.
 
@@ -134,7 +134,16 @@ BARS = {
     ("matrix", "msgrate"): 0.77,
     # Of the default profile.
     ("attribute", "pingpong"): 1.05,
+    # No difference from the run without samples that can be told.
+    ("sampled", "pingpong"): 1.02,
+    ("sampled", "msgrate"): 0.97,
 }
+
+# Twenty variables.
+SAMPLED = (
+    "mel_*,pml_monitoring_messages_count,pml_monitoring_messages_size,coll_monitoring_messages_count,"
+    "coll_monitoring_messages_size,coll_monitoring_a2a_count,coll_monitoring_a2a_size"
+)
 
 # Where PERUSE calls back for each event, a message rate can be less.
 BARS_OF = {("openmpi-peruse", "profile", "msgrate"): 0.30}
@@ -159,6 +168,7 @@ CONFIGURATIONS = {
     "plain": "nothing attached",
     "idle": "libmel.so preloaded, nothing on",
     "profile": "mel run (queue profile)",
+    "sampled": "mel run --vars (20, each 1 s)",
     "matrix": "mel run --profile matrix",
     "attribute": "mel run --attribute, 5 variables",
     "both": "mel run --profile calls,queues,matrix",
@@ -175,6 +185,8 @@ def prefix(configuration, mpi, directory):
         return ["env", f"LD_PRELOAD={RELEASE / 'libmel.so'}", "MEL_PROFILE=none"]
     if configuration == "profile":
         return [mel, "run", "-o", str(directory / "mel"), "--"]
+    if configuration == "sampled":
+        return [mel, "run", "--vars", SAMPLED, "--every", "1s", "-o", str(directory / "mel"), "--"]
     if configuration == "matrix":
         return [mel, "run", "--profile", "matrix", "-o", str(directory / "mel"), "--"]
     if configuration == "attribute":
@@ -316,7 +328,7 @@ def by_conditions(rounds, seen):
 
 def reference_of(configuration, configurations):
     """What a configuration is judged by."""
-    references = {"trace": "eztrace", "attribute": "profile"}
+    references = {"trace": "eztrace", "attribute": "profile", "sampled": "profile"}
     reference = references.get(configuration, "plain")
     return reference if reference in configurations else "plain"
 
@@ -348,10 +360,11 @@ def verdict(mpi, bench, configuration, configurations, group):
     """What the bar says of these runs, and whether it was reached; nothing where there is no bar."""
     bar = BARS_OF.get((mpi.name, configuration, bench.name), BARS.get((configuration, bench.name)))
     reference = reference_of(configuration, configurations)
+    if configuration in ("sampled", "attribute") and reference == "plain":
+        # Without the profile there is nothing to compare it with.
+        bar = None
     if reference == "eztrace":
         bar = 1.0
-    if configuration == "attribute" and reference != "profile":
-        bar = None
     ratios = group.ratios(configuration, reference)
     if bar is None or not ratios:
         return "", True
@@ -415,7 +428,7 @@ def arguments():
 def main():
     chosen = arguments()
     configurations = chosen.configurations
-    if any(name in configurations for name in ("idle", "profile", "matrix", "attribute", "trace")):
+    if any(name in configurations for name in ("idle", "profile", "sampled", "matrix", "both", "attribute", "trace")):
         for name in ("mel", "libmel.so"):
             if not (RELEASE / name).exists():
                 sys.exit(f"compare.py: {RELEASE / name} is not there: run `make build` first")

@@ -1,9 +1,10 @@
 //! Samples of variables on a location of their own: a metric for each variable on each object, and for each of its elements. Ranks share
 //! the metrics of one name; whose a value is, the location says.
 
+use std::collections::BTreeMap;
+
 use otf2_writer::{Event, MetricRef, MetricValue};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 
 use super::track::Track;
 use super::{Conversion, ConvertError, Summary};
@@ -15,8 +16,11 @@ pub(super) struct Samples {
     /// What each variable is called.
     titles: BTreeMap<u32, String>,
     /// Only what occurs is defined: the metric, and whether its values are whole numbers.
-    metrics: FxHashMap<(u32, Option<u32>), Option<(MetricRef, bool)>>,
+    metrics: FxHashMap<Element, Option<(MetricRef, bool)>>,
 }
+
+/// The number of a variable, and which of its elements.
+type Element = (u32, Option<u32>);
 
 impl Samples {
     pub(super) fn new(track: Track, log: &RankLog) -> Self {
