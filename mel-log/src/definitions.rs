@@ -179,6 +179,15 @@ pub enum Definition {
         #[serde(default)]
         error_nanos: u64,
     },
+    /// A policy has set a control variable, or has tried to.
+    Action {
+        /// When, in ticks.
+        at: u64,
+        /// The policy.
+        policy: String,
+        /// What came of it: the name, the value, and how it reads back.
+        outcome: String,
+    },
 }
 
 /// What a stream holds.
@@ -442,7 +451,7 @@ impl Definitions {
             Definition::Pair { begin, end, inserts, removes } => {
                 self.pairs.insert(begin, Ending { end, inserts, removes });
             }
-            Definition::Program { .. } | Definition::Phase { .. } => {}
+            Definition::Program { .. } | Definition::Phase { .. } | Definition::Action { .. } => {}
             Definition::Variable { number, name, description, class, object, of_mpi: _ } => {
                 self.variables.insert(number, SampledVariable { name, description, class, object });
             }

@@ -36,6 +36,9 @@ use mel_log::{Definition, State};
 
 /// All processes together, at the entry of `MPI_Finalize`.
 pub(super) fn at_finalize(session: &'static Session) {
+    if let Some(policies) = session.policies {
+        policies.finish();
+    }
     let Some(run) = session.run.get() else { return };
     if session.over.swap(true, Ordering::AcqRel) {
         return;
@@ -302,6 +305,9 @@ fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> Ran
         let rows = table.rows();
         profile.variables = rows.variable_profiles();
         profile.samples_lost = rows.lost_samples + rows.lost_sampled;
+    }
+    if let Some(table) = run.table.as_ref().filter(|_| session.policies.is_some()) {
+        profile.actions = table.rows().action_profiles();
     }
     if let Some(windows) = session.windows {
         profile.windows = windows.profile(Clock::best().ticks_per_second());

@@ -18,6 +18,7 @@
 //! - [`calls`]: counts calls and what they wait for, by context.
 //! - [`matrix`]: counts who sends what to whom.
 //! - [`vars`]: samples performance variables.
+//! - `policies`: sets control variables while the program runs, when something is so.
 //! - [`trace`]: records calls, messages, searches and chosen events into the log.
 //!
 //! Nothing happens before the program initialises MPI. Nothing here may end or delay the program:
@@ -36,6 +37,7 @@ pub mod launch;
 pub mod matrix;
 pub mod patience;
 pub mod phases;
+mod policies;
 pub mod queues;
 pub mod ranks;
 pub mod session;

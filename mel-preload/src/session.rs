@@ -27,6 +27,7 @@ use super::{directory, finish, launch, tools};
 use crate::calls::CallProfiler;
 use crate::matrix::{self, Carried, Connections};
 use crate::phases::{self, Asked};
+use crate::policies::Policies;
 use crate::queues::QueueProfiler;
 use crate::trace::calls::{TRACED, Tracer, queues};
 use crate::trace::{Recorder, events};
@@ -66,6 +67,7 @@ impl Session {
         if let (Some(netops), Some(connections)) = (netops, connections) {
             netops.observe_connections(connections);
         }
+        let policies = Policies::of(abi, &config).map(|policies| &*Box::leak(Box::new(policies)));
         let windows = config.windows.then(|| &*Box::leak(Box::default()));
         let session = Session::get_or_make(|| Session {
             abi,
@@ -82,6 +84,7 @@ impl Session {
             connections,
             windows,
             sampler: OnceLock::new(),
+            policies,
             second: OnceLock::new(),
             native: OnceLock::new(),
             logged: OnceLock::new(),
@@ -104,11 +107,12 @@ impl Session {
         // It counts on what the profile of calls knows of communicators: that goes first as calls return.
         session.matrix.into_iter().for_each(|matrix| register(matrix));
         session.calls.into_iter().for_each(|calls| register(calls));
+        session.policies.into_iter().for_each(|policies| register(policies));
         if session.config.trace {
             register(Box::leak(Box::new(Late(session))));
         }
         session.queue_events.hooks().into_iter().chain(session.rma.map(Rma::hook)).for_each(register);
-        if session.config.vars.is_some() && mpit_sources::vars::follow().is_err() {
+        if (session.config.vars.is_some() || session.policies.is_some()) && mpit_sources::vars::follow().is_err() {
             warn("there is no place for a further hook: variables of MEL that count what is sent stay zero");
         }
     }
@@ -141,6 +145,7 @@ impl Session {
             settings::apply(list, first);
         }
         if !self.config.measures() {
+            self.policies.iter().for_each(|policies| policies.begin(None));
             // Asked nothing: the list of event types is all there is to do, at the end.
             let first = pmpi::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0);
             if first && self.config.lists_types() {
@@ -152,6 +157,10 @@ impl Session {
             warn(&format!("{error}: nothing is measured"));
             self.over.store(true, Ordering::Release);
             mpi_intercept::stop();
+            return;
+        }
+        if let (Some(policies), Some(run)) = (self.policies, self.run.get()) {
+            policies.begin(Some(Box::new(move |action| phases::define_in_table(self, run, action))));
         }
     }
 

@@ -26,7 +26,8 @@ pub(crate) fn apply(list: &str, tells: bool) {
     }
 }
 
-fn variables() -> mpi_abi::Result<Vec<ToolVar>> {
+/// The control variables of the MPI.
+pub(crate) fn variables() -> mpi_abi::Result<Vec<ToolVar>> {
     tool_vars::initialise()?;
     let number = tool_vars::number(VarKind::Control)?;
     // Some numbers are those of variables that are gone.
@@ -34,13 +35,14 @@ fn variables() -> mpi_abi::Result<Vec<ToolVar>> {
 }
 
 /// What came of a setting.
-struct Outcome {
-    line: String,
+pub(crate) struct Outcome {
+    pub(crate) line: String,
     /// Whether it is worth a line on each rank.
-    is_mine: bool,
+    pub(crate) is_mine: bool,
 }
 
-fn set(setting: &Setting, variables: &[ToolVar]) -> Outcome {
+/// Sets one, and reads it back. Where the program may call MPI.
+pub(crate) fn set(setting: &Setting, variables: &[ToolVar]) -> Outcome {
     let all_alike = |line: String| Outcome { line, is_mine: false };
     let Some(variable) = variables.iter().find(|variable| variable.name == setting.name) else {
         let nearest = nearest_names(&setting.name, variables.iter().map(|variable| variable.name.as_str()));

@@ -21,6 +21,7 @@ use crate::matrix::{Carried, Connections, Matrix};
 use crate::queues::QueueProfiler;
 use crate::trace::Recorder;
 use crate::trace::calls::Tracer;
+use crate::policies::Policies;
 use crate::vars::Sampler;
 use crate::windows::WindowProfiler;
 
@@ -50,6 +51,8 @@ pub struct Session {
     pub(crate) windows: Option<&'static WindowProfiler>,
     /// Samples performance variables.
     pub(crate) sampler: OnceLock<&'static Sampler>,
+    /// Applies policies.
+    pub(crate) policies: Option<&'static Policies>,
     /// Counts those of a second one, for comparison.
     pub(crate) second: OnceLock<(Backend, QueueProfiler)>,
     /// Events of the MPI itself, where there are any and somebody may want them.

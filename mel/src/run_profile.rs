@@ -174,6 +174,7 @@ fn of_rank(rows: &TableRows) -> RankProfile {
         phases: rows.phase_profiles(),
         variables: rows.variable_profiles(),
         samples_lost: rows.lost_samples + rows.lost_sampled,
+        actions: rows.action_profiles(),
         ..RankProfile::default()
     }
 }

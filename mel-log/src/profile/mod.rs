@@ -16,10 +16,12 @@
 //! - [`traffic`]: who has sent what to whom.
 //! - [`connections`]: what went over the network; [`planes`]: how it is spread over interfaces.
 //! - [`variables`]: performance variables, sampled.
+//! - [`actions`]: what policies have set.
 //! - [`one_sided`], [`windows`]: types and text of one-sided communication.
 //!
 //! Nothing here knows how the numbers were measured.
 
+pub mod actions;
 pub mod calls;
 pub mod columns;
 pub mod communicators;
@@ -45,6 +47,7 @@ pub mod variables;
 pub mod verdict;
 pub mod windows;
 
+pub use actions::ActionProfile;
 pub use calls::{CallProfile, CallSite, MessagesFound, NamedCommunicator, WaitKind, WaitProfile};
 pub use communicators::{CommunicatorProfile, OTHER_COMMUNICATORS};
 pub use connections::{Connection, Port, Protocol, Purpose};

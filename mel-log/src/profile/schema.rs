@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Histogram;
+use super::actions::ActionProfile;
 use super::calls::{CallProfile, CallSite, NamedCommunicator};
 use super::communicators::CommunicatorProfile;
 use super::connections::{Connection, Port};
@@ -136,6 +137,9 @@ pub struct RankProfile {
     /// Samples of them that were lost, and variables, elements or objects that found no space.
     #[serde(skip_serializing_if = "is_none")]
     pub samples_lost: u64,
+    /// What policies have set, in the order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub actions: Vec<ActionProfile>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)]

@@ -13,6 +13,7 @@
 //!
 //! Must not know: MPI's functions, and what the numbers mean for a program.
 
+mod actions;
 pub mod connections;
 pub mod durations;
 pub mod layout;

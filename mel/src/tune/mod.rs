@@ -101,6 +101,9 @@ pub struct Plan<'a> {
     pub check: Option<&'a Check>,
 }
 
+/// So many pairs are usually needed for one setting: no more are tried than the budget has time for.
+const USUAL: usize = LOOKS[1];
+
 /// Tries candidates in paired runs, until each is judged or the time is over.
 ///
 /// # Errors
@@ -134,7 +137,7 @@ pub fn try_all(jobs: &Jobs, plan: &Plan<'_>, candidates: Vec<Candidate>) -> anyh
         );
     }
     let mut candidates = candidates;
-    tuning.left_out = candidates.split_off((pairs as usize / least).min(wanted));
+    tuning.left_out = candidates.split_off((pairs as usize / USUAL).clamp(1, wanted));
     let trial = |candidate| Trial { candidate, pairs: Vec::new(), verdict: Verdict::Open, failed: None };
     tuning.trials = candidates.into_iter().map(trial).collect();
     tuning.stopped = rounds(jobs, plan, &mut tuning, usual, &progress)?;
