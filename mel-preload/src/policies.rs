@@ -80,8 +80,7 @@ impl Policies {
             }
         };
         let clock = Clock::best();
-        let state =
-            |policy| State { policy, held: false, set: Vec::new(), actions: 0, given_up: false };
+        let state = |policy| State { policy, held: false, set: Vec::new(), actions: 0, given_up: false };
         let applied = Applied {
             list: list.into_iter().map(state).collect(),
             variables: Vec::new(),
@@ -118,7 +117,10 @@ impl Policies {
         let wanted: Vec<String> =
             applied.list.iter().flat_map(|state| state.policy.variables()).map(str::to_owned).collect();
         for number in 0..reading.count() {
-            let Some(variable) = reading.describe(number).filter(|variable| wanted.contains(&variable.name)) else { continue };
+            let Some(variable) = reading.describe(number).filter(|variable| wanted.contains(&variable.name))
+            else {
+                continue;
+            };
             let object = match variable.bind {
                 BindKind::None => None,
                 BindKind::Comm => Some(world.word()),
@@ -199,7 +201,10 @@ impl State {
             self.actions += 1;
             if self.actions <= LINES {
                 let time = moment.time;
-                warn(&format!("policy \"{}\" on rank {} after {time:.1} s: {outcome}", self.policy.name, moment.rank));
+                warn(&format!(
+                    "policy \"{}\" on rank {} after {time:.1} s: {outcome}",
+                    self.policy.name, moment.rank
+                ));
             }
             if let Some(keep) = keep.filter(|_| self.actions <= KEPT) {
                 keep(&Definition::Action { at: now, policy: self.policy.name.clone(), outcome });
@@ -211,7 +216,10 @@ impl State {
     fn give_up(&mut self, why: &str, moment: &Moment) {
         self.given_up = true;
         if moment.rank == 0.0 {
-            warn(&format!("policy \"{}\" is not applied: {why} (`mel vars` lists the variables)", self.policy.name));
+            warn(&format!(
+                "policy \"{}\" is not applied: {why} (`mel vars` lists the variables)",
+                self.policy.name
+            ));
         }
     }
 }
@@ -241,7 +249,9 @@ impl Quantities for Moment {
 impl Hook for Policies {
     fn wants(&self, function: FunctionId) -> Wants {
         match function {
-            FunctionId::Init | FunctionId::Init_thread | FunctionId::Finalize | FunctionId::Abort => Wants::Nothing,
+            FunctionId::Init | FunctionId::Init_thread | FunctionId::Finalize | FunctionId::Abort => {
+                Wants::Nothing
+            }
             _ => Wants::Enter,
         }
     }

@@ -112,7 +112,9 @@ impl Session {
             register(Box::leak(Box::new(Late(session))));
         }
         session.queue_events.hooks().into_iter().chain(session.rma.map(Rma::hook)).for_each(register);
-        if (session.config.vars.is_some() || session.policies.is_some()) && mpit_sources::vars::follow().is_err() {
+        if (session.config.vars.is_some() || session.policies.is_some())
+            && mpit_sources::vars::follow().is_err()
+        {
             warn("there is no place for a further hook: variables of MEL that count what is sent stay zero");
         }
     }

@@ -18,10 +18,10 @@ use mpit_sources::{Backend, QueueEvents};
 use crate::calls::CallProfiler;
 use crate::config::Config;
 use crate::matrix::{Carried, Connections, Matrix};
+use crate::policies::Policies;
 use crate::queues::QueueProfiler;
 use crate::trace::Recorder;
 use crate::trace::calls::Tracer;
-use crate::policies::Policies;
 use crate::vars::Sampler;
 use crate::windows::WindowProfiler;
 

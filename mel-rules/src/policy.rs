@@ -50,12 +50,15 @@ impl Policy {
                 policies.push(Policy { name: rest.into(), when, set: Vec::new(), otherwise: Vec::new() });
                 continue;
             }
-            let policy = policies.last_mut().ok_or_else(|| wrong("a line with policy and a name comes first".into()))?;
+            let policy = policies
+                .last_mut()
+                .ok_or_else(|| wrong("a line with policy and a name comes first".into()))?;
             if what == "when" {
                 policy.when = Expr::condition(rest, QUANTITIES).map_err(|error| wrong(error.to_string()))?;
                 continue;
             }
-            let (name, value) = rest.split_once('=').ok_or_else(|| wrong("a name, = and a value are missing".into()))?;
+            let (name, value) =
+                rest.split_once('=').ok_or_else(|| wrong("a name, = and a value are missing".into()))?;
             let value = Expr::parse(value, QUANTITIES).map_err(|error| wrong(error.to_string()))?;
             let assignment = Assignment { name: name.into(), value };
             match what {
@@ -71,7 +74,9 @@ impl Policy {
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         let assignments = self.set.iter().chain(&self.otherwise).map(|assignment| &assignment.value);
         let all = std::iter::once(&self.when).chain(assignments);
-        all.flat_map(Expr::quantities).filter(|(name, _)| *name == "variable").filter_map(|(_, variable)| variable)
+        all.flat_map(Expr::quantities)
+            .filter(|(name, _)| *name == "variable")
+            .filter_map(|(_, variable)| variable)
     }
 }
 
@@ -88,7 +93,13 @@ mod tests {
         assert_eq!((policies[0].set.len(), policies[0].otherwise.len()), (2, 1));
         assert_eq!(policies[0].variables().collect::<Vec<_>>(), ["a", "b", "b"]);
         assert_eq!(Policy::encode(&policies), text);
-        for wrong in ["set a=1", "policy a\nwhen rank >", "policy a\nset b", "policy a\nelse b=1", "policy a\nset b=ranks2"] {
+        for wrong in [
+            "set a=1",
+            "policy a\nwhen rank >",
+            "policy a\nset b",
+            "policy a\nelse b=1",
+            "policy a\nset b=ranks2",
+        ] {
             assert!(Policy::decode(wrong).is_err(), "{wrong}");
         }
     }

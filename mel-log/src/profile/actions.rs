@@ -23,7 +23,8 @@ pub(super) fn sentences(profile: &Profile) -> Vec<String> {
     let mut done: Vec<(&str, &str, f64, Vec<u32>, usize)> = Vec::new();
     for rank in &profile.ranks {
         for action in &rank.actions {
-            let known = done.iter_mut().find(|known| (known.0, known.1) == (&*action.policy, &*action.outcome));
+            let known =
+                done.iter_mut().find(|known| (known.0, known.1) == (&*action.policy, &*action.outcome));
             let Some((_, _, first_s, ranks, times)) = known else {
                 done.push((&action.policy, &action.outcome, action.at_s, vec![rank.rank], 1));
                 continue;
@@ -50,7 +51,8 @@ mod tests {
 
     #[test]
     fn what_policies_did_is_told_once_for_all_ranks() {
-        let action = |at_s| ActionProfile { at_s, policy: "p".into(), outcome: "a=1: set (read back)".into() };
+        let action =
+            |at_s| ActionProfile { at_s, policy: "p".into(), outcome: "a=1: set (read back)".into() };
         let rank = |rank, actions| RankProfile { rank, actions, ..RankProfile::default() };
         let ranks = vec![rank(0, vec![action(2.0)]), rank(1, vec![action(1.0), action(3.0)])];
         let profile = Profile { ranks, ..Profile::default() };

@@ -70,8 +70,14 @@ impl Expr {
         let expr = Expr::parse(text, quantities)?;
         match expr.kind {
             Kind::Switch => Ok(expr),
-            Kind::List => Err(ExprError::new(0, "this is a list, and no condition: any(...) or all(...) makes one of it")),
-            other => Err(ExprError::new(0, format!("this is {}, and no condition: compare it with something", other.name()))),
+            Kind::List => Err(ExprError::new(
+                0,
+                "this is a list, and no condition: any(...) or all(...) makes one of it",
+            )),
+            other => Err(ExprError::new(
+                0,
+                format!("this is {}, and no condition: compare it with something", other.name()),
+            )),
         }
     }
 

@@ -20,7 +20,8 @@ pub fn read(files: &[PathBuf]) -> anyhow::Result<Vec<Rule>> {
 fn of_files(files: &[PathBuf]) -> anyhow::Result<Vec<Rule>> {
     let mut rules = Vec::new();
     for path in files {
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         rules.extend(file::parse(&text, &path.display().to_string())?);
     }
     Ok(rules)

@@ -146,7 +146,12 @@ pub fn try_all(jobs: &Jobs, plan: &Plan<'_>, candidates: Vec<Candidate>) -> anyh
 }
 
 /// A run without a setting: its time; none where it was interrupted.
-fn without(jobs: &Jobs, plan: &Plan<'_>, tuning: &mut Tuning, limit: Duration) -> anyhow::Result<Option<f64>> {
+fn without(
+    jobs: &Jobs,
+    plan: &Plan<'_>,
+    tuning: &mut Tuning,
+    limit: Duration,
+) -> anyhow::Result<Option<f64>> {
     tuning.runs += 1;
     match jobs.run(plan.command, &[], limit, plan.check)? {
         Outcome::Ran(seconds) => Ok(Some(seconds)),
