@@ -184,7 +184,8 @@ fn rounds(
             progress.says(&format!("setting {} of {number}, pair {}", place + 1, pair + 1));
             // Each of the two comes first as often as the other.
             let mut times = [0.0; 2];
-            for with in [pair % 2 == 1, pair % 2 == 0] {
+            let even = pair.is_multiple_of(2);
+            for with in [!even, even] {
                 if !with {
                     let Some(seconds) = without(jobs, plan, tuning, limit * 4)? else {
                         return Ok(Some(Stopped::Interrupted));
