@@ -222,6 +222,15 @@ pub enum Definition {
         /// The line.
         value: String,
     },
+    /// A policy has set a control variable, or has tried to.
+    Action {
+        /// When, in ticks.
+        at: u64,
+        /// The policy.
+        policy: String,
+        /// What came of it: the name, the value, and how it reads back.
+        outcome: String,
+    },
 }
 
 /// What a stream holds.
@@ -495,7 +504,8 @@ impl Definitions {
             | Definition::Phase { .. }
             | Definition::Region { .. }
             | Definition::Attributed { .. }
-            | Definition::Told { .. } => {}
+            | Definition::Told { .. }
+            | Definition::Action { .. } => {}
             Definition::Variable { number, name, description, class, object, unit, is_whole, of_mpi: _ } => {
                 let variable = SampledVariable { name, description, class, object, unit, is_whole };
                 self.variables.insert(number, variable);

@@ -75,6 +75,8 @@ pub struct Config {
     pub set: Option<String>,
     /// Whether control variables can be set while the program runs (`MEL_SETTABLE=1`).
     pub settable: bool,
+    /// Policies, as [`mel_rules::policy`] encodes them (`MEL_POLICY`).
+    pub policy: Option<String>,
     /// The most bytes of a rank's event log (`MEL_LIMIT`: a number, and `K`, `M`, `G` or `T` for binary multiples).
     pub limit: Option<u64>,
     /// From which size on there are warnings how large all logs are, in bytes; 0 for never (`MEL_TELL_SIZE`, as `MEL_LIMIT`).
@@ -121,6 +123,7 @@ impl Config {
             paused: flag("MEL_PAUSED"),
             set: set("MEL_SET"),
             settable: flag("MEL_SETTABLE"),
+            policy: set("MEL_POLICY"),
             output: set("MEL_OUTPUT").map(PathBuf::from),
             force: flag("MEL_FORCE"),
             program: set("MEL_PROGRAM").unwrap_or_else(own_name),

@@ -37,6 +37,9 @@ use mel_log::{Definition, State};
 
 /// All processes together, at the entry of `MPI_Finalize`.
 pub(super) fn at_finalize(session: &'static Session) {
+    if let Some(policies) = session.policies {
+        policies.finish();
+    }
     let Some(run) = session.run.get() else { return };
     if session.over.swap(true, Ordering::AcqRel) {
         return;
@@ -326,6 +329,9 @@ fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> Ran
         let unlogged = session.samples.get().map_or(0, |samples| samples.lost());
         profile.samples_lost = rows.lost_samples + rows.lost_sampled + unlogged;
         profile.told = profile::told::told(&rows.definitions);
+    }
+    if let Some(table) = run.table.as_ref().filter(|_| session.policies.is_some()) {
+        profile.actions = table.rows().action_profiles();
     }
     if let Some(windows) = session.windows {
         profile.windows = windows.profile(Clock::best().ticks_per_second());

@@ -21,6 +21,7 @@
 //! - [`matrix`]: counts who sends what to whom.
 //! - [`vars`]: samples performance variables.
 //! - [`attribution`]: what these do in each call and region.
+//! - `policies`: sets control variables while the program runs, when something is so.
 //! - [`trace`]: records calls, messages, searches and chosen events into the log.
 //!
 //! Nothing happens before the program initialises MPI. Nothing here may end or delay the program:
@@ -42,6 +43,7 @@ pub mod matrix;
 pub mod patience;
 pub mod phases;
 mod plugins;
+mod policies;
 pub mod queues;
 pub mod ranks;
 mod requests;

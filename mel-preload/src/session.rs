@@ -30,6 +30,7 @@ use crate::calls::CallProfiler;
 use crate::matrix::{self, Carried, Connections};
 use crate::phases::{self, Asked};
 use crate::plugins;
+use crate::policies::Policies;
 use crate::queues::QueueProfiler;
 use crate::requests::Requests;
 use crate::trace::calls::{TRACED, Tracer, queues};
@@ -74,6 +75,7 @@ impl Session {
         if let (Some(netops), Some(connections)) = (netops, connections) {
             netops.observe_connections(connections);
         }
+        let policies = Policies::of(abi, &config).map(|policies| &*Box::leak(Box::new(policies)));
         let windows = config.windows.then(|| &*Box::leak(Box::default()));
         let attributor = match (calls, &config.attribute) {
             (Some(calls), Some(_)) => Some(Attributor::new(abi, calls, variables)),
@@ -100,6 +102,7 @@ impl Session {
             samples: OnceLock::new(),
             sampler: OnceLock::new(),
             requests: OnceLock::new(),
+            policies,
             second: OnceLock::new(),
             native: OnceLock::new(),
             logged: OnceLock::new(),
@@ -124,11 +127,13 @@ impl Session {
         // It counts on what the profile of calls knows of communicators: that goes first as calls return.
         session.matrix.into_iter().for_each(|matrix| register(matrix));
         session.calls.into_iter().for_each(|calls| register(calls));
+        session.policies.into_iter().for_each(|policies| register(policies));
         if session.config.trace {
             register(Box::leak(Box::new(Late(session))));
         }
         session.queue_events.hooks().into_iter().chain(session.rma.map(Rma::hook)).for_each(register);
-        let reads = session.config.vars.is_some() || session.config.attribute.is_some();
+        let config = &session.config;
+        let reads = config.vars.is_some() || config.attribute.is_some() || session.policies.is_some();
         if reads && mpit_sources::vars::follow().is_err() {
             warn("there is no place for a further hook: variables of MEL that count what is sent stay zero");
         }
@@ -165,6 +170,7 @@ impl Session {
             settings::apply(list, settings::Whose::Mpi, first);
         }
         if !self.config.measures() {
+            self.policies.iter().for_each(|policies| policies.begin(None));
             // Asked nothing: the list of event types is all there is to do, at the end.
             let first = pmpi::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0);
             if first && self.config.lists_types() {
@@ -176,6 +182,10 @@ impl Session {
             warn(&format!("{error}: nothing is measured"));
             self.over.store(true, Ordering::Release);
             mpi_intercept::stop();
+            return;
+        }
+        if let (Some(policies), Some(run)) = (self.policies, self.run.get()) {
+            policies.begin(Some(Box::new(move |action| phases::define_in_table(self, run, action))));
         }
     }
 

@@ -19,6 +19,7 @@ use crate::attribution::Attributor;
 use crate::calls::CallProfiler;
 use crate::config::Config;
 use crate::matrix::{Carried, Connections, Matrix};
+use crate::policies::Policies;
 use crate::queues::QueueProfiler;
 use crate::requests::Requests;
 use crate::trace::calls::Tracer;
@@ -58,6 +59,8 @@ pub struct Session {
     pub(crate) sampler: OnceLock<&'static Sampler>,
     /// What a watcher asks to be set, where the user allows it.
     pub(crate) requests: OnceLock<&'static Requests>,
+    /// Applies policies.
+    pub(crate) policies: Option<&'static Policies>,
     /// Counts those of a second one, for comparison.
     pub(crate) second: OnceLock<(Backend, QueueProfiler)>,
     /// Events of the MPI itself, where there are any and somebody may want them.

@@ -124,7 +124,8 @@ fn of_table(source: &Source<'_>, rule: Spanned<RuleTable>) -> Result<Rule, FileE
     }
     let known = of_run::QUANTITIES;
     let text = Template::parse(advise.get_ref(), known).map_err(|error| source.inside(&advise, &error))?;
-    let tries = then.tries.into_iter().map(|table| source.assignments(table, known)).collect::<Result<_, _>>()?;
+    let tries =
+        then.tries.into_iter().map(|table| source.assignments(table, known)).collect::<Result<_, _>>()?;
     Ok(Rule {
         name: rule.name,
         source: rule.source,
@@ -175,7 +176,9 @@ impl Source<'_> {
         let assignment = |(name, value): (String, Spanned<toml::Value>)| {
             let usable = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
             if name.is_empty() || !name.chars().all(usable) {
-                return Err(self.error(value.span().start, format!("{name:?} is no name of a control variable")));
+                return Err(
+                    self.error(value.span().start, format!("{name:?} is no name of a control variable"))
+                );
             }
             let text = match value.get_ref() {
                 toml::Value::String(text) => text.clone(),
@@ -183,7 +186,10 @@ impl Source<'_> {
                 toml::Value::Float(number) => number.to_string(),
                 toml::Value::Boolean(switch) => switch.to_string(),
                 other => {
-                    let message = format!("a value is a number or an expression in quotes, and this is {}", other.type_str());
+                    let message = format!(
+                        "a value is a number or an expression in quotes, and this is {}",
+                        other.type_str()
+                    );
                     return Err(self.error(value.span().start, message));
                 }
             };

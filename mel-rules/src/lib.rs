@@ -9,6 +9,7 @@
 
 pub mod expr;
 pub mod of_moment;
+pub mod policy;
 pub mod setting;
 
 #[cfg(feature = "files")]

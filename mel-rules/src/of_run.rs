@@ -16,7 +16,11 @@ const fn of(name: &'static str, of: &'static str, kind: Kind, meaning: &'static 
 
 /// All of them.
 pub const QUANTITIES: &[Quantity] = &[
-    plain("mpi", Kind::Text, "the MPI: 'Open MPI', 'MPICH', 'MVAPICH2', 'MVAPICH', 'Intel MPI', 'Cray MPICH' or 'other'"),
+    plain(
+        "mpi",
+        Kind::Text,
+        "the MPI: 'Open MPI', 'MPICH', 'MVAPICH2', 'MVAPICH', 'Intel MPI', 'Cray MPICH' or 'other'",
+    ),
     plain("mpi_major", Kind::Number, "the first number of its version"),
     plain("mpi_minor", Kind::Number, "the second"),
     plain("ranks", Kind::Number, "the number of ranks"),
@@ -26,18 +30,39 @@ pub const QUANTITIES: &[Quantity] = &[
     plain("waiting_share", Kind::Share, "the share of the run that is lost waiting (estimated)"),
     plain("late_sender_share", Kind::Share, "the same for messages that are sent late"),
     plain("late_receiver_share", Kind::Share, "the same of sends for receives that are posted late"),
-    plain("collective_wait_share", Kind::Share, "the same in collective operations for the process that comes last"),
-    plain("late_receiver_bytes", Kind::Bytes, "the greatest mean size of the messages whose sends lose a tenth or more of that"),
+    plain(
+        "collective_wait_share",
+        Kind::Share,
+        "the same in collective operations for the process that comes last",
+    ),
+    plain(
+        "late_receiver_bytes",
+        Kind::Bytes,
+        "the greatest mean size of the messages whose sends lose a tenth or more of that",
+    ),
     plain("mean_message_bytes", Kind::Bytes, "the mean size of the program's messages between two processes"),
-    plain("largest_message_bytes", Kind::Bytes, "the upper end of the bin that has the largest of them (--profile matrix)"),
+    plain(
+        "largest_message_bytes",
+        Kind::Bytes,
+        "the upper end of the bin that has the largest of them (--profile matrix)",
+    ),
     plain("messages", Kind::Number, "how many messages between two processes (--profile matrix)"),
-    plain("unexpected_share", Kind::Share, "the share of messages that come before their receives are posted"),
+    plain(
+        "unexpected_share",
+        Kind::Share,
+        "the share of messages that come before their receives are posted",
+    ),
     plain("unexpected_bytes", Kind::Bytes, "the bytes of those"),
     of("share", "an MPI function", Kind::Share, "the share of the run that is spent in a function"),
     of("waiting", "an MPI function", Kind::Share, "the share of the run that it loses waiting (estimated)"),
     of("calls", "an MPI function", Kind::Number, "calls of it, on all ranks"),
     of("mean_bytes", "an MPI function", Kind::Bytes, "sent and received bytes of a call of it"),
-    of("variable", "a performance variable", Kind::List, "the last values of a variable that was sampled (--vars), by element: the greatest over the ranks"),
+    of(
+        "variable",
+        "a performance variable",
+        Kind::List,
+        "the last values of a variable that was sampled (--vars), by element: the greatest over the ranks",
+    ),
 ];
 
 /// The quantities of a profile.
@@ -131,12 +156,24 @@ impl<'a> OfRun<'a> {
 }
 
 fn begins(function: &str) -> bool {
-    matches!(function, "MPI_Isend" | "MPI_Irsend" | "MPI_Issend" | "MPI_Start" | "MPI_Startall" | "MPI_Isendrecv")
+    matches!(
+        function,
+        "MPI_Isend" | "MPI_Irsend" | "MPI_Issend" | "MPI_Start" | "MPI_Startall" | "MPI_Isendrecv"
+    )
 }
 
 fn sends(function: &str) -> bool {
     begins(function)
-        || matches!(function, "MPI_Send" | "MPI_Rsend" | "MPI_Ssend" | "MPI_Bsend" | "MPI_Ibsend" | "MPI_Sendrecv" | "MPI_Sendrecv_replace")
+        || matches!(
+            function,
+            "MPI_Send"
+                | "MPI_Rsend"
+                | "MPI_Ssend"
+                | "MPI_Bsend"
+                | "MPI_Ibsend"
+                | "MPI_Sendrecv"
+                | "MPI_Sendrecv_replace"
+        )
 }
 
 impl Quantities for OfRun<'_> {

@@ -1,6 +1,7 @@
 //! A rule: when something is so, then advise or set.
 
 use crate::expr::Expr;
+use crate::policy::Policy;
 use crate::setting::Assignment;
 use crate::text::Template;
 
@@ -36,4 +37,19 @@ pub enum Then {
         /// When it does not.
         otherwise: Vec<Assignment>,
     },
+}
+
+impl Rule {
+    /// The policy that it is, if it sets something while a program runs.
+    pub fn policy(&self) -> Option<Policy> {
+        match &self.then {
+            Then::Set { set, otherwise } => Some(Policy {
+                name: self.name.clone(),
+                when: self.when.clone(),
+                set: set.clone(),
+                otherwise: otherwise.clone(),
+            }),
+            Then::Advise { .. } => None,
+        }
+    }
 }

@@ -119,14 +119,19 @@ fn a_collective_operation_that_takes_long_without_waiting_is_advised_algorithms(
         for tried in &advice.tries {
             assert!(tried.iter().any(|(name, _)| name == variable), "{tried:?}");
             // Without it Open MPI ignores the others.
-            let dynamic = tried.iter().any(|(name, value)| name == "coll_tuned_use_dynamic_rules" && value == "1");
+            let dynamic =
+                tried.iter().any(|(name, value)| name == "coll_tuned_use_dynamic_rules" && value == "1");
             assert_eq!(dynamic, mpi == OPEN_MPI);
         }
         let late = run(mpi, function, bytes, 0.5, Some((WaitKind::Collective, 0.45)));
         assert_eq!(names(&late), [""; 0], "a late rank is the cause, and no algorithm helps");
         assert_eq!(names(&run(mpi, function, bytes, 0.1, None)), [""; 0], "it takes little");
     }
-    assert_eq!(names(&run("MPICH Version: 3.4", "MPI_Bcast", 9, 0.5, None)), [""; 0], "names were others then");
+    assert_eq!(
+        names(&run("MPICH Version: 3.4", "MPI_Bcast", 9, 0.5, None)),
+        [""; 0],
+        "names were others then"
+    );
 }
 
 #[test]
@@ -147,7 +152,9 @@ fn rules_for_mvapich2_are_marked_untested() {
         last,
         ..VariableProfile::default()
     };
-    for (element, (allocated, used)) in (0..).zip([(2000.0, 1900.0), (5000.0, 200.0), (80.0, 80.0), (8.0, 8.0)]) {
+    for (element, (allocated, used)) in
+        (0..).zip([(2000.0, 1900.0), (5000.0, 200.0), (80.0, 80.0), (8.0, 8.0)])
+    {
         profile.ranks[1].variables.push(sample("mv2_vbuf_allocated_array", element, allocated));
         profile.ranks[1].variables.push(sample("mv2_vbuf_max_use_array", element, used));
     }
@@ -162,10 +169,19 @@ fn each_quantity_has_a_value_in_some_run() {
     use crate::expr::{Kind, Quantities, Value};
     let mut profile = run(OPEN_MPI, "MPI_Send", 6000, 0.5, LATE);
     profile.ranks[0].calls[0].messages.unexpected = 3;
-    profile.ranks[0].traffic =
-        vec![Traffic { peer: Some(1), messages: 4, bytes: 400, sizes: vec![(size_bin(100) as u8, 4)], ..Traffic::default() }];
-    profile.ranks[0].variables =
-        vec![VariableProfile { name: "MPI_Send".into(), samples: 1, last: 7.0, ..VariableProfile::default() }];
+    profile.ranks[0].traffic = vec![Traffic {
+        peer: Some(1),
+        messages: 4,
+        bytes: 400,
+        sizes: vec![(size_bin(100) as u8, 4)],
+        ..Traffic::default()
+    }];
+    profile.ranks[0].variables = vec![VariableProfile {
+        name: "MPI_Send".into(),
+        samples: 1,
+        last: 7.0,
+        ..VariableProfile::default()
+    }];
     let of_run = OfRun::new(&profile);
     for quantity in QUANTITIES {
         let value = of_run.get(quantity.name, quantity.of.map(|_| "MPI_Send"));
@@ -190,15 +206,45 @@ fn each_quantity_has_a_value_in_some_run() {
 #[test]
 fn errors_of_a_file_have_line_column_and_what_is_known() {
     for (text, line, column, words) in [
-        ("[[rule]]\nname = 'a'\nwhen = 'late_reciever_share > 2 %'\nthen.advise = 'x'", 3, 9, "nearest: late_receiver_share"),
-        ("[[rule]]\nname = 'a'\nwhen = \"ranks >\"\nthen.advise = 'x'", 3, 16, "a value is missing at the end"),
+        (
+            "[[rule]]\nname = 'a'\nwhen = 'late_reciever_share > 2 %'\nthen.advise = 'x'",
+            3,
+            9,
+            "nearest: late_receiver_share",
+        ),
+        (
+            "[[rule]]\nname = 'a'\nwhen = \"ranks >\"\nthen.advise = 'x'",
+            3,
+            16,
+            "a value is missing at the end",
+        ),
         ("[[rule]]\nname = 'a'\nwhen = 'ranks > 1'\nthen.advise = 'x {rank} y'", 4, 19, "nearest: ranks"),
         ("[[rule]]\nname = 'a'\nwhen = 'ranks > 1'\nthen.advise = 'x {ranks y'", 4, 18, "has no }"),
-        ("[[rule]]\nname = 'a'\nwhen = 'ranks > 1'\nthen.advise = 'x'\nthen.try = [{ a = 'binomial' }]", 5, 20, "texts stand in quotes"),
-        ("[[rule]]\nname = 'a'\nwhen = 'ranks > 1'\nthen.advise = 'x'\nthen.try = [{ a = [1] }]", 5, 19, "this is array"),
+        (
+            "[[rule]]\nname = 'a'\nwhen = 'ranks > 1'\nthen.advise = 'x'\nthen.try = [{ a = 'binomial' }]",
+            5,
+            20,
+            "texts stand in quotes",
+        ),
+        (
+            "[[rule]]\nname = 'a'\nwhen = 'ranks > 1'\nthen.advise = 'x'\nthen.try = [{ a = [1] }]",
+            5,
+            19,
+            "this is array",
+        ),
         ("[[rule]]\nname = 'a'\nwhen = 'ranks > 1'\nthen = {}", 4, 8, "neither advise"),
-        ("[[rule]]\nname = 'a'\nwhen = 'ranks > 1'\nthen = { advise = 'x', set = { a = 1 } }", 4, 8, "either advises or sets"),
-        ("[[rule]]\nname = 'a'\nwhen = 'late_sender_share > 1 %'\nthen.set.a = 1", 3, 9, "known are variable, rank, ranks, time"),
+        (
+            "[[rule]]\nname = 'a'\nwhen = 'ranks > 1'\nthen = { advise = 'x', set = { a = 1 } }",
+            4,
+            8,
+            "either advises or sets",
+        ),
+        (
+            "[[rule]]\nname = 'a'\nwhen = 'late_sender_share > 1 %'\nthen.set.a = 1",
+            3,
+            9,
+            "known are variable, rank, ranks, time",
+        ),
         ("[[rule]]\nname = 'a'\nthen.advise = 'x'", 1, 1, "missing field `when`"),
         ("[[rule]]\nname = 'a'\nwhen = 'ranks > 1'\nthen.advice = 'x'", 4, 6, "unknown field `advice`"),
         ("[[rules]]\n", 1, 3, "unknown field `rules`"),

@@ -33,7 +33,10 @@ impl Template {
                 continue;
             }
             let Some(length) = text[inner..].find('}') else {
-                return Err(ExprError { at: open, message: "the { that begins here has no }; {{ stands for a {".into() });
+                return Err(ExprError {
+                    at: open,
+                    message: "the { that begins here has no }; {{ stands for a {".into(),
+                });
             };
             let expr = Expr::parse(&text[inner..inner + length], quantities)
                 .map_err(|error| ExprError { at: inner + error.at, ..error })?;

@@ -175,6 +175,7 @@ fn of_rank(rows: &TableRows) -> RankProfile {
         variables: rows.variable_profiles(),
         samples_lost: rows.lost_samples + rows.lost_sampled,
         told: profile::told::told(&rows.definitions),
+        actions: rows.action_profiles(),
         ..RankProfile::default()
     }
 }

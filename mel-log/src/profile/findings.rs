@@ -8,7 +8,7 @@ use super::reduced::Reduced;
 use super::schema::{NotFollowed, Profile, RankProfile, Truth};
 use super::summary::spread;
 use super::text::layout::ranks_of;
-use super::{ends, planes, windows};
+use super::{actions, ends, planes, windows};
 use crate::number::duration;
 
 /// The sentences about a profile: about the queues, then about how far they can be trusted.
@@ -30,6 +30,7 @@ pub fn findings(profile: &Profile) -> Vec<String> {
     if sentences.is_empty() {
         sentences.extend(windows::quiet(profile));
     }
+    sentences.extend(actions::sentences(profile));
     sentences.extend(ends::sentences(profile));
     sentences.extend(profile.incomplete.iter().cloned());
     sentences.extend(samples_lost(profile));

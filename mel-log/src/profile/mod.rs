@@ -16,13 +16,14 @@
 //! - [`traffic`]: who has sent what to whom.
 //! - [`connections`]: what went over the network; [`planes`]: how it is spread over interfaces.
 //! - [`variables`]: performance variables, sampled; [`attribution`]: by call and region.
-//! - [`variables`]: performance variables, sampled.
 //! - [`told`]: what plugins have told.
+//! - [`actions`]: what policies have set.
 //! - [`one_sided`], [`windows`]: types and text of one-sided communication.
 //!
 //! Nothing here knows how the numbers were measured.
 
 pub mod attribution;
+pub mod actions;
 pub mod calls;
 pub mod columns;
 pub mod communicators;
@@ -50,6 +51,7 @@ pub mod verdict;
 pub mod windows;
 
 pub use attribution::{AttributedProfile, ShareProfile};
+pub use actions::ActionProfile;
 pub use calls::{CallProfile, CallSite, MessagesFound, NamedCommunicator, WaitKind, WaitProfile};
 pub use communicators::{CommunicatorProfile, OTHER_COMMUNICATORS};
 pub use connections::{Connection, Port, Protocol, Purpose};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Histogram;
 use super::attribution::AttributedProfile;
+use super::actions::ActionProfile;
 use super::calls::{CallProfile, CallSite, NamedCommunicator};
 use super::communicators::CommunicatorProfile;
 use super::connections::{Connection, Port};
@@ -150,6 +151,9 @@ pub struct RankProfile {
     /// What plugins have told of this rank.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub told: Vec<Told>,
+    /// What policies have set, in the order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub actions: Vec<ActionProfile>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)]

@@ -15,6 +15,7 @@
 //! Must not know: MPI's functions, and what the numbers mean for a program.
 
 pub mod attributed;
+mod actions;
 pub mod connections;
 pub mod durations;
 pub mod layout;

@@ -14,7 +14,9 @@ pub(super) fn kind(node: &Node, quantities: &[Quantity]) -> Result<Kind, ExprErr
         What::Name { name, argument } => of_name(node.at, name, argument.as_deref(), quantities),
         What::Not(inner) => match of(inner)? {
             Kind::Switch => Ok(Kind::Switch),
-            other => Err(ExprError::new(node.at, format!("not needs true or false, and this is {}", other.name()))),
+            other => {
+                Err(ExprError::new(node.at, format!("not needs true or false, and this is {}", other.name())))
+            }
         },
         What::Minus(inner) => match of(inner)? {
             kind if kind.is_number() || kind == Kind::List => Ok(kind),
@@ -49,7 +51,9 @@ fn of_name(at: usize, name: &str, argument: Option<&str>, known: &[Quantity]) ->
     };
     match (quantity.of, argument) {
         (Some(_), Some(_)) | (None, None) => Ok(quantity.kind),
-        (Some(of), None) => Err(ExprError::new(at, format!("{name} needs {of} in parentheses, as in {name}('NAME')"))),
+        (Some(of), None) => {
+            Err(ExprError::new(at, format!("{name} needs {of} in parentheses, as in {name}('NAME')")))
+        }
         (None, Some(_)) => Err(ExprError::new(at, format!("{name} takes nothing in parentheses"))),
     }
 }
@@ -63,9 +67,7 @@ fn of_two(operator: Operator, left: Kind, right: Kind) -> Option<Kind> {
         Operator::Or | Operator::And => {
             (left == Kind::Switch && right == Kind::Switch).then_some(Kind::Switch)
         }
-        Operator::Equal | Operator::NotEqual => {
-            fit.then_some(if lists { Kind::List } else { Kind::Switch })
-        }
+        Operator::Equal | Operator::NotEqual => fit.then_some(if lists { Kind::List } else { Kind::Switch }),
         Operator::Less | Operator::LessOrEqual | Operator::Greater | Operator::GreaterOrEqual => {
             (fit && both).then_some(if lists { Kind::List } else { Kind::Switch })
         }

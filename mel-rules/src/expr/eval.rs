@@ -75,7 +75,9 @@ fn number(value: &Value) -> f64 {
 
 fn two(operator: Operator, left: Value, right: Value) -> Value {
     match (&left, &right) {
-        (Value::Text(left), Value::Text(right)) => Value::Switch((left == right) == (operator == Operator::Equal)),
+        (Value::Text(left), Value::Text(right)) => {
+            Value::Switch((left == right) == (operator == Operator::Equal))
+        }
         // Of lists of different lengths the longer one's rest has nothing beside it: not a number, for which no comparison holds.
         (Value::List(a), Value::List(b)) => {
             let at = |list: &[f64], place| list.get(place).copied().unwrap_or(f64::NAN);
@@ -135,7 +137,8 @@ fn call(builtin: Builtin, values: Vec<Value>) -> Value {
         Builtin::Max => Value::Number(all().into_iter().fold(f64::NAN, f64::max)),
         Builtin::RoundUp => {
             let all = all();
-            let (of, to) = (all.first().copied().unwrap_or(f64::NAN), all.get(1).copied().unwrap_or(f64::NAN));
+            let (of, to) =
+                (all.first().copied().unwrap_or(f64::NAN), all.get(1).copied().unwrap_or(f64::NAN));
             Value::Number((of / to).ceil() * to)
         }
     }

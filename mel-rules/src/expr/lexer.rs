@@ -24,9 +24,11 @@ pub(super) fn words(text: &str) -> Result<Vec<(usize, Word)>, ExprError> {
         let rest = &text[at..];
         if first.is_whitespace() {
             at += first.len_utf8();
-        } else if first.is_ascii_digit() || (first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit()))
+        } else if first.is_ascii_digit()
+            || (first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit()))
         {
-            let (length, word) = number(rest).map_err(|(after, message)| ExprError::new(at + after, message))?;
+            let (length, word) =
+                number(rest).map_err(|(after, message)| ExprError::new(at + after, message))?;
             words.push((at, word));
             at += length;
         } else if first.is_ascii_alphabetic() || first == '_' {

@@ -46,6 +46,7 @@ impl std::error::Error for ExprError {}
 /// An expression that can be evaluated.
 #[derive(Clone, Debug)]
 pub struct Expr {
+    text: String,
     node: parser::Node,
     kind: Kind,
 }
@@ -58,7 +59,7 @@ impl Expr {
     pub fn parse(text: &str, quantities: &[Quantity]) -> Result<Expr, ExprError> {
         let node = parser::parse(text)?;
         let kind = check::kind(&node, quantities)?;
-        Ok(Expr { node, kind })
+        Ok(Expr { text: text.to_owned(), node, kind })
     }
 
     /// The same of one that has to be true or false. A list is no condition: `any` and `all` make one of it.
@@ -69,9 +70,20 @@ impl Expr {
         let expr = Expr::parse(text, quantities)?;
         match expr.kind {
             Kind::Switch => Ok(expr),
-            Kind::List => Err(ExprError::new(0, "this is a list, and no condition: any(...) or all(...) makes one of it")),
-            other => Err(ExprError::new(0, format!("this is {}, and no condition: compare it with something", other.name()))),
+            Kind::List => Err(ExprError::new(
+                0,
+                "this is a list, and no condition: any(...) or all(...) makes one of it",
+            )),
+            other => Err(ExprError::new(
+                0,
+                format!("this is {}, and no condition: compare it with something", other.name()),
+            )),
         }
+    }
+
+    /// As it was read.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// What kind of value it has.

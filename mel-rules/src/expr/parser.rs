@@ -21,7 +21,10 @@ pub(super) enum What {
     Text(String),
     Switch(bool),
     /// A quantity.
-    Name { name: String, argument: Option<String> },
+    Name {
+        name: String,
+        argument: Option<String>,
+    },
     Not(Box<Node>),
     Minus(Box<Node>),
     Two(Operator, Box<(Node, Node)>),
@@ -64,7 +67,11 @@ const COMPARISON: usize = 2;
 impl Operator {
     /// Its sign.
     pub(super) fn sign(self) -> &'static str {
-        LEVELS.iter().flat_map(|level| level.iter()).find(|(_, known)| *known == self).map_or("", |(sign, _)| sign)
+        LEVELS
+            .iter()
+            .flat_map(|level| level.iter())
+            .find(|(_, known)| *known == self)
+            .map_or("", |(sign, _)| sign)
     }
 }
 
@@ -212,7 +219,10 @@ impl Parser {
         let Some(builtin) = Builtin::of(&name) else {
             let at = self.place();
             let Some(Word::Text(argument)) = self.peek().cloned() else {
-                return Err(ExprError::new(at, format!("{name} needs a name in quotes, as in {name}('NAME')")));
+                return Err(ExprError::new(
+                    at,
+                    format!("{name} needs a name in quotes, as in {name}('NAME')"),
+                ));
             };
             self.next += 1;
             self.needs(")")?;

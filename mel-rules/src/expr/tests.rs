@@ -113,7 +113,9 @@ fn errors_say_where_and_what_would_be_right() {
 
 #[test]
 fn deep_nesting_is_refused_and_not_followed() {
-    for text in ["(".repeat(100_000), "-".repeat(100_000), "not ".repeat(100_000), "1 + ".repeat(100_000) + "1"] {
+    for text in
+        ["(".repeat(100_000), "-".repeat(100_000), "not ".repeat(100_000), "1 + ".repeat(100_000) + "1"]
+    {
         assert!(Expr::parse(&text, &KNOWN).is_err());
     }
 }

@@ -53,7 +53,8 @@ impl Kind {
 
     /// Whether two numbers can be compared and added: where one is plain, or both are of the same.
     pub(super) fn fits(self, other: Kind) -> bool {
-        self == other || (self.is_number() && other.is_number() && (self == Kind::Number || other == Kind::Number))
+        self == other
+            || (self.is_number() && other.is_number() && (self == Kind::Number || other == Kind::Number))
     }
 }
 

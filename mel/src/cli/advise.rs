@@ -60,7 +60,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn json(advices: &Advices) -> serde_json::Value {
-    let not_judged = advices.not_judged.iter().map(|(rule, why)| serde_json::json!({ "rule": rule, "why": why }));
+    let not_judged =
+        advices.not_judged.iter().map(|(rule, why)| serde_json::json!({ "rule": rule, "why": why }));
     serde_json::json!({ "said": advices.said, "not_judged": not_judged.collect::<Vec<_>>() })
 }
 
@@ -68,12 +69,18 @@ fn terminal(args: &Args, profile: &Profile, advices: &Advices) -> String {
     let mut said = text(advices);
     if advices.said.is_empty() {
         let directory = args.directory.display();
-        return said + &wrapped("", &format!("No rule has a setting to try for {directory}: nothing that they know was seen."));
+        return said
+            + &wrapped(
+                "",
+                &format!("No rule has a setting to try for {directory}: nothing that they know was seen."),
+            );
     }
     let words = ["mel".into(), "tune".into(), "--from".into(), args.directory.clone().into_os_string()];
     let files = args.rules.iter().flat_map(|file| ["--rules".into(), file.clone().into_os_string()]);
     let launcher = ["--", "mpirun", "-n", &profile.world_size.to_string()].map(Into::into);
-    let command = words.into_iter().chain(files).chain(launcher).chain(profile.command.iter().map(Into::into));
-    said += &wrapped("", &format!("{EXPECTATION} This tries them in paired runs, if the program is started so:"));
+    let command =
+        words.into_iter().chain(files).chain(launcher).chain(profile.command.iter().map(Into::into));
+    said +=
+        &wrapped("", &format!("{EXPECTATION} This tries them in paired runs, if the program is started so:"));
     said + &format!("  {}\n", typed(&[], &command.collect::<Vec<_>>()))
 }

@@ -15,6 +15,7 @@ use super::{before, known_variables, library, plugins};
 use mel_log::launcher::{Place, STARTED, is_first_rank};
 use mel_log::number::{bytes, interval, share};
 use mel_log::setting::Setting;
+use mel_rules::policy::Policy;
 
 /// Runs a program under measurement
 ///
@@ -119,6 +120,12 @@ pub struct Args {
     /// Control variables can be set while the program runs, by `mel watch --set`
     #[arg(long)]
     pub settable: bool,
+    /// Apply the policies of this file while the program runs: rules that set control variables when something is so in a process
+    ///
+    /// They are looked at in an MPI call, at most once in the time of --every (1 s). Each action is read back, told in a line, and kept in the
+    /// profile. docs/tuning.md has the syntax. May be given several times.
+    #[arg(long = "policy", value_name = "FILE.toml")]
+    pub policy: Vec<PathBuf>,
     /// Record nothing until the program calls MPI_Pcontrol(1)
     #[arg(long)]
     pub paused: bool,
@@ -203,7 +210,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         return Ok(ExitCode::FAILURE);
     }
+    let policies = match super::rules::policies(&args.policy) {
+        Ok(policies) => policies,
+        Err(error) if is_first_rank() => return Err(error.context("nothing was started")),
+        Err(_) => {
+            std::thread::sleep(Duration::from_secs(1));
+            return Ok(ExitCode::FAILURE);
+        }
+    };
     let mut command = Command::new(program);
+    if !policies.is_empty() {
+        command.env("MEL_POLICY", Policy::encode(&policies));
+    }
     command.args(arguments).envs(environment(args, &library, |name| env::var_os(name)));
     let rank = Place::here().map_or(0, |place| place.rank);
     command.envs(

@@ -76,8 +76,11 @@ pub struct Args {
 }
 
 fn budget(text: &str) -> Result<Duration, String> {
-    let hours = text.strip_suffix('h').and_then(|hours| hours.parse::<f64>().ok()).filter(|hours| *hours < 1e6);
-    let time = hours.map(|hours| Duration::from_secs_f64(hours.max(0.0) * 3600.0)).or_else(|| mel_log::number::interval(text));
+    let hours =
+        text.strip_suffix('h').and_then(|hours| hours.parse::<f64>().ok()).filter(|hours| *hours < 1e6);
+    let time = hours
+        .map(|hours| Duration::from_secs_f64(hours.max(0.0) * 3600.0))
+        .or_else(|| mel_log::number::interval(text));
     time.filter(|time| !time.is_zero()).ok_or_else(|| "give a time such as 90s, 10m or 1h".into())
 }
 
@@ -115,7 +118,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let plan = Plan { command: &args.command, begin, budget: args.budget, check: check.as_ref() };
     let tuning = try_all(&jobs, &plan, candidates)?;
     show(args, &tuning)?;
-    Ok(if tuning.stopped == Some(Stopped::Interrupted) { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+    Ok(if tuning.stopped == Some(Stopped::Interrupted) {
+        ExitCode::from(INTERRUPTED)
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 /// The exit code of a command that Ctrl-C has ended.
@@ -128,14 +135,18 @@ fn dry(args: &Args, candidates: &[Candidate]) -> anyhow::Result<ExitCode> {
             .iter()
             .map(|candidate| serde_json::json!({ "rule": candidate.rule, "setting": candidate.words(), "because": candidate.because }))
             .collect();
-        let text = serde_json::to_string_pretty(&serde_json::json!({ "would_try": tries, "use": null }))? + "\n";
+        let text =
+            serde_json::to_string_pretty(&serde_json::json!({ "would_try": tries, "use": null }))? + "\n";
         to_stdout(|out| out.write_all(text.as_bytes()))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let line = |candidate: &Candidate| format!("  {}\n", command::typed(&candidate.environment(), &args.command));
+    let line =
+        |candidate: &Candidate| format!("  {}\n", command::typed(&candidate.environment(), &args.command));
     if !candidates.is_empty() {
         let lines: String = candidates.iter().map(line).collect();
-        to_stdout(|out| write!(out, "Each of these would be run in turn with the command as it is:\n{lines}"))?;
+        to_stdout(|out| {
+            write!(out, "Each of these would be run in turn with the command as it is:\n{lines}")
+        })?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -157,7 +168,8 @@ fn advised(
     begin: Instant,
 ) -> anyhow::Result<Option<Advices>> {
     let read = |directory: &Path| {
-        run_profile::read_with_traffic(directory).with_context(|| format!("cannot tune after {}", directory.display()))
+        run_profile::read_with_traffic(directory)
+            .with_context(|| format!("cannot tune after {}", directory.display()))
     };
     if let Some(directory) = &args.from {
         return Ok(Some(advise(rules, &read(directory)?)));
@@ -172,8 +184,15 @@ fn advised(
     };
     let mel = std::env::current_exe().context("cannot find this command itself")?;
     let mut profiled = args.command.clone();
-    let words = [mel.as_os_str(), "run".as_ref(), "--profile".as_ref(), "calls,queues,matrix".as_ref(), "-o".as_ref()];
-    let words = words.map(OsString::from).into_iter().chain([directory.clone().into_os_string(), "--".into()]);
+    let words = [
+        mel.as_os_str(),
+        "run".as_ref(),
+        "--profile".as_ref(),
+        "calls,queues,matrix".as_ref(),
+        "-o".as_ref(),
+    ];
+    let words =
+        words.map(OsString::from).into_iter().chain([directory.clone().into_os_string(), "--".into()]);
     profiled.splice(place..place, words);
     eprintln!("mel: a run under the profile: {}", command::typed(&[], &profiled));
     let limit = args.budget.saturating_sub(begin.elapsed());
@@ -200,7 +219,10 @@ mod tests {
     #[test]
     fn a_budget_is_a_time() {
         let of = |text: &str| parse(&["--budget", text, "--", "a"]).map(|args| args.budget.as_secs());
-        assert_eq!((of("90s"), of("10m"), of("1h"), of("1.5h")), (Some(90), Some(600), Some(3600), Some(5400)));
+        assert_eq!(
+            (of("90s"), of("10m"), of("1h"), of("1.5h")),
+            (Some(90), Some(600), Some(3600), Some(5400))
+        );
         assert_eq!((of("0"), of("x"), of("-1h")), (None, None, None));
         assert_eq!(parse(&["--", "a"]).unwrap().budget.as_secs(), 600);
         assert!(parse(&[]).is_none() && parse(&["a"]).is_none(), "a command stands after --");

@@ -4,7 +4,8 @@ use mel_log::profile::text::layout::wrapped;
 use mel_rules::advice::{Advice, Advices};
 
 /// What a promise would be.
-pub const EXPECTATION: &str = "These are expectations from what was seen, and no promises: only runs with and without a setting tell.";
+pub const EXPECTATION: &str =
+    "These are expectations from what was seen, and no promises: only runs with and without a setting tell.";
 
 /// All that was said. Nothing is an empty text.
 pub fn text(advices: &Advices) -> String {

@@ -12,11 +12,13 @@ use std::path::Path;
 pub fn program(command: &[OsString]) -> Option<usize> {
     let words = || command.iter().enumerate().skip(1);
     let is_option = |word: &OsStr| word.as_encoded_bytes().starts_with(b"-");
-    let with_slash = words().find(|(_, word)| word.as_encoded_bytes().contains(&b'/') && can_run(Path::new(word)));
+    let with_slash =
+        words().find(|(_, word)| word.as_encoded_bytes().contains(&b'/') && can_run(Path::new(word)));
     let named = |(_, word): &(usize, &OsString)| {
         !word.as_encoded_bytes().contains(&b'/') && !is_option(word) && in_path(word)
     };
-    let after_a_value = words().filter(|(place, _)| *place < 2 || !is_option(&command[place - 1])).find(named);
+    let after_a_value =
+        words().filter(|(place, _)| *place < 2 || !is_option(&command[place - 1])).find(named);
     let found = match (with_slash, after_a_value) {
         // A command such as env or a wrapper stands before the program.
         (Some(a), Some(b)) => Some(if b.0 < a.0 { b } else { a }),
@@ -31,7 +33,8 @@ fn can_run(path: &Path) -> bool {
 
 fn in_path(name: &OsStr) -> bool {
     !name.is_empty()
-        && env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|folder| can_run(&folder.join(name))))
+        && env::var_os("PATH")
+            .is_some_and(|path| env::split_paths(&path).any(|folder| can_run(&folder.join(name))))
 }
 
 /// A command with its environment variables as one types it.
@@ -43,7 +46,11 @@ pub fn typed(environment: &[(String, String)], command: &[OsString]) -> String {
 
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%^".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]

@@ -91,10 +91,12 @@ impl Jobs {
         let (ended, seconds) = self.wait(child, started, limit)?;
         clear();
         Ok(match ended {
-            Ended::Itself(status) if status.success() => match check.map(|check| passes(check, &output)).transpose()? {
-                Some(false) => Outcome::Failed("its results do not pass the check".into()),
-                _ => Outcome::Ran(seconds),
-            },
+            Ended::Itself(status) if status.success() => {
+                match check.map(|check| passes(check, &output)).transpose()? {
+                    Some(false) => Outcome::Failed("its results do not pass the check".into()),
+                    _ => Outcome::Ran(seconds),
+                }
+            }
             Ended::Itself(status) => Outcome::Failed(format!("{}{}", words(status), last_lines(&mut output))),
             Ended::TooLate => Outcome::Failed(format!("it did not end within {:.0} s", limit.as_secs_f64())),
             Ended::Interrupted => Outcome::Interrupted,
@@ -112,7 +114,9 @@ impl Jobs {
         let ended = loop {
             match told.recv_timeout(Duration::from_millis(50)) {
                 Ok((status, time)) => break Ok((Ended::Itself(status?), time.as_secs_f64())),
-                Err(mpsc::RecvTimeoutError::Disconnected) => break Err(anyhow::anyhow!("the job cannot be waited for")),
+                Err(mpsc::RecvTimeoutError::Disconnected) => {
+                    break Err(anyhow::anyhow!("the job cannot be waited for"));
+                }
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
             }
             let ended = match (self.ends.load(Ordering::Relaxed), started.elapsed() > limit) {
@@ -221,7 +225,13 @@ mod tests {
         let run = |script: &str, limit: u64, check: Option<&str>| {
             let command: Vec<OsString> = ["sh", "-c", script].map(OsString::from).into();
             let check = check.map(|check| Check(check.into()));
-            jobs.run(&command, &[("SOME".into(), "thing".into())], Duration::from_millis(limit), check.as_ref()).unwrap()
+            jobs.run(
+                &command,
+                &[("SOME".into(), "thing".into())],
+                Duration::from_millis(limit),
+                check.as_ref(),
+            )
+            .unwrap()
         };
         assert!(matches!(run("sleep 0.1", 9000, None), Outcome::Ran(seconds) if seconds >= 0.1));
         assert!(matches!(run("echo $SOME", 9000, Some("grep -q thing")), Outcome::Ran(_)));

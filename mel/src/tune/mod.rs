@@ -101,6 +101,9 @@ pub struct Plan<'a> {
     pub check: Option<&'a Check>,
 }
 
+/// So many pairs are usually needed for one setting: no more are tried than the budget has time for.
+const USUAL: usize = LOOKS[1];
+
 /// Tries candidates in paired runs, until each is judged or the time is over.
 ///
 /// # Errors
@@ -134,7 +137,7 @@ pub fn try_all(jobs: &Jobs, plan: &Plan<'_>, candidates: Vec<Candidate>) -> anyh
         );
     }
     let mut candidates = candidates;
-    tuning.left_out = candidates.split_off((pairs as usize / least).min(wanted));
+    tuning.left_out = candidates.split_off((pairs as usize / USUAL).clamp(1, wanted));
     let trial = |candidate| Trial { candidate, pairs: Vec::new(), verdict: Verdict::Open, failed: None };
     tuning.trials = candidates.into_iter().map(trial).collect();
     tuning.stopped = rounds(jobs, plan, &mut tuning, usual, &progress)?;
@@ -143,7 +146,12 @@ pub fn try_all(jobs: &Jobs, plan: &Plan<'_>, candidates: Vec<Candidate>) -> anyh
 }
 
 /// A run without a setting: its time; none where it was interrupted.
-fn without(jobs: &Jobs, plan: &Plan<'_>, tuning: &mut Tuning, limit: Duration) -> anyhow::Result<Option<f64>> {
+fn without(
+    jobs: &Jobs,
+    plan: &Plan<'_>,
+    tuning: &mut Tuning,
+    limit: Duration,
+) -> anyhow::Result<Option<f64>> {
     tuning.runs += 1;
     match jobs.run(plan.command, &[], limit, plan.check)? {
         Outcome::Ran(seconds) => Ok(Some(seconds)),
@@ -176,7 +184,8 @@ fn rounds(
             progress.says(&format!("setting {} of {number}, pair {}", place + 1, pair + 1));
             // Each of the two comes first as often as the other.
             let mut times = [0.0; 2];
-            for with in [pair % 2 == 1, pair % 2 == 0] {
+            let even = pair.is_multiple_of(2);
+            for with in [!even, even] {
                 if !with {
                     let Some(seconds) = without(jobs, plan, tuning, limit * 4)? else {
                         return Ok(Some(Stopped::Interrupted));

@@ -22,7 +22,8 @@ impl Progress {
             false => ProgressBar::hidden(),
         };
         let length = plan.budget.as_secs();
-        if let Ok(style) = ProgressStyle::with_template("mel: {msg} {wide_bar} {elapsed} of at most {prefix}") {
+        if let Ok(style) = ProgressStyle::with_template("mel: {msg} {wide_bar} {elapsed} of at most {prefix}")
+        {
             bar.set_style(style);
         }
         bar.set_prefix(format!("{}:{:02}", length / 60, length % 60));

@@ -58,7 +58,9 @@ pub fn judge(pairs: &[Pair], settings: usize) -> Verdict {
         // Two pairs that are far worse are enough to leave it; nothing is claimed by that.
         return if pairs.len() == 2 && slower(1.1) { Verdict::NoBetter } else { Verdict::Open };
     }
-    let (Some(strict), Some((mean, error))) = (difference(pairs, statements(settings)), mean_and_error(pairs)) else {
+    let (Some(strict), Some((mean, error))) =
+        (difference(pairs, statements(settings)), mean_and_error(pairs))
+    else {
         return Verdict::Open;
     };
     if strict.high < 1.0 {
@@ -68,7 +70,11 @@ pub fn judge(pairs: &[Pair], settings: usize) -> Verdict {
         return Verdict::Slower;
     }
     let best = (mean - quantile(pairs.len(), 0.1) * error).exp();
-    if best > 1.0 - LEAST_GAIN || pairs.len() == LOOKS[LOOKS.len() - 1] { Verdict::NoBetter } else { Verdict::Open }
+    if best > 1.0 - LEAST_GAIN || pairs.len() == LOOKS[LOOKS.len() - 1] {
+        Verdict::NoBetter
+    } else {
+        Verdict::Open
+    }
 }
 
 /// How many statements are made of so many settings: one at each look.
@@ -90,7 +96,8 @@ fn mean_and_error(pairs: &[Pair]) -> Option<(f64, f64)> {
 
 /// How many standard errors the interval reaches to each side.
 fn quantile(pairs: usize, alpha: f64) -> f64 {
-    StudentsT::new(0.0, 1.0, pairs as f64 - 1.0).map_or(f64::INFINITY, |student| student.inverse_cdf(1.0 - alpha / 2.0))
+    StudentsT::new(0.0, 1.0, pairs as f64 - 1.0)
+        .map_or(f64::INFINITY, |student| student.inverse_cdf(1.0 - alpha / 2.0))
 }
 
 #[cfg(test)]
@@ -100,7 +107,9 @@ mod tests {
     /// Pairs whose quotients are about this, with a noise that is the same each time.
     fn pairs(number: usize, ratio: f64, noise: f64) -> Vec<Pair> {
         let wave = |place: usize| ((place * 7 + 3) % 5) as f64 / 2.0 - 1.0;
-        (0..number).map(|place| (1.0 + place as f64, (1.0 + place as f64) * ratio * (noise * wave(place)).exp())).collect()
+        (0..number)
+            .map(|place| (1.0 + place as f64, (1.0 + place as f64) * ratio * (noise * wave(place)).exp()))
+            .collect()
     }
 
     #[test]

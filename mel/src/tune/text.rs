@@ -15,8 +15,9 @@ pub fn text(tuning: &Tuning) -> String {
         let rule = trial.candidate.rule.as_ref().map_or(String::new(), |rule| format!(" ({rule})"));
         text += &wrapped(&format!(" {place}. "), &format!("{}{rule}", trial.candidate.words()));
     }
-    let mut rows =
-        vec![["setting", "pairs", "without", "with", "difference", "from", "to", ""].map(str::to_owned).to_vec()];
+    let mut rows = vec![
+        ["setting", "pairs", "without", "with", "difference", "from", "to", ""].map(str::to_owned).to_vec(),
+    ];
     rows.extend((1..).zip(&tuning.trials).map(|(place, trial)| row(place, trial, number)));
     if number > 0 {
         text += "\n";
@@ -36,11 +37,16 @@ pub fn text(tuning: &Tuning) -> String {
         }
     }
     if !tuning.left_out.is_empty() {
-        text += &wrapped("", &format!("There was no time for {} more: a longer --budget tries them.", tuning.left_out.len()));
+        text += &wrapped(
+            "",
+            &format!("There was no time for {} more: a longer --budget tries them.", tuning.left_out.len()),
+        );
     }
     match tuning.stopped {
         Some(Stopped::Interrupted) => text += "Interrupted: this is what was known until then.\n",
-        Some(Stopped::Budget) => text += "The budget is used up: what is open may become clear with a longer --budget.\n",
+        Some(Stopped::Budget) => {
+            text += "The budget is used up: what is open may become clear with a longer --budget.\n"
+        }
         None => {}
     }
     text + &conclusion(tuning)
@@ -56,7 +62,8 @@ fn row(place: usize, trial: &Trial, trials: usize) -> Vec<String> {
         (Verdict::NoBetter, _) => "no better",
         (Verdict::Open, _) => "open",
     };
-    let time = |with: bool| median(trial.pairs.iter().map(|pair| if with { pair.1 } else { pair.0 }).collect());
+    let time =
+        |with: bool| median(trial.pairs.iter().map(|pair| if with { pair.1 } else { pair.0 }).collect());
     vec![
         place.to_string(),
         trial.pairs.len().to_string(),
@@ -95,7 +102,8 @@ fn conclusion(tuning: &Tuning) -> String {
             change(found.low),
             change(found.high)
         );
-        return wrapped("", &gain) + &format!("  {}\n", typed(&best.candidate.environment(), &tuning.command));
+        return wrapped("", &gain)
+            + &format!("  {}\n", typed(&best.candidate.environment(), &tuning.command));
     }
     let found: Vec<Difference> = tuning.trials.iter().filter_map(|trial| trial.difference(number)).collect();
     let bound = |of: fn(&Difference) -> f64, pick: fn(f64, f64) -> f64| found.iter().map(of).reduce(pick);
@@ -109,7 +117,9 @@ fn conclusion(tuning: &Tuning) -> String {
                 change(high)
             ),
         ),
-        _ if tuning.trials.iter().any(|trial| trial.failed.is_some()) => "Nothing that was tried makes it faster.\n".into(),
+        _ if tuning.trials.iter().any(|trial| trial.failed.is_some()) => {
+            "Nothing that was tried makes it faster.\n".into()
+        }
         _ => "Nothing was compared.\n".into(),
     }
 }
@@ -154,7 +164,10 @@ mod tests {
     #[test]
     fn nothing_faster_is_told_with_what_the_differences_are_within() {
         let text = text(&tuning(&[("a=1", 1.0, Verdict::NoBetter), ("b=2", 1.5, Verdict::Slower)]));
-        assert!(text.contains("Nothing that was tried makes it faster: the differences are within"), "{text}");
+        assert!(
+            text.contains("Nothing that was tried makes it faster: the differences are within"),
+            "{text}"
+        );
         assert!(!text.contains("Use it"), "{text}");
     }
 
