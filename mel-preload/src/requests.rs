@@ -50,8 +50,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// How often this many processes look: the directory may be on a file system that all of them share.
 fn pause(ranks: u32) -> Duration {
     Duration::from_millis(match ranks {
-        ..=64 => 200,
-        ..=1024 => 1000,
+        0..=64 => 200,
+        65..=1024 => 1000,
         _ => 5000,
     })
 }

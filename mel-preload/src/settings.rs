@@ -98,11 +98,15 @@ fn set_of_mpi(setting: &Setting) -> Told {
 
 fn set_among(setting: &Setting, variables: &[ToolVar]) -> Told {
     let Some(variable) = variables.iter().find(|variable| variable.name == setting.name) else {
-        let mut known: Vec<&str> = variables.iter().map(|variable| variable.name.as_str()).collect();
+        let names = variables.iter().map(|variable| variable.name.as_str());
+        let mut known: Vec<(String, &str)> = names.map(|name| (name.to_lowercase(), name)).collect();
         for own in Own::names() {
-            known.push(own);
+            known.push((own.to_owned(), own));
         }
-        let nearest = nearest_names(&setting.name, known.iter().copied());
+        let nearest: Vec<&str> = nearest_names(&setting.name, known.iter().map(|(lower, _)| lower.as_str()))
+            .into_iter()
+            .filter_map(|near| known.iter().find(|(lower, _)| lower == near).map(|(_, name)| *name))
+            .collect();
         let hint = if nearest.is_empty() {
             "see `mel vars`".into()
         } else {

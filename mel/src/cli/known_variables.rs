@@ -56,7 +56,11 @@ pub fn objections(settings: &[Setting], program: Option<&Path>) -> Vec<String> {
 }
 
 fn unknown<'a>(setting: &Setting, whose: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let nearest = nearest_names(&setting.name, known);
+    let known: Vec<(String, &str)> = known.map(|name| (name.to_lowercase(), name)).collect();
+    let nearest: Vec<&str> = nearest_names(&setting.name, known.iter().map(|(lower, _)| lower.as_str()))
+        .into_iter()
+        .filter_map(|near| known.iter().find(|(lower, _)| lower == near).map(|(_, name)| *name))
+        .collect();
     let hint =
         if nearest.is_empty() { "see `mel vars`".into() } else { format!("nearest: {}", nearest.join(", ")) };
     format!("--set {setting}: {whose} has no such control variable; {hint}")
@@ -253,6 +257,9 @@ mod tests {
         ] {
             assert!(judged(wrong).is_some(), "{wrong}");
         }
+        let capitals = Variables::from([("MPIR_CVAR_ONE".to_owned(), Known::default())]);
+        let line = of_mpi(&"MPIR_CVAR_ON=1".parse().unwrap(), &capitals).unwrap();
+        assert!(line.contains("nearest: MPIR_CVAR_ONE"), "{line}");
         let line = judged("algoritm=1").unwrap();
         assert!(line.contains("no such control variable; nearest: algorithm"), "{line}");
     }
