@@ -23,6 +23,11 @@ pub fn operation(event_type: &EventType, payload: &[u8]) -> Option<(usize, &'sta
     Some((number, NAMES.get(number)?))
 }
 
+/// Whether the data of the operation at this place flows from the target.
+pub const fn is_inward(place: usize) -> bool {
+    matches!(place, 1 | 3 | 4)
+}
+
 /// Whether a source of this name is that of a transport.
 pub fn is_transport(source: &str) -> bool {
     ["TCP ", "CMA ", "verbs "].iter().any(|begin| source.starts_with(begin))

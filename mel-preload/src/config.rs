@@ -371,6 +371,14 @@ mod tests {
     }
 
     #[test]
+    fn devices_are_watched_where_somebody_may_want_what_is_posted() {
+        let watches = |variables: &[(&str, &str)]| read(variables).watches_devices();
+        assert!(watches(&[("MEL_PROFILE", "calls,net")]) && watches(&[("MEL_EVENTS", "event_netop_rdma")]));
+        assert!(watches(&[]) && watches(&[("MEL_PROFILE", "calls"), ("MEL_EVENTS", "btl_*")]));
+        assert!(!watches(&[("MEL_PROFILE", "calls,queues,matrix")]) && !watches(&[("MEL_EVENTS", "pml_x")]));
+    }
+
+    #[test]
     fn a_wrong_value_has_a_line_with_the_remedy() {
         assert_eq!(
             read(&[("MEL_PROFILE", "yes")]).complaints,

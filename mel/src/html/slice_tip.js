@@ -33,6 +33,9 @@ function sliceTip(row, i) {
         lines.push(["sends", bytes(size)], ["receives", bytes(tag)], ["communicator", comm(on)]);
       } else if (what === 9) {
         lines.push(["completes", peer === 1 ? "1 operation" : `${count(peer)} operations`], [peer === 1 ? "it took" : "the longest took", duration(tag * 1e-9)]);
+      } else if (what === 10) {
+        if (peer) lines.push(["moved to others below", `${bytes(tag)} in ${count(peer)}`]);
+        if (waited) lines.push(["moved from others below", `${bytes(size)} in ${count(waited)}`]);
       } else if (what > 2) {
         lines.push([OPERATIONS[what - 3], `rank ${peer}, ${bytes(size)}, window ${tag}`]);
       } else {

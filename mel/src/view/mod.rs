@@ -28,6 +28,7 @@ pub mod exact;
 pub mod figures;
 pub mod lengths;
 pub mod matrix;
+mod moved;
 pub mod network;
 pub mod over;
 mod pass;

@@ -10,11 +10,13 @@ use super::communicators;
 use super::events::{Moment, RankLengths};
 use super::lengths::Lengths;
 use super::matrix::{Pairs, Traffic};
+use super::moved::{Moved, Pending};
 use super::timeline::{Name, Row, RowKind};
 use super::variables::{OfRank, Thinned, room};
 use mel_convert::facts::MessageFact;
 use mel_convert::lanes::Lanes;
 use mel_convert::one_sided::{EpochSpan, OperationSpan};
+use mel_convert::operations;
 use mel_convert::partners::MessageIds;
 use mel_convert::queues::Length;
 use mel_convert::spans::{CallSpan, QueueChange, Region, Visitor};
@@ -103,6 +105,7 @@ pub(super) struct Pass<'a> {
     sites: FxHashMap<u64, u32>,
     rows: BTreeMap<(RowKind, u32), Row>,
     epochs: Lanes,
+    moved: Pending,
     /// Which messages they are; none if they have no arrows.
     messages: MessageIds,
     posted: Lengths,
@@ -128,6 +131,7 @@ impl<'a> Pass<'a> {
             sites: FxHashMap::default(),
             rows: BTreeMap::new(),
             epochs: Lanes::new(MOST_EPOCH_ROWS),
+            moved: Pending::default(),
             messages,
             posted: Lengths::new(shared.steps),
             unexpected: Lengths::new(shared.steps),
@@ -281,6 +285,12 @@ impl Visitor for Pass<'_> {
             let longest = self.duration(call.ticks.0, call.ticks.0.saturating_add(call.completed.1));
             attributes.extend([9, signed(call.completed.0), signed(longest), 0, -1, 0]);
         }
+        let moved = self.moved.take(call.thread, call.ticks);
+        if moved != Moved::default() {
+            let [out, bytes_out, inward, bytes_in] =
+                [moved.out, moved.bytes_out, moved.inward, moved.bytes_in].map(signed);
+            attributes.extend([10, out, bytes_out, bytes_in, -1, inward]);
+        }
         let all = call.messages.len() + call.operations.len();
         if call.messages.len() > MOST_IN_CALL || call.operations.len() > MOST_IN_CALL {
             attributes.push(all as i64);
@@ -389,6 +399,21 @@ impl Visitor for Pass<'_> {
         let (rank, most) = (self.rank, self.shared.slices);
         let row = self.found.pauses.get_or_insert_with(|| Row::new(rank, 0, RowKind::Pauses, most));
         row.push((start, end), 0, 0, &[]);
+    }
+
+    fn event(&mut self, stream: u32, number: u16, record: &Record<'_>) {
+        let definitions = &self.log.definitions;
+        let Some(of) = definitions.event_types.get(&number).filter(|of| operations::are_operations(of))
+        else {
+            return;
+        };
+        let size = of.elements.iter().find(|element| element.name == "size");
+        let Some(Value::Unsigned(bytes)) = size.and_then(|size| read(size, &record.payload)) else { return };
+        let Some((place, _)) = operations::operation(of, &record.payload) else { return };
+        if self.shown {
+            let thread = definitions.streams.get(&stream).map_or(0, |stream| stream.thread);
+            self.moved.add(thread, record.time, operations::is_inward(place), bytes);
+        }
     }
 
     fn operation(&mut self, operation: &OperationSpan) {

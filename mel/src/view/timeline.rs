@@ -57,6 +57,8 @@ pub struct Slice {
     /// - a message: 1 if it was sent, else 0; peer, tag, bytes, communicator, nanoseconds in the unexpected queue or 0
     /// - a collective operation: 2, root, bytes received, bytes sent, communicator, 0
     /// - an operation on a window: 3 and its place among the kinds; target, window, bytes, -1, 0
+    /// - what the library has moved in it below the calls: 10, operations to others, their bytes, bytes from others, -1, operations
+    ///   from others
     /// - what it completed: 9, number of operations, nanoseconds that the longest took, 0, -1, 0
     pub attributes: Box<[i64]>,
 }

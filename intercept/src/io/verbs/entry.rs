@@ -131,10 +131,11 @@ unsafe extern "C-unwind" fn ibv_modify_qp(qp: *mut Qp, attributes: *mut Attribut
     // SAFETY: the arguments of our caller.
     let code = unsafe { next(qp, attributes, mask) };
     if code == 0 && mask & abi::SETS_ADDRESS != 0 {
-        // SAFETY: a queue pair that was just modified by these attributes.
-        if let (Some(context), Some(attributes)) =
-            (unsafe { seen(qp.cast()) }, unsafe { attributes.as_ref() })
-        {
+        // SAFETY: a queue pair that was just modified.
+        let context = unsafe { seen(qp.cast()) };
+        // SAFETY: the attributes by which it was modified.
+        let attributes = unsafe { attributes.as_ref() };
+        if let (Some(context), Some(attributes)) = (context, attributes) {
             let port = if mask & abi::SETS_PORT != 0 { attributes.port } else { attributes.address.port };
             leads(&lead(qp as usize, context, &attributes.address, port));
         }
@@ -158,8 +159,11 @@ unsafe extern "C-unwind" fn ibv_create_ah(
     // SAFETY: the arguments of our caller.
     let made = unsafe { next(domain, address) };
     if !made.is_null() {
-        // SAFETY: a domain and an address by which the library has just made a handle.
-        if let (Some(context), Some(address)) = (unsafe { seen(domain) }, unsafe { address.as_ref() }) {
+        // SAFETY: a domain of which the library has just made a handle.
+        let context = unsafe { seen(domain) };
+        // SAFETY: the address by which it was made.
+        let address = unsafe { address.as_ref() };
+        if let (Some(context), Some(address)) = (context, address) {
             leads(&lead(made as usize, context, address, address.port));
         }
     }

@@ -29,7 +29,7 @@ static OURS: [PostSend; SLOTS] = [
 
 /// Whether posts through this context are seen.
 pub(super) fn is_seen(context: &Context) -> bool {
-    context.post_send.is_some_and(|function| is_ours(function))
+    context.post_send.is_some_and(is_ours)
 }
 
 fn is_ours(function: PostSend) -> bool {
