@@ -174,7 +174,11 @@ fn counts_of_exchanges_are_those_of_the_component() {
 #[ignore = "slow"]
 fn counts_on_an_intercommunicator_are_those_of_the_component() {
     let Some(mpi) = open_mpi() else { return };
-    let ((made, _), (mut theirs, ours)) = (exchanges(&mpi, "groups", 0), exchanges(&mpi, "groups", 3));
+    let directory = fresh_dir();
+    let job = Job::new(&mpi, 4, compile_special(&mpi, "exchanges")).args(["groups", "0"]);
+    measure(job, "groups", directory.path());
+    let made = of_component(directory.path(), "E");
+    let (mut theirs, ours) = exchanges(&mpi, "groups", 3);
     for (pair, (messages, bytes)) in made {
         let both = theirs.get_mut(&pair).expect("it is made as before");
         *both = (both.0 - messages, both.1 - bytes);
