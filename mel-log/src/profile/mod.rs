@@ -22,8 +22,8 @@
 //!
 //! Nothing here knows how the numbers were measured.
 
-pub mod attribution;
 pub mod actions;
+pub mod attribution;
 pub mod calls;
 pub mod columns;
 pub mod communicators;
@@ -50,8 +50,8 @@ pub mod variables;
 pub mod verdict;
 pub mod windows;
 
-pub use attribution::{AttributedProfile, ShareProfile};
 pub use actions::ActionProfile;
+pub use attribution::{AttributedProfile, ShareProfile};
 pub use calls::{CallProfile, CallSite, MessagesFound, NamedCommunicator, WaitKind, WaitProfile};
 pub use communicators::{CommunicatorProfile, OTHER_COMMUNICATORS};
 pub use connections::{Connection, Port, Protocol, Purpose};

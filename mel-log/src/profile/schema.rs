@@ -5,8 +5,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Histogram;
-use super::attribution::AttributedProfile;
 use super::actions::ActionProfile;
+use super::attribution::AttributedProfile;
 use super::calls::{CallProfile, CallSite, NamedCommunicator};
 use super::communicators::CommunicatorProfile;
 use super::connections::{Connection, Port};

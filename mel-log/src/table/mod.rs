@@ -14,8 +14,8 @@
 //!
 //! Must not know: MPI's functions, and what the numbers mean for a program.
 
-pub mod attributed;
 mod actions;
+pub mod attributed;
 pub mod connections;
 pub mod durations;
 pub mod layout;
