@@ -15,6 +15,8 @@ void abi_probe_constants(void);
     do { \
         SHOW(MPI_T_ERR_INVALID_SESSION); SHOW(MPI_T_ERR_PVAR_NO_STARTSTOP); SHOW(MPI_T_ERR_PVAR_NO_WRITE); \
         SHOW(MPI_T_ERR_PVAR_NO_ATOMIC); \
+        SHOW(MPI_T_ERR_CVAR_SET_NOT_NOW); \
+        SHOW(MPI_T_ERR_CVAR_SET_NEVER); \
     } while (0)
 #define WIDTH(type) printf("sizeof(%s) %zu\n", #type, sizeof(type))
 
