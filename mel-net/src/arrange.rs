@@ -212,7 +212,7 @@ impl<'a> Search<'a> {
         if ranks <= FEW {
             return place as u32;
         }
-        if place % 2 == 0 || neighbours.is_empty() {
+        if place.is_multiple_of(2) || neighbours.is_empty() {
             return random.below(ranks) as u32;
         }
         // Slots of a host lie in a row.
