@@ -74,6 +74,10 @@ impl Log {
                 log.ranks.entry(rank.ok_or("the first remark names no rank")?).or_default();
                 continue;
             }
+            // What was sampled beside the events.
+            if line.contains("] sample '") {
+                continue;
+            }
             let event = line
                 .strip_prefix('[')
                 .and_then(parse_event)
