@@ -100,7 +100,7 @@ fn last_error() -> String {
     if error.is_null() {
         return "for no reason given".into();
     }
-    // SAFETY: as above; it ends with a zero.
+    // SAFETY: not null, so a text that ends with a zero; this thread calls no function of the linker before it is copied.
     unsafe { CStr::from_ptr(error) }.to_string_lossy().into_owned()
 }
 

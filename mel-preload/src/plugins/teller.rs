@@ -113,7 +113,7 @@ impl Teller {
                 let end = raw::End { time: self.seconds(at), how };
                 for plugin in self.plugins {
                     if let Some(ends) = plugin.callbacks.end_of_execution {
-                        // SAFETY: as above.
+                        // SAFETY: the plugin has registered it with these data; `end` outlives the call.
                         unsafe { ends(plugin.callbacks.data, &raw const end) };
                     }
                 }
@@ -126,7 +126,7 @@ impl Teller {
         let function = raw::Function { name: name.as_ptr(), kind };
         for plugin in self.plugins {
             if let Some(registration) = plugin.callbacks.function_registration {
-                // SAFETY: as above.
+                // SAFETY: the plugin has registered it with these data; `function` and the text of `name` outlive the call.
                 unsafe { registration(plugin.callbacks.data, &raw const function) };
             }
         }
@@ -153,7 +153,7 @@ impl Teller {
         let variable = known.raw(number);
         for plugin in self.plugins {
             if let Some(registration) = plugin.callbacks.atomic_event_registration {
-                // SAFETY: as above.
+                // SAFETY: the plugin has registered it with these data; the texts of `variable` are those of `known`, which stays.
                 unsafe { registration(plugin.callbacks.data, &raw const variable) };
             }
         }
@@ -175,7 +175,7 @@ impl Teller {
         };
         for plugin in self.plugins {
             if let Some(trigger) = plugin.callbacks.atomic_event_trigger {
-                // SAFETY: as above; so is all that it points to.
+                // SAFETY: the plugin has registered it with these data; `sample`, `variable` and the `count` elements outlive the call.
                 unsafe { trigger(plugin.callbacks.data, &raw const sample) };
             }
         }
@@ -193,7 +193,7 @@ impl Teller {
             has_value: outcome.has_value.into(),
             outcome: line.as_ptr(),
         };
-        // SAFETY: as above; so are the texts.
+        // SAFETY: the plugin has registered it with these data; `control` and the four texts outlive the call.
         unsafe { told(plugin.callbacks.data, &raw const control) };
     }
 }
