@@ -11,6 +11,7 @@ fn script(name: &str, arguments: &[&str]) -> Output {
     let mut command = Command::new(script);
     // What is built for a test alone need not be fast.
     command.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
+    command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
     command.args(arguments).output().unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
