@@ -214,10 +214,19 @@ impl Answer {
     }
 }
 
-/// Removes what a rank has left, and a request that nobody will take.
+/// Removes what a rank has left, and a request that nobody will take. Rank 0 does so with requests that a watcher was killed over, too.
 pub fn remove(directory: &Path, rank: u32) {
     let _ = fs::remove_file(answer_file(directory, rank));
     let _ = fs::remove_file(request_file(directory, rank));
+    if rank == 0 {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with("rank-") && name.contains(".control.") && name.ends_with(".part") {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -227,6 +236,21 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn rank_0_removes_what_a_killed_watcher_was_about_to_write() {
+        let room = tempfile::tempdir().unwrap();
+        for name in ["rank-3.control.77.part", "rank-0.control", "rank-3.table", "notes.control.part"] {
+            fs::write(room.path().join(name), "").unwrap();
+        }
+        remove(room.path(), 1);
+        assert_eq!(fs::read_dir(room.path()).unwrap().count(), 4);
+        remove(room.path(), 0);
+        let mut left: Vec<_> =
+            fs::read_dir(room.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["notes.control.part", "rank-3.table"]);
+    }
 
     fn request() -> Request {
         Request { id: 7, set: vec!["mel_recording=0".into(), "a=b=c".into()] }
