@@ -88,8 +88,7 @@ pub fn variables(profile: &Profile) -> String {
         return String::new();
     }
     let (zero, shown): (Vec<_>, Vec<_>) = all.iter().partition(|over| is_zero(over));
-    let header =
-        ["variable", "last", "least", "most", "rank", "over ranks", "min", "mean", "max", "deviation", ""];
+    let header = ["variable", "last", "least", "most", "rank", "dev", "min", "mean", "max", "dev", ""];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
     for over in shown.iter().take(MOST) {
         let values = [over.min, over.means / over.ranks as f64, over.max, over.deviation].map(short);
@@ -101,7 +100,7 @@ pub fn variables(profile: &Profile) -> String {
         rows.push(row.chain(values).chain([per.to_owned()]).collect());
     }
     let mut text = String::from(
-        "\n variables at the end (of what counts up: its growth): mean over ranks, least, most, and their\n deviation over ranks; and all samples, with the greatest deviation of a rank\n",
+        "\n variables at the end (of what counts up: its growth): mean over ranks, least, most, and their\n deviation over ranks (dev); and all samples, with the greatest deviation of a rank\n",
     );
     if rows.len() > 1 {
         text += &table(&rows, &[0, 10]);
