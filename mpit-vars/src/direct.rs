@@ -26,8 +26,9 @@ impl OfThread {
         let add = |count: &AtomicU64, more: u64| {
             count.store(count.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
         };
-        add(&self.messages, 1);
         add(&self.bytes, bytes);
+        // Last: by it others see that something was sent.
+        add(&self.messages, 1);
     }
 }
 
@@ -61,6 +62,13 @@ impl Sent {
         }));
         self.first.store(std::ptr::from_ref(made).cast_mut(), Ordering::Release);
         made
+    }
+
+    /// Messages that all threads have sent: where this is the same, so are the bytes.
+    #[inline]
+    #[must_use]
+    pub fn messages(&self) -> u64 {
+        self.sum(|thread| &thread.messages)
     }
 
     /// Messages, or their bytes, that all threads have sent.
@@ -105,7 +113,7 @@ impl Direct {
             }
             Direct::Level(gauge) => gauge.level(),
             Direct::Highest(gauge, mark) => gauge.highest(*mark),
-            Direct::Messages(sent) => sent.sum(|thread| &thread.messages),
+            Direct::Messages(sent) => sent.messages(),
             Direct::Bytes(sent) => sent.sum(|thread| &thread.bytes),
         }
     }
@@ -116,10 +124,13 @@ impl Direct {
         matches!(self, Direct::Ticks(_))
     }
 
-    /// Whether it is about the queues: whoever reads it lets the model follow first.
+    /// What it is about, if that is what was sent; otherwise it is about the queues, and whoever reads it lets the model follow first.
     #[must_use]
-    pub fn is_of_queues(&self) -> bool {
-        !matches!(self, Direct::Messages(_) | Direct::Bytes(_))
+    pub fn sent(&self) -> Option<&'static Sent> {
+        match self {
+            Direct::Messages(sent) | Direct::Bytes(sent) => Some(sent),
+            _ => None,
+        }
     }
 }
 

@@ -1,9 +1,29 @@
 //! Levels that go up and down, and the highest that they have been.
 
-use std::sync::atomic::{AtomicI64, AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering::Relaxed};
 
 /// Handles that follow the highest level of one gauge at the same time.
 const MARKS: usize = 8;
+
+/// Who changes a number: with one thread at a time a change is a load and a store, several need instructions that lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writers {
+    /// One thread at a time.
+    One,
+    /// Any thread, at any time.
+    Several,
+}
+
+impl Writers {
+    /// Adds to a count.
+    #[inline(always)]
+    pub fn add(self, count: &AtomicU64, more: u64) {
+        match self {
+            Writers::One => count.store(count.load(Relaxed).wrapping_add(more), Relaxed),
+            Writers::Several => _ = count.fetch_add(more, Relaxed),
+        }
+    }
+}
 
 /// A level, and the highest that it has been since each of a few beginnings. Thread-safe; a change is an addition, and one more
 /// for each beginning that somebody follows.
@@ -22,8 +42,15 @@ pub struct Mark(usize);
 impl Gauge {
     /// The level changes by so much.
     #[inline]
-    pub fn add(&self, change: i64) {
-        let level = self.level.fetch_add(change, Relaxed) + change;
+    pub fn add(&self, change: i64, writers: Writers) {
+        let level = match writers {
+            Writers::One => {
+                let level = self.level.load(Relaxed) + change;
+                self.level.store(level, Relaxed);
+                level
+            }
+            Writers::Several => self.level.fetch_add(change, Relaxed) + change,
+        };
         let mut in_use = self.in_use.load(Relaxed);
         while in_use != 0 && change > 0 {
             let place = in_use.trailing_zeros() as usize;
@@ -34,7 +61,8 @@ impl Gauge {
 
     /// The level is this.
     pub fn set(&self, level: u64) {
-        self.add(i64::try_from(level).unwrap_or(i64::MAX).saturating_sub(self.level.load(Relaxed)));
+        let level = i64::try_from(level).unwrap_or(i64::MAX);
+        self.add(level.saturating_sub(self.level.load(Relaxed)), Writers::Several);
     }
 
     /// The level now. What was there before anybody has counted may be missing: it is never less than nothing.
@@ -78,13 +106,13 @@ mod tests {
     #[test]
     fn each_mark_has_its_own_beginning() {
         let gauge = Gauge::default();
-        gauge.add(3);
+        gauge.add(3, Writers::One);
         let first = gauge.mark().unwrap();
-        gauge.add(2);
-        gauge.add(-4);
+        gauge.add(2, Writers::One);
+        gauge.add(-4, Writers::One);
         let second = gauge.mark().unwrap();
         assert_eq!((gauge.level(), gauge.highest(first), gauge.highest(second)), (1, 5, 1));
-        gauge.add(1);
+        gauge.add(1, Writers::One);
         assert_eq!((gauge.highest(first), gauge.highest(second)), (5, 2));
         gauge.begin_again(first);
         assert_eq!(gauge.highest(first), 2);
@@ -102,7 +130,7 @@ mod tests {
     #[test]
     fn what_was_never_seen_to_come_makes_no_negative_level() {
         let gauge = Gauge::default();
-        gauge.add(-1);
+        gauge.add(-1, Writers::One);
         assert_eq!(gauge.level(), 0);
         gauge.set(4);
         assert_eq!(gauge.level(), 4);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use crate::direct::Direct;
-use crate::gauge::{Gauge, Mark};
+use crate::gauge::{Gauge, Mark, Writers};
 use crate::store::{self, Kind};
 use crate::{
     Bind, Class, Contents, Counted, Description, Element, Error, Tally, Value, Variable, Variables, Verbosity,
@@ -40,9 +40,9 @@ pub struct Searches {
 impl Searches {
     /// One more, which took so many ticks.
     #[inline]
-    pub fn add(&self, ticks: u64) {
-        self.number.fetch_add(1, Relaxed);
-        self.ticks.fetch_add(ticks, Relaxed);
+    pub fn add(&self, ticks: u64, writers: Writers) {
+        writers.add(&self.number, 1);
+        writers.add(&self.ticks, ticks);
     }
 }
 
@@ -556,15 +556,15 @@ mod tests {
         let counts: &'static Counts = Box::leak(Box::default());
         let mut level = bind(counts, What::Level(Level::Posted)).unwrap();
         let mut highest = bind(counts, What::Highest(Level::Posted)).unwrap();
-        counts.posted.add(9);
-        counts.posted.add(-6);
+        counts.posted.add(9, Writers::One);
+        counts.posted.add(-6, Writers::One);
         highest.start().unwrap();
         assert_eq!((number(&mut *level), number(&mut *highest)), (3, 3));
-        counts.posted.add(2);
-        counts.posted.add(-5);
+        counts.posted.add(2, Writers::One);
+        counts.posted.add(-5, Writers::One);
         assert_eq!((number(&mut *level), number(&mut *highest)), (0, 5));
         highest.stop().unwrap();
-        counts.posted.add(50);
+        counts.posted.add(50, Writers::One);
         assert_eq!(number(&mut *highest), 5);
         highest.reset().unwrap();
         assert_eq!(number(&mut *highest), 0);
@@ -577,9 +577,9 @@ mod tests {
     fn searches_count_while_a_handle_is_started_and_have_nanoseconds() {
         let counts: &'static Counts = Box::leak(Box::default());
         let mut time = bind(counts, What::Count(Count::PostedSearchTime)).unwrap();
-        counts.posted_search.add(5);
+        counts.posted_search.add(5, Writers::One);
         time.start().unwrap();
-        counts.posted_search.add(6);
+        counts.posted_search.add(6, Writers::One);
         assert_eq!(number(&mut *time), 60);
     }
 

@@ -80,6 +80,12 @@ impl<T> Serial<T> {
         self.shared.store(false, Ordering::Release);
     }
 
+    /// Whether uses take the lock.
+    #[inline(always)]
+    pub fn is_shared(&self) -> bool {
+        self.shared.load(Ordering::Relaxed)
+    }
+
     /// From now on uses take the lock again. No other thread uses the value meanwhile.
     pub fn share(&self) {
         self.shared.store(true, Ordering::Release);
@@ -91,8 +97,7 @@ impl<T> Serial<T> {
     /// would be loaded in other pieces than it was stored in, and so wait for all stores before it.
     #[inline(always)]
     pub fn with<R>(&self, user: impl FnOnce(&mut T) -> R) -> Option<R> {
-        let shared = self.shared.load(Ordering::Relaxed);
-        let _held = MaybeHeld(if shared { Some(ManuallyDrop::new(self.hold()?)) } else { None });
+        let _held = MaybeHeld(if self.is_shared() { Some(ManuallyDrop::new(self.hold()?)) } else { None });
         self.enter(user)
     }
 

@@ -1,7 +1,7 @@
 //! The hook: all that runs per call.
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use mel_log::Definition;
@@ -13,7 +13,7 @@ use mpi_intercept::{Call, FunctionId, Hook, InThread, ThreadSlot, Wants};
 use mpit_events::Clock;
 use mpit_events_entry_points::reading::Reading;
 use mpit_sources::vars::QueueCounts;
-use mpit_vars::direct::Direct;
+use mpit_vars::direct::{Direct, Sent};
 
 use super::chosen::{Chosen, Loaded};
 use super::group::Group;
@@ -63,13 +63,43 @@ pub(crate) struct Wanted {
     pub(crate) tells: bool,
 }
 
+/// Variables that grow, with what tells when one of them has.
+struct Changing {
+    variables: Box<[Loaded]>,
+    /// What it told when they were read last.
+    seen: AtomicU64,
+}
+
+impl Changing {
+    fn new(variables: Vec<Loaded>) -> Changing {
+        // What is never told: they are read for the first time.
+        Changing { variables: variables.into_boxed_slice(), seen: AtomicU64::new(u64::MAX) }
+    }
+
+    /// Whether they may have changed since they were read last. They are read now, if so: after this.
+    #[inline(always)]
+    fn may_have(&self, tells: u64) -> bool {
+        self.seen.load(Ordering::Relaxed) != tells && {
+            self.seen.store(tells, Ordering::Relaxed);
+            true
+        }
+    }
+
+    /// They are read next time in any case.
+    fn forget(&self) {
+        self.seen.store(u64::MAX, Ordering::Relaxed);
+    }
+}
+
 /// What is there once the run has begun.
 struct Active {
     table: ProfileTable,
-    loaded: Box<[Loaded]>,
+    /// Those about what was sent.
+    of_sent: Option<(&'static Sent, Changing)>,
     /// Those about the queues, and whoever counts these.
-    of_queues: Box<[Loaded]>,
-    counts: Option<&'static QueueCounts>,
+    of_queues: Option<(&'static QueueCounts, Changing)>,
+    /// Those of them that have a value in each call, whether it has changed or not.
+    levels: Box<[Loaded]>,
     /// Whether the model leaves calls for later. Then it follows a call before the next one that has to do with the queues is entered, as it
     /// does without us, and what has changed by then belongs to the call before.
     is_deferred: bool,
@@ -134,7 +164,7 @@ impl Attributor {
             warn("nothing is attributed: there is no space for it in the run's directory");
             return regions::abandon();
         }
-        let counts = self.counts.filter(|_| chosen.loaded.iter().any(|of| of.what.is_of_queues()));
+        let counts = self.counts.filter(|_| chosen.loaded.iter().any(|of| of.what.sent().is_none()));
         if let Some(counts) = counts {
             counts.catch_up_in_call();
         }
@@ -150,14 +180,17 @@ impl Attributor {
             .then(|| Mutex::new(Group::new(chosen.read_out, wanted.budget, clock, &table)));
         let several = self.several.load(Ordering::Relaxed);
         let counts_lost = chosen.loaded.iter().any(|of| matches!(of.what, Direct::Lost(_)));
-        let (of_queues, loaded): (Vec<Loaded>, Vec<Loaded>) =
-            chosen.loaded.into_iter().partition(|of| of.what.is_of_queues());
+        let sent = chosen.loaded.iter().find_map(|of| of.what.sent());
+        let (of_sent, of_queues): (Vec<Loaded>, Vec<Loaded>) =
+            chosen.loaded.into_iter().partition(|of| of.what.sent().is_some());
+        let (growing, levels): (Vec<Loaded>, Vec<Loaded>) =
+            of_queues.into_iter().partition(|of| of.arithmetic == Arithmetic::Difference);
         let is_deferred = !several && counts.is_some_and(QueueCounts::defers);
         let active = Active {
             table,
-            loaded: loaded.into_boxed_slice(),
-            of_queues: of_queues.into_boxed_slice(),
-            counts,
+            of_sent: sent.map(|sent| (sent, Changing::new(of_sent))),
+            of_queues: counts.map(|counts| (counts, Changing::new(growing))),
+            levels: levels.into_boxed_slice(),
             is_deferred,
             last: AtomicU32::new(NO_CONTEXT),
             counts_lost,
@@ -195,8 +228,7 @@ impl Attributor {
     pub(super) fn between_calls(&self, thread: &Thread) {
         let Some(active) = self.active() else { return };
         let Some(outside) = self.outside(thread) else { return };
-        active.take(outside);
-        active.take_queues(outside);
+        active.take_all(outside);
         if thread.reads_outside.get()
             && let Some(mut group) = active.group()
         {
@@ -253,8 +285,7 @@ impl Attributor {
         if let (Some(active), Some(thread)) = (self.active(), threads::known())
             && let Some(outside) = self.outside(thread)
         {
-            active.take(outside);
-            active.take_queues(outside);
+            active.take_all(outside);
         }
         self.over.store(true, Ordering::Relaxed);
     }
@@ -293,37 +324,43 @@ impl Attributor {
 }
 
 impl Active {
-    /// This context was there once more. Variables of ours are read that are not about the queues: what has changed belongs to it.
+    /// This context was there once more, and what was sent since the last one belongs to it.
     #[inline(always)]
     fn take(&self, context: u32) {
         let rows = self.table.attributed(context);
         rows.context.times.add(1);
-        self.take_of(&self.loaded, rows);
+        if let Some((sent, changing)) = &self.of_sent
+            && changing.may_have(sent.messages())
+        {
+            self.take_changes(&changing.variables, rows);
+        }
     }
 
     /// The model follows what it has left for later, and variables of the queues are read: what has changed belongs to this context, or to
     /// the call that was left.
     #[inline(always)]
     fn take_queues(&self, context: u32) {
-        let Some(counts) = self.counts else { return };
+        let Some((counts, changing)) = &self.of_queues else { return };
         counts.catch_up_in_call();
         if self.counts_lost {
             counts.count_lost_in_call();
         }
         let last = if self.is_deferred { self.last.load(Ordering::Relaxed) } else { NO_CONTEXT };
-        let context = if last == NO_CONTEXT { context } else { last };
-        self.take_of(&self.of_queues, self.table.attributed(context));
+        let rows = self.table.attributed(if last == NO_CONTEXT { context } else { last });
+        if changing.may_have(counts.changes()) {
+            self.take_changes(&changing.variables, rows);
+        }
+        for of in &self.levels {
+            let value = of.what.read();
+            let before = self.table.attributed_variable(of.place).replace(value);
+            rows.variables[of.place].was_read(of.arithmetic, before, value);
+        }
     }
 
-    #[inline(always)]
-    fn take_of(&self, variables: &[Loaded], rows: OfContext<'_>) {
+    fn take_changes(&self, variables: &[Loaded], rows: OfContext<'_>) {
         for of in variables {
             let value = of.what.read();
             let row = self.table.attributed_variable(of.place);
-            if of.arithmetic != Arithmetic::Difference {
-                rows.variables[of.place].was_read(of.arithmetic, row.replace(value), value);
-                continue;
-            }
             if value == row.last.get() {
                 continue;
             }
@@ -333,6 +370,14 @@ impl Active {
                 rows.variables[of.place].grew(by, 1);
             }
         }
+    }
+
+    /// All variables of ours are read for the last time, or where another thread may be changing them.
+    fn take_all(&self, context: u32) {
+        let changing = [self.of_sent.as_ref().map(|of| &of.1), self.of_queues.as_ref().map(|of| &of.1)];
+        changing.into_iter().flatten().for_each(Changing::forget);
+        self.take(context);
+        self.take_queues(context);
     }
 
     /// What a function reads, where no other thread is reading.

@@ -270,6 +270,12 @@ impl Ob1Model {
         self.0.part() == Part::Events
     }
 
+    /// Whether several threads may work with the model, and raise its events, at the same time.
+    #[inline]
+    pub fn is_shared(self) -> bool {
+        self.0.state.is_shared()
+    }
+
     /// Whether calls are followed later than they return.
     pub fn defers(self) -> bool {
         self.0.current_mode().defers()

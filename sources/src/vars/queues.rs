@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use mpit_events::{BulkListener, Clock, Core, EventIndex, MAX_EVENT_TYPES, Record, SourceIndex};
 use mpit_vars::Error;
+use mpit_vars::gauge::Writers;
 use mpit_vars::queues::{Counts, InUse, Queues};
 use rustc_hash::FxHashMap;
 
@@ -63,6 +64,8 @@ pub struct QueueCounts {
     lost: AtomicU64,
     /// The counts of all communicators together, once somebody wants them.
     everything: OnceLock<&'static Counts>,
+    /// How often any of the counts have changed.
+    changes: AtomicU64,
     /// What to count, by event type.
     counts: OnceLock<[Count; MAX_EVENT_TYPES]>,
 }
@@ -84,6 +87,7 @@ impl QueueCounts {
             is_complete: AtomicBool::new(false),
             lost: AtomicU64::new(0),
             everything: OnceLock::new(),
+            changes: AtomicU64::new(0),
             counts: OnceLock::new(),
         }))
     }
@@ -158,6 +162,23 @@ impl QueueCounts {
 }
 
 impl QueueCounts {
+    /// Who changes the counts now.
+    #[inline]
+    fn writers(&self) -> Writers {
+        if self.model.is_shared() { Writers::Several } else { Writers::One }
+    }
+
+    #[inline]
+    fn has_changed(&self, writers: Writers) {
+        writers.add(&self.changes, 1);
+    }
+
+    /// Another number after each change of the counts: where it is the same, they are.
+    #[inline]
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
+    }
+
     /// Whether calls are followed later than they return, by the only thread that calls MPI, or the only one at a time.
     pub fn defers(&self) -> bool {
         self.model.raises() && self.model.defers()
@@ -166,7 +187,13 @@ impl QueueCounts {
     /// Looks how many envelopes were lost. In a hook, but not one of the model.
     pub fn count_lost_in_call(&self) {
         if let Some(lost) = self.model.lost_in_call() {
-            self.lost.fetch_max(lost, Ordering::Relaxed);
+            self.set_lost(lost);
+        }
+    }
+
+    fn set_lost(&self, lost: u64) {
+        if self.lost.fetch_max(lost, Ordering::Relaxed) < lost {
+            self.has_changed(Writers::Several);
         }
     }
 }
@@ -174,6 +201,7 @@ impl QueueCounts {
 impl BulkListener for QueueCounts {
     fn events(&self, _: SourceIndex, records: &[Record]) {
         let Some(what) = self.counts.get() else { return };
+        let writers = self.writers();
         // Those of the program only, as in the profile.
         for record in records.iter().filter(|record| !record.internal) {
             let what = what[record.event.get() % MAX_EVENT_TYPES];
@@ -184,16 +212,17 @@ impl BulkListener for QueueCounts {
             for counts in of_one.into_iter().chain(self.everything.get().copied()) {
                 let took = || record.ticks.since(record.since);
                 match what {
-                    Count::PostedInsert => counts.posted.add(1),
-                    Count::PostedRemove => counts.posted.add(-1),
-                    Count::UnexpectedInsert => counts.unexpected.add(1),
-                    Count::UnexpectedRemove => counts.unexpected.add(-1),
-                    Count::PostedSearchEnd => counts.posted_search.add(took()),
-                    Count::UnexpectedSearchEnd => counts.unexpected_search.add(took()),
+                    Count::PostedInsert => counts.posted.add(1, writers),
+                    Count::PostedRemove => counts.posted.add(-1, writers),
+                    Count::UnexpectedInsert => counts.unexpected.add(1, writers),
+                    Count::UnexpectedRemove => counts.unexpected.add(-1, writers),
+                    Count::PostedSearchEnd => counts.posted_search.add(took(), writers),
+                    Count::UnexpectedSearchEnd => counts.unexpected_search.add(took(), writers),
                     Count::Nothing => {}
                 }
             }
         }
+        self.has_changed(writers);
     }
 }
 
@@ -224,15 +253,19 @@ impl Observer for QueueCounts {
     }
 
     fn unexpected_bytes(&self, comm: u32, change: i64) {
+        let writers = self.writers();
         for counts in self.at(comm).into_iter().chain(self.everything.get().copied()) {
-            counts.unexpected_bytes.add(change);
+            counts.unexpected_bytes.add(change, writers);
         }
+        self.has_changed(writers);
     }
 
     fn waited(&self, waited: &Waited) {
+        let writers = self.writers();
         for counts in self.at(waited.comm).into_iter().chain(self.everything.get().copied()) {
-            counts.waited.fetch_add(waited.end.since(waited.begin), Ordering::Relaxed);
+            writers.add(&counts.waited, waited.end.since(waited.begin));
         }
+        self.has_changed(writers);
     }
 }
 
@@ -278,7 +311,7 @@ impl Queues for &'static QueueCounts {
 
     fn lost(&self) -> u64 {
         if let Some(lost) = self.model.lost() {
-            self.lost.fetch_max(lost, Ordering::Relaxed);
+            self.set_lost(lost);
         }
         self.lost.load(Ordering::Relaxed)
     }
