@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use mel_tests::artifacts::{fresh_dir, mel};
 use mel_tests::browser::Browser;
 use mel_tests::terminal::Terminal;
+use mel_tests::trace::Trace;
 use mel_tests::{Finished, Job, Mpi, Running, compile_special};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -36,12 +37,19 @@ fn of_mpi(mpi: &Mpi) -> (&'static str, &'static str, &'static str) {
 
 impl Endless {
     fn start(mpi: &Mpi, options: &[&str]) -> Endless {
+        Endless::start_with(mpi, options, 0)
+    }
+
+    /// The same, with so many messages to itself by each rank before it ends.
+    fn start_with(mpi: &Mpi, options: &[&str], messages: u32) -> Endless {
         let directory = fresh_dir();
         let run = directory.path().join("run");
         let all: Vec<&std::ffi::OsStr> =
             options.iter().map(std::ffi::OsStr::new).chain(["-o".as_ref(), run.as_os_str()]).collect();
         let job = Job::new(mpi, RANKS, compile_special(mpi, "settable"));
-        let job = job.args([directory.path(), &directory.path().join("end"), Path::new(of_mpi(mpi).0)]);
+        let job = job
+            .args([directory.path(), &directory.path().join("end"), Path::new(of_mpi(mpi).0)])
+            .args([messages.to_string()]);
         let job = job.patient().time_limit(2 * LIMIT).under_mel(all).start();
         Endless { directory, job }
     }
@@ -165,6 +173,54 @@ fn one_rank_stops_counting_and_goes_on() {
         finished.expect(finished.stdout.contains(&format!("rank 2: {value}\n")), "the program reads it");
         finished.expect(!finished.stdout.contains(&format!("rank 1: {value}\n")), "on that rank only");
         let _ = run;
+    }
+}
+
+/// Each is set on one rank, and what it does is seen there and on no other.
+#[test]
+fn what_is_set_while_a_trace_grows_takes_effect() {
+    for mpi in Mpi::all().iter().filter(|mpi| ["openmpi", "mpich"].contains(&mpi.name)) {
+        let options = ["--settable", "--trace", "--vars", "mel_messages_sent", "--every", "1h"];
+        let job = Endless::start_with(mpi, &options, 30_000);
+        job.is_settable();
+        let settings = [
+            "mel_sampling_interval=10000@1",
+            "mel_no_calls=MPI_Allreduce@2",
+            "mel_event_log_limit=4194304@3",
+        ];
+        let (well, said) = set(&job.run(), &settings);
+        assert!(well && said.matches("set (read back)").count() == 3, "{}: {said}", mpi.name);
+        // A hundred intervals of samples, and calls that are not recorded.
+        thread::sleep(Duration::from_secs(1));
+        let run = job.run();
+        let Endless { directory, job } = job;
+        fs::write(directory.path().join("end"), "").expect("a file can be written");
+        let finished = job.wait();
+        finished.expect(finished.code == Some(0) && finished.stdout.contains("OK"), mpi.name);
+        finished.expect(finished.stderr.matches("(--limit)").count() == 1, "one log is full");
+
+        let trace = Trace::read(&run);
+        let sampled = trace.sampled();
+        let world = "mel_messages_sent on MPI_COMM_WORLD";
+        let samples = |rank| {
+            sampled.get(&(world.to_owned(), rank)).unwrap_or_else(|| panic!("{:?}", sampled.keys())).len()
+        };
+        let reductions = |rank| {
+            let entered = trace.entered_with(rank, "none");
+            entered.iter().filter(|(name, _)| *name == "MPI_Allreduce").count()
+        };
+        let size = |rank| fs::metadata(run.join(format!("rank-{rank}.mlog"))).expect("a log").len();
+        for rank in 0..u64::from(RANKS) {
+            let what = format!("{}, rank {rank}", mpi.name);
+            let frequent = rank == 1;
+            assert_eq!(samples(rank) >= 20, frequent, "{what}: {} samples", samples(rank));
+            assert_eq!(size(rank) <= (4 << 20) + 4096, rank == 3, "{what}: {} bytes", size(rank));
+            if rank == 2 {
+                assert!(reductions(rank) > 0 && reductions(rank) < reductions(0) - 50, "{what}");
+            } else if rank < 2 {
+                assert!(reductions(rank).abs_diff(reductions(0)) <= 1, "{what}");
+            }
+        }
     }
 }
 

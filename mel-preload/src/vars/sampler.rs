@@ -139,6 +139,8 @@ impl Sampler {
             self.choice.complaints("performance variable", &names).iter().for_each(|line| warn(line));
         }
         self.read(|_| true, true);
+        // However far the next one is: a process that is killed, or whose log is full by then, leaves the first.
+        self.keep(&mut lock(&self.keeper));
         let run = move || {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run())) {
                 // Its destructor might panic in turn.

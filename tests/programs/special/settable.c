@@ -1,7 +1,7 @@
 /* Steps of a ring, until a file is there; then each rank prints what the control variable of this name is. Each rank leaves its process
- * id in DIR/pid-RANK.
+ * id in DIR/pid-RANK. Once the file is there, each rank may send so many messages to itself.
  *
- * settable DIR FILE NAME
+ * settable DIR FILE NAME [MESSAGES]
  */
 #define _POSIX_C_SOURCE 200809L
 #include "../check.h"
@@ -23,7 +23,7 @@ static int value_of(const char *name)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    REQUIRE(argc == 4);
+    REQUIRE(argc == 4 || argc == 5);
     int rank = world_rank(), size = world_size();
     int next = (rank + 1) % size, before = (rank + size - 1) % size;
     char path[4096], whole[4096];
@@ -39,6 +39,8 @@ int main(int argc, char **argv)
         int is_there = rank == 0 && access(argv[2], F_OK) == 0;
         MPI_Allreduce(&is_there, &ends, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     }
+    for (int messages = argc == 5 ? atoi(argv[4]) : 0, got; messages > 0; messages--)
+        MPI_Sendrecv(&messages, 1, MPI_INT, 0, 2, &got, 1, MPI_INT, 0, 2, MPI_COMM_SELF, MPI_STATUS_IGNORE);
     int value = value_of(argv[3]), values[64];
     REQUIRE(size <= 64);
     MPI_Gather(&value, 1, MPI_INT, values, 1, MPI_INT, 0, MPI_COMM_WORLD);
