@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::time::Duration;
 
 use mel_log::table::layout::MAX_BYTES;
 
@@ -25,21 +26,36 @@ struct Copied {
     node: usize,
 }
 
+/// What directories of mirrors begin with.
+const PREFIX: &str = "mel-watch-";
+
+/// So old is a directory that no watcher holds before it is taken for that of one that was killed.
+const ABANDONED: Duration = Duration::from_secs(60);
+
 /// The copies.
 #[derive(Debug)]
 pub struct Mirror {
     directory: tempfile::TempDir,
+    /// The directory, held as long as there is a watcher.
+    _held: File,
     files: BTreeMap<String, Copied>,
 }
 
 impl Mirror {
-    /// An empty one.
+    /// An empty one. What watchers that were killed have left is removed.
     ///
     /// # Errors
     /// Those of the file system.
     pub fn new() -> io::Result<Mirror> {
-        let directory = tempfile::Builder::new().prefix("mel-watch-").tempdir()?;
-        Ok(Mirror { directory, files: BTreeMap::new() })
+        Mirror::new_in(&std::env::temp_dir())
+    }
+
+    fn new_in(parent: &Path) -> io::Result<Mirror> {
+        remove_abandoned(parent, ABANDONED);
+        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
+        let held = File::open(directory.path())?;
+        hold(&held, true);
+        Ok(Mirror { directory, _held: held, files: BTreeMap::new() })
     }
 
     /// Where the copies are.
@@ -131,11 +147,27 @@ fn check(name: &str, length: u64) -> io::Result<()> {
     }
 }
 
-/// Holds a copy, or lets it go.
-fn hold(file: &File, holds: bool) {
+/// Removes the directories of mirrors that nobody holds, if they are so old. What cannot be removed stays.
+fn remove_abandoned(parent: &Path, age: Duration) {
+    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
+        let is_old = || {
+            let changed = entry.metadata().and_then(|metadata| metadata.modified()).ok()?;
+            Some(changed.elapsed().ok()? >= age)
+        };
+        if entry.file_name().to_string_lossy().starts_with(PREFIX)
+            && is_old() == Some(true)
+            && File::open(entry.path()).is_ok_and(|directory| hold(&directory, true))
+        {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Holds a copy, or lets it go; whether nobody else holds it.
+fn hold(file: &File, holds: bool) -> bool {
     let what = if holds { libc::LOCK_EX } else { libc::LOCK_UN };
     // SAFETY: a system call on an open file, with numbers only.
-    let _ = unsafe { libc::flock(file.as_raw_fd(), what | libc::LOCK_NB) };
+    unsafe { libc::flock(file.as_raw_fd(), what | libc::LOCK_NB) == 0 }
 }
 
 #[cfg(test)]
@@ -167,6 +199,19 @@ mod tests {
             all.insert(0, Message::Hello { host: "node".into() });
         }
         all
+    }
+
+    #[test]
+    fn what_a_killed_watcher_has_left_is_removed_and_what_is_in_use_stays() {
+        let parent = tempfile::tempdir().unwrap();
+        let used = Mirror::new_in(parent.path()).unwrap();
+        let left = parent.path().join(format!("{PREFIX}left"));
+        std::fs::create_dir(&left).unwrap();
+        std::fs::write(left.join("rank-0.table"), "x").unwrap();
+        remove_abandoned(parent.path(), ABANDONED);
+        assert!(left.exists(), "it may be that of a watcher that begins");
+        remove_abandoned(parent.path(), Duration::ZERO);
+        assert!(!left.exists() && used.path().exists());
     }
 
     #[test]
