@@ -26,6 +26,7 @@ pub mod readers;
 pub mod slurm;
 pub mod terminal;
 pub mod trace;
+pub mod watching;
 pub mod windows;
 
 pub use job::{Finished, Job, Output, Running};

@@ -3,29 +3,19 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Child, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::Mpi;
+use mel_tests::artifacts::fresh_dir;
 use mel_tests::browser::Browser;
 use mel_tests::terminal::Terminal;
 use mel_tests::trace::Trace;
-use mel_tests::{Finished, Job, Mpi, Running, compile_special};
-use serde_json::Value;
-use tempfile::TempDir;
+use mel_tests::watching::{Endless, Lines, end, ranks, signal, wait_for, watch};
 
 const RANKS: u32 = 4;
-/// No test waits longer for something.
-const LIMIT: Duration = Duration::from_secs(120);
-
-/// A job that goes on until it is told to end.
-struct Endless {
-    directory: TempDir,
-    job: Running,
-}
-
 /// A variable of the MPI that can be set while it runs, with a value that it has not, and with one that it may not have.
 fn of_mpi(mpi: &Mpi) -> (&'static str, &'static str, &'static str) {
     if mpi.name.starts_with("openmpi") {
@@ -35,66 +25,14 @@ fn of_mpi(mpi: &Mpi) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-impl Endless {
-    fn start(mpi: &Mpi, options: &[&str]) -> Endless {
-        Endless::start_with(mpi, options, 0)
-    }
-
-    /// The same, with so many messages to itself by each rank before it ends.
-    fn start_with(mpi: &Mpi, options: &[&str], messages: u32) -> Endless {
-        let directory = fresh_dir();
-        let run = directory.path().join("run");
-        let all: Vec<&std::ffi::OsStr> =
-            options.iter().map(std::ffi::OsStr::new).chain(["-o".as_ref(), run.as_os_str()]).collect();
-        let job = Job::new(mpi, RANKS, compile_special(mpi, "settable"));
-        let job = job
-            .args([directory.path(), &directory.path().join("end"), Path::new(of_mpi(mpi).0)])
-            .args([messages.to_string()]);
-        let job = job.patient().time_limit(2 * LIMIT).under_mel(all).start();
-        Endless { directory, job }
-    }
-
-    fn run(&self) -> PathBuf {
-        self.directory.path().join("run")
-    }
-
-    fn pid(&self, rank: u32) -> String {
-        let path = self.directory.path().join(format!("pid-{rank}"));
-        wait_for("a rank", || fs::read_to_string(&path).ok()).trim().to_owned()
-    }
-
-    /// Waits until each rank can be asked.
-    fn is_settable(&self) {
-        let files = || (0..RANKS).all(|rank| self.run().join(format!("rank-{rank}.answer")).exists());
-        wait_for("each rank", || files().then_some(()));
-    }
-
-    fn end(self) -> Finished {
-        fs::write(self.directory.path().join("end"), "").expect("a file can be written");
-        self.job.wait()
-    }
+fn start(mpi: &Mpi, options: &[&str]) -> Endless {
+    Endless::start(mpi, RANKS, "settable", &[of_mpi(mpi).0], options)
 }
 
-fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + LIMIT;
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "{what} is not there");
-        thread::sleep(Duration::from_millis(20));
-    }
-}
-
-fn signal(pid: impl ToString, signal: &str) {
-    let status = Command::new("kill").args([signal, &pid.to_string()]).status();
-    assert!(status.expect("kill can be started").success(), "{signal}");
-}
-
-fn watch(directory: &Path, options: &[&str]) -> Command {
-    let mut command = Command::new(mel());
-    command.arg("watch").arg(directory).args(["--every", "200ms"]).args(options);
-    command
+/// Waits until each rank can be asked.
+fn is_settable(job: &Endless) {
+    let files = || (0..RANKS).all(|rank| job.run().join(format!("rank-{rank}.answer")).exists());
+    wait_for("each rank", || files().then_some(()));
 }
 
 /// `mel watch --set`: whether all was set, and what it says.
@@ -107,14 +45,8 @@ fn set(directory: &Path, settings: &[&str]) -> (bool, String) {
 
 /// How many calls each rank has counted.
 fn counted(directory: &Path) -> Vec<u64> {
-    let mut child = watch(directory, &["--json"]).stdout(Stdio::piped()).spawn().expect("mel can be started");
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().expect("it was asked for")).read_line(&mut line).expect("text");
-    let _ = child.kill();
-    child.wait().expect("a child");
-    let frame: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-    let ranks = frame["ranks"].as_array().expect("ranks").iter();
-    ranks.map(|rank| rank["calls"]["calls"].as_u64().unwrap_or(0)).collect()
+    let frame = Lines::of(&mut watch(directory, &["--json"])).until("a line", |_| true);
+    ranks(&frame).iter().map(|rank| rank["calls"]["calls"].as_u64().unwrap_or(0)).collect()
 }
 
 /// The calls of these ranks go on, and those of the others do not.
@@ -132,8 +64,8 @@ fn only_these_count(directory: &Path, counting: &[usize]) {
 #[test]
 fn one_rank_stops_counting_and_goes_on() {
     for mpi in &Mpi::all()[..] {
-        let job = Endless::start(mpi, &["--settable"]);
-        job.is_settable();
+        let job = start(mpi, &["--settable"]);
+        is_settable(&job);
         let (name, value, wrong) = of_mpi(mpi);
         let (well, said) = set(&job.run(), &["mel_recording=off@2"]);
         assert!(well && said.trim() == "rank 2: mel_recording=off: set (read back)", "{}: {said}", mpi.name);
@@ -181,8 +113,8 @@ fn one_rank_stops_counting_and_goes_on() {
 fn what_is_set_while_a_trace_grows_takes_effect() {
     for mpi in Mpi::all().iter().filter(|mpi| ["openmpi", "mpich"].contains(&mpi.name)) {
         let options = ["--settable", "--trace", "--vars", "mel_messages_sent", "--every", "1h"];
-        let job = Endless::start_with(mpi, &options, 30_000);
-        job.is_settable();
+        let job = Endless::start(mpi, RANKS, "settable", &[of_mpi(mpi).0, "30000"], &options);
+        is_settable(&job);
         let settings = [
             "mel_sampling_interval=10000@1",
             "mel_no_calls=MPI_Allreduce@2",
@@ -194,7 +126,7 @@ fn what_is_set_while_a_trace_grows_takes_effect() {
         thread::sleep(Duration::from_secs(1));
         let run = job.run();
         let Endless { directory, job } = job;
-        fs::write(directory.path().join("end"), "").expect("a file can be written");
+        end(directory.path());
         let finished = job.wait();
         finished.expect(finished.code == Some(0) && finished.stdout.contains("OK"), mpi.name);
         finished.expect(finished.stderr.matches("(--limit)").count() == 1, "one log is full");
@@ -229,7 +161,7 @@ fn a_run_that_cannot_be_asked_is_left_alone() {
     let mpi = &Mpi::all()[0];
     let (well, said) = set(&fresh_dir().path().join("never"), &["mel_recording=0"]);
     assert!(!well && said.contains("is not there"), "{said}");
-    let job = Endless::start(mpi, &[]);
+    let job = start(mpi, &[]);
     job.pid(RANKS - 1);
     wait_for("a table", || job.run().join("rank-0.table").exists().then_some(()));
     let (well, said) = set(&job.run(), &["mel_recording=0"]);
@@ -243,8 +175,8 @@ fn a_run_that_cannot_be_asked_is_left_alone() {
 #[test]
 fn a_killed_watcher_and_rubbish_do_not_touch_the_run_and_nothing_is_left() {
     for mpi in &Mpi::all()[..] {
-        let job = Endless::start(mpi, &["--settable"]);
-        job.is_settable();
+        let job = start(mpi, &["--settable"]);
+        is_settable(&job);
         for round in 0..5 {
             let mut killed =
                 watch(&job.run(), &["--set", "mel_phase=q"]).stdout(Stdio::null()).spawn().expect("mel");
@@ -258,7 +190,7 @@ fn a_killed_watcher_and_rubbish_do_not_touch_the_run_and_nothing_is_left() {
         assert!(well && said.contains("ranks 0, 1, 2, 3: "), "{}: {said}", mpi.name);
         let run = job.run();
         let Endless { directory, job } = job;
-        fs::write(directory.path().join("end"), "").expect("a file can be written");
+        end(directory.path());
         let finished = job.wait();
         finished.expect(finished.code == Some(0) && finished.stdout.contains("OK"), mpi.name);
         let left =
@@ -271,8 +203,8 @@ fn a_killed_watcher_and_rubbish_do_not_touch_the_run_and_nothing_is_left() {
 #[test]
 fn a_rank_that_was_killed_does_not_answer() {
     let mpi = &Mpi::all()[0];
-    let job = Endless::start(mpi, &["--settable"]);
-    job.is_settable();
+    let job = start(mpi, &["--settable"]);
+    is_settable(&job);
     // The others wait for it, and so make no further call.
     signal(job.pid(2), "-STOP");
     let (well, said) = set(&job.run(), &["mel_recording=off@2"]);
@@ -297,8 +229,8 @@ fn a_rank_that_was_killed_does_not_answer() {
 #[test]
 fn it_is_set_from_the_terminal() {
     for mpi in &Mpi::all()[..] {
-        let job = Endless::start(mpi, &["--settable"]);
-        job.is_settable();
+        let job = start(mpi, &["--settable"]);
+        is_settable(&job);
         let mut terminal = Terminal::start(watch(&job.run(), &[]), 40, 160);
         terminal.until("a rank", |text| text.contains("running").then_some(()));
         terminal.press(":");
@@ -366,8 +298,8 @@ impl Drop for Page {
 
 #[test]
 fn the_page_sets_only_where_that_was_allowed_and_for_who_has_its_address() {
-    let job = Endless::start(&Mpi::all()[0], &["--settable"]);
-    job.is_settable();
+    let job = start(&Mpi::all()[0], &["--settable"]);
+    is_settable(&job);
     let closed = Page::of(&job.run(), &[]);
     let answer = closed.post(&format!("{}set", closed.path()), "", "mel_recording=off@2");
     assert!(answer.contains(" 403 "), "{answer}");

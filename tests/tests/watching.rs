@@ -1,111 +1,25 @@
 //! `mel watch` shows a run while it goes on, in a terminal and in a browser, and the run does not notice what becomes of it.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use mel_tests::artifacts::{fresh_dir, mel};
 use mel_tests::browser::Browser;
 use mel_tests::terminal::Terminal;
-use mel_tests::{Finished, Job, Mpi, Running, compile_special};
+use mel_tests::watching::{Endless, Lines, end, ranks, signal, wait_for, watch};
+use mel_tests::{Finished, Mpi};
 use serde_json::Value;
-use tempfile::TempDir;
 
 const RANKS: u32 = 4;
-/// No test waits longer for something.
-const LIMIT: Duration = Duration::from_secs(120);
-
-/// A job that goes on until it is told to end.
-struct Endless {
-    directory: TempDir,
-    job: Running,
+fn start(mpi: &Mpi) -> Endless {
+    Endless::start(mpi, RANKS, "until_file", &[], &[])
 }
 
-impl Endless {
-    fn start(mpi: &Mpi) -> Endless {
-        let directory = fresh_dir();
-        let run = directory.path().join("run");
-        let options = ["-o".as_ref(), run.as_os_str()];
-        let job = Job::new(mpi, RANKS, compile_special(mpi, "until_file"));
-        let job = job.args([directory.path(), &directory.path().join("end")]).patient();
-        let job = job.time_limit(2 * LIMIT).under_mel(options).start();
-        Endless { directory, job }
-    }
-
-    fn run(&self) -> PathBuf {
-        self.directory.path().join("run")
-    }
-
-    fn pid(&self, rank: u32) -> String {
-        let path = self.directory.path().join(format!("pid-{rank}"));
-        wait_for("a rank", || fs::read_to_string(&path).ok()).trim().to_owned()
-    }
-
-    fn end(self) -> Finished {
-        fs::write(self.directory.path().join("end"), "").expect("a file can be written");
-        self.job.wait()
-    }
-}
-
-fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + LIMIT;
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "{what} is not there");
-        thread::sleep(Duration::from_millis(20));
-    }
-}
-
-fn signal(pid: impl ToString, signal: &str) {
-    let status = Command::new("kill").args([signal, &pid.to_string()]).status();
-    assert!(status.expect("kill can be started").success(), "{signal}");
-}
-
-fn watch(directory: &Path, options: &[&str]) -> Command {
-    let mut command = Command::new(mel());
-    command.arg("watch").arg(directory).args(["--every", "200ms"]).args(options);
-    command
-}
-
-/// Lines of JSON of a run, as they come.
-struct Lines {
-    child: Child,
-    lines: BufReader<std::process::ChildStdout>,
-}
-
-impl Lines {
-    fn of(directory: &Path) -> Lines {
-        let mut child =
-            watch(directory, &["--json"]).stdout(Stdio::piped()).spawn().expect("mel can be started");
-        let lines = BufReader::new(child.stdout.take().expect("it was asked for"));
-        Lines { child, lines }
-    }
-
-    /// The first line from here on that has what is looked for; no line more where the command ends.
-    fn until(&mut self, what: &str, found: impl Fn(&Value) -> bool) -> Value {
-        let deadline = Instant::now() + LIMIT;
-        let mut last = String::new();
-        loop {
-            let mut line = String::new();
-            self.lines.read_line(&mut line).expect("text");
-            assert!(!line.is_empty() && Instant::now() < deadline, "{what} is not there: {last}");
-            let frame: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-            if found(&frame) {
-                return frame;
-            }
-            last = line;
-        }
-    }
-}
-
-fn ranks(frame: &Value) -> &[Value] {
-    frame["ranks"].as_array().map_or(&[], Vec::as_slice)
+/// Lines of JSON of a run.
+fn lines(directory: &Path) -> Lines {
+    Lines::of(&mut watch(directory, &["--json"]))
 }
 
 fn all_have(frame: &Value, ended: &str) -> bool {
@@ -121,7 +35,7 @@ fn line_of(text: &str, rank: u32) -> Option<Vec<String>> {
 #[test]
 fn the_terminal_shows_ranks_with_changing_numbers_and_is_restored() {
     for mpi in &Mpi::all()[..] {
-        let job = Endless::start(mpi);
+        let job = start(mpi);
         let mut terminal = Terminal::start(watch(&job.run(), &[]), 40, 160);
         let runs =
             |text: &str| (0..RANKS).all(|rank| line_of(text, rank).is_some_and(|line| line[2] == "running"));
@@ -156,16 +70,16 @@ fn a_run_is_waited_for_and_its_end_is_shown() {
     terminal.press("\x03");
     assert!(terminal.wait().success());
 
-    let job = Endless::start(mpi);
+    let job = start(mpi);
     let mut terminal = Terminal::start(watch(&job.run(), &[]), 40, 160);
     terminal.until("a rank", |text| line_of(text, 3).filter(|line| line[2] == "running"));
     let run = job.run();
-    let mut lines = Lines::of(&run);
+    let mut lines = lines(&run);
     lines.until("each rank", |frame| all_have(frame, "running"));
     // Dropped with the directory only after all was seen.
-    fs::write(job.directory.path().join("end"), "").expect("a file can be written");
-    let end = lines.until("the end", |frame| frame["stage"] == "ended");
-    assert!(all_have(&end, "finalised"), "{end}");
+    end(job.directory.path());
+    let last = lines.until("the end", |frame| frame["stage"] == "ended");
+    assert!(all_have(&last, "finalised"), "{last}");
     assert!(lines.child.wait().expect("a child").success(), "the lines end with the run");
     terminal.until("the end", |text| text.contains("the run has ended").then_some(()));
     terminal.until("the end of a rank", |text| line_of(text, 3).filter(|line| line[2] == "ended"));
@@ -182,7 +96,7 @@ fn a_run_is_waited_for_and_its_end_is_shown() {
     let report =
         Command::new(mel()).args(["report", "--json"]).arg(&run).output().expect("mel can be started");
     let report: Value = serde_json::from_slice(&report.stdout).expect("JSON");
-    for (rank, of_rank) in ranks(&end).iter().enumerate() {
+    for (rank, of_rank) in ranks(&last).iter().enumerate() {
         let calls = report["ranks"][rank]["calls"].as_array().expect("calls");
         let is_apart =
             |call: &&Value| !["MPI_Init", "MPI_Finalize"].contains(&call["function"].as_str().unwrap_or(""));
@@ -203,8 +117,8 @@ fn a_snapshot_and_lines_of_json_have_each_rank() {
     let complaint = String::from_utf8_lossy(&nothing.stderr).into_owned();
     assert!(nothing.status.code() == Some(1) && complaint.contains("is not there yet"), "{complaint}");
 
-    let job = Endless::start(mpi);
-    let mut lines = Lines::of(&job.run());
+    let job = start(mpi);
+    let mut lines = lines(&job.run());
     let is_whole = |frame: &Value| {
         let known = |rank: &Value| rank["values"]["mpi_now"].as_f64().is_some_and(|share| share > 0.0);
         all_have(frame, "running") && ranks(frame).iter().all(known)
@@ -228,7 +142,7 @@ fn a_snapshot_and_lines_of_json_have_each_rank() {
     }
     assert!(text.contains("MPI now") && text.contains("median") && text.contains("until_file.c:"), "{text}");
     // Nobody reads any more: the command ends.
-    drop(lines.lines);
+    lines.hang_up();
     lines.child.wait().expect("a child");
     let finished = job.end();
     finished.expect(finished.code == Some(0), "the run ends as ever");
@@ -237,12 +151,12 @@ fn a_snapshot_and_lines_of_json_have_each_rank() {
 #[test]
 fn whatever_becomes_of_the_watcher_the_run_does_not_notice() {
     for mpi in &Mpi::all()[..] {
-        let alone = Endless::start(mpi);
+        let alone = start(mpi);
         alone.pid(RANKS - 1);
         let alone = alone.end();
-        let job = Endless::start(mpi);
-        let mut killed = Lines::of(&job.run());
-        let mut stopped = Lines::of(&job.run());
+        let job = start(mpi);
+        let mut killed = lines(&job.run());
+        let mut stopped = lines(&job.run());
         for lines in [&mut killed, &mut stopped] {
             lines.until("each rank", |frame| all_have(frame, "running"));
         }
@@ -261,8 +175,8 @@ fn whatever_becomes_of_the_watcher_the_run_does_not_notice() {
 #[test]
 fn a_rank_that_was_killed_is_shown_as_such() {
     for mpi in &Mpi::all()[..] {
-        let job = Endless::start(mpi);
-        let mut lines = Lines::of(&job.run());
+        let job = start(mpi);
+        let mut lines = lines(&job.run());
         lines.until("each rank", |frame| all_have(frame, "running"));
         signal(job.pid(2), "-KILL");
         let frame = lines.until("the end of rank 2", |frame| {
@@ -356,7 +270,7 @@ fn the_page_is_for_who_has_its_address_on_this_machine() {
 #[test]
 fn the_browser_shows_changing_numbers() {
     let Some(mut browser) = Browser::start(1400, 1000) else { return };
-    let job = Endless::start(&Mpi::all()[0]);
+    let job = start(&Mpi::all()[0]);
     let page = Page::of(&job.run());
     browser.open_address(&page.address);
     let share = "(() => { const row = document.querySelector('tr[data-rank=\"0\"]'); return row ? row.cells[3].textContent : null; })()";
@@ -384,7 +298,7 @@ fn the_browser_shows_changing_numbers() {
         browser.complaints().into_iter().filter(|complaint| !complaint.contains(&outside)).collect();
     assert_eq!(complaints, [""; 0]);
     // The directory goes with the job: first the page must have seen the end.
-    fs::write(job.directory.path().join("end"), "").expect("a file can be written");
+    end(job.directory.path());
     wait_for("the end", || {
         let remarks = browser.value("document.querySelector('#remarks').textContent");
         remarks.as_str().filter(|text| text.contains("the run has ended")).map(drop)

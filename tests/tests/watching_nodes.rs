@@ -5,22 +5,17 @@
 //! them there is nothing to test.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 use mel_tests::artifacts::{fresh_dir, mel, root};
+use mel_tests::watching::{LIMIT, Lines, end, pid, ranks, signal, wait_for};
 use mel_tests::{Job, Mpi, Running, compile_special};
 use serde_json::Value;
 use tempfile::TempDir;
 
 const RANKS: usize = 4;
-/// No test waits longer for something.
-const LIMIT: Duration = Duration::from_secs(120);
-
 /// Run by a shell for each rank: `mel`, the program, the directory that all write into, what the odd ranks have in its place, and the
 /// directory of what the program leaves.
 const ON_TWO_DISKS: &str = r#"
@@ -65,11 +60,6 @@ impl Apart {
         self.room.path().join("other/run")
     }
 
-    fn pid(&self, rank: usize) -> String {
-        let path = self.room.path().join(format!("pid-{rank}"));
-        wait_for("a rank", || fs::read_to_string(&path).ok()).trim().to_owned()
-    }
-
     /// A watcher that asks the other disk.
     fn watch(&self) -> Lines {
         let node = format!("node-b:{}", self.there().display());
@@ -78,75 +68,14 @@ impl Apart {
         command.arg("watch").arg(self.here()).args(["--every", "200ms", "--json"]);
         Lines::of(command.args(["--node", &node, "--gather", gather]))
     }
-
-    fn end(&self) {
-        fs::write(self.room.path().join("end"), "").expect("a file can be written");
-    }
 }
 
-fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + LIMIT;
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "{what} is not there");
-        thread::sleep(Duration::from_millis(20));
-    }
-}
-
-fn kill(pid: &str) {
-    let status = Command::new("kill").args(["-KILL", pid]).status();
-    assert!(status.expect("kill can be started").success(), "{pid}");
-}
-
-/// Lines of JSON, as they come.
-struct Lines {
-    child: Child,
-    lines: BufReader<ChildStdout>,
-}
-
-impl Lines {
-    fn of(command: &mut Command) -> Lines {
-        let mut child = command.stdout(Stdio::piped()).spawn().expect("mel can be started");
-        let lines = BufReader::new(child.stdout.take().expect("it was asked for"));
-        Lines { child, lines }
-    }
-
-    /// The first line from here on that has what is looked for.
-    fn until(&mut self, what: &str, found: impl Fn(&Value) -> bool) -> Value {
-        let deadline = Instant::now() + LIMIT;
-        let mut last = String::new();
-        loop {
-            let mut line = String::new();
-            self.lines.read_line(&mut line).expect("text");
-            assert!(!line.is_empty() && Instant::now() < deadline, "{what} is not there: {last}");
-            let frame: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-            if found(&frame) {
-                return frame;
-            }
-            last = line;
-        }
-    }
-
-    /// What it has started to ask the node.
-    fn asks(&self) -> Vec<String> {
-        let tasks = format!("/proc/{}/task", self.child.id());
-        let tasks = fs::read_dir(tasks).into_iter().flatten().flatten();
-        let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-        children.flat_map(|pids| pids.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
-    }
-}
-
-impl Drop for Lines {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn ranks(frame: &Value) -> &[Value] {
-    frame["ranks"].as_array().map_or(&[], Vec::as_slice)
+/// What a watcher has started to ask the node.
+fn asks(watcher: &Lines) -> Vec<String> {
+    let tasks = format!("/proc/{}/task", watcher.child.id());
+    let tasks = fs::read_dir(tasks).into_iter().flatten().flatten();
+    let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    children.flat_map(|pids| pids.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
 fn all_have(frame: &Value, ended: &str) -> bool {
@@ -179,23 +108,23 @@ fn ranks_on_another_disk_are_shown_and_what_is_killed_is_told() {
         // What asks the node ends with its watcher, however that ends.
         let mut other = job.watch();
         other.until("each rank", |frame| all_have(frame, "running"));
-        let asked = other.asks();
+        let asked = asks(&other);
         assert_eq!(asked.len(), 1, "{asked:?}");
-        kill(&other.child.id().to_string());
+        signal(other.child.id().to_string(), "-KILL");
         other.child.wait().expect("a child");
         wait_for("the end of what asks", || (!Path::new("/proc").join(&asked[0]).exists()).then_some(()));
 
         // Killed itself, it is told, and started again.
-        let asked = lines.asks();
+        let asked = asks(&lines);
         assert_eq!(asked.len(), 1, "{asked:?}");
-        kill(&asked[0]);
+        signal(&asked[0], "-KILL");
         let frame = lines.until("what has ended", |frame| says(frame, "node-b: what tells of it has ended"));
         assert!(says(&frame, "signal: 9") && says(&frame, "starting it again (1 of 5)"), "{frame}");
         assert!(says(&frame, "its ranks are shown as they were"), "{frame}");
         assert!(all_have(&frame, "running"), "{frame}");
         lines.until("each rank again", is_whole);
 
-        kill(&job.pid(3));
+        signal(pid(job.room.path(), 3), "-KILL");
         let frame = lines.until("the end of rank 3", |frame| {
             ranks(frame).iter().any(|rank| rank["rank"] == 3 && rank["ended"] == "killed")
         });
@@ -222,9 +151,9 @@ fn the_end_of_a_run_on_two_disks_is_shown() {
     let once = once.output().expect("mel can be started");
     let once = String::from_utf8_lossy(&once.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(once.contains("no-such: what tells of it has ended (false: "), "{once}");
-    job.end();
-    let end = lines.until("the end", |frame| frame["stage"] == "ended");
-    assert!(all_have(&end, "finalised"), "{end}");
+    end(job.room.path());
+    let last = lines.until("the end", |frame| frame["stage"] == "ended");
+    assert!(all_have(&last, "finalised"), "{last}");
     assert!(lines.child.wait().expect("a child").success());
     let finished = job.job.wait();
     finished.expect(finished.code == Some(0) && finished.stdout.contains("OK"), "the run ends as ever");
@@ -276,7 +205,7 @@ fn nodes_of_a_job_are_shown_with_their_names() {
         });
         let hosts: Vec<&str> = ranks(&whole).iter().filter_map(|rank| rank["host"].as_str()).collect();
         assert_eq!(hosts, ["node-a", "node-b", "node-a", "node-b"], "{}", nodes.name);
-        fs::write(room.path().join("end"), "").expect("a file can be written");
+        end(room.path());
         let finished = job.wait();
         finished.expect(finished.code == Some(0), nodes.name);
         let text = fs::read_to_string(&out).unwrap_or_default();
