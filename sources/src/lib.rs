@@ -27,6 +27,7 @@ pub mod native;
 pub mod netops;
 pub mod peruse;
 pub mod progress_model;
+mod queue_changes;
 pub mod rma;
 mod serial;
 pub mod traffic;
@@ -36,4 +37,5 @@ pub mod vars;
 pub use fast_path::Row;
 
 pub use backends::{Backend, Following, Offer, QueueEvents, Selection, choose};
+pub use queue_changes::{QueueChange, QueueChanges};
 pub use serial::Serial;

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
-use mpit_events::{BulkListener, Core, Error, EventIndex, MAX_EVENT_TYPES, Record, SourceIndex};
-use mpit_sources::Serial;
+use mpit_events::{BulkListener, Core, Error, Record, SourceIndex};
+use mpit_sources::{QueueChange, QueueChanges, Serial};
 
 use crate::warn::warn;
 use mel_log::profile;
@@ -19,38 +19,17 @@ use crate::calls::CallProfiler;
 /// So many phases have queues of their own, of 90 kB each; those beyond share those of the last of them.
 const MOST_PHASES: usize = 32;
 
-/// What an event does to the counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Count {
-    Nothing,
-    PostedInsert,
-    PostedRemove,
-    UnexpectedInsert,
-    UnexpectedRemove,
-    PostedSearchEnd,
-    UnexpectedSearchEnd,
-}
-
-const COUNTED: [(&str, Count); 6] = [
-    ("pml_ob1_posted_insert", Count::PostedInsert),
-    ("pml_ob1_posted_remove", Count::PostedRemove),
-    ("pml_ob1_unex_insert", Count::UnexpectedInsert),
-    ("pml_ob1_unex_remove", Count::UnexpectedRemove),
-    ("pml_ob1_search_posted_end", Count::PostedSearchEnd),
-    ("pml_ob1_search_unexpected_end", Count::UnexpectedSearchEnd),
-];
-
 /// Everything that runs per event.
 #[inline(always)]
-fn count<D: Counts>(queues: &QueuesOf<D>, what: Count, since: u64, time: u64) {
+fn count<D: Counts>(queues: &QueuesOf<D>, what: QueueChange, since: u64, time: u64) {
     match what {
-        Count::PostedInsert => queues.posted.insert(time),
-        Count::PostedRemove => queues.posted.remove(since, time),
-        Count::UnexpectedInsert => queues.unexpected.insert(time),
-        Count::UnexpectedRemove => queues.unexpected.remove(since, time),
-        Count::PostedSearchEnd => queues.posted_search.end(since, time),
-        Count::UnexpectedSearchEnd => queues.unexpected_search.end(since, time),
-        Count::Nothing => {}
+        QueueChange::PostedInsert => queues.posted.insert(time),
+        QueueChange::PostedRemove => queues.posted.remove(since, time),
+        QueueChange::UnexpectedInsert => queues.unexpected.insert(time),
+        QueueChange::UnexpectedRemove => queues.unexpected.remove(since, time),
+        QueueChange::PostedSearchEnd => queues.posted_search.end(since, time),
+        QueueChange::UnexpectedSearchEnd => queues.unexpected_search.end(since, time),
+        QueueChange::Nothing => {}
     }
 }
 
@@ -73,7 +52,7 @@ struct Listener {
     /// Knows the numbers of communicators, where these are counted apart.
     calls: Option<&'static CallProfiler>,
     /// What to count, by event type.
-    counts: [Count; MAX_EVENT_TYPES],
+    changes: QueueChanges,
 }
 
 impl BulkListener for Listener {
@@ -83,10 +62,10 @@ impl BulkListener for Listener {
             let sets = self.current.each_ref().map(|number| table.queues(number.load(Relaxed)));
             for record in records {
                 let queues = sets[usize::from(record.internal)];
-                let what = self.counts[record.event.get()];
+                let what = self.changes.by(record.event);
                 // Before it is counted in the whole queues, which may be all that there is of a communicator so far.
                 let own = match self.calls {
-                    Some(calls) if !record.internal && what != Count::Nothing => {
+                    Some(calls) if !record.internal && what != QueueChange::Nothing => {
                         self.around(table, calls, |around| by_communicator.row(record.object, around))
                     }
                     _ => None,
@@ -168,14 +147,8 @@ impl QueueProfiler {
         prefix: &str,
         calls: Option<&'static CallProfiler>,
     ) -> Result<QueueProfiler, Error> {
-        let mut counts = [Count::Nothing; MAX_EVENT_TYPES];
-        let mut events: Vec<EventIndex> = Vec::new();
-        for (name, count) in COUNTED {
-            if let Ok(event) = core.type_by_name(&format!("{prefix}{name}")) {
-                counts[event.get()] = count;
-                events.push(event);
-            }
-        }
+        let changes = QueueChanges::of(core, prefix);
+        let events = changes.events().to_vec();
         let listener = Arc::new(Listener {
             table: OnceLock::new(),
             is_second: !prefix.is_empty(),
@@ -183,7 +156,7 @@ impl QueueProfiler {
             current: Default::default(),
             counting: Serial::default(),
             calls,
-            counts,
+            changes,
         });
         // The core keeps it for ever: so does this reference.
         let kept: &'static Arc<Listener> = Box::leak(Box::new(listener.clone()));

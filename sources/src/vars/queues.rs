@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use mpit_events::{BulkListener, Clock, Core, EventIndex, MAX_EVENT_TYPES, Record, SourceIndex};
+use mpit_events::{BulkListener, Clock, Core, Record, SourceIndex};
 use mpit_vars::Error;
 use mpit_vars::gauge::Writers;
 use mpit_vars::queues::{Counts, InUse, Queues};
@@ -14,30 +14,10 @@ use rustc_hash::FxHashMap;
 
 use crate::calls::{Communicator, Ob1Model, Observer, Waited};
 use crate::peruse::Peruse;
+use crate::queue_changes::{QueueChange, QueueChanges};
 
 /// Communicators at the same time whose queues are counted; those beyond have no handles.
 const MOST: usize = 1024;
-
-/// What an event does to the counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Count {
-    Nothing,
-    PostedInsert,
-    PostedRemove,
-    UnexpectedInsert,
-    UnexpectedRemove,
-    PostedSearchEnd,
-    UnexpectedSearchEnd,
-}
-
-const COUNTED: [(&str, Count); 6] = [
-    ("pml_ob1_posted_insert", Count::PostedInsert),
-    ("pml_ob1_posted_remove", Count::PostedRemove),
-    ("pml_ob1_unex_insert", Count::UnexpectedInsert),
-    ("pml_ob1_unex_remove", Count::UnexpectedRemove),
-    ("pml_ob1_search_posted_end", Count::PostedSearchEnd),
-    ("pml_ob1_search_unexpected_end", Count::UnexpectedSearchEnd),
-];
 
 /// The communicators that are there.
 #[derive(Debug, Default)]
@@ -67,7 +47,7 @@ pub struct QueueCounts {
     /// How often any of the counts have changed.
     changes: AtomicU64,
     /// What to count, by event type.
-    counts: OnceLock<[Count; MAX_EVENT_TYPES]>,
+    what: OnceLock<QueueChanges>,
 }
 
 impl QueueCounts {
@@ -88,7 +68,7 @@ impl QueueCounts {
             lost: AtomicU64::new(0),
             everything: OnceLock::new(),
             changes: AtomicU64::new(0),
-            counts: OnceLock::new(),
+            what: OnceLock::new(),
         }))
     }
 
@@ -104,14 +84,12 @@ impl QueueCounts {
     }
 
     fn listen(&'static self) -> Result<(), Error> {
-        let mut counts = [Count::Nothing; MAX_EVENT_TYPES];
-        let mut events: Vec<EventIndex> = Vec::new();
-        for (name, count) in COUNTED {
-            let event = self.core.type_by_name(name).map_err(|_| Error::Failed)?;
-            counts[event.get()] = count;
-            events.push(event);
+        let changes = QueueChanges::of(self.core, "");
+        if !changes.are_complete() {
+            return Err(Error::Failed);
         }
-        let _ = self.counts.set(counts);
+        let events = changes.events().to_vec();
+        let _ = self.what.set(changes);
         self.model.catch_up_between_calls();
         self.model.ask_for_bytes(self);
         self.core.listen_in_bulk(&events, self).map_err(|_| Error::Failed)?;
@@ -200,25 +178,25 @@ impl QueueCounts {
 
 impl BulkListener for QueueCounts {
     fn events(&self, _: SourceIndex, records: &[Record]) {
-        let Some(what) = self.counts.get() else { return };
+        let Some(what) = self.what.get() else { return };
         let writers = self.writers();
         // Those of the program only, as in the profile.
         for record in records.iter().filter(|record| !record.internal) {
-            let what = what[record.event.get() % MAX_EVENT_TYPES];
-            if what == Count::Nothing {
+            let what = what.by(record.event);
+            if what == QueueChange::Nothing {
                 continue;
             }
             let of_one = self.at(record.object);
             for counts in of_one.into_iter().chain(self.everything.get().copied()) {
                 let took = || record.ticks.since(record.since);
                 match what {
-                    Count::PostedInsert => counts.posted.add(1, writers),
-                    Count::PostedRemove => counts.posted.add(-1, writers),
-                    Count::UnexpectedInsert => counts.unexpected.add(1, writers),
-                    Count::UnexpectedRemove => counts.unexpected.add(-1, writers),
-                    Count::PostedSearchEnd => counts.posted_search.add(took(), writers),
-                    Count::UnexpectedSearchEnd => counts.unexpected_search.add(took(), writers),
-                    Count::Nothing => {}
+                    QueueChange::PostedInsert => counts.posted.add(1, writers),
+                    QueueChange::PostedRemove => counts.posted.add(-1, writers),
+                    QueueChange::UnexpectedInsert => counts.unexpected.add(1, writers),
+                    QueueChange::UnexpectedRemove => counts.unexpected.add(-1, writers),
+                    QueueChange::PostedSearchEnd => counts.posted_search.add(took(), writers),
+                    QueueChange::UnexpectedSearchEnd => counts.unexpected_search.add(took(), writers),
+                    QueueChange::Nothing => {}
                 }
             }
         }
