@@ -1,12 +1,11 @@
 //! All control variables of ours, and the handles of tools for them and for those of the MPI.
 
-use std::ffi::c_int;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 
 use crate::control::{Contents, Control, Description};
-use crate::{Error, Numbers, Owner};
+use crate::{Error, Numbered, Numbers};
 
 /// The upper bits of our handles: no address of x86-64 or ARM has them.
 const OURS: usize = 0x5c << 56;
@@ -90,6 +89,13 @@ pub fn controls() -> &'static Controls {
     &CONTROLS
 }
 
+impl Numbered for Controls {
+    fn with_numbers<R>(&self, user: impl FnOnce(&mut Numbers, usize) -> R) -> R {
+        let state = &mut *self.state();
+        user(&mut state.numbers, state.entries.len())
+    }
+}
+
 impl Controls {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -107,29 +113,6 @@ impl Controls {
         let index = state.entries.len();
         state.entries.push(Entry { index, description: Arc::new(description), control });
         Ok(index)
-    }
-
-    /// Gives numbers to what has none yet, the MPI's first, of which there are now so many; the count of all.
-    pub fn refresh(&self, of_mpi: usize) -> usize {
-        let mut state = self.state();
-        let ours = state.entries.len();
-        state.numbers.grow(of_mpi, ours);
-        state.numbers.count()
-    }
-
-    /// Whose variable has this number.
-    ///
-    /// # Errors
-    /// [`Error::InvalidIndex`]
-    pub fn owner(&self, number: c_int) -> Result<Owner, Error> {
-        let number = usize::try_from(number).map_err(|_| Error::InvalidIndex)?;
-        self.state().numbers.owner(number).ok_or(Error::InvalidIndex)
-    }
-
-    /// The number of a variable that has one.
-    #[must_use]
-    pub fn number_of(&self, owner: Owner) -> Option<c_int> {
-        c_int::try_from(self.state().numbers.number_of(owner)?).ok()
     }
 
     /// One of ours.

@@ -41,6 +41,6 @@ mod variable;
 pub use counted::{Counted, Tally};
 pub use error::Error;
 pub use handle::Handle;
-pub use numbers::{Numbers, Owner};
+pub use numbers::{Numbered, Numbers, Owner};
 pub use sessions::{All, Variables, Whose, variables};
 pub use variable::{Bind, Class, Contents, Description, Element, Value, Variable, Verbosity};

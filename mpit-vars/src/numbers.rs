@@ -1,5 +1,9 @@
 //! The numbers of variables that two owners have.
 
+use std::ffi::c_int;
+
+use crate::Error;
+
 /// Whose variable it is, with its owner's own index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Owner {
@@ -51,6 +55,35 @@ impl Numbers {
             Owner::Mpi(index) => self.mpi.get(index).copied(),
             Owner::Ours(index) => self.ours.get(index).copied(),
         }
+    }
+}
+
+/// Variables that tools know by numbers, the MPI's and ours. All methods are thread-safe.
+pub trait Numbered {
+    /// Uses the numbers, with how many variables there are of ours.
+    fn with_numbers<R>(&self, user: impl FnOnce(&mut Numbers, usize) -> R) -> R;
+
+    /// Gives numbers to what has none yet, the MPI's first, of which there are now so many; the count of all.
+    fn refresh(&self, of_mpi: usize) -> usize {
+        self.with_numbers(|numbers, ours| {
+            numbers.grow(of_mpi, ours);
+            numbers.count()
+        })
+    }
+
+    /// Whose variable has this number.
+    ///
+    /// # Errors
+    /// [`Error::InvalidIndex`]
+    fn owner(&self, number: c_int) -> Result<Owner, Error> {
+        let number = usize::try_from(number).map_err(|_| Error::InvalidIndex)?;
+        self.with_numbers(|numbers, _| numbers.owner(number)).ok_or(Error::InvalidIndex)
+    }
+
+    /// The number of a variable that has one.
+    #[must_use]
+    fn number_of(&self, owner: Owner) -> Option<c_int> {
+        c_int::try_from(self.with_numbers(|numbers, _| numbers.number_of(owner))?).ok()
     }
 }
 

@@ -1,11 +1,10 @@
 //! All variables of ours, and the sessions and handles of tools.
 
-use std::ffi::c_int;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::{Class, Description, Error, Handle, Numbers, Owner, Variable};
+use crate::{Class, Description, Error, Handle, Numbered, Numbers, Variable};
 
 /// The upper bits of our sessions and handles: no address of x86-64 or ARM has them, and `MPI_T_PVAR_ALL_HANDLES` of no
 /// MPI.
@@ -127,6 +126,13 @@ pub fn variables() -> &'static Variables {
     &VARIABLES
 }
 
+impl Numbered for Variables {
+    fn with_numbers<R>(&self, user: impl FnOnce(&mut Numbers, usize) -> R) -> R {
+        let state = &mut *self.state();
+        user(&mut state.numbers, state.entries.len())
+    }
+}
+
 impl Variables {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -148,29 +154,6 @@ impl Variables {
         }
         state.entries.push(Entry { description: Arc::new(description), variable });
         Ok(state.entries.len() - 1)
-    }
-
-    /// Gives numbers to what has none yet, the MPI's first, of which there are now so many; the count of all.
-    pub fn refresh(&self, of_mpi: usize) -> usize {
-        let mut state = self.state();
-        let ours = state.entries.len();
-        state.numbers.grow(of_mpi, ours);
-        state.numbers.count()
-    }
-
-    /// Whose variable has this number.
-    ///
-    /// # Errors
-    /// [`Error::InvalidIndex`]
-    pub fn owner(&self, number: c_int) -> Result<Owner, Error> {
-        let number = usize::try_from(number).map_err(|_| Error::InvalidIndex)?;
-        self.state().numbers.owner(number).ok_or(Error::InvalidIndex)
-    }
-
-    /// The number of a variable that has one.
-    #[must_use]
-    pub fn number_of(&self, owner: Owner) -> Option<c_int> {
-        c_int::try_from(self.state().numbers.number_of(owner)?).ok()
     }
 
     /// How many variables of ours have been added.

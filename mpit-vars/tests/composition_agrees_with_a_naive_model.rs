@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mpit_vars::{
-    Bind, Class, Contents, Counted, Description, Element, Error, Owner, Tally, Value, Variable, Variables,
-    Verbosity, Whose,
+    Bind, Class, Contents, Counted, Description, Element, Error, Numbered as _, Owner, Tally, Value,
+    Variable, Variables, Verbosity, Whose,
 };
 use proptest::prelude::*;
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use mpit_vars::control::{Contents, Control, Description, Domain, Scope};
 use mpit_vars::controls::{Controls, Whose};
-use mpit_vars::{Error, Owner, Verbosity};
+use mpit_vars::{Error, Numbered as _, Owner, Verbosity};
 use proptest::prelude::*;
 
 /// Variables of ours of each kind, by their numbers.

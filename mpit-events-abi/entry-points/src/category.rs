@@ -97,7 +97,7 @@ entry_points! {
         answer(forward!(c"MPI_T_category_get_cvars", profiling,
             (index => c_int, inner.len() as c_int => c_int, inner.as_mut_ptr() => *mut c_int)))?;
         let numbers: Result<Vec<c_int>, Failure> =
-            inner.into_iter().map(|index| controls::number_of_mpi(index, profiling)).collect();
+            inner.into_iter().map(|index| controls::LISTED.number_of_mpi(index, profiling)).collect();
         // SAFETY: these are at most `len`, for which the caller has promised room.
         unsafe { indices.fill(numbers?.into_iter()) };
         Ok(())
@@ -116,7 +116,7 @@ entry_points! {
         answer(forward!(c"MPI_T_category_get_pvars", profiling,
             (index => c_int, inner.len() as c_int => c_int, inner.as_mut_ptr() => *mut c_int)))?;
         let numbers: Result<Vec<c_int>, Failure> =
-            inner.into_iter().map(|index| variables::number_of_mpi(index, profiling)).collect();
+            inner.into_iter().map(|index| variables::LISTED.number_of_mpi(index, profiling)).collect();
         // SAFETY: these are at most `len`, for which the caller has promised room.
         unsafe { indices.fill(numbers?.into_iter()) };
         Ok(())

@@ -40,6 +40,7 @@ mod hints;
 mod info;
 mod init;
 mod instance;
+mod listed;
 mod live;
 mod numbers;
 mod object;

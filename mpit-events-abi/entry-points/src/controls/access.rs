@@ -6,11 +6,12 @@ use mpit_vars::control::{Contents, Domain};
 use mpit_vars::controls::{Whose, controls};
 use mpit_vars::{Error, Owner};
 
-use super::{answer, owner};
+use super::LISTED;
 use crate::args::{InOut, Out};
 use crate::failure::Failure;
 use crate::forward::{forward, forward_often};
 use crate::init::ready;
+use crate::listed::answer;
 
 entry_points! {
     /// Makes a handle for a variable and, where that is bound to a kind of object, for the object whose handle lies at
@@ -22,7 +23,7 @@ entry_points! {
         count: Out<c_int>,
     ) {
         ready()?;
-        let ours = match owner(cvar_index, profiling)? {
+        let ours = match LISTED.owner(cvar_index, profiling)? {
             Owner::Ours(index) => index,
             Owner::Mpi(index) => {
                 let handle = handle.required()?;

@@ -5,14 +5,15 @@ use std::ffi::{c_int, c_void};
 use mpi_abi::{Abi, Datatype, HandlePtr};
 use mpit_vars::control::{Description, Domain};
 use mpit_vars::controls::controls;
-use mpit_vars::{Error, Owner};
+use mpit_vars::{Error, Numbered as _, Owner};
 
-use super::{answer, enumeration, num_of_mpi, number_of_mpi, owner, refreshed};
+use super::{LISTED, enumeration, num_of_mpi};
 use crate::args::{InOut, Name, Out, Text};
 use crate::enumeration::EnumHandle;
 use crate::failure::{Failure, numbers};
 use crate::forward::forward;
 use crate::init::ready;
+use crate::listed::answer;
 
 entry_points! {
     /// The number of control variables; it may grow, it never shrinks.
@@ -38,7 +39,7 @@ entry_points! {
         scope: Out<c_int>,
     ) {
         ready()?;
-        let ours = match owner(cvar_index, profiling)? {
+        let ours = match LISTED.owner(cvar_index, profiling)? {
             Owner::Ours(index) => controls().entry(index)?,
             Owner::Mpi(index) => return answer(
                 forward!(c"MPI_T_cvar_get_info", profiling, (
@@ -78,11 +79,11 @@ entry_points! {
         let mut index: c_int = -1;
         let code = forward!(c"MPI_T_cvar_get_index", profiling, (name => Name, &raw mut index => *mut c_int));
         if code == Some(0) && index >= 0 {
-            cvar_index.set(number_of_mpi(index, profiling)?);
+            cvar_index.set(LISTED.number_of_mpi(index, profiling)?);
             return Ok(());
         }
         let ours = controls().of_name(text).ok();
-        match ours.and_then(|ours| refreshed(profiling).number_of(Owner::Ours(ours.index))) {
+        match ours.and_then(|ours| LISTED.refreshed(profiling).number_of(Owner::Ours(ours.index))) {
             Some(number) => {
                 cvar_index.set(number);
                 Ok(())

@@ -6,10 +6,10 @@ use std::sync::OnceLock;
 use mpi_abi::Abi;
 use mpit_vars::{Contents, Element, Error, Handle, Whose, variables};
 
-use super::answer;
 use crate::failure::Failure;
 use crate::forward::forward_often;
 use crate::init::ready;
+use crate::listed::answer;
 
 /// Whether the tool means all handles of the session.
 fn is_all(handle: usize) -> bool {

@@ -21,10 +21,10 @@ mod session;
 
 use std::ffi::c_int;
 
-use mpit_vars::{Owner, Variables, variables};
+use mpit_vars::{Variables, variables};
 
-use crate::failure::Failure;
 use crate::forward::forward;
+use crate::listed::Listed;
 
 /// How many variables the MPI has now; none where it has no such function, or does not say.
 fn num_of_mpi(profiling: bool) -> usize {
@@ -35,36 +35,8 @@ fn num_of_mpi(profiling: bool) -> usize {
     }
 }
 
-/// All variables, after those that are new have got their numbers.
-fn refreshed(profiling: bool) -> &'static Variables {
-    let variables = variables();
-    variables.refresh(num_of_mpi(profiling));
-    variables
-}
-
-/// Whose variable has this number.
-fn owner(number: c_int, profiling: bool) -> Result<Owner, Failure> {
-    match variables().owner(number) {
-        Ok(owner) => Ok(owner),
-        Err(_) => Ok(refreshed(profiling).owner(number)?),
-    }
-}
-
-/// The number under which tools know a variable of the MPI.
-pub(crate) fn number_of_mpi(index: c_int, profiling: bool) -> Result<c_int, Failure> {
-    let owner = Owner::Mpi(usize::try_from(index).map_err(|_| mpit_vars::Error::InvalidIndex)?);
-    let number = variables().number_of(owner).or_else(|| refreshed(profiling).number_of(owner));
-    number.ok_or(Failure::Variable(mpit_vars::Error::InvalidIndex))
-}
-
-/// What the MPI has answered about an object of its own; where the function is missing, there is no such object.
-fn answer(code: Option<c_int>, missing: mpit_vars::Error) -> Result<(), Failure> {
-    match code {
-        Some(0) => Ok(()),
-        Some(code) => Err(Failure::Mpi(code)),
-        None => Err(Failure::Variable(missing)),
-    }
-}
+/// All performance variables.
+pub(crate) const LISTED: Listed<Variables> = Listed { all: variables, num_of_mpi };
 
 /// The tools are done: their sessions and handles end.
 pub(crate) fn end_all() {

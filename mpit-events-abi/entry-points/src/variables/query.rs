@@ -3,14 +3,15 @@
 use std::ffi::{c_int, c_void};
 
 use mpi_abi::{Abi, Datatype, HandlePtr};
-use mpit_vars::{Bind, Class, Description, Element, Error, Owner, variables};
+use mpit_vars::{Bind, Class, Description, Element, Error, Numbered as _, Owner, variables};
 
-use super::{answer, num_of_mpi, number_of_mpi, owner, refreshed};
+use super::{LISTED, num_of_mpi};
 use crate::args::{InOut, Name, Out, Text};
 use crate::enumeration::EnumHandle;
 use crate::failure::{Failure, numbers};
 use crate::forward::forward;
 use crate::init::ready;
+use crate::listed::answer;
 
 /// All classes, in the order of their numbers.
 pub(super) const CLASSES: [Class; 10] = [
@@ -53,7 +54,7 @@ entry_points! {
         atomic: Out<c_int>,
     ) {
         ready()?;
-        let ours = match owner(pvar_index, profiling)? {
+        let ours = match LISTED.owner(pvar_index, profiling)? {
             Owner::Ours(index) => variables().description(index)?,
             Owner::Mpi(index) => return answer(
                 forward!(c"MPI_T_pvar_get_info", profiling, (
@@ -107,12 +108,12 @@ entry_points! {
         let code = forward!(c"MPI_T_pvar_get_index", profiling,
             (name => Name, var_class => c_int, &raw mut index => *mut c_int));
         if code == Some(0) && index >= 0 {
-            pvar_index.set(number_of_mpi(index, profiling)?);
+            pvar_index.set(LISTED.number_of_mpi(index, profiling)?);
             return Ok(());
         }
         let class = numbers().pvar_class.iter().position(|&number| number == var_class);
         let ours = class.and_then(|class| variables().of_name(text, CLASSES[class]).ok());
-        match ours.and_then(|ours| refreshed(profiling).number_of(Owner::Ours(ours))) {
+        match ours.and_then(|ours| LISTED.refreshed(profiling).number_of(Owner::Ours(ours))) {
             Some(number) => {
                 pvar_index.set(number);
                 Ok(())

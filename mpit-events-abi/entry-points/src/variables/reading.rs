@@ -13,7 +13,7 @@ use std::sync::Arc;
 use mpi_abi::{Abi, Comm, Datatype, Family, Handle as _, HandlePtr, Win, pmpi};
 use mpit_events::BindKind;
 use mpit_vars::direct::Direct;
-use mpit_vars::{Bind, Class, Contents, Element, Handle, Owner, variables};
+use mpit_vars::{Bind, Class, Contents, Element, Handle, Numbered as _, Owner, variables};
 
 use super::num_of_mpi;
 use super::query::CLASSES;

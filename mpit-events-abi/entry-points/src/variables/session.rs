@@ -5,11 +5,12 @@ use std::ffi::{c_int, c_void};
 use mpit_events::BindKind;
 use mpit_vars::{Bind, Error, Owner, Whose, variables};
 
-use super::{answer, owner};
+use super::LISTED;
 use crate::args::{InOut, Out};
 use crate::failure::Failure;
 use crate::forward::forward;
 use crate::init::ready;
+use crate::listed::answer;
 use crate::object;
 
 entry_points! {
@@ -52,7 +53,7 @@ entry_points! {
         let core = ready()?;
         let variables = variables();
         let of_mpi = variables.session_of_mpi(pe_session)?;
-        let ours = match owner(pvar_index, profiling)? {
+        let ours = match LISTED.owner(pvar_index, profiling)? {
             Owner::Ours(index) => index,
             Owner::Mpi(index) => {
                 let handle = handle.required()?;
