@@ -20,8 +20,8 @@ const RANKS: usize = 4;
 /// directory of what the program leaves.
 const ON_TWO_DISKS: &str = r#"
 rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
-if [ $((rank % 2)) = 0 ]; then exec "$0" run -o "$2/run" "$1" "$4" "$4/end"; fi
-exec unshare --mount sh -c 'mount --bind "$3" "$2" && exec "$0" run -o "$2/run" "$1" "$4" "$4/end"' "$0" "$@"
+if [ $((rank % 2)) = 0 ]; then exec "$0" run $MEL_OPTIONS -o "$2/run" "$1" "$4" "$4/end"; fi
+exec unshare --mount sh -c 'mount --bind "$3" "$2" && exec "$0" run $MEL_OPTIONS -o "$2/run" "$1" "$4" "$4/end"' "$0" "$@"
 "#;
 
 fn can_mount() -> bool {
@@ -40,6 +40,10 @@ struct Apart {
 
 impl Apart {
     fn start(mpi: &Mpi) -> Apart {
+        Apart::start_with(mpi, "")
+    }
+
+    fn start_with(mpi: &Mpi, options: &str) -> Apart {
         let room = fresh_dir();
         let [shared, other] = ["shared", "other"].map(|name| room.path().join(name));
         fs::create_dir(&shared).expect("a directory can be made");
@@ -48,6 +52,7 @@ impl Apart {
         let words = words.map(|path| path.display().to_string());
         let arguments = ["-c".to_owned(), ON_TWO_DISKS.to_owned()].into_iter().chain(words);
         let job = Job::new(mpi, RANKS as u32, "/bin/sh").args(arguments).patient();
+        let job = job.env("MEL_OPTIONS", options);
         let job = job.time_limit(2 * LIMIT).start();
         Apart { room, job }
     }
@@ -157,6 +162,40 @@ fn the_end_of_a_run_on_two_disks_is_shown() {
     assert!(lines.child.wait().expect("a child").success());
     let finished = job.job.wait();
     finished.expect(finished.code == Some(0) && finished.stdout.contains("OK"), "the run ends as ever");
+}
+
+#[test]
+fn ranks_on_another_disk_set_what_they_are_asked_to() {
+    if !can_mount() {
+        return;
+    }
+    for mpi in &Mpi::all()[..] {
+        let job = Apart::start_with(mpi, "--settable");
+        for (directory, rank) in [(job.here(), 0), (job.there(), 1), (job.here(), 2), (job.there(), 3)] {
+            let answers = directory.join(format!("rank-{rank}.answer"));
+            wait_for("each rank", || answers.exists().then_some(()));
+        }
+        let set = |setting: &str, node: bool| {
+            let mut command = Command::new(mel());
+            command.arg("watch").arg(job.here()).args(["--set", setting]);
+            if node {
+                let node = format!("node-b:{}", job.there().display());
+                command.args(["--node", &node, "--gather", "{mel} gather {dir} --every {every}"]);
+            }
+            let output = command.output().expect("mel can be started");
+            let text = [output.stdout, output.stderr].concat();
+            (output.status.success(), String::from_utf8_lossy(&text).trim().to_owned())
+        };
+        let expected = "rank 3: mel_recording=off: set (read back)";
+        assert_eq!(set("mel_recording=off@3", true), (true, expected.to_owned()), "{}", mpi.name);
+        let expected = "ranks 0, 1, 2, 3: mel_phase=it's $HOME: set (read back)";
+        assert_eq!(set("mel_phase=it's $HOME", true), (true, expected.to_owned()), "{}", mpi.name);
+        let (well, said) = set("mel_recording=on@3", false);
+        assert!(!well && said.contains("--node HOST"), "{}: {said}", mpi.name);
+        end(job.room.path());
+        let finished = job.job.wait();
+        finished.expect(finished.code == Some(0) && finished.stdout.contains("OK"), mpi.name);
+    }
 }
 
 /// In place of the launcher, on the node between the others: watches the run while it goes on.

@@ -9,9 +9,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 
+use mel_log::setting::Setting;
+
+use super::output::to_stdout;
 use super::watch::every;
 use crate::gather::message::{self, Message};
 use crate::gather::sender::Sender;
+use crate::watch::elsewhere::{Report, decoded};
 
 /// Of the time at most this part goes into reading.
 const PART_FOR_READING: u32 = 3;
@@ -34,6 +38,9 @@ pub struct Args {
     /// How often it is read, such as 1s or 200ms; less often where reading takes longer than a third of that
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = every)]
     pub every: Duration,
+    /// Has the ranks there set a control variable, and says what came of it; `mel watch --set` gives it
+    #[arg(long = "ask", value_name = "WORD", hide = true, value_parser = decoded)]
+    pub ask: Vec<Setting>,
 }
 
 /// Tells, until nobody listens any more.
@@ -45,6 +52,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         !io::stdout().is_terminal(),
         "what this writes is for `mel watch DIR --node HOST`, which starts it"
     );
+    if !args.ask.is_empty() {
+        let report = serde_json::to_string(&Report::of(&args.directory, &args.ask)?)?;
+        to_stdout(|out| writeln!(out, "{report}"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let ended = input_ends()?;
     match tell(args, &ended) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),

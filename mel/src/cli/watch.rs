@@ -10,6 +10,7 @@ use anyhow::ensure;
 use super::analyze::time;
 use super::output::to_stdout;
 use crate::gather::supervisor::{Gathering, Node, words};
+use crate::watch::elsewhere::Elsewhere;
 use crate::watch::feed::{Feed, Frames};
 use crate::watch::frame::Frame;
 use crate::watch::reading::Stage;
@@ -75,8 +76,8 @@ pub struct Args {
     /// Set a control variable of the MPI or of MEL (mel vars lists them) on all ranks or on some, say what came of it, and end:
     /// NAME=VALUE, NAME=VALUE@0,4-7
     ///
-    /// The run must have been started with `mel run --settable`. A rank sets it in its next MPI call, and reads it back. May be given
-    /// several times.
+    /// The run must have been started with `mel run --settable`. A rank sets it in its next MPI call, and reads it back. With --node, those
+    /// on these nodes, too. May be given several times.
     #[arg(long = "set", value_name = "NAME=VALUE", conflicts_with_all = ["json", "web", "once"])]
     pub set: Vec<Setting>,
     /// Who has the address of the page may set control variables there, too
@@ -93,13 +94,23 @@ const GATHER: &str = "ssh -o BatchMode=yes {host} mel gather {dir} --every {ever
 /// A node is waited for so long by a snapshot.
 const FIRST: Duration = Duration::from_secs(10);
 
+fn nodes(args: &Args) -> anyhow::Result<Vec<Node>> {
+    let nodes = args.node.iter().map(|text| Node::parse(text, &args.directory));
+    nodes.collect::<Result<_, _>>().map_err(|how| anyhow::anyhow!("--node: {how}"))
+}
+
+/// The nodes whose ranks are asked there.
+fn elsewhere(args: &Args) -> anyhow::Result<Vec<Elsewhere>> {
+    let asks = |node: Node| Elsewhere { words: words(&args.gather, &node, args.every), host: node.host };
+    Ok(nodes(args)?.into_iter().map(asks).collect())
+}
+
 /// What follows the nodes, where there are some.
 fn gathering(args: &Args) -> anyhow::Result<Option<Gathering>> {
-    if args.node.is_empty() {
+    let nodes = nodes(args)?;
+    if nodes.is_empty() {
         return Ok(None);
     }
-    let nodes = args.node.iter().map(|text| Node::parse(text, &args.directory));
-    let nodes: Vec<Node> = nodes.collect::<Result<_, _>>().map_err(|how| anyhow::anyhow!("--node: {how}"))?;
     Ok(Some(Gathering::start(&args.directory, nodes, |node| words(&args.gather, node, args.every))?))
 }
 
@@ -129,7 +140,7 @@ pub(super) fn every(text: &str) -> Result<Duration, String> {
 /// There is nothing to show with `--once`; the terminal, or the port, cannot be used.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if !args.set.is_empty() {
-        let told = setting::set(&args.directory, &args.set)?;
+        let told = setting::set(&args.directory, &elsewhere(args)?, &args.set)?;
         to_stdout(|out| told.iter().try_for_each(|told| writeln!(out, "{told}")))?;
         return Ok(if setting::all_set(&told) { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
@@ -142,7 +153,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let (gathering, directory) = (gathering(args)?, args.directory.clone());
         let make = move || gathering.map_or_else(|| Frames::new(&directory), Frames::gathered);
         let feed = Feed::of(make, args.every)?;
-        let setter = Setter::new(&args.directory);
+        let setter = Setter::new(&args.directory, elsewhere(args)?);
         let page = match args.web {
             true => {
                 let allowed = args.allow_set.then(|| setter.clone());

@@ -8,9 +8,11 @@
 //! - [`terminal`]: frames in a terminal, with keys.
 //! - [`web`]: frames in a browser, on a port that only this machine reaches.
 //! - [`setting`]: has ranks set control variables, where the run was started so that they can.
+//! - [`elsewhere`]: the same of ranks whose directory is on another node's own disk.
 //!
 //! But for that, it only reads files, and speaks to no process of the run. So what becomes of it is nothing to them.
 
+pub mod elsewhere;
 pub mod feed;
 pub mod frame;
 pub mod quantities;

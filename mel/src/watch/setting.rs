@@ -14,10 +14,13 @@ use mel_log::profile::Ended;
 use mel_log::profile::text::layout::ranks as ranks_in_words;
 use mel_log::setting::Setting;
 
+use serde::{Deserialize, Serialize};
+
+use super::elsewhere::{Elsewhere, Report};
 use super::feed::Frames;
 
 /// How long an answer is waited for. A rank answers in its next MPI call.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 /// The same of a rank whose process seems to be gone.
 const SHORT: Duration = Duration::from_secs(1);
 /// Between two looks for answers.
@@ -26,7 +29,7 @@ const TURN: Duration = Duration::from_millis(50);
 const LINES: usize = 6;
 
 /// What came of a setting on some ranks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Told {
     /// The ranks, ascending; none where there is no rank that it is for.
     pub ranks: Vec<u32>,
@@ -52,30 +55,87 @@ pub fn all_set(told: &[Told]) -> bool {
     !told.is_empty() && told.iter().all(|told| told.verdict.is_some_and(Verdict::is_success))
 }
 
-/// Has the ranks that the settings are for set them, and waits for what they say; ranks that say the same together.
+/// What came of each setting, by its place: the ranks that say the same together.
+type Together = BTreeMap<(usize, Option<Verdict>, String), Vec<u32>>;
+
+fn in_order(together: Together, settings: &[Setting]) -> Vec<Told> {
+    let line = |((place, verdict, text), mut ranks): ((usize, Option<Verdict>, String), Vec<u32>)| {
+        ranks.sort_unstable();
+        ranks.dedup();
+        Told { ranks, setting: settings[place].to_string(), verdict, text }
+    };
+    together.into_iter().map(line).collect()
+}
+
+/// Has the ranks that the settings are for set them, those in this directory and those elsewhere, and waits for what they say; ranks that
+/// say the same together.
 ///
 /// # Errors
 /// No rank of that run can be asked; the system has no random numbers.
-pub fn set(directory: &Path, settings: &[Setting]) -> anyhow::Result<Vec<Told>> {
-    let ranks = control::ranks(directory);
+pub fn set(directory: &Path, elsewhere: &[Elsewhere], settings: &[Setting]) -> anyhow::Result<Vec<Told>> {
     let shown = directory.display();
-    ensure!(directory.is_dir(), "{shown} is not there; the run makes it when it starts");
+    ensure!(
+        directory.is_dir() || !elsewhere.is_empty(),
+        "{shown} is not there; the run makes it when it starts"
+    );
+    let (here, there) = std::thread::scope(|scope| {
+        let there: Vec<_> = elsewhere.iter().map(|node| scope.spawn(|| node.ask(settings))).collect();
+        let here = Report::of(directory, settings);
+        let panicked = || Err("it was not asked".to_owned());
+        (here, there.into_iter().map(|node| node.join().unwrap_or_else(|_| panicked())).collect::<Vec<_>>())
+    });
+    let here = here?;
+    let (mut ranks, mut told) = (here.ranks, Together::new());
+    let mut all = here.told;
+    let mut silent = Vec::new();
+    for (node, report) in elsewhere.iter().zip(there) {
+        match report {
+            Ok(report) => {
+                // Of a disk that several see, the first that has asked a rank tells of it.
+                let is_new = |rank: &u32| !ranks.contains(rank);
+                all.extend(report.told.into_iter().filter_map(|told| {
+                    let ranks: Vec<u32> = told.ranks.iter().copied().filter(is_new).collect();
+                    (!ranks.is_empty()).then_some(Told { ranks, ..told })
+                }));
+                ranks.extend(report.ranks);
+            }
+            Err(why) => silent.push(format!("{} cannot be asked: {why}", node.host)),
+        }
+    }
+    ranks.sort_unstable();
+    ranks.dedup();
     ensure!(
         !ranks.is_empty(),
-        "nothing can be set in {shown}: no rank of it runs that was started with `mel run --settable`"
+        "nothing can be set in {shown}: no rank of it runs that was started with `mel run --settable`{}",
+        silent.iter().map(|why| format!("; {why}")).collect::<String>()
     );
-    let mut told: BTreeMap<(usize, Option<Verdict>, String), Vec<u32>> = BTreeMap::new();
+    for told_by_one in all {
+        let place = settings.iter().position(|setting| setting.to_string() == told_by_one.setting);
+        let key = (place.unwrap_or(0), told_by_one.verdict, told_by_one.text);
+        told.entry(key).or_default().extend(told_by_one.ranks);
+    }
     for (place, setting) in settings.iter().enumerate() {
         if let Some(missing) = missing(setting, &ranks) {
             let text = format!(
-                "{missing} cannot be asked: not there, ended, or not started with `mel run --settable`"
+                "{missing} cannot be asked: not there, ended, not started with `mel run --settable`, or on another node's own disk \
+                 (--node HOST)"
             );
             told.entry((place, None, text)).or_default();
         }
+        silent.iter().for_each(|why| _ = told.entry((place, None, why.clone())).or_default());
     }
-    let gone = gone(directory);
+    Ok(in_order(told, settings))
+}
+
+/// Has those of these ranks set them, whose files are in this directory, that the settings are for.
+///
+/// # Errors
+/// The system has no random numbers.
+pub(super) fn ask(directory: &Path, ranks: &[u32], settings: &[Setting]) -> anyhow::Result<Vec<Told>> {
+    let mut told = Together::new();
+    let gone = if ranks.is_empty() { Vec::new() } else { gone(directory) };
     let mut asked: Vec<Asked> = Vec::new();
-    for rank in ranks {
+    for &rank in ranks {
         let of_rank: Vec<usize> =
             (0..settings.len()).filter(|place| settings[*place].is_for(rank.into())).collect();
         if of_rank.is_empty() {
@@ -102,11 +162,7 @@ pub fn set(directory: &Path, settings: &[Setting]) -> anyhow::Result<Vec<Told>> 
             std::thread::sleep(TURN);
         }
     }
-    let line = |((place, verdict, text), mut ranks): ((usize, Option<Verdict>, String), Vec<u32>)| {
-        ranks.sort_unstable();
-        Told { ranks, setting: settings[place].to_string(), verdict, text }
-    };
-    Ok(told.into_iter().map(line).collect())
+    Ok(in_order(told, settings))
 }
 
 /// A rank that is asked.
@@ -184,6 +240,7 @@ fn gone(directory: &Path) -> Vec<u32> {
 #[derive(Clone, Debug)]
 pub struct Setter {
     directory: PathBuf,
+    elsewhere: Arc<[Elsewhere]>,
     lines: Arc<Mutex<Lines>>,
 }
 
@@ -199,9 +256,9 @@ struct Lines {
 const MOST_UNDER_WAY: usize = 8;
 
 impl Setter {
-    /// For the run in this directory.
-    pub fn new(directory: &Path) -> Setter {
-        Setter { directory: directory.to_owned(), lines: Arc::default() }
+    /// For the run in this directory, and elsewhere.
+    pub fn new(directory: &Path, elsewhere: Vec<Elsewhere>) -> Setter {
+        Setter { directory: directory.to_owned(), elsewhere: elsewhere.into(), lines: Arc::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Lines> {
@@ -238,7 +295,7 @@ impl Setter {
         }
         let setter = self.clone();
         let run = move || {
-            match set(&setter.directory, std::slice::from_ref(&setting)) {
+            match set(&setter.directory, &setter.elsewhere, std::slice::from_ref(&setting)) {
                 Ok(told) => told.iter().for_each(|told| setter.say(told.to_string())),
                 Err(error) => setter.say(format!("{setting}: {error}")),
             }
@@ -291,7 +348,7 @@ mod tests {
         let room = tempfile::tempdir().unwrap();
         let verdicts = [Verdict::Set, Verdict::Set, Verdict::Refused];
         let all: Vec<_> = (0..3).map(|number| rank(room.path(), number, verdicts[number as usize])).collect();
-        let told = set(room.path(), &settings(&["a=1", "b=2@1"])).unwrap();
+        let told = set(room.path(), &[], &settings(&["a=1", "b=2@1"])).unwrap();
         all.into_iter().for_each(|thread| thread.join().unwrap());
         let lines: Vec<String> = told.iter().map(ToString::to_string).collect();
         assert_eq!(told.len(), 3, "{lines:?}");
@@ -305,19 +362,48 @@ mod tests {
     #[test]
     fn who_cannot_be_asked_is_named() {
         let room = tempfile::tempdir().unwrap();
-        let error = set(&room.path().join("never"), &settings(&["a=1"])).unwrap_err().to_string();
+        let error = set(&room.path().join("never"), &[], &settings(&["a=1"])).unwrap_err().to_string();
         assert!(error.contains("is not there"), "{error}");
-        let error = set(room.path(), &settings(&["a=1"])).unwrap_err().to_string();
+        let error = set(room.path(), &[], &settings(&["a=1"])).unwrap_err().to_string();
         assert!(error.contains("mel run --settable"), "{error}");
         Answer::default().leave(room.path(), 0).unwrap();
-        let told = set(room.path(), &settings(&["a=1@5-6"])).unwrap();
+        let told = set(room.path(), &[], &settings(&["a=1@5-6"])).unwrap();
         assert!(told.len() == 1 && told[0].text.contains("ranks 5, 6 cannot be asked"), "{told:?}");
+    }
+
+    #[test]
+    fn what_another_node_tells_is_told_with_the_rest() {
+        let room = tempfile::tempdir().unwrap();
+        let told = Told {
+            ranks: vec![0, 1],
+            setting: "a=1".into(),
+            verdict: Some(Verdict::Set),
+            text: "Set".into(),
+        };
+        let report = serde_json::to_string(&Report { ranks: vec![0, 1], told: vec![told] }).unwrap();
+        let node = |host: &str, script: String| Elsewhere {
+            host: host.into(),
+            words: vec!["sh".into(), "-c".into(), script],
+        };
+        let nodes = [node("b", format!("echo '{report}'")), node("c", "exit 3".into())];
+        // Rank 0 is on a disk that both see.
+        let thread = rank(room.path(), 0, Verdict::Set);
+        let told = set(room.path(), &nodes, &settings(&["a=1"])).unwrap();
+        thread.join().unwrap();
+        let lines: Vec<String> = told.iter().map(ToString::to_string).collect();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines[0].contains("c cannot be asked: exit status: 3"), "{lines:?}");
+        assert_eq!(lines[1], "ranks 0, 1: a=1: Set");
+        assert!(!all_set(&told));
+        // Where none is here, those elsewhere are asked all the same.
+        let told = set(&room.path().join("none"), &nodes[..1], &settings(&["a=1"])).unwrap();
+        assert!(all_set(&told) && told[0].ranks == [0, 1], "{told:?}");
     }
 
     #[test]
     fn what_is_typed_is_a_setting_or_becomes_a_line() {
         let room = tempfile::tempdir().unwrap();
-        let setter = Setter::new(room.path());
+        let setter = Setter::new(room.path(), Vec::new());
         setter.ask_or_say("nonsense");
         let (number, lines) = setter.lines();
         assert!(number == 1 && lines[0].contains("NAME=VALUE"), "{lines:?}");

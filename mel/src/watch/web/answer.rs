@@ -249,7 +249,7 @@ mod tests {
         let token = Token::random().unwrap();
         let url = format!("/{}/set", token.text());
         let elsewhere = format!("/{}/data", token.text());
-        let setter = Setter::new(room.path());
+        let setter = Setter::new(room.path(), Vec::new());
         let open = Site::new(token, 4711, Path::new("d"), Duration::from_secs(1), Some(setter));
         assert_eq!(status(&open, host, &[], "/set", b"a=1"), 403, "no token");
         assert_eq!(status(&open, &["evil.example:4711"], &[], &url, b"a=1"), 403);
