@@ -13,7 +13,7 @@ pub fn json(tuning: &Tuning) -> Value {
     let best = tuning.best();
     json!({
         "command": words,
-        "measured": "time of the whole job, without MEL, in seconds",
+        "measured": format!("time {}, in seconds", tuning.measure.words()),
         "confidence": CONFIDENCE,
         "runs": tuning.runs,
         "took_s": tuning.took.as_secs_f64(),

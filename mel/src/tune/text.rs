@@ -26,8 +26,9 @@ pub fn text(tuning: &Tuning) -> String {
         text += &wrapped(
             "",
             &format!(
-                "Times are medians of whole jobs, without MEL. Differences are means of paired runs; from and to hold with {percent:.0} % for \
-                 all settings together."
+                "Times are observed: medians of runs, {}. Differences are means of paired runs; from and to hold with {percent:.0} % for \
+                 all settings together.",
+                tuning.measure.words()
             ),
         );
     }
@@ -128,6 +129,7 @@ fn conclusion(tuning: &Tuning) -> String {
 mod tests {
     use super::*;
     use crate::tune::candidates::Candidate;
+    use crate::tune::measure::Measure;
     use std::time::Duration;
 
     fn tuning(trials: &[(&str, f64, Verdict)]) -> Tuning {
@@ -139,6 +141,7 @@ mod tests {
         };
         Tuning {
             command: ["mpirun", "-n", "4", "./app"].map(Into::into).into(),
+            measure: Measure::Job,
             trials: trials.iter().map(trial).collect(),
             left_out: Vec::new(),
             runs: 9,
@@ -159,6 +162,17 @@ mod tests {
         assert!(text.contains("\n  UCX_RNDV_THRESH=9 OMPI_MCA_c=1 mpirun -n 4 ./app\n"), "{text}");
         assert!(text.contains("no better") && text.contains("without"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    }
+
+    #[test]
+    fn what_was_measured_is_told() {
+        let mut tuning = tuning(&[("a=1", 1.0, Verdict::NoBetter)]);
+        let plain = |tuning: &Tuning| text(tuning).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(plain(&tuning).contains("observed: medians of runs, of the whole job, without MEL"));
+        tuning.measure = Measure::Program;
+        let text = plain(&tuning);
+        assert!(text.contains("between MPI_Init and MPI_Finalize, under MEL on both sides"), "{text}");
+        assert!(!text.contains("without MEL"), "{text}");
     }
 
     #[test]
