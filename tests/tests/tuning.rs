@@ -180,10 +180,31 @@ fn the_time_of_the_program_has_nothing_of_its_start_in_it() {
         // Ten steps of 30 ms.
         assert!(times().filter_map(Value::as_f64).all(|time| time >= 0.3), "{}: {found:#}", mpi.name);
         // The command to use is without MEL, and nothing is left of the runs under it.
-        assert!(!found["use"].as_str().unwrap().contains("mel"), "{found:#}");
+        assert!(!found["use"].as_str().unwrap().contains("mel run"), "{found:#}");
         let left: Vec<_> = fs::read_dir(directory.path()).unwrap().flatten().map(|e| e.file_name()).collect();
         assert_eq!(left, ["starter"], "{}", mpi.name);
     }
+}
+
+#[test]
+fn two_settings_that_help_each_are_used_together_where_that_is_faster_still() {
+    let directory = fresh_dir();
+    let script = directory.path().join("sleeper");
+    fs::write(&script, "sleep 0.05\n[ \"$UCX_A\" ] || sleep 0.15\n[ \"$UCX_B\" ] || sleep 0.25\n").unwrap();
+    let asked = std::process::Command::new(mel())
+        .args(["tune", "--json", "--budget", "100s", "--try", "UCX_A=1", "--try", "UCX_B=1", "--", "sh"])
+        .arg(&script)
+        .output()
+        .unwrap();
+    assert!(asked.status.success(), "{asked:?}");
+    let found: Value = serde_json::from_slice(&asked.stdout).unwrap();
+    assert_eq!(found["best"], 1, "{found:#}");
+    let together = &found["together"];
+    assert_eq!((&together["of"], &together["compared_with"]), (&serde_json::json!([1, 0]), &1.into()));
+    assert_eq!(together["verdict"], "faster", "{found:#}");
+    assert!(together["ratio_high"].as_f64() < Some(1.0), "{found:#}");
+    let command = found["use"].as_str().unwrap();
+    assert!(command.starts_with("UCX_B=1 UCX_A=1 sh "), "{command}");
 }
 
 #[test]

@@ -46,7 +46,8 @@ use crate::tune::{Plan, Stopped, Tuning, advice, command, try_all};
 How it measures: the time of the whole job, from the start of the launcher to its end, without MEL; with --measure program the time between
 MPI_Init and MPI_Finalize of the rank that takes longest, under `mel run --profile matrix` on both sides. Pairs of one run without and one with a setting, in
 alternating order; the mean difference of the pairs with a Student interval that holds with 95 % for all settings and looks
-together. Settings are environment variables of the job: OMPI_MCA_NAME, MPIR_CVAR_..., UCX_... as they are.
+together. Those that are faster each are then tried at once, in pairs with the best one alone. Settings are environment variables of the
+job: OMPI_MCA_NAME, MPIR_CVAR_..., UCX_... as they are.
 
 Exit code: 0, whether something is faster or not; 1 if it failed; 130 after Ctrl-C, which ends the run that is going on")]
 pub struct Args {

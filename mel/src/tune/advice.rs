@@ -34,7 +34,8 @@ fn one(number: usize, advice: &Advice) -> String {
     text
 }
 
-fn capital(name: &str) -> String {
+/// The text with a capital letter at its begin.
+pub fn capital(name: &str) -> String {
     let mut letters = name.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().collect::<String>() + letters.as_str())
 }
