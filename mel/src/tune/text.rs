@@ -146,7 +146,7 @@ fn conclusion(tuning: &Tuning) -> String {
                     high: found.high * more.high,
                 };
                 format!(
-                    "Faster with {}, {}: {} than with setting {} alone, which is {} beside none. From both follows {} beside none. Use it:",
+                    "Faster with {}, {}: {} against setting {} alone, which is {} against none. From both is estimated {} against none. Use it:",
                     together.names(),
                     chosen.words(),
                     within(&more),
@@ -276,9 +276,9 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("Faster with settings 1 and 2, b=2 a=1: -49.6 % (between "), "{text}");
-        assert!(text.contains("than with setting 2 alone, which is -29.8 % (between "), "{text}");
+        assert!(text.contains("against setting 2 alone, which is -29.8 % (between "), "{text}");
         // 0.7025 times 0.5036.
-        assert!(text.contains("From both follows -64.6 % (between "), "{text}");
+        assert!(text.contains("From both is estimated -64.6 % (between "), "{text}");
         assert!(text.ends_with("Use it: OMPI_MCA_b=2 OMPI_MCA_a=1 mpirun -n 4 ./app"), "{text}");
     }
 
