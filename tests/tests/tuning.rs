@@ -51,6 +51,16 @@ fn a_run_with_late_receivers_is_advised_a_greater_eager_limit() {
             String::from_utf8(asked.stdout).unwrap()
         };
         let said: Value = serde_json::from_str(&advise(&["--json"])).unwrap();
+        let report = |directory: &str| {
+            let asked = std::process::Command::new(mel()).arg("report").arg(directory).output().unwrap();
+            String::from_utf8(asked.stdout).unwrap()
+        };
+        let rules = said["said"].as_array().map_or(0, Vec::len);
+        let pointer = format!(
+            "mel advise {output}: {rules} rule{} something to try",
+            if rules == 1 { " has" } else { "s have" }
+        );
+        assert_eq!(report(&output).lines().last(), Some(&*pointer), "{}: {said:#}", mpi.name);
         let rule = said["said"][0]["rule"].as_str().unwrap_or_default();
         assert!(rule.starts_with("eager limit of"), "{}: {said:#}", mpi.name);
         let text = advise(&[]);
@@ -74,6 +84,9 @@ fn a_run_with_late_receivers_is_advised_a_greater_eager_limit() {
         let asked = std::process::Command::new(mel()).arg("advise").arg(&output).output().unwrap();
         let text = String::from_utf8_lossy(&asked.stdout).into_owned();
         assert!(!text.contains("Eager limit") && asked.status.success(), "{}: {text}", mpi.name);
+        // The report points to what there is to say, and to nothing else.
+        let points = report(&output).contains("mel advise");
+        assert_eq!(points, !text.contains("No rule has a setting to try"), "{}: {text}", mpi.name);
     }
 }
 
