@@ -2,6 +2,8 @@
 //! is no longer waited for, so that it is so on busy processors, too. Budgets are for machines that are busy: trying ends earlier.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -49,6 +51,16 @@ fn a_run_with_late_receivers_is_advised_a_greater_eager_limit() {
             String::from_utf8(asked.stdout).unwrap()
         };
         let said: Value = serde_json::from_str(&advise(&["--json"])).unwrap();
+        let report = |directory: &str| {
+            let asked = std::process::Command::new(mel()).arg("report").arg(directory).output().unwrap();
+            String::from_utf8(asked.stdout).unwrap()
+        };
+        let rules = said["said"].as_array().map_or(0, Vec::len);
+        let pointer = format!(
+            "mel advise {output}: {rules} rule{} something to try",
+            if rules == 1 { " has" } else { "s have" }
+        );
+        assert_eq!(report(&output).lines().last(), Some(&*pointer), "{}: {said:#}", mpi.name);
         let rule = said["said"][0]["rule"].as_str().unwrap_or_default();
         assert!(rule.starts_with("eager limit of"), "{}: {said:#}", mpi.name);
         let text = advise(&[]);
@@ -72,6 +84,9 @@ fn a_run_with_late_receivers_is_advised_a_greater_eager_limit() {
         let asked = std::process::Command::new(mel()).arg("advise").arg(&output).output().unwrap();
         let text = String::from_utf8_lossy(&asked.stdout).into_owned();
         assert!(!text.contains("Eager limit") && asked.status.success(), "{}: {text}", mpi.name);
+        // The report points to what there is to say, and to nothing else.
+        let points = report(&output).contains("mel advise");
+        assert_eq!(points, !text.contains("No rule has a setting to try"), "{}: {text}", mpi.name);
     }
 }
 
@@ -134,6 +149,85 @@ fn a_program_that_cannot_get_faster_is_told_so_and_a_setting_that_breaks_it_is_d
         run.expect(run.stdout.contains("makes it faster: the differences are within"), mpi.name);
         run.expect(run.stdout.contains("Setting 2 was dropped: "), mpi.name);
         run.expect(!run.stdout.contains("Use it"), mpi.name);
+    }
+}
+
+/// A script that takes its time before it becomes the program, as launchers do.
+fn late_starter(mpi: &Mpi, directory: &Path, seconds: f64) -> PathBuf {
+    let (path, program) = (directory.join("starter"), compile_special(mpi, "late_receives"));
+    fs::write(&path, format!("#!/bin/sh\nsleep {seconds}\nexec '{}' \"$@\"\n", program.display())).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+#[test]
+#[ignore = "slow"]
+fn the_time_of_the_program_has_nothing_of_its_start_in_it() {
+    const START_S: f64 = 0.5;
+    for mpi in &installed() {
+        let directory = fresh_dir();
+        let program = late_starter(mpi, directory.path(), START_S);
+        let job = Job::new(mpi, 3, program).args([above_the_limit(mpi), "10", "30000"]);
+        let setting = match mpi.name {
+            "openmpi" => "btl_vader_eager_limit=8192 btl_sm_eager_limit=8192",
+            _ => "UCX_RNDV_THRESH=65536",
+        };
+        let run = tune(
+            job.current_dir(directory.path()),
+            &["--json", "--measure", "program", "--budget", "120s", "--try", setting],
+        )
+        .run();
+        run.expect(run.code == Some(0), mpi.name);
+        let found = json(&run);
+        let measured = found["measured"].as_str().unwrap();
+        assert!(
+            measured.contains("between MPI_Init and MPI_Finalize, under MEL on both sides"),
+            "{measured}"
+        );
+        let trial = &found["trials"][0];
+        assert_eq!(trial["verdict"], "faster", "{}: {found:#}", mpi.name);
+        // All of it took what was measured, and the start of each run.
+        let times = || trial["pairs"].as_array().unwrap().iter().flat_map(|pair| pair.as_array().unwrap());
+        let (sum, runs) = (times().filter_map(Value::as_f64).sum::<f64>(), found["runs"].as_f64().unwrap());
+        assert!(sum + runs * START_S <= found["took_s"].as_f64().unwrap(), "{}: {found:#}", mpi.name);
+        // Ten steps of 30 ms.
+        assert!(times().filter_map(Value::as_f64).all(|time| time >= 0.3), "{}: {found:#}", mpi.name);
+        // The command to use is without MEL, and nothing is left of the runs under it.
+        assert!(!found["use"].as_str().unwrap().contains("mel run"), "{found:#}");
+        let left: Vec<_> = fs::read_dir(directory.path()).unwrap().flatten().map(|e| e.file_name()).collect();
+        assert_eq!(left, ["starter"], "{}", mpi.name);
+    }
+}
+
+#[test]
+fn two_settings_that_help_each_are_used_together_where_that_is_faster_still() {
+    let directory = fresh_dir();
+    let script = directory.path().join("sleeper");
+    fs::write(&script, "sleep 0.05\n[ \"$UCX_A\" ] || sleep 0.15\n[ \"$UCX_B\" ] || sleep 0.25\n").unwrap();
+    let asked = std::process::Command::new(mel())
+        .args(["tune", "--json", "--budget", "100s", "--try", "UCX_A=1", "--try", "UCX_B=1", "--", "sh"])
+        .arg(&script)
+        .output()
+        .unwrap();
+    assert!(asked.status.success(), "{asked:?}");
+    let found: Value = serde_json::from_slice(&asked.stdout).unwrap();
+    assert_eq!(found["best"], 1, "{found:#}");
+    let together = &found["together"];
+    assert_eq!((&together["of"], &together["compared_with"]), (&serde_json::json!([1, 0]), &1.into()));
+    assert_eq!(together["verdict"], "faster", "{found:#}");
+    assert!(together["ratio_high"].as_f64() < Some(1.0), "{found:#}");
+    let command = found["use"].as_str().unwrap();
+    assert!(command.starts_with("UCX_B=1 UCX_A=1 sh "), "{command}");
+}
+
+#[test]
+fn a_program_without_a_time_between_init_and_finalize_is_told_so() {
+    for mpi in &installed() {
+        let job = Job::new(mpi, 1, "/bin/true");
+        let run = tune(job, &["--measure", "program", "--try", "a=1"]).run();
+        run.expect(run.code == Some(1), mpi.name);
+        let told = "the time between MPI_Init and MPI_Finalize is not known: MEL has left no profile";
+        run.expect(run.stderr.contains(told) && run.stderr.contains("--measure job"), mpi.name);
     }
 }
 

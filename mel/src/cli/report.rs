@@ -10,12 +10,14 @@ use comfy_table::{CellAlignment, Table, presets};
 use super::incomplete::{code, complain, missing};
 use super::matrix;
 use super::output::{to_stdout, write_file};
+use super::rules;
 use crate::html;
 use crate::png;
 use crate::progress_bar::ProgressBar;
 use crate::run_profile;
 use crate::tables::terminal::terminal;
 use crate::tables::{csv, csv_of_many};
+use crate::tune::advice::pointer;
 use crate::view::traffic::traffic;
 use crate::view::{View, Window, exact, view};
 use mel_convert::Run;
@@ -26,6 +28,7 @@ use mel_log::profile::file::ProfileError;
 use mel_log::profile::text::layout::wrapped;
 use mel_log::profile::text::report::lines;
 use mel_log::{RankLog, State};
+use mel_rules::advice::advise;
 
 /// Shows what a finished run has found
 ///
@@ -145,10 +148,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     } else {
         // What is missing is among its last lines.
         let lines = if args.lines { lines(&profile) } else { String::new() };
-        let text = lines + &terminal(&profile, &args.directory);
+        let text = lines + &terminal(&profile, &args.directory) + &advised(&profile, args)?;
         to_stdout(|out| out.write_all(text.as_bytes()))?;
     }
     Ok(if args.json || args.csv { complain(&missing(&profile)) } else { code(profile.is_whole()) })
+}
+
+/// Where `mel advise` has something to say of the run, as far as its profile alone tells: a line.
+fn advised(profile: &Profile, args: &Args) -> anyhow::Result<String> {
+    if args.phase.is_some() {
+        return Ok(String::new());
+    }
+    Ok(pointer(&advise(&rules::read(&[])?, profile), &args.directory))
 }
 
 /// Where the run has a whole trace the verdict is exact. What its logs lack is added to what the profile lacks.

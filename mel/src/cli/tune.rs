@@ -15,13 +15,14 @@ use crate::run_profile;
 use crate::tune::candidates::{Candidate, of_advice};
 use crate::tune::job::{Check, Jobs, Outcome};
 use crate::tune::json::json;
+use crate::tune::measure::{CHEAPEST, Measure, Runner, scratch};
 use crate::tune::text::text;
 use crate::tune::{Plan, Stopped, Tuning, advice, command, try_all};
 
 /// Tries settings of the MPI in paired runs, and tells which make the program faster
 ///
 /// Runs the program once under the profile, asks rules which control variables of the MPI are worth a try, and runs the whole job
-/// without and with each of them in turn, without MEL. It tells the difference with its confidence, and the command to use; or that
+/// without and with each of them in turn, without MEL (--measure program: the time of the program alone, under MEL). It tells the difference with its confidence, and the command to use; or that
 /// nothing that was tried makes the program faster. A setting that is clearly no better is left early, one with which the program fails is
 /// dropped. Give a run that is short and like the long ones: what is tried is started many times.
 #[derive(Debug, clap::Args)]
@@ -30,6 +31,8 @@ use crate::tune::{Plan, Stopped, Tuning, advice, command, try_all};
       what rules find in one run under the profile, tried for up to ten minutes
   mel tune --budget 1h --check 'grep -q converged' -- srun -n 64 ./app
       an hour; runs whose output does not pass the command count as failed
+  mel tune --measure program -- mpirun -n 4 ./app short.txt
+      a job that takes longer to start than to run: the time between MPI_Init and MPI_Finalize
   mel tune --from mel-app-1 --dry-run -- mpirun -n 4 ./app
       what would be tried after this run: nothing is started
   mel tune --rules mine.toml -- mpirun -n 4 ./app
@@ -40,15 +43,20 @@ use crate::tune::{Plan, Stopped, Tuning, advice, command, try_all};
   mel tune --json -- mpirun -n 4 ./app | jq -r .use
       the command to use, or null
 
-How it measures: the time of the whole job, from the start of the launcher to its end. Pairs of one run without and one with a setting, in
+How it measures: the time of the whole job, from the start of the launcher to its end, without MEL; with --measure program the time between
+MPI_Init and MPI_Finalize of the rank that takes longest, under `mel run --profile matrix` on both sides. Pairs of one run without and one with a setting, in
 alternating order; the mean difference of the pairs with a Student interval that holds with 95 % for all settings and looks
-together. Settings are environment variables of the job: OMPI_MCA_NAME, MPIR_CVAR_..., UCX_... as they are.
+together. Those that are faster each are then tried at once, in pairs with the best one alone. Settings are environment variables of the
+job: OMPI_MCA_NAME, MPIR_CVAR_..., UCX_... as they are.
 
 Exit code: 0, whether something is faster or not; 1 if it failed; 130 after Ctrl-C, which ends the run that is going on")]
 pub struct Args {
     /// How long all of it may take, such as 90s, 10m or 1h
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = budget)]
     pub budget: Duration,
+    /// What is compared: the time of the job, or of the program alone
+    #[arg(long, value_enum, default_value_t)]
+    pub measure: Measure,
     /// Take what this run has counted, instead of a run under the profile
     #[arg(long, value_name = "DIR")]
     pub from: Option<PathBuf>,
@@ -92,10 +100,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let begin = Instant::now();
     let rules = rules::read(&args.rules)?;
     if args.command.iter().any(|word| Path::new(word).file_name().is_some_and(|name| name == "mel")) {
-        bail!("runs that are compared are without MEL: leave `mel run` out of the command");
+        bail!(
+            "leave `mel run` out of the command: it is put before the program where it is needed (--measure program)"
+        );
     }
     let jobs = Jobs::new()?;
     let check = args.check.clone().map(Check);
+    // What cannot be measured is told before anything runs.
+    let runner = Runner::new(&jobs, &args.command, args.measure, check.as_ref())?;
     let mut candidates = args.tries.clone();
     let mut advices = Advices::default();
     if args.tries.is_empty() || args.from.is_some() || !args.rules.is_empty() {
@@ -115,8 +127,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.dry_run || candidates.is_empty() {
         return dry(args, &candidates);
     }
-    let plan = Plan { command: &args.command, begin, budget: args.budget, check: check.as_ref() };
-    let tuning = try_all(&jobs, &plan, candidates)?;
+    let plan = Plan { command: &args.command, measure: args.measure, begin, budget: args.budget };
+    let tuning = try_all(&runner, &plan, candidates)?;
     show(args, &tuning)?;
     Ok(if tuning.stopped == Some(Stopped::Interrupted) {
         ExitCode::from(INTERRUPTED)
@@ -142,10 +154,14 @@ fn dry(args: &Args, candidates: &[Candidate]) -> anyhow::Result<ExitCode> {
     }
     let line =
         |candidate: &Candidate| format!("  {}\n", command::typed(&candidate.environment(), &args.command));
+    let under = match args.measure {
+        Measure::Job => String::new(),
+        Measure::Program => format!(", both under `mel run --profile {CHEAPEST}`"),
+    };
     if !candidates.is_empty() {
         let lines: String = candidates.iter().map(line).collect();
         to_stdout(|out| {
-            write!(out, "Each of these would be run in turn with the command as it is:\n{lines}")
+            write!(out, "Each of these would be run in turn with the command as it is{under}:\n{lines}")
         })?;
     }
     Ok(ExitCode::SUCCESS)
@@ -174,26 +190,14 @@ fn advised(
     if let Some(directory) = &args.from {
         return Ok(Some(advise(rules, &read(directory)?)));
     }
-    let temporary = tempfile::tempdir().context("cannot make a directory for the run under the profile")?;
-    let directory = args.output.clone().unwrap_or_else(|| temporary.path().join("profile"));
-    let Some(place) = command::program(&args.command) else {
+    let scratch = scratch()?;
+    let directory = args.output.clone().unwrap_or_else(|| scratch.path().join("profile"));
+    let Some(profiled) = command::under_mel(&args.command, "calls,queues,matrix", &directory)? else {
         bail!(
             "cannot tell which word of the command is the program: run it with `mel run` where it belongs, and give the directory \
              of that run with --from"
         );
     };
-    let mel = std::env::current_exe().context("cannot find this command itself")?;
-    let mut profiled = args.command.clone();
-    let words = [
-        mel.as_os_str(),
-        "run".as_ref(),
-        "--profile".as_ref(),
-        "calls,queues,matrix".as_ref(),
-        "-o".as_ref(),
-    ];
-    let words =
-        words.map(OsString::from).into_iter().chain([directory.clone().into_os_string(), "--".into()]);
-    profiled.splice(place..place, words);
     eprintln!("mel: a run under the profile: {}", command::typed(&[], &profiled));
     let limit = args.budget.saturating_sub(begin.elapsed());
     match jobs.run(&profiled, &[], limit, check)? {

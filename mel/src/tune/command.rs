@@ -5,6 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use anyhow::Context;
+
 /// The place of the program among the words of a launcher's command: before it `mel run` can be put. None where no word is a program.
 ///
 /// The first word with a slash that can be run is taken; else the first that is found in `PATH` and does not stand behind an option; else
@@ -35,6 +37,30 @@ fn in_path(name: &OsStr) -> bool {
     !name.is_empty()
         && env::var_os("PATH")
             .is_some_and(|path| env::split_paths(&path).any(|folder| can_run(&folder.join(name))))
+}
+
+/// The command with `mel run` before the program, counting what `profile` says, into this directory. None where no word is a program.
+///
+/// # Errors
+/// This command's own file cannot be found.
+pub fn under_mel(
+    command: &[OsString],
+    profile: &str,
+    directory: &Path,
+) -> anyhow::Result<Option<Vec<OsString>>> {
+    let Some(place) = program(command) else { return Ok(None) };
+    let mel = env::current_exe().context("cannot find this command itself")?;
+    let words = [
+        mel.as_os_str(),
+        "run".as_ref(),
+        "--profile".as_ref(),
+        profile.as_ref(),
+        "-o".as_ref(),
+        directory.as_os_str(),
+    ];
+    let (launcher, program) = command.split_at(place);
+    let between = words.into_iter().chain(["--".as_ref()]).map(OsStr::to_owned);
+    Ok(Some(launcher.iter().cloned().chain(between).chain(program.iter().cloned()).collect()))
 }
 
 /// A command with its environment variables as one types it.

@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 
+use super::combination::Together;
 use super::command::typed;
 use super::statistics::{CONFIDENCE, Verdict};
 use super::{Stopped, Trial, Tuning};
 
 /// All of it.
 pub fn json(tuning: &Tuning) -> Value {
-    let number = tuning.trials.len();
+    let settings = tuning.settings();
     let words: Vec<String> = tuning.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let best = tuning.best();
     json!({
         "command": words,
-        "measured": "time of the whole job, without MEL, in seconds",
+        "measured": format!("time {}, in seconds", tuning.measure.words()),
         "confidence": CONFIDENCE,
         "runs": tuning.runs,
         "took_s": tuning.took.as_secs_f64(),
@@ -21,15 +21,25 @@ pub fn json(tuning: &Tuning) -> Value {
             Stopped::Budget => "budget",
             Stopped::Interrupted => "interrupted",
         }),
-        "trials": tuning.trials.iter().map(|trial| of_trial(trial, number)).collect::<Vec<_>>(),
+        "trials": tuning.trials.iter().map(|trial| of_trial(trial, settings)).collect::<Vec<_>>(),
         "no_time_for": tuning.left_out.iter().map(super::candidates::Candidate::words).collect::<Vec<_>>(),
-        "best": best.and_then(|best| tuning.trials.iter().position(|trial| std::ptr::eq(trial, best))),
-        "use": best.map(|best| typed(&best.candidate.environment(), &tuning.command)),
+        "best": tuning.best(),
+        "together": tuning.together.as_ref().map(|together| of_together(together, settings)),
+        "use": tuning.chosen().map(|chosen| typed(&chosen.environment(), &tuning.command)),
     })
 }
 
-fn of_trial(trial: &Trial, trials: usize) -> Value {
-    let found = trial.difference(trials);
+/// Settings at once: as a trial, with the places of those that it is made of, of that which it is compared with, and of those left out.
+fn of_together(together: &Together, settings: usize) -> Value {
+    let mut value = of_trial(&together.trial, settings);
+    value["of"] = json!(together.of);
+    value["compared_with"] = json!(together.best());
+    value["conflicting"] = json!(together.conflicting);
+    value
+}
+
+fn of_trial(trial: &Trial, settings: usize) -> Value {
+    let found = trial.difference(settings);
     let setting: serde_json::Map<String, Value> =
         trial.candidate.setting.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
     let environment: serde_json::Map<String, Value> =

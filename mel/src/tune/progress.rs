@@ -27,7 +27,9 @@ impl Progress {
             bar.set_style(style);
         }
         bar.set_prefix(format!("{}:{:02}", length / 60, length % 60));
-        bar.enable_steady_tick(Duration::from_millis(500));
+        if !bar.is_hidden() {
+            bar.enable_steady_tick(Duration::from_millis(500));
+        }
         Progress { bar, begin: plan.begin }
     }
 

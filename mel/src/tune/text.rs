@@ -3,31 +3,36 @@
 use mel_log::number::duration;
 use mel_log::profile::text::layout::{table, wrapped};
 
+use super::advice::capital;
+use super::combination::Together;
 use super::command::typed;
 use super::statistics::{CONFIDENCE, Difference, Verdict};
 use super::{Stopped, Trial, Tuning};
 
 /// A table of what was tried, and what follows.
 pub fn text(tuning: &Tuning) -> String {
-    let number = tuning.trials.len();
+    let settings = tuning.settings();
     let mut text = String::new();
     for (place, trial) in (1..).zip(&tuning.trials) {
         let rule = trial.candidate.rule.as_ref().map_or(String::new(), |rule| format!(" ({rule})"));
         text += &wrapped(&format!(" {place}. "), &format!("{}{rule}", trial.candidate.words()));
     }
-    let mut rows = vec![
-        ["setting", "pairs", "without", "with", "difference", "from", "to", ""].map(str::to_owned).to_vec(),
-    ];
-    rows.extend((1..).zip(&tuning.trials).map(|(place, trial)| row(place, trial, number)));
-    if number > 0 {
+    if !tuning.trials.is_empty() {
+        let rows = (1..).zip(&tuning.trials).map(|(place, trial)| row(place.to_string(), trial, settings));
         text += "\n";
-        text += &table(&rows, &[7]);
+        text += &compared(["setting", "without", "with"], rows.collect());
+    }
+    if let Some(together) = &tuning.together {
+        text += &of_together(together, settings);
+    }
+    if !tuning.trials.is_empty() {
         let percent = CONFIDENCE * 100.0;
         text += &wrapped(
             "",
             &format!(
-                "Times are medians of whole jobs, without MEL. Differences are means of paired runs; from and to hold with {percent:.0} % for \
-                 all settings together."
+                "Times are observed: medians of runs, {}. Differences are means of paired runs; from and to hold with {percent:.0} %, all at \
+                 once.",
+                tuning.measure.words()
             ),
         );
     }
@@ -52,8 +57,14 @@ pub fn text(tuning: &Tuning) -> String {
     text + &conclusion(tuning)
 }
 
-fn row(place: usize, trial: &Trial, trials: usize) -> Vec<String> {
-    let found = trial.difference(trials);
+/// A table of pairs of runs, with these names of what is compared.
+fn compared([what, without, with]: [&str; 3], rows: Vec<Vec<String>>) -> String {
+    let header = [what, "pairs", without, with, "difference", "from", "to", ""].map(str::to_owned).to_vec();
+    table(&[vec![header], rows].concat(), &[7])
+}
+
+fn row(name: String, trial: &Trial, settings: usize) -> Vec<String> {
+    let found = trial.difference(settings);
     let of = |part: fn(&Difference) -> f64| found.as_ref().map_or("-".into(), |found| change(part(found)));
     let what = match (trial.verdict, &trial.failed) {
         (_, Some(_)) => "fails",
@@ -65,7 +76,7 @@ fn row(place: usize, trial: &Trial, trials: usize) -> Vec<String> {
     let time =
         |with: bool| median(trial.pairs.iter().map(|pair| if with { pair.1 } else { pair.0 }).collect());
     vec![
-        place.to_string(),
+        name,
         trial.pairs.len().to_string(),
         time(false).map_or("-".into(), duration),
         time(true).map_or("-".into(), duration),
@@ -74,6 +85,30 @@ fn row(place: usize, trial: &Trial, trials: usize) -> Vec<String> {
         of(|found| found.high),
         what.into(),
     ]
+}
+
+/// What was tried at once, and what came of it beside the best alone.
+fn of_together(together: &Together, settings: usize) -> String {
+    let best = together.best() + 1;
+    let mut text = format!(
+        "\n{}",
+        wrapped(" ", &format!("{}: {}", capital(&together.names()), together.trial.candidate.words()))
+    );
+    for place in &together.conflicting {
+        text += &wrapped(
+            " ",
+            &format!(
+                "Setting {} is not among them: it sets one of these variables to another value.",
+                place + 1
+            ),
+        );
+    }
+    if !together.trial.pairs.is_empty() {
+        let numbers: Vec<String> = together.of.iter().map(|place| (place + 1).to_string()).collect();
+        let names = ["settings", &format!("{best} alone"), "together"];
+        text += &compared(names, vec![row(numbers.join("+"), &together.trial, settings)]);
+    }
+    text
 }
 
 /// The median; none of nothing.
@@ -92,20 +127,44 @@ fn change(ratio: f64) -> String {
     if ratio >= 10.0 { "> 10 times".into() } else { format!("{:+.1} %", (ratio - 1.0) * 100.0) }
 }
 
+/// What to use, and why.
 fn conclusion(tuning: &Tuning) -> String {
-    let number = tuning.trials.len();
-    if let Some((best, found)) = tuning.best().and_then(|best| Some((best, best.difference(number)?))) {
-        let gain = format!(
-            "Faster with {}: {} (between {} and {}). Use it:",
-            best.candidate.words(),
-            change(found.ratio),
-            change(found.low),
-            change(found.high)
-        );
-        return wrapped("", &gain)
-            + &format!("  {}\n", typed(&best.candidate.environment(), &tuning.command));
+    let settings = tuning.settings();
+    let best = tuning.best().map(|best| &tuning.trials[best]);
+    if let (Some(best), Some(chosen)) = (best, tuning.chosen()) {
+        let Some(found) = best.difference(settings) else { return String::new() };
+        let gain = match tuning
+            .together
+            .as_ref()
+            .map(|together| (together, together.trial.difference(settings)))
+        {
+            Some((together, Some(more))) if together.trial.is_faster() => {
+                // Both statements hold at once, so that this does.
+                let all = Difference {
+                    ratio: found.ratio * more.ratio,
+                    low: found.low * more.low,
+                    high: found.high * more.high,
+                };
+                format!(
+                    "Faster with {}, {}: {} against setting {} alone, which is {} against none. From both is estimated {} against none. Use it:",
+                    together.names(),
+                    chosen.words(),
+                    within(&more),
+                    together.best() + 1,
+                    within(&found),
+                    within(&all)
+                )
+            }
+            together => {
+                let more =
+                    together.map_or(String::new(), |(together, more)| no_gain(together, more.as_ref()));
+                format!("{more}Faster with {}: {}. Use it:", chosen.words(), within(&found))
+            }
+        };
+        return wrapped("", &gain) + &format!("  {}\n", typed(&chosen.environment(), &tuning.command));
     }
-    let found: Vec<Difference> = tuning.trials.iter().filter_map(|trial| trial.difference(number)).collect();
+    let found: Vec<Difference> =
+        tuning.trials.iter().filter_map(|trial| trial.difference(settings)).collect();
     let bound = |of: fn(&Difference) -> f64, pick: fn(f64, f64) -> f64| found.iter().map(of).reduce(pick);
     match (bound(|found| found.low, f64::min), bound(|found| found.high, f64::max)) {
         (Some(low), Some(high)) => wrapped(
@@ -124,10 +183,34 @@ fn conclusion(tuning: &Tuning) -> String {
     }
 }
 
+/// Why several settings at once are not what to use: a sentence.
+fn no_gain(together: &Together, found: Option<&Difference>) -> String {
+    let (names, best) = (together.names(), together.best() + 1);
+    match (&together.trial.failed, found) {
+        (Some(why), _) => format!("{} together were dropped: {why}. ", capital(&names)),
+        (None, None) => format!("There was no time to try {names} together. "),
+        (None, Some(found)) if together.trial.verdict == Verdict::Slower => {
+            format!("{} together are slower than setting {best} alone: {}. ", capital(&names), within(found))
+        }
+        (None, Some(found)) => format!(
+            "{} together are not known to be faster than setting {best} alone: {}. ",
+            capital(&names),
+            within(found)
+        ),
+    }
+}
+
+/// `-12.3 % (between -15.0 % and -9.1 %)`.
+fn within(found: &Difference) -> String {
+    format!("{} (between {} and {})", change(found.ratio), change(found.low), change(found.high))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tune::candidates::Candidate;
+    use crate::tune::combination::choose;
+    use crate::tune::measure::Measure;
     use std::time::Duration;
 
     fn tuning(trials: &[(&str, f64, Verdict)]) -> Tuning {
@@ -139,7 +222,9 @@ mod tests {
         };
         Tuning {
             command: ["mpirun", "-n", "4", "./app"].map(Into::into).into(),
+            measure: Measure::Job,
             trials: trials.iter().map(trial).collect(),
+            together: None,
             left_out: Vec::new(),
             runs: 9,
             took: Duration::from_secs(9),
@@ -159,6 +244,74 @@ mod tests {
         assert!(text.contains("\n  UCX_RNDV_THRESH=9 OMPI_MCA_c=1 mpirun -n 4 ./app\n"), "{text}");
         assert!(text.contains("no better") && text.contains("without"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    }
+
+    /// Two that are faster, and what came of both: pairs with this ratio.
+    fn with_both(ratio: f64, verdict: Verdict, pairs: usize) -> Tuning {
+        let mut tuning = tuning(&[
+            ("a=1", 0.8, Verdict::Faster),
+            ("b=2", 0.7, Verdict::Faster),
+            ("b=3", 0.9, Verdict::Faster),
+        ]);
+        tuning.together = choose(&tuning.trials, tuning.settings());
+        let trial = &mut tuning.together.as_mut().unwrap().trial;
+        trial.pairs = (1..).map(|place| (0.7, 0.7 * ratio + f64::from(place) * 0.001)).take(pairs).collect();
+        trial.verdict = verdict;
+        tuning
+    }
+
+    fn plain(tuning: &Tuning) -> String {
+        text(tuning).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn several_at_once_are_used_where_they_are_faster_than_the_best_alone() {
+        let tuning = with_both(0.5, Verdict::Faster, 4);
+        let text = plain(&tuning);
+        assert!(text.contains("Settings 1 and 2: b=2 a=1"), "{text}");
+        assert!(text.contains("settings pairs 2 alone together difference"), "{text}");
+        assert!(text.contains("2+1 4 700 ms 352 ms -49.6 %"), "{text}");
+        assert!(
+            text.contains("Setting 3 is not among them: it sets one of these variables to another value."),
+            "{text}"
+        );
+        assert!(text.contains("Faster with settings 1 and 2, b=2 a=1: -49.6 % (between "), "{text}");
+        assert!(text.contains("against setting 2 alone, which is -29.8 % (between "), "{text}");
+        // 0.7025 times 0.5036.
+        assert!(text.contains("From both is estimated -64.6 % (between "), "{text}");
+        assert!(text.ends_with("Use it: OMPI_MCA_b=2 OMPI_MCA_a=1 mpirun -n 4 ./app"), "{text}");
+    }
+
+    #[test]
+    fn else_the_best_alone_is_used_and_it_is_told_why() {
+        for (ratio, verdict, pairs, told) in [
+            (
+                1.0,
+                Verdict::NoBetter,
+                4,
+                "Settings 1 and 2 together are not known to be faster than setting 2 alone: +0.4 %",
+            ),
+            (1.5, Verdict::Slower, 4, "Settings 1 and 2 together are slower than setting 2 alone: +50.4 %"),
+            (1.0, Verdict::Open, 0, "There was no time to try settings 1 and 2 together."),
+        ] {
+            let text = plain(&with_both(ratio, verdict, pairs));
+            assert!(text.contains(told), "{text}");
+            assert!(text.contains("Faster with b=2: -29.8 %"), "{text}");
+            assert!(text.ends_with("Use it: OMPI_MCA_b=2 mpirun -n 4 ./app"), "{text}");
+        }
+        let mut fails = with_both(1.0, Verdict::Open, 0);
+        fails.together.as_mut().unwrap().trial.failed = Some("it hangs".into());
+        assert!(plain(&fails).contains("Settings 1 and 2 together were dropped: it hangs."));
+    }
+
+    #[test]
+    fn what_was_measured_is_told() {
+        let mut tuning = tuning(&[("a=1", 1.0, Verdict::NoBetter)]);
+        assert!(plain(&tuning).contains("observed: medians of runs, of the whole job, without MEL"));
+        tuning.measure = Measure::Program;
+        let text = plain(&tuning);
+        assert!(text.contains("between MPI_Init and MPI_Finalize, under MEL on both sides"), "{text}");
+        assert!(!text.contains("without MEL"), "{text}");
     }
 
     #[test]
