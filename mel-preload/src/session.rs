@@ -536,7 +536,9 @@ impl Session {
             (Family::OpenMpi, None | Some("0")) => {
                 format!("it is off: set {}=2, or use mel run --inside", matrix::inside::SWITCH)
             }
-            (Family::OpenMpi, Some(_)) => "this Open MPI has none; Debian's and Ubuntu's 4.1 has it".into(),
+            (Family::OpenMpi, Some(_)) => "this Open MPI has none (Debian's and Ubuntu's 4.1 and \
+                 PyPI's 5.0 do), or --mca pml leaves it out: give --mca pml ob1,monitoring"
+                .into(),
             _ => "only Open MPI has one; here --profile net shows bytes below the calls".into(),
         };
         warn(&format!(

@@ -12,7 +12,8 @@
 #   after_nodes    a function that runs when all nodes are there
 #
 # MPIRUN names the launcher (mpirun.openmpi, else mpirun; or the mpiexec of an MPICH that has libfabric). It runs on a node of its own,
-# the head, where all links come together. HOSTS_OF_RANKS names a file with the node of each rank, a line each (Open MPI).
+# the head, where all links come together. HOSTS_OF_RANKS names a file with the nodes of the ranks: a line for each rank (Open MPI), or a
+# list of hosts with numbers of ranks (MPICH).
 
 # What the launcher calls in place of ssh: enters a node.
 on() {
@@ -105,8 +106,10 @@ launch() {
         # Over TCP with UCX, MPICH does not end every time: libfabric it is.
         export MPIR_CVAR_CH4_NETMOD=ofi FI_PROVIDER=tcp
         hosts=$(IFS=, && echo "${nodes[*]}")
+        local where=(-hosts "$hosts" -ppn 1)
+        [ -z "${HOSTS_OF_RANKS:-}" ] || where=(-f "$HOSTS_OF_RANKS")
         in_namespaces "$self" --head "$mpirun" -launcher rsh -launcher-exec "$self" -localhost mel-head \
-            -hosts "$hosts" -ppn 1 "$@"
+            "${where[@]}" "$@"
     else
         printf -v hosts '%s:4096,' "${nodes[@]}"
         local where=(--host "${hosts%,}" --map-by node)

@@ -62,27 +62,46 @@ fn job(mpi: &Mpi) -> Job<'_> {
 
 #[test]
 fn the_tree_of_a_reduction_is_seen_inside() {
-    let Some(mpi) = Mpi::all().into_iter().find(|mpi| mpi.name == "openmpi") else { return };
-    let directory = fresh_dir();
-    let output = directory.path().join("run");
-    let options = ["--profile=matrix".into(), "--inside".into(), "-o".into(), output.display().to_string()];
-    let run = job(&mpi).under_mel(options).run();
-    run.expect(run.code == Some(0), "the program runs");
-    run.expect(run.stdout == "wrong: 0\n", "the component prints nothing");
-    run.expect(!run.stderr.contains("--inside"), "nothing is missing");
-    // The parent in a binomial tree: without the lowest bit.
-    let tree: Pairs = (1..RANKS as u64).map(|rank| ((rank, rank & (rank - 1)), TIMES * BYTES)).collect();
-    assert_eq!(matrix(&output, "internal"), tree);
-    let logical: Pairs = (1..RANKS as u64).map(|rank| ((rank, 0), TIMES * BYTES)).collect();
-    assert_eq!(matrix(&output, "collective"), logical);
-    // The same by the component itself, without MEL.
-    let theirs = job(&mpi)
-        .env("OMPI_MCA_pml_monitoring_enable", "2")
-        .env("OMPI_MCA_pml_monitoring_enable_output", "3")
-        .env("OMPI_MCA_pml_monitoring_filename", directory.path().join("theirs"))
-        .run();
-    theirs.expect(theirs.code == Some(0), "the program runs");
-    assert_eq!(of_component(directory.path()), tree);
+    for mpi in Mpi::all_and_newer().iter().filter(|mpi| ["openmpi", "openmpi-5"].contains(&mpi.name)) {
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let options =
+            ["--profile=matrix".into(), "--inside".into(), "-o".into(), output.display().to_string()];
+        let run = job(mpi).under_mel(options).run();
+        run.expect(run.code == Some(0), "the program runs");
+        run.expect(run.stdout == "wrong: 0\n", "the component prints nothing");
+        run.expect(!run.stderr.contains("--inside"), "nothing is missing");
+        // The parent in a binomial tree: without the lowest bit.
+        let tree: Pairs = (1..RANKS as u64).map(|rank| ((rank, rank & (rank - 1)), TIMES * BYTES)).collect();
+        assert_eq!(matrix(&output, "internal"), tree);
+        let logical: Pairs = (1..RANKS as u64).map(|rank| ((rank, 0), TIMES * BYTES)).collect();
+        assert_eq!(matrix(&output, "collective"), logical);
+        // The same by the component itself, without MEL.
+        let theirs = job(mpi)
+            .env("OMPI_MCA_pml_monitoring_enable", "2")
+            .env("OMPI_MCA_pml_monitoring_enable_output", "3")
+            .env("OMPI_MCA_pml_monitoring_filename", directory.path().join("theirs"))
+            .run();
+        theirs.expect(theirs.code == Some(0), "the program runs");
+        assert_eq!(of_component(directory.path()), tree);
+    }
+}
+
+#[test]
+fn a_list_of_pmls_without_the_component_leaves_it_out_and_one_with_it_does_not() {
+    for mpi in Mpi::all_and_newer().iter().filter(|mpi| ["openmpi", "openmpi-5"].contains(&mpi.name)) {
+        for (pmls, is_there) in [("ob1", false), ("ob1,monitoring", true)] {
+            let directory = fresh_dir();
+            let output = directory.path().join("run");
+            let options = ["--inside".into(), "-o".into(), output.display().to_string()];
+            let run = job(mpi).env("OMPI_MCA_pml", pmls).under_mel(options).run();
+            run.expect(run.code == Some(0), mpi.name);
+            let remedy = run.stderr.contains("give --mca pml ob1,monitoring");
+            run.expect(remedy != is_there, &format!("{}, {pmls}", mpi.name));
+            let internal = report(&output, "internal");
+            assert_eq!(internal.status.success(), is_there, "{}, {pmls}", mpi.name);
+        }
+    }
 }
 
 #[test]
@@ -110,7 +129,7 @@ fn peruse_tells_the_same_tree() {
 
 #[test]
 fn where_there_is_no_component_one_line_says_so_and_the_run_goes_on() {
-    for mpi in &Mpi::all() {
+    for mpi in &Mpi::all_and_newer() {
         let directory = fresh_dir();
         let output = directory.path().join("run");
         let options = ["--inside".into(), "-o".into(), output.display().to_string()];

@@ -1,9 +1,10 @@
 //! What Open MPI's own monitoring component sees, or, where there is none, PERUSE: each message as its `pml` sends it, those of collective operations among them.
 //!
 //! The component calls a function of its library for each message, through the dynamic linker. This library has a function of the same
-//! name, comes first in the process, counts, and goes on to the component's own. Where there is no such component nobody calls it.
+//! name, comes first in the process, counts, and goes on to the component's own, which is in a library of its own or, where Open MPI was
+//! built without components to load, in `libmpi`. Where there is no such component nobody calls it.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -48,7 +49,18 @@ impl Sends for ByPeruse {
 
 /// Whether the component is in use, from the end of `MPI_Init*` on.
 pub fn is_there() -> bool {
-    modules::address_of(COMPONENT).is_some()
+    modules::address_of(COMPONENT).is_some() || is_selected()
+}
+
+/// Whether the component is in `libmpi` and stands before the other PML: the first function of the PML is its own.
+fn is_selected() -> bool {
+    let first = next::symbol(c"mca_pml_monitoring_add_procs");
+    let pml = next::symbol(c"mca_pml").cast::<*mut c_void>();
+    if first.is_null() || pml.is_null() {
+        return false;
+    }
+    // SAFETY: Open MPI's table of the functions of the PML, which begins with `pml_add_procs` and stays as it is after `MPI_Init*`.
+    unsafe { pml.read() == first }
 }
 
 fn record(peer: c_int, bytes: u64, tag: c_int) {
@@ -67,10 +79,11 @@ fn record(peer: c_int, bytes: u64, tag: c_int) {
 /// The component's function.
 #[cold]
 fn find() -> *mut c_void {
-    let address = modules::address_of(LIBRARY);
-    let found = address.map_or(std::ptr::null_mut(), |address| {
-        next::symbol_at(address, c"mca_common_monitoring_record_pml")
-    });
+    const NAME: &CStr = c"mca_common_monitoring_record_pml";
+    let found = match modules::address_of(LIBRARY) {
+        Some(address) => next::symbol_at(address, NAME),
+        None => next::next(NAME),
+    };
     if found != mca_common_monitoring_record_pml as *mut c_void {
         REAL.store(found, Ordering::Relaxed);
         return found;

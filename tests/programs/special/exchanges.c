@@ -10,6 +10,7 @@
  *   replace         MPI_Sendrecv_replace around a ring
  *   matched         MPI_Mprobe and MPI_Improbe, then MPI_Mrecv and MPI_Imrecv
  *   persistent      MPI_Start and MPI_Startall: each rank starts two sends of 100 and 20 bytes to the next, TIMES times
+ *   partitioned     each rank starts a send of 4 partitions of 75 bytes to the next, TIMES times, where the MPI has such sends
  *   window          2 MPI_Put of 800 bytes to the next and 1 MPI_Get of 240 bytes from it, TIMES times, between fences
  */
 #include "../check.h"
@@ -100,6 +101,39 @@ static void persistent(void)
     MPI_Waitall(4, starts, MPI_STATUSES_IGNORE);
 }
 
+enum { PARTITIONS = 4, PART = 75 };
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+static void init_partitioned(void)
+{
+    MPI_Psend_init(out, PARTITIONS, PART, MPI_CHAR, next, 11, MPI_COMM_WORLD, MPI_INFO_NULL, &starts[0]);
+    MPI_Precv_init(in, PARTITIONS, PART, MPI_CHAR, before, 11, MPI_COMM_WORLD, MPI_INFO_NULL, &starts[1]);
+}
+
+static void partitioned(void)
+{
+    static char round;
+    round++;
+    MPI_Startall(2, starts);
+    memset(out, 10 * round + rank, PARTITIONS * PART);
+    MPI_Pready(2, starts[0]);
+    MPI_Pready_range(0, 1, starts[0]);
+    MPI_Pready_list(1, (int[]){3}, starts[0]);
+    MPI_Waitall(2, starts, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < PARTITIONS * PART; i++)
+        REQUIRE(in[i] == (char)(10 * round + before));
+}
+#else
+static void init_partitioned(void)
+{
+    REQUIRE(!"this MPI has partitioned messages");
+}
+
+static void partitioned(void)
+{
+}
+#endif
+
 static MPI_Win win;
 
 static void window(void)
@@ -115,7 +149,8 @@ static const struct {
     const char *name;
     void (*function)(void);
 } EXCHANGES[] = {{"halo", halo},       {"transpose", transpose}, {"wavefront", wavefront},   {"rows", rows},    {"groups", groups},
-                 {"replace", replace}, {"matched", matched},     {"persistent", persistent}, {"window", window}};
+                 {"replace", replace}, {"matched", matched},     {"persistent", persistent}, {"window", window},
+                 {"partitioned", partitioned}};
 
 int main(int argc, char **argv)
 {
@@ -137,6 +172,8 @@ int main(int argc, char **argv)
         MPI_Recv_init(in + 200, 100, MPI_CHAR, before, 2, MPI_COMM_WORLD, &starts[2]);
         MPI_Send_init(out, 20, MPI_CHAR, next, 2, MPI_COMM_WORLD, &starts[3]);
     }
+    if (strcmp(name, "partitioned") == 0)
+        init_partitioned();
     if (strcmp(name, "window") == 0)
         MPI_Win_create(in, MOST, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     int is_known = 0;
@@ -145,6 +182,9 @@ int main(int argc, char **argv)
             for (is_known = 1; is_known <= times; is_known++)
                 EXCHANGES[i].function();
     REQUIRE(is_known || times == 0);
+    if (strcmp(name, "partitioned") == 0)
+        for (int i = 0; i < 2; i++)
+            MPI_Request_free(&starts[i]);
     if (strcmp(name, "window") == 0)
         MPI_Win_free(&win);
     return finish();
