@@ -11,6 +11,8 @@ quartiles. How far plain runs that follow each other differ is told, too: less t
     python3 benches/matrix.py --mpi mpich       only one MPI; there is no component to compare with
     python3 benches/matrix.py --only sizes      no applications; or --only LAMMPS, --only HPCC
     python3 benches/matrix.py --pairs 15        more pairs, less noise
+    python3 benches/matrix.py --only LAMMPS --configurations profile,sampled,attribute
+                                                an application under other measurements
 
 Prints Markdown tables. Needs the release build (`make build`), a quiet machine, and only Python's standard library.
 """
@@ -25,7 +27,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from compare import AS_ROOT, RELEASE, ROOT, progress
+from compare import AS_ROOT, ATTRIBUTED, RELEASE, ROOT, SAMPLED, progress
 
 TIME_LIMIT_S = 600
 SIZES = [0, 8, 64, 1024, 16384, 262144, 1000000]
@@ -35,19 +37,23 @@ MPIS = {
     "mpich": ("mpicc.mpich", ["mpiexec.mpich"], {}),
 }
 
-CONFIGURATIONS = {
-    "matrix": "`mel run --profile matrix`",
-    "both": "`mel run --profile calls,queues,matrix`",
-    "component": "Open MPI's own component",
+# What `mel run` is given, and what that is called.
+OF_MEL = {
+    "matrix": (["--profile", "matrix"], "`mel run --profile matrix`"),
+    "both": (["--profile", "calls,queues,matrix"], "`mel run --profile calls,queues,matrix`"),
+    "profile": ([], "`mel run`"),
+    "sampled": (["--vars", SAMPLED, "--every", "1s"], "`mel run --vars` (20, each 1 s)"),
+    "attribute": (["--attribute", ATTRIBUTED], "`mel run --attribute` (5)"),
+    "net": (["--profile", "net"], "`mel run --profile net`"),
 }
+CONFIGURATIONS = {name: title for name, (_, title) in OF_MEL.items()} | {"component": "Open MPI's own component"}
+USUAL = "matrix,both,component"
 
 
 def prefix(configuration, directory):
     """The words between the launcher and the program, and variables."""
-    mel = str(RELEASE / "mel")
-    profile = {"matrix": "matrix", "both": "calls,queues,matrix"}.get(configuration)
-    if profile:
-        return [mel, "run", "--profile", profile, "-o", str(directory / "mel"), "--"], {}
+    if configuration in OF_MEL:
+        return [str(RELEASE / "mel"), "run", *OF_MEL[configuration][0], "-o", str(directory / "mel"), "--"], {}
     if configuration == "component":
         # Recorded, as MEL does it, and written at the end.
         name = str(directory / "theirs")
@@ -161,7 +167,7 @@ def table(mpi, bench, configurations, pairs, scratch, unit):
 
 def measure(mpi, options, scratch):
     compiler, _, _ = MPIS[mpi]
-    configurations = [of for of in CONFIGURATIONS if of != "component" or mpi == "openmpi"]
+    configurations = [of for of in options.configurations.split(",") if of != "component" or mpi == "openmpi"]
     executable = scratch / f"sizes-{mpi}"
     flags = ["-std=c99", "-O2", "-Wall"]
     subprocess.run([compiler, *flags, "-o", executable, ROOT / "benches/sizes.c"], check=True)
@@ -199,7 +205,11 @@ def main():
     parser.add_argument("--only", choices=["sizes", "LAMMPS", "HPCC"], help="only these programs")
     parser.add_argument("--pairs", type=int, help="pairs of runs; 9, with --quick 5")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter runs: five minutes")
+    parser.add_argument("--configurations", metavar="LIST", default=USUAL, help=f"some of {','.join(CONFIGURATIONS)}, by comma")
     options = parser.parse_args()
+    unknown = [name for name in options.configurations.split(",") if name not in CONFIGURATIONS]
+    if unknown:
+        parser.error(f"no such configuration: {', '.join(unknown)}")
     options.pairs = options.pairs or (5 if options.quick else 9)
     if not (RELEASE / "mel").exists():
         sys.exit("matrix.py: no release build: make build")
