@@ -7,12 +7,13 @@ in Markdown, have the median of the differences and their quartiles, and how far
     python3 benches/net.py                     Debian's Open MPI and MPICH, over TCP
     python3 benches/net.py --quick             fewer sizes and pairs: five minutes
     python3 benches/net.py --mpi mpich         only one
-    python3 benches/net.py --only lammps       only some of tcp, collectives, lammps
+    python3 benches/net.py --only lammps       only some of tcp, collectives, lammps, instructions
     python3 benches/net.py --transport shared  within the node as the MPI likes (CMA), and not over TCP
     python3 benches/net.py --pairs 15          more pairs, less noise
     python3 benches/net.py --ranks 4           for the collective operations and LAMMPS; one for each processor otherwise
 
-The aim: at most 1 % for large messages over TCP, and for LAMMPS. Needs the release build (`make build`), a quiet machine, and only
+The aim: at most 1 % for large messages over TCP, and for LAMMPS. Where plain runs differ by more than that, times do not tell it. So
+`instructions` counts MEL's instructions with valgrind, which are the same whatever else the machine does; exit code 1 where they are too many. Needs the release build (`make build`), a quiet machine, and only
 Python's standard library.
 """
 
@@ -41,6 +42,8 @@ SIZES = [2, 64, 2 << 10, 64 << 10, 1 << 20, 8 << 20]
 QUICK_SIZES = [2, 64 << 10, 8 << 20]
 LARGE = [1 << 20, 8 << 20]
 COLLECTIVES = ["bcast", "reduce", "scatter", "alltoall"]
+# How often net.c does what it is asked to, the first time included.
+BATCHES = 6
 # A fluid that melts, as in the example of that name.
 MELT = """units lj
 atom_style atomic
@@ -60,14 +63,19 @@ run {steps}
 """
 
 
-def start(mpi, ranks, words, environment, with_mel, scratch):
-    """Runs a program, with MEL or without; what it prints."""
+def start(mpi, ranks, words, environment, with_mel, scratch, counted=False):
+    """Runs a program, with MEL or without, its instructions counted or not; what it prints."""
     launcher = MPIS[mpi][1]
     command = [launcher, "-n", str(ranks)]
     if mpi == "openmpi":
         command += ["--oversubscribe"]
     if with_mel:
         command += [MEL, "run", "--profile", "net", "-o", scratch / "run", "--force"]
+    if counted:
+        variable = {"openmpi": "OMPI_COMM_WORLD_RANK", "mpich": "PMI_RANK"}[mpi]
+        # The program only: MEL's command becomes it.
+        command += ["--"] if with_mel else []
+        command += ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={scratch}/counted-%q{{{variable}}}"]
     command += words
     done = subprocess.run(
         [str(word) for word in command],
@@ -155,10 +163,51 @@ def lammps(mpi, options, environment, scratch):
     print(row("loop time", "s", *paired(options.pairs, loop)), flush=True)
 
 
+def instructions(mpi, ranks, words, environment, scratch):
+    """MEL's instructions, and all, of the rank that has most of MEL's."""
+    start(mpi, ranks, words, environment, True, scratch, counted=True)
+    found = []
+    for rank in range(ranks):
+        command = ["callgrind_annotate", "--threshold=100", scratch / f"counted-{rank}"]
+        text = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
+        counts = [(int(line.split()[0].replace(",", "")), line) for line in text.splitlines() if line[:1] == " " or "TOTALS" in line
+                  if line.split() and line.split()[0].replace(",", "").isdigit()]
+        found.append((sum(count for count, line in counts if "libmel.so" in line),
+                      next(count for count, line in counts if "PROGRAM TOTALS" in line)))
+    return max(found)
+
+
+def by_instructions(mpi, program, environment, scratch):
+    """Prints how many instructions are MEL's; whether these are at most 1 %."""
+    print(f"\n**Instructions ({mpi}, tcp)**\n\n| | MEL's | share |\n|---|---|---|", flush=True)
+    all_reached = True
+    for size in LARGE:
+        few, many = (instructions(mpi, 2, [program, "pingpong", size, count], environment, scratch)[0] for count in (20, 60))
+        words = [program, "pingpong", size, counts(size, 2, 0.3)]
+        took = min(map(float, start(mpi, 2, words, environment, False, scratch).split()))
+        # An operation is a message there and one back; an instruction takes less than a nanosecond.
+        each = (many - few) / BATCHES / 40
+        share = each / (took * 1000)
+        all_reached &= share <= 0.01
+        print(f"| pingpong, {shown(size)} | {each:.0f} each | at most {100 * share:.2f} % of {took:.0f} us |", flush=True)
+    lammps = MPIS[mpi][2]
+    if lammps and shutil.which(lammps):
+        runs = []
+        for steps in (10, 30):
+            (scratch / "melt").write_text(MELT.format(edge=12, steps=steps))
+            words = [lammps, "-log", "none", "-in", scratch / "melt"]
+            runs.append(instructions(mpi, 2, words, dict(environment, OMP_NUM_THREADS="1"), scratch))
+        (few, few_of), (many, many_of) = runs
+        share = (many - few) / (many_of - few_of)
+        all_reached &= share <= 0.01
+        print(f"| LAMMPS, 20 steps | {many - few} of {many_of - few_of} | {100 * share:.3f} % |", flush=True)
+    return all_reached
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--mpi", choices=MPIS)
-    arguments.add_argument("--only", nargs="*", choices=["tcp", "collectives", "lammps"], default=["tcp", "collectives", "lammps"])
+    arguments.add_argument("--only", nargs="*", choices=["tcp", "collectives", "lammps", "instructions"], default=["tcp", "collectives", "lammps"])
     arguments.add_argument("--transport", choices=["tcp", "shared"], default="tcp")
     arguments.add_argument("--pairs", type=int)
     arguments.add_argument("--ranks", type=int, default=min(4, os.cpu_count() or 2))
@@ -169,7 +218,7 @@ def main():
     options.ranks = max(2, options.ranks)
     if not MEL.exists():
         sys.exit(f"there is no {MEL}: make build")
-    begin = time.monotonic()
+    begin, all_reached = time.monotonic(), True
     for mpi in [options.mpi] if options.mpi else MPIS:
         compiler, launcher, _ = MPIS[mpi]
         if not shutil.which(compiler) or not shutil.which(launcher):
@@ -189,7 +238,10 @@ def main():
                 operations(mpi, program, options, COLLECTIVES, sizes, options.ranks, environment, scratch)
             if "lammps" in options.only:
                 lammps(mpi, options, environment, scratch)
+            if "instructions" in options.only:
+                all_reached &= by_instructions(mpi, program, OVER_TCP[mpi], scratch)
     print(f"\n{time.monotonic() - begin:.0f} s", file=sys.stderr)
+    sys.exit(0 if all_reached else 1)
 
 
 if __name__ == "__main__":
