@@ -19,7 +19,7 @@ pub mod attributed;
 pub mod connections;
 pub mod durations;
 pub mod layout;
-mod lock;
+pub mod lock;
 pub mod phases;
 pub mod queues;
 pub mod reader;

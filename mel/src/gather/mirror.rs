@@ -5,12 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 
 use mel_log::table::layout::MAX_BYTES;
+use mel_log::table::lock;
 
 use super::message::{Message, PAGE};
 use super::sender::is_wanted;
@@ -54,7 +54,7 @@ impl Mirror {
         remove_abandoned(parent, ABANDONED);
         let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
         let held = File::open(directory.path())?;
-        hold(&held, true);
+        lock::hold(&held);
         Ok(Mirror { directory, _held: held, files: BTreeMap::new() })
     }
 
@@ -84,7 +84,11 @@ impl Mirror {
                     check(&name, length)?;
                     if let Some(file) = self.file(node, &name)? {
                         file.set_len(length)?;
-                        hold(file, is_held);
+                        if is_held {
+                            lock::hold(file);
+                        } else {
+                            lock::release(file);
+                        }
                     }
                     named.insert(name);
                 }
@@ -156,18 +160,11 @@ fn remove_abandoned(parent: &Path, age: Duration) {
         };
         if entry.file_name().to_string_lossy().starts_with(PREFIX)
             && is_old() == Some(true)
-            && File::open(entry.path()).is_ok_and(|directory| hold(&directory, true))
+            && File::open(entry.path()).is_ok_and(|directory| lock::hold(&directory))
         {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
-}
-
-/// Holds a copy, or lets it go; whether nobody else holds it.
-fn hold(file: &File, holds: bool) -> bool {
-    let what = if holds { libc::LOCK_EX } else { libc::LOCK_UN };
-    // SAFETY: a system call on an open file, with numbers only.
-    unsafe { libc::flock(file.as_raw_fd(), what | libc::LOCK_NB) == 0 }
 }
 
 #[cfg(test)]

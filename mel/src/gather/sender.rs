@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use mel_log::profile::{columns, file};
 use mel_log::table::layout::MAX_BYTES;
+use mel_log::table::lock;
 use rustc_hash::FxHasher;
 
 use super::message::{Message, PAGE, write};
@@ -89,7 +90,7 @@ impl Sender {
             write(out, &Message::Gone { name: name.into() })?;
         }
         // Read before the bytes: a process that ends meanwhile has written all by the next time.
-        let is_held = is_table && is_held(&file);
+        let is_held = is_table && lock::is_held(&file);
         let is_new = !self.told.contains_key(name);
         let told = self.told.entry(name.to_owned()).or_default();
         let changed = (metadata.mtime(), metadata.mtime_nsec());
@@ -158,13 +159,6 @@ fn next_data(file: &File, at: u64) -> Option<u64> {
         -1 => u64::try_from(at).ok(),
         found => u64::try_from(found).ok(),
     }
-}
-
-/// Whether a process holds the file: as the reader of tables finds out.
-fn is_held(file: &File) -> bool {
-    // SAFETY: a system call on an open file, with numbers only. The lock ends when the file is closed.
-    let refused = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) } != 0;
-    refused && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock
 }
 
 #[cfg(test)]
