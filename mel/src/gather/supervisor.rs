@@ -278,8 +278,8 @@ fn once(shared: &Shared, place: usize, words: &[String]) -> io::Result<String> {
     Ok(if said.is_empty() { status } else { format!("{status}; {said}") })
 }
 
-/// The last line that it writes on its standard error.
-fn last_line(from: ChildStderr) -> JoinHandle<String> {
+/// The last line that a command writes on its standard error, once it has closed that.
+pub fn last_line(from: ChildStderr) -> JoinHandle<String> {
     thread::spawn(move || {
         let mut last = String::new();
         let mut from = BufReader::new(from);

@@ -12,6 +12,7 @@ use mel_log::setting::Setting;
 use serde::{Deserialize, Serialize};
 
 use super::setting::{self, Told};
+use crate::gather::supervisor::last_line;
 
 /// So much longer than ranks a node is waited for: its launcher has to start there.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -69,7 +70,7 @@ impl Elsewhere {
 
 /// What a command writes, if it succeeds in time.
 fn output(mut child: Child) -> Result<String, String> {
-    let (mut out, mut errors) = (child.stdout.take(), child.stderr.take());
+    let (mut out, complaint) = (child.stdout.take(), child.stderr.take().map(last_line));
     let (tells, told) = channel();
     let read = move || {
         let mut text = String::new();
@@ -89,10 +90,8 @@ fn output(mut child: Child) -> Result<String, String> {
     if status.success() {
         return Ok(text);
     }
-    let mut complaint = String::new();
-    let _ = errors.as_mut().map(|errors| errors.read_to_string(&mut complaint));
-    let last = complaint.lines().rev().find(|line| !line.trim().is_empty());
-    Err(last.map_or_else(|| status.to_string(), |line| line.trim().to_owned()))
+    let complaint = complaint.and_then(|complaint| complaint.join().ok()).unwrap_or_default();
+    Err(if complaint.is_empty() { status.to_string() } else { complaint })
 }
 
 /// A setting as a word that no shell on the way changes.
@@ -163,6 +162,10 @@ mod tests {
         let error =
             node(&["sh", "-c", "echo one >&2; echo 'no such host' >&2; exit 1"]).ask(&settings).unwrap_err();
         assert_eq!(error, "no such host");
+        // More than a pipe holds, before anything on its standard output.
+        let chatty = "i=0; while [ $i -lt 3000 ]; do echo 'a line of a login message of some host' >&2; i=$((i+1)); done; exit 1";
+        let error = node(&["sh", "-c", chatty]).ask(&settings).unwrap_err();
+        assert!(error.contains("login message"), "{error}");
         let error = node(&["echo", "hello"]).ask(&settings).unwrap_err();
         assert!(error.contains("same version"), "{error}");
     }
