@@ -109,10 +109,12 @@ pub fn set(directory: &Path, elsewhere: &[Elsewhere], settings: &[Setting]) -> a
         "nothing can be set in {shown}: no rank of it runs that was started with `mel run --settable`{}",
         silent.iter().map(|why| format!("; {why}")).collect::<String>()
     );
-    for told_by_one in all {
-        let place = settings.iter().position(|setting| setting.to_string() == told_by_one.setting);
-        let key = (place.unwrap_or(0), told_by_one.verdict, told_by_one.text);
-        told.entry(key).or_default().extend(told_by_one.ranks);
+    for one in all {
+        // Nothing else was asked for.
+        let Some(place) = settings.iter().position(|setting| setting.to_string() == one.setting) else {
+            continue;
+        };
+        told.entry((place, one.verdict, one.text)).or_default().extend(one.ranks);
     }
     for (place, setting) in settings.iter().enumerate() {
         if let Some(missing) = missing(setting, &ranks) {
