@@ -2,7 +2,8 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
@@ -140,9 +141,7 @@ impl Lines {
             last = line;
         }
     }
-}
 
-impl Lines {
     /// Reads no more.
     pub fn hang_up(&mut self) {
         self.lines = None;
@@ -150,6 +149,75 @@ impl Lines {
 }
 
 impl Drop for Lines {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A page that a watcher serves; it ends with this.
+#[derive(Debug)]
+pub struct Page {
+    /// The watcher.
+    pub child: Child,
+    /// Where the page is.
+    pub address: String,
+}
+
+impl Page {
+    /// Starts `mel watch --web`, with these options.
+    ///
+    /// # Panics
+    /// If it cannot be started.
+    pub fn of(directory: &Path, options: &[&str]) -> Page {
+        let options: Vec<&str> = ["--web"].iter().chain(options).copied().collect();
+        let mut child =
+            watch(directory, &options).stdout(Stdio::piped()).spawn().expect("mel can be started");
+        let mut address = String::new();
+        let out = child.stdout.take().expect("it was asked for");
+        BufReader::new(out).read_line(&mut address).expect("text");
+        Page { child, address: address.trim_end().to_owned() }
+    }
+
+    /// Host and port, on this machine.
+    ///
+    /// # Panics
+    /// If the address is another one.
+    pub fn host(&self) -> &str {
+        let rest = self.address.strip_prefix("http://").filter(|rest| rest.starts_with("127.0.0.1:"));
+        rest.and_then(|rest| rest.split('/').next()).expect("an address of this machine")
+    }
+
+    /// The port.
+    ///
+    /// # Panics
+    /// If the address has none.
+    pub fn port(&self) -> u16 {
+        self.host().rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port")
+    }
+
+    /// What comes behind that, with the token in it.
+    ///
+    /// # Panics
+    /// If there is nothing.
+    pub fn path(&self) -> &str {
+        self.address.splitn(4, '/').nth(3).expect("a path")
+    }
+
+    /// The whole answer to a request.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn ask(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(self.host()).expect("it listens");
+        stream.write_all(request.as_bytes()).expect("it hears");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer
+    }
+}
+
+impl Drop for Page {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,10 +1,8 @@
 //! `mel watch` has ranks set control variables while the run goes on: from the command line, the terminal and the page.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
@@ -13,9 +11,10 @@ use mel_tests::artifacts::fresh_dir;
 use mel_tests::browser::Browser;
 use mel_tests::terminal::Terminal;
 use mel_tests::trace::Trace;
-use mel_tests::watching::{Endless, Lines, end, ranks, signal, wait_for, watch};
+use mel_tests::watching::{Endless, Lines, Page, end, ranks, signal, wait_for, watch};
 
 const RANKS: u32 = 4;
+
 /// A variable of the MPI that can be set while it runs, with a value that it has not, and with one that it may not have.
 fn of_mpi(mpi: &Mpi) -> (&'static str, &'static str, &'static str) {
     if mpi.name.starts_with("openmpi") {
@@ -249,51 +248,13 @@ fn it_is_set_from_the_terminal() {
     }
 }
 
-/// A page that is served.
-struct Page {
-    child: Child,
-    address: String,
-}
-
-impl Page {
-    fn of(directory: &Path, options: &[&str]) -> Page {
-        let options: Vec<&str> = ["--web"].iter().chain(options).copied().collect();
-        let mut child =
-            watch(directory, &options).stdout(Stdio::piped()).spawn().expect("mel can be started");
-        let mut address = String::new();
-        let out = child.stdout.take().expect("it was asked for");
-        BufReader::new(out).read_line(&mut address).expect("text");
-        Page { child, address: address.trim_end().to_owned() }
-    }
-
-    fn host(&self) -> &str {
-        self.address.trim_start_matches("http://").split('/').next().expect("an address")
-    }
-
-    fn path(&self) -> &str {
-        self.address.splitn(4, '/').nth(3).expect("a path")
-    }
-
-    /// The first line of the answer to a setting that is sent.
-    fn post(&self, path: &str, more: &str, body: &str) -> String {
-        let mut stream = TcpStream::connect(self.host()).expect("it listens");
-        let (host, length) = (self.host(), body.len());
-        write!(
-            stream,
-            "POST /{path} HTTP/1.1\r\nHost: {host}\r\n{more}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-        )
-        .expect("it hears");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("it answers");
-        answer.lines().next().unwrap_or_default().to_owned()
-    }
-}
-
-impl Drop for Page {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// The first line of the answer of a page to a setting that is sent.
+fn post(page: &Page, path: &str, more: &str, body: &str) -> String {
+    let (host, length) = (page.host(), body.len());
+    let answer = page.ask(&format!(
+        "POST /{path} HTTP/1.1\r\nHost: {host}\r\n{more}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    ));
+    answer.lines().next().unwrap_or_default().to_owned()
 }
 
 #[test]
@@ -301,17 +262,17 @@ fn the_page_sets_only_where_that_was_allowed_and_for_who_has_its_address() {
     let job = start(&Mpi::all()[0], &["--settable"]);
     is_settable(&job);
     let closed = Page::of(&job.run(), &[]);
-    let answer = closed.post(&format!("{}set", closed.path()), "", "mel_recording=off@2");
+    let answer = post(&closed, &format!("{}set", closed.path()), "", "mel_recording=off@2");
     assert!(answer.contains(" 403 "), "{answer}");
     let page = Page::of(&job.run(), &["--allow-set"]);
     let path = format!("{}set", page.path());
     for (path, more) in
         [("set", ""), (&*format!("{}/set", "0".repeat(48)), ""), (&*path, "Origin: http://evil.example\r\n")]
     {
-        let answer = page.post(path, more, "mel_recording=off@2");
+        let answer = post(&page, path, more, "mel_recording=off@2");
         assert!(answer.contains(" 403 "), "{path} {more}: {answer}");
     }
-    let answer = page.post(&path, "", "mel_recording");
+    let answer = post(&page, &path, "", "mel_recording");
     assert!(answer.contains(" 400 "), "{answer}");
     only_these_count(&job.run(), &[0, 1, 2, 3]);
     if let Some(mut browser) = Browser::start(1400, 1000) {

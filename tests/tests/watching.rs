@@ -1,14 +1,13 @@
 //! `mel watch` shows a run while it goes on, in a terminal and in a browser, and the run does not notice what becomes of it.
 
-use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use mel_tests::artifacts::{fresh_dir, mel};
 use mel_tests::browser::Browser;
 use mel_tests::terminal::Terminal;
-use mel_tests::watching::{Endless, Lines, end, ranks, signal, wait_for, watch};
+use mel_tests::watching::{Endless, Lines, Page, end, ranks, signal, wait_for, watch};
 use mel_tests::{Finished, Mpi};
 use serde_json::Value;
 
@@ -191,58 +190,20 @@ fn a_rank_that_was_killed_is_shown_as_such() {
     }
 }
 
-/// A page that is served.
-struct Page {
-    child: Child,
-    address: String,
-}
-
-impl Page {
-    fn of(directory: &Path) -> Page {
-        let mut child =
-            watch(directory, &["--web"]).stdout(Stdio::piped()).spawn().expect("mel can be started");
-        let mut address = String::new();
-        let out = child.stdout.take().expect("it was asked for");
-        BufReader::new(out).read_line(&mut address).expect("text");
-        Page { child, address: address.trim_end().to_owned() }
-    }
-
-    fn port(&self) -> u16 {
-        let port = self.address.strip_prefix("http://127.0.0.1:").and_then(|rest| rest.split('/').next());
-        port.expect("an address of this machine").parse().expect("a port")
-    }
-
-    fn path(&self) -> &str {
-        self.address.splitn(4, '/').nth(3).expect("a path")
-    }
-
-    /// The whole answer to a request.
-    fn ask(&self, host: &str, path: &str) -> String {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port())).expect("it listens");
-        write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
-            .expect("it hears");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("it answers");
-        answer
-    }
-}
-
-impl Drop for Page {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// The whole answer of a page to a request for a path.
+fn ask(page: &Page, host: &str, path: &str) -> String {
+    page.ask(&format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"))
 }
 
 #[test]
 fn the_page_is_for_who_has_its_address_on_this_machine() {
     let directory = fresh_dir();
-    let mut page = Page::of(directory.path());
+    let mut page = Page::of(directory.path(), &[]);
     let host = format!("127.0.0.1:{}", page.port());
     let path = page.path().to_owned();
-    let whole = page.ask(&host, &path);
+    let whole = ask(&page, &host, &path);
     assert!(whole.starts_with("HTTP/1.1 200 ") && whole.contains("default-src 'none'"), "{whole}");
-    let data = page.ask(&host, &format!("{path}data"));
+    let data = ask(&page, &host, &format!("{path}data"));
     assert!(data.starts_with("HTTP/1.1 200 ") && data.contains("\"stage\":\"waiting\""), "{data}");
     let wrong = format!("{}/", "0".repeat(path.len() - 1));
     for (host, path) in [
@@ -252,7 +213,7 @@ fn the_page_is_for_who_has_its_address_on_this_machine() {
         ("evil.example", &*path),
         (&*format!("evil.example:{}", page.port()), &*path),
     ] {
-        let answer = page.ask(host, path);
+        let answer = ask(&page, host, path);
         assert!(answer.starts_with("HTTP/1.1 403 "), "{host} {path}: {answer}");
         assert!(!answer.contains("<script"), "{answer}");
     }
@@ -271,7 +232,7 @@ fn the_page_is_for_who_has_its_address_on_this_machine() {
 fn the_browser_shows_changing_numbers() {
     let Some(mut browser) = Browser::start(1400, 1000) else { return };
     let job = start(&Mpi::all()[0]);
-    let page = Page::of(&job.run());
+    let page = Page::of(&job.run(), &[]);
     browser.open_address(&page.address);
     let share = "(() => { const row = document.querySelector('tr[data-rank=\"0\"]'); return row ? row.cells[3].textContent : null; })()";
     let mut share_until = |what: &str, found: &dyn Fn(&str) -> bool| {
