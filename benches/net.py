@@ -170,10 +170,10 @@ def instructions(mpi, ranks, words, environment, scratch):
     for rank in range(ranks):
         command = ["callgrind_annotate", "--threshold=100", scratch / f"counted-{rank}"]
         text = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
-        counts = [(int(line.split()[0].replace(",", "")), line) for line in text.splitlines() if line[:1] == " " or "TOTALS" in line
-                  if line.split() and line.split()[0].replace(",", "").isdigit()]
-        found.append((sum(count for count, line in counts if "libmel.so" in line),
-                      next(count for count, line in counts if "PROGRAM TOTALS" in line)))
+        lines = [(line.split(maxsplit=1)[0].replace(",", ""), line) for line in text.splitlines() if line.strip()]
+        numbers = [(int(number), line) for number, line in lines if number.isdigit()]
+        of_mel = sum(number for number, line in numbers if "libmel.so" in line)
+        found.append((of_mel, next(number for number, line in numbers if "PROGRAM TOTALS" in line)))
     return max(found)
 
 
