@@ -372,7 +372,7 @@ impl Active {
         }
     }
 
-    /// All variables of ours are read for the last time, or where another thread may be changing them.
+    /// All variables of ours are read, whether something tells of a change or not: another thread may be about to.
     fn take_all(&self, context: u32) {
         let changing = [self.of_sent.as_ref().map(|of| &of.1), self.of_queues.as_ref().map(|of| &of.1)];
         changing.into_iter().flatten().for_each(Changing::forget);
