@@ -25,6 +25,8 @@ pub(crate) struct Thread {
     pub(crate) fortran_from: Cell<usize>,
     /// What is known of the call under way.
     call: CallCells,
+    /// Where the stack was when the thread left the top.
+    left_top_at: Cell<usize>,
     /// Each hook's slot, by the index of the hook.
     slots: [ThreadSlot; hook::MAX],
 }
@@ -110,6 +112,7 @@ mod current {
             entered_from: Cell::new(0),
             fortran_from: Cell::new(0),
             call: CallCells::new(),
+            left_top_at: Cell::new(0),
             slots: [const { ThreadSlot::new() }; hook::MAX],
         } };
     }
@@ -129,20 +132,44 @@ fn thread() -> &'static Thread {
     unsafe { &*current::thread() }
 }
 
+/// About where the stack is.
+#[inline(always)]
+fn stack() -> usize {
+    let here = 0u8;
+    (&raw const here).addr()
+}
+
+/// Whether the call that took this thread from the top was left by `longjmp`, from an error handler of the program's: what runs inside a
+/// call lies below it on the stack. What runs on another stack (a coroutine's) is taken for what it was before.
+#[cold]
+#[inline(never)]
+fn was_abandoned(thread: &Thread, here: usize) -> bool {
+    /// No stack of a thread is as large as the distance between two of them may be.
+    const NEAR: usize = 64 << 20;
+    let left_at = thread.left_top_at.get();
+    left_at != 0 && (left_at..left_at.saturating_add(NEAR)).contains(&here)
+}
+
 /// One level; left when dropped, also while a foreign exception unwinds through us.
-pub(crate) struct Depth(*const Thread);
+pub(crate) struct Depth {
+    thread: *const Thread,
+    /// The depth of before. Levels that a `longjmp` has passed are left with the one around them.
+    before: u32,
+}
 
 impl Depth {
     /// One level down by a call of this function, if this thread is at the top; otherwise `None`.
     #[inline]
     pub(crate) fn enter_from_top(function: FunctionId) -> Option<Self> {
         let thread = thread();
-        (thread.depth.get() == 0).then(|| {
+        let here = stack();
+        (thread.depth.get() == 0 || was_abandoned(thread, here)).then(|| {
             thread.depth.set(1);
+            thread.left_top_at.set(here);
             thread.function.set(function as u16 + 1);
             let (of_c, of_fortran) = (thread.entered_from.replace(0), thread.fortran_from.replace(0));
             thread.call.begin(if of_fortran != 0 { of_fortran } else { of_c });
-            Self(thread)
+            Self { thread, before: 0 }
         })
     }
 
@@ -150,11 +177,14 @@ impl Depth {
     #[inline]
     pub(crate) fn enter() -> Self {
         let thread = thread();
-        if thread.depth.get() == 0 {
+        let before = thread.depth.get();
+        if before == 0 {
             thread.function.set(0);
+            // Code of ours is not left by `longjmp`.
+            thread.left_top_at.set(0);
         }
-        thread.depth.set(thread.depth.get().wrapping_add(1));
-        Self(thread)
+        thread.depth.set(before.wrapping_add(1));
+        Self { thread, before }
     }
 
     /// Whether this thread is at the top: outside of MPI and outside of the tool.
@@ -167,7 +197,7 @@ impl Depth {
     fn thread(&self) -> &Thread {
         // SAFETY: the address of this thread's own variable, which has no destructor and lives as
         // long as the thread; a `Depth` never leaves its thread, because it holds a raw pointer.
-        unsafe { &*self.0 }
+        unsafe { &*self.thread }
     }
 
     /// The real function is about to be called: reads the clock ([`hook::set_clock`]).
@@ -215,8 +245,7 @@ pub fn current_function() -> Option<FunctionId> {
 impl Drop for Depth {
     #[inline]
     fn drop(&mut self) {
-        let depth = &self.thread().depth;
-        depth.set(depth.get().wrapping_sub(1));
+        self.thread().depth.set(self.before);
     }
 }
 

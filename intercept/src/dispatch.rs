@@ -3,7 +3,6 @@
 
 use std::{
     ffi::c_int,
-    io::Write,
     panic::{self, AssertUnwindSafe, PanicHookInfo},
     sync::{
         Once,
@@ -14,7 +13,7 @@ use std::{
 use crate::{
     Call, FunctionId,
     depth::{self, Depth},
-    fortran, hook, io,
+    floats, fortran, hook, io,
 };
 
 /// The next functions are not resolved yet.
@@ -60,7 +59,7 @@ pub fn asked(f: impl FnOnce()) -> bool {
         return false;
     }
     let Some(depth) = Depth::enter_from_top(FunctionId::Pcontrol) else { return false };
-    guarded(&depth, Running::Hook(FunctionId::Pcontrol), f)
+    floats::without_traps(|| guarded(&depth, Running::Hook(FunctionId::Pcontrol), f))
 }
 
 /// Ends what the hooks that are registered now see; MPI calls of the application go straight to MPI until another hook is
@@ -235,7 +234,5 @@ fn report(place: &str, info: &PanicHookInfo<'_>) {
 
 /// One line on standard error, if there is one.
 pub(crate) fn complain(line: &str) {
-    // One write, so that lines of several processes do not mix. A closed stream is no error.
-    let line = format!("mel: {}\n", line.replace('\n', " "));
-    let _ = std::io::stderr().write_all(line.as_bytes());
+    mpi_abi::standard_error::write(&format!("mel: {}\n", line.replace('\n', " ")));
 }

@@ -41,6 +41,7 @@ mod dispatch;
 // Its entry is written for one processor.
 #[cfg(target_arch = "x86_64")]
 mod dlsym;
+mod floats;
 mod fortran;
 mod hook;
 pub mod io;
@@ -61,6 +62,7 @@ mod generated;
 
 pub use depth::{current_function, runs_hook, untracked};
 pub use dispatch::{asked, pause, stop};
+pub use floats::without_traps;
 pub use generated::{Call, FunctionId, args};
 pub use hook::{
     Contexts, Full, Hook, InThread, ThreadSlot, Wants, ask_again, register, set_clock, set_contexts,

@@ -14,7 +14,7 @@ use mpi_abi::{Abi, next};
 use crate::{
     depth::{Depth, untracked},
     dispatch::{self, IDLE, Running, SHARED, UNRESOLVED, complain},
-    hook, wrapper,
+    floats, hook, wrapper,
 };
 
 /// How many startup functions there may be.
@@ -54,7 +54,7 @@ pub fn start() -> Option<&'static Abi> {
     // Inside a startup function, or inside MPI: nothing to wait for.
     if Depth::at_top() {
         resolve();
-        START.call_once(|| untracked(first_start));
+        START.call_once(|| floats::without_traps(|| untracked(first_start)));
     }
     Abi::current()
 }

@@ -3,15 +3,13 @@
 //! Without us the dynamic linker would have ended the program, because the symbol is defined
 //! nowhere. It is defined here, so we do the same when it is called.
 
-use std::io::Write;
-
 /// Ends the process as the dynamic linker ends one that lacks a symbol: its message, status 127.
 #[cold]
 pub(crate) fn end_process(function: &str) -> ! {
     let program = std::env::args_os().next().unwrap_or_default();
     let program = program.to_string_lossy();
     let line = format!("{program}: symbol lookup error: {program}: undefined symbol: {function}\n");
-    let _ = std::io::stderr().write_all(line.as_bytes());
+    mpi_abi::standard_error::write(&line);
     // SAFETY: ends the process at once, without running anything of the application.
     unsafe { libc::_exit(127) }
 }

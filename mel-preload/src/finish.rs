@@ -260,7 +260,7 @@ const MOST_NAMES: usize = 4096;
 /// Prints and writes the profile; whether it is in a file.
 fn report_profile(session: &Session, run: &Run, whole: &Profile) -> bool {
     let options = profile::text::Options { directory: run.directory.as_deref(), lines: session.config.lines };
-    let _ = std::io::stderr().write_all(profile::report(whole, options).as_bytes());
+    mpi_abi::standard_error::write(&profile::report(whole, options));
     let Some(directory) = &run.directory else { return false };
     let path = directory.join(profile::file::FILE_NAME);
     let written = profile::file::write(&path, whole);
@@ -442,17 +442,21 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
     true
 }
 
-/// From now on the end of the process, and forks, are noticed.
+/// The process ends by `exit`: functions that the program gave to `atexit` and its destructors have run, and may have called
+/// `MPI_Finalize`.
+pub(super) extern "C" fn at_exit() {
+    let leave = || {
+        let Some(session) = Session::get() else { return };
+        // Ranks whose launcher ends them run this too: one line, from the first rank.
+        if leave_alone(session, State::Aborted, Ended::Exited) && rank_of(session) == 0 {
+            warn("the program ended without MPI_Finalize; what was measured until then is kept");
+        }
+    };
+    let _ = std::panic::catch_unwind(|| mpi_intercept::without_traps(leave));
+}
+
+/// From now on forks are noticed.
 pub(super) fn arm() {
-    extern "C" fn at_exit() {
-        let _ = std::panic::catch_unwind(|| {
-            let Some(session) = Session::get() else { return };
-            // Ranks whose launcher ends them run this too: one line, from the first rank.
-            if leave_alone(session, State::Aborted, Ended::Exited) && rank_of(session) == 0 {
-                warn("the program ended without MPI_Finalize; what was measured until then is kept");
-            }
-        });
-    }
     extern "C" fn in_child() {
         crate::attribution::abandon();
         if let Some(session) = Session::get()
@@ -461,12 +465,8 @@ pub(super) fn arm() {
             recorder.abandon();
         }
     }
-    // SAFETY: both functions match their types, do not unwind, and stay loaded: this library is
-    // preloaded and never closed.
-    unsafe {
-        libc::atexit(at_exit);
-        libc::pthread_atfork(None, None, Some(in_child));
-    }
+    // SAFETY: the function matches its type, does not unwind, and stays loaded: this library is preloaded and never closed.
+    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
 }
 
 /// A program that has only sessions gets a line at its end.
@@ -503,7 +503,7 @@ pub(super) fn print_types_at_exit() {
                     event_type.description
                 );
             }
-            let _ = std::io::stderr().write_all(text.as_bytes());
+            mpi_abi::standard_error::write(&text);
         });
     }
     // SAFETY: the function does not unwind, and stays loaded: this library is never closed.

@@ -61,6 +61,12 @@ use mpi_abi::Abi;
 // same process get the same events.
 use mpit_events_entry_points as _;
 
+/// What runs when the process ends by `exit`. Not given to `atexit`: what was registered last would run first, and so before what the
+/// program does in destructors, which may be its `MPI_Finalize`.
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static AT_EXIT: extern "C" fn() = finish::at_exit;
+
 /// The only thing that happens when the library is loaded: the interception learns what to call at
 /// the first `MPI_Init*`.
 #[used]

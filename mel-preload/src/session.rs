@@ -599,10 +599,12 @@ impl Hook for Session {
         }
         match call {
             Call::Finalize(_) => {
-                finish::at_finalize(session);
+                mpi_intercept::without_traps(|| finish::at_finalize(session));
                 tools::finish(session);
             }
-            Call::Abort(a) => finish::at_abort(session, a.errorcode),
+            Call::Abort(a) => {
+                mpi_intercept::without_traps(|| finish::at_abort(session, a.errorcode));
+            }
             Call::Pcontrol(a) => session.control(a.level),
             _ => {}
         }
@@ -614,7 +616,9 @@ impl Hook for Session {
             _ if code != self.abi.constants.success => {}
             Call::Comm_set_name(a) => session.define_again(a.comm),
             _ if session.run.get().is_some() => {}
-            Call::Init(_) | Call::Init_thread(_) => session.begin(function),
+            Call::Init(_) | Call::Init_thread(_) => {
+                mpi_intercept::without_traps(|| session.begin(function));
+            }
             Call::Session_init(_) => session.without_world(),
             _ => {}
         }

@@ -22,6 +22,7 @@ mod error;
 mod handles;
 pub mod next;
 pub mod pmpi;
+pub mod standard_error;
 mod status;
 mod tool;
 mod tool_events;

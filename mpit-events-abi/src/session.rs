@@ -2,7 +2,6 @@
 //! messages from the end of `MPI_Init*` to the beginning of `MPI_Finalize`.
 
 use std::ffi::c_int;
-use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpi_abi::{Abi, pmpi};
@@ -121,7 +120,9 @@ impl Hook for Session {
     fn leave(&self, _: FunctionId, call: &mut Call<'_>, code: c_int) {
         match call {
             _ if code != self.abi.constants.success => {}
-            Call::Init(_) | Call::Init_thread(_) if !self.begun.swap(true, Ordering::AcqRel) => self.begin(),
+            Call::Init(_) | Call::Init_thread(_) if !self.begun.swap(true, Ordering::AcqRel) => {
+                mpi_intercept::without_traps(|| self.begin());
+            }
             // In how many threads MPI is called then, only the session knows.
             Call::Session_init(_) if !self.begun.load(Ordering::Acquire) => {
                 self.queue_events.model().set_threads()
@@ -133,5 +134,5 @@ impl Hook for Session {
 
 /// Tells the user something, in one line on standard error; a closed stream is no error.
 fn tell(line: &str) {
-    let _ = std::io::stderr().write_all(format!("mpit_events: {line}\n").as_bytes());
+    mpi_abi::standard_error::write(&format!("mpit_events: {line}\n"));
 }

@@ -34,6 +34,8 @@ pub enum Exit {
     Code(i32),
     /// With any code but 0; which one differs between launchers and runs.
     Nonzero,
+    /// As it ends without MEL, however that is.
+    Any,
 }
 
 impl Exit {
@@ -42,8 +44,20 @@ impl Exit {
         match self {
             Exit::Code(wanted) => code == Some(wanted),
             Exit::Nonzero => code != Some(0),
+            Exit::Any => true,
         }
     }
+}
+
+/// What a run under MEL leaves behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaves {
+    /// A profile in which each rank has finalised MPI.
+    Profile,
+    /// A profile in which some rank has not.
+    Killed,
+    /// Whatever the program has left of it.
+    Any,
 }
 
 /// One line of an event list: a word such as `post`, and the keys that it fixes.
@@ -69,6 +83,8 @@ pub struct Program {
     pub exit: Exit,
     /// The queue events of those ranks for which the order is fixed.
     pub events: BTreeMap<u32, Vec<Expectation>>,
+    /// What a run under MEL leaves behind.
+    pub leaves: Leaves,
 }
 
 impl Program {
@@ -82,6 +98,18 @@ impl Program {
         if !source.exists() {
             source.set_extension("cpp");
         }
+        let text = fs::read_to_string(&source).unwrap_or_else(|e| panic!("{}: {e}", source.display()));
+        let shown = source.display().to_string();
+        parse(name, source, &text).unwrap_or_else(|e| panic!("{shown}: {e}"))
+    }
+
+    /// The program `hostile/NAME.c`, which `hostile/README.md` describes.
+    ///
+    /// # Panics
+    ///
+    /// As [`named`](Program::named).
+    pub fn hostile(name: &str) -> Program {
+        let source = root().join("tests/hostile").join(format!("{name}.c"));
         let text = fs::read_to_string(&source).unwrap_or_else(|e| panic!("{}: {e}", source.display()));
         let shown = source.display().to_string();
         parse(name, source, &text).unwrap_or_else(|e| panic!("{shown}: {e}"))
@@ -103,13 +131,19 @@ impl Program {
         names
     }
 
-    /// The executable for `mpi`, compiled when it is missing or older than its source.
+    /// The executable for `mpi`, compiled when it is missing or older than its source or a header beside it.
     ///
     /// # Panics
     ///
     /// If the program does not compile.
     pub fn compile(&self, mpi: &Mpi) -> PathBuf {
-        compile(mpi, &self.source, &[&self.source, &self.source.with_file_name("check.h")], &[])
+        let check = root().join("tests/programs/check.h");
+        let hostile = self.source.with_file_name("hostile.h");
+        if hostile.exists() {
+            let flags = ["-std=gnu11", "-D_GNU_SOURCE", "-lm", "-ldl"].map(OsString::from);
+            return compile(mpi, &self.source, &[&self.source, &hostile, &check], &flags);
+        }
+        compile(mpi, &self.source, &[&self.source, &check], &[])
     }
 }
 
@@ -170,7 +204,8 @@ pub(crate) fn compile_with_header(mpi: &Mpi, source: &Path, header: &Path) -> Pa
 }
 
 fn compile(mpi: &Mpi, source: &Path, inputs: &[&Path], flags: &[OsString]) -> PathBuf {
-    let directory = target_dir().join("test-programs").join(mpi.name);
+    let room = source.parent().and_then(Path::file_name).unwrap_or_default();
+    let directory = target_dir().join("test-programs").join(mpi.name).join(room);
     fs::create_dir_all(&directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
     let executable = directory.join(source.file_stem().unwrap_or_default());
     if is_current(&executable, inputs) {
@@ -215,6 +250,7 @@ fn parse(name: &str, source: PathBuf, text: &str) -> Result<Program, String> {
         args: Vec::new(),
         exit: Exit::Code(0),
         events: BTreeMap::new(),
+        leaves: Leaves::Profile,
     };
     let mut list: Option<u32> = None;
     for line in text.lines().take_while(|line| !line.contains("*/")) {
@@ -224,7 +260,18 @@ fn parse(name: &str, source: PathBuf, text: &str) -> Result<Program, String> {
         } else if let Some(args) = line.strip_prefix("args: ") {
             program.args.push(args.split_whitespace().map(str::to_owned).collect());
         } else if let Some(exit) = line.strip_prefix("exit: ") {
-            program.exit = if exit == "nonzero" { Exit::Nonzero } else { Exit::Code(number(exit)?) };
+            program.exit = match exit {
+                "nonzero" => Exit::Nonzero,
+                "any" => Exit::Any,
+                code => Exit::Code(number(code)?),
+            };
+        } else if let Some(leaves) = line.strip_prefix("leaves: ") {
+            program.leaves = match leaves {
+                "profile" => Leaves::Profile,
+                "killed" => Leaves::Killed,
+                "any" => Leaves::Any,
+                other => return Err(format!("neither profile, killed nor any: {other}")),
+            };
         } else if let Some(rank) = line.strip_prefix("events on rank ") {
             let rank = number(rank.trim_end_matches(':'))?;
             program.events.insert(rank, Vec::new());
