@@ -78,7 +78,9 @@ pub(super) fn at_finalize(session: &'static Session) {
         session.samples.get().iter().for_each(|samples| samples.finish());
         recorder.finish(State::Finalised);
     }
-    let leaves_table = session.config.leaves_tables && run.table.is_some() && run.directory.is_some();
+    let apart = some_memory_is_closed(session, run);
+    let leaves_table =
+        (session.config.leaves_tables || apart) && run.table.is_some() && run.directory.is_some();
     if session.config.profiles() && leaves_table {
         if let (0, Some(directory)) = (run.rank, &run.directory) {
             warn(&format!("each rank has left its numbers in {0}: mel report {0}", directory.display()));
@@ -87,11 +89,15 @@ pub(super) fn at_finalize(session: &'static Session) {
         let mine = rank_profile(session, run, truth, Ended::Finalised);
         let world = session.abi.constants.comm_world;
         let mut written = [0i32];
-        // The others wait for what comes of it, so that a fault of ours must not end it.
-        if let Ok(Some(profile)) = collect::profile(session, run, mine, whole_profile(session, run)) {
-            let report = || report_profile(session, run, &profile);
-            let reported = std::panic::catch_unwind(std::panic::AssertUnwindSafe(report));
-            written = [i32::from(reported.unwrap_or(false))];
+        match collect::profile(session, run, mine, whole_profile(session, run)) {
+            // The others wait for what comes of it, so that a fault of ours must not end it.
+            Ok(Some(profile)) => {
+                let report = || report_profile(session, run, &profile);
+                let reported = std::panic::catch_unwind(std::panic::AssertUnwindSafe(report));
+                written = [i32::from(reported.unwrap_or(false))];
+            }
+            Ok(None) => {}
+            Err(error) => complain_of_working_alone(session, &error.to_string()),
         }
         // Of very many ranks the profile has sums, and the rows of traffic stay where they are.
         let keeps_rows =
@@ -106,8 +112,40 @@ pub(super) fn at_finalize(session: &'static Session) {
         ];
         lines.iter().flatten().for_each(|line| warn(line));
     }
-    write_files(session, run);
+    if !apart {
+        write_files(session, run);
+    }
     mpi_intercept::stop();
+}
+
+/// Whether other ranks may not read the memory of some rank any more, by which MPIs move long messages on a node (UCX ends the process
+/// where it cannot, and MPICH waits for ever): its main thread has ended before the process, or its user has changed. Then ranks exchange
+/// no long messages. Collective, by a short one.
+fn some_memory_is_closed(session: &Session, run: &Run) -> bool {
+    let stat = format!("/proc/self/task/{}/stat", std::process::id());
+    let state = std::fs::read_to_string(stat).unwrap_or_default();
+    let has_ended = state.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z"));
+    // SAFETY: takes nothing, and has no errors.
+    let is_closed = has_ended || run.user != unsafe { libc::geteuid() };
+    let constants = &session.abi.constants;
+    let mut any = [0];
+    let why = match pmpi::allreduce(&[i32::from(is_closed)], &mut any, constants.max, constants.comm_world) {
+        Ok(()) if any == [0] => return false,
+        Ok(()) => "the user of a rank has changed, or its main thread has ended".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    complain_of_working_alone(session, &why);
+    true
+}
+
+/// At rank 0 a line says that nothing was collected, and how to do that.
+fn complain_of_working_alone(session: &Session, why: &str) {
+    let Some(run) = session.run.get().filter(|run| run.rank == 0) else { return };
+    let place = run.directory.as_ref().map(|directory| directory.display().to_string());
+    let place = place.unwrap_or_else(|| "no directory".into());
+    warn(&format!(
+        "cannot collect results across ranks: {why}; mel report {place} reads what each rank has left"
+    ));
 }
 
 /// What the interfaces of this host have counted themselves goes into the log, where there is one.

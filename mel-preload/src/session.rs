@@ -162,6 +162,13 @@ impl Session {
         }
     }
 
+    /// Runs what all processes do together, at the beginning and at the end: neither the program's floating-point traps nor its error
+    /// handler are called for what MEL does.
+    fn with_others(&self, f: impl FnOnce()) {
+        let world = self.abi.constants.comm_world;
+        mpi_intercept::without_traps(|| pmpi::returning_errors(world, f));
+    }
+
     /// All processes together, at the exit of `MPI_Init*`.
     fn begin(&'static self, function: FunctionId) {
         self.find_native();
@@ -302,6 +309,8 @@ impl Session {
             recorder,
             tracer,
             pid: std::process::id(),
+            // SAFETY: takes nothing, and has no errors.
+            user: unsafe { libc::geteuid() },
             started,
             started_unix_s: started_realtime_nanos as f64 * 1e-9,
         };
@@ -599,7 +608,7 @@ impl Hook for Session {
         }
         match call {
             Call::Finalize(_) => {
-                mpi_intercept::without_traps(|| finish::at_finalize(session));
+                session.with_others(|| finish::at_finalize(session));
                 tools::finish(session);
             }
             Call::Abort(a) => {
@@ -617,7 +626,7 @@ impl Hook for Session {
             Call::Comm_set_name(a) => session.define_again(a.comm),
             _ if session.run.get().is_some() => {}
             Call::Init(_) | Call::Init_thread(_) => {
-                mpi_intercept::without_traps(|| session.begin(function));
+                session.with_others(|| session.begin(function));
             }
             Call::Session_init(_) => session.without_world(),
             _ => {}

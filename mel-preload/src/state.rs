@@ -92,6 +92,8 @@ pub(crate) struct Run {
     pub(crate) recorder: Option<&'static Recorder>,
     pub(crate) tracer: Option<&'static Tracer>,
     pub(crate) pid: u32,
+    /// Its effective user at the start.
+    pub(crate) user: u32,
     pub(crate) started: Ticks,
     pub(crate) started_unix_s: f64,
 }

@@ -23,7 +23,7 @@ pub use collectives::{Reducible, allgather, allreduce, barrier, bcast, gather, g
 pub use comms::{
     comm_compare, comm_dup, comm_free, comm_get_name, comm_group, comm_rank, comm_remote_group,
     comm_remote_size, comm_return_errors, comm_size, comm_split, comm_split_type, comm_test_inter,
-    group_free, group_rank, group_size, group_translate_ranks, has_parent,
+    group_free, group_rank, group_size, group_translate_ranks, has_parent, returning_errors,
 };
 pub use info::{info_create, info_entries, info_set};
 pub(crate) use p2p::request_toint;

@@ -189,6 +189,28 @@ pub fn comm_return_errors(comm: Comm) -> Result<()> {
     unsafe { mpi!(MPI_Comm_set_errhandler(comm.word() => usize, handler.word() => usize)) }
 }
 
+/// Runs `f` with errors on the program's `comm` coming back as codes, and gives it the program's error handler back, also while a panic
+/// unwinds. While it runs no other thread of the program may call MPI: for the exit of `MPI_Init*` and the entry of `MPI_Finalize`
+/// (MPI-5.0, 9.3 and 11.2).
+pub fn returning_errors<R>(comm: Comm, f: impl FnOnce() -> R) -> R {
+    struct Handler(Comm, usize);
+    impl Drop for Handler {
+        fn drop(&mut self) {
+            // SAFETY: the communicator's own handler, as MPI has given it; the reference to it is freed once.
+            unsafe {
+                let _ = mpi!(MPI_Comm_set_errhandler(self.0.word() => usize, self.1 => usize));
+                let _ = mpi!(MPI_Errhandler_free((&raw mut self.1).cast() => *mut c_void));
+            }
+        }
+    }
+    let mut handler = Out(0);
+    // SAFETY: the output is large enough for a handle of either width; the communicator is the program's, and MPI runs.
+    let found =
+        unsafe { mpi!(MPI_Comm_get_errhandler(comm.word() => usize, handler.pointer() => *mut c_void)) };
+    let _restored = found.and_then(|()| comm_return_errors(comm)).map(|()| Handler(comm, handler.0));
+    f()
+}
+
 /// The number of processes in a group.
 ///
 /// # Errors
