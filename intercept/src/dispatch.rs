@@ -3,7 +3,6 @@
 
 use std::{
     ffi::c_int,
-    io::Write,
     panic::{self, AssertUnwindSafe, PanicHookInfo},
     sync::{
         Once,
@@ -14,7 +13,7 @@ use std::{
 use crate::{
     Call, FunctionId,
     depth::{self, Depth},
-    fortran, hook, io,
+    fortran, hook, io, standard_error,
 };
 
 /// The next functions are not resolved yet.
@@ -235,7 +234,5 @@ fn report(place: &str, info: &PanicHookInfo<'_>) {
 
 /// One line on standard error, if there is one.
 pub(crate) fn complain(line: &str) {
-    // One write, so that lines of several processes do not mix. A closed stream is no error.
-    let line = format!("mel: {}\n", line.replace('\n', " "));
-    let _ = std::io::stderr().write_all(line.as_bytes());
+    standard_error::write(&format!("mel: {}\n", line.replace('\n', " ")));
 }

@@ -12,6 +12,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use mpi_abi::pmpi;
+use mpi_intercept::standard_error;
 use mpit_events::{Clock, core};
 use mpit_sources::calls::NotFollowed;
 use mpit_sources::matching::Truth;
@@ -260,7 +261,7 @@ const MOST_NAMES: usize = 4096;
 /// Prints and writes the profile; whether it is in a file.
 fn report_profile(session: &Session, run: &Run, whole: &Profile) -> bool {
     let options = profile::text::Options { directory: run.directory.as_deref(), lines: session.config.lines };
-    let _ = std::io::stderr().write_all(profile::report(whole, options).as_bytes());
+    standard_error::write(&profile::report(whole, options));
     let Some(directory) = &run.directory else { return false };
     let path = directory.join(profile::file::FILE_NAME);
     let written = profile::file::write(&path, whole);
@@ -503,7 +504,7 @@ pub(super) fn print_types_at_exit() {
                     event_type.description
                 );
             }
-            let _ = std::io::stderr().write_all(text.as_bytes());
+            standard_error::write(&text);
         });
     }
     // SAFETY: the function does not unwind, and stays loaded: this library is never closed.

@@ -1,8 +1,10 @@
 //! How far the work at the end of a run is, for who waits: the program's user did not ask for it at this time.
 
 use std::cell::Cell;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
+
+use mpi_intercept::standard_error;
 
 use crate::warn::warn;
 
@@ -69,7 +71,7 @@ impl Patience {
 
     /// Replaces the line at the terminal.
     fn overwrite(&self, line: &str) {
-        let _ = io::stderr().write_all(format!("\r\x1b[K{line}").as_bytes());
+        standard_error::write(&format!("\r\x1b[K{line}"));
     }
 }
 

@@ -2,7 +2,6 @@
 //! messages from the end of `MPI_Init*` to the beginning of `MPI_Finalize`.
 
 use std::ffi::c_int;
-use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpi_abi::{Abi, pmpi};
@@ -131,7 +130,7 @@ impl Hook for Session {
     }
 }
 
-/// Tells the user something, in one line on standard error; a closed stream is no error.
+/// Tells the user something, in one line on standard error.
 fn tell(line: &str) {
-    let _ = std::io::stderr().write_all(format!("mpit_events: {line}\n").as_bytes());
+    mpi_intercept::standard_error::write(&format!("mpit_events: {line}\n"));
 }

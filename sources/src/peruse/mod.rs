@@ -499,8 +499,7 @@ impl Peruse {
     }
 }
 
-/// Warns the user in one line on standard error; a closed stream is no error.
+/// Warns the user in one line on standard error.
 fn warn(line: &str) {
-    use std::io::Write;
-    let _ = std::io::stderr().write_all(format!("mpit_events: {line}\n").as_bytes());
+    mpi_intercept::standard_error::write(&format!("mpit_events: {line}\n"));
 }
