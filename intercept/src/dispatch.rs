@@ -13,7 +13,7 @@ use std::{
 use crate::{
     Call, FunctionId,
     depth::{self, Depth},
-    floats, fortran, hook, io,
+    floats, fortran, hook, io, standard_error,
 };
 
 /// The next functions are not resolved yet.
@@ -234,5 +234,5 @@ fn report(place: &str, info: &PanicHookInfo<'_>) {
 
 /// One line on standard error, if there is one.
 pub(crate) fn complain(line: &str) {
-    mpi_abi::standard_error::write(&format!("mel: {}\n", line.replace('\n', " ")));
+    standard_error::write(&format!("mel: {}\n", line.replace('\n', " ")));
 }

@@ -8,7 +8,7 @@
 //! # Life cycle
 //!
 //! 1. Loading does nothing. The final library may name a function with [`on_startup`], for instance
-//!    from a constructor that does nothing else.
+//!    from a constructor that does nothing else; it is kept in mind where standard error leads.
 //! 2. MPI functions called before `MPI_Init` go straight to MPI.
 //! 3. At `MPI_Init`, `MPI_Init_thread` or `MPI_Session_init` (or [`start`], for entry points that
 //!    are not here, such as `MPI_T_init_thread`) the ABI is detected and the startup functions run.
@@ -51,6 +51,7 @@ mod pcontrol;
 mod per_thread;
 #[cfg(target_arch = "x86_64")]
 mod registers;
+pub mod standard_error;
 mod thread_end;
 mod wrapper;
 mod yields;

@@ -14,7 +14,7 @@ use mpi_abi::{Abi, next};
 use crate::{
     depth::{Depth, untracked},
     dispatch::{self, IDLE, Running, SHARED, UNRESOLVED, complain},
-    floats, hook, wrapper,
+    floats, hook, standard_error, wrapper,
 };
 
 /// How many startup functions there may be.
@@ -28,6 +28,7 @@ static STARTUP_COUNT: AtomicUsize = AtomicUsize::new(0);
 /// Only stores an address, so a constructor of the final library may call it. At most four can be named; a fifth is
 /// ignored, and the result is `false`.
 pub fn on_startup(startup: fn(&'static Abi)) -> bool {
+    standard_error::remember();
     let index = STARTUP_COUNT.fetch_add(1, Ordering::SeqCst);
     match STARTUPS.get(index) {
         Some(slot) => {

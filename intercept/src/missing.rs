@@ -9,7 +9,7 @@ pub(crate) fn end_process(function: &str) -> ! {
     let program = std::env::args_os().next().unwrap_or_default();
     let program = program.to_string_lossy();
     let line = format!("{program}: symbol lookup error: {program}: undefined symbol: {function}\n");
-    mpi_abi::standard_error::write(&line);
+    crate::standard_error::write(&line);
     // SAFETY: ends the process at once, without running anything of the application.
     unsafe { libc::_exit(127) }
 }

@@ -1,15 +1,18 @@
-//! Space on the file system: reserved before it is used, given back when it was not.
+//! Space on the file system: reserved before it is used, mapped, given back when it was not used. In files that are kept open while the
+//! program runs, and only as long as they are ours.
 
-use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+
+use memmap2::{MmapOptions, MmapRaw};
+use mpit_events::own_file::OwnFile;
 
 /// Reserves a range of a file, which grows if need be. What was not there before reads as zero.
 ///
 /// # Errors
 /// A full disk, an exhausted quota, a file size limit. The limit is looked up first: growing beyond
-/// it would raise `SIGXFSZ`, which ends a process that did not expect it.
-pub(super) fn reserve(file: &File, offset: u64, length: u64) -> io::Result<()> {
+/// it would raise `SIGXFSZ`, which ends a process that did not expect it. The descriptor [is not ours any more](mpit_events::own_file).
+pub(super) fn reserve(file: &OwnFile, offset: u64, length: u64) -> io::Result<()> {
     if offset.saturating_add(length) > size_limit() {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
@@ -18,7 +21,7 @@ pub(super) fn reserve(file: &File, offset: u64, length: u64) -> io::Result<()> {
     let length = libc::off_t::try_from(length).map_err(too_large)?;
     loop {
         // SAFETY: a system call on an open file, with numbers only.
-        match unsafe { libc::posix_fallocate(file.as_raw_fd(), offset, length) } {
+        match file.with(|file| Ok(unsafe { libc::posix_fallocate(file.as_raw_fd(), offset, length) }))? {
             0 => return Ok(()),
             libc::EINTR => {}
             error => return Err(io::Error::from_raw_os_error(error)),
@@ -26,15 +29,24 @@ pub(super) fn reserve(file: &File, offset: u64, length: u64) -> io::Result<()> {
     }
 }
 
+/// Maps a range of a file. Whoever touches it has reserved it.
+///
+/// # Errors
+/// No address space; the descriptor [is not ours any more](mpit_events::own_file), and then nothing has been mapped.
+pub(super) fn map(file: &OwnFile, offset: u64, length: usize) -> io::Result<MmapRaw> {
+    file.with(|file| MmapOptions::new().offset(offset).len(length).map_raw(file))
+}
+
 /// Gives a range back to the file system; it then reads as zero. Where the file system cannot, the
 /// range stays reserved. Returns whether it could.
-pub(super) fn give_back(file: &File, offset: u64, length: u64) -> bool {
+pub(super) fn give_back(file: &OwnFile, offset: u64, length: u64) -> bool {
     let (Ok(offset), Ok(length)) = (libc::off_t::try_from(offset), libc::off_t::try_from(length)) else {
         return false;
     };
     let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
     // SAFETY: a system call on an open file, with numbers only.
-    unsafe { libc::fallocate(file.as_raw_fd(), mode, offset, length) == 0 }
+    file.with(|file| Ok(unsafe { libc::fallocate(file.as_raw_fd(), mode, offset, length) }))
+        .is_ok_and(|code| code == 0)
 }
 
 /// The largest size that a file of this process may have, in bytes.

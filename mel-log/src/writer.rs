@@ -6,7 +6,8 @@
 //!
 //! The space of a chunk is reserved on the file system before it is mapped. A full disk is
 //! therefore an error when a chunk is taken, never a `SIGBUS` when a record is stored. After the
-//! first such error the log takes no further chunk; what no longer fits is counted.
+//! first such error the log takes no further chunk; what no longer fits is counted. The same holds where the program has closed
+//! the log's descriptor ([`own_file`](mpit_events::own_file)).
 //!
 //! A stream maps one chunk, its window, and fills it again and again: a full window is copied to a
 //! chunk behind it with a few system calls, which costs a fifth of what new pages in a mapping cost. In
@@ -21,14 +22,15 @@
 
 mod appender;
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use memmap2::{Advice, MmapOptions, MmapRaw};
+use memmap2::{Advice, MmapRaw};
+use mpit_events::own_file::OwnFile;
 
 pub use self::appender::Appender;
 use super::definitions::{Definition, StreamKind};
@@ -45,7 +47,7 @@ pub struct LogFile(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    file: File,
+    file: OwnFile,
     header: MmapRaw,
     /// The process that opened the log; a forked child differs.
     pid: u32,
@@ -115,10 +117,10 @@ impl LogFile {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        let file = OwnFile::keep(OpenOptions::new().read(true).write(true).create_new(true).open(path)?)?;
         space::reserve(&file, 0, HEADER_BYTES as u64)?;
-        file.write_all_at(&header_page(info), 0)?;
-        let header = MmapOptions::new().len(HEADER_BYTES).map_raw(&file)?;
+        file.with(|file| file.write_all_at(&header_page(info), 0))?;
+        let header = space::map(&file, 0, HEADER_BYTES)?;
         Ok(LogFile(Arc::new(Inner {
             file,
             header,
@@ -201,7 +203,7 @@ impl LogFile {
     /// Those of the file system.
     pub fn flush(&self) -> io::Result<()> {
         self.0.refuse_foreign()?;
-        self.0.file.sync_data()
+        self.0.file.with(|file| file.sync_data())
     }
 
     /// Writes down how and when the process ended. Open streams may still be appended to, but there
@@ -284,7 +286,7 @@ impl Inner {
     /// Takes the next chunk of the file for a stream, and maps it.
     fn take_chunk(&self, kind: u32, stream: u32, sequence: u32) -> io::Result<Chunk> {
         let offset = self.reserve_chunk()?;
-        let map = MmapOptions::new().offset(offset).len(CHUNK_BYTES).map_raw(&self.file)?;
+        let map = space::map(&self.file, offset, CHUNK_BYTES)?;
         if kind == chunk::EVENTS {
             // The pages are made writable here, all at once, rather than one by one while appending.
             // Linux before 5.14 cannot; then it is one by one.
@@ -350,7 +352,7 @@ impl Chunk {
         // here, changes them.
         let whole = unsafe { std::slice::from_raw_parts(base, CHUNK_BYTES) };
         for (place, piece) in (offset..).step_by(PIECE).zip(whole.chunks(PIECE)) {
-            log.file.write_all_at(piece, place)?;
+            log.file.with(|file| file.write_all_at(piece, place))?;
         }
         self.field(chunk::MAGIC).store(0, Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -362,7 +364,7 @@ impl Chunk {
     }
 
     /// Gives the space behind the first `used` bytes back to the file system, as far as it can.
-    fn trim(&self, file: &File, used: usize) {
+    fn trim(&self, file: &OwnFile, used: usize) {
         let used = used.next_multiple_of(4096);
         if used < CHUNK_BYTES {
             space::give_back(file, self.offset + used as u64, (CHUNK_BYTES - used) as u64);

@@ -12,6 +12,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use mpi_abi::pmpi;
+use mpi_intercept::standard_error;
 use mpit_events::{Clock, core};
 use mpit_sources::calls::NotFollowed;
 use mpit_sources::matching::Truth;
@@ -298,7 +299,7 @@ const MOST_NAMES: usize = 4096;
 /// Prints and writes the profile; whether it is in a file.
 fn report_profile(session: &Session, run: &Run, whole: &Profile) -> bool {
     let options = profile::text::Options { directory: run.directory.as_deref(), lines: session.config.lines };
-    mpi_abi::standard_error::write(&profile::report(whole, options));
+    standard_error::write(&profile::report(whole, options));
     let Some(directory) = &run.directory else { return false };
     let path = directory.join(profile::file::FILE_NAME);
     let written = profile::file::write(&path, whole);
@@ -541,7 +542,7 @@ pub(super) fn print_types_at_exit() {
                     event_type.description
                 );
             }
-            mpi_abi::standard_error::write(&text);
+            standard_error::write(&text);
         });
     }
     // SAFETY: the function does not unwind, and stays loaded: this library is never closed.

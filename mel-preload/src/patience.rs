@@ -4,6 +4,8 @@ use std::cell::Cell;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
+use mpi_intercept::standard_error;
+
 use crate::warn::warn;
 
 /// Work on fewer records is not worth a line at a terminal.
@@ -69,7 +71,7 @@ impl Patience {
 
     /// Replaces the line at the terminal.
     fn overwrite(&self, line: &str) {
-        mpi_abi::standard_error::write(&format!("\r\x1b[K{line}"));
+        standard_error::write(&format!("\r\x1b[K{line}"));
     }
 }
 

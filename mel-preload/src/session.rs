@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use mpi_abi::{Abi, Family, next, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
+use mpit_events::own_file;
 use mpit_events::{BindKind, Core, EventIndex, Ticks};
 use mpit_sources::between_calls::BetweenCalls;
 use mpit_sources::calls::{Mode, Observer};
@@ -200,6 +201,12 @@ impl Session {
         let started = self.prepared;
         let world = self.abi.constants.comm_world;
         let (rank, size) = (pmpi::comm_rank(world)?, pmpi::comm_size(world)?);
+        own_file::on_taken(move || {
+            warn(&format!(
+                "rank {rank}: the program has closed file descriptors of MEL, so recording ends here: an event log takes no more records, \
+                 the profile no more call sites and peers; let the program close only what it has opened"
+            ));
+        });
         let threads = self.abi.constants.thread;
         let level = pmpi::query_thread().unwrap_or(threads.multiple);
         if level == threads.multiple {

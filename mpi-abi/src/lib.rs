@@ -22,7 +22,6 @@ mod error;
 mod handles;
 pub mod next;
 pub mod pmpi;
-pub mod standard_error;
 mod status;
 mod tool;
 mod tool_events;

@@ -132,7 +132,7 @@ impl Hook for Session {
     }
 }
 
-/// Tells the user something, in one line on standard error; a closed stream is no error.
+/// Tells the user something, in one line on standard error.
 fn tell(line: &str) {
-    mpi_abi::standard_error::write(&format!("mpit_events: {line}\n"));
+    mpi_intercept::standard_error::write(&format!("mpit_events: {line}\n"));
 }

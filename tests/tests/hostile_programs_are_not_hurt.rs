@@ -13,7 +13,7 @@ const WAYS: [&[&str]; 4] = [
     &[],
     &["--trace"],
     &["--profile", "calls,queues,rma,matrix,net", "--vars", "all", "--every", "50ms", "--attribute", "mel_*"],
-    &["-e", "pml_ob1_message_arrived,pml_ob1_posted_insert,pml_ob1_posted_remove,pml_ob1_unex_insert"],
+    &["-e", "pml_ob1_message_arrived,pml_ob1_posted_insert,pml_ob1_unex_insert", "--profile", "queues"],
 ];
 
 fn is_not_hurt(name: &str) {

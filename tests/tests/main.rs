@@ -10,6 +10,7 @@ mod attribution;
 mod bad_input;
 mod call_sites_are_lines;
 mod cancelled_sends_are_told;
+mod closed_descriptors;
 mod communicators_add_up;
 mod company;
 mod connections_by_interface;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// Holds the lock as long as the file is open; whether nobody else holds it. Where the file system has no locks, its process is taken to
+/// Holds the lock as long as the file is open or mapped; whether nobody else holds it. Where the file system has no locks, its process is taken to
 /// have ended.
 pub fn hold(file: &File) -> bool {
     lock(file, libc::LOCK_EX)

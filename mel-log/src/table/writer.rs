@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
 use memmap2::{MmapOptions, MmapRaw};
+use mpit_events::own_file::{self, OwnFile};
 
 use super::attributed::{self, Attributed, AttributedContext, AttributedVariable};
 use super::connections::{Connection, ConnectionKey};
@@ -22,7 +23,7 @@ use super::queues::{BriefQueues, Queues, QueuesKey};
 use super::sampled::Sampled;
 use super::traffic::{Traffic, TrafficKey};
 use crate::Definition;
-use crate::space::reserve;
+use crate::space::{map, reserve};
 
 /// Space is reserved so many bytes at a time.
 const CHUNK: usize = 64 << 10;
@@ -69,7 +70,9 @@ struct Inner {
 
 #[derive(Debug)]
 struct Reserved {
-    file: Option<std::fs::File>,
+    file: Option<OwnFile>,
+    /// The program has closed its descriptor: there is nothing to try again.
+    is_taken: bool,
     /// By section: the first byte that is not reserved.
     until: [usize; SECTIONS.len()],
 }
@@ -120,9 +123,11 @@ impl ProfileTable {
     /// Those of the file system; nothing is left behind then.
     pub fn create(path: &Path, identity: &Identity) -> io::Result<ProfileTable> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
-        let made = reserve(&file, 0, QUEUES_AT as u64).and_then(|()| {
-            let map = MmapOptions::new().len(MAX_BYTES).map_raw(&file)?;
-            lock::hold(&file);
+        let made = OwnFile::keep(file).and_then(|file| {
+            reserve(&file, 0, QUEUES_AT as u64)?;
+            let map = map(&file, 0, MAX_BYTES)?;
+            // As the mapping keeps the file open, the lock is held for as long, whoever closes the descriptor.
+            file.with(|file| Ok(lock::hold(file)))?;
             Ok(Self::with(map, Some(file), identity))
         });
         if made.is_err() {
@@ -140,8 +145,8 @@ impl ProfileTable {
         Ok(Self::with(map.into(), None, identity))
     }
 
-    fn with(map: MmapRaw, file: Option<std::fs::File>, identity: &Identity) -> ProfileTable {
-        let reserved = Mutex::new(Reserved { file, until: SECTIONS });
+    fn with(map: MmapRaw, file: Option<OwnFile>, identity: &Identity) -> ProfileTable {
+        let reserved = Mutex::new(Reserved { file, is_taken: false, until: SECTIONS });
         let base = map.as_mut_ptr();
         let table = ProfileTable { base, inner: Arc::new(Inner { _map: map, reserved }) };
         let header = table.header();
@@ -340,12 +345,16 @@ impl ProfileTable {
     /// Makes sure of the space of a section up to this many bytes from its begin.
     fn reserve_until(&self, section: Section, bytes: usize) -> bool {
         let mut reserved = self.inner.reserved.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let Reserved { file, until } = &mut *reserved;
+        let Reserved { file, is_taken, until } = &mut *reserved;
         let Some(file) = file else { return true };
         let end = section.begins_at() + bytes;
         let known = &mut until[section as usize];
         while *known < end {
-            if reserve(file, *known as u64, CHUNK as u64).is_err() {
+            if *is_taken {
+                return false;
+            }
+            if let Err(error) = reserve(file, *known as u64, CHUNK as u64) {
+                *is_taken = own_file::is_taken(&error);
                 return false;
             }
             *known += CHUNK;

@@ -5,6 +5,7 @@ mod killed;
 mod mutilated;
 mod round_trip;
 mod taken_apart;
+mod taken_descriptors;
 
 use std::path::Path;
 use std::process::Command;

@@ -1,3 +1,5 @@
+use mpit_events::own_file::OwnFile;
+
 use super::super::format::{MAX_PAYLOAD_BYTES, NO_OBJECT, RECORDS_PER_CHUNK, u64_at};
 use super::super::{space, *};
 use super::{EVENT, create, info, numbered};
@@ -164,7 +166,7 @@ fn unused_space_is_given_back() {
     log.finish(State::Finalised, 1);
     let kept = std::fs::metadata(&path).unwrap().blocks() * 512;
     assert!(reserved >= 2 << 20, "both chunks are reserved before they are used: {reserved}");
-    let scratch = std::fs::File::create(directory.path().join("scratch")).unwrap();
+    let scratch = std::fs::File::create(directory.path().join("scratch")).and_then(OwnFile::keep).unwrap();
     space::reserve(&scratch, 0, 8192).unwrap();
     if space::give_back(&scratch, 4096, 4096) {
         assert!(kept < 200_000, "{kept} of {reserved}");

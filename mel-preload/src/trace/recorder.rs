@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, O
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use mpi_abi::Datatype;
+use mpit_events::own_file::is_taken;
 use mpit_events::{Clock, Core, Record, SourceIndex, Ticks};
 
 use super::buffers::Buffers;
@@ -572,7 +573,8 @@ impl Recorder {
     #[cold]
     #[inline(never)]
     fn warn_of_failure(&self) {
-        if let Some(error) = self.log.take_failure() {
+        // Of a closed descriptor there is one line, whatever file it was: `Session::try_begin`.
+        if let Some(error) = self.log.take_failure().filter(|error| !is_taken(error)) {
             let line = if is_limit(&error) {
                 let bytes = general(self.log.bytes() as f64 / f64::from(1 << 20));
                 format!(

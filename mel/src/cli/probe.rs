@@ -27,7 +27,11 @@ enum What {
     /// Have memory to share until standard input ends
     Hold,
     /// Reach the memory of another process
-    Reach { pid: i32, descriptor: i32 },
+    Reach {
+        /// Where the other process has said that it is
+        #[arg(required = true, allow_negative_numbers = true)]
+        address: Vec<i32>,
+    },
 }
 
 /// Tries it, and prints the answer.
@@ -39,7 +43,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         What::Library { path } => probe::library(path)?,
         What::Variables { path, from } => vars::probe(path, *from)?,
         What::Hold => probe::hold()?,
-        What::Reach { pid, descriptor } => probe::reach(*pid, *descriptor)?,
+        What::Reach { address } => probe::reach(address)?,
     }
     Ok(ExitCode::SUCCESS)
 }

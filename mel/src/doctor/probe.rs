@@ -57,8 +57,8 @@ pub fn library(path: &Path) -> anyhow::Result<()> {
 /// The system has no such memory.
 pub fn hold() -> anyhow::Result<()> {
     let segment = Segment::create(BYTES).context("memfd_create")?;
-    let Some(Address { pid, descriptor }) = segment.address() else { bail!("memory without an address") };
-    print(&format!("{pid} {descriptor}"))?;
+    let Some(address) = segment.address() else { bail!("memory without an address") };
+    print(&address.words().map(|word| word.to_string()).join(" "))?;
     io::stdin().read_to_end(&mut Vec::new())?;
     Ok(())
 }
@@ -66,13 +66,14 @@ pub fn hold() -> anyhow::Result<()> {
 /// Tries to reach what another process [holds](hold): prints whether it could share that memory, and whether it may read any.
 ///
 /// # Errors
-/// Those of standard output.
-pub fn reach(pid: i32, descriptor: i32) -> anyhow::Result<()> {
-    let shared = match Segment::open(Address { pid, descriptor }, BYTES) {
+/// Those of standard output; this is no address.
+pub fn reach(address: &[i32]) -> anyhow::Result<()> {
+    let address = Address::of_words(address.try_into().context("an address has other numbers")?);
+    let shared = match Segment::open(address, BYTES) {
         Ok(_) => "yes".to_owned(),
         Err(error) => error.to_string(),
     };
-    let read = if memory::system_allows(pid) { "yes" } else { "no" };
+    let read = if memory::system_allows(address.pid) { "yes" } else { "no" };
     print(&format!("{read} {shared}"))
 }
 

@@ -108,10 +108,10 @@ impl Ob1Model {
             ring.set_time(tracker.now());
         }
         // Every process says on which node its ring is, and where, or that it has none.
-        let address =
-            ring.as_ref().ok().and_then(Ring::address).unwrap_or(Address { pid: 0, descriptor: -1 });
-        let [low, high] = node_identity(tracker.clock());
-        let mine = [low, high, address.pid, address.descriptor];
+        let address = ring.as_ref().ok().and_then(Ring::address).unwrap_or(Address::NOWHERE);
+        let mut mine = [0; 2 + Address::WORDS];
+        mine[..2].copy_from_slice(&node_identity(tracker.clock()));
+        mine[2..].copy_from_slice(&address.words());
         let mut all = vec![0; mine.len() * world_size as usize];
         pmpi::allgather(&mine, &mut all, world)?;
 
@@ -128,7 +128,7 @@ impl Ob1Model {
         let members: Vec<(i32, Address)> = (0..)
             .zip(all.chunks_exact(mine.len()))
             .filter(|(_, one)| one[..2] == mine[..2])
-            .map(|(rank, one)| (rank, Address { pid: one[2], descriptor: one[3] }))
+            .filter_map(|(rank, one)| Some((rank, Address::of_words(one[2..].try_into().ok()?))))
             .collect();
         let own = members.iter().position(|(rank, _)| *rank == world_rank).unwrap_or(0);
         let neighbour = (own + 1) % members.len();

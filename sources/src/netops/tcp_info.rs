@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use mpit_events::own_file::Identity;
+
 use super::own;
 
 /// What a connection has carried since it was made.
@@ -135,10 +137,7 @@ pub(super) fn ends(descriptor: i32) -> Option<(End, End)> {
 /// The number that the system has given to the file behind a descriptor; a later file of the same descriptor has another one. `None`
 /// where the descriptor is closed.
 pub(super) fn inode(descriptor: i32) -> Option<u64> {
-    // SAFETY: plain data, for which zeros are valid.
-    let mut status: libc::stat = unsafe { std::mem::zeroed() };
-    // SAFETY: a valid output; the system checks the descriptor.
-    (unsafe { libc::fstat(descriptor, &raw mut status) } == 0).then_some(status.st_ino)
+    Identity::of(descriptor).map(|found| found.inode)
 }
 
 #[cfg(test)]

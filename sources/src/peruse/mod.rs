@@ -499,7 +499,7 @@ impl Peruse {
     }
 }
 
-/// Warns the user in one line on standard error; a closed stream is no error.
+/// Warns the user in one line on standard error.
 fn warn(line: &str) {
-    mpi_abi::standard_error::write(&format!("mpit_events: {line}\n"));
+    mpi_intercept::standard_error::write(&format!("mpit_events: {line}\n"));
 }

@@ -5,16 +5,18 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::FromRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 
 use memmap2::{MmapOptions, MmapRaw};
+use mpit_events::own_file::{Identity, OwnFile};
 
 /// A mapped piece of shared memory.
 #[derive(Debug)]
 pub struct Segment {
     map: MmapRaw,
     /// The owner's descriptor, by which others find the segment.
-    file: Option<File>,
+    file: Option<OwnFile>,
 }
 
 /// Where another process finds a segment.
@@ -24,6 +26,31 @@ pub struct Address {
     pub pid: i32,
     /// The owner's descriptor.
     pub descriptor: i32,
+    /// What is behind it, as long as its program leaves it alone.
+    pub identity: Identity,
+}
+
+impl Address {
+    /// Numbers of an address as others send them.
+    pub const WORDS: usize = 6;
+
+    /// Where no segment is.
+    pub const NOWHERE: Address =
+        Address { pid: 0, descriptor: -1, identity: Identity { device: 0, inode: 0 } };
+
+    /// The address as numbers.
+    pub fn words(&self) -> [i32; Address::WORDS] {
+        let Identity { device, inode } = self.identity;
+        let [low, high] = [|word: u64| word as i32, |word: u64| (word >> 32) as i32];
+        [self.pid, self.descriptor, low(device), high(device), low(inode), high(inode)]
+    }
+
+    /// The address of which these are the [`words`](Self::words).
+    pub fn of_words([pid, descriptor, device @ .., low, high]: [i32; Address::WORDS]) -> Address {
+        let word = |low: i32, high: i32| u64::from(low as u32) | u64::from(high as u32) << 32;
+        let identity = Identity { device: word(device[0], device[1]), inode: word(low, high) };
+        Address { pid, descriptor, identity }
+    }
 }
 
 impl Segment {
@@ -38,9 +65,9 @@ impl Segment {
             return Err(io::Error::last_os_error());
         }
         // SAFETY: the descriptor is new and ours alone.
-        let file = unsafe { File::from_raw_fd(descriptor) };
-        file.set_len(bytes as u64)?;
-        let map = MmapOptions::new().len(bytes).map_raw(&file)?;
+        let file = OwnFile::keep(unsafe { File::from_raw_fd(descriptor) })?;
+        file.with(|file| file.set_len(bytes as u64))?;
+        let map = file.with(|file| MmapOptions::new().len(bytes).map_raw(file))?;
         Ok(Segment { map, file: Some(file) })
     }
 
@@ -48,20 +75,27 @@ impl Segment {
     /// even if it ends.
     ///
     /// # Errors
-    /// Where `/proc` does not let us (another user, a container), or the size is not `bytes`.
+    /// Where `/proc` does not let us (another user, a container), the size is not `bytes`, or its program has closed the descriptor.
     pub fn open(address: Address, bytes: usize) -> io::Result<Segment> {
         let path = format!("/proc/{}/fd/{}", address.pid, address.descriptor);
-        let file = OpenOptions::new().read(true).write(true).open(path)?;
-        if file.metadata()?.len() != bytes as u64 {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a segment of this size"));
-        }
+        let check = |found: std::fs::Metadata| {
+            let identity = Identity { device: found.dev(), inode: found.ino() };
+            if identity == address.identity && found.len() == bytes as u64 {
+                return Ok(());
+            }
+            Err(io::Error::new(io::ErrorKind::InvalidData, "not the segment that was there"))
+        };
+        // Before it is opened, too: what the program has there now may be a device, to which opening is something.
+        check(std::fs::metadata(&path)?)?;
+        let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+        check(file.metadata()?)?;
         Ok(Segment { map: MmapOptions::new().len(bytes).map_raw(&file)?, file: None })
     }
 
     /// Where others find this segment; `None` if it is not ours.
     pub fn address(&self) -> Option<Address> {
-        let descriptor = self.file.as_ref()?.as_raw_fd();
-        Some(Address { pid: std::process::id() as i32, descriptor })
+        let (descriptor, identity) = self.file.as_ref()?.place();
+        Some(Address { pid: std::process::id() as i32, descriptor, identity })
     }
 
     /// The start of the memory, aligned to a page.
