@@ -2,6 +2,7 @@
 //! program runs, and only as long as they are ours.
 
 use std::io;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 
 use memmap2::{MmapOptions, MmapRaw};
@@ -35,6 +36,33 @@ pub(super) fn reserve(file: &OwnFile, offset: u64, length: u64) -> io::Result<()
 /// No address space; the descriptor [is not ours any more](mpit_events::own_file), and then nothing has been mapped.
 pub(super) fn map(file: &OwnFile, offset: u64, length: usize) -> io::Result<MmapRaw> {
     file.with(|file| MmapOptions::new().offset(offset).len(length).map_raw(file))
+}
+
+/// Allows or forbids access to a range of a mapping. Pages that are in the range in part only are not forbidden, and allowed.
+///
+/// # Errors
+/// The process may not have as many mappings.
+///
+/// # Safety
+/// Nobody accesses what is forbidden. What is allowed has been reserved.
+pub(super) unsafe fn set_accessible(
+    map: &MmapRaw,
+    range: Range<usize>,
+    is_accessible: bool,
+) -> io::Result<()> {
+    // SAFETY: the function takes a number, and knows this one.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+    let (begin, end, access) = if is_accessible {
+        (range.start / page * page, range.end.next_multiple_of(page), libc::PROT_READ | libc::PROT_WRITE)
+    } else {
+        (range.start.next_multiple_of(page), range.end.next_multiple_of(page), libc::PROT_NONE)
+    };
+    debug_assert!(begin <= end && end <= map.len().next_multiple_of(page));
+    // SAFETY: pages of the mapping, which is there; the rest is the caller's promise.
+    match unsafe { libc::mprotect(map.as_mut_ptr().add(begin).cast(), end - begin, access) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Gives a range back to the file system; it then reads as zero. Where the file system cannot, the

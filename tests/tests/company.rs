@@ -1,5 +1,5 @@
 //! With other tools in the same process, in a program with wrappers of its own, with children of all kinds, under valgrind,
-//! and as a user who may not read other processes: the program never notices.
+//! with sanitizers, and as a user who may not read other processes: the program never notices.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -132,6 +132,7 @@ fn two_mpis_in_one_process_are_warned_of() {
     }
 }
 
+/// valgrind reads all memory of a process when it looks for what was lost.
 #[test]
 #[ignore = "slow"]
 fn valgrind_between() {
@@ -139,7 +140,7 @@ fn valgrind_between() {
         eprintln!("skipped: valgrind is not installed");
         return;
     }
-    for mpi in Mpi::all().iter().filter(|mpi| mpi.name == "mpich") {
+    for mpi in Mpi::all().iter().filter(|mpi| mpi.name != "mpich-events") {
         let program = Program::named("wildcards").compile(mpi);
         let plain = Job::new(mpi, 2, &program).run();
         let directory = fresh_dir();
@@ -151,6 +152,65 @@ fn valgrind_between() {
             run.stderr.lines().filter(|line| line.starts_with("==") && line.contains("libmel.so")).count();
         run.expect(ours == 0, "valgrind has nothing to say of libmel.so");
         assert_eq!(Profile::read(&output).contradictions(2), [""; 0]);
+    }
+}
+
+/// The program for sanitizers, compiled with one; `None` where the compiler lacks it.
+fn sanitized(mpi: &Mpi, flags: &[&str], directory: &Path) -> Option<PathBuf> {
+    let program = directory.join("sanitized");
+    let source = root().join("tests/programs/special/sanitized.c");
+    let mut compiler = mpi.mpicc();
+    compiler.args(["-g", "-w", "-std=gnu99", "-o"]).args([&program, &source]).args(flags);
+    let compiled = compiler.status().is_ok_and(|status| status.success());
+    if !compiled {
+        eprintln!("skipped: {compiler:?} cannot");
+    }
+    compiled.then_some(program)
+}
+
+/// What sanitizers find, they find with MEL; and MEL adds nothing.
+#[test]
+fn sanitizers_need_no_option() {
+    const FLAGS: [&[&str]; 5] = [
+        &["-fsanitize=address"],
+        &["-fsanitize=address", "-static-libasan"],
+        &["-fsanitize=thread"],
+        &["-fsanitize=undefined"],
+        &["-fsanitize=leak"],
+    ];
+    for mpi in Mpi::all().iter().filter(|mpi| mpi.name != "mpich-events") {
+        for flags in FLAGS {
+            let what = format!("{flags:?} on {}", mpi.name);
+            let directory = fresh_dir();
+            let Some(program) = sanitized(mpi, flags, directory.path()) else { continue };
+            let plain = Job::new(mpi, 2, &program).run();
+            if plain.stderr.contains("Segmentation fault") {
+                eprintln!("skipped: {what} does not run by itself");
+                continue;
+            }
+            plain.expect(plain.stdout.ends_with("OK\n"), &what);
+            let output = |name: &str| directory.path().join(name);
+            let as_without = |run: &Finished, plain: &Finished, what: &str| {
+                run.expect(run.code == plain.code && run.stdout == plain.stdout, what);
+                run.expect(!run.stderr.lines().any(|line| line.contains("libmel.so")), what);
+            };
+            let job = Job::new(mpi, 2, &program);
+            let run = job.under_mel(["-o".as_ref(), output("run").as_os_str()]).run();
+            as_without(&run, &plain, &what);
+            assert_eq!(Profile::read(&output("run")).total("truth.matched"), 200, "{what}");
+
+            let script =
+                Job::new(mpi, 2, "sh").args(["-c".as_ref(), "exec \"$0\"".as_ref(), program.as_os_str()]);
+            let script = script.under_mel(["-o".as_ref(), output("script").as_os_str()]).run();
+            as_without(&script, &plain, &format!("a script that starts {what}"));
+
+            if flags[0] == "-fsanitize=address" {
+                let fault = || Job::new(mpi, 2, &program).args(["fault"]);
+                let (plain, run) = (fault().run(), fault().under_mel(["--profile", "none"]).run());
+                as_without(&run, &plain, &format!("a fault, {what}"));
+                run.expect(run.stderr.contains("heap-buffer-overflow"), &what);
+            }
+        }
     }
 }
 

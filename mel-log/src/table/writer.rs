@@ -1,4 +1,7 @@
 //! The writing side of a profile table. Sections grow by chunks, whose space is reserved before it is used.
+//!
+//! What is not reserved is mapped without access: whoever reads all memory of a process that can be read, such as valgrind when it
+//! looks for what was lost, would get a `SIGBUS` for each word of it.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -23,7 +26,7 @@ use super::queues::{BriefQueues, Queues, QueuesKey};
 use super::sampled::Sampled;
 use super::traffic::{Traffic, TrafficKey};
 use crate::Definition;
-use crate::space::{map, reserve};
+use crate::space::{map, reserve, set_accessible};
 
 /// Space is reserved so many bytes at a time.
 const CHUNK: usize = 64 << 10;
@@ -62,9 +65,8 @@ unsafe impl Sync for ProfileTable {}
 
 #[derive(Debug)]
 struct Inner {
-    /// Held for its life.
-    _map: MmapRaw,
-    /// The file, and up to where space is reserved in each section; nothing to reserve without a file.
+    map: MmapRaw,
+    /// The file, if there is one, and up to where space is reserved in each section.
     reserved: Mutex<Reserved>,
 }
 
@@ -128,7 +130,7 @@ impl ProfileTable {
             let map = map(&file, 0, MAX_BYTES)?;
             // As the mapping keeps the file open, the lock is held for as long, whoever closes the descriptor.
             file.with(|file| Ok(lock::hold(file)))?;
-            Ok(Self::with(map, Some(file), identity))
+            Self::with(map, Some(file), identity)
         });
         if made.is_err() {
             let _ = std::fs::remove_file(path);
@@ -142,13 +144,15 @@ impl ProfileTable {
     /// No memory.
     pub fn in_memory(identity: &Identity) -> io::Result<ProfileTable> {
         let map = MmapOptions::new().len(MAX_BYTES).map_anon()?;
-        Ok(Self::with(map.into(), None, identity))
+        Self::with(map.into(), None, identity)
     }
 
-    fn with(map: MmapRaw, file: Option<OwnFile>, identity: &Identity) -> ProfileTable {
+    fn with(map: MmapRaw, file: Option<OwnFile>, identity: &Identity) -> io::Result<ProfileTable> {
+        // SAFETY: nobody has the mapping yet.
+        unsafe { set_accessible(&map, QUEUES_AT..MAX_BYTES, false) }?;
         let reserved = Mutex::new(Reserved { file, is_taken: false, until: SECTIONS });
         let base = map.as_mut_ptr();
-        let table = ProfileTable { base, inner: Arc::new(Inner { _map: map, reserved }) };
+        let table = ProfileTable { base, inner: Arc::new(Inner { map, reserved }) };
         let header = table.header();
         header.length.set(QUEUES_AT as u64);
         header.version.set(u64::from(VERSION));
@@ -169,7 +173,7 @@ impl ProfileTable {
         header.magic.set(u64::from_ne_bytes(MAGIC));
         // What finds no space counts here.
         table.add_context(ContextKey::default());
-        table
+        Ok(table)
     }
 
     /// Where something of this type lies. `at` is within the mapping, and aligned as the sections are.
@@ -346,15 +350,19 @@ impl ProfileTable {
     fn reserve_until(&self, section: Section, bytes: usize) -> bool {
         let mut reserved = self.inner.reserved.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let Reserved { file, is_taken, until } = &mut *reserved;
-        let Some(file) = file else { return true };
         let end = section.begins_at() + bytes;
         let known = &mut until[section as usize];
         while *known < end {
             if *is_taken {
                 return false;
             }
-            if let Err(error) = reserve(file, *known as u64, CHUNK as u64) {
+            if let Some(Err(error)) = file.as_ref().map(|file| reserve(file, *known as u64, CHUNK as u64)) {
                 *is_taken = own_file::is_taken(&error);
+                return false;
+            }
+            let chunk = *known..(*known + CHUNK).min(MAX_BYTES);
+            // SAFETY: it has just been reserved, or is in memory.
+            if unsafe { set_accessible(&self.inner.map, chunk, true) }.is_err() {
                 return false;
             }
             *known += CHUNK;

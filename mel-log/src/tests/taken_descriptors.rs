@@ -80,13 +80,13 @@ fn a_table_takes_no_further_rows_and_its_process_is_still_seen_to_run() {
     let again = table.add_context(key(20_000));
     assert_eq!((again, table.header().lost_contexts.get()), (0, 2));
     assert_unchanged(&theirs);
-    let rows = table::read(&path).unwrap();
+    let rows = table::reader::read(&path).unwrap();
     assert!(rows.is_running, "the mapping holds the lock");
     // Before them are the row for what finds no space, and the first one.
     assert_eq!(rows.contexts.len() as u64, given + 2);
     assert_eq!(rows.contexts[first as usize].calls, 1);
     drop(table);
-    assert!(!table::read(&path).unwrap().is_running);
+    assert!(!table::reader::read(&path).unwrap().is_running);
     assert_unchanged(&theirs);
 }
 

@@ -86,17 +86,56 @@ fn beside(command: &Path) -> anyhow::Result<PathBuf> {
     })
 }
 
-/// The value of `LD_PRELOAD` with the library in front of what was there, and there only once.
+/// How the names of libraries begin that must be in front of all others, as they replace the allocator and more: the runtimes of
+/// sanitizers of GCC, and of Clang.
+const FIRST: [&str; 8] = [
+    "libasan.",
+    "libhwasan.",
+    "liblsan.",
+    "libtsan.",
+    "libclang_rt.asan",
+    "libclang_rt.hwasan",
+    "libclang_rt.lsan",
+    "libclang_rt.tsan",
+];
+
+/// Whether a library that is preloaded must be in front of all others.
+fn must_be_first(library: &OsStr) -> bool {
+    let name = Path::new(library).file_name().and_then(OsStr::to_str).unwrap_or_default();
+    FIRST.iter().any(|first| name.starts_with(first))
+}
+
+/// The value of `LD_PRELOAD` with the library there once: behind what must be first, and in front of all else. A tool that wraps MPI's
+/// functions and goes on with `PMPI_*` is behind it, so that both see the calls.
 pub fn preload(library: &Path, before: Option<&OsStr>) -> OsString {
-    let mut value = library.as_os_str().to_owned();
-    let others = before.unwrap_or_default().as_encoded_bytes().split(|b| matches!(b, b' ' | b':'));
-    for other in others.filter(|other| !other.is_empty() && *other != library.as_os_str().as_encoded_bytes())
-    {
-        value.push(":");
-        // SAFETY: a piece of a valid string, cut at ASCII characters.
-        value.push(unsafe { OsStr::from_encoded_bytes_unchecked(other) });
+    let pieces = before.unwrap_or_default().as_encoded_bytes().split(|b| matches!(b, b' ' | b':'));
+    // SAFETY: pieces of a valid string, cut at ASCII characters.
+    let pieces = pieces.map(|piece| unsafe { OsStr::from_encoded_bytes_unchecked(piece) });
+    let others = pieces.filter(|other| !other.is_empty() && *other != library.as_os_str());
+    let (mut all, behind): (Vec<&OsStr>, Vec<&OsStr>) = others.partition(|other| must_be_first(other));
+    all.push(library.as_os_str());
+    all.extend(behind);
+    all.join(OsStr::new(":"))
+}
+
+/// The variable with options of AddressSanitizer.
+pub const ASAN_OPTIONS: &str = "ASAN_OPTIONS";
+
+/// Its value with which a program whose AddressSanitizer is a shared library starts, although another library is preloaded. That the
+/// runtime is behind it hurts neither. Not the runtime itself is preloaded: each program that this one starts would get it, too, and
+/// be checked for leaks. `None` where the user has decided.
+pub fn asan_options(before: Option<&OsStr>) -> Option<OsString> {
+    const ORDER: &str = "verify_asan_link_order";
+    let mut value = before.unwrap_or_default().to_owned();
+    if value.as_encoded_bytes().windows(ORDER.len()).any(|piece| piece == ORDER.as_bytes()) {
+        return None;
     }
-    value
+    if !value.is_empty() {
+        value.push(":");
+    }
+    value.push(ORDER);
+    value.push("=0");
+    Some(value)
 }
 
 #[cfg(test)]
@@ -138,5 +177,25 @@ mod tests {
         assert_eq!(preload(library, Some("".as_ref())), "/x/libmel.so");
         assert_eq!(preload(library, Some("a.so:b.so c.so".as_ref())), "/x/libmel.so:a.so:b.so:c.so");
         assert_eq!(preload(library, Some("a.so:/x/libmel.so".as_ref())), "/x/libmel.so:a.so");
+    }
+
+    #[test]
+    fn what_must_be_first_stays_first() {
+        let with = |before: &str| preload(Path::new("/x/libmel.so"), Some(before.as_ref()));
+        assert_eq!(with("/usr/lib/libasan.so.8"), "/usr/lib/libasan.so.8:/x/libmel.so");
+        assert_eq!(with("libtsan.so.2:a.so"), "libtsan.so.2:/x/libmel.so:a.so");
+        assert_eq!(
+            with("/l/libclang_rt.asan-x86_64.so a.so:/x/libmel.so"),
+            "/l/libclang_rt.asan-x86_64.so:/x/libmel.so:a.so"
+        );
+        assert_eq!(with("libasanas.so:/libasan.d/b.so"), "/x/libmel.so:libasanas.so:/libasan.d/b.so");
+    }
+
+    #[test]
+    fn options_of_the_user_stay() {
+        let with = |before: &str| asan_options(Some(before.as_ref()));
+        assert_eq!(asan_options(None).unwrap(), "verify_asan_link_order=0");
+        assert_eq!(with("detect_leaks=0").unwrap(), "detect_leaks=0:verify_asan_link_order=0");
+        assert_eq!(with("verify_asan_link_order=1"), None);
     }
 }

@@ -259,6 +259,8 @@ fn environment(
     let is_set = |name: &str| inherited(name).is_some_and(|value| !value.is_empty());
     let mut set: Vec<(&str, OsString)> =
         vec![("LD_PRELOAD", library::preload(library, inherited("LD_PRELOAD").as_deref()))];
+    let options = library::asan_options(inherited(library::ASAN_OPTIONS).as_deref());
+    set.extend(options.map(|options| (library::ASAN_OPTIONS, options)));
     if let Some(events) = &args.events {
         set.push(("MEL_EVENTS", events.into()));
     }
@@ -429,14 +431,22 @@ mod tests {
     fn the_profile_is_on_unless_events_are_logged() {
         assert_eq!(
             variables("mel run /bin/app", &[]),
-            ["LD_PRELOAD=/l/libmel.so", "MEL_PROFILE=calls,queues", "MEL_PROGRAM=app"]
+            [
+                "LD_PRELOAD=/l/libmel.so",
+                "ASAN_OPTIONS=verify_asan_link_order=0",
+                "MEL_PROFILE=calls,queues",
+                "MEL_PROGRAM=app"
+            ]
         );
         assert_eq!(
-            variables("mel run -e a,b app", &[("LD_PRELOAD", "x.so")]),
+            variables(
+                "mel run -e a,b app",
+                &[("LD_PRELOAD", "x.so"), ("ASAN_OPTIONS", "verify_asan_link_order=1")]
+            ),
             ["LD_PRELOAD=/l/libmel.so:x.so", "MEL_EVENTS=a,b", "MEL_PROFILE=none", "MEL_PROGRAM=app"]
         );
         assert_eq!(
-            variables("mel run -e a --profile queues --trace -o d --force app", &[])[1..],
+            variables("mel run -e a --profile queues --trace -o d --force app", &[])[2..],
             [
                 "MEL_EVENTS=a",
                 "MEL_PROFILE=queues",
