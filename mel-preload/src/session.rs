@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use mpi_abi::{Abi, Family, next, pmpi};
+use mpi_abi::{Abi, Family, next, pmpi, questions};
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
 use mpit_events::{BindKind, Core, EventIndex, Ticks};
 use mpit_sources::between_calls::BetweenCalls;
@@ -166,13 +166,13 @@ impl Session {
     fn begin(&'static self, function: FunctionId) {
         self.find_native();
         if let Some(list) = &self.config.set {
-            let first = pmpi::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0);
+            let first = questions::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0);
             settings::apply(list, settings::Whose::Mpi, first);
         }
         if !self.config.measures() {
             self.policies.iter().for_each(|policies| policies.begin(None));
             // Asked nothing: the list of event types is all there is to do, at the end.
-            let first = pmpi::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0);
+            let first = questions::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0);
             if first && self.config.lists_types() {
                 finish::print_types_at_exit();
             }
@@ -192,7 +192,7 @@ impl Session {
     fn try_begin(&'static self, function: FunctionId) -> mpi_abi::Result<()> {
         let started = self.prepared;
         let world = self.abi.constants.comm_world;
-        let (rank, size) = (pmpi::comm_rank(world)?, pmpi::comm_size(world)?);
+        let (rank, size) = (questions::comm_rank(world)?, questions::comm_size(world)?);
         let threads = self.abi.constants.thread;
         let level = pmpi::query_thread().unwrap_or(threads.multiple);
         if level == threads.multiple {
