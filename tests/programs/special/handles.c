@@ -4,13 +4,11 @@
  *
  * What is freed is still in use by a receive, so that MPI works with it. What is gone as well, MPICH notices and Open MPI does not.
  *
- *   handles [SKIPPED...]          all cases but those of these numbers; the errors on each object are counted and returned
- *   handles only CASE             one of them, with the error handlers that MPI has at first
- *   handles names                 the names of the cases
+ *   handles                       all cases; the errors on each object are counted and returned
+ *   handles CASE                  this one, with the error handlers that MPI has at first
  */
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { TAG = 5, NEVER = 6, ELEMENTS = 16 };
@@ -225,7 +223,7 @@ static int with_request(int it, MPI_Request *request)
     C("t", 1, neighbor_allgather, MPI_Neighbor_allgather(from, COUNT, TYPE, into, COUNT, TYPE, grid)) \
     C("ct", 1, neighbor_without, MPI_Neighbor_alltoall(from, COUNT, TYPE, into, COUNT, TYPE, COMM)) \
     C("tw", 1, put, in_epoch(MPI_Put(from, COUNT, TYPE, 0, 0, COUNT, MPI_INT, h->win))) \
-    C("tw", 1, put_target, in_epoch(MPI_Put(from, COUNT, MPI_INT, 0, 0, COUNT, TYPE, h->win))) \
+    C("Tw", 1, put_target, in_epoch(MPI_Put(from, COUNT, MPI_INT, 0, 0, COUNT, TYPE, h->win))) \
     C("tw", 1, put_to_none, in_epoch(MPI_Put(from, COUNT, TYPE, MPI_PROC_NULL, 0, COUNT, TYPE, h->win))) \
     C("tw", 1, rput, with_request(MPI_Rput(from, COUNT, TYPE, 0, 0, COUNT, TYPE, h->win, &r), &r)) \
     C("tw", 1, get, in_epoch(MPI_Get(into, COUNT, TYPE, 0, 0, COUNT, MPI_INT, h->win))) \
@@ -239,7 +237,6 @@ static int with_request(int it, MPI_Request *request)
     C("tw", 0, compare_and_swap, in_epoch(MPI_Compare_and_swap(from, from, into, TYPE, 0, 0, h->win))) \
     C("w", 0, win_flush, MPI_Win_flush(0, h->win)) \
     C("w", 0, win_sync, MPI_Win_sync(h->win)) \
-    C("gw", 0, win_post, MPI_Win_post(h->group, MPI_MODE_NOCHECK, h->win)) \
     C("w", 0, win_get_group, of_group(MPI_Win_get_group(h->win, &g), &g)) \
     C("w", 0, win_set_name, MPI_Win_set_name(h->win, "window")) \
     C("w", 0, win_get_name, MPI_Win_get_name(h->win, text, &length)) \
@@ -365,8 +362,9 @@ static int put(Handles *h, char kind, int value)
         return 1;
     switch (kind) {
         OF_KIND('c', comm, MPI_COMM_NULL, value != GONE || NOTICES_GONE)
-        /* Without none, which some MPIs end the program for, whatever its error handlers are. */
+        /* Not null, which some MPIs end the program for, whatever its error handlers are. */
         OF_KIND('C', comm, good.comm, value != GONE || NOTICES_GONE)
+        OF_KIND('T', type, good.type, value != GONE)
         OF_KIND('t', type, MPI_DATATYPE_NULL, value != GONE)
         OF_KIND('g', group, MPI_GROUP_NULL, value != GONE)
         OF_KIND('w', win, MPI_WIN_NULL, value == GONE && NOTICES_GONE)
@@ -439,18 +437,24 @@ static void make_handles(int only)
     MPI_Win_free(&of_gone.win);
 }
 
+/* Makes one call, whose name is printed before it. */
+static void try(size_t place, Handles *h, const char *name)
+{
+    printf("%s", name);
+    fflush(stdout);
+    on_world = on_self = on_others = on_windows = 0;
+    int code = functions[place].call(h), class = 0;
+    MPI_Error_class(code, &class);
+    printf(": class %d, handlers %d %d %d %d\n", class, on_world, on_self, on_others, on_windows);
+}
+
 int main(int argc, char **argv)
 {
-    int names = argc > 1 && !strcmp(argv[1], "names");
-    int only = argc > 2 && !strcmp(argv[1], "only") ? atoi(argv[2]) : -1;
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    if (!names) {
-        MPI_Init(&argc, &argv);
-        static char buffer[1 << 16];
-        MPI_Buffer_attach(buffer, sizeof buffer);
-        make_handles(only >= 0);
-    }
-    int number_of_case = 0;
+    const char *only = argc > 1 ? argv[1] : NULL;
+    MPI_Init(&argc, &argv);
+    static char buffer[1 << 16];
+    MPI_Buffer_attach(buffer, sizeof buffer);
+    make_handles(only != NULL);
     for (size_t place = 0; place < sizeof functions / sizeof functions[0]; place++) {
         const char *kinds = functions[place].kinds;
         for (int count = functions[place].counted ? 0 : 1; count < 2; count++) {
@@ -461,37 +465,25 @@ int main(int argc, char **argv)
                     h.count = count;
                     if (changed >= 0 && !put(&h, kinds[changed], value))
                         continue;
-                    int this = number_of_case++, skipped = only >= 0 && this != only;
-                    for (int i = 1; only < 0 && i < argc; i++)
-                        skipped |= atoi(argv[i]) == this && *argv[i] >= '0' && *argv[i] <= '9';
-                    if (skipped)
-                        continue;
-                    printf("%d %s %c=%s %d", this, functions[place].name, changed < 0 ? '-' : kinds[changed],
-                           values[value], count);
-                    if (!names) {
-                        fflush(stdout);
-                        on_world = on_self = on_others = on_windows = 0;
-                        int code = functions[place].call(&h), class = 0;
-                        MPI_Error_class(code, &class);
-                        printf(": class %d, handlers %d %d %d %d", class, on_world, on_self, on_others, on_windows);
-                    }
-                    printf("\n");
+                    char name[64];
+                    snprintf(name, sizeof name, "%s %c=%s %d", functions[place].name,
+                             changed < 0 ? '-' : kinds[changed], values[value], count);
+                    if (!only || !strcmp(only, name))
+                        try(place, &h, name);
                 }
             }
         }
     }
-    if (!names) {
-        for (int i = 0; i < 2; i++) {
-            MPI_Cancel(&uses[i]);
-            MPI_Wait(&uses[i], MPI_STATUS_IGNORE);
-        }
-        MPI_Win_unlock_all(good.win);
-        MPI_Win_free(&good.win);
-        MPI_File_close(&good.file);
-        MPI_Comm_free(&grid);
-        MPI_Comm_free(&good.comm);
-        MPI_Finalize();
+    for (int i = 0; i < 2; i++) {
+        MPI_Cancel(&uses[i]);
+        MPI_Wait(&uses[i], MPI_STATUS_IGNORE);
     }
+    MPI_Win_unlock_all(good.win);
+    MPI_Win_free(&good.win);
+    MPI_File_close(&good.file);
+    MPI_Comm_free(&grid);
+    MPI_Comm_free(&good.comm);
+    MPI_Finalize();
     puts("OK");
     return 0;
 }
