@@ -9,13 +9,15 @@
 //! - A handle that is freed looks like one that is not. So the callers ask about a communicator, a group or a window only
 //!   - when the program's own call with it has succeeded, before that call returns to the program; or
 //!   - while they know that it was made and is not freed yet.
-//! - Whether a communicator is there that a tool names, [`is_communicator`] finds out.
+//! - Whether a value is the handle of a communicator at all, [`is_communicator`] says; about one that may be freed is asked
+//!   [`with_errors_returned`], which exchanges the error handlers, where no other thread can meet them.
 //! - A datatype may be asked about as a call begins that uses it. With a count of 0, or where the call does not look at it
 //!   (`MPI_NO_OP`, the arguments of the root elsewhere), it may be anything: then it is not asked about.
 //!
 //! Local procedures all of them. MPI's own rules hold, and those of [`pmpi`](crate::pmpi): calls are unseen by other tools.
 
 mod communicators;
+mod handlers;
 mod infos;
 mod kinds;
 mod sizes;
@@ -28,6 +30,7 @@ pub use communicators::{
     comm_get_name, comm_group, comm_rank, comm_remote_group, comm_remote_size, comm_size, comm_test_inter,
     group_rank, group_size, group_translate_ranks, is_communicator,
 };
+pub use handlers::with_errors_returned;
 pub use infos::info_entries;
 pub use kinds::world_is_there;
 pub use sizes::TypeSizes;

@@ -2,7 +2,7 @@
 //! answers, and its error handlers are called as often, with MEL as without.
 
 use mel_tests::artifacts::fresh_dir;
-use mel_tests::{Finished, Job, Mpi, compile_special};
+use mel_tests::{Finished, Job, Mpi, compile_preloadable, compile_special};
 
 /// The options of all modes, which between them ask MPI all that MEL ever does.
 const MODES: [&[&str]; 7] = [
@@ -72,14 +72,15 @@ fn an_error_of_the_program_ends_it_and_none_of_mel_does() {
 fn nothing_is_asked_of_mpi_comm_world_in_a_program_of_sessions_alone() {
     for mpi in &Mpi::all_and_newer() {
         let program = compile_special(mpi, "sessions");
-        let plain = Job::new(mpi, 2, &program).run();
+        let plain = Job::new(mpi, 2, &program).args(["fewer"]).run();
         if plain.code != Some(0) || plain.stdout.starts_with("no ") {
             eprintln!("skipped: {} has no sessions", mpi.name);
             continue;
         }
         for options in MODES {
             let directory = fresh_dir();
-            let job = Job::new(mpi, 2, &program).current_dir(directory.path());
+            let job = Job::new(mpi, 2, &program).args(["fewer"]).current_dir(directory.path());
+            let job = job.env("LD_PRELOAD", compile_preloadable(mpi, "world_unasked"));
             let watched = job.under_mel(["-o", "run"].iter().chain(options)).run();
             let same = watched.code == Some(0) && watched.stdout == plain.stdout;
             watched.expect(same, &format!("{} {options:?}", mpi.name));

@@ -9,6 +9,7 @@ use std::ffi::{c_int, c_void};
 
 use mpi_abi::{Abi, Comm, Datatype, HandlePtr, questions};
 use mpi_intercept::{Call, FunctionId};
+use mpit_sources::ask_about;
 use mpit_sources::calls::COLLECTIVES;
 
 use mel_log::format::{NO_ROOT, ROOT_IN_THIS_GROUP, ROOT_ITSELF};
@@ -57,15 +58,15 @@ struct Processes {
 
 impl Processes {
     fn of(comm: Comm) -> Option<Processes> {
-        let inter = questions::comm_test_inter(comm).ok()?;
-        let count =
-            if inter { questions::comm_remote_size(comm) } else { questions::comm_size(comm) }.ok()?;
-        Some(Processes { count: count as u64, rank: questions::comm_rank(comm).ok()?, inter })
+        ask_about(Abi::current()?, comm, || {
+            let inter = questions::comm_test_inter(comm)?;
+            let count = if inter { questions::comm_remote_size(comm) } else { questions::comm_size(comm) }?;
+            Ok(Processes { count: count as u64, rank: questions::comm_rank(comm)?, inter })
+        })
     }
 }
 
-/// What a call is about; `None` where it is no collective operation, or MPI does not answer. For calls on communicators that are known
-/// to be there, and for those that have succeeded.
+/// What a call is about; `None` where it is no collective operation, or MPI does not answer.
 #[cold]
 #[inline(never)]
 pub(crate) fn of(abi: &Abi, call: &Call<'_>) -> Option<Collective> {
@@ -313,7 +314,7 @@ struct Near(questions::Neighbours);
 
 impl Near {
     fn of(comm: Comm) -> Option<Near> {
-        questions::neighbours(comm).ok().map(Near)
+        ask_about(Abi::current()?, comm, || questions::neighbours(comm)).map(Near)
     }
 
     fn sources(&self) -> u64 {

@@ -124,7 +124,7 @@ pub(super) fn of<R: Copy>(
     send: impl FnMut(&mut Thread<R>, To, u64),
 ) {
     let Some(comm) = call.comm() else { return };
-    let Some(group) = thread.group(comm) else { return };
+    let Some(group) = thread.group(abi, comm) else { return };
     let mut operation = Operation { abi, thread, function, comm, group, send };
     // A call and its form for large counts differ in the types of their arrays.
     macro_rules! scatterv {

@@ -14,7 +14,7 @@ use mpit_vars::direct::Sent;
 use mpit_vars::store::{Amount, Communicator, Everything, Kind, Shape, Store};
 
 use super::counts::{Counts, NO_COMMUNICATOR, Place, Row, Whom};
-use super::known::{Known, may_be_communicator};
+use super::known::Known;
 use super::operations;
 use crate::traffic::{self, To, Traffic};
 
@@ -60,7 +60,7 @@ impl Counting {
 impl Store for Counting {
     fn communicator(&self, handle: u64) -> Option<Communicator> {
         let handle = usize::try_from(handle).ok()?;
-        if !world_is_there() || !may_be_communicator(self.abi, handle) {
+        if !world_is_there() {
             return None;
         }
         // From now on it must be seen when the communicator is freed. That it cannot, starting says.

@@ -2,11 +2,11 @@
 
 use hashbrown::HashMap;
 use mpi_abi::{Abi, Comm, Handle, Win, pmpi, questions};
-use mpit_events::{BindKind, Token, core};
 use rustc_hash::FxBuildHasher;
 
 use super::counts::{Counts, Group, WORLD};
 use crate::calls::world_ranks;
+use crate::communicators::ask_about;
 
 /// The communicators that are there, by handle.
 #[derive(Debug, Default)]
@@ -28,9 +28,12 @@ impl Known {
             self.communicator(abi, counts, world)?;
         }
         let comm = Comm(handle);
-        let is_inter = questions::comm_test_inter(comm).ok()?;
-        let own = if is_inter { None } else { usize::try_from(questions::comm_rank(comm).ok()?).ok() };
-        let id = counts.add(Group { own, ranks: world_ranks(abi, handle, is_inter) });
+        let group = ask_about(abi, comm, || {
+            let is_inter = questions::comm_test_inter(comm)?;
+            let own = if is_inter { None } else { usize::try_from(questions::comm_rank(comm)?).ok() };
+            Ok(Group { own, ranks: world_ranks(abi, handle, is_inter) })
+        })?;
+        let id = counts.add(group);
         self.communicators.insert(handle, id);
         Some(id)
     }
@@ -72,12 +75,4 @@ fn window_ranks(abi: &Abi, handle: usize) -> Option<Vec<i32>> {
     })();
     let _ = pmpi::group_free(group);
     ranks
-}
-
-/// Whether MPI may be asked about this handle: some MPIs end the program for one that is no communicator.
-pub(super) fn may_be_communicator(abi: &Abi, handle: usize) -> bool {
-    let constants = &abi.constants;
-    let comm = Comm(handle);
-    let is_known = comm == constants.comm_world || comm == constants.comm_self;
-    is_known || core().is_bound(BindKind::Comm, Token(handle as u64)) || questions::is_communicator(abi, comm)
 }
