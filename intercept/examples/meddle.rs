@@ -8,7 +8,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 
-use mpi_abi::{Abi, Handle, StatusLayout, StatusPtr, pmpi};
+use mpi_abi::{Abi, Handle, StatusLayout, StatusPtr, questions};
 use mpi_intercept::{Call, FunctionId, Hook, InThread, register};
 
 /// Storage for the statuses that replace the ignored ones.
@@ -78,7 +78,7 @@ impl Hook for ShowArguments {
                 send.dest,
                 send.tag,
                 // A call of our own from inside a hook.
-                pmpi::comm_size(send.comm),
+                questions::comm_size(send.comm),
             )),
             Call::Startall(start) => {
                 let requests = start.array_of_requests;

@@ -11,7 +11,7 @@ use mel_log::Definition;
 use mel_log::setting::Setting;
 use mel_rules::expr::{Quantities, Value};
 use mel_rules::policy::Policy;
-use mpi_abi::{Abi, Handle as _, pmpi};
+use mpi_abi::{Abi, Handle as _, questions};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_events::{BindKind, Clock, Ticks};
 use mpit_events_entry_points::reading::{Bound, Reading};
@@ -104,8 +104,8 @@ impl Policies {
         let mut applied = lock(&self.applied);
         let applied = &mut *applied;
         applied.keep = keep;
-        applied.rank = pmpi::comm_rank(world).map_or(0.0, f64::from);
-        applied.ranks = pmpi::comm_size(world).map_or(0.0, f64::from);
+        applied.rank = questions::comm_rank(world).map_or(0.0, f64::from);
+        applied.ranks = questions::comm_size(world).map_or(0.0, f64::from);
         let reading = Reading::open(self.abi);
         let wanted: Vec<String> =
             applied.list.iter().flat_map(|state| state.policy.variables()).map(str::to_owned).collect();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use mpi_abi::{Abi, Family, next, pmpi};
+use mpi_abi::{Abi, Family, next, pmpi, questions};
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
 use mpit_events::own_file;
 use mpit_events::{BindKind, Core, EventIndex, Ticks};
@@ -165,22 +165,21 @@ impl Session {
 
     /// Runs what all processes do together, at the beginning and at the end: neither the program's floating-point traps nor its error
     /// handler are called for what MEL does.
-    fn with_others(&self, f: impl FnOnce()) {
-        let world = self.abi.constants.comm_world;
-        mpi_intercept::without_traps(|| pmpi::returning_errors(world, f));
+    fn with_others(f: impl FnOnce()) {
+        mpi_intercept::without_traps(|| questions::returning_errors(f));
     }
 
     /// All processes together, at the exit of `MPI_Init*`.
     fn begin(&'static self, function: FunctionId) {
         self.find_native();
         if let Some(list) = &self.config.set {
-            let first = pmpi::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0);
+            let first = questions::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0);
             settings::apply(list, settings::Whose::Mpi, first);
         }
         if !self.config.measures() {
             self.policies.iter().for_each(|policies| policies.begin(None));
             // Asked nothing: the list of event types is all there is to do, at the end.
-            let first = pmpi::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0);
+            let first = questions::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0);
             if first && self.config.lists_types() {
                 finish::print_types_at_exit();
             }
@@ -200,7 +199,7 @@ impl Session {
     fn try_begin(&'static self, function: FunctionId) -> mpi_abi::Result<()> {
         let started = self.prepared;
         let world = self.abi.constants.comm_world;
-        let (rank, size) = (pmpi::comm_rank(world)?, pmpi::comm_size(world)?);
+        let (rank, size) = (questions::comm_rank(world)?, questions::comm_size(world)?);
         own_file::on_taken(move || {
             warn(&format!(
                 "rank {rank}: the program has closed file descriptors of MEL, so recording ends here: an event log takes no more records, \
@@ -615,7 +614,7 @@ impl Hook for Session {
         }
         match call {
             Call::Finalize(_) => {
-                session.with_others(|| finish::at_finalize(session));
+                Session::with_others(|| finish::at_finalize(session));
                 tools::finish(session);
             }
             Call::Abort(a) => {
@@ -633,7 +632,7 @@ impl Hook for Session {
             Call::Comm_set_name(a) => session.define_again(a.comm),
             _ if session.run.get().is_some() => {}
             Call::Init(_) | Call::Init_thread(_) => {
-                session.with_others(|| session.begin(function));
+                Session::with_others(|| session.begin(function));
             }
             Call::Session_init(_) => session.without_world(),
             _ => {}

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 
 use mpi_abi::{
     Abi, Comm, Datatype, Errhandler, File, Group, Handle, HandlePtr, Info, Message, Op, Request, StatusPtr,
-    Win, pmpi,
+    Win, pmpi, questions,
 };
 
 /// Prints what is known of this MPI, one `NAME VALUE` a line.
@@ -103,8 +103,8 @@ fn inner() -> mpi_abi::Result<Result<(), String>> {
     let Ok(abi) = Abi::detect() else { return Ok(Err("no ABI".into())) };
     let constants = &abi.constants;
     let world = constants.comm_world;
-    let rank = pmpi::comm_rank(world)?;
-    let size = pmpi::comm_size(world)?;
+    let rank = questions::comm_rank(world)?;
+    let size = questions::comm_size(world)?;
     let all = size as usize;
     let comm = pmpi::comm_dup(world)?;
     pmpi::comm_return_errors(comm)?;
@@ -129,23 +129,23 @@ fn communicators(abi: &Abi, comm: Comm, rank: c_int, size: c_int) -> mpi_abi::Re
     let constants = &abi.constants;
     let node = pmpi::comm_split_type(comm, constants.comm_type_shared, rank)?;
     let half = pmpi::comm_split(comm, rank % 2, -rank)?;
-    let group = pmpi::comm_group(half)?;
-    let everybody = pmpi::comm_group(comm)?;
-    let members = pmpi::group_size(group)?;
+    let group = questions::comm_group(half)?;
+    let everybody = questions::comm_group(comm)?;
+    let members = questions::group_size(group)?;
     let ranks: Vec<c_int> = (0..members).collect();
     let mut translated = vec![0; ranks.len()];
-    pmpi::group_translate_ranks(group, &ranks, everybody, &mut translated)?;
+    questions::group_translate_ranks(group, &ranks, everybody, &mut translated)?;
     // Ordered by the negative rank: the highest of my parity comes first.
     let expected: Vec<c_int> = (0..size).rev().filter(|other| other % 2 == rank % 2).collect();
-    let mine = pmpi::group_rank(group)?;
+    let mine = questions::group_rank(group)?;
     let outcome = (|| {
-        check!(pmpi::comm_size(node) == Ok(size));
-        check!(pmpi::comm_test_inter(node) == Ok(false));
+        check!(questions::comm_size(node) == Ok(size));
+        check!(questions::comm_test_inter(node) == Ok(false));
         check!(pmpi::comm_compare(comm, constants.comm_world) == Ok(constants.congruent));
-        check!(pmpi::comm_get_name(constants.comm_world).as_deref() == Ok("MPI_COMM_WORLD"));
+        check!(questions::comm_get_name(constants.comm_world).as_deref() == Ok("MPI_COMM_WORLD"));
         check!(translated == expected);
         check!(translated[mine as usize] == rank);
-        check!(pmpi::group_translate_ranks(group, &ranks, everybody, &mut []).is_err());
+        check!(questions::group_translate_ranks(group, &ranks, everybody, &mut []).is_err());
         Ok(())
     })();
     pmpi::group_free(group)?;
@@ -223,7 +223,7 @@ fn messages(abi: &Abi, comm: Comm, rank: c_int, size: c_int) -> mpi_abi::Result<
         check!(second == probed);
         check!(nothing.is_none());
         check!(matches!(failed, Err(mpi_abi::Error::Code { function: "MPI_Send", .. })));
-        check!(pmpi::type_size(constants.double) == Ok(8));
+        check!(questions::type_size(constants.double) == Ok(8));
         check!(Request::from_word(constants.request_null.word()) == constants.request_null);
         Ok(())
     })())

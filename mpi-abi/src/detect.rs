@@ -112,6 +112,13 @@ impl Abi {
         !self.mpich
     }
 
+    /// Whether the library is MPICH or one of its relatives, whichever binary interface it has.
+    #[inline]
+    #[must_use]
+    pub fn is_mpich(&self) -> bool {
+        self.mpich
+    }
+
     /// `MPI_T_PVAR_ALL_HANDLES`, as a machine word. For the time of a call that may take the dynamic linker's lock.
     #[must_use]
     pub fn all_pvar_handles(&self) -> usize {

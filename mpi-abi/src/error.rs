@@ -17,6 +17,12 @@ pub enum Error {
     /// The MPI of this process has no such function.
     #[error("{0} does not exist in the MPI of this process")]
     Missing(&'static str),
+    /// The handle is null, or of another kind, or MPI does not run: there is no answer.
+    #[error("{function} was not called: there is no such object")]
+    NotAsked {
+        /// The function that was to be called.
+        function: &'static str,
+    },
     /// A buffer does not fit the communicator, or is too long for a C `int`.
     #[error("{function}: a buffer of {got} elements where {expected} were expected")]
     Length {

@@ -14,7 +14,7 @@
 //! state except the ABI and the addresses found.
 //!
 //! [`next`] finds the function that an interposed symbol continues with; [`pmpi`] calls MPI for
-//! the tool's own purposes, unseen by other tools.
+//! the tool's own purposes, unseen by other tools; [`questions`] asks it about the program's handles.
 
 mod constants;
 mod detect;
@@ -22,6 +22,7 @@ mod error;
 mod handles;
 pub mod next;
 pub mod pmpi;
+pub mod questions;
 mod status;
 mod tool;
 mod tool_events;

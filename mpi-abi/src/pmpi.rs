@@ -1,4 +1,4 @@
-//! Calling MPI for the tool's own purposes.
+//! Calling MPI for the tool's own purposes. What is asked about the program's handles is in [`questions`](crate::questions).
 //!
 //! Each function calls `PMPI_X` where there is one, so that neither our own wrappers nor other
 //! tools see the traffic of this tool. Handles are typed, output parameters are results, and a
@@ -10,31 +10,24 @@
 //! allows, not in signal handlers. The functions here do not allocate except where they return a
 //! `String` or a `Vec`, and, once, to find a function.
 
-mod call;
+pub(crate) mod call;
 mod collectives;
 mod comms;
 mod info;
 mod p2p;
 mod process;
-mod topology;
-mod windows;
 
 pub use collectives::{Reducible, allgather, allreduce, barrier, bcast, gather, gatherv, ibarrier, reduce};
+pub(crate) use comms::Out;
 pub use comms::{
-    comm_compare, comm_dup, comm_free, comm_get_name, comm_group, comm_rank, comm_remote_group,
-    comm_remote_size, comm_return_errors, comm_size, comm_split, comm_split_type, comm_test_inter,
-    group_free, group_rank, group_size, group_translate_ranks, has_parent, returning_errors,
+    comm_compare, comm_dup, comm_free, comm_return_errors, comm_split, comm_split_type, group_free,
+    has_parent,
 };
-pub use info::{info_create, info_entries, info_set};
+pub use info::{info_create, info_set};
 pub(crate) use p2p::request_toint;
-pub use p2p::{
-    Probed, cancel, get_count, iprobe, irecv, isend, issend, recv, request_free, send, test, test_cancelled,
-    type_extent, type_size, wait,
-};
-pub(crate) use process::{abi_version_beside, library_version_of_any_mpi};
+pub use p2p::{Probed, cancel, iprobe, irecv, isend, issend, recv, request_free, send, test, wait};
+pub(crate) use process::{abi_version_beside, library_version_of_any_mpi, text};
 pub use process::{
     abort, error_string, finalized, get_library_version, get_processor_name, get_version, initialized,
     query_thread, wtime,
 };
-pub use topology::{Neighbours, neighbours};
-pub use windows::{win_get_group, win_get_name};

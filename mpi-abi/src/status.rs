@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use crate::{Abi, Family, pmpi};
+use crate::{Abi, Family, questions};
 
 /// Where the fields of a status lie. Offsets and size in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl StatusPtr {
             // SAFETY: the layout of this family has this field within its size; its lowest bit is the mark.
             Family::Mpich => unsafe { self.int(4) & 1 != 0 },
             // SAFETY: the caller's promise is what MPI asks for.
-            Family::Standard => unsafe { pmpi::test_cancelled(self) }.unwrap_or(false),
+            Family::Standard => unsafe { questions::test_cancelled(self) }.unwrap_or(false),
         }
     }
 
@@ -156,7 +156,7 @@ impl StatusPtr {
             }
             Family::Standard => {
                 // SAFETY: the caller's promise is what MPI asks for.
-                unsafe { pmpi::get_count(self, abi.constants.byte) }
+                unsafe { questions::get_count(self, abi.constants.byte) }
                     .ok()
                     .and_then(|count| u64::try_from(count).ok())
             }

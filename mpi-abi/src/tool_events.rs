@@ -10,7 +10,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
-use crate::{Abi, Datatype, Error, Family, HandlePtr, Result, next, pmpi};
+use crate::{Abi, Datatype, Error, Family, HandlePtr, Result, next, questions};
 
 /// `MPI_T_event_cb_function`: instance, registration, safety level, user data.
 pub type ToolEventFn = unsafe extern "C" fn(usize, usize, c_int, *mut c_void);
@@ -104,23 +104,7 @@ impl ToolEventType {
     /// size of its datatype.
     pub fn element_size(&self, index: usize) -> Option<usize> {
         let datatype = *self.datatypes.get(index)?;
-        let constants = &Abi::current()?.constants;
-        let sizes = [
-            (constants.byte, 1),
-            (constants.char, 1),
-            (constants.int, 4),
-            (constants.unsigned, 4),
-            (constants.unsigned_long, 8),
-            (constants.unsigned_long_long, 8),
-            (constants.count, 8),
-            (constants.double, 8),
-        ];
-        let known = sizes.iter().find(|(known, _)| *known == datatype).map(|&(_, size)| size);
-        // Others are asked for: MPI answers between its initialisation and its end only.
-        let running = || pmpi::initialized() == Ok(true) && pmpi::finalized() == Ok(false);
-        known.or_else(|| {
-            running().then(|| usize::try_from(pmpi::type_size(datatype).unwrap_or(0)).unwrap_or(0))
-        })
+        questions::type_size_at_any_time(datatype)
     }
 
     /// The bytes of an event: where its last element ends. Elements of unknown size count as the largest

@@ -8,7 +8,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
-use crate::{Abi, Comm, Datatype, Error, Handle, HandlePtr, Result, next, pmpi};
+use crate::{Abi, Comm, Datatype, Error, HandlePtr, Result, next, questions};
 
 /// Calls a function of the MPI itself; an error where it has none.
 macro_rules! call {
@@ -191,22 +191,12 @@ pub fn describe(kind: VarKind, index: c_int) -> Result<ToolVar> {
         description: text(&description),
         class,
         bind: of(&BINDINGS, &tool.bind, bind),
-        size: pmpi::type_size(datatype).ok().and_then(|size| usize::try_from(size).ok()).unwrap_or(0),
-        datatype: type_name(datatype).unwrap_or_default(),
+        size: questions::type_size_at_any_time(datatype).unwrap_or(0),
+        datatype: questions::type_name(datatype).unwrap_or_default(),
         readonly: readonly != 0 || matches!(class, "constant" | "readonly"),
         continuous: continuous != 0,
         enumeration: values,
     })
-}
-
-fn type_name(datatype: Datatype) -> Result<String> {
-    let (mut name, mut length) = (vec![0u8; ROOM], 0 as c_int);
-    call!("MPI_Type_get_name", (
-        datatype.word() => usize,
-        name.as_mut_ptr().cast() => *mut c_char,
-        &raw mut length => *mut c_int,
-    ))?;
-    Ok(text(&name))
 }
 
 impl ToolVar {

@@ -4,7 +4,7 @@
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mpi_abi::{Abi, pmpi};
+use mpi_abi::{Abi, questions};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_sources::between_calls::BetweenCalls;
 use mpit_sources::calls::{Observer, Path};
@@ -69,7 +69,7 @@ impl Session {
             BetweenCalls::None
         });
         lines.extend(self.complaint.clone());
-        if pmpi::comm_rank(self.abi.constants.comm_world)? != 0 {
+        if questions::comm_rank(self.abi.constants.comm_world)? != 0 {
             lines.clear();
         }
         let following = Following { path: Path::Best, between_calls, ..Following::default() };

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use mpi_abi::{Abi, Family, pmpi};
+use mpi_abi::{Abi, Family, pmpi, questions};
 use mpi_intercept::Hook;
 use mpit_events::{Core, Error};
 
@@ -283,7 +283,7 @@ impl QueueEvents {
             lines.push(format!("{} is ignored: PERUSE reports ob1's own progress", BetweenCalls::VARIABLE));
         }
         // One process warns for all.
-        if pmpi::comm_rank(constants.comm_world)? != 0 {
+        if questions::comm_rank(constants.comm_world)? != 0 {
             lines.clear();
         }
         Ok(lines)

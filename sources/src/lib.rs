@@ -13,7 +13,8 @@
 //! | [`matching`] | which receive a message takes, as `ob1` does it | |
 //! | [`rma`] | one-sided communication | |
 //! | [`netops`] | what the MPI's transports move below the calls | [`transport`]'s node |
-//! | [`traffic`] | who sends what to whom | sizes of datatypes of [`calls`] |
+//! | [`traffic`] | who sends what to whom | |
+//! | `communicators` | which communicators may MPI be asked about? | |
 //! | [`vars`] | performance variables | |
 //! | [`peruse`], [`native`] | events of the MPI itself | |
 
@@ -21,6 +22,7 @@ mod backends;
 pub mod between_calls;
 mod by_handle;
 pub mod calls;
+mod communicators;
 mod fast_path;
 pub mod matching;
 pub mod native;
@@ -37,5 +39,6 @@ pub mod vars;
 pub use fast_path::Row;
 
 pub use backends::{Backend, Following, Offer, QueueEvents, Selection, choose};
+pub use communicators::ask_about;
 pub use queue_changes::{QueueChange, QueueChanges};
 pub use serial::Serial;

@@ -19,6 +19,7 @@ mod cut_files_are_noticed;
 mod disks_of_their_own;
 mod doctor_examines_mpis;
 mod envelopes_in_messages;
+mod errors_stay_the_programs;
 mod events_in_order;
 mod fortran_applications;
 mod fortran_is_seen_as_c;

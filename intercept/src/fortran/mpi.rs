@@ -12,7 +12,7 @@ use std::{
 
 use mpi_abi::{
     Abi, Comm, Datatype, Errhandler, Family, File, Group, Info, Message, Op, Request, Session, StatusLayout,
-    Win, next, pmpi,
+    Win, next, pmpi, questions,
 };
 
 use crate::{depth::untracked, dispatch::complain};
@@ -149,7 +149,7 @@ impl Mpi {
 
     #[cold]
     fn ask(&self) -> bool {
-        if !pmpi::initialized().unwrap_or(false) || pmpi::finalized().unwrap_or(true) {
+        if !questions::world_is_there() {
             return true;
         }
         let verdict = if !has_small_integers() {
@@ -173,7 +173,7 @@ impl Mpi {
 fn has_small_integers() -> bool {
     // Open MPI; MPICH gives Fortran the integers of C.
     let integer = next::symbol(c"ompi_mpi_integer") as usize;
-    integer == 0 || pmpi::type_size(Datatype(integer)).is_ok_and(|bytes| bytes == 4)
+    integer == 0 || questions::type_size(Datatype(integer)).is_ok_and(|bytes| bytes == 4)
 }
 
 /// Whether completion calls in `mpi_f08` count requests from zero, as those of MPICH 4.0 do, against

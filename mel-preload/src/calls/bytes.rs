@@ -1,46 +1,16 @@
 //! What a call sends and receives, in bytes: of the messages that it sends, and of collective operations both. What receives get is known
 //! to the model, and to nobody before.
 
-use mpi_abi::{Abi, Datatype, Handle, pmpi};
+use mpi_abi::Abi;
+use mpi_abi::questions::TypeSizes;
 use mpi_intercept::Call;
 
 use super::communicators::Known;
 use crate::trace::collectives;
 
-const ENTRIES: usize = 64;
-
-/// The sizes of datatypes that a thread has used last.
-#[derive(Debug)]
-pub(super) struct Sizes([(usize, u64); ENTRIES]);
-
-impl Default for Sizes {
-    fn default() -> Self {
-        Sizes([(usize::MAX, 0); ENTRIES])
-    }
-}
-
-impl Sizes {
-    /// So many elements, in bytes.
-    #[inline(always)]
-    pub(super) fn of(&mut self, count: i64, datatype: Datatype) -> u64 {
-        let word = datatype.word();
-        let entry = &mut self.0[(word ^ (word >> 5) ^ (word >> 12)) % ENTRIES];
-        if entry.0 != word {
-            *entry = (word, ask(datatype));
-        }
-        u64::try_from(count).unwrap_or(0).saturating_mul(entry.1)
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn ask(datatype: Datatype) -> u64 {
-    pmpi::type_size(datatype).ok().and_then(|size| u64::try_from(size).ok()).unwrap_or(0)
-}
-
-/// Bytes sent and received by a call that is no collective operation; receives get theirs elsewhere.
+/// Bytes sent and received by a call that is no collective operation and has succeeded; receives get theirs elsewhere.
 #[inline(always)]
-pub(super) fn of_messages(sizes: &mut Sizes, call: &Call<'_>) -> (u64, u64) {
+pub(super) fn of_messages(sizes: &mut TypeSizes, call: &Call<'_>) -> (u64, u64) {
     macro_rules! sent {
         ($a:ident) => {
             (sizes.of($a.count, $a.datatype), 0)
@@ -69,11 +39,11 @@ pub(super) fn of_messages(sizes: &mut Sizes, call: &Call<'_>) -> (u64, u64) {
     }
 }
 
-/// Bytes sent and received by a collective operation, counted as traces do. The most frequent ones need not ask MPI.
+/// Bytes sent and received by a collective operation that has succeeded, counted as traces do. The most frequent ones need not ask MPI.
 #[inline]
 pub(super) fn of_collective(
     abi: &Abi,
-    sizes: &mut Sizes,
+    sizes: &mut TypeSizes,
     known: Option<Known>,
     call: &Call<'_>,
 ) -> (u64, u64) {

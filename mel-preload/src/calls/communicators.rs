@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::sync::{PoisonError, RwLock};
 
-use mpi_abi::{Comm, pmpi};
+use mpi_abi::{Comm, questions};
 use mpit_sources::calls::Communicator;
 use rustc_hash::FxHashMap;
 
@@ -42,7 +42,7 @@ impl Communicators {
     /// A communicator was made; gives what is known of it.
     pub(super) fn add(&self, communicator: &Communicator) -> Known {
         let handle = communicator.token.0 as usize;
-        let rank = pmpi::comm_rank(Comm(handle)).unwrap_or(-1);
+        let rank = questions::comm_rank(Comm(handle)).unwrap_or(-1);
         let mut tables = self.0.write().unwrap_or_else(PoisonError::into_inner);
         tables.made += 1;
         let number = if tables.made < MOST { tables.made } else { 0 };

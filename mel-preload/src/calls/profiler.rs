@@ -5,12 +5,13 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use mel_log::table::{ContextKey, IntervalKind, ProfileTable, TableRows};
 use mel_log::{Definition, Members};
-use mpi_abi::{Abi, Comm, Handle, StatusPtr, pmpi};
+use mpi_abi::questions::TypeSizes;
+use mpi_abi::{Abi, Comm, Handle, StatusPtr, questions};
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Numbered, PerThread, ThreadSlot, Wants};
 use mpit_events::Clock;
 use mpit_sources::calls::{Communicator, Ob1Model, Observer, PostedLate, Received, Waited};
 
-use super::bytes::{self, Sizes};
+use super::bytes;
 use super::communicators::{Communicators, Known};
 use super::contexts::{Cache, Contexts, Place};
 use super::functions::{Kind, kinds, returns_at_once};
@@ -78,7 +79,7 @@ struct Thread {
     is_added: bool,
     epoch: u32,
     cache: Cache,
-    sizes: Sizes,
+    sizes: TypeSizes,
     /// The communicator that was asked for last.
     recent: Option<(usize, Option<Known>)>,
 }
@@ -240,12 +241,14 @@ impl CallProfiler {
 
     /// A collective operation has returned.
     #[inline(never)]
-    fn operated(&self, contexts: &Contexts, thread: &mut Thread, call: &Call<'_>, made: Made) {
+    fn operated(&self, contexts: &Contexts, thread: &mut Thread, call: &Call<'_>, made: Made, success: bool) {
         let known = handle(call).and_then(|handle| self.communicator(thread, handle));
-        let (sent, received) = bytes::of_collective(self.abi, &mut thread.sizes, known, call);
-        let row = contexts.table.context(made.context);
-        row.sent.add(sent);
-        row.received.add(received);
+        if success {
+            let (sent, received) = bytes::of_collective(self.abi, &mut thread.sizes, known, call);
+            let row = contexts.table.context(made.context);
+            row.sent.add(sent);
+            row.received.add(received);
+        }
         if let Some(known) = known {
             let _one_at_a_time =
                 self.several.get().map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
@@ -329,7 +332,7 @@ impl CallProfiler {
     /// Writes into the table what the communicator is, or is named.
     fn define_communicator(&self, handle: usize, context: u64, inter: bool, number: u32) {
         let Some(contexts) = self.contexts.get() else { return };
-        let name = pmpi::comm_get_name(Comm(handle)).ok().filter(|name| !name.is_empty());
+        let name = questions::comm_get_name(Comm(handle)).ok().filter(|name| !name.is_empty());
         let name = name.unwrap_or_else(|| format!("communicator {:x}", context as u32));
         let members =
             |remote| Members::from_ranks(self.model.members(mpit_events::Token(handle as u64), remote));
@@ -419,9 +422,9 @@ impl Hook for CallProfiler {
         let row = contexts.table.context(made.context);
         row.count(took);
         match self.kinds[function.index()] {
-            Kind::Collective => self.operated(contexts, thread, call, made),
+            Kind::Collective => self.operated(contexts, thread, call, made, success),
             Kind::MakesWindow => {
-                self.operated(contexts, thread, call, made);
+                self.operated(contexts, thread, call, made, success);
                 if success {
                     self.made_window(contexts, call);
                 }
@@ -429,6 +432,8 @@ impl Hook for CallProfiler {
             Kind::Probe if took > self.microsecond && success => self.probed(contexts, call, made),
             Kind::Frees => contexts.forget_handles(),
             Kind::Names => self.named(call),
+            // It has moved nothing, and its arguments may be anything.
+            _ if !success => {}
             kind => {
                 let (sent, received) = bytes::of_messages(&mut thread.sizes, call);
                 if sent != 0 {
@@ -466,7 +471,7 @@ impl CallProfiler {
             && let Some(known) = self.communicators.get(a.comm.word())
             && let Some(contexts) = self.contexts.get()
         {
-            let name = pmpi::comm_get_name(a.comm).unwrap_or_default();
+            let name = questions::comm_get_name(a.comm).unwrap_or_default();
             contexts.define(&Definition::CommunicatorName { index: known.number as u16, name });
         }
     }

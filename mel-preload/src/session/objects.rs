@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use mpi_abi::{Comm, pmpi};
+use mpi_abi::{Comm, questions};
 use mpit_events::{BindKind, EventIndex, Registration, Token};
 use mpit_sources::calls::{Communicator, Observer};
 use mpit_sources::rma;
@@ -37,6 +37,9 @@ impl Observer for Session {
     /// A program may make and free any number of communicators.
     fn communicator_freed(&self, communicator: &Communicator) {
         self.logged_communicators().remove(&communicator.token);
+        if let Some(Run { tracer: Some(tracer), .. }) = self.run.get() {
+            tracer.forget(communicator.token.0);
+        }
     }
 }
 
@@ -126,7 +129,7 @@ impl Session {
     /// Defines a communicator; gives its name.
     fn define_communicator(&self, recorder: &Recorder, communicator: &Communicator, number: u16) -> String {
         let Token(handle) = communicator.token;
-        let name = pmpi::comm_get_name(Comm(handle as usize)).ok().filter(|name| !name.is_empty());
+        let name = questions::comm_get_name(Comm(handle as usize)).ok().filter(|name| !name.is_empty());
         let name = name.unwrap_or_else(|| format!("communicator {:x}", communicator.context as u32));
         let members =
             |remote| Members::from_ranks(self.queue_events.model().members(communicator.token, remote));

@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use mpi_abi::{Datatype, Handle, pmpi};
+use mpi_abi::{Datatype, Handle, questions};
 
 /// Datatypes that are remembered: a power of two.
 const ENTRIES: usize = 16;
@@ -55,8 +55,8 @@ impl Buffers {
 #[cold]
 #[inline(never)]
 fn is_one_piece(datatype: Datatype) -> bool {
-    let size = pmpi::type_size(datatype).ok().and_then(|size| isize::try_from(size).ok());
-    size.is_some_and(|size| size > 0 && pmpi::type_extent(datatype).ok() == Some((size, 0)))
+    let size = isize::try_from(questions::bytes_of(datatype)).unwrap_or(0);
+    size > 0 && questions::type_extent(datatype).ok() == Some((size, 0))
 }
 
 #[cfg(test)]

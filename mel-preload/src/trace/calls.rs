@@ -165,6 +165,11 @@ impl Tracer {
         self.handles.set(handle, number);
     }
 
+    /// The communicator with this handle is freed: MPI is not asked about it any more.
+    pub fn forget(&self, handle: u64) {
+        self.handles.set(handle, NO_OBJECT);
+    }
+
     /// A call of a function that there is more to do for than to record it.
     #[inline(never)]
     fn enter_otherwise(&self, here: InThread<'_>, function: FunctionId, call: &Call<'_>) {
@@ -195,11 +200,11 @@ impl Tracer {
 
     fn buffer(&self, call: &Call<'_>) {
         match call {
-            Call::Send(a) => self.recorder.buffer(a.buf, a.datatype),
-            Call::Bsend(a) => self.recorder.buffer(a.buf, a.datatype),
-            Call::Ssend(a) => self.recorder.buffer(a.buf, a.datatype),
-            Call::Rsend(a) => self.recorder.buffer(a.buf, a.datatype),
-            Call::Recv(a) => self.recorder.buffer(a.buf, a.datatype),
+            Call::Send(a) => self.recorder.buffer(a.buf, a.count, a.datatype),
+            Call::Bsend(a) => self.recorder.buffer(a.buf, a.count, a.datatype),
+            Call::Ssend(a) => self.recorder.buffer(a.buf, a.count, a.datatype),
+            Call::Rsend(a) => self.recorder.buffer(a.buf, a.count, a.datatype),
+            Call::Recv(a) => self.recorder.buffer(a.buf, a.count, a.datatype),
             Call::Type_free(_) => buffers::freed(),
             _ => {}
         }
@@ -207,10 +212,15 @@ impl Tracer {
 
     #[cold]
     fn collective(&self, call: &Call<'_>) {
+        // A communicator that is not known may be none.
+        let number = call.comm().map_or(NO_OBJECT, |comm| self.handles.number(comm.0 as u64));
+        if number == NO_OBJECT {
+            return;
+        }
         let Some(operation) = collectives::of(self.abi, call) else { return };
-        let collectives::Collective { comm, root, sent, received } = operation;
+        let collectives::Collective { root, sent, received, .. } = operation;
         let payload = log::Collective { root, sent, received }.to_payload();
-        self.recorder.at_entry(kind::COLLECTIVE, self.handles.number(comm.0 as u64), &payload);
+        self.recorder.at_entry(kind::COLLECTIVE, number, &payload);
     }
 }
 

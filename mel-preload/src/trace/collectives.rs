@@ -7,8 +7,9 @@
 
 use std::ffi::{c_int, c_void};
 
-use mpi_abi::{Abi, Comm, Datatype, HandlePtr, pmpi};
+use mpi_abi::{Abi, Comm, Datatype, HandlePtr, questions};
 use mpi_intercept::{Call, FunctionId};
+use mpit_sources::ask_about;
 use mpit_sources::calls::COLLECTIVES;
 
 use mel_log::format::{NO_ROOT, ROOT_IN_THIS_GROUP, ROOT_ITSELF};
@@ -57,9 +58,11 @@ struct Processes {
 
 impl Processes {
     fn of(comm: Comm) -> Option<Processes> {
-        let inter = pmpi::comm_test_inter(comm).ok()?;
-        let count = if inter { pmpi::comm_remote_size(comm) } else { pmpi::comm_size(comm) }.ok()?;
-        Some(Processes { count: count as u64, rank: pmpi::comm_rank(comm).ok()?, inter })
+        ask_about(Abi::current()?, comm, || {
+            let inter = questions::comm_test_inter(comm)?;
+            let count = if inter { questions::comm_remote_size(comm) } else { questions::comm_size(comm) }?;
+            Ok(Processes { count: count as u64, rank: questions::comm_rank(comm)?, inter })
+        })
     }
 }
 
@@ -73,14 +76,14 @@ pub(crate) fn of(abi: &Abi, call: &Call<'_>) -> Option<Collective> {
     // A call and its form for large counts differ in the types of their arrays.
     macro_rules! gatherv {
         ($a:ident) => {{
-            let of_own = own($a.sendbuf, $a.sendcount, $a.sendtype);
+            let of_own = || own($a.sendbuf, $a.sendcount, $a.sendtype);
             let counts = ($a.recvcounts, $a.recvtype);
             Some(Rooted::new(abi, $a.comm, $a.root)?.gathers_varying(of_own, stays($a.sendbuf), counts))
         }};
     }
     macro_rules! scatterv {
         ($a:ident) => {{
-            let of_own = own($a.recvbuf, $a.recvcount, $a.recvtype);
+            let of_own = || own($a.recvbuf, $a.recvcount, $a.recvtype);
             let counts = ($a.sendcounts, $a.sendtype);
             Some(
                 Rooted::new(abi, $a.comm, $a.root)?
@@ -114,23 +117,25 @@ pub(crate) fn of(abi: &Abi, call: &Call<'_>) -> Option<Collective> {
     forms! { call;
         [Barrier Ibarrier Barrier_init](a) => unrooted(a.comm, 0, 0),
         [Bcast Ibcast Bcast_init](a) => {
-            let (taking, each) = (Rooted::new(abi, a.comm, a.root)?, bytes(a.count, a.datatype));
-            Some(taking.scatters(each, || taking.processes.count * each))
+            let taking = Rooted::new(abi, a.comm, a.root)?;
+            let each = taking.bytes(a.count, a.datatype);
+            Some(taking.scatters(|| each, || taking.processes.count * each))
         },
         [Gather Igather Gather_init](a) => {
             let taking = Rooted::new(abi, a.comm, a.root)?;
             let at_root = || taking.others(stays(a.sendbuf)) * bytes(a.recvcount, a.recvtype);
-            Some(taking.gathers(own(a.sendbuf, a.sendcount, a.sendtype), at_root))
+            Some(taking.gathers(|| own(a.sendbuf, a.sendcount, a.sendtype), at_root))
         },
         [Scatter Iscatter Scatter_init](a) => {
             let taking = Rooted::new(abi, a.comm, a.root)?;
             let at_root = || taking.others(stays(a.recvbuf)) * bytes(a.sendcount, a.sendtype);
-            Some(taking.scatters(own(a.recvbuf, a.recvcount, a.recvtype), at_root))
+            Some(taking.scatters(|| own(a.recvbuf, a.recvcount, a.recvtype), at_root))
         },
         [Reduce Ireduce Reduce_init](a) => {
-            let (taking, each) = (Rooted::new(abi, a.comm, a.root)?, bytes(a.count, a.datatype));
+            let taking = Rooted::new(abi, a.comm, a.root)?;
+            let each = taking.bytes(a.count, a.datatype);
             let sent = if stays(a.sendbuf) { 0 } else { each };
-            Some(taking.gathers(sent, || taking.others(stays(a.sendbuf)) * each))
+            Some(taking.gathers(|| sent, || taking.others(stays(a.sendbuf)) * each))
         },
         [Gatherv Igatherv Gatherv_init Gatherv_c Igatherv_c Gatherv_init_c](a) => gatherv!(a),
         [Scatterv Iscatterv Scatterv_init Scatterv_c Iscatterv_c Scatterv_init_c](a) => scatterv!(a),
@@ -220,20 +225,25 @@ impl Rooted {
         self.processes.count - u64::from(own_stays)
     }
 
-    fn gathers(&self, own: u64, at_root: impl FnOnce() -> u64) -> Collective {
+    /// The bytes of so many elements, which MPI looks at where this process takes part.
+    fn bytes(&self, count: i64, datatype: Datatype) -> u64 {
+        if self.is_root || self.is_other { bytes(count, datatype) } else { 0 }
+    }
+
+    fn gathers(&self, own: impl FnOnce() -> u64, at_root: impl FnOnce() -> u64) -> Collective {
         let received = if self.is_root { at_root() } else { 0 };
-        let sent = if self.is_other { own } else { 0 };
+        let sent = if self.is_other { own() } else { 0 };
         Collective { comm: self.comm, root: self.root, sent, received }
     }
 
     /// A scatter is a gather with the roles of sending and receiving changed.
-    fn scatters(&self, own: u64, at_root: impl FnOnce() -> u64) -> Collective {
+    fn scatters(&self, own: impl FnOnce() -> u64, at_root: impl FnOnce() -> u64) -> Collective {
         self.gathers(own, at_root).reversed()
     }
 
     fn gathers_varying<C: Copy + Into<i64>>(
         &self,
-        own: u64,
+        own: impl FnOnce() -> u64,
         stays: bool,
         (counts, datatype): (*const C, Datatype),
     ) -> Collective {
@@ -300,11 +310,11 @@ fn neighbours(comm: Comm) -> Option<(u64, u64)> {
 }
 
 /// The neighbours of this process.
-struct Near(pmpi::Neighbours);
+struct Near(questions::Neighbours);
 
 impl Near {
     fn of(comm: Comm) -> Option<Near> {
-        pmpi::neighbours(comm).ok().map(Near)
+        ask_about(Abi::current()?, comm, || questions::neighbours(comm)).map(Near)
     }
 
     fn sources(&self) -> u64 {
@@ -339,8 +349,8 @@ fn of_each<C: Copy + Into<i64>>(
 
 /// The bytes of so many elements; 0 where MPI does not know the datatype.
 fn bytes(count: i64, datatype: Datatype) -> u64 {
-    let size = if count > 0 { pmpi::type_size(datatype).unwrap_or(0) } else { 0 };
-    (count.max(0) as u64).saturating_mul(size.max(0) as u64)
+    let size = if count > 0 { questions::bytes_of(datatype) } else { 0 };
+    u64::try_from(count).unwrap_or(0).saturating_mul(size)
 }
 
 /// The processes whose counts are added up.

@@ -181,8 +181,11 @@ impl Recorder {
     }
 
     /// The call under way sends from here, or receives into it, elements of this datatype.
-    pub(super) fn buffer(&self, address: *const c_void, datatype: Datatype) {
-        self.with(|thread| thread.buffer = thread.buffers.in_log(address, datatype));
+    pub(super) fn buffer(&self, address: *const c_void, count: i64, datatype: Datatype) {
+        // With no elements the datatype may be anything.
+        if count > 0 {
+            self.with(|thread| thread.buffer = thread.buffers.in_log(address, datatype));
+        }
     }
 
     /// From where the call that has just begun comes. Takes about a microsecond.

@@ -11,7 +11,7 @@ use mel_log::Definition;
 use mel_log::choice::Choice;
 use mel_log::table::ProfileTable;
 use mel_log::table::layout::MAX_SAMPLED;
-use mpi_abi::{Abi, Comm, Handle as _, Win, pmpi};
+use mpi_abi::{Abi, Comm, Handle as _, Win, questions};
 use mpi_intercept::Call;
 use mpit_events::{BindKind, Clock, Token};
 use mpit_events_entry_points::reading::{Described, Number, Reading};
@@ -461,8 +461,8 @@ impl Sampler {
 fn name_of(object: Object) -> String {
     let given = match object.kind {
         BindKind::None => return String::new(),
-        BindKind::Win => pmpi::win_get_name(Win(object.word)),
-        _ => pmpi::comm_get_name(Comm(object.word)),
+        BindKind::Win => questions::win_get_name(Win(object.word)),
+        _ => questions::comm_get_name(Comm(object.word)),
     };
     let given = given.ok().filter(|name| !name.is_empty());
     given

@@ -10,7 +10,7 @@ use std::{
 use crate::{Abi, Error, Result, next};
 
 /// A function of MPI with the C signature `F`, found at its first use.
-pub(super) struct Function<F> {
+pub(crate) struct Function<F> {
     name: &'static CStr,
     address: AtomicPtr<c_void>,
     signature: PhantomData<F>,
@@ -22,19 +22,19 @@ unsafe impl<F> Sync for Function<F> {}
 impl<F: Copy> Function<F> {
     /// # Safety
     /// `F` is the type of a C function pointer that matches the MPI function called `name`.
-    pub(super) const unsafe fn new(name: &'static CStr) -> Self {
+    pub(crate) const unsafe fn new(name: &'static CStr) -> Self {
         const { assert!(size_of::<F>() == size_of::<*mut c_void>(), "a function pointer type") };
         Self { name, address: AtomicPtr::new(ptr::null_mut()), signature: PhantomData }
     }
 
     /// The name without the need to convert it again.
-    pub(super) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         self.name.to_str().unwrap_or("MPI")
     }
 
     /// The function, or [`Error::Missing`].
     #[inline]
-    pub(super) fn get(&self) -> Result<F> {
+    pub(crate) fn get(&self) -> Result<F> {
         let mut address = self.address.load(Ordering::Relaxed);
         if address.is_null() {
             address = self.look_up();
@@ -57,14 +57,14 @@ impl<F: Copy> Function<F> {
 
 /// Turns the return value of an MPI function into a result.
 #[inline]
-pub(super) fn check(function: &'static str, code: c_int) -> Result<()> {
+pub(crate) fn check(function: &'static str, code: c_int) -> Result<()> {
     // MPI_SUCCESS is zero in every MPI.
     if code == 0 { Ok(()) } else { Err(Error::Code { function, code }) }
 }
 
 /// The ABI, which every caller of MPI needs first.
 #[inline]
-pub(super) fn abi() -> Result<&'static Abi> {
+pub(crate) fn abi() -> Result<&'static Abi> {
     Abi::current().ok_or(Error::NoMpi)
 }
 
@@ -91,4 +91,4 @@ macro_rules! mpi {
         })
     }};
 }
-pub(super) use mpi;
+pub(crate) use mpi;

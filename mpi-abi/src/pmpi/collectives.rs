@@ -7,10 +7,8 @@ use std::ffi::{c_int, c_void};
 
 use bytemuck::Pod;
 
-use super::{
-    call::{abi, mpi},
-    comms::{comm_rank, comm_size},
-};
+use super::call::{abi, mpi};
+use crate::questions::{comm_rank, comm_size};
 use crate::{Comm, Constants, Datatype, Error, Handle, HandlePtr, Op, Request, Result};
 
 fn bytes_of<T>(function: &'static str, elements: usize) -> Result<c_int> {

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use super::call::{Function, abi, mpi};
-use crate::{Comm, Datatype, Error, Handle, HandlePtr, Request, Result, StatusLayout, StatusPtr};
+use crate::{Comm, Error, Handle, HandlePtr, Request, Result, StatusLayout, StatusPtr};
 
 /// Storage for one status of whichever MPI runs.
 #[repr(C, align(8))]
@@ -232,88 +232,4 @@ pub(crate) fn request_toint(request: Request) -> Option<c_int> {
     let request_toint = REQUEST_TOINT.get().ok()?;
     // SAFETY: a handle that MPI has given out.
     Some(unsafe { request_toint(request.word()) })
-}
-
-/// How many elements of `datatype` a received message held; the constant `undefined` when the
-/// bytes do not make whole elements.
-///
-/// # Safety
-/// A status in the layout of this MPI lies at `status`.
-///
-/// # Errors
-/// [`Error::Missing`] or [`Error::Code`].
-pub unsafe fn get_count(status: StatusPtr, datatype: Datatype) -> Result<i64> {
-    let mut large = 0i64;
-    // SAFETY: the caller vouches for the status; the output is writable.
-    let result = unsafe {
-        mpi!(MPI_Get_count_c(
-            status.0 => *const c_void, datatype.word() => usize, &mut large => *mut i64
-        ))
-    };
-    match result {
-        Ok(()) => return Ok(large),
-        // An MPI before version 4.
-        Err(Error::Missing(_)) => {}
-        Err(error) => return Err(error),
-    }
-    let mut count = 0;
-    // SAFETY: the caller vouches for the status; the output is writable.
-    unsafe {
-        mpi!(MPI_Get_count(
-            status.0 => *const c_void, datatype.word() => usize, &mut count => *mut c_int
-        ))
-    }?;
-    Ok(count.into())
-}
-
-/// Whether the operation of a status was cancelled.
-///
-/// # Safety
-/// A status in the layout of this MPI lies at `status`.
-///
-/// # Errors
-/// [`Error::Missing`] or [`Error::Code`].
-pub unsafe fn test_cancelled(status: StatusPtr) -> Result<bool> {
-    let mut flag = 0;
-    // SAFETY: the caller vouches for the status; the output is writable.
-    unsafe { mpi!(MPI_Test_cancelled(status.0 => *const c_void, &mut flag => *mut c_int)) }?;
-    Ok(flag != 0)
-}
-
-/// How far the elements of a datatype are apart in memory, in bytes, and where the first byte of one is: its extent, and its lower
-/// bound.
-///
-/// # Errors
-/// [`Error::Missing`] or [`Error::Code`].
-pub fn type_extent(datatype: Datatype) -> Result<(isize, isize)> {
-    let (mut lower, mut extent) = (0isize, 0isize);
-    // SAFETY: the outputs are writable, and have the size of an address, as MPI_Aint has; MPI checks the handle.
-    unsafe {
-        mpi!(MPI_Type_get_extent(
-            datatype.word() => usize,
-            &mut lower => *mut isize,
-            &mut extent => *mut isize,
-        ))
-    }?;
-    Ok((extent, lower))
-}
-
-/// The bytes of data in one element of a datatype.
-///
-/// # Errors
-/// [`Error::Missing`] or [`Error::Code`].
-pub fn type_size(datatype: Datatype) -> Result<i64> {
-    let mut large = 0i64;
-    // SAFETY: the output is writable; MPI checks the handle.
-    let result = unsafe { mpi!(MPI_Type_size_x(datatype.word() => usize, &mut large => *mut i64)) };
-    match result {
-        Ok(()) => return Ok(large),
-        // Deprecated: a library may leave it out one day.
-        Err(Error::Missing(_)) => {}
-        Err(error) => return Err(error),
-    }
-    let mut size = 0;
-    // SAFETY: the output is writable; MPI checks the handle.
-    unsafe { mpi!(MPI_Type_size(datatype.word() => usize, &mut size => *mut c_int)) }?;
-    Ok(size.into())
 }

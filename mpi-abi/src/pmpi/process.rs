@@ -6,7 +6,7 @@ use super::call::{Function, mpi};
 use crate::{Comm, Handle, Result, next};
 
 /// The text that MPI wrote to `buffer`, of `length` bytes at most.
-pub(super) fn text(buffer: &[u8], length: c_int) -> String {
+pub(crate) fn text(buffer: &[u8], length: c_int) -> String {
     let length = usize::try_from(length).unwrap_or(0).min(buffer.len());
     let text = &buffer[..length];
     let end = text.iter().position(|&byte| byte == 0).unwrap_or(length);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use mpi_abi::{Handle, Info, pmpi};
+use mpi_abi::{Handle, Info, questions};
 use mpit_events::{Registration, Safety};
 
 use crate::failure::Failure;
@@ -27,10 +27,10 @@ fn all_kept() -> MutexGuard<'static, HashMap<Owner, Hints>> {
 /// The hints in an info argument. There are none in `MPI_INFO_NULL`, and none outside of `MPI_Init` to `MPI_Finalize`,
 /// where not every MPI can tell.
 pub(crate) fn in_info(word: usize) -> Result<Hints, Failure> {
-    if info::is_null(word) || !info::usable() {
+    if info::is_null(word) || !questions::world_is_there() {
         return Ok(Hints::new());
     }
-    Ok(pmpi::info_entries(Info::from_word(word))?.into_iter().collect())
+    Ok(questions::info_entries(Info::from_word(word))?.into_iter().collect())
 }
 
 /// Keeps hints; those with the same keys are replaced, all others stay.

@@ -3,7 +3,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use mpi_abi::{Abi, Handle, HandlePtr, Info, pmpi};
+use mpi_abi::{Abi, Handle, HandlePtr, Info, pmpi, questions};
 
 use crate::compose::answer;
 use crate::failure::Failure;
@@ -17,11 +17,6 @@ pub(crate) struct OutInfo(*mut c_void);
 /// Whether an info argument is `MPI_INFO_NULL`, or a null pointer.
 pub(crate) fn is_null(info: usize) -> bool {
     info == 0 || Abi::current().is_none_or(|abi| abi.constants.info_null == Info::from_word(info))
-}
-
-/// Whether info objects can be made and read now: from `MPI_Init` to `MPI_Finalize` every MPI can.
-pub(crate) fn usable() -> bool {
-    pmpi::initialized() == Ok(true) && pmpi::finalized() == Ok(false)
 }
 
 impl OutInfo {
@@ -59,7 +54,7 @@ impl OutInfo {
         }
         let abi = Abi::current().ok_or(Failure::Internal)?;
         let mut info = abi.constants.info_null;
-        if usable() {
+        if questions::world_is_there() {
             info = pmpi::info_create()?;
             hints.iter().try_for_each(|(key, value)| pmpi::info_set(info, key, value))?;
         }

@@ -1,6 +1,6 @@
 //! The calls that are not point-to-point: communicators come and go, and progress is made.
 
-use mpi_abi::{Comm, Handle, HandlePtr, pmpi};
+use mpi_abi::{Comm, Handle, HandlePtr, questions};
 use mpi_intercept::{Call, FunctionId, Wants};
 
 use super::comms::{self, mix, with_member};
@@ -224,7 +224,7 @@ fn by_group(tracker: &'static Tracker, frame: &mut Frame, parent: Comm, new: Han
         return leave_alone(tracker, frame, new);
     }
     let local = group_key(tracker.abi, handle, false);
-    let inter = pmpi::comm_test_inter(handle).unwrap_or(false);
+    let inter = questions::comm_test_inter(handle).unwrap_or(false);
     let remote = if inter { group_key(tracker.abi, handle, true) } else { Some(0) };
     let (Some(local), Some(remote)) = (local, remote) else { return leave_alone(tracker, frame, new) };
     // Both sides of an intercommunicator compute the same.
@@ -242,7 +242,7 @@ impl Work<'_> {
         if handle == abi.constants.comm_null {
             return;
         }
-        let inter = pmpi::comm_test_inter(handle).unwrap_or(false);
+        let inter = questions::comm_test_inter(handle).unwrap_or(false);
         let lowest = |remote| world_rank_of(abi, handle.word(), 0, remote);
         // Both sides of an intercommunicator name the lower of their first members.
         let member = if inter { lowest(false).min(lowest(true)) } else { lowest(false) };
@@ -261,8 +261,8 @@ impl Work<'_> {
 
 /// Follows a communicator of which the whole identity is known.
 fn follow_as(work: &mut Work<'_>, handle: Comm, context: u64) {
-    let inter = pmpi::comm_test_inter(handle).unwrap_or(false);
-    let (Ok(rank), Ok(size)) = (pmpi::comm_rank(handle), pmpi::comm_size(handle)) else { return };
-    let peers = if inter { pmpi::comm_remote_size(handle).unwrap_or(0) } else { size };
+    let inter = questions::comm_test_inter(handle).unwrap_or(false);
+    let (Ok(rank), Ok(size)) = (questions::comm_rank(handle), questions::comm_size(handle)) else { return };
+    let peers = if inter { questions::comm_remote_size(handle).unwrap_or(0) } else { size };
     work.add_comm(handle.word(), context, rank, size, peers, inter);
 }

@@ -1,6 +1,6 @@
 //! Requests that start again or end: what that means for the model, for observers, and for the table.
 
-use mpi_abi::{Datatype, Handle, StatusPtr, pmpi};
+use mpi_abi::{Datatype, StatusPtr};
 
 use super::frame;
 use super::requests::{Active, FollowedSend, Persistent, Stage, Tracked};
@@ -170,14 +170,14 @@ impl Work<'_> {
         }
     }
 
-    /// Size of `count` elements in bytes; `None` for a call that MPI will refuse.
+    /// Size of `count` elements in bytes; `None` for a call that MPI will refuse. MPICH takes no elements of no datatype.
     #[inline]
     pub(crate) fn bytes(&mut self, count: i64, datatype: Datatype) -> Option<u64> {
-        if datatype == self.tracker.abi.constants.datatype_null {
+        let abi = self.tracker.abi;
+        if count < 0 || datatype == abi.constants.datatype_null && (count > 0 || !abi.is_mpich()) {
             return None;
         }
-        let ask = || pmpi::type_size(datatype).ok().and_then(|size| u64::try_from(size).ok()).unwrap_or(0);
-        Some(u64::try_from(count).ok()?.saturating_mul(self.state.sizes.get(datatype.word(), ask)))
+        Some(self.state.sizes.of(count, datatype))
     }
 
     /// What a call waits for that completes a send of this size, and makes progress meanwhile.

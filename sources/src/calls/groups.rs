@@ -1,6 +1,6 @@
 //! Ranks of `MPI_COMM_WORLD` in the groups of communicators. All of this calls local procedures of MPI only.
 
-use mpi_abi::{Abi, Comm, Handle, pmpi};
+use mpi_abi::{Abi, Comm, Handle, pmpi, questions};
 
 use super::comms::{self, mix};
 
@@ -9,7 +9,7 @@ use super::comms::{self, mix};
 pub(crate) fn world_rank_of(abi: &Abi, comm: usize, rank: i32, remote: bool) -> Option<i32> {
     with_group(abi, comm, remote, |group, world| {
         let mut translated = [abi.constants.undefined];
-        pmpi::group_translate_ranks(group, &[rank], world, &mut translated).ok()?;
+        questions::group_translate_ranks(group, &[rank], world, &mut translated).ok()?;
         (translated[0] != abi.constants.undefined).then_some(translated[0])
     })
 }
@@ -18,10 +18,10 @@ pub(crate) fn world_rank_of(abi: &Abi, comm: usize, rank: i32, remote: bool) -> 
 /// a process of another job. Takes memory for each member.
 pub(crate) fn world_ranks(abi: &Abi, comm: usize, remote: bool) -> Vec<i32> {
     let ranks = with_group(abi, comm, remote, |group, world| {
-        let size = pmpi::group_size(group).ok()?;
+        let size = questions::group_size(group).ok()?;
         let ranks: Vec<i32> = (0..size).collect();
         let mut translated = vec![abi.constants.undefined; ranks.len()];
-        pmpi::group_translate_ranks(group, &ranks, world, &mut translated).ok()?;
+        questions::group_translate_ranks(group, &ranks, world, &mut translated).ok()?;
         translated
             .iter_mut()
             .for_each(|rank| *rank = if *rank == abi.constants.undefined { -1 } else { *rank });
@@ -44,9 +44,9 @@ fn with_group<R>(
     user: impl FnOnce(mpi_abi::Group, mpi_abi::Group) -> Option<R>,
 ) -> Option<R> {
     let comm = Comm(comm);
-    let remote = remote && pmpi::comm_test_inter(comm).unwrap_or(false);
-    let group = if remote { pmpi::comm_remote_group(comm) } else { pmpi::comm_group(comm) }.ok()?;
-    let result = pmpi::comm_group(abi.constants.comm_world).ok().and_then(|world| {
+    let remote = remote && questions::comm_test_inter(comm).unwrap_or(false);
+    let group = if remote { questions::comm_remote_group(comm) } else { questions::comm_group(comm) }.ok()?;
+    let result = questions::comm_group(abi.constants.comm_world).ok().and_then(|world| {
         let result = user(group, world);
         let _ = pmpi::group_free(world);
         result

@@ -39,7 +39,6 @@ pub(crate) mod state;
 mod table;
 mod take_in;
 pub(crate) mod tracker;
-mod types;
 pub(crate) mod waits;
 
 pub use communicators::COLLECTIVES;
@@ -49,5 +48,4 @@ pub use mode::{Mode, Part};
 pub use not_followed::NotFollowed;
 pub use observer::{Communicator, Message, Observer};
 pub use session::{Ob1Model, Path};
-pub(crate) use types::TypeSizes;
 pub use waits::{Origin, PostedLate, Received, Waited};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use mpi_abi::{Abi, Family, pmpi};
+use mpi_abi::{Abi, Family, pmpi, questions};
 use mpi_intercept::Hook;
 use mpit_events::{Core, Error};
 
@@ -93,8 +93,8 @@ impl Ob1Model {
         let tracker = self.0;
         let abi = tracker.abi;
         let world = abi.constants.comm_world;
-        let world_rank = pmpi::comm_rank(world)?;
-        let world_size = pmpi::comm_size(world)?;
+        let world_rank = questions::comm_rank(world)?;
+        let world_size = questions::comm_size(world)?;
         if tracker.part() == Part::Communicators {
             tracker.outside_of_calls(|work| {
                 work.state.routes.world_rank = world_rank;

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use mpi_abi::questions::TypeSizes;
 use mpit_events::Record;
 
 use super::comms::{Comms, Objects};
@@ -10,7 +11,6 @@ use super::frame::Buffer;
 use super::not_followed::NotFollowed;
 use super::requests::Requests;
 use super::routes::Routes;
-use super::types::TypeSizes;
 use super::waits::Tally;
 use crate::fast_path::{Posts, Rows};
 use crate::matching::{CommIndex, Engine, Envelope};

@@ -239,8 +239,8 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
         }
         Call::Type_free(a) => {
             // SAFETY: the application's in-out argument: one handle.
-            let handle = unsafe { a.datatype.read() }.word();
-            tracker.with_state(frame, |work, _| work.state.sizes.forget(handle));
+            let datatype = unsafe { a.datatype.read() };
+            tracker.with_state(frame, |work, _| work.state.sizes.forget(datatype));
         }
         Call::Comm_free(a) => {
             tracker.catch_up(frame);

@@ -5,7 +5,7 @@ use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering as Memory};
 use std::sync::{Arc, OnceLock};
 
-use mpi_abi::{Abi, pmpi};
+use mpi_abi::{Abi, pmpi, questions};
 use mpi_intercept::io::verbs::{self as interposed, Leads, Posted, Verb, Ways};
 use mpi_intercept::io::{self, Function, Moved};
 use mpit_events::{Clock, Core, Error, EventIndex, Object, Ordering, Producer, Safety, Source, SourceIndex};
@@ -111,7 +111,7 @@ impl NetOps {
         if any == [0] {
             return Ok(());
         }
-        let (rank, size) = (pmpi::comm_rank(world)?, pmpi::comm_size(world)?);
+        let (rank, size) = (questions::comm_rank(world)?, questions::comm_size(world)?);
         let mut cards = vec![Card::default(); usize::try_from(size).unwrap_or(0)];
         let card = own::card();
         pmpi::allgather(bytemuck::bytes_of(&card), bytemuck::cast_slice_mut(&mut cards), world)?;

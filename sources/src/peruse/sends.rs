@@ -5,7 +5,7 @@
 
 use std::ffi::c_int;
 
-use mpi_abi::{Datatype, Handle, pmpi};
+use mpi_abi::{Datatype, Handle, questions};
 
 use super::library::Spec;
 
@@ -27,8 +27,7 @@ pub(super) fn tell(sends: &dyn Sends, spec: &Spec, ranks: &[i32]) {
     }
     let peer = usize::try_from(spec.peer).ok().and_then(|peer| ranks.get(peer)).copied().unwrap_or(-1);
     // A local procedure of MPI that takes no lock, and so may be called here as an exception.
-    let size =
-        if spec.count == 0 { 0 } else { pmpi::type_size(Datatype::from_word(spec.datatype)).unwrap_or(0) };
-    let bytes = u64::try_from(spec.count).unwrap_or(0).saturating_mul(u64::try_from(size).unwrap_or(0));
+    let size = if spec.count == 0 { 0 } else { questions::bytes_of(Datatype::from_word(spec.datatype)) };
+    let bytes = u64::try_from(spec.count).unwrap_or(0).saturating_mul(size);
     sends.sent(peer, bytes, spec.tag < 0);
 }

@@ -3,7 +3,7 @@
 use std::ptr::{self, NonNull};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mpi_abi::{Datatype, Handle, pmpi};
+use mpi_abi::{Datatype, Handle, questions};
 use mpi_intercept::ThreadSlot;
 use mpit_events::{Clock, Core, Ordering, Prepared, Raiser, Ring, Safety, Source, SourceIndex, Ticks};
 
@@ -248,6 +248,10 @@ impl HandleCache {
     #[inline(always)]
     fn bytes(&mut self, count: i64, datatype: Datatype) -> u64 {
         if self.datatype != datatype.word() {
+            if count == 0 {
+                // It may be anything.
+                return 0;
+            }
             self.learn_size(datatype);
         }
         // MPI has taken the call, so that the count is not negative.
@@ -257,8 +261,7 @@ impl HandleCache {
     #[cold]
     #[inline(never)]
     fn learn_size(&mut self, datatype: Datatype) {
-        let size = pmpi::type_size(datatype).ok().and_then(|size| u64::try_from(size).ok());
-        (self.datatype, self.size) = (datatype.word(), size.unwrap_or(0));
+        (self.datatype, self.size) = (datatype.word(), questions::bytes_of(datatype));
     }
 
     #[cold]

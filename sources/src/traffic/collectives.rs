@@ -6,7 +6,7 @@
 
 use std::ffi::c_int;
 
-use mpi_abi::{Abi, Comm, Datatype, Handle, HandlePtr, pmpi};
+use mpi_abi::{Abi, Comm, Datatype, Handle, HandlePtr, questions};
 use mpi_intercept::{Call, FunctionId};
 
 use super::thread::{Group, Thread};
@@ -103,7 +103,7 @@ impl<R: Copy, F: FnMut(&mut Thread<R>, To, u64)> Operation<'_, R, F> {
 
     /// To each neighbour, by its place in the topology.
     fn near(&mut self, mut bytes: impl FnMut(&mut Thread<R>, usize) -> u64) {
-        let destinations = pmpi::neighbours(self.comm).unwrap_or_default().destinations;
+        let destinations = questions::neighbours(self.comm).unwrap_or_default().destinations;
         for (place, peer) in destinations.into_iter().enumerate() {
             if let Some(peer) = peer {
                 let bytes = bytes(self.thread, place);
@@ -124,7 +124,7 @@ pub(super) fn of<R: Copy>(
     send: impl FnMut(&mut Thread<R>, To, u64),
 ) {
     let Some(comm) = call.comm() else { return };
-    let Some(group) = thread.group(comm) else { return };
+    let Some(group) = thread.group(abi, comm) else { return };
     let mut operation = Operation { abi, thread, function, comm, group, send };
     // A call and its form for large counts differ in the types of their arrays.
     macro_rules! scatterv {
@@ -239,7 +239,7 @@ fn reduce_scatter<R: Copy, C: Copy + Into<i64>, F: FnMut(&mut Thread<R>, To, u64
     if !operation.group.is_inter {
         return operation.parts(counts, |_| datatype);
     }
-    let own = pmpi::comm_size(operation.comm).unwrap_or(0);
+    let own = questions::comm_size(operation.comm).unwrap_or(0);
     let count: i64 = array(counts, own).iter().map(|&count| count.into()).sum();
     let bytes = operation.thread.size(count, datatype) / (operation.group.size.max(1) as u64);
     operation.send_to_all(bytes);

@@ -138,9 +138,10 @@ impl<S: Store> Traffic<S> {
         self.persistent.keep(request, parts);
     }
 
-    /// Communication through a window.
+    /// Communication through a window. `MPI_NO_OP` sends nothing.
     #[inline(never)]
     fn one_sided(&self, thread: &mut Thread<S::Row>, number: u16, call: &Call<'_>) {
+        let no_op = self.abi.constants.no_op;
         let mut count = |kind, win: usize, target: c_int, count: i64, datatype: Datatype| {
             if target >= 0 {
                 let bytes = thread.size(count, datatype);
@@ -167,15 +168,21 @@ impl<S: Store> Traffic<S> {
                 count(Kind::Get, a.win.word(), a.target_rank, a.origin_count, a.origin_datatype);
             }
             Call::Get_accumulate(a) => {
-                count(Kind::Put, a.win.word(), a.target_rank, a.origin_count, a.origin_datatype);
+                if a.op != no_op {
+                    count(Kind::Put, a.win.word(), a.target_rank, a.origin_count, a.origin_datatype);
+                }
                 count(Kind::Get, a.win.word(), a.target_rank, a.result_count, a.result_datatype);
             }
             Call::Rget_accumulate(a) => {
-                count(Kind::Put, a.win.word(), a.target_rank, a.origin_count, a.origin_datatype);
+                if a.op != no_op {
+                    count(Kind::Put, a.win.word(), a.target_rank, a.origin_count, a.origin_datatype);
+                }
                 count(Kind::Get, a.win.word(), a.target_rank, a.result_count, a.result_datatype);
             }
             Call::Fetch_and_op(a) => {
-                count(Kind::Put, a.win.word(), a.target_rank, 1, a.datatype);
+                if a.op != no_op {
+                    count(Kind::Put, a.win.word(), a.target_rank, 1, a.datatype);
+                }
                 count(Kind::Get, a.win.word(), a.target_rank, 1, a.datatype);
             }
             Call::Compare_and_swap(a) => {

@@ -2,10 +2,11 @@
 //!
 //! Cost: one line of a cache for a message to a peer as before, one for the size of its datatype.
 
-use mpi_abi::{Comm, Datatype, Handle, pmpi};
+use mpi_abi::questions::{self, TypeSizes};
+use mpi_abi::{Abi, Comm, Datatype, Handle};
 
 use super::{Kind, Store, To};
-use crate::calls::TypeSizes;
+use crate::communicators::ask_about;
 
 /// Rows at hand: a power of two.
 const ROWS: usize = 512;
@@ -66,10 +67,7 @@ impl<R: Copy> Thread<R> {
     /// So many elements, in bytes.
     #[inline(always)]
     pub(super) fn size(&mut self, count: i64, datatype: Datatype) -> u64 {
-        let each = self.sizes.get(datatype.word(), || {
-            pmpi::type_size(datatype).ok().and_then(|size| u64::try_from(size).ok()).unwrap_or(0)
-        });
-        u64::try_from(count).unwrap_or(0).saturating_mul(each)
+        self.sizes.of(count, datatype)
     }
 
     /// Counts a message of so many bytes.
@@ -92,11 +90,11 @@ impl<R: Copy> Thread<R> {
 
     /// What a communicator is; `None` where MPI does not say.
     #[inline]
-    pub(super) fn group(&mut self, comm: Comm) -> Option<Group> {
+    pub(super) fn group(&mut self, abi: &Abi, comm: Comm) -> Option<Group> {
         let word = comm.word();
         let entry = &mut self.groups[(word ^ (word >> 6)) % COMMUNICATORS];
         if entry.0 != word {
-            *entry = (word, ask_group(comm));
+            *entry = (word, ask_group(abi, comm));
         }
         entry.1
     }
@@ -110,8 +108,10 @@ fn ask<S: Store>(store: &S, number: u16, to: To) -> Option<S::Row> {
 
 #[cold]
 #[inline(never)]
-fn ask_group(comm: Comm) -> Option<Group> {
-    let is_inter = pmpi::comm_test_inter(comm).ok()?;
-    let size = if is_inter { pmpi::comm_remote_size(comm) } else { pmpi::comm_size(comm) }.ok()?;
-    Some(Group { size, rank: pmpi::comm_rank(comm).ok()?, is_inter })
+fn ask_group(abi: &Abi, comm: Comm) -> Option<Group> {
+    ask_about(abi, comm, || {
+        let is_inter = questions::comm_test_inter(comm)?;
+        let size = if is_inter { questions::comm_remote_size(comm) } else { questions::comm_size(comm) }?;
+        Ok(Group { size, rank: questions::comm_rank(comm)?, is_inter })
+    })
 }

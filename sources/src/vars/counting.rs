@@ -6,14 +6,15 @@
 use std::ffi::c_int;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use mpi_abi::{Abi, Comm, Datatype, Handle, pmpi};
+use mpi_abi::questions::{self, world_is_there};
+use mpi_abi::{Abi, Comm, Datatype, Handle};
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
 use mpit_vars::Error;
 use mpit_vars::direct::Sent;
 use mpit_vars::store::{Amount, Communicator, Everything, Kind, Shape, Store};
 
 use super::counts::{Counts, NO_COMMUNICATOR, Place, Row, Whom};
-use super::known::{Known, may_be_communicator};
+use super::known::Known;
 use super::operations;
 use crate::traffic::{self, To, Traffic};
 
@@ -41,10 +42,6 @@ fn locked(state: Shared) -> MutexGuard<'static, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn mpi_runs() -> bool {
-    pmpi::initialized() == Ok(true) && pmpi::finalized() == Ok(false)
-}
-
 /// The counts of this process.
 #[derive(Debug)]
 pub(super) struct Counting {
@@ -63,7 +60,7 @@ impl Counting {
 impl Store for Counting {
     fn communicator(&self, handle: u64) -> Option<Communicator> {
         let handle = usize::try_from(handle).ok()?;
-        if !mpi_runs() || !may_be_communicator(self.abi, handle) {
+        if !world_is_there() {
             return None;
         }
         // From now on it must be seen when the communicator is freed. That it cannot, starting says.
@@ -95,7 +92,7 @@ impl Store for Counting {
 
     fn everything(&self) -> Everything {
         let mut state = locked(self.state);
-        let runs = mpi_runs();
+        let runs = world_is_there();
         if runs {
             // What a file is named after.
             let _ = state.communicator(self.abi, self.abi.constants.comm_world.word());
@@ -108,7 +105,7 @@ impl Store for Counting {
         });
         for (handle, id) in state.known.all().filter(|_| runs) {
             if let Some(communicator) = everything.communicators.get_mut(&id) {
-                communicator.name = pmpi::comm_get_name(Comm(handle)).unwrap_or_default();
+                communicator.name = questions::comm_get_name(Comm(handle)).unwrap_or_default();
             }
         }
         everything
@@ -216,7 +213,7 @@ impl Following {
 
 /// So many elements, in bytes.
 fn bytes(count: i64, datatype: Datatype) -> u64 {
-    let size = pmpi::type_size(datatype).ok().and_then(|size| u64::try_from(size).ok()).unwrap_or(0);
+    let size = if count > 0 { questions::bytes_of(datatype) } else { 0 };
     u64::try_from(count).unwrap_or(0).saturating_mul(size)
 }
 

@@ -2,8 +2,9 @@
 
 use std::ffi::c_int;
 
-use super::call::{abi, mpi};
-use super::comms::comm_rank;
+use super::communicators::comm_rank;
+use super::kinds::checked;
+use crate::pmpi::call::mpi;
 use crate::{Comm, Handle, Result};
 
 /// The neighbours of a process, in the order in which neighbourhood collectives have them: the rank at each place, or `None` for
@@ -20,9 +21,9 @@ pub struct Neighbours {
 /// procedures that are local.
 ///
 /// # Errors
-/// [`Error::Missing`](crate::Error::Missing), or [`Error::Code`](crate::Error::Code).
+/// Those of [`comm_rank`].
 pub fn neighbours(comm: Comm) -> Result<Neighbours> {
-    let constants = &abi()?.constants;
+    let constants = &checked("MPI_Topo_test", comm)?.constants;
     let mut kind = 0;
     // SAFETY: the output is writable; MPI checks the handle.
     unsafe { mpi!(MPI_Topo_test(comm.word() => usize, &mut kind => *mut c_int)) }?;

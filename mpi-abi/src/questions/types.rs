@@ -1,0 +1,94 @@
+//! Datatypes.
+
+use std::ffi::{c_char, c_int};
+
+use super::kinds::{checked, world_is_there};
+use crate::pmpi::call::{abi, mpi};
+use crate::pmpi::text;
+use crate::{Datatype, Error, Handle, Result};
+
+/// How far the elements of a datatype are apart in memory, in bytes, and where the first byte of one is: its extent, and its lower
+/// bound.
+///
+/// # Errors
+/// [`Error::NotAsked`], [`Error::NoMpi`], [`Error::Missing`] or [`Error::Code`].
+pub fn type_extent(datatype: Datatype) -> Result<(isize, isize)> {
+    checked("MPI_Type_get_extent", datatype)?;
+    let (mut lower, mut extent) = (0isize, 0isize);
+    // SAFETY: the outputs are writable, and have the size of an address, as MPI_Aint has; MPI checks the handle.
+    unsafe {
+        mpi!(MPI_Type_get_extent(
+            datatype.word() => usize,
+            &mut lower => *mut isize,
+            &mut extent => *mut isize,
+        ))
+    }?;
+    Ok((extent, lower))
+}
+
+/// The bytes of data in one element of a datatype.
+///
+/// # Errors
+/// [`Error::NotAsked`], [`Error::NoMpi`], [`Error::Missing`] or [`Error::Code`].
+pub fn type_size(datatype: Datatype) -> Result<i64> {
+    checked("MPI_Type_size", datatype)?;
+    let mut large = 0i64;
+    // SAFETY: the output is writable; MPI checks the handle.
+    let result = unsafe { mpi!(MPI_Type_size_x(datatype.word() => usize, &mut large => *mut i64)) };
+    match result {
+        Ok(()) => return Ok(large),
+        // Deprecated: a library may leave it out one day.
+        Err(Error::Missing(_)) => {}
+        Err(error) => return Err(error),
+    }
+    let mut size = 0;
+    // SAFETY: the output is writable; MPI checks the handle.
+    unsafe { mpi!(MPI_Type_size(datatype.word() => usize, &mut size => *mut c_int)) }?;
+    Ok(size.into())
+}
+
+/// The bytes of data in one element of a datatype; 0 where MPI does not say.
+#[cold]
+#[must_use]
+pub fn bytes_of(datatype: Datatype) -> u64 {
+    type_size(datatype).ok().and_then(|size| u64::try_from(size).ok()).unwrap_or(0)
+}
+
+/// The same of a predefined datatype, such as those of variables and of elements of events; `None` where only a running MPI knows
+/// it. Allowed at any time.
+#[must_use]
+pub fn type_size_at_any_time(datatype: Datatype) -> Option<usize> {
+    let constants = &abi().ok()?.constants;
+    let sizes = [
+        (constants.byte, 1),
+        (constants.char, 1),
+        (constants.int, 4),
+        (constants.unsigned, 4),
+        (constants.unsigned_long, 8),
+        (constants.unsigned_long_long, 8),
+        (constants.count, 8),
+        (constants.double, 8),
+    ];
+    let known = sizes.iter().find(|(known, _)| *known == datatype).map(|&(_, size)| size);
+    // MPI answers between its initialisation and its end only.
+    known.or_else(|| world_is_there().then(|| bytes_of(datatype) as usize))
+}
+
+/// The name of a datatype, empty where it has none.
+///
+/// # Errors
+/// [`Error::NotAsked`], [`Error::NoMpi`], [`Error::Missing`] or [`Error::Code`].
+pub fn type_name(datatype: Datatype) -> Result<String> {
+    checked("MPI_Type_get_name", datatype)?;
+    // More than the longest name of any supported MPI.
+    let mut name = [0u8; 512];
+    let mut length = 0;
+    // SAFETY: the buffer is longer than MPI_MAX_OBJECT_NAME of every family; MPI checks the handle.
+    unsafe {
+        mpi!(MPI_Type_get_name(
+            datatype.word() => usize, name.as_mut_ptr().cast() => *mut c_char,
+            &mut length => *mut c_int
+        ))
+    }?;
+    Ok(text(&name, length))
+}
