@@ -21,7 +21,7 @@
 
 mod appender;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -31,6 +31,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use memmap2::{Advice, MmapOptions, MmapRaw};
 
 pub use self::appender::Appender;
+use super::access;
 use super::definitions::{Definition, StreamKind};
 use super::format::{
     CHUNK_BYTES, CHUNK_HEADER_BYTES, HEADER_BYTES, HeaderInfo, MAGIC, RECORD_BYTES, State, VERSION, chunk,
@@ -111,11 +112,7 @@ impl LogFile {
     /// # Errors
     /// As [`create`](Self::create).
     pub fn create_limited(path: &Path, info: &HeaderInfo, most_bytes: u64) -> io::Result<LogFile> {
-        match std::fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        let file = access::replace(path)?;
         space::reserve(&file, 0, HEADER_BYTES as u64)?;
         file.write_all_at(&header_page(info), 0)?;
         let header = MmapOptions::new().len(HEADER_BYTES).map_raw(&file)?;

@@ -1,6 +1,5 @@
 //! The writing side of a profile table. Sections grow by chunks, whose space is reserved before it is used.
 
-use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
@@ -119,7 +118,7 @@ impl ProfileTable {
     /// # Errors
     /// Those of the file system; nothing is left behind then.
     pub fn create(path: &Path, identity: &Identity) -> io::Result<ProfileTable> {
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        let file = crate::access::create(path)?;
         let made = reserve(&file, 0, QUEUES_AT as u64).and_then(|()| {
             let map = MmapOptions::new().len(MAX_BYTES).map_raw(&file)?;
             lock::hold(&file);
