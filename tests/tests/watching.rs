@@ -234,7 +234,7 @@ fn the_page_is_for_who_has_its_address_on_this_machine() {
 fn status(pid: u32, what: &str) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
     let line = text.lines().find_map(|line| line.strip_prefix(what)).unwrap_or_else(|| panic!("{text}"));
-    line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{line}"))
+    line.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{line}"))
 }
 
 /// Sends a beginning and leaves the connection open.

@@ -298,7 +298,7 @@ fn no_name_of_a_directory_is_a_command_on_a_node() {
         assert!(!text.contains("makes sense"), "{text}");
     }
     for host in ["n;touch PWNED", "$(touch PWNED)", "-oProxyCommand=touch PWNED"] {
-        let (code, text) = watch(&["run", "--node", host, "--once"]);
+        let (code, text) = watch(&["run", &format!("--node={host}"), "--once"]);
         assert!(code == Some(1) && text.contains("give HOST, or HOST:DIR"), "{host}: {code:?} {text}");
     }
 }

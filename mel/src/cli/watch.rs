@@ -169,8 +169,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         if is_terminal {
             terminal::run(&feed.view(), &args.directory, address, &setter)?;
         } else if let Some(address) = address {
-            to_stdout(|out| writeln!(out, "{address}"))?;
-            terminal::wait_for_signal()?;
+            terminal::wait_for_signal(|| to_stdout(|out| writeln!(out, "{address}")))?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -33,7 +33,6 @@ int main(int argc, char **argv)
         MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
         MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, comm, &memory, &window);
         MPI_Win_set_name(window, names[i]);
-        *memory = -1;
         MPI_Win_fence(0, window);
         MPI_Put(&rank, 1, MPI_INT, (rank + 1) % size, 0, 1, MPI_INT, window);
         MPI_Win_fence(0, window);
