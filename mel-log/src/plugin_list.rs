@@ -110,8 +110,8 @@ mod tests {
         assert!(of("./c").find(place).unwrap_err().contains("no such file"));
         assert!(of("b").find("").unwrap_err().contains("give its path, such as ./libb.so"));
         assert_eq!(of("b").candidates(""), [""; 0].map(PathBuf::from), "not the current directory");
-        use std::os::unix::fs::PermissionsExt as _;
-        std::fs::set_permissions(directory.path().join("libb.so"), PermissionsExt::from_mode(0o666)).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+        std::fs::set_permissions(directory.path().join("libb.so"), mode).unwrap();
         assert!(of("b").find(place).unwrap_err().contains("others can write to "));
     }
 }
