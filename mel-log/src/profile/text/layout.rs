@@ -117,7 +117,7 @@ mod tests {
     fn no_name_ends_a_line_or_reaches_a_terminal_as_it_is() {
         let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
         let text = table(&[row(["name", "time"]), row(["a\n[MEL] b\x1b[2J", "1 s"])], &[0]);
-        assert_eq!(text, " name                       time\n a\\u000a[MEL] b\\u001b[2J    1 s\n");
+        assert_eq!(text, " name                     time\n a\\u000a[MEL] b\\u001b[2J   1 s\n");
         assert_eq!(wrapped("- ", "a\x1b[2J\nb"), "- a\\u001b[2J b\n");
     }
 
