@@ -4,6 +4,7 @@
 //! The files are read where the logs are converted, and are taken to be those that ran.
 
 use std::fmt::Write;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -11,8 +12,8 @@ use addr2line::Loader;
 use object::{Object, ReadCache};
 use rustc_hash::FxHashMap;
 
-use mel_log::RankLog;
 use mel_log::profile::CallSite;
+use mel_log::{RankLog, regular_file};
 
 /// Where separate debug information is installed.
 const DEBUG: &str = "/usr/lib/debug/.build-id";
@@ -79,13 +80,26 @@ impl CallSites {
 
 /// The debug information of a file: its own, or what is installed for it.
 fn load(path: &Path) -> Option<Loader> {
+    // A log names what its process has loaded, and whoever has written the log may name anything. The loader opens what lies beside it, too.
+    let beside = path.with_extension(path.extension().map_or("dwp".into(), |extension| {
+        let mut extension = extension.to_owned();
+        extension.push(".dwp");
+        extension
+    }));
+    let is_safe = |path: &Path| match regular_file::open_named(path) {
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+        Ok(_) => true,
+    };
+    if !(is_safe(path) && is_safe(&beside)) {
+        return None;
+    }
     let installed = installed(path).and_then(|separate| Loader::new(separate).ok());
     installed.or_else(|| Loader::new(path).ok())
 }
 
 /// Where the debug information of a file is installed, by what identifies the build.
 fn installed(path: &Path) -> Option<PathBuf> {
-    let cache = ReadCache::new(std::fs::File::open(path).ok()?);
+    let cache = ReadCache::new(regular_file::open_named(path).ok()?);
     let file = object::File::parse(&cache).ok()?;
     let (first, rest) = file.build_id().ok()??.split_first()?;
     let mut name = String::new();

@@ -8,6 +8,7 @@
 //! stands in lines that begin with `#`. A line is what its record says by itself: nothing here follows from other records, so
 //! it is made of [contents](super::content), not of facts.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use super::callsites::CallSites;
@@ -17,6 +18,7 @@ use super::run::Run;
 use super::value;
 use super::windows;
 use mel_log::definitions::EventType;
+use mel_log::printable::name;
 use mel_log::{
     Collective, Message, RankLog, Record, Sample, State, StreamKind, Switch, UnseenEvents, UnseenMessages,
 };
@@ -61,9 +63,9 @@ fn write_with(
     tick: impl Fn(u64),
 ) -> io::Result<()> {
     let info = &log.info;
-    writeln!(out, "# rank {} of {}, {}, {}", info.rank, info.world_size, info.host, ending(log))?;
+    writeln!(out, "# rank {} of {}, {}, {}", info.rank, info.world_size, name(&info.host), ending(log))?;
     if let Some(what) = log.incomplete() {
-        writeln!(out, "# {what}")?;
+        writeln!(out, "# {}", name(&what))?;
     }
     let streams = log.streams().into_iter().filter(|stream| {
         let kind = log.definitions.streams.get(stream).map(|stream| stream.kind);
@@ -116,7 +118,7 @@ fn write_record(
         Content::Enter(entry) => {
             write!(out, " enter {}", function(log, entry.function))?;
             match sites.of(log, log.definitions.returns_to(entry)) {
-                Some(site) => writeln!(out, " from {site}"),
+                Some(site) => writeln!(out, " from {}", name(&site)),
                 None => writeln!(out),
             }
         }
@@ -135,8 +137,8 @@ fn write_record(
             " unseen communicator={object} peer={peer} tag={tag} sent={sent} received={received}"
         ),
         Content::UnseenEvents(UnseenEvents { event_type, count }) => {
-            let name = log.definitions.event_types.get(&event_type).map_or("?", |of| of.name.as_str());
-            writeln!(out, " unseen communicator={object} '{name}' count={count}")
+            let event = log.definitions.event_types.get(&event_type).map_or("?", |of| of.name.as_str());
+            writeln!(out, " unseen communicator={object} '{}' count={count}", name(event))
         }
         Content::Unknown => writeln!(out, " record of kind {}", record.kind),
     }
@@ -147,19 +149,19 @@ fn write_sample(out: &mut impl Write, log: &RankLog, sample: Sample) -> io::Resu
     let Some(variable) = log.definitions.variables.get(&number) else {
         return writeln!(out, " sample variable={number} value={value}");
     };
-    write!(out, " sample '{}'", variable.name)?;
+    write!(out, " sample '{}'", name(&variable.name))?;
     if !variable.object.is_empty() {
-        write!(out, " object={}", variable.object)?;
+        write!(out, " object={}", name(&variable.object))?;
     }
     if let Some(element) = element {
         write!(out, " element={element}")?;
     }
     write!(out, " value={value}")?;
-    if variable.unit.is_empty() { writeln!(out) } else { writeln!(out, " {}", variable.unit) }
+    if variable.unit.is_empty() { writeln!(out) } else { writeln!(out, " {}", name(&variable.unit)) }
 }
 
-fn function(log: &RankLog, number: u16) -> &str {
-    log.definitions.functions.get(&number).map_or("an MPI function", String::as_str)
+fn function(log: &RankLog, number: u16) -> Cow<'_, str> {
+    name(log.definitions.functions.get(&number).map_or("an MPI function", String::as_str))
 }
 
 fn write_message(out: &mut impl Write, communicator: u16, transfer: Transfer) -> io::Result<()> {
@@ -196,11 +198,11 @@ fn write_time(out: &mut impl Write, log: &RankLog, time: u64) -> io::Result<()> 
 }
 
 fn write_event(out: &mut impl Write, event_type: &EventType, payload: &[u8]) -> io::Result<()> {
-    write!(out, " '{}'", event_type.name)?;
+    write!(out, " '{}'", name(&event_type.name))?;
     for element in &event_type.elements {
         match value::read(element, payload) {
-            Some(value) => write!(out, " {}={value}", element.name)?,
-            None => write!(out, " {}=?", element.name)?,
+            Some(value) => write!(out, " {}={value}", name(&element.name))?,
+            None => write!(out, " {}=?", name(&element.name))?,
         }
     }
     writeln!(out)

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::setting::Setting;
+use crate::{access, regular_file};
 
 /// The most bytes of a request, or of an answer.
 pub const MOST_BYTES: u64 = 64 << 10;
@@ -107,16 +108,10 @@ pub fn ranks(directory: &Path) -> Vec<u32> {
 /// # Errors
 /// There is no such file; it is no plain file, is another user's, can be read or written by others, or is too large.
 fn read_own(path: &Path) -> io::Result<Vec<u8>> {
-    // Neither a link nor a pipe, which would hold us up, is opened.
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let file = regular_file::open(path)?;
     let found = file.metadata()?;
     let refused = |why: &str| Err(io::Error::new(io::ErrorKind::PermissionDenied, why.to_owned()));
-    if !found.is_file() {
-        return refused("it is no plain file");
-    }
-    // SAFETY: the function takes nothing, and cannot fail.
-    if found.uid() != unsafe { libc::geteuid() } {
+    if found.uid() != access::user() {
         return refused("it is another user's");
     }
     if found.mode() & 0o077 != 0 {
@@ -300,7 +295,7 @@ mod tests {
         assert!(Request::take(room.path(), 0).is_err(), "a link");
         assert!(elsewhere.exists() && !path.exists());
         fs::create_dir(&path).unwrap();
-        assert_eq!(Request::take(room.path(), 0), Err("it is no plain file".into()));
+        assert!(Request::take(room.path(), 0).unwrap_err().contains("it is a directory"));
         fs::remove_dir(&path).unwrap();
         write_own(&path, &vec![b' '; MOST_BYTES as usize + 1], false).unwrap();
         assert_eq!(Request::take(room.path(), 0), Err("it is too large".into()));
@@ -313,7 +308,7 @@ mod tests {
         let name = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
         // SAFETY: a C string.
         assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
-        assert_eq!(Request::take(room.path(), 0), Err("it is no plain file".into()));
+        assert!(Request::take(room.path(), 0).unwrap_err().contains("it is a named pipe"));
     }
 
     #[test]

@@ -22,13 +22,18 @@
 //! - [`run_directory`]: the name of a run's directory, and what an earlier run has left there.
 //! - [`control`]: files by which a watcher has a process set control variables.
 //! - [`plugin_list`]: plugins as users name them, and where their files are.
+//! - [`access`]: who may read what a run leaves, and whose files are believed; [`regular_file`]: what of it is opened.
+//! - [`printable`]: text that a terminal shows as it is; [`csv`](mod@csv): values that a spreadsheet takes for values.
 //! - [`names`] and [`choice`]: names of events, calls and communicators as users type them.
 //!
 //! Nothing here knows where records and numbers come from, or what becomes of them: no event has a name here, no MPI
 //! function is called, no command line is read, nothing is drawn.
 
+pub mod access;
 pub mod choice;
 pub mod control;
+#[cfg(feature = "csv")]
+pub mod csv;
 pub mod definitions;
 mod expand;
 pub mod format;
@@ -38,8 +43,10 @@ mod limit;
 pub mod names;
 pub mod number;
 pub mod plugin_list;
+pub mod printable;
 pub mod profile;
 pub mod reader;
+pub mod regular_file;
 pub mod run_directory;
 mod samples;
 pub mod setting;

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::access::objection_to_code;
+
 /// A plugin, and what it is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PluginName {
@@ -43,34 +45,38 @@ impl PluginName {
     }
 
     /// Where its file may be: with a slash it is a path; else it is looked for as `NAME`, `libNAME.so` and `NAME.so` in each directory
-    /// of `MEL_PLUGINS_PATH`, or, without any, in the current one.
+    /// of `MEL_PLUGINS_PATH`, and nowhere else.
     #[must_use]
     pub fn candidates(&self, directories: &str) -> Vec<PathBuf> {
         if self.name.contains('/') {
             return vec![PathBuf::from(&self.name)];
         }
-        let mut places: Vec<&str> = directories.split(':').filter(|place| !place.is_empty()).collect();
-        if places.is_empty() {
-            places.push(".");
-        }
+        let places = directories.split(':').filter(|place| !place.is_empty());
         let names = [self.name.clone(), format!("lib{}.so", self.name), format!("{}.so", self.name)];
-        places.iter().flat_map(|place| names.iter().map(move |name| Path::new(place).join(name))).collect()
+        places.flat_map(|place| names.iter().map(move |name| Path::new(place).join(name))).collect()
     }
 
     /// Its file.
     ///
     /// # Errors
-    /// A line for the user, where there is none.
+    /// A line for the user: there is none, or others could have written it.
     pub fn find(&self, directories: &str) -> Result<PathBuf, String> {
         let found = self.candidates(directories).into_iter().find(|path| path.is_file());
-        found.ok_or_else(|| match self.name.contains('/') {
-            true => format!("plugin {}: there is no such file", self.name),
-            false => format!(
-                "plugin {0}: there is no {0}, lib{0}.so or {0}.so in {1}; give its path, or its directory in MEL_PLUGINS_PATH",
-                self.name,
-                if directories.is_empty() { "the current directory" } else { directories }
+        let found = found.ok_or_else(|| match (self.name.contains('/'), directories.is_empty()) {
+            (true, _) => format!("plugin {}: there is no such file", self.name),
+            (false, true) => format!(
+                "plugin {0}: give its path, such as ./lib{0}.so, or the directory that it is in as MEL_PLUGINS_PATH",
+                self.name
             ),
-        })
+            (false, false) => format!(
+                "plugin {0}: there is no {0}, lib{0}.so or {0}.so in {directories}; give its path, or its directory in MEL_PLUGINS_PATH",
+                self.name,
+            ),
+        })?;
+        match objection_to_code(&found) {
+            None => Ok(found),
+            Some(objection) => Err(format!("plugin {}: {objection}", self.name)),
+        }
     }
 }
 
@@ -102,5 +108,10 @@ mod tests {
         assert_eq!(of("libb.so").find(place).unwrap(), directory.path().join("libb.so"));
         assert!(of("c").find(place).unwrap_err().contains("no c, libc.so or c.so in"));
         assert!(of("./c").find(place).unwrap_err().contains("no such file"));
+        assert!(of("b").find("").unwrap_err().contains("give its path, such as ./libb.so"));
+        assert_eq!(of("b").candidates(""), [""; 0].map(PathBuf::from), "not the current directory");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+        std::fs::set_permissions(directory.path().join("libb.so"), mode).unwrap();
+        assert!(of("b").find(place).unwrap_err().contains("others can write to "));
     }
 }

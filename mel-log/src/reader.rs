@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +17,7 @@ use super::format::{
     CHUNK_BYTES, CHUNK_HEADER_BYTES, HEADER_BYTES, HeaderInfo, MAGIC, MAX_CONTINUATIONS, RECORD_BYTES, State,
     VERSION, chunk, header, kind, u16_at, u32_at, u64_at,
 };
+use super::regular_file;
 
 /// Why a file cannot be read as an event log.
 #[derive(Debug, Error)]
@@ -142,7 +142,7 @@ impl RankLog {
     /// Damage behind the header page is no error: what can be read is.
     pub fn open(path: &Path) -> Result<RankLog, ReadError> {
         let io = |error| ReadError::Io { path: path.to_owned(), error };
-        let file = File::open(path).map_err(io)?;
+        let file = regular_file::open(path).map_err(io)?;
         if file.metadata().map_err(io)?.len() < HEADER_BYTES as u64 {
             return Err(ReadError::NotALog(path.to_owned()));
         }

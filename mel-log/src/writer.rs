@@ -22,7 +22,6 @@
 
 mod appender;
 
-use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -33,6 +32,7 @@ use memmap2::{Advice, MmapRaw};
 use mpit_events::own_file::OwnFile;
 
 pub use self::appender::Appender;
+use super::access;
 use super::definitions::{Definition, StreamKind};
 use super::format::{
     CHUNK_BYTES, CHUNK_HEADER_BYTES, HEADER_BYTES, HeaderInfo, MAGIC, RECORD_BYTES, State, VERSION, chunk,
@@ -113,11 +113,7 @@ impl LogFile {
     /// # Errors
     /// As [`create`](Self::create).
     pub fn create_limited(path: &Path, info: &HeaderInfo, most_bytes: u64) -> io::Result<LogFile> {
-        match std::fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let file = OwnFile::keep(OpenOptions::new().read(true).write(true).create_new(true).open(path)?)?;
+        let file = OwnFile::keep(access::replace(path)?)?;
         space::reserve(&file, 0, HEADER_BYTES as u64)?;
         file.with(|file| file.write_all_at(&header_page(info), 0))?;
         let header = space::map(&file, 0, HEADER_BYTES)?;

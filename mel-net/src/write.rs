@@ -2,6 +2,7 @@
 
 use std::io;
 
+use mel_log::csv::Writer;
 use mel_log::profile::phases::shown;
 
 use crate::fabric::Fabric;
@@ -14,7 +15,7 @@ use crate::load::Load;
 /// # Errors
 /// Those of `out`.
 pub fn csv(out: impl io::Write, fabric: &Fabric, load: &Load, phases: &[String]) -> io::Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
+    let mut writer = Writer::new(out);
     writer.write_record([
         "from",
         "port",

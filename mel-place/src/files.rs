@@ -43,8 +43,9 @@ pub fn new_ranks(before: &[u32], after: &[u32]) -> Vec<u32> {
     before.iter().map(|slot| rank_at[*slot as usize]).collect()
 }
 
+/// Nothing in the name of a host ends its line.
 fn lines(lines: impl Iterator<Item = String>) -> String {
-    lines.flat_map(|line| [line, "\n".into()]).collect()
+    lines.flat_map(|line| [line.replace(char::is_control, "?"), "\n".into()]).collect()
 }
 
 #[cfg(test)]
@@ -64,5 +65,7 @@ mod tests {
         assert_eq!(slurm_hosts(&slots, &placement), "a\nb\nb\na\n");
         // The process at slot 2 is rank 2 of the run and becomes rank 1.
         assert_eq!(keys(slots.run(), &placement), "0\n3\n1\n2\n");
+        let slots = Slots::new(&synthetic::parse("pack:1 core:1").unwrap(), &["a\nb"]);
+        assert_eq!(slurm_hosts(&slots, &[0]), "a?b\n");
     }
 }

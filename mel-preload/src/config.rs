@@ -8,6 +8,7 @@ use mpit_sources::between_calls::BetweenCalls;
 use mpit_sources::calls::Path;
 use mpit_sources::{Following, Selection};
 
+use mel_log::access::Access;
 use mel_log::choice::Choice;
 use mel_log::names::parse_list;
 use mel_log::number::{bytes, interval, share};
@@ -83,6 +84,8 @@ pub struct Config {
     pub tell_size: Option<u64>,
     /// The run's directory (`MEL_OUTPUT`).
     pub output: Option<PathBuf>,
+    /// Who may read what the run leaves (`MEL_MODE`).
+    pub access: Access,
     /// Whether an earlier run may be overwritten (`MEL_FORCE=1`).
     pub force: bool,
     /// The program's name (`MEL_PROGRAM`).
@@ -185,6 +188,12 @@ impl Config {
                 None => {
                     config.complaints.push(format!("MEL_EVERY={time}: give a time such as 500ms or 2s, or 0"))
                 }
+            }
+        }
+        if let Some(mode) = set("MEL_MODE") {
+            match Access::parse(&mode) {
+                Some(access) => config.access = access,
+                None => config.complaints.push(format!("MEL_MODE={mode}: give private, group or all")),
             }
         }
         if let Some(limit) = set("MEL_LIMIT") {

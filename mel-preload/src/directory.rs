@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use mel_log::access;
 use mel_log::launcher::Job;
 use mel_log::run_directory::{default_stem, earlier, in_the_way, of_pattern};
 use mpi_abi::{Comm, pmpi};
@@ -29,7 +30,7 @@ pub fn make(config: &Config, spawned: bool) -> Result<PathBuf, String> {
         loop {
             let mut path = stem.to_owned();
             path.push(format!("-{}", numbers.next().unwrap_or_default()));
-            match fs::create_dir(&path) {
+            match access::create_directory(path.as_ref()) {
                 Ok(()) => return absolute(path.as_ref()).map_err(|error| advice(path.as_ref(), error)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(advice(path.as_ref(), error)),
@@ -46,7 +47,10 @@ pub fn make(config: &Config, spawned: bool) -> Result<PathBuf, String> {
         stem.push("-spawned");
         return first_free(&stem);
     }
-    fs::create_dir_all(given).map_err(|error| advice(given, error))?;
+    if let Some(objection) = access::objection_to_directory(given) {
+        return Err(format!("{objection} (no files are written)"));
+    }
+    access::create_directories(given).map_err(|error| advice(given, error))?;
     let earlier = earlier(given).map_err(|error| advice(given, error))?;
     if !earlier.is_empty() && !config.force {
         return Err(format!("{} (no files are written)", in_the_way(given)));
@@ -57,7 +61,7 @@ pub fn make(config: &Config, spawned: bool) -> Result<PathBuf, String> {
     }
     // Seen now rather than at the end: may we write here at all?
     let probe = given.join("rank-0.part");
-    fs::write(&probe, b"").and_then(|()| fs::remove_file(&probe)).map_err(|error| advice(given, error))?;
+    access::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(|error| advice(given, error))?;
     absolute(given).map_err(|error| advice(given, error))
 }
 

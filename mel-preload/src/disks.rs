@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mel_convert::otf2::{self, CommunicationError, Processes, tree};
+use mel_log::access;
 
 /// Which ranks do not see the directory of rank 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,7 +27,7 @@ impl Apart {
 pub fn make(directory: &Path) {
     if !directory.is_dir() {
         // If not, opening the log says so.
-        let _ = fs::create_dir_all(directory);
+        let _ = access::create_directories(directory);
     }
 }
 
@@ -39,7 +40,7 @@ pub fn find(directory: &Path, host: &str, ranks: &dyn Processes) -> Result<Apart
     let token = |name: &str| -> PathBuf { directory.join(format!(".mel-{name}")) };
     // Of this job and no other one that may write at the same time into a directory of this name.
     let mut name = format!("{}-{}", std::process::id(), host.replace('/', "-"));
-    if is_first && fs::write(token(&name), b"").is_err() {
+    if is_first && access::replace(&token(&name)).is_err() {
         name.clear();
     }
     // The name is that of rank 0, the lowest.
@@ -67,13 +68,13 @@ pub fn find(directory: &Path, host: &str, ranks: &dyn Processes) -> Result<Apart
 pub fn make_room(directory: &Path, apart: &Apart, ranks: &dyn Processes) -> Result<(), CommunicationError> {
     // Of the ranks that share a disk the first one tidies up, whatever their hosts are called.
     let mark = directory.join(".mel-tidy");
-    if apart.is_own && fs::File::create_new(&mark).is_ok() {
+    if apart.is_own && access::create(&mark).is_ok() {
         let _ = otf2::remove(directory);
     }
     tree::all_reduce(ranks, (), |(), ()| ())?;
     if apart.is_own {
         // What fails here is told when the files are written.
-        let _ = fs::create_dir_all(directory.join("traces"));
+        let _ = access::create_directory(&directory.join("traces"));
         let _ = fs::remove_file(&mark);
     }
     tree::all_reduce(ranks, (), |(), ()| ())?;

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::rc::Rc;
@@ -32,6 +31,8 @@ use crate::trace::Recorder;
 use mel_convert as convert;
 use mel_convert::otf2::{self, Processes as _};
 use mel_log::RankLog;
+use mel_log::access::{self, Access};
+use mel_log::printable::{self, Printable};
 use mel_log::profile::{self, Ended, Profile, RankProfile};
 use mel_log::table;
 use mel_log::{Definition, State};
@@ -198,7 +199,7 @@ fn write_files(session: &Session, run: &Run) {
         let path = directory.join(format!("events-{}.txt", run.rank));
         let log = RankLog::open(&directory.join(mel_log::file_name(run.rank as u32)));
         let written = log.map_err(std::io::Error::other).and_then(|log| {
-            let mut out = BufWriter::new(File::create(&path)?);
+            let mut out = BufWriter::new(Printable::new(access::replace(&path)?));
             convert::text::write_rank(&mut out, &log, convert::text::Options::default(), |_| ())?;
             out.flush()
         });
@@ -248,15 +249,15 @@ fn write_files(session: &Session, run: &Run) {
         Ok(apart)
     });
     if is_traced {
-        write_trace(directory, ranks, log);
+        write_trace(directory, ranks, log, session.config.access != Access::Private);
     }
     if run.rank == 0 {
         apart.ok().and_then(|apart| disks::line(directory, &apart)).iter().for_each(|line| warn(line));
     }
 }
 
-/// Each rank writes its part of the trace.
-fn write_trace(directory: &Path, ranks: Rc<Ranks>, log: Option<RankLog>) {
+/// Each rank writes its part of the trace, which others than the owner of the directory may read if it is shared.
+fn write_trace(directory: &Path, ranks: Rc<Ranks>, log: Option<RankLog>, shared: bool) {
     let is_first = ranks.rank() == 0;
     let records = log.as_ref().map_or(0, RankLog::records_at_most);
     let share = otf2::Share { logs: log.as_slice(), world: ranks.size(), processes: ranks };
@@ -264,6 +265,15 @@ fn write_trace(directory: &Path, ranks: Rc<Ranks>, log: Option<RankLog>) {
     let tick = |records| patience.iter().for_each(|patience| patience.advance(records));
     let written = otf2::write_share(&share, directory, otf2::Remarks::Known(&[]), &tick);
     drop(patience);
+    if is_first {
+        // The library that writes traces knows the umask alone.
+        let places = otf2::places(directory);
+        places.iter().for_each(|path| access::share(path));
+        if shared {
+            let entries = std::fs::read_dir(&places[2]).into_iter().flatten().flatten();
+            entries.for_each(|entry| access::share(&entry.path()));
+        }
+    }
     match written {
         _ if !is_first => {}
         Ok(_) => warn(&format!("the trace is {}", directory.join(otf2::FILE_NAME).display())),
@@ -299,7 +309,7 @@ const MOST_NAMES: usize = 4096;
 /// Prints and writes the profile; whether it is in a file.
 fn report_profile(session: &Session, run: &Run, whole: &Profile) -> bool {
     let options = profile::text::Options { directory: run.directory.as_deref(), lines: session.config.lines };
-    standard_error::write(&profile::report(whole, options));
+    standard_error::write(&printable::lines(&profile::report(whole, options)));
     let Some(directory) = &run.directory else { return false };
     let path = directory.join(profile::file::FILE_NAME);
     let written = profile::file::write(&path, whole);

@@ -85,5 +85,6 @@ fn start(abi: &'static Abi) {
     if mel_log::launcher::is_first_rank() {
         config.complaints.iter().for_each(|line| warn::warn(line));
     }
+    config.access.set();
     state::Session::prepare(abi, config);
 }

@@ -84,7 +84,7 @@ pub fn csv(out: impl Write, rows: &Rows<'_>, choice: &Choice) -> io::Result<()> 
         let cell = Cell { messages: row.messages, bytes: row.bytes };
         rows.pairs(rank, row, |from, to| cells.entry((from, to)).or_default().add(cell));
     }
-    let mut out = csv::WriterBuilder::new().has_headers(false).from_writer(out);
+    let mut out = mel_log::csv::Writer::without_header(out);
     out.write_record(["phase", "function", "kind", "sender", "receiver", "messages", "bytes"])?;
     for ((phase, function, kind), cells) in groups {
         for ((sender, receiver), cell) in cells {

@@ -12,6 +12,7 @@
 //! - [`gather`]: a run whose directory is on a disk of each node, watched from one place.
 //! - [`mod@in_order`]: work on many parts by several threads, taken in order.
 //! - [`mod@net`]: a run on its network, as text.
+//! - [`mod@own_folder`]: temporary folders of this user alone.
 //! - [`perfetto`]: a Perfetto trace from event logs.
 //! - [`mod@place`]: a better placement of the ranks of a run, as text and JSON.
 //! - [`together`]: several processes of the command that do a piece of work together.
@@ -34,6 +35,7 @@ pub mod gather;
 pub mod html;
 pub mod in_order;
 pub mod net;
+pub mod own_folder;
 pub mod perfetto;
 pub mod place;
 pub mod png;

@@ -25,6 +25,8 @@ mod fortran_applications;
 mod fortran_is_seen_as_c;
 mod full_buffers;
 mod full_disk;
+mod hostile_files;
+mod hostile_names;
 mod hostile_programs_are_not_hurt;
 mod inside_collectives;
 mod installed_below_a_prefix;
@@ -82,6 +84,7 @@ mod variables_sampled;
 mod verbs_on_a_mock;
 mod watching;
 mod watching_nodes;
+mod who_may_do_what;
 mod windows_profiled;
 mod windows_tell;
 

@@ -130,7 +130,7 @@ fn what_is_no_plugin_is_refused_before_the_run() {
     std::fs::write(&text, "no object").expect("a file can be written");
     let other = special("other_version", directory.path());
     for (plugin, why) in [
-        ("nowhere", "there is no nowhere, libnowhere.so or nowhere.so in"),
+        ("nowhere", "give its path, such as ./libnowhere.so"),
         (text.to_str().expect("a name"), "it is no shared object"),
         (mel_tests::artifacts::libmel().to_str().expect("a name"), "no function mel_plugin_init"),
     ] {

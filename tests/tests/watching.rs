@@ -1,5 +1,7 @@
 //! `mel watch` shows a run while it goes on, in a terminal and in a browser, and the run does not notice what becomes of it.
 
+use std::fs;
+use std::io::Write as _;
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
@@ -226,6 +228,90 @@ fn the_page_is_for_who_has_its_address_on_this_machine() {
     signal(page.child.id(), "-TERM");
     assert!(page.child.wait().expect("a child").success());
     assert!(TcpStream::connect(("127.0.0.1", page.port())).is_err(), "it ends with the command");
+}
+
+/// A number of a process, as the kernel counts it.
+fn status(pid: u32, what: &str) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
+    let line = text.lines().find_map(|line| line.strip_prefix(what)).unwrap_or_else(|| panic!("{text}"));
+    line.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{line}"))
+}
+
+/// Sends a beginning and leaves the connection open.
+fn hold(page: &Page, begin: &[u8]) -> TcpStream {
+    let mut stream = TcpStream::connect(page.host()).expect("it listens");
+    // It may have been ended already, in favour of others.
+    let _ = stream.write_all(begin);
+    stream
+}
+
+/// Sends bytes without an end, until they are taken no more; how many were.
+fn pour(page: &Page, begin: &str) -> usize {
+    let (mut stream, mut sent) = (hold(page, begin.as_bytes()), 0);
+    let bytes = [b'x'; 1 << 16];
+    while sent < 64 << 20 {
+        match stream.write(&bytes) {
+            Ok(count) => sent += count,
+            Err(_) => break,
+        }
+    }
+    sent
+}
+
+#[test]
+fn no_client_freezes_the_page_or_makes_it_grow() {
+    let directory = fresh_dir();
+    let mut page = Page::of(directory.path(), &["--allow-set"]);
+    let (host, path) = (page.host().to_owned(), page.path().to_owned());
+    let is_answered = |page: &Page| {
+        let answer = ask(page, &host, &format!("{path}data"));
+        assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("\"stage\":\"waiting\""), "{answer}");
+    };
+    is_answered(&page);
+    let before = status(page.child.id(), "VmHWM:");
+    // Without an end: a line, a header, headers, a body of who has no token, a body of who has it.
+    let headers = "a: b\r\n".repeat(200);
+    for begin in [
+        "GET /",
+        "GET / HTTP/1.1\r\na: ",
+        &format!("GET / HTTP/1.1\r\n{headers}"),
+        &format!("POST /set HTTP/1.1\r\nHost: {host}\r\nContent-Length: 650000000\r\n\r\n"),
+        &format!("POST /{path}set HTTP/1.1\r\nHost: {host}\r\nContent-Length: 650000000\r\n\r\n"),
+        &format!("POST /{path}set HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n"),
+    ] {
+        let sent = pour(&page, begin);
+        // What buffers of the kernel take is not the page's.
+        assert!(sent < 32 << 20, "{begin:.40}: {sent} bytes were taken");
+        is_answered(&page);
+    }
+    // Who says nothing, half a request, a body that does not come, or does not read the answer.
+    let whole = format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    let posts = format!("POST /{path}set HTTP/1.1\r\nHost: {host}\r\nContent-Length: 100\r\n\r\n");
+    let posts_without = format!("POST /set HTTP/1.1\r\nHost: {host}\r\nContent-Length: 100\r\n\r\n");
+    let mut held = Vec::new();
+    for begin in ["", "G", "GET / HTTP/1.1\r\nHost: ", &whole, &posts, &posts_without] {
+        held.extend((0..60).map(|_| hold(&page, begin.as_bytes())));
+        is_answered(&page);
+    }
+    let threads = status(page.child.id(), "Threads:");
+    assert!(threads < 45, "{threads} threads for {} connections", held.len());
+    let grown = status(page.child.id(), "VmHWM:").saturating_sub(before);
+    assert!(grown < 32 << 10, "it has grown by {grown} kB");
+    // It asks for the token, and for whose page it is, before it waits for a body.
+    for (path, more) in [("set", ""), (&*format!("{path}set"), "Origin: http://evil.example\r\n")] {
+        let begin = format!("POST /{path} HTTP/1.1\r\nHost: {host}\r\n{more}Content-Length: 100\r\n\r\n");
+        let answer = page.ask(&begin);
+        assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+    }
+    let ended = |page: &mut Page, name: &str| {
+        let _held: Vec<TcpStream> = (0..40).map(|_| hold(page, posts.as_bytes())).collect();
+        signal(page.child.id(), name);
+        assert!(page.child.wait().expect("a child").success(), "{name}");
+    };
+    ended(&mut page, "-TERM");
+    drop(held);
+    let mut page = Page::of(directory.path(), &[]);
+    ended(&mut page, "-INT");
 }
 
 #[test]

@@ -252,3 +252,53 @@ fn nodes_of_a_job_are_shown_with_their_names() {
         assert!(last["stage"] == "ended" && all_have(&last, "finalised"), "{}: {last}", nodes.name);
     }
 }
+
+/// `ssh` as far as shells go: what stands behind the host is given to one.
+const AS_SSH: &str =
+    "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift 2; done\nshift\nexec sh -c \"$*\"\n";
+
+#[test]
+fn no_name_of_a_directory_is_a_command_on_a_node() {
+    let room = fresh_dir();
+    let folder = room.path().join("bin");
+    fs::create_dir(&folder).expect("a directory");
+    fs::write(folder.join("ssh"), AS_SSH).expect("a file");
+    fs::set_permissions(folder.join("ssh"), fs::Permissions::from_mode(0o755)).expect("a mode");
+    std::os::unix::fs::symlink(mel(), folder.join("mel")).expect("a link");
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").expect("a path"));
+    let watch = |arguments: &[&str]| {
+        let mut command = Command::new("timeout");
+        command.args(["--signal=KILL", "60"]).arg(mel()).arg("watch").args(arguments);
+        let output =
+            command.current_dir(room.path()).env("PATH", &path).output().expect("timeout can be started");
+        let text =
+            [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        assert!(!room.path().join("PWNED").exists(), "{arguments:?}: {text}");
+        (output.status.code(), text)
+    };
+    for name in [
+        "run;touch PWNED;echo",
+        "run`touch PWNED`",
+        "$(touch PWNED)",
+        "a\ntouch PWNED\n",
+        "it's & touch PWNED",
+        "-rf",
+        "a b%41",
+    ] {
+        // The directory is there on the node, under this very name.
+        let directory = room.path().join(name);
+        fs::create_dir(&directory).expect("a directory");
+        let whole = directory.display().to_string();
+        for node in ["n", &*format!("n:{whole}")] {
+            let (code, text) = watch(&[&whole, "--node", node, "--once"]);
+            // It is empty, which the node has seen.
+            assert!(code == Some(1) && !text.contains("n: "), "{name}: {code:?} {text}");
+        }
+        let (_, text) = watch(&[&whole, "--node", "n", "--set", "mel_phase=$(touch PWNED)"]);
+        assert!(!text.contains("makes sense"), "{text}");
+    }
+    for host in ["n;touch PWNED", "$(touch PWNED)", "-oProxyCommand=touch PWNED"] {
+        let (code, text) = watch(&["run", &format!("--node={host}"), "--once"]);
+        assert!(code == Some(1) && text.contains("give HOST, or HOST:DIR"), "{host}: {code:?} {text}");
+    }
+}

@@ -187,6 +187,11 @@ pub fn write_share(
     Ok(share.sum(result?)?)
 }
 
+/// What an archive in a directory has there: two files, and a directory of files.
+pub fn places(directory: &Path) -> [PathBuf; 3] {
+    [FILE_NAME, "traces.def", "traces"].map(|name| directory.join(name))
+}
+
 /// Removes the archive from a directory, if there is one.
 ///
 /// # Errors
@@ -196,12 +201,11 @@ pub fn remove(directory: &Path) -> Result<(), ConvertError> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(ConvertError::Remove { path, error }),
         _ => Ok(()),
     };
-    for name in [FILE_NAME, "traces.def"] {
-        let path = directory.join(name);
+    let [anchor, definitions, path] = places(directory);
+    for path in [anchor, definitions] {
         let result = fs::remove_file(&path);
         ignore_absent(path, result)?;
     }
-    let path = directory.join("traces");
     let result = fs::remove_dir_all(&path);
     ignore_absent(path, result)
 }

@@ -186,7 +186,7 @@ impl RankTable {
         }
         head.extend(text);
         head.resize(head.len().next_multiple_of(8), b' ');
-        let file = File::options().read(true).write(true).create(true).truncate(true).open(path)?;
+        let file = crate::access::replace(path)?;
         file.write_all_at(&head, 0)?;
         let table = RankTable { file, ranks, description, first: head.len() as u64 };
         table.file.set_len(table.at(table.description.columns.len() + 1, 0))?;
@@ -200,7 +200,7 @@ impl RankTable {
     pub fn open(path: &Path) -> io::Result<RankTable> {
         let none =
             || io::Error::new(io::ErrorKind::InvalidData, "not a table of ranks of this version of mel");
-        let file = File::open(path)?;
+        let file = crate::regular_file::open(path)?;
         let mut head = [0; 32];
         file.read_exact_at(&mut head, 0).map_err(|_| none())?;
         let number = |at: usize| u64::from_ne_bytes(head[at..at + 8].try_into().unwrap_or_default());

@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use super::phases::place_of;
 use super::schema::Profile;
+use crate::{access, regular_file};
 
 /// The name of the profile of a whole run.
 pub const FILE_NAME: &str = "profile.json";
@@ -62,7 +63,7 @@ pub fn write(path: &Path, profile: &Profile) -> io::Result<()> {
 
 /// One rank per line, so that the file can be looked at as well as parsed.
 fn write_whole(path: &Path, profile: &Profile) -> io::Result<()> {
-    let mut out = io::BufWriter::new(fs::File::create(path)?);
+    let mut out = io::BufWriter::new(access::replace(path)?);
     let ranks = profile.ranks.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
     let mut run = serde_json::to_value(Profile { ranks: Vec::new(), ..profile.clone() })?;
     if let Some(fields) = run.as_object_mut() {
@@ -79,7 +80,7 @@ fn write_whole(path: &Path, profile: &Profile) -> io::Result<()> {
 /// # Errors
 /// [`ProfileError::Io`], [`ProfileError::NotAProfile`].
 pub fn read(path: &Path) -> Result<Profile, ProfileError> {
-    let text = fs::read(path).map_err(|error| ProfileError::Io { path: path.to_owned(), error })?;
+    let text = regular_file::read(path).map_err(|error| ProfileError::Io { path: path.to_owned(), error })?;
     serde_json::from_slice(&text).map_err(|error| ProfileError::NotAProfile { path: path.to_owned(), error })
 }
 

@@ -1,6 +1,5 @@
 //! The reading side: the rows of a profile table as plain values. Any bytes are read without a panic; what makes no sense is left out.
 
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -183,7 +182,7 @@ pub struct TableRows {
 /// [`TableError`].
 pub fn read(path: &Path) -> Result<TableRows, TableError> {
     let io = |error| TableError::Io { path: path.to_owned(), error };
-    let file = File::open(path).map_err(io)?;
+    let file = crate::regular_file::open(path).map_err(io)?;
     let length = file.metadata().map_err(io)?.len();
     let mut start = [[0; 8]; 2];
     if length < HEADER_BYTES as u64 {

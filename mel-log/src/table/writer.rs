@@ -3,7 +3,6 @@
 //! What is not reserved is mapped without access: whoever reads all memory of a process that can be read, such as valgrind when it
 //! looks for what was lost, would get a `SIGBUS` for each word of it.
 
-use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
@@ -124,7 +123,7 @@ impl ProfileTable {
     /// # Errors
     /// Those of the file system; nothing is left behind then.
     pub fn create(path: &Path, identity: &Identity) -> io::Result<ProfileTable> {
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        let file = crate::access::create(path)?;
         let made = OwnFile::keep(file).and_then(|file| {
             reserve(&file, 0, QUEUES_AT as u64)?;
             let map = map(&file, 0, MAX_BYTES)?;

@@ -36,7 +36,7 @@ pub fn csv(out: impl Write, rows: &Rows<'_>, choice: &Choice) -> io::Result<()> 
         let cell = Cell { messages: row.messages, bytes: row.bytes };
         rows.pairs(rank, row, |from, to| cells.entry((from, to)).or_default().add(cell));
     }
-    let mut out = csv::Writer::from_writer(out);
+    let mut out = mel_log::csv::Writer::new(out);
     if groups.values().all(BTreeMap::is_empty) {
         out.write_record(["phase", "communicator", "kind", "sender", "receiver", "messages", "bytes"])?;
     }

@@ -10,6 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use mel_log::access;
 use mel_log::choice::Choice;
 use mel_log::launcher::{Job, is_first_rank};
 use mel_log::names::{parse_list, unknown_events};
@@ -28,10 +29,13 @@ fn setting(given: Option<&String>, variable: &str) -> String {
 pub fn of_directory(output: Option<&Path>, force: bool) -> Option<String> {
     let is_set = |name| env::var_os(name).filter(|value: &OsString| !value.is_empty());
     let given = output.map(Path::to_owned).or_else(|| is_set("MEL_OUTPUT").map(Into::into))?;
+    let directory = of_pattern(&given, Job::here().as_ref());
+    if let Some(objection) = access::objection_to_directory(&directory) {
+        return Some(format!("{objection} (nothing was started)"));
+    }
     if force || is_set("MEL_FORCE").is_some_and(|value| value != "0") {
         return None;
     }
-    let directory = of_pattern(&given, Job::here().as_ref());
     // What cannot be read is the library's to say, which tries to write.
     let files = earlier(&directory).ok().filter(|files| !files.is_empty())?;
     // Others may come when the first has begun already. They wait for it in `MPI_Init`, unless the launcher is not that of the MPI: then

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -12,6 +13,7 @@ use crate::progress_bar::ProgressBar;
 use mel_convert::Run;
 use mel_convert::otf2;
 use mel_log::profile::columns;
+use mel_log::{access, regular_file};
 
 /// Joins the directories of one run that lie on the disks of several nodes
 ///
@@ -65,8 +67,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let progress = ProgressBar::new("collecting", files.values().map(size).sum::<u64>() as usize);
     for (name, from) in &files {
         let to = args.output.join(name);
-        let copied =
-            fs::create_dir_all(to.parent().unwrap_or(&args.output)).and_then(|()| fs::copy(from, &to));
+        let copied = copy(from, &to);
         copied.with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
         progress.advance(size(from));
     }
@@ -75,11 +76,20 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Makes the copy and the directory that it is in.
+fn copy(from: &Path, to: &Path) -> io::Result<u64> {
+    let mut from = regular_file::open(from)?;
+    to.parent().map_or(Ok(()), access::create_directories)?;
+    io::copy(&mut from, &mut access::create(to)?)
+}
+
 /// The files of a run in a directory, by their paths in it.
 fn of_run(directory: &Path) -> anyhow::Result<BTreeSet<PathBuf>> {
     let list = |path: &Path| -> anyhow::Result<Vec<(String, bool)>> {
         let entries = fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let of = |entry: fs::DirEntry| Some((entry.file_name().into_string().ok()?, entry.path().is_dir()));
+        let of = |entry: fs::DirEntry| {
+            Some((entry.file_name().into_string().ok()?, entry.file_type().ok()?.is_dir()))
+        };
         Ok(entries.flatten().filter_map(of).collect())
     };
     let mut names = BTreeSet::new();
@@ -116,7 +126,8 @@ fn is_same(one: &Path, other: &Path) -> anyhow::Result<bool> {
     if fs::canonicalize(one)? == fs::canonicalize(other)? {
         return Ok(true);
     }
-    Ok(fs::metadata(one)?.len() == fs::metadata(other)?.len() && fs::read(one)? == fs::read(other)?)
+    Ok(fs::metadata(one)?.len() == fs::metadata(other)?.len()
+        && regular_file::read(one)? == regular_file::read(other)?)
 }
 
 /// What is there now, and what is missing.

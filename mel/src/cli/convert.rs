@@ -7,7 +7,7 @@ use anyhow::bail;
 
 use super::convert_together;
 use super::incomplete::{complain, missing};
-use super::output::{to_stdout, write_file};
+use super::output::{to_stdout, write_file, write_text};
 use crate::progress_bar::ProgressBar;
 use crate::run_profile;
 use crate::view::exact;
@@ -99,7 +99,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.output {
         Some(path) => {
             let progress = ProgressBar::new("writing the text", run.records_at_most());
-            write_file(path, |out| text::write_run(out, &run, options, |records| progress.advance(records)))?;
+            write_text(path, |out| text::write_run(out, &run, options, |records| progress.advance(records)))?;
             drop(progress);
         }
         None => to_stdout(|mut out| text::write_run(&mut out, &run, options, |_| {}))?,

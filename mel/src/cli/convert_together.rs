@@ -11,7 +11,7 @@ use anyhow::{Context, anyhow, ensure};
 
 use super::convert::{Args, make_room, remarks, summarised};
 use super::incomplete::{code, complain};
-use super::output::to_stdout;
+use super::output::{to_stdout, warn};
 use crate::progress_bar::ProgressBar;
 use crate::together::Together;
 use crate::together::meeting::Meeting;
@@ -41,8 +41,8 @@ pub(super) fn run(args: &Args, place: Place) -> anyhow::Result<ExitCode> {
     let process = u32::try_from(place.rank)?;
     let Some(size) = place.size else {
         if process == 1 {
-            eprintln!(
-                "mel: the launcher does not say how many processes there are: process 0 converts with all its cores"
+            warn(
+                "the launcher does not say how many processes there are: process 0 converts with all its cores",
             );
         }
         return Ok(ExitCode::SUCCESS);

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 
 use super::incomplete::missing;
-use super::output::to_stdout;
+use super::output::{to_stdout, warn};
 use crate::diff::condition::Condition;
 use crate::diff::terminal::terminal;
 use crate::diff::{Change, compare};
@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let (a, b) = (a?, b?);
     for (directory, profile) in [(&args.a, &a), (&args.b, &b)] {
         for sentence in missing(profile) {
-            eprintln!("mel: {}: {sentence}", directory.display());
+            warn(&format!("{}: {sentence}", directory.display()));
         }
     }
     let diff = compare(&a, &b);
@@ -74,7 +74,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     to_stdout(|out| out.write_all(text.as_bytes()))?;
     for sentence in &failed {
-        eprintln!("mel: failed: {sentence}");
+        warn(&format!("failed: {sentence}"));
     }
     Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

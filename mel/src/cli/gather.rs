@@ -1,6 +1,8 @@
 //! `mel gather`: tells a watcher elsewhere what is in the directory of a run on this node.
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read, Write};
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -15,6 +17,7 @@ use super::output::to_stdout;
 use super::watch::every;
 use crate::gather::message::{self, Message};
 use crate::gather::sender::Sender;
+use crate::gather::word::decoded as decoded_bytes;
 use crate::watch::elsewhere::{Report, decoded};
 
 /// Of the time at most this part goes into reading.
@@ -33,7 +36,9 @@ const PART_FOR_READING: u32 = 3;
 Exit code: 0; 1 if it failed")]
 pub struct Args {
     /// The run's directory on this node, which need not be there yet
-    #[arg(value_name = "DIR")]
+    ///
+    /// As `mel watch` writes it, so that no shell on the way changes it: %20 is a blank, %25 a percent sign.
+    #[arg(value_name = "DIR", value_parser = directory)]
     pub directory: PathBuf,
     /// How often it is read, such as 1s or 200ms; less often where reading takes longer than a third of that
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = every)]
@@ -41,6 +46,10 @@ pub struct Args {
     /// Has the ranks there set a control variable, and says what came of it; `mel watch --set` gives it
     #[arg(long = "ask", value_name = "WORD", hide = true, value_parser = decoded)]
     pub ask: Vec<Setting>,
+}
+
+fn directory(word: &str) -> Result<PathBuf, &'static str> {
+    decoded_bytes(word).map(|bytes| OsString::from_vec(bytes).into())
 }
 
 /// Tells, until nobody listens any more.

@@ -3,6 +3,7 @@
 
 use std::process::ExitCode;
 
+use super::output;
 use mel_log::profile::Profile;
 use mel_log::profile::text::layout::ranks;
 
@@ -12,7 +13,7 @@ pub const INCOMPLETE: u8 = 3;
 /// Complains of what is missing; the exit code of a command that has written what there is.
 pub fn complain<S: AsRef<str>>(sentences: &[S]) -> ExitCode {
     for sentence in sentences {
-        eprintln!("mel: {}", sentence.as_ref());
+        output::warn(sentence.as_ref());
     }
     code(sentences.is_empty())
 }

@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 
 use super::incomplete::{code, complain, missing};
-use super::output::{to_stdout, write_file};
+use super::output::{to_stdout, write_text};
 use crate::png;
 use crate::run_profile;
 use crate::tables;
@@ -118,12 +118,12 @@ pub fn run(
     let grouped = (args.by == By::Host).then(|| matrix.grouped(&hosts.of_rank, hosts.len()));
     let shown = grouped.as_ref().unwrap_or(&matrix);
     if let Some(path) = &args.mat {
-        write_file(path, |out| plain::square(out, shown, of))?;
+        write_text(path, |out| plain::square(out, shown, of))?;
         files.push(path.clone());
     }
     if let Some(path) = &args.matrix_market {
         let comments = comments(&profile, args, phase, (&choice, &hosts));
-        write_file(path, |out| plain::matrix_market(out, shown, of, &comments))?;
+        write_text(path, |out| plain::matrix_market(out, shown, of, &comments))?;
         files.push(path.clone());
     }
     if let Some(path) = picture {
@@ -201,7 +201,7 @@ fn write_prof(
     let of_all = prof::Prof::of(rows, choice);
     for rank in &profile.ranks {
         let path = directory.join(prof::Prof::file_name(name, rank.rank));
-        write_file(&path, |out| of_all.write(out, rank.rank))?;
+        write_text(&path, |out| of_all.write(out, rank.rank))?;
         files.push(path);
     }
     Ok(())

@@ -110,7 +110,7 @@ pub fn main() -> ExitCode {
     match result {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("mel: {error:#}");
+            output::warn(&format!("{error:#}"));
             ExitCode::FAILURE
         }
     }

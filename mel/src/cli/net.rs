@@ -7,7 +7,7 @@ use anyhow::Context;
 use mel_traffic::choice::Asked;
 
 use super::incomplete::{complain, missing};
-use super::output::{to_stdout, write_file};
+use super::output::{to_stdout, write_file, write_text};
 use crate::html;
 use crate::net::beside;
 use crate::net::terminal::terminal;
@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(into) = &args.boxfish {
         std::fs::create_dir_all(into).with_context(|| format!("cannot make {}", into.display()))?;
         for (name, text) in mel_net::boxfish::tables(&found.network.fabric, &found.placed.host, &found.load) {
-            write_file(&into.join(name), |out| std::io::Write::write_all(out, text.as_bytes()))?;
+            write_text(&into.join(name), |out| std::io::Write::write_all(out, text.as_bytes()))?;
         }
     }
     if let Some(path) = &args.png {

@@ -8,7 +8,7 @@ use mel_place::{Topology, files};
 use mel_traffic::choice::Asked;
 
 use super::incomplete::{complain, missing};
-use super::output::{to_stdout, write_file};
+use super::output::{to_stdout, write_text};
 use crate::place::json::json;
 use crate::place::links::OnLinks;
 use crate::place::terminal::terminal;
@@ -114,7 +114,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     to_stdout(|out| out.write_all(text.as_bytes()))?;
     let (slots, placement) = (&found.slots, found.placement());
     let write = |path: &Option<PathBuf>, text: &dyn Fn() -> String| match path {
-        Some(path) => write_file(path, |out| std::io::Write::write_all(out, text().as_bytes())),
+        Some(path) => write_text(path, |out| std::io::Write::write_all(out, text().as_bytes())),
         None => Ok(()),
     };
     write(&args.rankfile, &|| files::rankfile(slots, placement))?;

@@ -203,7 +203,7 @@ fn look(args: &Args) -> anyhow::Result<(View, ExitCode)> {
     if profile.as_ref().is_some_and(|profile| profile.reduced.is_some()) {
         match Columns::read(&args.directory) {
             Ok(columns) => view.add_ranks(&columns, args.png.is_some()),
-            Err(error) => eprintln!("mel: {error}; single ranks are left out"),
+            Err(error) => super::output::warn(&format!("{error}; single ranks are left out")),
         }
         // Who sends to whom has no sums: it is in the tables that the ranks have left.
         view.traffic = run_profile::read_with_traffic(&args.directory).ok().as_ref().and_then(traffic);

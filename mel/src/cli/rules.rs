@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
+use mel_log::access;
 use mel_rules::policy::Policy;
 use mel_rules::rule::Rule;
 use mel_rules::{file, shipped};
@@ -10,7 +11,7 @@ use mel_rules::{file, shipped};
 /// Reads them, those of files first.
 ///
 /// # Errors
-/// A file cannot be read, or has something that is no rule: where, and what would be right.
+/// A file cannot be read, others could have written it, or it has something that is no rule: where, and what would be right.
 pub fn read(files: &[PathBuf]) -> anyhow::Result<Vec<Rule>> {
     let mut rules = of_files(files)?;
     rules.extend(shipped::rules()?);
@@ -20,6 +21,9 @@ pub fn read(files: &[PathBuf]) -> anyhow::Result<Vec<Rule>> {
 fn of_files(files: &[PathBuf]) -> anyhow::Result<Vec<Rule>> {
     let mut rules = Vec::new();
     for path in files {
+        if let Some(objection) = access::objection_to_code(path) {
+            bail!("{objection}");
+        }
         let text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         rules.extend(file::parse(&text, &path.display().to_string())?);

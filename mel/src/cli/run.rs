@@ -11,7 +11,9 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use super::elf::{self, Program};
+use super::output::warn;
 use super::{before, known_variables, library, plugins};
+use mel_log::access::Access;
 use mel_log::launcher::{Place, STARTED, is_first_rank};
 use mel_log::number::{bytes, interval, share};
 use mel_log::setting::Setting;
@@ -143,6 +145,11 @@ pub struct Args {
     /// mel-app-4711-1.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Who may read what the run leaves, command lines and names among it: you, your group, too, or all users
+    ///
+    /// New directories and files have these modes whatever the umask is: 0700 and 0600; 0750 and 0640 for the group; 0755 and 0644 for all.
+    #[arg(long, value_name = "WHO", value_parser = access)]
+    pub mode: Option<&'static str>,
     /// Overwrite an earlier run in that directory
     #[arg(long)]
     pub force: bool,
@@ -203,7 +210,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let objections = objections(args, path.as_deref());
     if !objections.is_empty() {
         if is_first_rank() {
-            objections.iter().for_each(|line| eprintln!("mel: {line}"));
+            objections.iter().for_each(|line| warn(line));
         } else {
             // A launcher ends all ranks when one has ended so: the first one is to have said why.
             std::thread::sleep(Duration::from_secs(1));
@@ -231,7 +238,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             .map(|setting| (setting.environment(), &setting.value)),
     );
     match path.and_then(|path| why_not_measured(program, &path)) {
-        Some(warning) if is_first_rank() => eprintln!("mel: {warning}"),
+        Some(warning) if is_first_rank() => warn(&warning),
         Some(_) => {}
         // It stays the same process: one that has not initialised MPI in the end says so.
         None => _ = command.env(STARTED, std::process::id().to_string()),
@@ -239,10 +246,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let error = command.exec();
     let program = Path::new(program).display();
     if error.kind() == io::ErrorKind::NotFound {
-        eprintln!("mel: cannot find the program {program}; check its path");
+        warn(&format!("cannot find the program {program}; check its path"));
         return Ok(ExitCode::from(127));
     }
-    eprintln!("mel: cannot execute {program}: {error}; check its path and permissions");
+    warn(&format!("cannot execute {program}: {error}; check its path and permissions"));
     Ok(ExitCode::from(126))
 }
 
@@ -337,6 +344,9 @@ fn environment(
     if let Some(directory) = &args.output {
         set.push(("MEL_OUTPUT", directory.into()));
     }
+    if let Some(who) = args.mode {
+        set.push(("MEL_MODE", who.into()));
+    }
     if args.force {
         set.push(("MEL_FORCE", "1".into()));
     }
@@ -358,6 +368,11 @@ fn objections(args: &Args, program: Option<&Path>) -> Vec<String> {
         lines.extend(of_names.map(|line| format!("{line} (nothing was started; --no-strict goes on)")));
     }
     lines
+}
+
+/// Who may read what is left.
+fn access(text: &str) -> Result<&'static str, &'static str> {
+    Access::parse(text).map(Access::name).ok_or("give private, group or all")
 }
 
 /// A size that the library understands.

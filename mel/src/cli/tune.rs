@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use mel_rules::advice::{Advices, advise};
 use mel_rules::rule::Rule;
 
-use super::output::to_stdout;
+use super::output::{to_stdout, warn};
 use super::rules;
 use crate::run_profile;
 use crate::tune::candidates::{Candidate, of_advice};
@@ -198,7 +198,7 @@ fn advised(
              of that run with --from"
         );
     };
-    eprintln!("mel: a run under the profile: {}", command::typed(&[], &profiled));
+    warn(&format!("a run under the profile: {}", command::typed(&[], &profiled)));
     let limit = args.budget.saturating_sub(begin.elapsed());
     match jobs.run(&profiled, &[], limit, check)? {
         Outcome::Ran(_) => Ok(Some(advise(rules, &read(&directory)?))),

@@ -335,7 +335,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     if args.csv {
         to_stdout(|out| {
-            let mut out = csv::Writer::from_writer(out);
+            let mut out = mel_log::csv::Writer::new(out);
             for variable in &all {
                 out.serialize(variable)?;
             }

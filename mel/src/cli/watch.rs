@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::ensure;
 
 use super::analyze::time;
-use super::output::to_stdout;
+use super::output::{to_stdout, warn};
 use crate::gather::supervisor::{Gathering, Node, words};
 use crate::watch::elsewhere::Elsewhere;
 use crate::watch::feed::{Feed, Frames};
@@ -16,6 +16,7 @@ use crate::watch::frame::Frame;
 use crate::watch::reading::Stage;
 use crate::watch::setting::{self, Setter};
 use crate::watch::{terminal, text, web};
+use mel_log::printable;
 use mel_log::setting::Setting;
 
 /// Shows a run while it goes on
@@ -101,8 +102,11 @@ fn nodes(args: &Args) -> anyhow::Result<Vec<Node>> {
 
 /// The nodes whose ranks are asked there.
 fn elsewhere(args: &Args) -> anyhow::Result<Vec<Elsewhere>> {
-    let asks = |node: Node| Elsewhere { words: words(&args.gather, &node, args.every), host: node.host };
-    Ok(nodes(args)?.into_iter().map(asks).collect())
+    let asks = |node: Node| {
+        let words = words(&args.gather, &node, args.every).map_err(anyhow::Error::msg)?;
+        Ok(Elsewhere { words, host: node.host })
+    };
+    nodes(args)?.into_iter().map(asks).collect()
 }
 
 /// What follows the nodes, where there are some.
@@ -165,8 +169,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         if is_terminal {
             terminal::run(&feed.view(), &args.directory, address, &setter)?;
         } else if let Some(address) = address {
-            to_stdout(|out| writeln!(out, "{address}"))?;
-            terminal::wait_for_signal()?;
+            terminal::wait_for_signal(|| to_stdout(|out| writeln!(out, "{address}")))?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -205,17 +208,16 @@ fn lines(args: &Args) -> anyhow::Result<()> {
 fn tell(frame: &Frame, directory: &Path, told: &mut String) {
     let what = frame.remarks.first().cloned().unwrap_or_else(|| directory.display().to_string());
     if *told != what {
-        eprintln!("mel: {what}");
+        warn(&what);
         *told = what;
     }
 }
 
 /// Prints a line; whether anybody reads it.
 fn line(frame: &Frame) -> anyhow::Result<bool> {
-    let mut line = serde_json::to_vec(frame)?;
-    line.push(b'\n');
+    let line = serde_json::to_string(frame)? + "\n";
     let mut out = std::io::stdout().lock();
-    match out.write_all(&line).and_then(|()| out.flush()) {
+    match out.write_all(printable::lines(&line).as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(anyhow::anyhow!("cannot write to standard output: {error}")),
         Ok(()) => Ok(true),

@@ -13,6 +13,7 @@ use super::command::{on_path, output};
 use super::probe::{Answer, answer};
 use crate::cli::of_mpi::{is_mpi_library, library_of};
 use crate::cli::run::why_not_measured;
+use crate::own_folder::own_folder;
 
 const WHAT: &str = "MPI";
 
@@ -153,7 +154,7 @@ fn of_given(name: &OsStr) -> Result<PathBuf, Finding> {
 
 /// The MPI library of the programs that a compiler makes.
 fn compiled_for(compiler: &Path) -> Result<PathBuf, String> {
-    let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let directory = own_folder("mel-doctor-", &std::env::temp_dir()).map_err(|error| error.to_string())?;
     let (source, program) = (directory.path().join("a.c"), directory.path().join("a"));
     // Without mpi.h: the library is wanted, not the declarations.
     let text = "int MPI_Init(int *, char ***);\nint main(void) { return MPI_Init(0, 0); }\n";

@@ -5,15 +5,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
+use mel_log::access;
 use mel_log::table::layout::MAX_BYTES;
 use mel_log::table::lock;
 
 use super::message::{Message, PAGE};
 use super::sender::is_wanted;
+use crate::own_folder::own_folder;
 
 /// No copy gets longer.
 const LONGEST: u64 = if MAX_BYTES as u64 > 1 << 30 { MAX_BYTES as u64 } else { 1 << 30 };
@@ -52,7 +54,7 @@ impl Mirror {
 
     fn new_in(parent: &Path) -> io::Result<Mirror> {
         remove_abandoned(parent, ABANDONED);
-        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
+        let directory = own_folder(PREFIX, parent)?;
         let held = File::open(directory.path())?;
         lock::hold(&held);
         Ok(Mirror { directory, _held: held, files: BTreeMap::new() })
@@ -153,14 +155,20 @@ fn check(name: &str, length: u64) -> io::Result<()> {
 
 /// Removes the directories of mirrors that nobody holds, if they are so old. What cannot be removed stays.
 fn remove_abandoned(parent: &Path, age: Duration) {
+    // Of whatever others may have put there, what is no directory of this user is not even opened.
+    let own = |path: &Path| {
+        let directory = File::options()
+            .read(true)
+            .custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_NONBLOCK)
+            .open(path)
+            .ok()?;
+        let found = directory.metadata().ok()?;
+        let is_old = found.modified().ok()?.elapsed().ok()? >= age;
+        (found.uid() == access::user() && is_old).then_some(directory)
+    };
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
-        let is_old = || {
-            let changed = entry.metadata().and_then(|metadata| metadata.modified()).ok()?;
-            Some(changed.elapsed().ok()? >= age)
-        };
         if entry.file_name().to_string_lossy().starts_with(PREFIX)
-            && is_old() == Some(true)
-            && File::open(entry.path()).is_ok_and(|directory| lock::hold(&directory))
+            && own(&entry.path()).is_some_and(|directory| lock::hold(&directory))
         {
             let _ = std::fs::remove_dir_all(entry.path());
         }
@@ -209,6 +217,22 @@ mod tests {
         assert!(left.exists(), "it may be that of a watcher that begins");
         remove_abandoned(parent.path(), Duration::ZERO);
         assert!(!left.exists() && used.path().exists());
+    }
+
+    #[test]
+    fn what_others_have_put_there_is_not_opened() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = |name: &str| parent.path().join(format!("{PREFIX}{name}"));
+        let pipe = std::ffi::CString::new(path("pipe").to_str().unwrap()).unwrap();
+        // SAFETY: a C string.
+        assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
+        let elsewhere = parent.path().join("elsewhere");
+        std::fs::create_dir(&elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, path("link")).unwrap();
+        remove_abandoned(parent.path(), Duration::ZERO);
+        assert!(elsewhere.exists() && path("link").is_symlink() && path("pipe").exists());
+        let mirror = Mirror::new_in(parent.path()).unwrap();
+        assert_eq!(std::fs::metadata(mirror.path()).unwrap().mode() & 0o777, 0o700);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use mel_log::profile::{columns, file};
+use mel_log::regular_file;
 use mel_log::table::layout::MAX_BYTES;
 use mel_log::table::lock;
 use rustc_hash::FxHasher;
@@ -78,11 +79,11 @@ impl Sender {
 
     /// Tells of a file; whether it is there.
     fn tell_file(&mut self, name: &str, out: &mut impl Write) -> io::Result<bool> {
-        let Ok(file) = File::open(self.directory.join(name)) else { return Ok(false) };
+        let Ok(file) = regular_file::open(&self.directory.join(name)) else { return Ok(false) };
         let Ok(metadata) = file.metadata() else { return Ok(false) };
         let is_table = name.ends_with(".table");
         let length = metadata.len();
-        if !metadata.is_file() || length > LARGEST.max(MAX_BYTES as u64) {
+        if length > LARGEST.max(MAX_BYTES as u64) {
             return Ok(false);
         }
         if self.told.get(name).is_some_and(|told| told.inode != metadata.ino() || told.length > length) {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write as _};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 use super::message::{self, Message};
 use super::mirror::Mirror;
 use super::sender::Sender;
+use super::word::{encoded, is_word};
 
 /// How often in a row it is started again where it has ended soon.
 const AGAIN: u32 = 5;
@@ -42,25 +44,34 @@ impl Node {
             Some((host, other)) if !other.is_empty() => (host, Path::new(other)),
             _ => (text.trim_end_matches(':'), directory),
         };
-        // No launcher takes it for an option.
-        if host.is_empty() || host.starts_with('-') {
-            return Err("give HOST, or HOST:DIR");
+        // No launcher takes it for an option, and no shell for more than a word.
+        if !is_word(host) {
+            return Err("give HOST, or HOST:DIR; a name of a host has letters, digits and _=,./+@- in it");
         }
         Ok(Node { host: host.into(), directory: directory.into() })
     }
 }
 
-/// A command with `{host}`, `{dir}`, `{every}` and `{mel}` in it, word by word.
-pub fn words(command: &str, node: &Node, every: Duration) -> Vec<String> {
+/// A command with `{host}`, `{dir}`, `{every}` and `{mel}` in it, word by word. What is filled in is a word for a shell, too; that for `{dir}`
+/// is one that `mel gather` understands.
+///
+/// # Errors
+/// The path of this command is to be filled in, and a shell might change it; in a sentence.
+pub fn words(command: &str, node: &Node, every: Duration) -> Result<Vec<String>, String> {
     let every = format!("{}ms", every.as_millis());
     let mel = std::env::current_exe().ok().and_then(|path| path.into_os_string().into_string().ok());
     let mel = mel.unwrap_or_else(|| "mel".into());
-    let directory = node.directory.display().to_string();
+    if command.contains("{mel}") && !is_word(&mel) {
+        return Err(format!(
+            "a shell on the way might change {mel}: in --gather, write in place of {{mel}} how mel is called there"
+        ));
+    }
+    let directory = encoded(node.directory.as_os_str().as_bytes());
     let fill = |word: &str| {
         let word = word.replace("{host}", &node.host).replace("{every}", &every);
         word.replace("{mel}", &mel).replace("{dir}", &directory)
     };
-    command.split_whitespace().map(fill).collect()
+    Ok(command.split_whitespace().map(fill).collect())
 }
 
 /// What is known of a node.
@@ -112,7 +123,7 @@ impl Gathering {
     pub fn start(
         directory: &Path,
         nodes: Vec<Node>,
-        command: impl Fn(&Node) -> Vec<String>,
+        command: impl Fn(&Node) -> Result<Vec<String>, String>,
     ) -> io::Result<Gathering> {
         let state = State {
             mirror: Mirror::new()?,
@@ -129,7 +140,7 @@ impl Gathering {
             threads: Vec::new(),
         };
         for (place, node) in gathering.nodes.iter().enumerate() {
-            let (of_thread, words) = (Arc::clone(&shared), command(node));
+            let (of_thread, words) = (Arc::clone(&shared), command(node).map_err(io::Error::other)?);
             let follow = move || follow(&of_thread, place, &words);
             gathering.threads.push(thread::Builder::new().name("gather".into()).spawn(follow)?);
         }
@@ -334,14 +345,16 @@ mod tests {
         assert_eq!(parse("a").unwrap(), Node { host: "a".into(), directory: "run".into() });
         assert_eq!(parse("me@a:/tmp/x").unwrap(), Node { host: "me@a".into(), directory: "/tmp/x".into() });
         assert_eq!(parse("a:").unwrap().directory, Path::new("run"));
-        assert!(parse("").is_err() && parse(":x").is_err() && parse("-oProxyCommand=x").is_err());
+        for text in ["", ":x", "-oProxyCommand=x", "a;b", "$(b)", "a b"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
     }
 
     #[test]
     fn a_command_is_words_in_which_places_are_filled() {
         let words =
             words("ssh {host} mel gather {dir} --every {every}", &node("b"), Duration::from_millis(200));
-        assert_eq!(words, ["ssh", "b", "mel", "gather", "/run dir", "--every", "200ms"]);
+        assert_eq!(words.unwrap(), ["ssh", "b", "mel", "gather", "/run%20dir", "--every", "200ms"]);
     }
 
     fn until(gathering: &mut Gathering, what: &str) -> Vec<String> {
@@ -360,7 +373,7 @@ mod tests {
     fn what_cannot_tell_is_started_again_and_said() {
         let directory = tempfile::tempdir().unwrap();
         let run = |script: &'static str| {
-            let command = move |_: &Node| vec!["sh".into(), "-c".into(), script.into()];
+            let command = move |_: &Node| Ok(vec!["sh".into(), "-c".into(), script.into()]);
             Gathering::start(directory.path(), vec![node("b")], command).unwrap()
         };
         let mut gathering = run("echo no such host >&2; exit 7");

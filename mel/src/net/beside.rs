@@ -149,7 +149,7 @@ pub fn csv(out: impl io::Write, found: [&Found<'_>; 2]) -> io::Result<()> {
     }
     let mut rows: Vec<_> = rows.into_iter().collect();
     rows.sort_unstable();
-    let mut writer = csv::Writer::from_writer(out);
+    let mut writer = mel_log::csv::Writer::new(out);
     writer.write_record([
         "from",
         "port",

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use mel_log::csv::Writer;
 use mel_log::profile::attribution::{OUTSIDE, ShareProfile};
 use mel_log::profile::calls::CallProfile;
 use mel_log::profile::columns::{self, Columns};
@@ -40,7 +41,7 @@ struct Row<'a> {
 /// Those of `out`.
 pub fn csv(out: impl Write, profile: &Profile) -> io::Result<()> {
     let names = Names::of(profile);
-    let mut out = csv::Writer::from_writer(out);
+    let mut out = Writer::new(out);
     if profile.ranks.is_empty() {
         out.write_record(COLUMNS)?;
     }
@@ -196,7 +197,7 @@ fn of_port(of: &Port) -> [(&'static str, &'static str, f64); 6] {
 /// # Errors
 /// Those of `out`.
 pub fn csv_of_many(out: impl Write, all: &Columns) -> io::Result<()> {
-    let mut out = csv::Writer::from_writer(out);
+    let mut out = Writer::new(out);
     for (place, rank) in all.ranks.iter().enumerate() {
         let host = all
             .host

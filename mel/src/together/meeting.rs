@@ -5,13 +5,14 @@
 //! writes it again, and a plan that does not name one's own file is not for oneself.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
+use mel_log::{access, regular_file};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -129,7 +130,7 @@ impl Meeting<'_> {
 
     /// Makes the file of this process and its note, or makes them again.
     fn come(&self, hello: &Hello) -> io::Result<Arc<Outbox>> {
-        fs::create_dir_all(self.folder)?;
+        access::create_directories(self.folder)?;
         let outbox = Outbox::create(&self.folder.join(&hello.outbox))?;
         write(&self.hello_of(self.process), hello)?;
         Ok(Arc::new(outbox))
@@ -239,13 +240,13 @@ impl Meeting<'_> {
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+    serde_json::from_slice(&regular_file::read(path).ok()?).ok()
 }
 
 /// Others find the whole of it, or nothing.
 fn write<T: Serialize>(path: &Path, value: &T) -> io::Result<()> {
     let part = path.with_extension("part");
-    fs::write(&part, serde_json::to_vec(value)?)?;
+    access::replace(&part)?.write_all(&serde_json::to_vec(value)?)?;
     fs::rename(&part, path)
 }
 

@@ -7,9 +7,11 @@
 use std::fs::{File, OpenOptions};
 use std::hash::Hasher;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use mel_log::regular_file;
 use rustc_hash::FxHasher;
 
 /// At the beginning of each frame.
@@ -73,7 +75,9 @@ impl Outbox {
         frame.extend(check_of(bytes).to_le_bytes());
         frame.extend(bytes);
         let _alone = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
+        let mut options = OpenOptions::new();
+        options.create(true).append(true).mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+        let mut file = options.open(&self.path)?;
         let begin = file.metadata()?.len();
         let written = file.write_all(&frame);
         if written.is_err() {
@@ -139,7 +143,7 @@ impl Reader {
     /// What is new; nothing where the file is not there.
     pub fn read(&mut self) -> Vec<Frame> {
         let mut frames = Vec::new();
-        let Ok(mut file) = File::open(&self.path) else { return frames };
+        let Ok(mut file) = regular_file::open(&self.path) else { return frames };
         let Ok(bytes) = file.metadata().map(|metadata| metadata.len()) else { return frames };
         self.bytes = bytes;
         while let Ok(Some(frame)) = self.next(&mut file) {

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::own_folder::own_folder;
 use anyhow::Context;
 use mel_log::profile::columns::{RUN, TIME};
 use mel_log::profile::text::layout;
@@ -138,9 +139,9 @@ impl Runs for Runner<'_> {
 /// # Errors
 /// There is no place to write to.
 pub fn scratch() -> anyhow::Result<TempDir> {
-    let here = std::env::current_dir()
-        .and_then(|here| tempfile::Builder::new().prefix(".mel-tune-").tempdir_in(here));
-    here.or_else(|_| tempfile::tempdir()).context("cannot make a directory for runs under MEL")
+    let here = std::env::current_dir().and_then(|here| own_folder(".mel-tune-", &here));
+    here.or_else(|_| own_folder("mel-tune-", &std::env::temp_dir()))
+        .context("cannot make a directory for runs under MEL")
 }
 
 fn of_directory(directory: &Path) -> Result<f64, String> {

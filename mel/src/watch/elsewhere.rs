@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::setting::{self, Told};
 use crate::gather::supervisor::last_line;
+use crate::gather::word;
 
 /// So much longer than ranks a node is waited for: its launcher has to start there.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -99,15 +100,7 @@ fn encoded(setting: &Setting) -> String {
     let ranks =
         setting.ranks().iter().map(|(first, last)| format!("{first}-{last}")).collect::<Vec<_>>().join(",");
     let whole = if ranks.is_empty() { setting.to_string() } else { format!("{setting}@{ranks}") };
-    whole.bytes().fold(String::new(), |mut word, byte| {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'=' | b',' | b'.' | b'-' | b'@' => {
-                word.push(byte.into())
-            }
-            _ => word += &format!("%{byte:02x}"),
-        }
-        word
-    })
+    word::encoded(whole.as_bytes())
 }
 
 /// The setting that such a word is.
@@ -115,19 +108,7 @@ fn encoded(setting: &Setting) -> String {
 /// # Errors
 /// It is none, in a few words.
 pub fn decoded(word: &str) -> Result<Setting, String> {
-    let mut bytes = Vec::new();
-    let mut rest = word.bytes();
-    while let Some(byte) = rest.next() {
-        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-        bytes.push(match byte {
-            b'%' => {
-                let (high, low) = (digit(rest.next()), digit(rest.next()));
-                (high.ok_or("two digits are missing")? * 16 + low.ok_or("two digits are missing")?) as u8
-            }
-            byte => byte,
-        });
-    }
-    let text = String::from_utf8(bytes).map_err(|error| error.to_string())?;
+    let text = String::from_utf8(word::decoded(word)?).map_err(|error| error.to_string())?;
     text.parse().map_err(str::to_owned)
 }
 
@@ -140,10 +121,6 @@ mod tests {
         for text in ["a=1", "mel_no_calls=MPI_Test*,MPI_Iprobe@0,4-7", "b=it's $HOME & \"x\" %41 ä@3"] {
             let setting: Setting = text.parse().unwrap();
             let word = encoded(&setting);
-            assert!(
-                word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_=,.-@%".contains(&byte)),
-                "{word}"
-            );
             let arrived = decoded(&word).unwrap();
             assert_eq!((arrived.to_string(), arrived.ranks()), (setting.to_string(), setting.ranks()));
         }

@@ -1,5 +1,7 @@
 //! Lines and columns of plain text.
 
+use crate::printable;
+
 /// The most columns of a line.
 pub const COLUMNS: usize = 100;
 /// The least columns that a text is cut to.
@@ -10,6 +12,7 @@ pub fn wrapped(mark: &str, text: &str) -> String {
     let indent = " ".repeat(mark.chars().count());
     let (mut lines, mut column, mut empty) = (mark.to_owned(), indent.len(), true);
     for word in text.split_whitespace() {
+        let word = printable::name(word);
         let length = word.chars().count();
         if !empty && column + 1 + length > COLUMNS {
             lines.push('\n');
@@ -19,7 +22,7 @@ pub fn wrapped(mark: &str, text: &str) -> String {
             lines.push(' ');
             column += 1;
         }
-        lines += word;
+        lines += &word;
         column += length;
         empty = false;
     }
@@ -65,6 +68,8 @@ pub fn ranks_of(first: &[u32], all: usize) -> Option<String> {
 /// header. Columns whose numbers are in `texts` are aligned to the left, and the widest of them are cut where it is too much; all others
 /// are aligned to the right.
 pub fn table(rows: &[Vec<String>], texts: &[usize]) -> String {
+    let printable = |row: &Vec<String>| row.iter().map(|cell| printable::name(cell).into_owned()).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(printable).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         rows.iter().filter_map(|row| Some(row.get(column)?.chars().count())).max().unwrap_or(0)
@@ -79,7 +84,7 @@ pub fn table(rows: &[Vec<String>], texts: &[usize]) -> String {
         }
     }
     let mut text = String::new();
-    for row in rows {
+    for row in &rows {
         let mut line = String::from(" ");
         for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
             let (between, cell) = (if column == 0 { "" } else { "  " }, cut(cell, *width));
@@ -106,6 +111,14 @@ mod tests {
         assert!(text.lines().skip(1).all(|line| line.starts_with("      word")), "{text}");
         assert!(text.lines().all(|line| line.len() <= COLUMNS), "{text}");
         assert_eq!(wrapped("", ""), "\n");
+    }
+
+    #[test]
+    fn no_name_ends_a_line_or_reaches_a_terminal_as_it_is() {
+        let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
+        let text = table(&[row(["name", "time"]), row(["a\n[MEL] b\x1b[2J", "1 s"])], &[0]);
+        assert_eq!(text, " name                     time\n a\\u000a[MEL] b\\u001b[2J   1 s\n");
+        assert_eq!(wrapped("- ", "a\x1b[2J\nb"), "- a\\u001b[2J b\n");
     }
 
     #[test]

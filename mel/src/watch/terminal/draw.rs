@@ -7,6 +7,7 @@ use ratatui::text::{Line, Text};
 use ratatui::widgets::{Block, Borders, Clear, Paragraph, Row as Cells, Sparkline, Table, Wrap};
 
 use mel_log::number::duration;
+use mel_log::printable::name;
 
 use super::super::feed::View;
 use super::super::frame::{Over, Row, word};
@@ -36,13 +37,13 @@ pub fn draw(screen: &mut Screen<'_>, app: &mut App, view: &View) {
     let area = screen.area();
     let mut notes: Vec<Line<'_>> = vec![Line::styled(title(app), BOLD)];
     if let Some(finding) = &app.frame.finding {
-        notes.push(Line::raw(format!("Costs most so far (estimated): {finding}")));
+        notes.push(Line::raw(format!("Costs most so far (estimated): {}", name(finding))));
     }
-    notes.extend(app.frame.remarks.iter().map(|remark| Line::styled(format!("- {remark}"), DIM)));
+    notes.extend(app.frame.remarks.iter().map(|remark| Line::styled(format!("- {}", name(remark)), DIM)));
     if let Some(address) = &app.address {
         notes.push(Line::raw(format!("page: {address}")));
     }
-    notes.extend(app.told.iter().map(|line| Line::raw(format!("set: {line}"))));
+    notes.extend(app.told.iter().map(|line| Line::raw(format!("set: {}", name(line)))));
     let notes = Paragraph::new(Text::from(notes)).wrap(Wrap { trim: true });
     let most = (area.height / 3).max(1);
     let height = (notes.line_count(area.width) as u16).clamp(1, most);
@@ -80,7 +81,7 @@ pub fn draw(screen: &mut Screen<'_>, app: &mut App, view: &View) {
 
 fn title(app: &App) -> String {
     let pause = if app.is_paused { "PAUSED  " } else { "" };
-    format!("{pause}{}  {}", app.directory, headline(&app.frame))
+    format!("{pause}{}  {}", name(&app.directory), name(&headline(&app.frame)))
 }
 
 /// The quantities that fit, by the first and the one after the last, with the chosen one among them.
@@ -130,7 +131,7 @@ fn ranks(screen: &mut Screen<'_>, app: &mut App, area: Rect) {
         let row = &app.frame.ranks[*place];
         let is_chosen = row.reading.rank == app.frame.ranks[sorted[chosen]].reading.rank;
         let state = Text::styled(word(row.reading.ended), state_style(row));
-        let cells = [Text::raw(row.reading.rank.to_string()), Text::raw(row.reading.host.clone()), state];
+        let cells = [Text::raw(row.reading.rank.to_string()), Text::raw(name(&row.reading.host)), state];
         let values = visible.clone().map(|place| right(QUANTITIES[place].text(row.values[place])));
         let cells = Cells::new(cells.into_iter().chain(values));
         if is_chosen { cells.reversed() } else { cells }
@@ -153,7 +154,7 @@ fn state_style(row: &Row) -> Style {
 fn call_sites(screen: &mut Screen<'_>, app: &App, area: Rect) {
     let Some(row) = app.chosen() else { return };
     let title = match in_call(row) {
-        Some(call) => format!(" call sites of rank {}: {call} ", row.reading.rank),
+        Some(call) => format!(" call sites of rank {}: {} ", row.reading.rank, name(&call)),
         None => format!(" call sites of rank {} ", row.reading.rank),
     };
     let of_run = |seconds: f64| match row.reading.run_s {
@@ -162,8 +163,8 @@ fn call_sites(screen: &mut Screen<'_>, app: &App, area: Rect) {
     };
     let rows = row.reading.sites.iter().zip(&row.sites_now).map(|(site, now)| {
         Cells::new([
-            Text::raw(site.site.clone().unwrap_or_else(|| "(not known)".into())),
-            Text::raw(site.function.clone()),
+            Text::raw(name(site.site.as_deref().unwrap_or("(not known)"))),
+            Text::raw(name(&site.function)),
             right(now.map_or("-".into(), |now| format!("{:.1} %", now * 100.0))),
             right(of_run(site.mpi_s)),
             right(of_run(site.waiting_s)),

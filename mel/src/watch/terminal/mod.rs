@@ -73,12 +73,13 @@ fn drive(
     Ok(())
 }
 
-/// Waits for a signal that ends this command.
+/// Waits for a signal that ends this command. It is heard from before `begin` on.
 ///
 /// # Errors
-/// No signal can be heard.
-pub fn wait_for_signal() -> anyhow::Result<()> {
+/// No signal can be heard; that of `begin`.
+pub fn wait_for_signal(begin: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
     let ends = signals()?;
+    begin()?;
     while !ends.load(Relaxed) {
         std::thread::sleep(TURN);
     }

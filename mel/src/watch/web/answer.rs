@@ -16,7 +16,7 @@ use super::super::setting::Setter;
 use super::token::Token;
 
 /// The most bytes of a setting.
-pub const MOST_BODY: u64 = 4096;
+pub const MOST_BODY: usize = 4096;
 
 const PAGE: &str = include_str!("page.html");
 const SCRIPT: &str = include_str!("page.js");
@@ -40,6 +40,19 @@ pub const HEADERS: [(&str, &str); 6] = [
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
+/// A request, without its body.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Such as `GET`.
+    pub method: &'a str,
+    /// What is asked for: path and query.
+    pub url: &'a str,
+    /// Each header `Host`.
+    pub hosts: &'a [&'a str],
+    /// Each header `Origin`.
+    pub origins: &'a [&'a str],
+}
+
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
@@ -52,7 +65,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn text(status: u16, text: &str) -> Answer {
+    /// A line.
+    pub fn text(status: u16, text: &str) -> Answer {
         Answer { status, kind: TEXT, body: text.as_bytes().to_vec() }
     }
 }
@@ -130,19 +144,20 @@ impl Site {
         Site { token, hosts, page: page.into_bytes(), setter }
     }
 
-    /// What is answered to a request for this address, which was sent to these hosts.
-    pub fn answer(&self, is_get: bool, hosts: &[&str], url: &str, view: &View) -> Answer {
-        let rest = match self.allowed(hosts, url) {
+    /// What is answered to a request; `None` for one that may set something, and whose body is [asked for](Self::set).
+    pub fn answer(&self, request: &Request<'_>, view: &View) -> Option<Answer> {
+        let rest = match self.allowed(request.hosts, request.url) {
             Ok(rest) => rest,
-            Err(refused) => return refused,
+            Err(refused) => return Some(refused),
         };
-        if !is_get {
-            return Answer::text(405, "mel: there is nothing to change here\n");
-        }
-        match rest.split_once('?').unwrap_or((rest, "")) {
-            ("", _) => Answer { status: 200, kind: "text/html; charset=utf-8", body: self.page.clone() },
-            ("data", query) => self.data(query, view),
-            _ => Answer::text(404, "mel: there is nothing of that name\n"),
+        match request.method {
+            "GET" => Some(match rest.split_once('?').unwrap_or((rest, "")) {
+                ("", _) => Answer { status: 200, kind: "text/html; charset=utf-8", body: self.page.clone() },
+                ("data", query) => self.data(query, view),
+                _ => Answer::text(404, "mel: there is nothing of that name\n"),
+            }),
+            "POST" => self.refuse_setting(request, rest),
+            _ => Some(Answer::text(405, "mel: there is nothing to change here\n")),
         }
     }
 
@@ -161,30 +176,25 @@ impl Site {
         Ok(rest)
     }
 
-    /// What is answered to a setting that was sent to this address by pages of these origins. What comes of it is in the data.
-    pub fn set(&self, hosts: &[&str], origins: &[&str], url: &str, body: &[u8]) -> Answer {
-        let rest = match self.allowed(hosts, url) {
-            Ok(rest) => rest,
-            Err(refused) => return refused,
-        };
+    /// What is answered to who may not set something.
+    fn refuse_setting(&self, request: &Request<'_>, rest: &str) -> Option<Answer> {
         // Browsers say whose page it is that sends.
-        let is_own = |origin: &&str| origin.strip_prefix("http://").is_some_and(|host| hosts.contains(&host));
-        if !origins.iter().all(is_own) {
-            return Answer::text(403, "mel: this page is for this machine only\n");
+        let is_own =
+            |origin: &&str| origin.strip_prefix("http://").is_some_and(|host| request.hosts.contains(&host));
+        if !request.origins.iter().all(is_own) {
+            return Some(Answer::text(403, "mel: this page is for this machine only\n"));
         }
         if rest != "set" {
-            return Answer::text(405, "mel: there is nothing to change here\n");
+            return Some(Answer::text(405, "mel: there is nothing to change here\n"));
         }
-        let Some(setter) = &self.setter else {
-            return Answer::text(403, "mel: nothing can be set here: start mel watch with --allow-set\n");
-        };
-        if body.len() as u64 > MOST_BODY {
-            return Answer::text(413, "mel: that is too long for a setting\n");
-        }
-        match std::str::from_utf8(body)
-            .map_err(|_| "this is no text".to_owned())
-            .and_then(|text| setter.ask(text))
-        {
+        let refused = "mel: nothing can be set here: start mel watch with --allow-set\n";
+        self.setter.is_none().then(|| Answer::text(403, refused))
+    }
+
+    /// What is answered to a setting of who may set something. What comes of it is in the data.
+    pub fn set(&self, body: &[u8]) -> Answer {
+        let asked = std::str::from_utf8(body).map_err(|_| "this is no text".to_owned());
+        match asked.and_then(|text| self.setter.as_ref().ok_or("nothing can be set here")?.ask(text)) {
             Ok(()) => Answer::text(202, "mel: the ranks are asked\n"),
             Err(line) => Answer::text(400, &format!("mel: {line}\n")),
         }
@@ -225,10 +235,14 @@ mod tests {
     use super::super::super::feed::Feed;
     use super::*;
 
-    fn ask(site: &Site, is_get: bool, hosts: &[&str], url: &str) -> Answer {
+    fn answered(site: &Site, request: &Request<'_>) -> Option<Answer> {
         let directory = tempfile::tempdir().unwrap();
         let feed = Feed::start(directory.path(), Duration::from_secs(60)).unwrap();
-        site.answer(is_get, hosts, url, &feed.view())
+        site.answer(request, &feed.view())
+    }
+
+    fn ask(site: &Site, method: &str, hosts: &[&str], url: &str) -> Answer {
+        answered(site, &Request { method, url, hosts, origins: &[] }).unwrap()
     }
 
     fn site() -> (Site, String) {
@@ -243,7 +257,8 @@ mod tests {
         let (closed, token) = site();
         let (host, url) = (&["127.0.0.1:4711"][..], format!("/{token}/set"));
         let status = |site: &Site, hosts: &[&str], origins: &[&str], url: &str, body: &[u8]| {
-            site.set(hosts, origins, url, body).status
+            let refused = answered(site, &Request { method: "POST", url, hosts, origins });
+            refused.unwrap_or_else(|| site.set(body)).status
         };
         assert_eq!(status(&closed, host, &[], &url, b"a=1"), 403, "it was not allowed");
         let token = Token::random().unwrap();
@@ -256,7 +271,6 @@ mod tests {
         assert_eq!(status(&open, host, &["http://evil.example"], &url, b"a=1"), 403);
         assert_eq!(status(&open, host, &["null"], &url, b"a=1"), 403);
         assert_eq!(status(&open, host, &[], &elsewhere, b"a=1"), 405);
-        assert_eq!(status(&open, host, &[], &url, &[b'a'; 5000]), 413);
         assert_eq!(status(&open, host, &[], &url, b"nonsense"), 400);
         assert_eq!(status(&open, host, &[], &url, b"a=\xff"), 400);
         assert_eq!(status(&open, host, &["http://127.0.0.1:4711"], &url, b"a=1"), 202);
@@ -266,15 +280,15 @@ mod tests {
     fn who_has_the_token_gets_the_page_and_its_data_and_nothing_else() {
         let (site, token) = site();
         let host = &["127.0.0.1:4711"];
-        let page = ask(&site, true, host, &format!("/{token}/"));
+        let page = ask(&site, "GET", host, &format!("/{token}/"));
         assert_eq!((page.status, page.kind), (200, "text/html; charset=utf-8"));
         let text = String::from_utf8(page.body).unwrap();
         assert!(!text.contains("{{") && !text.contains("d</script>") && text.contains("d\\u003c/script>"));
-        let data = ask(&site, true, host, &format!("/{token}/data?rank=0&of=mpi_now"));
+        let data = ask(&site, "GET", host, &format!("/{token}/data?rank=0&of=mpi_now"));
         let data: serde_json::Value = serde_json::from_slice(&data.body).unwrap();
         assert_eq!(data["curve"], serde_json::json!([]));
-        assert_eq!(ask(&site, true, host, &format!("/{token}/../../etc/passwd")).status, 404);
-        assert_eq!(ask(&site, false, host, &format!("/{token}/")).status, 405);
+        assert_eq!(ask(&site, "GET", host, &format!("/{token}/../../etc/passwd")).status, 404);
+        assert_eq!(ask(&site, "PUT", host, &format!("/{token}/")).status, 405);
     }
 
     #[test]
@@ -289,7 +303,7 @@ mod tests {
             &format!("/{}/", &token[1..]),
             &format!("/?{token}"),
         ] {
-            assert_eq!(ask(&site, true, &["localhost:4711"], url).status, 403, "{url}");
+            assert_eq!(ask(&site, "GET", &["localhost:4711"], url).status, 403, "{url}");
         }
     }
 
@@ -300,10 +314,10 @@ mod tests {
         for hosts in
             [&["evil.example:4711"][..], &["127.0.0.1"], &["127.0.0.1:80"], &[], &["127.0.0.1:4711"; 2]]
         {
-            assert_eq!(ask(&site, true, hosts, &url).status, 403, "{hosts:?}");
+            assert_eq!(ask(&site, "GET", hosts, &url).status, 403, "{hosts:?}");
         }
         for host in ["127.0.0.1:4711", "LOCALHOST:4711", "[::1]:4711"] {
-            assert_eq!(ask(&site, true, &[host], &url).status, 200, "{host}");
+            assert_eq!(ask(&site, "GET", &[host], &url).status, 200, "{host}");
         }
     }
 
