@@ -22,11 +22,13 @@
 //! - [`run_directory`]: the name of a run's directory, and what an earlier run has left there.
 //! - [`control`]: files by which a watcher has a process set control variables.
 //! - [`plugin_list`]: plugins as users name them, and where their files are.
+//! - [`ranks`]: which ranks a file may speak of, and which are missing.
 //! - [`names`] and [`choice`]: names of events, calls and communicators as users type them.
 //!
 //! Nothing here knows where records and numbers come from, or what becomes of them: no event has a name here, no MPI
 //! function is called, no command line is read, nothing is drawn.
 
+mod checksum;
 pub mod choice;
 pub mod control;
 pub mod definitions;
@@ -39,6 +41,7 @@ pub mod names;
 pub mod number;
 pub mod plugin_list;
 pub mod profile;
+pub mod ranks;
 pub mod reader;
 pub mod run_directory;
 mod samples;

@@ -17,14 +17,14 @@ use super::over_ranks::OverRanks;
 use super::schema::{Profile, RankProfile};
 use super::summary::{self, Unit};
 use super::sums;
+use crate::ranks::MOST_RANKS;
 
 /// Its name in the directory of a run.
 pub const FILE_NAME: &str = "ranks.table";
 
 const MAGIC: [u8; 8] = *b"MELRANKS";
 const VERSION: u64 = 1;
-/// The most ranks that a file is believed to have, and the most bytes of its text.
-const MOST_RANKS: u64 = 1 << 26;
+/// The most bytes of its text.
 const MOST_TEXT: u64 = 64 << 20;
 
 /// Times of a rank as a whole.
@@ -205,13 +205,24 @@ impl RankTable {
         file.read_exact_at(&mut head, 0).map_err(|_| none())?;
         let number = |at: usize| u64::from_ne_bytes(head[at..at + 8].try_into().unwrap_or_default());
         let (version, ranks, length) = (number(8), number(16), number(24));
-        if head[..8] != MAGIC || version != VERSION || ranks > MOST_RANKS || length > MOST_TEXT {
+        if head[..8] != MAGIC || version != VERSION || ranks > MOST_RANKS.into() || length > MOST_TEXT {
+            return Err(none());
+        }
+        let bytes = file.metadata()?.len();
+        if bytes < 32 + length {
             return Err(none());
         }
         let mut text = vec![0; length as usize];
         file.read_exact_at(&mut text, 32).map_err(|_| none())?;
         let description: Description = serde_json::from_slice(&text).map_err(|_| none())?;
-        Ok(RankTable { file, ranks: ranks as u32, description, first: (32 + length).next_multiple_of(8) })
+        let first = (32 + length).next_multiple_of(8);
+        let table = RankTable { file, ranks: ranks as u32, description, first };
+        let wanted = table.at(table.description.columns.len() + 1, 0);
+        if bytes < wanted {
+            let what = format!("the table of ranks is cut off or damaged: {bytes} of {wanted} bytes are there");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        Ok(table)
     }
 
     /// Writes the rows of consecutive ranks from this one on. Each has a number for each column, and the place of its host.

@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use super::phases::place_of;
 use super::schema::Profile;
+use crate::ranks::contradiction;
 
 /// The name of the profile of a whole run.
 pub const FILE_NAME: &str = "profile.json";
@@ -80,7 +81,21 @@ fn write_whole(path: &Path, profile: &Profile) -> io::Result<()> {
 /// [`ProfileError::Io`], [`ProfileError::NotAProfile`].
 pub fn read(path: &Path) -> Result<Profile, ProfileError> {
     let text = fs::read(path).map_err(|error| ProfileError::Io { path: path.to_owned(), error })?;
-    serde_json::from_slice(&text).map_err(|error| ProfileError::NotAProfile { path: path.to_owned(), error })
+    parse(&text).map_err(|error| ProfileError::NotAProfile { path: path.to_owned(), error })
+}
+
+/// A profile from its text, if what it says of its ranks can be.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn parse(text: &[u8]) -> Result<Profile, serde_json::Error> {
+    let profile: Profile = serde_json::from_slice(text)?;
+    let ranks = profile.ranks.iter().map(|rank| rank.rank).chain([0]);
+    let many = profile.reduced.iter().map(|reduced| reduced.ranks.saturating_sub(1));
+    match ranks.chain(many).find_map(|rank| contradiction(rank, profile.world_size)) {
+        Some(why) => Err(serde::de::Error::custom(why)),
+        None => Ok(profile),
+    }
 }
 
 /// Reads the profile of a run: `profile.json`, and the partial profiles of ranks that it lacks.
@@ -112,8 +127,9 @@ pub fn read_run(directory: &Path) -> Result<Profile, ProfileError> {
 pub fn merge(profiles: impl IntoIterator<Item = Profile>) -> Option<Profile> {
     let mut profiles = profiles.into_iter();
     let mut merged = profiles.next()?;
+    let mut said = merged.said_sizes();
     for mut profile in profiles {
-        merged.world_size = merged.world_size.max(profile.world_size);
+        said.extend(profile.said_sizes());
         merged.duration_s = merged.duration_s.max(profile.duration_s);
         let sites = places_in(&mut merged.sites, std::mem::take(&mut profile.sites));
         let communicators = places_in(&mut merged.communicators, std::mem::take(&mut profile.communicators));
@@ -148,6 +164,7 @@ pub fn merge(profiles: impl IntoIterator<Item = Profile>) -> Option<Profile> {
     // Stable, so that of two entries of a rank the first one stays first.
     merged.ranks.sort_by_key(|rank| rank.rank);
     merged.ranks.dedup_by_key(|rank| rank.rank);
+    merged.settle_size(&said, "profile");
     Some(merged)
 }
 
