@@ -4,7 +4,12 @@
 pub(crate) fn of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     pieces.into_iter().for_each(|piece| hasher.update(piece));
-    hasher.finalize().max(1)
+    not_none(hasher.finalize())
+}
+
+/// A checksum as it is stored.
+pub(crate) fn not_none(sum: u32) -> u32 {
+    sum.max(1)
 }
 
 #[cfg(test)]

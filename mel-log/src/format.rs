@@ -491,7 +491,7 @@ impl Completion {
 }
 
 /// The checksum in [`header::IDENTITY_CHECKSUM`] that belongs to a header page.
-pub(crate) fn identity_checksum(page: &[u8]) -> u32 {
+pub fn identity_checksum(page: &[u8]) -> u32 {
     let piece = |from, to| page.get(from..to).unwrap_or_default();
     checksum::of([piece(0, header::END_TICKS), piece(header::HOST, header::HOST + header::HOST_BYTES)])
 }

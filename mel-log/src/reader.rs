@@ -351,12 +351,15 @@ fn index(
     text: &mut Vec<u8>,
     missing: &mut Missing,
 ) {
+    // What a finished log has taken is there; a file may be longer than that, where a full disk stood in the way of a chunk.
     let is_finished = u32_at(bytes, header::END_CHECKSUM) != 0;
+    let length = u64_at(bytes, header::LENGTH);
+    let is_taken = |at: usize| is_finished && (at + CHUNK_BYTES) as u64 <= length;
     let mut streams: BTreeMap<u32, Vec<(u32, usize)>> = BTreeMap::new();
     let mut texts = Vec::new();
     for at in (HEADER_BYTES..bytes.len()).step_by(CHUNK_BYTES) {
         if u32_at(bytes, at + chunk::MAGIC) != chunk::CHUNK_MAGIC {
-            missing.damaged += usize::from(is_finished);
+            missing.damaged += usize::from(is_taken(at));
             continue;
         }
         let sequence = u32_at(bytes, at + chunk::SEQUENCE);
@@ -366,7 +369,7 @@ fn index(
             }
             chunk::DEFINITIONS if is_damaged(bytes, at) => missing.definitions += 1,
             chunk::DEFINITIONS => texts.push((sequence, at)),
-            _ => missing.damaged += usize::from(is_finished),
+            _ => missing.damaged += usize::from(is_taken(at)),
         }
     }
     let mut in_order = |chunks, left_out: fn(&mut Missing) -> &mut usize| {

@@ -183,7 +183,8 @@ impl Damaged<'_> {
         let run = self.directory.to_str().unwrap();
         let out = |name: &str| self.scratch.join(name).to_str().unwrap().to_owned();
         let fabric = out("net.toml");
-        fs::write(&fabric, "kind = \"fat-tree\"\nhosts = [\"node0\", \"node1\"]\n").unwrap();
+        let network = "[[host]]\nname = \"node[0-9]\"\n[[switch]]\nname = \"leaf\"\n[[link]]\nfrom = \"node[0-9]\"\nto = \"leaf\"\n";
+        fs::write(&fabric, network).unwrap();
         let lines = [
             format!("report {run}"),
             format!("report --lines {run}"),
@@ -201,7 +202,7 @@ impl Damaged<'_> {
             format!("convert --cubex {} {run}", out("app.cubex")),
             format!("watch --once {run}"),
             format!("diff {run} {run}"),
-            format!("place --topology 2x4 {run}"),
+            format!("place --topology core:8 {run}"),
             format!("net --fabric {fabric} {run}"),
             format!("advise {run}"),
             format!("collect {run} -o {}", out("collected")),

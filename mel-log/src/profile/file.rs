@@ -254,6 +254,36 @@ mod tests {
     }
 
     #[test]
+    fn no_mutilated_profile_is_more_than_an_error() {
+        use crate::profile::{sample, text};
+        use crate::ranks::MOST_RANKS;
+        let whole = serde_json::to_vec(&sample::traffic(3)).unwrap();
+        let mut state = 1u64;
+        let mut next = |most: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % most
+        };
+        let pieces = ["4294967295", "-1", "1e308", "18446744073709551615", "4194304", "null", "[]", "{}", "\"\"", ","];
+        let mut read = 0;
+        for _ in 0..3000 {
+            let mut bytes = whole.clone();
+            for _ in 0..=next(2) {
+                let digits: Vec<usize> = (1..bytes.len())
+                    .filter(|at| bytes[*at].is_ascii_digit() && !bytes[at - 1].is_ascii_digit())
+                    .collect();
+                let at = if next(4) == 0 { next(bytes.len()) } else { digits[next(digits.len())] };
+                let length = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count().max(1);
+                bytes.splice(at..at + length, pieces[next(pieces.len())].bytes());
+            }
+            let Some(profile) = parse(&bytes).ok().and_then(|profile| merge([profile])) else { continue };
+            read += 1;
+            assert!(profile.world_size <= MOST_RANKS && profile.ranks.iter().all(|rank| rank.rank < MOST_RANKS));
+            let _ = (profile.missing_ranks().in_words(), text::report(&profile, text::Options::default()));
+        }
+        assert!(read > 500, "{read} of them are profiles still");
+    }
+
+    #[test]
     fn errors_name_the_file_and_the_remedy() {
         let directory = tempfile::tempdir().unwrap();
         let absent = read_run(directory.path()).unwrap_err().to_string();

@@ -232,7 +232,7 @@ pub const SEALED: [(&str, usize); 13] = [
 ];
 
 /// The checksum in [`Header::identity_checksum`] that belongs to the bytes of a header.
-pub(super) fn identity_checksum(header: &[u8]) -> u64 {
+pub fn identity_checksum(header: &[u8]) -> u64 {
     let column = |at: usize, length: usize| header.get(at..at + length).unwrap_or_default();
     checksum::of([
         column(offset_of!(Header, rank), offset_of!(Header, ended) - offset_of!(Header, rank)),

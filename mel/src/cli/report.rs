@@ -143,6 +143,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     } else if args.csv && profile.reduced.is_some() {
         let columns = Columns::read(&args.directory)?;
         to_stdout(|out| csv_of_many(out, &columns))?;
+        profile.incomplete.extend(columns.incomplete());
     } else if args.csv {
         to_stdout(|out| csv(out, &profile))?;
     } else {
@@ -202,7 +203,10 @@ fn look(args: &Args) -> anyhow::Result<(View, ExitCode)> {
     let mut view = view(profile.as_ref(), logs.as_ref(), window, &tick);
     if profile.as_ref().is_some_and(|profile| profile.reduced.is_some()) {
         match Columns::read(&args.directory) {
-            Ok(columns) => view.add_ranks(&columns, args.png.is_some()),
+            Ok(columns) => {
+                columns.incomplete().iter().for_each(|sentence| eprintln!("mel: {sentence}"));
+                view.add_ranks(&columns, args.png.is_some());
+            }
             Err(error) => eprintln!("mel: {error}; single ranks are left out"),
         }
         // Who sends to whom has no sums: it is in the tables that the ranks have left.
