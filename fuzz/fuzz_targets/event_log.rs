@@ -105,7 +105,9 @@ fuzz_target!(|input: &[u8]| {
     Definitions::parse(input);
     let Some((is_sealed, input)) = input.split_first() else { return };
     let bytes = damaged(input);
-    let Ok(read) = RankLog::from_bytes(if is_sealed & 1 == 1 { bytes } else { unsealed(bytes) }) else { return };
+    let Ok(read) = RankLog::from_bytes(if is_sealed & 1 == 1 { bytes } else { unsealed(bytes) }) else {
+        return;
+    };
     assert!(read.info.rank < MOST_RANKS && read.info.world_size <= MOST_RANKS);
     let mut count = 0;
     for stream in read.streams() {

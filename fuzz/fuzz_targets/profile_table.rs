@@ -18,7 +18,8 @@ fn whole(is_sealed: bool) -> &'static [u8] {
     WHOLE[usize::from(is_sealed)].get_or_init(|| {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let path = directory.path().join("table");
-        let identity = Identity { rank: 1, world_size: 2, ticks_per_second: 1_000_000_000, ..Identity::default() };
+        let identity =
+            Identity { rank: 1, world_size: 2, ticks_per_second: 1_000_000_000, ..Identity::default() };
         let table = ProfileTable::create(&path, &identity).expect("a table");
         let queues = table.add_queues(QueuesKey::default()).expect("space");
         table.add_thread(0);
@@ -90,7 +91,8 @@ fn check(rows: &TableRows) {
 fn judged(rows: TableRows) {
     let rank = RankProfile { rank: rows.rank, ..RankProfile::default() };
     let profiled = vec!["calls".to_owned()];
-    let mut profile = Profile { world_size: rows.world_size, ranks: vec![rank], profiled, ..Profile::default() };
+    let mut profile =
+        Profile { world_size: rows.world_size, ranks: vec![rank], profiled, ..Profile::default() };
     mel_verdict::fill(&mut profile, vec![rows], |_, _| CallSite::default());
     assert!(profile.ranks.len() == 1 && profile.verdict.is_some());
 }

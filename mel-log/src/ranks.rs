@@ -50,7 +50,9 @@ impl SizeOfRun {
             Some(last) if *last >= beyond => "; what is of other ranks is left out",
             _ => "",
         };
-        Some(format!("the {kind} of {who} {says} that the run has another number of ranks than the {beyond} of the others{left_out}"))
+        Some(format!(
+            "the {kind} of {who} {says} that the run has another number of ranks than the {beyond} of the others{left_out}"
+        ))
     }
 }
 
@@ -98,7 +100,9 @@ impl RankRanges {
         let (mut pieces, mut named) = (Vec::new(), 0);
         for range in &self.0 {
             match range.len() {
-                length if length > 2 && !is_few => pieces.push((format!("{} to {}", range.start, range.end - 1), length)),
+                length if length > 2 && !is_few => {
+                    pieces.push((format!("{} to {}", range.start, range.end - 1), length))
+                }
                 _ => pieces.extend(range.clone().map(|rank| (rank.to_string(), 1))),
             }
             if pieces.len() > MOST {
@@ -131,7 +135,9 @@ mod tests {
         for (rank, size) in [(0, 1), (3, 4), (7, 0), (MOST_RANKS - 1, MOST_RANKS)] {
             assert_eq!(contradiction(rank, size), None);
         }
-        for (rank, size) in [(4, 4), (0, MOST_RANKS + 1), (u32::MAX, 4), (u32::MAX, u32::MAX), (MOST_RANKS, 0)] {
+        for (rank, size) in
+            [(4, 4), (0, MOST_RANKS + 1), (u32::MAX, 4), (u32::MAX, u32::MAX), (MOST_RANKS, 0)]
+        {
             assert!(contradiction(rank, size).unwrap().contains(&format!("rank {rank} of {size}")));
         }
     }

@@ -14,11 +14,11 @@ use thiserror::Error;
 
 use super::definitions::Definitions;
 pub use super::expand::Records;
-use super::ranks::contradiction;
 use super::format::{
     CHUNK_BYTES, CHUNK_HEADER_BYTES, HEADER_BYTES, HeaderInfo, MAGIC, MAX_CONTINUATIONS, RECORD_BYTES, State,
     VERSION, chunk, chunk_checksum, end_checksum, header, identity_checksum, kind, u16_at, u32_at, u64_at,
 };
+use super::ranks::contradiction;
 
 /// Why a file cannot be read as an event log.
 #[derive(Debug, Error)]
@@ -345,12 +345,7 @@ impl RankLog {
 }
 
 /// Finds the chunks of each stream, the text of the definitions, and what is missing between them.
-fn index(
-    bytes: &[u8],
-    found: &mut BTreeMap<u32, Vec<usize>>,
-    text: &mut Vec<u8>,
-    missing: &mut Missing,
-) {
+fn index(bytes: &[u8], found: &mut BTreeMap<u32, Vec<usize>>, text: &mut Vec<u8>, missing: &mut Missing) {
     // What a finished log has taken is there; a file may be longer than that, where a full disk stood in the way of a chunk.
     let is_finished = u32_at(bytes, header::END_CHECKSUM) != 0;
     let length = u64_at(bytes, header::LENGTH);

@@ -5,10 +5,10 @@ use std::io;
 use std::path::Path;
 
 use mel_convert::callsites::CallSites;
-use mel_log::{Definition, number};
 use mel_log::profile::file::{self, ProfileError};
 use mel_log::profile::{self, CallSite, Comparison, Ended, Profile, RankProfile};
 use mel_log::table::{self, TableError, TableRows};
+use mel_log::{Definition, number};
 
 /// Reads the profile of a run. Where there is no `profile.json` with calls, they are those of the tables that processes have left. What
 /// could not be read is in [`Profile::incomplete`].

@@ -203,7 +203,7 @@ impl Damaged<'_> {
             format!("watch --once {run}"),
             format!("diff {run} {run}"),
             format!("place --topology core:8 {run}"),
-            format!("net --fabric {fabric} {run}"),
+            format!("net {run} --fabric {fabric}"),
             format!("advise {run}"),
             format!("collect {run} -o {}", out("collected")),
         ];
@@ -313,6 +313,11 @@ fn a_damaged_number_of_a_profile_costs_no_command_its_bounds() {
     let damaged = Damaged { directory: run.path(), scratch: scratch.path() };
     let commands = damaged.commands();
     commands.iter().for_each(|command| damaged.check(command, "whole"));
+    // The most ranks that a run is believed to have, and more.
+    for size in ["4194304", "4194305", "4294967295"] {
+        fs::write(&path, text.replacen("\"world_size\":6", &format!("\"world_size\":{size}"), 1)).unwrap();
+        commands.iter().for_each(|command| damaged.check(command, &format!("{size} ranks")));
+    }
     let mut next = commands.iter().cycle();
     let bytes = text.as_bytes();
     let begins = (1..bytes.len()).filter(|at| bytes[*at].is_ascii_digit() && b":[,".contains(&bytes[at - 1]));
@@ -329,14 +334,6 @@ fn a_damaged_number_of_a_profile_costs_no_command_its_bounds() {
 
 #[test]
 fn a_hundred_thousand_ranks_of_which_few_left_files_are_told_as_ranges() {
-    let run = tempfile::tempdir().unwrap();
-    logs(run.path());
-    tables(run.path());
-    // The size of the run is 100 000 in all of them.
-    for rank in [1, 3] {
-        fs::remove_file(run.path().join(mel_log::file_name(rank))).unwrap();
-        fs::remove_file(run.path().join(mel_log::table::file_name(rank))).unwrap();
-    }
     let other = tempfile::tempdir().unwrap();
     let identity = Identity { rank: 7, world_size: 100_000, ticks_per_second: 1, ..Identity::default() };
     for rank in [0, 7, 99_999] {
@@ -359,7 +356,8 @@ fn files_that_contradict_each_other_are_told_in_one_line() {
         let path = run.path().join(mel_log::table::file_name(rank));
         drop(ProfileTable::create(&path, &identity).unwrap());
     }
-    let report = Command::new(env!("CARGO_BIN_EXE_mel")).args(["report", "--json"]).arg(run.path()).output().unwrap();
+    let report =
+        Command::new(env!("CARGO_BIN_EXE_mel")).args(["report", "--json"]).arg(run.path()).output().unwrap();
     let err = String::from_utf8(report.stderr).unwrap();
     assert_eq!(
         err,

@@ -231,14 +231,18 @@ impl RankTable {
         let mut text = vec![0; length as usize];
         file.read_exact_at(&mut text, HEAD as u64).map_err(|_| none())?;
         if sum != u64::from(checksum::of([&head[8..32], &text])) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "the beginning of the table of ranks is damaged"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the beginning of the table of ranks is damaged",
+            ));
         }
         let description: Description = serde_json::from_slice(&text).map_err(|_| none())?;
         let first = (HEAD as u64 + length).next_multiple_of(8);
         let mut table = RankTable { file, ranks: ranks as u32, description, damaged: Vec::new(), first };
         let wanted = table.length();
         if bytes < wanted {
-            let what = format!("the table of ranks is cut off or damaged: {bytes} of {wanted} bytes are there");
+            let what =
+                format!("the table of ranks is cut off or damaged: {bytes} of {wanted} bytes are there");
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
         table.damaged = table.find_damaged()?;
@@ -382,7 +386,11 @@ mod tests {
                     let (rank, columns) = ((at - numbers) / 8 % 4, read.unwrap());
                     // What was not written has no checksum.
                     let is_noticed = rank < 3 || at >= numbers + 64;
-                    assert_eq!(columns.damaged, if is_noticed { vec![rank as u32] } else { vec![] }, "byte {at}");
+                    assert_eq!(
+                        columns.damaged,
+                        if is_noticed { vec![rank as u32] } else { vec![] },
+                        "byte {at}"
+                    );
                     assert_eq!(columns.incomplete().is_some(), is_noticed);
                     assert_eq!(columns.columns[0].1[rank].is_nan(), is_noticed);
                 }

@@ -263,7 +263,8 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as usize % most
         };
-        let pieces = ["4294967295", "-1", "1e308", "18446744073709551615", "4194304", "null", "[]", "{}", "\"\"", ","];
+        let pieces =
+            ["4294967295", "-1", "1e308", "18446744073709551615", "4194304", "null", "[]", "{}", "\"\"", ","];
         let mut read = 0;
         for _ in 0..3000 {
             let mut bytes = whole.clone();
@@ -277,7 +278,9 @@ mod tests {
             }
             let Some(profile) = parse(&bytes).ok().and_then(|profile| merge([profile])) else { continue };
             read += 1;
-            assert!(profile.world_size <= MOST_RANKS && profile.ranks.iter().all(|rank| rank.rank < MOST_RANKS));
+            assert!(
+                profile.world_size <= MOST_RANKS && profile.ranks.iter().all(|rank| rank.rank < MOST_RANKS)
+            );
             let _ = (profile.missing_ranks().in_words(), text::report(&profile, text::Options::default()));
         }
         assert!(read > 500, "{read} of them are profiles still");

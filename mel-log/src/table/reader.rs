@@ -261,10 +261,13 @@ impl TableRows {
         };
         let word = |at: usize| -> [u8; 8] { header[at..at + 8].try_into().unwrap_or_default() };
         check([word(0), word(8)], path)?;
-        let mut rows = rows_of(|at, wanted| {
-            let end = file.len().min(at.saturating_add(wanted));
-            file.get(at..end).unwrap_or_default().to_vec()
-        }, true);
+        let mut rows = rows_of(
+            |at, wanted| {
+                let end = file.len().min(at.saturating_add(wanted));
+                file.get(at..end).unwrap_or_default().to_vec()
+            },
+            true,
+        );
         rows.bytes.1 = rows.bytes.0.min(file.len() as u64);
         believed(rows, path)
     }
@@ -302,20 +305,23 @@ impl TableRows {
             return None;
         }
         let sections = used(image);
-        let rows = rows_of(|at, length| {
-            if at == 0 {
-                return image[..HEADER_BYTES].to_vec();
-            }
-            let mut begin = HEADER_BYTES;
-            for (begins, used) in sections {
-                if begins == at {
-                    let end = image.len().min(begin.saturating_add(used.min(length)));
-                    return image.get(begin..end).unwrap_or_default().to_vec();
+        let rows = rows_of(
+            |at, length| {
+                if at == 0 {
+                    return image[..HEADER_BYTES].to_vec();
                 }
-                begin = begin.saturating_add(used);
-            }
-            Vec::new()
-        }, false);
+                let mut begin = HEADER_BYTES;
+                for (begins, used) in sections {
+                    if begins == at {
+                        let end = image.len().min(begin.saturating_add(used.min(length)));
+                        return image.get(begin..end).unwrap_or_default().to_vec();
+                    }
+                    begin = begin.saturating_add(used);
+                }
+                Vec::new()
+            },
+            false,
+        );
         believed(rows, Path::new("(memory)")).ok()
     }
 }

@@ -19,12 +19,12 @@ use super::layout::{
     identity_checksum,
 };
 use super::lock;
-use super::reader::sealed_bytes;
 use super::queues::{BriefQueues, Queues, QueuesKey};
+use super::reader::sealed_bytes;
 use super::sampled::Sampled;
 use super::traffic::{Traffic, TrafficKey};
-use crate::{Definition, checksum};
 use crate::space::reserve;
+use crate::{Definition, checksum};
 
 /// Space is reserved so many bytes at a time.
 const CHUNK: usize = 64 << 10;
@@ -564,7 +564,8 @@ impl ProfileTable {
     fn seal(&self) {
         let header = self.header();
         header.sealed.set(0);
-        for (column, (at, length)) in header.checksums.iter().zip(sealed_bytes(&self.bytes(0, HEADER_BYTES))) {
+        for (column, (at, length)) in header.checksums.iter().zip(sealed_bytes(&self.bytes(0, HEADER_BYTES)))
+        {
             column.set(checksum::of([&self.bytes(at, length)[..]]).into());
         }
         std::sync::atomic::fence(std::sync::atomic::Ordering::Release);

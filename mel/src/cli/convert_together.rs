@@ -96,7 +96,8 @@ fn convert(args: &Args, together: Arc<Together>, mut whole: Option<Run>) -> anyh
     let written = own.and_then(|own| {
         let run = whole.as_ref().or(own.as_ref()).ok_or_else(|| anyhow!("no logs"))?;
         // The first one sees all that is missing, but for what is damaged in the shares of others.
-        let damaged = || run.ranks.iter().filter(|log| log.missing.damaged > 0).filter_map(RankLog::incomplete);
+        let damaged =
+            || run.ranks.iter().filter(|log| log.missing.damaged > 0).filter_map(RankLog::incomplete);
         let code = match &whole {
             Some(run) => complain(&run.incomplete()),
             None => complain(&damaged().collect::<Vec<_>>()),

@@ -167,7 +167,8 @@ impl Reader {
         if (word(0), word(12)) != (MAGIC, check_of_head(from, to, length)) {
             return Ok(None);
         }
-        let Some(end) = (self.offset + HEAD as u64).checked_add(length).filter(|end| *end <= self.bytes) else {
+        let Some(end) = (self.offset + HEAD as u64).checked_add(length).filter(|end| *end <= self.bytes)
+        else {
             return Ok(None);
         };
         let mut frame = None;
