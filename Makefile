@@ -36,7 +36,7 @@ test-all: ## Run all tests, on every MPI; the first time that takes an hour
 loom: ## Try every order of threads on the events core's parts without locks
 	RUSTFLAGS="--cfg loom" $(CARGO) test --release --target-dir target/loom -p mpit-events --lib models
 
-fuzz: ## Fuzz the C functions and the readers of logs and profile tables, half a minute each
+fuzz: ## Fuzz the C functions and all readers, half a minute each
 	scripts/fuzz
 
 scaling: deps build ## Measure how the cost grows with the number of ranks, see docs/scaling.md

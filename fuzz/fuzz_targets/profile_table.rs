@@ -1,21 +1,25 @@
 //! The reader of profile tables on files that are damaged in any way: it ends, and gives no more than a table has space for.
 //!
-//! The input says what is to be done to a good table: which bytes to overwrite, and where to cut it off.
+//! The input says what is to be done to a good table: which bytes to overwrite, and where to cut it off. Its first byte says whether
+//! the table is sealed: with its checksums nearly all damage is noticed and left out.
 #![no_main]
 
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 use mel_log::Definition;
-use mel_log::table::{ContextKey, Identity, ProfileTable, QueuesKey, TableRows, WaitKey, layout};
+use mel_log::profile::{CallSite, Profile, RankProfile};
+use mel_log::ranks::MOST_RANKS;
+use mel_log::table::{ContextKey, Ended, Identity, ProfileTable, QueuesKey, TableRows, WaitKey, layout};
 
-/// A table in which each section has something.
-fn whole() -> &'static [u8] {
-    static WHOLE: OnceLock<Vec<u8>> = OnceLock::new();
-    WHOLE.get_or_init(|| {
+/// A table in which each section has something, sealed or not.
+fn whole(is_sealed: bool) -> &'static [u8] {
+    static WHOLE: [OnceLock<Vec<u8>>; 2] = [const { OnceLock::new() }; 2];
+    WHOLE[usize::from(is_sealed)].get_or_init(|| {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let path = directory.path().join("table");
-        let identity = Identity { rank: 1, world_size: 2, ticks_per_second: 1_000_000_000, ..Identity::default() };
+        let identity =
+            Identity { rank: 1, world_size: 2, ticks_per_second: 1_000_000_000, ..Identity::default() };
         let table = ProfileTable::create(&path, &identity).expect("a table");
         let queues = table.add_queues(QueuesKey::default()).expect("space");
         table.add_thread(0);
@@ -29,6 +33,9 @@ fn whole() -> &'static [u8] {
             table.queues(queues).posted.insert(number);
             table.define(&Definition::Function { number: number as u16, name: format!("MPI_F{number}") });
             table.define(&Definition::Phase { number: number as u16 + 1, name: format!("phase {number}") });
+        }
+        if is_sealed {
+            table.finish(Ended::Aborted, 99);
         }
         std::fs::read(&path).expect("the table is there")
     })
@@ -48,8 +55,8 @@ const SECTIONS: [usize; 9] = [
 ];
 
 /// The input as edits: which section, where in it, how long, the bytes.
-fn damaged(mut input: &[u8]) -> Vec<u8> {
-    let mut bytes = whole().to_vec();
+fn damaged(mut input: &[u8], is_sealed: bool) -> Vec<u8> {
+    let mut bytes = whole(is_sealed).to_vec();
     while let [place, low, high, length, rest @ ..] = input {
         let within = usize::from(*low) | usize::from(*high) << 8;
         let Some(begin) = SECTIONS.get(usize::from(*place) % (SECTIONS.len() + 1)) else {
@@ -63,6 +70,11 @@ fn damaged(mut input: &[u8]) -> Vec<u8> {
         bytes[start..end].copy_from_slice(&wound[..end - start]);
         input = after;
     }
+    let at = std::mem::offset_of!(layout::Header, identity_checksum);
+    if !is_sealed && bytes.len() > layout::HEADER_BYTES {
+        let sum = layout::identity_checksum(&bytes).to_ne_bytes();
+        bytes[at..at + 8].copy_from_slice(&sum);
+    }
     bytes
 }
 
@@ -71,13 +83,26 @@ fn check(rows: &TableRows) {
     assert!(rows.waited.len() <= layout::MAX_INTERVALS && rows.collectives.len() <= layout::MAX_INTERVALS);
     assert!(rows.threads.len() <= layout::MAX_THREADS && rows.queues.len() <= layout::MAX_QUEUES);
     assert!(rows.phases.len() <= layout::MAX_PHASES);
+    assert!(rows.rank < MOST_RANKS && rows.world_size <= MOST_RANKS);
     let _ = (rows.last_seen(), rows.missing_bytes());
 }
 
+/// What the command makes of tables: calls, waits, who is the cause.
+fn judged(rows: TableRows) {
+    let rank = RankProfile { rank: rows.rank, ..RankProfile::default() };
+    let profiled = vec!["calls".to_owned()];
+    let mut profile =
+        Profile { world_size: rows.world_size, ranks: vec![rank], profiled, ..Profile::default() };
+    mel_verdict::fill(&mut profile, vec![rows], |_, _| CallSite::default());
+    assert!(profile.ranks.len() == 1 && profile.verdict.is_some());
+}
+
 fuzz_target!(|input: &[u8]| {
-    let bytes = damaged(input);
+    let Some((is_sealed, input)) = input.split_first() else { return };
+    let bytes = damaged(input, is_sealed & 1 == 1);
     if let Ok(rows) = TableRows::of_file(&bytes) {
         check(&rows);
+        judged(rows);
     }
     // What a process sends to another one.
     if let Some(rows) = TableRows::of_image(&bytes) {

@@ -29,8 +29,8 @@ impl Operations {
     /// A process takes part in an operation of so many. Gives the operation when they are all known.
     pub fn enter(&mut self, entry: Entry, size: usize) -> Option<Operation> {
         let key = (entry.communicator, entry.number);
-        let operation =
-            self.open.entry(key).or_insert_with(|| Operation { entries: Vec::with_capacity(size) });
+        // Not as much space as `size` asks for, which a file says: as much as there are entries.
+        let operation = self.open.entry(key).or_insert_with(|| Operation { entries: Vec::new() });
         operation.entries.push(entry);
         if operation.entries.len() < size {
             return None;

@@ -39,7 +39,7 @@ impl Units {
     /// A call completes messages, which follow.
     pub fn begin(&mut self, completing: Completing) {
         let Completing { unit, call, count } = completing;
-        self.open.insert(unit, (Unit { call, parts: Vec::with_capacity(count as usize) }, count));
+        self.open.insert(unit, (Unit { call, parts: Vec::new() }, count));
     }
 
     /// A side of a message. Gives the units whose messages are all known now.

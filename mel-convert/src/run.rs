@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use thiserror::Error;
 
-use mel_log::profile::text::layout::ranks;
+use mel_log::ranks::{RankRanges, SizeOfRun};
 use mel_log::{RankLog, ReadError};
 
 /// Why a run cannot be converted.
@@ -27,12 +28,14 @@ pub enum RunError {
 }
 
 /// The event logs of a run that could be opened, and the errors of those that could not.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Run {
     /// One log per rank, ascending.
     pub ranks: Vec<RankLog>,
     /// Why logs were left out.
     pub left_out: Vec<ReadError>,
+    /// How many ranks there are.
+    size: SizeOfRun,
 }
 
 impl Run {
@@ -42,7 +45,17 @@ impl Run {
     /// [`RunError`] if the directory cannot be read or holds no log. A log that cannot be opened is
     /// no error as long as there is any other.
     pub fn open(directory: &Path) -> Result<Run, RunError> {
-        let run = Run::open_ranks(directory, |_| true)?;
+        let mut run = Run::look(directory)?;
+        run.check(|_| true);
+        Ok(run)
+    }
+
+    /// The same without reading the logs as a whole: [`check`](Self::check) leaves out what is damaged in them.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn look(directory: &Path) -> Result<Run, RunError> {
+        let run = Run::look_at(directory, |_| true)?;
         if run.ranks.is_empty() && run.left_out.is_empty() {
             return Err(RunError::Empty(directory.to_owned()));
         }
@@ -54,8 +67,27 @@ impl Run {
     /// # Errors
     /// [`RunError::Io`] if the directory cannot be read.
     pub fn open_ranks(directory: &Path, is_wanted: impl Fn(u32) -> bool) -> Result<Run, RunError> {
+        let mut run = Run::look_at(directory, is_wanted)?;
+        run.check(|_| true);
+        Ok(run)
+    }
+
+    /// Checks the logs of these ranks, on all cores.
+    pub fn check(&mut self, is_wanted: impl Fn(u32) -> bool) {
+        let logs = self.ranks.iter_mut().filter(|log| is_wanted(log.info.rank));
+        let logs = Mutex::new(logs.collect::<Vec<_>>());
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let next = || logs.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        std::thread::scope(|scope| {
+            for _ in 0..cores {
+                scope.spawn(|| std::iter::from_fn(next).for_each(RankLog::check));
+            }
+        });
+    }
+
+    fn look_at(directory: &Path, is_wanted: impl Fn(u32) -> bool) -> Result<Run, RunError> {
         let io = |error| RunError::Io { path: directory.to_owned(), error };
-        let mut run = Run { ranks: Vec::new(), left_out: Vec::new() };
+        let mut run = Run::default();
         for entry in fs::read_dir(directory).map_err(io)? {
             let name = entry.map_err(io)?.file_name();
             let rank = name.to_str().and_then(|name| name.strip_prefix("rank-")?.strip_suffix(".mlog"));
@@ -63,21 +95,23 @@ impl Run {
             if !rank.is_some_and(&is_wanted) {
                 continue;
             }
-            match RankLog::open(&directory.join(&name)) {
+            match RankLog::look(&directory.join(&name)) {
                 Ok(log) => run.ranks.push(log),
                 Err(error) => run.left_out.push(error),
             }
         }
         run.ranks.sort_by_key(|log| log.info.rank);
         run.ranks.dedup_by_key(|log| log.info.rank);
+        let said: Vec<(u32, u32)> =
+            run.ranks.iter().map(|log| (log.info.rank, log.info.world_size)).collect();
+        run.size = SizeOfRun::of(&said);
+        run.ranks.retain(|log| log.info.rank < run.size.ranks);
         Ok(run)
     }
 
     /// Number of ranks that the run had.
     pub fn world_size(&self) -> u32 {
-        let written = self.ranks.iter().map(|log| log.info.world_size).max();
-        let seen = self.ranks.iter().map(|log| log.info.rank.saturating_add(1)).max();
-        written.max(seen).unwrap_or(0)
+        self.size.ranks
     }
 
     /// The ranks whose logs end before `MPI_Finalize`.
@@ -86,9 +120,8 @@ impl Run {
     }
 
     /// The ranks that have left no log, or one that cannot be read.
-    pub fn missing_ranks(&self) -> Vec<u32> {
-        let has = |rank: &u32| self.ranks.binary_search_by_key(rank, |log| log.info.rank).is_ok();
-        (0..self.world_size()).filter(|rank| !has(rank)).collect()
+    pub fn missing_ranks(&self) -> RankRanges {
+        RankRanges::missing(self.ranks.iter().map(|log| log.info.rank), self.world_size())
     }
 
     /// A sentence for each log that is not whole, although its process has written it, and for ranks without a log. That a process
@@ -97,9 +130,11 @@ impl Run {
         let left_out = self.left_out.iter().map(|error| format!("{error}; left out"));
         let mut sentences: Vec<String> =
             left_out.chain(self.ranks.iter().filter_map(RankLog::incomplete)).collect();
+        sentences.extend(self.size.contradiction("event log"));
         // Each file that was left out belongs to one of these.
-        if let Some(who) = ranks(&self.missing_ranks()).filter(|_| !self.ranks.is_empty()) {
-            let has = if self.missing_ranks().len() == 1 { "has" } else { "have" };
+        let missing = self.missing_ranks();
+        if let Some(who) = missing.in_words().filter(|_| !self.ranks.is_empty()) {
+            let has = if missing.len() == 1 { "has" } else { "have" };
             sentences.push(format!("{who} {has} no event log here: nothing of what happened there is shown"));
         }
         sentences

@@ -6,6 +6,7 @@ use mpit_events::BindKind;
 use serde::{Deserialize, Serialize};
 
 use super::format::Entry;
+use super::ranks::MOST_RANKS;
 
 /// One definition: one line. A later line about the same number replaces an earlier one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -276,10 +277,27 @@ pub struct Element {
 }
 
 /// World ranks of the members of a group, in the order of their ranks in it, as runs: a row of a
-/// process grid takes a few bytes, however long it is.
+/// process grid takes a few bytes, however long it is. There are never more than [`MOST_RANKS`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "Vec<(i32, u32, i32)>", into = "Vec<(i32, u32, i32)>")]
 pub struct Members(Vec<(i32, u32, i32)>);
+
+impl TryFrom<Vec<(i32, u32, i32)>> for Members {
+    type Error = String;
+
+    fn try_from(runs: Vec<(i32, u32, i32)>) -> Result<Members, String> {
+        match runs.iter().map(|run| u64::from(run.1)).sum::<u64>() {
+            all if all > u64::from(MOST_RANKS) => Err(format!("a group of {all} ranks")),
+            _ => Ok(Members(runs)),
+        }
+    }
+}
+
+impl From<Members> for Vec<(i32, u32, i32)> {
+    fn from(members: Members) -> Vec<(i32, u32, i32)> {
+        members.0
+    }
+}
 
 impl Members {
     /// The members in the order of their ranks.

@@ -2,10 +2,12 @@
 //!
 //! A change here is a change of the format: raise [`VERSION`] and change `docs/event-log.md`.
 
+use super::checksum;
+
 /// The first eight bytes of a log.
 pub const MAGIC: [u8; 8] = *b"MEL-LOG\n";
 /// The version of the layout.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 /// Size of the header page.
 pub const HEADER_BYTES: usize = 4096;
 /// Size of a chunk: its header and its records.
@@ -58,6 +60,10 @@ pub mod header {
     pub const CHUNKS: usize = 68;
     /// `u64`: bytes that the file has; changed atomically. One that has fewer was cut off. 0 if not known.
     pub const LENGTH: usize = 72;
+    /// `u32`: checksum of what says who wrote the log and by which clock: the bytes before [`END_TICKS`], and the host name.
+    pub const IDENTITY_CHECKSUM: usize = 80;
+    /// `u32`: checksum of the bytes from [`END_TICKS`] to [`CHUNKS`]; 0 before the log is finished.
+    pub const END_CHECKSUM: usize = 84;
     /// `[u8; 256]`: host name in UTF-8, padded with zeros.
     pub const HOST: usize = 128;
     /// Length of the host name's field.
@@ -78,6 +84,10 @@ pub mod chunk {
     pub const STREAM: usize = 8;
     /// `u32`: position of this chunk within its stream, from 0.
     pub const SEQUENCE: usize = 12;
+    /// `u32`: how many bytes behind the chunk's header are final; 0 as long as the chunk is being filled.
+    pub const SEALED: usize = 16;
+    /// `u32`: their checksum, with the fields `KIND` to `SEALED` before them.
+    pub const CHECKSUM: usize = 20;
     /// The value of the field `MAGIC`: `MCHK`.
     pub const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"MCHK");
     /// A chunk of 32-byte records.
@@ -480,6 +490,24 @@ impl Completion {
     }
 }
 
+/// The checksum in [`header::IDENTITY_CHECKSUM`] that belongs to a header page.
+pub fn identity_checksum(page: &[u8]) -> u32 {
+    let piece = |from, to| page.get(from..to).unwrap_or_default();
+    checksum::of([piece(0, header::END_TICKS), piece(header::HOST, header::HOST + header::HOST_BYTES)])
+}
+
+/// The checksum in [`header::END_CHECKSUM`] that belongs to a header page.
+pub(crate) fn end_checksum(page: &[u8]) -> u32 {
+    checksum::of([page.get(header::END_TICKS..header::CHUNKS).unwrap_or_default()])
+}
+
+/// The checksum in [`chunk::CHECKSUM`] that belongs to a chunk; `None` where fewer bytes are there than are sealed.
+pub(crate) fn chunk_checksum(bytes: &[u8]) -> Option<u32> {
+    let sealed = u32_at(bytes, chunk::SEALED) as usize;
+    let content = bytes.get(CHUNK_HEADER_BYTES..)?.get(..sealed)?;
+    Some(checksum::of([bytes.get(chunk::KIND..chunk::CHECKSUM)?, content]))
+}
+
 /// The `u16` at an offset; bytes beyond the end count as zero.
 pub fn u16_at(bytes: &[u8], offset: usize) -> u16 {
     u16::from_le_bytes(array_at(bytes, offset))
@@ -543,12 +571,16 @@ mod tests {
         documented(header::END_TICKS, "`u64`", "finished");
         documented(header::STATE, "`u32`", "state: 1 running, 2 finalised");
         documented(header::CHUNKS, "`u32`", "number of chunks taken");
+        documented(header::IDENTITY_CHECKSUM, "`u32`", "checksum of the bytes 0 to 56");
+        documented(header::END_CHECKSUM, "`u32`", "checksum of the bytes 56 to 68");
         documented(header::HOST, "`[u8; 256]`", "host name");
         documented(header::DROPS, "`[u64; 256]`", "records lost");
         documented(chunk::MAGIC, "`u32`", "`MCHK`");
         documented(chunk::KIND, "`u32`", "1 events, 2 definitions");
         documented(chunk::STREAM, "`u32`", "number of the stream");
         documented(chunk::SEQUENCE, "`u32`", "sequence number");
+        documented(chunk::SEALED, "`u32`", "are final");
+        documented(chunk::CHECKSUM, "`u32`", "checksum");
         documented(CHUNK_HEADER_BYTES, "", "records, or text");
         assert_eq!((RECORD_BYTES, CHUNK_BYTES, HEADER_BYTES), (32, 1_048_576, 4096));
         for (number, what) in [

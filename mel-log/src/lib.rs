@@ -24,12 +24,14 @@
 //! - [`plugin_list`]: plugins as users name them, and where their files are.
 //! - [`access`]: who may read what a run leaves, and whose files are believed; [`regular_file`]: what of it is opened.
 //! - [`printable`]: text that a terminal shows as it is; [`csv`](mod@csv): values that a spreadsheet takes for values.
+//! - [`ranks`]: which ranks a file may speak of, and which are missing.
 //! - [`names`] and [`choice`]: names of events, calls and communicators as users type them.
 //!
 //! Nothing here knows where records and numbers come from, or what becomes of them: no event has a name here, no MPI
 //! function is called, no command line is read, nothing is drawn.
 
 pub mod access;
+mod checksum;
 pub mod choice;
 pub mod control;
 #[cfg(feature = "csv")]
@@ -45,6 +47,7 @@ pub mod number;
 pub mod plugin_list;
 pub mod printable;
 pub mod profile;
+pub mod ranks;
 pub mod reader;
 pub mod regular_file;
 pub mod run_directory;

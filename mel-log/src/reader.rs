@@ -15,8 +15,9 @@ use super::definitions::Definitions;
 pub use super::expand::Records;
 use super::format::{
     CHUNK_BYTES, CHUNK_HEADER_BYTES, HEADER_BYTES, HeaderInfo, MAGIC, MAX_CONTINUATIONS, RECORD_BYTES, State,
-    VERSION, chunk, header, kind, u16_at, u32_at, u64_at,
+    VERSION, chunk, chunk_checksum, end_checksum, header, identity_checksum, kind, u16_at, u32_at, u64_at,
 };
+use super::ranks::contradiction;
 use super::regular_file;
 
 /// Why a file cannot be read as an event log.
@@ -43,6 +44,14 @@ pub enum ReadError {
         path: PathBuf,
         /// Its version.
         found: u32,
+    },
+    /// What it says of its rank and of the run cannot be.
+    #[error("the event log {path} {why}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        why: String,
     },
 }
 
@@ -74,14 +83,18 @@ pub struct Missing {
     pub of_bytes: u64,
     /// Chunks behind a gap in their stream, which are not read: each stream is the beginning of what happened.
     pub behind_gaps: usize,
-    /// Chunks of definitions behind a gap.
+    /// Chunks of definitions behind a gap, or damaged.
     pub definitions: usize,
+    /// Chunks whose checksums are not theirs, and those that a finished log has taken and that are not there.
+    pub damaged: usize,
+    /// Whether it is not known how the process ended, because that is damaged.
+    pub end: bool,
 }
 
 impl Missing {
     /// Whether nothing is.
     pub fn is_nothing(&self) -> bool {
-        self.bytes == 0 && self.behind_gaps == 0 && self.definitions == 0
+        *self == Missing { of_bytes: self.of_bytes, ..Missing::default() }
     }
 }
 
@@ -138,9 +151,19 @@ impl RankLog {
     /// Opens a log. It may still be written to: what is appended later is then not all seen.
     ///
     /// # Errors
-    /// [`ReadError`] if the file cannot be read or its header page is not one of this version.
+    /// [`ReadError`] if the file cannot be read, or its header page is not one of this version or damaged.
     /// Damage behind the header page is no error: what can be read is.
     pub fn open(path: &Path) -> Result<RankLog, ReadError> {
+        let mut log = RankLog::look(path)?;
+        log.check();
+        Ok(log)
+    }
+
+    /// The same without reading the file as a whole: what is damaged in its records is not left out until [`check`](Self::check).
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn look(path: &Path) -> Result<RankLog, ReadError> {
         let io = |error| ReadError::Io { path: path.to_owned(), error };
         let file = regular_file::open(path).map_err(io)?;
         if file.metadata().map_err(io)?.len() < HEADER_BYTES as u64 {
@@ -165,7 +188,26 @@ impl RankLog {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn from_bytes(bytes: Vec<u8>) -> Result<RankLog, ReadError> {
-        RankLog::read(Bytes::Owned(bytes), Path::new("(memory)"))
+        let mut log = RankLog::read(Bytes::Owned(bytes), Path::new("(memory)"))?;
+        log.check();
+        Ok(log)
+    }
+
+    /// Looks at the checksums of all chunks, and ends each stream before its first one that is damaged. Reads the file once.
+    pub fn check(&mut self) {
+        let (bytes, missing) = (&self.bytes, &mut self.missing);
+        for chunks in self.chunks.values_mut() {
+            let is_damaged = |at: &usize| {
+                let damaged = is_damaged(bytes, *at);
+                bytes.release(*at);
+                damaged
+            };
+            if let Some(place) = chunks.iter().position(is_damaged) {
+                missing.damaged += 1;
+                missing.behind_gaps += chunks.len() - place - 1;
+                chunks.truncate(place);
+            }
+        }
     }
 
     fn read(bytes: Bytes, path: &Path) -> Result<RankLog, ReadError> {
@@ -188,9 +230,23 @@ impl RankLog {
             origin_realtime_nanos: u64_at(&bytes, header::ORIGIN_REALTIME_NANOS),
             host: String::from_utf8_lossy(host).into_owned(),
         };
+        if u32_at(&bytes, header::IDENTITY_CHECKSUM) != identity_checksum(&bytes) {
+            let why = "is damaged in its header, which says whose it is".to_owned();
+            return Err(ReadError::Damaged { path: path.to_owned(), why });
+        }
+        if let Some(why) = contradiction(info.rank, info.world_size) {
+            return Err(ReadError::Damaged { path: path.to_owned(), why });
+        }
+        let (mut chunks, mut text, mut missing) = (BTreeMap::new(), Vec::new(), Missing::default());
+        index(&bytes, &mut chunks, &mut text, &mut missing);
         let state = State::from_number(u32_at(&bytes, header::STATE)).unwrap_or(State::Running);
         let end_ticks = Some(u64_at(&bytes, header::END_TICKS)).filter(|end| *end != 0);
-        let (chunks, text, mut missing) = index(&bytes);
+        missing.end = match u32_at(&bytes, header::END_CHECKSUM) {
+            // A process that is in the middle of its end, or was killed there.
+            0 => false,
+            sum => sum != end_checksum(&bytes),
+        };
+        let (state, end_ticks) = if missing.end { (State::Running, None) } else { (state, end_ticks) };
         missing.of_bytes = u64_at(&bytes, header::LENGTH);
         missing.bytes = missing.of_bytes.saturating_sub(bytes.len() as u64);
         let definitions = Definitions::parse(&text);
@@ -250,7 +306,7 @@ impl RankLog {
 
     /// A sentence on what is missing of the file, if anything is.
     pub fn incomplete(&self) -> Option<String> {
-        let Missing { bytes, of_bytes, behind_gaps, definitions } = self.missing;
+        let Missing { bytes, of_bytes, behind_gaps, definitions, damaged, end } = self.missing;
         if self.missing.is_nothing() {
             return None;
         }
@@ -265,11 +321,18 @@ impl RankLog {
         } else {
             text += "is damaged";
         }
+        if damaged > 0 {
+            let (s, are) = if damaged == 1 { ("", "is") } else { ("s", "are") };
+            text += &format!("; {damaged} damaged part{s} of it ({damaged}.0 MiB) {are} left out");
+        }
         if behind_gaps > 0 {
             text += &format!("; {behind_gaps} chunks behind a gap are left out");
         }
         if definitions > 0 {
             text += "; a part of the names is missing";
+        }
+        if end {
+            text += "; how its process ended is not known";
         }
         Some(format!("{text}; it is read until {} after MPI_Init", crate::number::duration(self.reaches_s())))
     }
@@ -281,12 +344,17 @@ impl RankLog {
     }
 }
 
-/// The chunks of each stream, the text of the definitions, and what is missing between them.
-fn index(bytes: &[u8]) -> (BTreeMap<u32, Vec<usize>>, Vec<u8>, Missing) {
+/// Finds the chunks of each stream, the text of the definitions, and what is missing between them.
+fn index(bytes: &[u8], found: &mut BTreeMap<u32, Vec<usize>>, text: &mut Vec<u8>, missing: &mut Missing) {
+    // What a finished log has taken is there; a file may be longer than that, where a full disk stood in the way of a chunk.
+    let is_finished = u32_at(bytes, header::END_CHECKSUM) != 0;
+    let length = u64_at(bytes, header::LENGTH);
+    let is_taken = |at: usize| is_finished && (at + CHUNK_BYTES) as u64 <= length;
     let mut streams: BTreeMap<u32, Vec<(u32, usize)>> = BTreeMap::new();
     let mut texts = Vec::new();
     for at in (HEADER_BYTES..bytes.len()).step_by(CHUNK_BYTES) {
         if u32_at(bytes, at + chunk::MAGIC) != chunk::CHUNK_MAGIC {
+            missing.damaged += usize::from(is_taken(at));
             continue;
         }
         let sequence = u32_at(bytes, at + chunk::SEQUENCE);
@@ -294,26 +362,33 @@ fn index(bytes: &[u8]) -> (BTreeMap<u32, Vec<usize>>, Vec<u8>, Missing) {
             chunk::EVENTS => {
                 streams.entry(u32_at(bytes, at + chunk::STREAM)).or_default().push((sequence, at));
             }
+            chunk::DEFINITIONS if is_damaged(bytes, at) => missing.definitions += 1,
             chunk::DEFINITIONS => texts.push((sequence, at)),
-            _ => {}
+            _ => missing.damaged += usize::from(is_taken(at)),
         }
     }
-    let mut missing = Missing::default();
     let mut in_order = |chunks, left_out: fn(&mut Missing) -> &mut usize| {
         let (chunks, behind) = in_sequence(chunks);
-        *left_out(&mut missing) += behind;
+        *left_out(missing) += behind;
         chunks
     };
-    let streams = streams
-        .into_iter()
-        .map(|(stream, chunks)| (stream, in_order(chunks, |missing| &mut missing.behind_gaps)))
-        .collect();
-    let mut text = Vec::new();
+    for (stream, chunks) in streams {
+        found.insert(stream, in_order(chunks, |missing| &mut missing.behind_gaps));
+    }
     for at in in_order(texts, |missing| &mut missing.definitions) {
         let piece = bytes.get(at + CHUNK_HEADER_BYTES..chunk_end(bytes, at)).unwrap_or_default();
         text.extend(piece.iter().take_while(|b| **b != 0));
     }
-    (streams, text, missing)
+}
+
+/// Whether the chunk has another checksum than its own. One that is not sealed has none, and of one that is cut off it is not known.
+fn is_damaged(bytes: &[u8], at: usize) -> bool {
+    let chunk = &bytes[at..chunk_end(bytes, at)];
+    match (u32_at(chunk, chunk::SEALED), chunk_checksum(chunk)) {
+        (0, _) => false,
+        (_, Some(sum)) => sum != u32_at(chunk, chunk::CHECKSUM),
+        (_, None) => chunk.len() == CHUNK_BYTES,
+    }
 }
 
 /// The chunks up to the first that is missing, and how many there are behind it. Of two chunks with one number, the second is a copy of

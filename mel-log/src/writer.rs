@@ -33,10 +33,11 @@ use mpit_events::own_file::OwnFile;
 
 pub use self::appender::Appender;
 use super::access;
+use super::checksum;
 use super::definitions::{Definition, StreamKind};
 use super::format::{
     CHUNK_BYTES, CHUNK_HEADER_BYTES, HEADER_BYTES, HeaderInfo, MAGIC, RECORD_BYTES, State, VERSION, chunk,
-    header,
+    end_checksum, header, identity_checksum,
 };
 use super::limit::{FEWEST_CHUNKS, Limit};
 use super::space;
@@ -210,9 +211,14 @@ impl LogFile {
         }
         self.0.header_u64(header::END_TICKS).store(end_ticks.to_le(), Ordering::Relaxed);
         self.0.header_u32(header::STATE).store((state as u32).to_le(), Ordering::Release);
+        // SAFETY: the page is mapped with `HEADER_BYTES` bytes as long as `self` lives; others may be counting in other fields of it,
+        // which this copy may have torn and nobody looks at.
+        let page = unsafe { std::ptr::read_volatile(self.0.header.as_ptr().cast::<[u8; HEADER_BYTES]>()) };
+        self.0.header_u32(header::END_CHECKSUM).store(end_checksum(&page).to_le(), Ordering::Release);
         let mut text = lock(&self.0.text);
         text.closed = true;
         if let Some(chunk) = &text.chunk {
+            chunk.seal(text.used);
             chunk.trim(&self.0.file, CHUNK_HEADER_BYTES + text.used);
         }
     }
@@ -298,6 +304,7 @@ impl Inner {
     fn write_text(&self, text: &mut Text, mut line: &[u8]) -> io::Result<()> {
         while !line.is_empty() {
             if text.chunk.is_none() || text.used == CHUNK_BYTES - CHUNK_HEADER_BYTES {
+                text.chunk.iter().for_each(|full| full.seal(text.used));
                 text.chunk = Some(self.take_chunk(chunk::DEFINITIONS, 0, text.sequence)?);
                 text.sequence += 1;
                 text.used = 0;
@@ -338,11 +345,26 @@ impl Chunk {
         self.field(chunk::MAGIC).store(chunk::CHUNK_MAGIC.to_le(), Ordering::Release);
     }
 
+    /// So many bytes behind the chunk's header are final: from now on readers notice where they are damaged. For who writes to the chunk.
+    fn seal(&self, used: usize) {
+        let used = used.min(CHUNK_BYTES - CHUNK_HEADER_BYTES);
+        // SAFETY: the mapping has `CHUNK_BYTES` bytes, and only the stream's own thread, or who holds the lock on the text, changes
+        // them: which is here.
+        let whole = unsafe { std::slice::from_raw_parts(self.map.as_ptr(), CHUNK_BYTES) };
+        let mut fields = [0; chunk::CHECKSUM - chunk::KIND];
+        fields.copy_from_slice(&whole[chunk::KIND..chunk::CHECKSUM]);
+        fields[chunk::SEALED - chunk::KIND..].copy_from_slice(&(used as u32).to_le_bytes());
+        let sum = checksum::of([&fields[..], &whole[CHUNK_HEADER_BYTES..CHUNK_HEADER_BYTES + used]]);
+        self.field(chunk::CHECKSUM).store(sum.to_le(), Ordering::Relaxed);
+        self.field(chunk::SEALED).store((used as u32).to_le(), Ordering::Release);
+    }
+
     /// Copies this full chunk of events to the end of the file and empties it, to be filled again with
     /// the records that follow. A process may be killed at any point of this: a reader takes the
     /// first of two chunks with the same sequence number, and skips one without its magic.
     fn spill(&mut self, log: &Inner, next_sequence: u32) -> io::Result<()> {
         let offset = log.reserve_chunk()?;
+        self.seal(CHUNK_BYTES - CHUNK_HEADER_BYTES);
         let base = self.map.as_mut_ptr();
         // SAFETY: the mapping has `CHUNK_BYTES` bytes, and only the stream's own thread, which is
         // here, changes them.
@@ -351,6 +373,7 @@ impl Chunk {
             log.file.with(|file| file.write_all_at(piece, place))?;
         }
         self.field(chunk::MAGIC).store(0, Ordering::Relaxed);
+        self.field(chunk::SEALED).store(0, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         // SAFETY: the records' part of the mapping; no reference to it is left.
         unsafe { base.add(CHUNK_HEADER_BYTES).write_bytes(0, CHUNK_BYTES - CHUNK_HEADER_BYTES) };
@@ -385,6 +408,8 @@ fn header_page(info: &HeaderInfo) -> Vec<u8> {
     put(header::LENGTH, &(HEADER_BYTES as u64).to_le_bytes());
     let host = info.host.as_bytes();
     put(header::HOST, &host[..host.len().min(header::HOST_BYTES)]);
+    let sum = identity_checksum(&page);
+    page[header::IDENTITY_CHECKSUM..][..4].copy_from_slice(&sum.to_le_bytes());
     page
 }
 

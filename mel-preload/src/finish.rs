@@ -197,7 +197,7 @@ fn write_files(session: &Session, run: &Run) {
     // Without a log of its own this rank has said so at the start.
     if session.config.events.is_some() && run.recorder.is_some() {
         let path = directory.join(format!("events-{}.txt", run.rank));
-        let log = RankLog::open(&directory.join(mel_log::file_name(run.rank as u32)));
+        let log = RankLog::look(&directory.join(mel_log::file_name(run.rank as u32)));
         let written = log.map_err(std::io::Error::other).and_then(|log| {
             let mut out = BufWriter::new(Printable::new(access::replace(&path)?));
             convert::text::write_rank(&mut out, &log, convert::text::Options::default(), |_| ())?;
@@ -232,7 +232,7 @@ fn write_files(session: &Session, run: &Run) {
     };
     let path = directory.join(mel_log::file_name(run.rank as u32));
     // Without a log of its own this rank has said so at the start; the others go on.
-    let log = run.recorder.and_then(|_| match RankLog::open(&path) {
+    let log = run.recorder.and_then(|_| match RankLog::look(&path) {
         Ok(log) => Some(log),
         Err(error) => {
             warn(&format!("{error}; left out of the trace"));

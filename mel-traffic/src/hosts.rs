@@ -1,5 +1,7 @@
 //! Which ranks run on which host.
 
+use std::collections::BTreeMap;
+
 use mel_log::profile::Profile;
 
 /// The hosts of a run.
@@ -17,15 +19,11 @@ const NOT_KNOWN: &str = "(unknown)";
 impl Hosts {
     /// Those of a run of so many ranks.
     pub fn of(profile: &Profile, size: u32) -> Hosts {
-        let mut of_each = vec![NOT_KNOWN; size as usize];
-        for rank in &profile.ranks {
-            if let Some(host) = of_each.get_mut(rank.rank as usize) {
-                *host = if rank.host.is_empty() { NOT_KNOWN } else { &rank.host };
-            }
-        }
+        let known: BTreeMap<u32, &str> = profile.ranks.iter().map(|rank| (rank.rank, &*rank.host)).collect();
         let mut hosts = Hosts::default();
         let mut places = rustc_hash::FxHashMap::default();
-        for host in of_each {
+        for rank in 0..size {
+            let host = known.get(&rank).copied().filter(|host| !host.is_empty()).unwrap_or(NOT_KNOWN);
             let place = *places.entry(host).or_insert_with(|| {
                 hosts.names.push(host.to_owned());
                 hosts.names.len() as u32 - 1

@@ -14,6 +14,8 @@
 
 use std::collections::VecDeque;
 
+use rustc_hash::FxHashMap;
+
 /// Waits of a rank that are remembered; what was before them counts as if the rank had been busy.
 const REMEMBERED: usize = 512;
 /// Causes of one wait that are remembered: those with the smallest parts are left out.
@@ -49,7 +51,7 @@ pub struct Cause {
 /// Follows waits back, as they become known in the order of their ends. Remembers a bounded number for each rank.
 #[derive(Clone, Debug, Default)]
 pub struct Blame {
-    ranks: Vec<VecDeque<Known>>,
+    ranks: FxHashMap<u32, VecDeque<Known>>,
 }
 
 /// A wait whose causes are known.
@@ -70,11 +72,7 @@ impl Blame {
     /// ends, those of all ranks; one that comes later than it should is still answered, by what is known then.
     pub fn wait(&mut self, rank: u32, wait: &Wait) -> Vec<Cause> {
         let causes = self.causes(rank, wait);
-        let place = rank as usize;
-        if self.ranks.len() <= place {
-            self.ranks.resize_with(place + 1, VecDeque::new);
-        }
-        let known = &mut self.ranks[place];
+        let known = self.ranks.entry(rank).or_default();
         // What several threads wait at once is waited once.
         let begin = known.back().map_or(wait.begin, |last| last.end.max(wait.begin));
         if begin < wait.end {
@@ -113,7 +111,7 @@ impl Blame {
 
     /// What is known of a rank's waits in an interval: how long each lasted in it.
     fn waits(&self, rank: u32, (since, until): (u64, u64)) -> impl Iterator<Item = (u64, &Known)> {
-        let known = self.ranks.get(rank as usize);
+        let known = self.ranks.get(&rank);
         let first = known.map_or(0, |known| known.partition_point(|known| known.end <= since));
         let waits = known.into_iter().flat_map(move |known| known.range(first..));
         waits.take_while(move |known| known.begin < until).map(move |known| {

@@ -5,10 +5,10 @@ use std::io;
 use std::path::Path;
 
 use mel_convert::callsites::CallSites;
-use mel_log::Definition;
 use mel_log::profile::file::{self, ProfileError};
 use mel_log::profile::{self, CallSite, Comparison, Ended, Profile, RankProfile};
 use mel_log::table::{self, TableError, TableRows};
+use mel_log::{Definition, number};
 
 /// Reads the profile of a run. Where there is no `profile.json` with calls, they are those of the tables that processes have left. What
 /// could not be read is in [`Profile::incomplete`].
@@ -63,8 +63,9 @@ pub fn read_with_traffic(directory: &Path) -> Result<Profile, ProfileError> {
 }
 
 /// Fills a profile with what the tables of its ranks have.
-fn fill(profile: &mut Profile, tables: Vec<TableRows>, resolve: impl FnMut(&str, u64) -> CallSite) {
+fn fill(profile: &mut Profile, mut tables: Vec<TableRows>, resolve: impl FnMut(&str, u64) -> CallSite) {
     describe(profile, &tables);
+    tables.retain(|rows| profile.world_size == 0 || rows.rank < profile.world_size);
     profile.number_phases();
     mel_verdict::fill(profile, tables, resolve);
     let longest = profile.ranks.iter().map(|rank| rank.run_s + rank.init_s).fold(0.0, f64::max);
@@ -85,6 +86,7 @@ pub fn tables(directory: &Path) -> (Vec<TableRows>, Vec<String>) {
         match table::reader::read(&directory.join(&name)) {
             Ok(rows) => {
                 complaints.extend(cut(&name, &rows));
+                complaints.extend(damaged(&name, &rows));
                 tables.push(rows);
             }
             // It was there a moment ago: its process has ended.
@@ -109,10 +111,22 @@ fn cut(name: &str, rows: &TableRows) -> Option<String> {
     })
 }
 
+/// What is left out of a table, because it is damaged.
+fn damaged(name: &str, rows: &TableRows) -> Option<String> {
+    let parts: Vec<String> = rows
+        .damaged
+        .iter()
+        .map(|(section, bytes)| format!("{section} ({})", number::size(*bytes as f64)))
+        .collect();
+    (!parts.is_empty())
+        .then(|| format!("{name} is damaged: of rank {} these are left out: {}", rows.rank, parts.join(", ")))
+}
+
 /// What the tables say of the run and of ranks that the profile lacks.
 fn describe(profile: &mut Profile, tables: &[TableRows]) {
+    let mut said = profile.said_sizes();
     for rows in tables {
-        profile.world_size = profile.world_size.max(rows.world_size);
+        said.push((rows.rank, rows.world_size));
         if profile.started_unix_s == 0.0 {
             profile.started_unix_s = rows.started_realtime_nanos as f64 * 1e-9;
         }
@@ -137,6 +151,7 @@ fn describe(profile: &mut Profile, tables: &[TableRows]) {
         profile.profiled = vec!["calls".into()];
     }
     profile.ranks.sort_by_key(|rank| rank.rank);
+    profile.settle_size(&said, "profile table");
 }
 
 /// What a table says of its rank, but for calls and waits.
@@ -252,7 +267,7 @@ mod tests {
         }
         fs::remove_file(path(2)).unwrap();
         let profile = read(directory.path()).unwrap();
-        assert_eq!(profile.missing_ranks(), [1, 2]);
+        assert_eq!(profile.missing_ranks().in_words().unwrap(), "ranks 1, 2");
         fs::remove_file(path(0)).unwrap();
         let profile = read(directory.path()).unwrap();
         assert!(profile.ranks.is_empty() && profile.incomplete.len() == 1, "all that is left cannot be read");

@@ -1,8 +1,9 @@
 //! The numbers of each rank in columns, and the file that holds them where there are too many ranks for `profile.json`: `ranks.table`.
 //!
-//! Bytes of the file, numbers in the byte order of the machine that wrote it: `MELRANKS`; version, number of ranks, and length of a text,
-//! 64 bits each; the text, which is JSON and names the columns and the hosts; blanks up to a multiple of eight bytes; then each column
-//! without a gap: a 64-bit floating-point number of each rank, by rank. What a rank does not have is not a number (NaN).
+//! Bytes of the file, numbers in the byte order of the machine that wrote it: `MELRANKS`; version, number of ranks, length of a text, and
+//! checksum of the three and the text, 64 bits each; the text, which is JSON and names the columns and the hosts; blanks up to a multiple
+//! of eight bytes; then each column without a gap: a 64-bit floating-point number of each rank, by rank. What a rank does not have is not a
+//! number (NaN). The last two columns are the place of its host, and the checksum of its numbers.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -17,14 +18,17 @@ use super::over_ranks::OverRanks;
 use super::schema::{Profile, RankProfile};
 use super::summary::{self, Unit};
 use super::sums;
+use crate::checksum;
+use crate::ranks::MOST_RANKS;
 
 /// Its name in the directory of a run.
 pub const FILE_NAME: &str = "ranks.table";
 
 const MAGIC: [u8; 8] = *b"MELRANKS";
-const VERSION: u64 = 1;
-/// The most ranks that a file is believed to have, and the most bytes of its text.
-const MOST_RANKS: u64 = 1 << 26;
+const VERSION: u64 = 2;
+/// Bytes before the text.
+const HEAD: usize = 40;
+/// The most bytes of its text.
 const MOST_TEXT: u64 = 64 << 20;
 
 /// Times of a rank as a whole.
@@ -112,6 +116,8 @@ pub struct Columns {
     pub hosts: Vec<String>,
     /// The place of each rank's host in [`Columns::hosts`]; NaN for none.
     pub host: Vec<f64>,
+    /// The ranks whose numbers are damaged: they have none.
+    pub damaged: Vec<u32>,
 }
 
 impl Columns {
@@ -132,7 +138,8 @@ impl Columns {
             host.push(place as f64);
         }
         let columns = (0..).zip(names).map(|(place, name)| (name, of_column(place))).collect();
-        Columns { ranks: profile.ranks.iter().map(|rank| rank.rank).collect(), columns, hosts, host }
+        let ranks = profile.ranks.iter().map(|rank| rank.rank).collect();
+        Columns { ranks, columns, hosts, host, damaged: Vec::new() }
     }
 
     /// Those of a run's directory.
@@ -149,7 +156,14 @@ impl Columns {
         }
         all.host = table.column(table.description.columns.len()).map_err(io)?;
         all.hosts = table.description.hosts;
+        all.damaged = table.damaged;
         Ok(all)
+    }
+
+    /// A sentence on ranks whose numbers are damaged, if there are any.
+    pub fn incomplete(&self) -> Option<String> {
+        let who = super::text::layout::ranks(&self.damaged)?;
+        Some(format!("{FILE_NAME} is damaged: the numbers of {who} are left out"))
     }
 
     /// Each column over the ranks.
@@ -170,6 +184,8 @@ pub struct RankTable {
     pub ranks: u32,
     /// Columns and hosts.
     pub description: Description,
+    /// The ranks whose numbers have another checksum than their own, ascending.
+    damaged: Vec<u32>,
     first: u64,
 }
 
@@ -180,16 +196,16 @@ impl RankTable {
     /// Those of the file system.
     pub fn create(path: &Path, ranks: u32, description: Description) -> io::Result<RankTable> {
         let text = serde_json::to_vec(&description)?;
+        let numbers = [VERSION, ranks.into(), text.len() as u64].map(u64::to_ne_bytes);
         let mut head = MAGIC.to_vec();
-        for number in [VERSION, ranks.into(), text.len() as u64] {
-            head.extend(number.to_ne_bytes());
-        }
+        head.extend(numbers.as_flattened());
+        head.extend(u64::from(checksum::of([numbers.as_flattened(), &text])).to_ne_bytes());
         head.extend(text);
         head.resize(head.len().next_multiple_of(8), b' ');
         let file = crate::access::replace(path)?;
         file.write_all_at(&head, 0)?;
-        let table = RankTable { file, ranks, description, first: head.len() as u64 };
-        table.file.set_len(table.at(table.description.columns.len() + 1, 0))?;
+        let table = RankTable { file, ranks, description, damaged: Vec::new(), first: head.len() as u64 };
+        table.file.set_len(table.length())?;
         Ok(table)
     }
 
@@ -201,17 +217,56 @@ impl RankTable {
         let none =
             || io::Error::new(io::ErrorKind::InvalidData, "not a table of ranks of this version of mel");
         let file = crate::regular_file::open(path)?;
-        let mut head = [0; 32];
+        let mut head = [0; HEAD];
         file.read_exact_at(&mut head, 0).map_err(|_| none())?;
         let number = |at: usize| u64::from_ne_bytes(head[at..at + 8].try_into().unwrap_or_default());
-        let (version, ranks, length) = (number(8), number(16), number(24));
-        if head[..8] != MAGIC || version != VERSION || ranks > MOST_RANKS || length > MOST_TEXT {
+        let (version, ranks, length, sum) = (number(8), number(16), number(24), number(32));
+        if head[..8] != MAGIC || version != VERSION || ranks > MOST_RANKS.into() || length > MOST_TEXT {
+            return Err(none());
+        }
+        let bytes = file.metadata()?.len();
+        if bytes < HEAD as u64 + length {
             return Err(none());
         }
         let mut text = vec![0; length as usize];
-        file.read_exact_at(&mut text, 32).map_err(|_| none())?;
+        file.read_exact_at(&mut text, HEAD as u64).map_err(|_| none())?;
+        if sum != u64::from(checksum::of([&head[8..32], &text])) {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the beginning of the table of ranks is damaged",
+            ));
+        }
         let description: Description = serde_json::from_slice(&text).map_err(|_| none())?;
-        Ok(RankTable { file, ranks: ranks as u32, description, first: (32 + length).next_multiple_of(8) })
+        let first = (HEAD as u64 + length).next_multiple_of(8);
+        let mut table = RankTable { file, ranks: ranks as u32, description, damaged: Vec::new(), first };
+        let wanted = table.length();
+        if bytes < wanted {
+            let what =
+                format!("the table of ranks is cut off or damaged: {bytes} of {wanted} bytes are there");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        table.damaged = table.find_damaged()?;
+        Ok(table)
+    }
+
+    /// The ranks whose numbers have another checksum than their own. Reads the file once; one column at a time is in memory.
+    fn find_damaged(&self) -> io::Result<Vec<u32>> {
+        let mut sums = vec![crc32fast::Hasher::new(); self.ranks as usize];
+        for place in 0..=self.description.columns.len() {
+            let bytes = self.bytes(place)?;
+            sums.iter_mut().zip(bytes.chunks_exact(8)).for_each(|(sum, number)| sum.update(number));
+        }
+        let written = self.bytes(self.description.columns.len() + 1)?;
+        let is_damaged = |(sum, bytes): (crc32fast::Hasher, &[u8])| {
+            let written = u64::from_ne_bytes(bytes.try_into().unwrap_or_default());
+            written != 0 && written != u64::from(checksum::not_none(sum.finalize()))
+        };
+        let damaged = sums.into_iter().zip(written.chunks_exact(8)).map(is_damaged);
+        Ok((0..).zip(damaged).filter_map(|(rank, is_damaged)| is_damaged.then_some(rank)).collect())
+    }
+
+    fn length(&self) -> u64 {
+        self.at(self.description.columns.len() + 2, 0)
     }
 
     /// Writes the rows of consecutive ranks from this one on. Each has a number for each column, and the place of its host.
@@ -224,7 +279,13 @@ impl RankTable {
             let bytes: Vec<u8> = rows.iter().flat_map(value).collect();
             self.file.write_all_at(&bytes, self.at(place, first))?;
         }
-        Ok(())
+        let sum = |row: &Vec<f64>| {
+            let value = |place| row.get(place).copied().unwrap_or(f64::NAN).to_ne_bytes();
+            let bytes: Vec<[u8; 8]> = (0..=self.description.columns.len()).map(value).collect();
+            u64::from(checksum::of([bytes.as_flattened()])).to_ne_bytes()
+        };
+        let sums: Vec<u8> = rows.iter().flat_map(sum).collect();
+        self.file.write_all_at(&sums, self.at(self.description.columns.len() + 1, first))
     }
 
     /// A column; after the last one, the places of hosts.
@@ -232,10 +293,17 @@ impl RankTable {
     /// # Errors
     /// Those of the file system.
     pub fn column(&self, place: usize) -> io::Result<Vec<f64>> {
+        let number = |bytes: &[u8]| f64::from_ne_bytes(bytes.try_into().unwrap_or_default());
+        let mut numbers: Vec<f64> = self.bytes(place)?.chunks_exact(8).map(number).collect();
+        self.damaged.iter().for_each(|rank| numbers[*rank as usize] = f64::NAN);
+        Ok(numbers)
+    }
+
+    /// The bytes of a column.
+    fn bytes(&self, place: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; self.ranks as usize * 8];
         self.file.read_exact_at(&mut bytes, self.at(place, 0))?;
-        let number = |bytes: &[u8]| f64::from_ne_bytes(bytes.try_into().unwrap_or_default());
-        Ok(bytes.chunks_exact(8).map(number).collect())
+        Ok(bytes)
     }
 
     /// Each column over the ranks. One column at a time is in memory.
@@ -291,6 +359,43 @@ mod tests {
         assert_eq!(table.over_ranks().unwrap(), columns.over_ranks());
         let caused = columns.over_ranks().into_iter().find(|over| over.name == CAUSED).unwrap();
         assert_eq!(caused.highest[0].0, 17);
+    }
+
+    #[test]
+    fn damage_is_an_error_or_leaves_out_the_numbers_of_the_rank() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = path_in(directory.path());
+        let column = Column::new(TIME, RUN, Unit::Seconds);
+        let description = Description { columns: vec![column], hosts: vec!["a".into()] };
+        let table = RankTable::create(&path, 4, description).unwrap();
+        // Rank 3 has left nothing.
+        table.write(0, &[vec![1.0, 0.0], vec![2.0, 0.0], vec![3.0, 0.0]]).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        let numbers = whole.len() - 3 * 4 * 8;
+        assert!(Columns::read(directory.path()).unwrap().damaged.is_empty());
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x21;
+            std::fs::write(&path, &bytes).unwrap();
+            let read = Columns::read(directory.path());
+            let padding = numbers - whole[..numbers].iter().rev().take_while(|byte| **byte == b' ').count();
+            match at {
+                _ if at < padding => assert!(read.is_err(), "byte {at}"),
+                _ if at < numbers => assert!(read.is_ok(), "byte {at}"),
+                _ => {
+                    let (rank, columns) = ((at - numbers) / 8 % 4, read.unwrap());
+                    // What was not written has no checksum.
+                    let is_noticed = rank < 3 || at >= numbers + 64;
+                    assert_eq!(
+                        columns.damaged,
+                        if is_noticed { vec![rank as u32] } else { vec![] },
+                        "byte {at}"
+                    );
+                    assert_eq!(columns.incomplete().is_some(), is_noticed);
+                    assert_eq!(columns.columns[0].1[rank].is_nan(), is_noticed);
+                }
+            }
+        }
     }
 
     #[test]

@@ -75,7 +75,7 @@ pub fn sentences(profile: &Profile) -> Vec<String> {
         sentences.extend(last_places(profile, &ended));
     }
     let missing = profile.missing_ranks();
-    if let Some(who) = ranks_in_words(&missing) {
+    if let Some(who) = missing.in_words() {
         let why = if missing.len() == 1 {
             "it was killed before MPI_Init had returned, or its file is elsewhere"
         } else {
@@ -158,7 +158,7 @@ mod tests {
             [
                 "rank 4 called MPI_Abort: the numbers end there",
                 "rank 3 was killed: the numbers end there",
-                "ranks 1, 2, 5 and 14 more left no profile: they were killed before MPI_Init had returned, or their files are elsewhere"
+                "ranks 1, 2, 5 to 19 left no profile: they were killed before MPI_Init had returned, or their files are elsewhere"
             ]
         );
     }

@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use super::phases::place_of;
 use super::schema::Profile;
+use crate::ranks::contradiction;
 use crate::{access, regular_file};
 
 /// The name of the profile of a whole run.
@@ -81,7 +82,21 @@ fn write_whole(path: &Path, profile: &Profile) -> io::Result<()> {
 /// [`ProfileError::Io`], [`ProfileError::NotAProfile`].
 pub fn read(path: &Path) -> Result<Profile, ProfileError> {
     let text = regular_file::read(path).map_err(|error| ProfileError::Io { path: path.to_owned(), error })?;
-    serde_json::from_slice(&text).map_err(|error| ProfileError::NotAProfile { path: path.to_owned(), error })
+    parse(&text).map_err(|error| ProfileError::NotAProfile { path: path.to_owned(), error })
+}
+
+/// A profile from its text, if what it says of its ranks can be.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn parse(text: &[u8]) -> Result<Profile, serde_json::Error> {
+    let profile: Profile = serde_json::from_slice(text)?;
+    let ranks = profile.ranks.iter().map(|rank| rank.rank).chain([0]);
+    let many = profile.reduced.iter().map(|reduced| reduced.ranks.saturating_sub(1));
+    match ranks.chain(many).find_map(|rank| contradiction(rank, profile.world_size)) {
+        Some(why) => Err(serde::de::Error::custom(why)),
+        None => Ok(profile),
+    }
 }
 
 /// Reads the profile of a run: `profile.json`, and the partial profiles of ranks that it lacks.
@@ -113,8 +128,9 @@ pub fn read_run(directory: &Path) -> Result<Profile, ProfileError> {
 pub fn merge(profiles: impl IntoIterator<Item = Profile>) -> Option<Profile> {
     let mut profiles = profiles.into_iter();
     let mut merged = profiles.next()?;
+    let mut said = merged.said_sizes();
     for mut profile in profiles {
-        merged.world_size = merged.world_size.max(profile.world_size);
+        said.extend(profile.said_sizes());
         merged.duration_s = merged.duration_s.max(profile.duration_s);
         let sites = places_in(&mut merged.sites, std::mem::take(&mut profile.sites));
         let communicators = places_in(&mut merged.communicators, std::mem::take(&mut profile.communicators));
@@ -149,6 +165,7 @@ pub fn merge(profiles: impl IntoIterator<Item = Profile>) -> Option<Profile> {
     // Stable, so that of two entries of a rank the first one stays first.
     merged.ranks.sort_by_key(|rank| rank.rank);
     merged.ranks.dedup_by_key(|rank| rank.rank);
+    merged.settle_size(&said, "profile");
     Some(merged)
 }
 
@@ -235,6 +252,39 @@ mod tests {
         assert_eq!(joined.sites, whole.sites);
         assert_eq!(sums::by_site(&joined), sums::by_site(&whole));
         assert_eq!(sums::waits(&joined), sums::waits(&whole));
+    }
+
+    #[test]
+    fn no_mutilated_profile_is_more_than_an_error() {
+        use crate::profile::{sample, text};
+        use crate::ranks::MOST_RANKS;
+        let whole = serde_json::to_vec(&sample::traffic(3)).unwrap();
+        let mut state = 1u64;
+        let mut next = |most: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % most
+        };
+        let pieces =
+            ["4294967295", "-1", "1e308", "18446744073709551615", "4194304", "null", "[]", "{}", "\"\"", ","];
+        let mut read = 0;
+        for _ in 0..3000 {
+            let mut bytes = whole.clone();
+            for _ in 0..=next(2) {
+                let digits: Vec<usize> = (1..bytes.len())
+                    .filter(|at| bytes[*at].is_ascii_digit() && !bytes[at - 1].is_ascii_digit())
+                    .collect();
+                let at = if next(4) == 0 { next(bytes.len()) } else { digits[next(digits.len())] };
+                let length = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count().max(1);
+                bytes.splice(at..at + length, pieces[next(pieces.len())].bytes());
+            }
+            let Some(profile) = parse(&bytes).ok().and_then(|profile| merge([profile])) else { continue };
+            read += 1;
+            assert!(
+                profile.world_size <= MOST_RANKS && profile.ranks.iter().all(|rank| rank.rank < MOST_RANKS)
+            );
+            let _ = (profile.missing_ranks().in_words(), text::report(&profile, text::Options::default()));
+        }
+        assert!(read > 500, "{read} of them are profiles still");
     }
 
     #[test]

@@ -17,6 +17,7 @@ use super::told::Told;
 use super::traffic::Traffic;
 use super::variables::VariableProfile;
 use super::verdict::Finding;
+use crate::ranks::{RankRanges, SizeOfRun};
 
 /// The profile of a run: the whole of `profile.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -282,12 +283,28 @@ impl Profile {
     }
 
     /// The ranks that have left nothing, where the profile has each rank.
-    pub fn missing_ranks(&self) -> Vec<u32> {
+    pub fn missing_ranks(&self) -> RankRanges {
         if self.reduced.is_some() {
-            return Vec::new();
+            return RankRanges::default();
         }
-        let has = |rank: &u32| self.ranks.binary_search_by_key(rank, |of_rank| of_rank.rank).is_ok();
-        (0..self.world_size).filter(|rank| !has(rank)).collect()
+        RankRanges::missing(self.ranks.iter().map(|rank| rank.rank), self.world_size)
+    }
+
+    /// What the profile says of the size of the run, for each rank that it has: as [`SizeOfRun::of`] takes it.
+    pub fn said_sizes(&self) -> Vec<(u32, u32)> {
+        self.ranks.iter().map(|rank| (rank.rank, self.world_size)).collect()
+    }
+
+    /// Takes as the number of ranks what the files of the run agree on, where they say it, and leaves out ranks that it does not have.
+    /// Files that contradict the others are named by their `kind` in [`Profile::incomplete`].
+    pub fn settle_size(&mut self, said: &[(u32, u32)], kind: &str) {
+        if said.iter().all(|(_, size)| *size == 0) {
+            return;
+        }
+        let size = SizeOfRun::of(said);
+        self.incomplete.extend(size.contradiction(kind));
+        self.ranks.retain(|rank| rank.rank < size.ranks);
+        self.world_size = size.ranks;
     }
 
     /// Whether all that the run should have left is there: each rank, and each file as a whole.

@@ -4,6 +4,7 @@
 //! One thread writes a row, or one at a time does; others may read it. Each number by itself is right at any time; two numbers of
 //! a row may be one call apart.
 
+use std::mem::offset_of;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use super::attributed::AttributedVariable;
@@ -11,11 +12,12 @@ use super::connections::Connection;
 use super::queues::{BriefQueues, Queues};
 use super::sampled::Sampled;
 use super::traffic::Traffic;
+use crate::checksum;
 
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"MELTABLE";
 /// The version of the layout.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// Bytes before the first section.
 pub const HEADER_BYTES: usize = 4096;
@@ -204,6 +206,48 @@ pub struct Header {
     /// Regions that were begun beyond the last number, and ends that have fitted no beginning.
     pub lost_regions: Column,
     pub mismatched_regions: Column,
+    /// Checksum of the columns that say whose table it is, and by which clock.
+    pub identity_checksum: Column,
+    /// Checksums of the used bytes of each of [`SEALED`], once the measurement has ended.
+    pub checksums: [Column; SEALED.len()],
+    /// Checksum of all of the header before this: the table is final. 0 until then.
+    pub sealed: Column,
+}
+
+/// The sections that have checksums: their names, and where they begin.
+pub const SEALED: [(&str, usize); 13] = [
+    ("threads", THREADS_AT),
+    ("queues", QUEUES_AT),
+    ("queues by communicator", COMMUNICATOR_QUEUES_AT),
+    ("contexts", CONTEXTS_AT),
+    ("waits", WAITS_AT),
+    ("intervals of waits", WAITED_AT),
+    ("intervals of collective operations", COLLECTIVES_AT),
+    ("definitions", DEFINITIONS_AT),
+    ("traffic", TRAFFIC_AT),
+    ("connections", CONNECTIONS_AT),
+    ("sampled variables", SAMPLED_AT),
+    ("attributed variables", ATTRIBUTED_VARIABLES_AT),
+    ("attribution", ATTRIBUTED_AT),
+];
+
+/// The checksum in [`Header::identity_checksum`] that belongs to the bytes of a header.
+pub fn identity_checksum(header: &[u8]) -> u64 {
+    let column = |at: usize, length: usize| header.get(at..at + length).unwrap_or_default();
+    checksum::of([
+        column(offset_of!(Header, rank), offset_of!(Header, ended) - offset_of!(Header, rank)),
+        column(
+            offset_of!(Header, ticks_per_second),
+            offset_of!(Header, runs_since) - offset_of!(Header, ticks_per_second),
+        ),
+        column(offset_of!(Header, host), offset_of!(Header, length) - offset_of!(Header, host)),
+    ])
+    .into()
+}
+
+/// The checksum in [`Header::sealed`] that belongs to the bytes of a header.
+pub(super) fn header_checksum(header: &[u8]) -> u64 {
+    checksum::of([header.get(..offset_of!(Header, sealed)).unwrap_or_default()]).into()
 }
 
 /// Where a thread is: 64 bytes, which only that thread writes.

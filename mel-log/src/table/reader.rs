@@ -1,5 +1,6 @@
 //! The reading side: the rows of a profile table as plain values. Any bytes are read without a panic; what makes no sense is left out.
 
+use std::cell::RefCell;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -13,14 +14,16 @@ use super::layout::{
     CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, HEADER_BYTES, Header, Interval, IntervalKind, MAGIC,
     MAX_ATTRIBUTED, MAX_BYTES, MAX_COMMUNICATOR_QUEUES, MAX_CONNECTIONS, MAX_CONTEXTS, MAX_DEFINITIONS,
     MAX_INTERVALS, MAX_PHASES, MAX_QUEUES, MAX_SAMPLED, MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT,
-    SAMPLED_AT, STOPPED, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey,
+    SAMPLED_AT, SEALED, STOPPED, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey,
+    header_checksum, identity_checksum,
 };
 use super::lock;
 use super::phases::{PhaseRow, Sections};
 use super::queues::{BriefQueues, Queues};
 use super::sampled::{Sampled, SampledRow};
 use super::traffic::{Traffic, TrafficRow};
-use crate::{Definition, profile};
+use crate::ranks::contradiction;
+use crate::{Definition, checksum, profile};
 
 /// Why a profile table cannot be read.
 #[derive(Debug, Error)]
@@ -46,6 +49,14 @@ pub enum TableError {
         path: PathBuf,
         /// Its version.
         found: u64,
+    },
+    /// What it says of its rank and of the run cannot be.
+    #[error("the profile table {path} {why}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        why: String,
     },
 }
 
@@ -174,6 +185,9 @@ pub struct TableRows {
     pub lost_regions: u64,
     pub mismatched_regions: u64,
     pub definitions: Vec<Definition>,
+    /// Sections that are left out, because their checksums are not theirs, and their bytes.
+    pub damaged: Vec<(&'static str, usize)>,
+    is_header_damaged: bool,
 }
 
 /// Reads the table of a process, which may be running.
@@ -190,7 +204,7 @@ pub fn read(path: &Path) -> Result<TableRows, TableError> {
     }
     file.read_exact_at(start.as_flattened_mut(), 0).map_err(io)?;
     check(start, path)?;
-    let mut rows = rows_of(|at, wanted| {
+    let bytes = |at: usize, wanted: usize| {
         let there = length.saturating_sub(at as u64).min(wanted as u64) as usize;
         let mut bytes = vec![0; there];
         let mut done = 0;
@@ -202,11 +216,25 @@ pub fn read(path: &Path) -> Result<TableRows, TableError> {
         }
         bytes.truncate(done);
         bytes
-    });
+    };
+    let mut rows = rows_of(bytes, true);
+    if rows.is_header_damaged || !rows.damaged.is_empty() {
+        // Its process may have ended it while it was read.
+        rows = rows_of(bytes, true);
+    }
     // It may have grown since.
     rows.bytes.1 = rows.bytes.0.min(file.metadata().map_err(io)?.len());
     rows.is_running = lock::is_held(&file);
-    Ok(rows)
+    believed(rows, path)
+}
+
+/// The rows, if their table's header has its checksums, and what it says of its rank can be.
+fn believed(rows: TableRows, path: &Path) -> Result<TableRows, TableError> {
+    let damaged = rows.is_header_damaged.then(|| "is damaged in its header".to_owned());
+    match damaged.or_else(|| contradiction(rows.rank, rows.world_size)) {
+        Some(why) => Err(TableError::Damaged { path: path.to_owned(), why }),
+        None => Ok(rows),
+    }
 }
 
 /// Whether that is how a table of this version begins.
@@ -232,12 +260,15 @@ impl TableRows {
         };
         let word = |at: usize| -> [u8; 8] { header[at..at + 8].try_into().unwrap_or_default() };
         check([word(0), word(8)], path)?;
-        let mut rows = rows_of(|at, wanted| {
-            let end = file.len().min(at.saturating_add(wanted));
-            file.get(at..end).unwrap_or_default().to_vec()
-        });
+        let mut rows = rows_of(
+            |at, wanted| {
+                let end = file.len().min(at.saturating_add(wanted));
+                file.get(at..end).unwrap_or_default().to_vec()
+            },
+            true,
+        );
         rows.bytes.1 = rows.bytes.0.min(file.len() as u64);
-        Ok(rows)
+        believed(rows, path)
     }
 
     /// Takes the queues by communicator from their rows, and leaves out what is not to be counted.
@@ -273,20 +304,24 @@ impl TableRows {
             return None;
         }
         let sections = used(image);
-        Some(rows_of(|at, length| {
-            if at == 0 {
-                return image[..HEADER_BYTES].to_vec();
-            }
-            let mut begin = HEADER_BYTES;
-            for (begins, used) in sections {
-                if begins == at {
-                    let end = image.len().min(begin.saturating_add(used.min(length)));
-                    return image.get(begin..end).unwrap_or_default().to_vec();
+        let rows = rows_of(
+            |at, length| {
+                if at == 0 {
+                    return image[..HEADER_BYTES].to_vec();
                 }
-                begin = begin.saturating_add(used);
-            }
-            Vec::new()
-        }))
+                let mut begin = HEADER_BYTES;
+                for (begins, used) in sections {
+                    if begins == at {
+                        let end = image.len().min(begin.saturating_add(used.min(length)));
+                        return image.get(begin..end).unwrap_or_default().to_vec();
+                    }
+                    begin = begin.saturating_add(used);
+                }
+                Vec::new()
+            },
+            false,
+        );
+        believed(rows, Path::new("(memory)")).ok()
     }
 }
 
@@ -328,6 +363,21 @@ pub(super) fn used(header: &[u8]) -> [(usize, usize); 11] {
     ]
 }
 
+/// Where each of [`SEALED`] begins, and how many bytes of it are used.
+pub(super) fn sealed_bytes(header: &[u8]) -> [(usize, usize); SEALED.len()] {
+    let others = used(header);
+    let field = |offset: usize| {
+        let bytes = header.get(offset..offset + 8).and_then(|bytes| bytes.try_into().ok());
+        u64::from_ne_bytes(bytes.unwrap_or_default())
+    };
+    let rows = |offset, most: usize, size: usize| field(offset).min(most as u64) as usize * size;
+    SEALED.map(|(_, at)| match at {
+        THREADS_AT => (at, rows(std::mem::offset_of!(Header, threads), MAX_THREADS, size_of::<Thread>())),
+        QUEUES_AT => (at, rows(std::mem::offset_of!(Header, queues), MAX_QUEUES, size_of::<Queues>())),
+        _ => (at, others.iter().find(|(begins, _)| *begins == at).map_or(0, |(_, used)| *used)),
+    })
+}
+
 /// Bytes of what is attributed, of so many variables in so many contexts; none where that makes no sense.
 fn attributed_bytes(variables: u64, contexts: u64) -> usize {
     if variables == 0 || variables > MAX_ATTRIBUTED as u64 {
@@ -336,15 +386,34 @@ fn attributed_bytes(variables: u64, contexts: u64) -> usize {
     attributed::bytes_of(contexts.min(MAX_CONTEXTS as u64), variables as usize).unwrap_or(0)
 }
 
-/// The rows, from what gives bytes of the file: at most as many as are asked for.
-pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
-    let header = words(&bytes(0, HEADER_BYTES));
+/// The rows, from what gives bytes of the file: at most as many as are asked for. If a sealed table `is_checked`, sections with other
+/// checksums than their own are left out.
+pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>, is_checked: bool) -> TableRows {
+    let header = bytes(0, HEADER_BYTES);
+    let (header_bytes, header) = (&header[..], words(&header));
+    let damaged = RefCell::new(Vec::new());
     let field = |offset: usize| header.get(offset / 8).copied().unwrap_or(0);
     macro_rules! of {
         ($name:ident) => {
             field(std::mem::offset_of!(Header, $name))
         };
     }
+    let is_sealed = is_checked && of!(sealed) != 0;
+    let is_header_damaged = of!(identity_checksum) != identity_checksum(header_bytes)
+        || is_sealed && of!(sealed) != header_checksum(header_bytes);
+    let bytes = |at: usize, wanted: usize| {
+        let bytes = bytes(at, wanted);
+        let place = SEALED.iter().position(|(_, begins)| *begins == at);
+        // Of what is cut off it is not known.
+        if let Some(place) = place.filter(|_| is_sealed && bytes.len() == wanted) {
+            let sum = field(std::mem::offset_of!(Header, checksums) + 8 * place);
+            if sum != u64::from(checksum::of([&bytes[..]])) {
+                damaged.borrow_mut().push((SEALED[place].0, wanted));
+                return Vec::new();
+            }
+        }
+        bytes
+    };
     let section = |at: usize, count: u64, most: usize, size: usize| {
         words(&bytes(at, count.min(most as u64) as usize * size))
             .chunks_exact(size / 8)
@@ -392,8 +461,8 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
         text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
     let queues: Vec<Box<Queues>> = queues.iter().map(|set| Queues::of_words(set)).collect();
     let mut rows = TableRows {
-        rank: of!(rank) as u32,
-        world_size: of!(world_size) as u32,
+        rank: of!(rank).min(u32::MAX.into()) as u32,
+        world_size: of!(world_size).min(u32::MAX.into()) as u32,
         pid: of!(pid) as u32,
         ended: of!(ended),
         is_running: false,
@@ -448,6 +517,8 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
         lost_regions: of!(lost_regions),
         mismatched_regions: of!(mismatched_regions),
         definitions: Vec::new(),
+        damaged: Vec::new(),
+        is_header_damaged,
     };
     let first = std::mem::offset_of!(Header, phase_ticks) / 8;
     let phases = Sections {
@@ -460,6 +531,7 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
     rows.set_phases(&phases, until);
     rows.definitions = definitions;
     rows.set_communicator_queues(&by_communicator);
+    rows.damaged = damaged.into_inner();
     rows
 }
 
@@ -655,6 +727,13 @@ mod tests {
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[8..16].copy_from_slice(&u64::from(VERSION).to_ne_bytes());
         std::fs::write(&path, &bytes).unwrap();
+        assert!(matches!(read(&path), Err(TableError::Damaged { .. })));
+        bytes[16..32].fill(0);
+        let sealed = std::mem::offset_of!(Header, sealed);
+        bytes[sealed..sealed + 8].fill(0);
+        let (at, sum) = (std::mem::offset_of!(Header, identity_checksum), identity_checksum(&bytes));
+        bytes[at..at + 8].copy_from_slice(&sum.to_ne_bytes());
+        std::fs::write(&path, &bytes).unwrap();
         assert_eq!(read(&path).unwrap().contexts.len(), 3);
         std::fs::write(&path, &bytes[..100]).unwrap();
         assert!(matches!(read(&path), Err(TableError::NotATable(_))));
@@ -669,7 +748,12 @@ mod tests {
     fn whole() -> Vec<u8> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(file_name(3));
-        let table = ProfileTable::create(&path, &identity()).unwrap();
+        fill(&path);
+        std::fs::read(&path).unwrap()
+    }
+
+    fn fill(path: &Path) -> ProfileTable {
+        let table = ProfileTable::create(path, &identity()).unwrap();
         table.add_queues(QueuesKey::default()).unwrap();
         table.add_communicator_queues(1, 0).unwrap();
         table.add_thread(0);
@@ -685,7 +769,42 @@ mod tests {
             table.add_connection(&ConnectionKey::default());
             table.define(&Definition::Function { number: number as u16, name: format!("MPI_F{number}") });
         }
-        std::fs::read(&path).unwrap()
+        table
+    }
+
+    #[test]
+    fn damage_of_a_table_that_has_ended_is_told_and_left_out() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(file_name(3));
+        let table = fill(&path);
+        // To send a table to others leaves out intervals: it is sealed anew.
+        table.finish(Ended::Aborted, 99);
+        table.image(10);
+        let mut bytes = std::fs::read(&path).unwrap();
+        let rows = TableRows::of_file(&bytes).unwrap();
+        assert_eq!((rows.contexts.len(), rows.ended, &rows.damaged[..]), (21, 2, &[][..]));
+        assert_eq!(rows.clone(), TableRows { bytes: rows.bytes, ..table.rows() });
+        let sections = sealed_bytes(&bytes).into_iter().enumerate().filter(|(_, (_, used))| *used > 0);
+        let mut damaged = |at: usize| {
+            bytes[at] ^= 0x21;
+            let rows = TableRows::of_file(&bytes);
+            bytes[at] ^= 0x21;
+            rows
+        };
+        for word in 0..size_of::<Header>() / 8 {
+            assert!(damaged(8 * word + word % 8).is_err(), "word {word} is believed");
+        }
+        for (place, (at, used)) in sections {
+            for byte in [0, used / 2, used - 1] {
+                let rows = damaged(at + byte).unwrap();
+                assert_eq!(rows.damaged, [(SEALED[place].0, used)]);
+            }
+        }
+        assert!(damaged(CONTEXTS_AT + 100).unwrap().contexts.is_empty());
+        // The identity has its checksum from the start.
+        let mut running = whole();
+        running[std::mem::offset_of!(Header, rank)] ^= 1;
+        assert!(matches!(TableRows::of_file(&running), Err(TableError::Damaged { .. })));
     }
 
     #[test]

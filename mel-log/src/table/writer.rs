@@ -6,7 +6,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use memmap2::{MmapOptions, MmapRaw};
 use mpit_events::own_file::{self, OwnFile};
@@ -18,14 +18,16 @@ use super::layout::{
     CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, Ended, HEADER_BYTES, Header, Interval, IntervalKind,
     MAGIC, MAX_ATTRIBUTED, MAX_BYTES, MAX_COMMUNICATOR_QUEUES, MAX_CONNECTIONS, MAX_CONTEXTS,
     MAX_DEFINITIONS, MAX_INTERVALS, MAX_QUEUES, MAX_SAMPLED, MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT,
-    SAMPLED_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey,
+    SAMPLED_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey, header_checksum,
+    identity_checksum,
 };
 use super::lock;
 use super::queues::{BriefQueues, Queues, QueuesKey};
+use super::reader::sealed_bytes;
 use super::sampled::Sampled;
 use super::traffic::{Traffic, TrafficKey};
-use crate::Definition;
 use crate::space::{map, reserve, set_accessible};
+use crate::{Definition, checksum};
 
 /// Space is reserved so many bytes at a time.
 const CHUNK: usize = 64 << 10;
@@ -168,6 +170,7 @@ impl ProfileTable {
             word[..bytes.len()].copy_from_slice(bytes);
             column.set(u64::from_ne_bytes(word));
         }
+        header.identity_checksum.set(identity_checksum(&table.bytes(0, HEADER_BYTES)));
         // Last: a reader takes what has it for a table.
         header.magic.set(u64::from_ne_bytes(MAGIC));
         // What finds no space counts here.
@@ -347,7 +350,7 @@ impl ProfileTable {
 
     /// Makes sure of the space of a section up to this many bytes from its begin.
     fn reserve_until(&self, section: Section, bytes: usize) -> bool {
-        let mut reserved = self.inner.reserved.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut reserved = self.inner.reserved.lock().unwrap_or_else(PoisonError::into_inner);
         let Reserved { file, is_taken, until } = &mut *reserved;
         let end = section.begins_at() + bytes;
         let known = &mut until[section as usize];
@@ -563,26 +566,47 @@ impl ProfileTable {
         header.definitions.set(end as u64);
     }
 
-    /// The measurement ends, at this time.
+    /// The measurement ends, at this time. The file is sealed, unless other threads may still be in a call and count it.
     pub fn finish(&self, ended: Ended, at: u64) {
         self.header().runs_until.set(at);
         self.header().ended.set(ended as u64);
+        let is_file = self.inner.reserved.lock().unwrap_or_else(PoisonError::into_inner).file.is_some();
+        if is_file && (ended == Ended::Finalised || self.header().threads.get() <= 1) {
+            self.seal();
+        }
+    }
+
+    /// Stores the checksums, so that readers notice damage.
+    fn seal(&self) {
+        let header = self.header();
+        header.sealed.set(0);
+        for (column, (at, length)) in header.checksums.iter().zip(sealed_bytes(&self.bytes(0, HEADER_BYTES)))
+        {
+            column.set(checksum::of([&self.bytes(at, length)[..]]).into());
+        }
+        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
+        header.sealed.set(header_checksum(&self.bytes(0, HEADER_BYTES)));
     }
 
     /// The rows as plain values.
     pub fn rows(&self) -> super::TableRows {
-        super::reader::rows_of(|at, length| self.bytes(at, length))
+        super::reader::rows_of(|at, length| self.bytes(at, length), false)
     }
 
     /// What is used of the table, to be sent to another process: [`TableRows::of_image`](super::TableRows::of_image) reads it. With at
     /// most so many intervals of each list.
     pub fn image(&self, intervals: usize) -> Vec<u8> {
         let header = self.header();
+        let is_sealed = header.sealed.get() != 0;
+        header.sealed.set(0);
         for section in [Section::Waited, Section::Collectives] {
             while header.level.get() < 40 && self.count(section).get() as usize > intervals {
                 header.level.add(1);
                 self.thin_out(section);
             }
+        }
+        if is_sealed {
+            self.seal();
         }
         let mut image = self.bytes(0, HEADER_BYTES);
         for (at, length) in super::reader::used(&image) {

@@ -118,3 +118,67 @@ proptest! {
         Definitions::parse(lines.as_bytes());
     }
 }
+
+/// A finished log whose stream fills two chunks and a part of a third, and the times of its records.
+fn finished() -> &'static [u8] {
+    static FINISHED: OnceLock<Vec<u8>> = OnceLock::new();
+    FINISHED.get_or_init(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        let log = create(&path);
+        let mut stream = log.stream(StreamKind::Calls, 0, None);
+        for number in 0..2 * format::RECORDS_PER_CHUNK as u64 + 100 {
+            stream.append(number, EVENT, 0, &numbered(number));
+        }
+        drop(stream);
+        log.finish(State::Finalised, 1 << 40);
+        std::fs::read(&path).unwrap()
+    })
+}
+
+#[test]
+fn damage_of_a_finished_log_is_told_and_nothing_damaged_is_read() {
+    let whole = RankLog::from_bytes(finished().to_vec()).unwrap();
+    assert!(whole.missing.is_nothing(), "{:?}", whole.missing);
+    assert_eq!((whole.records(0).count(), whole.incomplete()), (2 * format::RECORDS_PER_CHUNK + 100, None));
+    for chunk in 0..(finished().len() - HEADER_BYTES) / CHUNK_BYTES {
+        let begin = HEADER_BYTES + chunk * CHUNK_BYTES;
+        let used = format::u32_at(finished(), begin + format::chunk::SEALED) as usize;
+        assert!(used > 64, "each chunk is sealed");
+        // The fields of the header, then some bytes of the content.
+        for at in (0..24).step_by(4).chain((64..64 + used).step_by(used / 7)) {
+            // Without a seal a chunk is read as it is; its number is what nothing follows from.
+            let is_seal = (16..20).contains(&at);
+            let mut bytes = finished().to_vec();
+            bytes[begin + at] ^= 0x21;
+            let read = RankLog::from_bytes(bytes).unwrap();
+            assert!(is_seal || !read.missing.is_nothing(), "byte {at} of chunk {chunk}: {:?}", read.missing);
+            for (number, record) in (0..).zip(read.records(0)) {
+                assert_eq!((record.time, &record.payload[..]), (number, &numbered(number)[..]));
+            }
+        }
+    }
+    let mut bytes = finished().to_vec();
+    bytes[HEADER_BYTES + CHUNK_BYTES + 5000] ^= 1;
+    let told = RankLog::from_bytes(bytes).unwrap().incomplete().unwrap();
+    assert!(told.contains("rank 3 is damaged; 1 damaged part of it (1.0 MiB) is left out"), "{told}");
+}
+
+#[test]
+fn damage_of_the_header_is_an_error_or_told() {
+    for at in (0..header::CHUNKS).chain([header::IDENTITY_CHECKSUM, header::END_CHECKSUM, header::HOST]) {
+        let mut bytes = finished().to_vec();
+        bytes[at] ^= 0x21;
+        match RankLog::from_bytes(bytes) {
+            Err(error) => assert!(at != header::END_CHECKSUM, "{error}"),
+            Ok(read) => {
+                assert!(read.missing.end, "byte {at}");
+                assert!(read.incomplete().unwrap().contains("how its process ended is not known"));
+            }
+        }
+    }
+    let mut bytes = whole().to_vec();
+    bytes[header::RANK] = 9;
+    let error = RankLog::from_bytes(bytes).unwrap_err().to_string();
+    assert!(error.contains("damaged in its header"), "a log without an end has it, too: {error}");
+}

@@ -281,7 +281,9 @@ impl Drop for Appender {
             && !self.cursor.is_null()
             && !self.log.is_foreign()
         {
-            chunk.trim(&self.log.file, self.cursor as usize - chunk.map.as_mut_ptr() as usize);
+            let used = self.cursor as usize - chunk.map.as_mut_ptr() as usize;
+            chunk.seal(used - CHUNK_HEADER_BYTES);
+            chunk.trim(&self.log.file, used);
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::progress_bar::ProgressBar;
 use mel_convert::Run;
 use mel_convert::otf2;
 use mel_log::profile::columns;
+use mel_log::ranks::RankRanges;
 use mel_log::{access, regular_file};
 
 /// Joins the directories of one run that lie on the disks of several nodes
@@ -137,10 +138,9 @@ fn summary(output: &Path, files: &BTreeMap<PathBuf, PathBuf>) -> String {
     if let Ok(run) = Run::open(output) {
         let there: BTreeSet<u32> = run.ranks.iter().map(|log| log.info.rank).collect();
         let world = otf2::world_size(&run);
-        let missing: Vec<String> =
-            (0..world).filter(|rank| !there.contains(rank)).map(|rank| rank.to_string()).collect();
+        let missing = RankRanges::missing(there.iter().copied(), world);
         text += &format!("  event logs of {} of {world} ranks\n", there.len());
-        if let [first, .., last] | [first @ last] = &missing[..] {
+        if let Some((first, last)) = missing.ends() {
             text += &format!(
                 "  {} have none here, from rank {first} to rank {last}: is a directory missing?\n",
                 missing.len()

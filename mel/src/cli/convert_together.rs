@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, ensure};
 
 use super::convert::{Args, make_room, remarks, summarised};
-use super::incomplete::{code, complain};
+use super::incomplete::complain;
 use super::output::{to_stdout, warn};
 use crate::progress_bar::ProgressBar;
 use crate::together::Together;
@@ -18,6 +18,7 @@ use crate::together::meeting::Meeting;
 use crate::together::messages::Messages;
 use mel_convert::Run;
 use mel_convert::otf2::{self, Remarks};
+use mel_log::RankLog;
 use mel_log::launcher::Place;
 
 /// The folder in which the processes talk, beside the archive: as long as it is there, that is not whole.
@@ -62,7 +63,8 @@ pub(super) fn run(args: &Args, place: Place) -> anyhow::Result<ExitCode> {
     let meeting = Meeting { folder: &folder, process, size: u32::try_from(size)?, patience };
     let mut run = None;
     let begin = |was_left: bool| {
-        let all = Run::open(&args.directory)?;
+        // Each process looks at the checksums of its own share.
+        let all = Run::look(&args.directory)?;
         if was_left && !args.place().join(otf2::FILE_NAME).exists() {
             otf2::remove(args.place())?;
         }
@@ -82,18 +84,28 @@ pub(super) fn run(args: &Args, place: Place) -> anyhow::Result<ExitCode> {
     convert(args, Arc::new(together), run)
 }
 
-fn convert(args: &Args, together: Arc<Together>, whole: Option<Run>) -> anyhow::Result<ExitCode> {
-    let own = match whole {
-        Some(_) => Ok(None),
+fn convert(args: &Args, together: Arc<Together>, mut whole: Option<Run>) -> anyhow::Result<ExitCode> {
+    let of_share = together.plan().ranks(together.process());
+    let own = match &mut whole {
+        Some(run) => {
+            run.check(|rank| of_share.contains(&rank));
+            Ok(None)
+        }
         None => own_logs(args, &together).map(Some),
     };
     let written = own.and_then(|own| {
         let run = whole.as_ref().or(own.as_ref()).ok_or_else(|| anyhow!("no logs"))?;
-        let code = whole.as_ref().map_or(code(true), |run| complain(&run.incomplete()));
+        // The first one sees all that is missing, but for what is damaged in the shares of others.
+        let damaged =
+            || run.ranks.iter().filter(|log| log.missing.damaged > 0).filter_map(RankLog::incomplete);
+        let code = match &whole {
+            Some(run) => complain(&run.incomplete()),
+            None => complain(&damaged().collect::<Vec<_>>()),
+        };
         let plan = together.plan();
         let ranks = plan.ranks(together.process());
-        let of_share = |log: &&mel_log::RankLog| ranks.contains(&log.info.rank);
-        let records = run.ranks.iter().filter(of_share).map(mel_log::RankLog::records_at_most).sum();
+        let of_share = |log: &&RankLog| ranks.contains(&log.info.rank);
+        let records = run.ranks.iter().filter(of_share).map(RankLog::records_at_most).sum();
         let progress = whole.as_ref().map(|_| ProgressBar::new("writing the trace", records));
         let tick = |records| progress.iter().for_each(|progress| progress.advance(records));
         let find = || remarks(run);

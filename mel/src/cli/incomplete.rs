@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use super::output;
 use mel_log::profile::Profile;
-use mel_log::profile::text::layout::ranks;
 
 /// Something of the run is missing: files were cut off, damaged, or are not there.
 pub const INCOMPLETE: u8 = 3;
@@ -25,7 +24,7 @@ pub fn code(is_whole: bool) -> ExitCode {
 
 /// What is missing of a profile, in a sentence each.
 pub fn missing(profile: &Profile) -> Vec<String> {
-    let who = ranks(&profile.missing_ranks());
+    let who = profile.missing_ranks().in_words();
     let of_many = Some(profile.missing_of_many()).filter(|missing| *missing > 0);
     let who = who.or_else(|| of_many.map(|missing| format!("{missing} of the ranks")));
     profile.incomplete.iter().cloned().chain(who.map(|who| format!("{who} left no profile"))).collect()

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use mel_place::{Topology, files};
 use mel_traffic::choice::Asked;
 
@@ -85,10 +85,13 @@ pub struct Args {
     pub json: bool,
 }
 
+/// For so many ranks of a run at least one must have left what it sends.
+const MOST_FOR_A_KNOWN: usize = 16;
+
 /// Compares placements, and writes the files that were asked for. The exit code is 3 where something of the run is missing.
 ///
 /// # Errors
-/// There is no profile, or it does not say who sends what to whom; the topology cannot be read; a file cannot be written.
+/// There is no profile, it does not say who sends what to whom, or has too few ranks; the topology cannot be read; a file cannot be written.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = &args.directory;
     let cannot = || format!("cannot place the ranks of {}", directory.display());
@@ -98,6 +101,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         communicators: args.comm.as_deref(),
         phases: args.phase.as_deref(),
     };
+    let (known, all) = (profile.ranks.len(), profile.world_size as usize);
+    ensure!(
+        all / MOST_FOR_A_KNOWN <= known,
+        "{}: {known} of {all} ranks have left what they send, which are too few for a placement: \
+         `mel collect` brings the files of all nodes together",
+        cannot()
+    );
     let graph = traffic::graph(&profile, asked).with_context(cannot)?;
     let topology = Topology::of_argument(&args.topology).with_context(cannot)?;
     let mut found = Found::new(&profile, graph, &topology, &source(&args.topology, &topology));

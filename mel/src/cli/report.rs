@@ -143,6 +143,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     } else if args.csv && profile.reduced.is_some() {
         let columns = Columns::read(&args.directory)?;
         to_stdout(|out| csv_of_many(out, &columns))?;
+        profile.incomplete.extend(columns.incomplete());
     } else if args.csv {
         to_stdout(|out| csv(out, &profile))?;
     } else {
@@ -202,7 +203,10 @@ fn look(args: &Args) -> anyhow::Result<(View, ExitCode)> {
     let mut view = view(profile.as_ref(), logs.as_ref(), window, &tick);
     if profile.as_ref().is_some_and(|profile| profile.reduced.is_some()) {
         match Columns::read(&args.directory) {
-            Ok(columns) => view.add_ranks(&columns, args.png.is_some()),
+            Ok(columns) => {
+                columns.incomplete().iter().for_each(|sentence| super::output::warn(&sentence));
+                view.add_ranks(&columns, args.png.is_some());
+            }
             Err(error) => super::output::warn(&format!("{error}; single ranks are left out")),
         }
         // Who sends to whom has no sums: it is in the tables that the ranks have left.
@@ -305,7 +309,7 @@ mod tests {
         assert_eq!(lines[2], "10 node early (killed, crashed, or still running) 10 0");
         let last = lines[3..].join(" ");
         assert!(last.contains("rank-3.mlog is not an event log") && last.contains("left out"), "{text}");
-        assert!(last.contains("ranks 0, 1, 3 and 11 more have no event log here"), "{text}");
+        assert!(last.contains("ranks 0, 1, 3 to 14 have no event log here"), "{text}");
         assert!(last.contains("`mel convert d --text`"), "{text}");
     }
 }

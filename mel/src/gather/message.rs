@@ -132,8 +132,11 @@ pub fn read(from: &mut impl Read) -> io::Result<Option<Message>> {
             "something else than `mel gather` has written",
         ));
     }
-    let mut bytes = vec![0; length];
-    from.read_exact(&mut bytes)?;
+    // As much memory as comes, and not as much as is announced.
+    let mut bytes = Vec::new();
+    if from.take(length as u64).read_to_end(&mut bytes)? < length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
     postcard::from_bytes(&bytes).map(Some).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 

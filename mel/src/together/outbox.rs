@@ -171,10 +171,10 @@ impl Reader {
         if (word(0), word(12)) != (MAGIC, check_of_head(from, to, length)) {
             return Ok(None);
         }
-        let end = self.offset + HEAD as u64 + length;
-        if self.bytes < end {
+        let Some(end) = (self.offset + HEAD as u64).checked_add(length).filter(|end| *end <= self.bytes)
+        else {
             return Ok(None);
-        }
+        };
         let mut frame = None;
         if to == self.to || to == GONE {
             let mut bytes = vec![0; length as usize];

@@ -10,7 +10,6 @@ use std::time::Duration;
 use crate::own_folder::own_folder;
 use anyhow::Context;
 use mel_log::profile::columns::{RUN, TIME};
-use mel_log::profile::text::layout;
 use mel_log::profile::{Ended, Profile};
 use tempfile::TempDir;
 
@@ -154,7 +153,7 @@ fn of_directory(directory: &Path) -> Result<f64, String> {
 /// The time between `MPI_Init` and `MPI_Finalize` in seconds, of the rank for which it is longest.
 fn of_profile(profile: &Profile) -> Result<f64, String> {
     if !profile.is_whole() {
-        let who = layout::ranks(&profile.missing_ranks()).unwrap_or_else(|| "a part of the ranks".into());
+        let who = profile.missing_ranks().in_words().unwrap_or_else(|| "a part of the ranks".into());
         return Err(profile.incomplete.first().cloned().unwrap_or(format!("{who} left no profile")));
     }
     let early = |ended: Ended| ended != Ended::Finalised;

@@ -52,7 +52,7 @@ mod tests {
     fn a_trace_is_trusted_where_it_is_whole_and_has_lines() {
         let (exact, lines, estimated) =
             (of("exact", None), of("exact", Some("a.c:3")), of("estimated", None));
-        let run = Run { ranks: Vec::new(), left_out: Vec::new() };
+        let run = Run::default();
         let text = |exact: Option<&Vec<Finding>>, estimated: Option<&Vec<Finding>>| {
             let verdict = verdict(&run, exact.map(Vec::as_slice), estimated.map(Vec::as_slice));
             verdict.map(|all| all[0].text.clone())

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use mel_convert::callsites::CallSites;
 use mel_log::profile::file::ProfileError;
 use mel_log::profile::sums::{self, Names};
-use mel_log::profile::text::layout::ranks as ranks_in_words;
 use mel_log::profile::{CallSite, Ended, Profile, RankProfile, TrafficKind, WaitKind};
+use mel_log::ranks::RankRanges;
 use mel_log::table::TableRows;
 use mel_log::table::layout::STOPPED;
 use serde::Serialize;
@@ -202,7 +202,7 @@ impl Reader {
             let known = sites.entry((path.to_owned(), address));
             known.or_insert_with(|| files.place(path, address)).clone()
         };
-        let mut profile = match run_profile::read_with(&self.directory, tables, resolve) {
+        let profile = match run_profile::read_with(&self.directory, tables, resolve) {
             Ok(profile) => profile,
             // Between the removal of the last table and the writing of the profile, or the other way round.
             Err(error) => {
@@ -216,7 +216,6 @@ impl Reader {
         if profile.reduced.is_some() {
             return self.of_many(&profile, now);
         }
-        profile.ranks.retain(|rank| rank.rank < profile.world_size.max(1));
         let ranks = profile.ranks.iter().map(|rank| of_rank(&profile, rank, open.get(&rank.rank)));
         let mut reading = Reading { ranks: ranks.collect(), ..of_run(&profile, now) };
         self.keep_vanished(&mut reading);
@@ -303,10 +302,8 @@ fn stage(reading: &Reading) -> Stage {
 
 fn remarks(profile: &Profile, reading: &Reading) -> Vec<String> {
     let mut remarks = profile.incomplete.clone();
-    let known: Vec<u32> = reading.ranks.iter().map(|rank| rank.rank).collect();
-    let missing: Vec<u32> =
-        (0..profile.world_size).filter(|rank| known.binary_search(rank).is_err()).collect();
-    if let Some(who) = ranks_in_words(&missing) {
+    let missing = RankRanges::missing(reading.ranks.iter().map(|rank| rank.rank), profile.world_size);
+    if let Some(who) = missing.in_words() {
         let (have, are) = if missing.len() == 1 { ("has", "its") } else { ("have", "their") };
         remarks.push(format!(
             "{who} {have} no table here: not out of MPI_Init yet, or {are} directory is on another node's own disk (--node HOST)"
