@@ -8,6 +8,7 @@
 
 pub mod c;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::ThreadId;
@@ -34,6 +35,8 @@ pub fn current() -> u16 {
 #[derive(Debug)]
 pub(crate) struct Phases {
     names: Vec<String>,
+    /// Their numbers.
+    numbers: BTreeMap<String, u16>,
     /// The phase that was named last.
     named: u16,
     stopped: bool,
@@ -53,7 +56,7 @@ pub(crate) struct Changed {
 impl Phases {
     /// Nothing was named.
     pub(crate) const fn new() -> Phases {
-        Phases { names: Vec::new(), named: 0, stopped: false, warned: false }
+        Phases { names: Vec::new(), numbers: BTreeMap::new(), named: 0, stopped: false, warned: false }
     }
 
     /// What is counted now belongs to this number.
@@ -64,13 +67,13 @@ impl Phases {
     /// The program is in the phase of this name now; an empty name is that of no phase.
     pub(crate) fn name(&mut self, name: &str) -> Changed {
         let mut changed = Changed::default();
-        let known = self.names.iter().position(|known| known == name).map(|place| place + 1);
-        self.named = match known {
+        self.named = match self.numbers.get(name) {
             _ if name.is_empty() => 0,
-            Some(number) => number as u16,
+            Some(&number) => number,
             None if self.names.len() + 1 < MAX_PHASES => {
                 self.names.push(name.to_owned());
                 let number = self.names.len() as u16;
+                self.numbers.insert(name.to_owned(), number);
                 changed.made = Some(number);
                 number
             }
@@ -86,6 +89,11 @@ impl Phases {
     pub(crate) fn stop(&mut self, stopped: bool) -> Changed {
         self.stopped = stopped;
         Changed::default()
+    }
+
+    /// The name of a phase; empty for none.
+    pub(crate) fn name_of(&self, number: u16) -> &str {
+        usize::from(number).checked_sub(1).and_then(|place| self.names.get(place)).map_or("", String::as_str)
     }
 
     /// Numbers and names of all phases.
@@ -157,8 +165,8 @@ pub(crate) fn ask(asked: Asked<'_>) {
     }
     CURRENT.store(phases.current().into(), Ordering::Relaxed);
     let Some((session, run)) = measured else { return };
-    for (number, name) in phases.names().filter(|(number, _)| changed.made == Some(*number)) {
-        define(session, run, number, name);
+    if let Some(number) = changed.made {
+        define(session, run, number, phases.name_of(number));
     }
     let now = Clock::best().now().0;
     enter(session, run, now);
@@ -180,8 +188,7 @@ pub(crate) fn begin(session: &Session, run: &Run, now: u64) {
 /// The name of the phase that was named last, and whether counting goes on.
 pub(crate) fn now() -> (String, bool) {
     let phases = PHASES.lock().unwrap_or_else(PoisonError::into_inner);
-    let named = phases.names().find(|(number, _)| *number == phases.named).map(|(_, name)| name.to_owned());
-    (named.unwrap_or_default(), !phases.stopped)
+    (phases.name_of(phases.named).to_owned(), !phases.stopped)
 }
 
 /// Whether the program has named any.

@@ -38,6 +38,7 @@ mod mpi4py;
 mod mpi_inside_the_program;
 mod native_events_logged;
 mod not_followed;
+mod nothing_grows_with_the_past;
 mod nothing_left_behind;
 mod one_file_has_all;
 mod operations_below_the_calls;

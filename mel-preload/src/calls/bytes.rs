@@ -20,6 +20,11 @@ impl Default for Sizes {
 }
 
 impl Sizes {
+    /// Handles may be those of others.
+    pub(super) fn forget(&mut self) {
+        self.0.fill((usize::MAX, 0));
+    }
+
     /// So many elements, in bytes.
     #[inline(always)]
     pub(super) fn of(&mut self, count: i64, datatype: Datatype) -> u64 {

@@ -165,6 +165,11 @@ impl Tracer {
         self.handles.set(handle, number);
     }
 
+    /// The handle may become another communicator's.
+    pub fn forget_number(&self, handle: u64) {
+        self.handles.forget(handle);
+    }
+
     /// A call of a function that there is more to do for than to record it.
     #[inline(never)]
     fn enter_otherwise(&self, here: InThread<'_>, function: FunctionId, call: &Call<'_>) {
