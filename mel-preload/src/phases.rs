@@ -51,6 +51,8 @@ pub(crate) struct Changed {
     pub(crate) made: Option<u16>,
     /// Whether there are too many: the first time.
     pub(crate) full: bool,
+    /// Whether there are too many.
+    pub(crate) lost: bool,
 }
 
 impl Phases {
@@ -78,6 +80,7 @@ impl Phases {
                 number
             }
             None => {
+                changed.lost = true;
                 changed.full = !std::mem::replace(&mut self.warned, true);
                 self.names.len() as u16
             }
@@ -165,6 +168,9 @@ pub(crate) fn ask(asked: Asked<'_>) {
     }
     CURRENT.store(phases.current().into(), Ordering::Relaxed);
     let Some((session, run)) = measured else { return };
+    if let (true, Some(table)) = (changed.lost, &run.table) {
+        table.header().lost_phases.add(1);
+    }
     if let Some(number) = changed.made {
         define(session, run, number, phases.name_of(number));
     }

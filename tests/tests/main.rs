@@ -23,6 +23,7 @@ mod fortran_applications;
 mod fortran_is_seen_as_c;
 mod full_buffers;
 mod full_disk;
+mod full_tables;
 mod inside_collectives;
 mod installed_below_a_prefix;
 mod killed_ranks_readable;

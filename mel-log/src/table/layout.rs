@@ -204,6 +204,12 @@ pub struct Header {
     /// Regions that were begun beyond the last number, and ends that have fitted no beginning.
     pub lost_regions: Column,
     pub mismatched_regions: Column,
+    /// Communicators and windows beyond the last number; communicators whose queues share a row; threads that share one; times that a
+    /// phase beyond the last number was named.
+    pub lost_communicators: Column,
+    pub shared_queues: Column,
+    pub shared_threads: Column,
+    pub lost_phases: Column,
 }
 
 /// Where a thread is: 64 bytes, which only that thread writes.

@@ -21,6 +21,7 @@ use super::phases::{PhaseRow, Sections};
 use super::queues::{BriefQueues, Queues};
 use super::sampled::{Sampled, SampledRow};
 use super::traffic::{Traffic, TrafficRow};
+use crate::profile::LeftOut;
 use crate::{Definition, profile};
 
 /// Why a profile table cannot be read.
@@ -137,7 +138,8 @@ pub struct TableRows {
     /// the truth, in nanoseconds.
     pub clock: Option<(u64, u64, u64)>,
     pub level: u64,
-    pub lost: [u64; 3],
+    /// What found no space.
+    pub left_out: LeftOut,
     pub host: String,
     /// How many contexts there were, of which some may be missing.
     pub contexts_made: u64,
@@ -158,11 +160,7 @@ pub struct TableRows {
     pub waited: Vec<IntervalRow>,
     pub collectives: Vec<IntervalRow>,
     pub traffic: Vec<TrafficRow>,
-    /// Rows of traffic that found no space.
-    pub lost_traffic: u64,
     pub connections: Vec<ConnectionRow>,
-    /// Rows of connections that found no space.
-    pub lost_connections: u64,
     pub sampled: Vec<SampledRow>,
     /// Rows of sampled variables that found no space.
     pub lost_sampled: u64,
@@ -409,7 +407,17 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
             of!(clock_error_nanos),
         )),
         level: of!(level).min(63),
-        lost: [of!(lost_contexts), of!(lost_waits), of!(lost_definitions)],
+        left_out: LeftOut {
+            contexts: of!(lost_contexts),
+            waits: of!(lost_waits),
+            communicators: of!(lost_communicators),
+            queues: of!(shared_queues),
+            threads: of!(shared_threads),
+            phases: of!(lost_phases),
+            traffic: of!(lost_traffic),
+            connections: of!(lost_connections),
+            definitions: of!(lost_definitions),
+        },
         host,
         bytes: (of!(length).min(MAX_BYTES as u64), of!(length).min(MAX_BYTES as u64)),
         contexts_made: of!(contexts).min(MAX_CONTEXTS as u64),
@@ -435,9 +443,7 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>) -> TableRows {
         waited: interval(WAITED_AT, of!(waited)),
         collectives: interval(COLLECTIVES_AT, of!(collectives)),
         traffic: traffic.iter().filter_map(|row| TrafficRow::of_words(row)).collect(),
-        lost_traffic: of!(lost_traffic),
         connections: connections.iter().filter_map(|row| ConnectionRow::of_words(row)).collect(),
-        lost_connections: of!(lost_connections),
         sampled: sampled.iter().map(|row| SampledRow::of_words(row)).collect(),
         lost_sampled: of!(lost_sampled),
         lost_samples: of!(lost_samples),

@@ -41,13 +41,20 @@ struct Tables {
 // SAFETY: the cells are used under the lock's exclusive guard only.
 unsafe impl Sync for Tables {}
 
+impl Tables {
+    /// A number for one more; 0 where there are no more.
+    fn another_number(&mut self) -> u32 {
+        self.made += 1;
+        if self.made < MOST { self.made } else { 0 }
+    }
+}
+
 impl Communicators {
     /// A communicator was made; gives what is known of it.
     pub(super) fn add(&self, communicator: &Communicator) -> Known {
         let handle = communicator.token.0 as usize;
         let mut tables = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        tables.made += 1;
-        let number = if tables.made < MOST { tables.made } else { 0 };
+        let number = tables.another_number();
         let of_one_group = (!communicator.inter).then_some((communicator.size as u32, communicator.rank));
         let known = Known { number, of_one_group };
         tables.by_handle.insert(handle, known);
@@ -66,8 +73,7 @@ impl Communicators {
         let count = tables.windows.entry(of.number).or_default();
         let before = *count;
         *count += 1;
-        tables.made += 1;
-        let number = if tables.made < MOST { tables.made } else { 0 };
+        let number = tables.another_number();
         let known = Known { number, ..of };
         tables.by_handle.insert(window, known);
         Some((known, before))

@@ -87,6 +87,12 @@ impl Contexts {
         self.table.define(definition);
     }
 
+    /// A communicator or a window has no number.
+    pub(super) fn lose_communicator(&self) {
+        let _one_at_a_time = self.known();
+        self.table.header().lost_communicators.add(1);
+    }
+
     /// So many variables are attributed from now on, whether there is space for that.
     pub(super) fn begin_attribution(&self, variables: usize) -> bool {
         let _one_at_a_time = self.known();

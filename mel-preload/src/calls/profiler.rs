@@ -308,9 +308,9 @@ impl CallProfiler {
         let window = unsafe { window.read() }.word();
         let Some((known, before)) = self.communicators.add_window(window, comm.word()) else { return };
         contexts.forget_handles();
-        if known.number != 0
-            && let Some(described) = self.communicators.described(comm.word())
-        {
+        if known.number == 0 {
+            contexts.lose_communicator();
+        } else if let Some(described) = self.communicators.described(comm.word()) {
             contexts.define(&described.window(known.number as u16, before));
         }
     }
@@ -452,9 +452,10 @@ impl Observer for CallProfiler {
         if let Some(contexts) = self.contexts.get() {
             contexts.forget_handles();
         }
-        if known.number != 0
-            && let Some(contexts) = self.contexts.get()
-        {
+        let Some(contexts) = self.contexts.get() else { return };
+        if known.number == 0 {
+            contexts.lose_communicator();
+        } else {
             let described = described::made(self.model, communicator);
             contexts.define(&described.definition(known.number as u16));
             self.communicators.describe(communicator.token.0 as usize, described);

@@ -111,7 +111,11 @@ impl ByCommunicator {
     fn row_of(&mut self, place: u32, around: &Around<'_>) -> Option<u32> {
         let number = if place < MOST_PLACES { (around.number)(place) } else { 0 };
         let index = self.places.get(&number).copied().unwrap_or_else(|| {
-            let number = if self.known.len() < MOST { number } else { 0 };
+            let is_full = self.known.len() >= MOST;
+            if is_full || number == 0 {
+                around.table.header().shared_queues.add(1);
+            }
+            let number = if is_full { 0 } else { number };
             *self.places.entry(number).or_insert_with(|| {
                 self.known.push(Known { number, rows: [NONE; 2] });
                 self.known.len() - 1

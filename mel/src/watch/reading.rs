@@ -7,7 +7,7 @@ use mel_convert::callsites::CallSites;
 use mel_log::profile::file::ProfileError;
 use mel_log::profile::sums::{self, Names};
 use mel_log::profile::text::layout::ranks as ranks_in_words;
-use mel_log::profile::{CallSite, Ended, Profile, RankProfile, TrafficKind, WaitKind};
+use mel_log::profile::{CallSite, Ended, Profile, RankProfile, TrafficKind, WaitKind, left_out};
 use mel_log::table::TableRows;
 use mel_log::table::layout::STOPPED;
 use serde::Serialize;
@@ -303,6 +303,7 @@ fn stage(reading: &Reading) -> Stage {
 
 fn remarks(profile: &Profile, reading: &Reading) -> Vec<String> {
     let mut remarks = profile.incomplete.clone();
+    remarks.extend(left_out::of(profile).sentence());
     let known: Vec<u32> = reading.ranks.iter().map(|rank| rank.rank).collect();
     let missing: Vec<u32> =
         (0..profile.world_size).filter(|rank| known.binary_search(rank).is_err()).collect();

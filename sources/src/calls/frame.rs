@@ -69,6 +69,8 @@ pub(crate) struct Current {
     pub(crate) in_row: usize,
     /// The requests that the call may complete.
     pub(crate) pending: Vec<Pending>,
+    /// The persistent requests that the call starts, by their handles before; none for those that are not known.
+    pub(crate) started: Vec<Option<(usize, Tracked)>>,
     /// A handle that the call frees or uses up.
     pub(crate) handle: usize,
     /// Room for statuses that the application does not want.
@@ -133,6 +135,7 @@ fn make(events: Ob1Events) -> *mut Frame {
             found: false,
             in_row: 0,
             pending: Vec::with_capacity(256),
+            started: Vec::with_capacity(256),
             handle: 0,
             statuses: Vec::with_capacity(512),
         },
