@@ -62,7 +62,8 @@ fn recent() -> MutexGuard<'static, Recent> {
 /// What is to be known of a communicator that was just made. Where MPI may be asked about it; takes a short lock.
 pub(crate) fn made(model: Ob1Model, communicator: &Communicator) -> Arc<Described> {
     let who = (communicator.token.0, communicator.index);
-    if let Some((_, last)) = &recent().last.as_ref().filter(|(of, last)| *of == who && last.context == communicator.context)
+    if let Some((_, last)) =
+        &recent().last.as_ref().filter(|(of, last)| *of == who && last.context == communicator.context)
     {
         return last.clone();
     }

@@ -35,7 +35,8 @@ fn each_output_says_what_found_no_space() {
         let sum: u64 = calls.iter().map(|call| call["calls"].as_u64().unwrap_or(0)).sum();
         assert_eq!(sum, 3 * COMMUNICATORS, "{}", mpi.name);
 
-        let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").replace("[MEL] ", "");
+        let unwrapped =
+            |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").replace("[MEL] ", "");
         let said = format!(
             "tables were full, and had no space for {} call sites by communicator, thread and phase (calls counted \
              together), {} communicators and windows (counted as if on none)",
@@ -51,7 +52,11 @@ fn each_output_says_what_found_no_space() {
         let report = mel(&["report"]);
         assert!(unwrapped(&report).contains(&said), "{report}");
         let csv = mel(&["report", "--csv"]);
-        assert!(csv.contains(&format!(",left_out,contexts,count,{}", number("contexts"))), "{}", &csv[..2000]);
+        assert!(
+            csv.contains(&format!(",left_out,contexts,count,{}", number("contexts"))),
+            "{}",
+            &csv[..2000]
+        );
         let json: Value = serde_json::from_str(&mel(&["report", "--json"])).expect("JSON");
         assert_eq!(json["ranks"][0]["left_out"], rank["left_out"], "{}", mpi.name);
         mel(&["report", "--html", page.to_str().expect("a path in UTF-8")]);

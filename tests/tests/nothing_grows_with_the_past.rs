@@ -25,7 +25,10 @@ fn counted(dump: &str) -> (String, u64) {
     // `(7) name` the first time, `(7)` from then on.
     let mut named = |text| {
         let (number, name): (&str, &str) = str::split_once(text, ' ').unwrap_or((text, ""));
-        *names.entry(number).and_modify(|known| *known = if name.is_empty() { known } else { name }).or_insert(name)
+        *names
+            .entry(number)
+            .and_modify(|known| *known = if name.is_empty() { known } else { name })
+            .or_insert(name)
     };
     for line in dump.lines() {
         if let Some(text) = line.strip_prefix("desc: Trigger: Client Request: ") {
@@ -108,7 +111,8 @@ fn making_the_10000th_costs_what_the_100th_does() {
 
 #[test]
 fn so_it_does_where_all_is_measured() {
-    let everything = ["--profile", "calls,queues,rma,matrix", "--attribute", "mel_*", "-e", "pml_ob1_unex_insert"];
+    let everything =
+        ["--profile", "calls,queues,rma,matrix", "--attribute", "mel_*", "-e", "pml_ob1_unex_insert"];
     for mpi in &Mpi::all() {
         for options in [&["--trace"][..], &everything] {
             for kinds in [&["communicator"][..], &["window"], OTHERS] {

@@ -46,7 +46,11 @@ impl LeftOut {
     /// The numbers with their keys in `profile.json`, and what they are numbers of.
     pub fn numbers(&self) -> [(&'static str, u64, &'static str); 9] {
         [
-            ("contexts", self.contexts, "call sites by communicator, thread and phase (calls counted together)"),
+            (
+                "contexts",
+                self.contexts,
+                "call sites by communicator, thread and phase (calls counted together)",
+            ),
             ("waits", self.waits, "pairs of a call site and whom it waited for"),
             ("communicators", self.communicators, "communicators and windows (counted as if on none)"),
             ("queues", self.queues, "queues of communicators (counted together)"),
@@ -107,7 +111,10 @@ mod tests {
         };
         let profile = Profile { ranks: vec![rank(3, 0), rank(4, 5)], ..Profile::default() };
         let sentence = of(&profile).sentence().expect("something was left out");
-        assert!(sentence.contains("7 call sites") && sentence.ends_with(", 5 pairs of sender and receiver"), "{sentence}");
+        assert!(
+            sentence.contains("7 call sites") && sentence.ends_with(", 5 pairs of sender and receiver"),
+            "{sentence}"
+        );
         assert!(!of(&profile).is_none());
     }
 

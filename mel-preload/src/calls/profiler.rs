@@ -3,8 +3,8 @@
 use std::ffi::c_int;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use mel_log::table::{ContextKey, IntervalKind, ProfileTable, TableRows};
 use mel_log::Definition;
+use mel_log::table::{ContextKey, IntervalKind, ProfileTable, TableRows};
 use mpi_abi::{Abi, Handle, StatusPtr, pmpi};
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Numbered, PerThread, ThreadSlot, Wants};
 use mpit_events::Clock;
@@ -449,10 +449,8 @@ impl CallProfiler {
 impl Observer for CallProfiler {
     fn communicator_created(&self, communicator: &Communicator) {
         let known = self.communicators.add(communicator);
-        if let Some(contexts) = self.contexts.get() {
-            contexts.forget_handles();
-        }
         let Some(contexts) = self.contexts.get() else { return };
+        contexts.forget_handles();
         if known.number == 0 {
             contexts.lose_communicator();
         } else {

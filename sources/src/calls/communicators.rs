@@ -177,7 +177,9 @@ fn child(tracker: &'static Tracker, frame: &mut Frame, parent: Comm, new: Handle
             return count_left_alone(work, handle);
         };
         match work.state.comms.get(parent.word()).filter(|_| same).map(|parent| parent.processes) {
-            Some(processes) => work.add_comm(handle.word(), with_member(identity, processes.first), processes),
+            Some(processes) => {
+                work.add_comm(handle.word(), with_member(identity, processes.first), processes)
+            }
             None => work.follow(handle, identity),
         }
     });

@@ -588,12 +588,7 @@ impl Work<'_> {
     }
 
     /// Follows a communicator from now on.
-    pub(crate) fn add_comm(
-        &mut self,
-        handle: usize,
-        context: u64,
-        processes: Processes,
-    ) {
+    pub(crate) fn add_comm(&mut self, handle: usize, context: u64, processes: Processes) {
         let index = self.state.engine.add_comm(self.sink, context);
         let token = Token(handle as u64);
         let object = self.tracker.core.bind(mpit_events::BindKind::Comm, token);

@@ -362,7 +362,10 @@ fn wants(function: FunctionId) -> Wants {
     let is_collective = COLLECTIVES.contains(&operation.strip_prefix("neighbor_").unwrap_or(&operation));
     if name == "Start" || name == "Startall" {
         Wants::Both
-    } else if SENDS.contains(&name) || OTHERS.contains(&name) || is_collective || is_file && !name.ends_with("_end")
+    } else if SENDS.contains(&name)
+        || OTHERS.contains(&name)
+        || is_collective
+        || is_file && !name.ends_with("_end")
     {
         Wants::Leave
     } else if name == "Request_free" {
@@ -379,8 +382,7 @@ mod tests {
     #[test]
     fn what_sends_is_wanted_and_what_receives_is_not() {
         use FunctionId as F;
-        for function in [F::Send, F::Isend_c, F::Bcast, F::Iallreduce_c, F::Alltoallv_init, F::Put, F::Rput]
-        {
+        for function in [F::Send, F::Isend_c, F::Bcast, F::Iallreduce_c, F::Alltoallv_init, F::Put, F::Rput] {
             assert_eq!(wants(function), Wants::Leave, "{}", function.name());
         }
         for function in [F::File_iwrite_at_all, F::File_read_all_begin, F::Neighbor_alltoallw, F::Psend_init]

@@ -1,4 +1,4 @@
-/* Makes more communicators than the profile has numbers and rows for: COMMUNICATORS of them, one after the other, with a call on each.
+/* Makes more communicators than the profile has numbers and rows for: COMMUNICATORS of them, one after the other, with a barrier on each.
  * Prints how many MPI calls were made that are counted.
  */
 #include "../check.h"
@@ -10,10 +10,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     for (int i = 0; i < COMMUNICATORS; i++) {
         MPI_Comm comm;
-        int size;
         MPI_Comm_dup(MPI_COMM_SELF, &comm);
-        MPI_Comm_size(comm, &size);
-        REQUIRE(size == 1);
+        MPI_Barrier(comm);
         MPI_Comm_free(&comm);
     }
     MPI_Finalize();
