@@ -3,6 +3,7 @@
 //! - [`config`]: what the user asked for; `settings`, `controls`: control variables of the MPI and of MEL.
 //! - `requests`: what a watcher asks to be set while the program runs.
 //! - [`directory`]: where the run's files go; [`disks`]: where nodes have disks of their own.
+//! - `described`: names and processes of communicators, for all who define these.
 //! - [`state`]: what is kept of all this; [`session`]: what is switched on in `MPI_Init*`, and for each communicator.
 //! - [`finish`]: what is written and printed at the end, however the program ends.
 //! - [`growth`]: warnings of logs that become large; [`mod@warn`]: a line for the user.
@@ -33,6 +34,7 @@ pub mod calls;
 mod collect;
 pub mod config;
 mod controls;
+mod described;
 pub mod directory;
 pub mod disks;
 pub mod finish;

@@ -8,6 +8,7 @@
 
 pub mod c;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::ThreadId;
@@ -34,6 +35,8 @@ pub fn current() -> u16 {
 #[derive(Debug)]
 pub(crate) struct Phases {
     names: Vec<String>,
+    /// Their numbers.
+    numbers: BTreeMap<String, u16>,
     /// The phase that was named last.
     named: u16,
     stopped: bool,
@@ -48,12 +51,14 @@ pub(crate) struct Changed {
     pub(crate) made: Option<u16>,
     /// Whether there are too many: the first time.
     pub(crate) full: bool,
+    /// Whether there are too many.
+    pub(crate) lost: bool,
 }
 
 impl Phases {
     /// Nothing was named.
     pub(crate) const fn new() -> Phases {
-        Phases { names: Vec::new(), named: 0, stopped: false, warned: false }
+        Phases { names: Vec::new(), numbers: BTreeMap::new(), named: 0, stopped: false, warned: false }
     }
 
     /// What is counted now belongs to this number.
@@ -64,17 +69,18 @@ impl Phases {
     /// The program is in the phase of this name now; an empty name is that of no phase.
     pub(crate) fn name(&mut self, name: &str) -> Changed {
         let mut changed = Changed::default();
-        let known = self.names.iter().position(|known| known == name).map(|place| place + 1);
-        self.named = match known {
+        self.named = match self.numbers.get(name) {
             _ if name.is_empty() => 0,
-            Some(number) => number as u16,
+            Some(&number) => number,
             None if self.names.len() + 1 < MAX_PHASES => {
                 self.names.push(name.to_owned());
                 let number = self.names.len() as u16;
+                self.numbers.insert(name.to_owned(), number);
                 changed.made = Some(number);
                 number
             }
             None => {
+                changed.lost = true;
                 changed.full = !std::mem::replace(&mut self.warned, true);
                 self.names.len() as u16
             }
@@ -86,6 +92,11 @@ impl Phases {
     pub(crate) fn stop(&mut self, stopped: bool) -> Changed {
         self.stopped = stopped;
         Changed::default()
+    }
+
+    /// The name of a phase; empty for none.
+    pub(crate) fn name_of(&self, number: u16) -> &str {
+        usize::from(number).checked_sub(1).and_then(|place| self.names.get(place)).map_or("", String::as_str)
     }
 
     /// Numbers and names of all phases.
@@ -157,8 +168,11 @@ pub(crate) fn ask(asked: Asked<'_>) {
     }
     CURRENT.store(phases.current().into(), Ordering::Relaxed);
     let Some((session, run)) = measured else { return };
-    for (number, name) in phases.names().filter(|(number, _)| changed.made == Some(*number)) {
-        define(session, run, number, name);
+    if let (true, Some(table)) = (changed.lost, &run.table) {
+        table.header().lost_phases.add(1);
+    }
+    if let Some(number) = changed.made {
+        define(session, run, number, phases.name_of(number));
     }
     let now = Clock::best().now().0;
     enter(session, run, now);
@@ -180,8 +194,7 @@ pub(crate) fn begin(session: &Session, run: &Run, now: u64) {
 /// The name of the phase that was named last, and whether counting goes on.
 pub(crate) fn now() -> (String, bool) {
     let phases = PHASES.lock().unwrap_or_else(PoisonError::into_inner);
-    let named = phases.names().find(|(number, _)| *number == phases.named).map(|(_, name)| name.to_owned());
-    (named.unwrap_or_default(), !phases.stopped)
+    (phases.name_of(phases.named).to_owned(), !phases.stopped)
 }
 
 /// Whether the program has named any.

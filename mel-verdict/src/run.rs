@@ -301,6 +301,7 @@ impl Run {
             }
             let observes = profile.backend == "peruse";
             of_rank.attributed = attribution::of(rank, &phases, observes);
+            of_rank.left_out = rank.rows.left_out;
             of_rank.lost_regions = rank.rows.lost_regions;
             of_rank.mismatched_regions = rank.rows.mismatched_regions;
             of_rank.connections.clone_from(&rank.connections);

@@ -188,6 +188,7 @@ fn of_rank(rows: &TableRows) -> RankProfile {
         comparison,
         phases: rows.phase_profiles(),
         variables: rows.variable_profiles(),
+        left_out: rows.left_out,
         samples_lost: rows.lost_samples + rows.lost_sampled,
         told: profile::told::told(&rows.definitions),
         actions: rows.action_profiles(),

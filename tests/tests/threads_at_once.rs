@@ -155,3 +155,27 @@ fn in_turn() {
         }
     }
 }
+
+/// An MPI may give a persistent request another handle as it is started: Open MPI does for buffered sends that it has not sent yet.
+#[test]
+fn buffered_sends_that_are_started_again_lose_no_envelope() {
+    const MESSAGES: u64 = 96;
+    for mpi in &Mpi::all() {
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let options = ["--profile=calls,queues,matrix".into(), "-o".into(), output.display().to_string()];
+        let run = Job::new(mpi, 2, compile_special(mpi, "buffered_starts")).under_mel(options).run();
+        run.expect(run.code == Some(0) && run.stdout.contains("96 messages"), mpi.name);
+        run.expect(!run.stderr.contains("truth: "), "the truth line has something to say");
+        let profile = Profile::read(&output);
+        assert_eq!(profile.count(1, "truth.matched"), MESSAGES, "{}", mpi.name);
+        assert_eq!(profile.count(1, "truth.synthesised"), 0, "{}", mpi.name);
+        let traffic = profile.json()["ranks"][0]["traffic"].as_array().cloned().unwrap_or_default();
+        let sent: u64 = traffic
+            .iter()
+            .filter(|row| row["kind"] == "p2p")
+            .map(|row| row["bytes"].as_u64().unwrap_or(0))
+            .sum();
+        assert_eq!(sent, MESSAGES * 4096, "{}", mpi.name);
+    }
+}

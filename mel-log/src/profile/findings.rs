@@ -8,7 +8,7 @@ use super::reduced::Reduced;
 use super::schema::{NotFollowed, Profile, RankProfile, Truth};
 use super::summary::spread;
 use super::text::layout::ranks_of;
-use super::{actions, ends, planes, windows};
+use super::{actions, ends, left_out, planes, windows};
 use crate::number::duration;
 
 /// The sentences about a profile: about the queues, then about how far they can be trusted.
@@ -33,6 +33,7 @@ pub fn findings(profile: &Profile) -> Vec<String> {
     sentences.extend(actions::sentences(profile));
     sentences.extend(ends::sentences(profile));
     sentences.extend(profile.incomplete.iter().cloned());
+    sentences.extend(left_out::of(profile).sentence());
     sentences.extend(samples_lost(profile));
     sentences.extend(regions(profile));
     sentences.extend(truth(profile.ranks.iter().fold(Truth::default(), |sum, rank| sum.plus(rank.truth))));
@@ -63,6 +64,7 @@ fn of_many(profile: &Profile, reduced: &Reduced) -> Vec<String> {
             reduced.left_out
         ));
     }
+    sentences.extend(left_out::of(profile).sentence());
     sentences.extend(truth(reduced.truth));
     sentences.extend(not_followed(reduced.not_followed));
     sentences

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::calls::{MessagesFound, WaitKind};
 use super::ends::Ended;
+use super::left_out::LeftOut;
 use super::over_ranks::OverRanks;
 use super::schema::{NotFollowed, Profile, Truth};
 use super::sums::{OfFunction, OfSite, OfWaits, Sum};
@@ -38,6 +39,9 @@ pub struct Reduced {
     pub over_ranks: Vec<OverRanks>,
     /// Call sites, and communicators, that were too many to be kept apart: their time is in no sum by call site.
     pub left_out: u64,
+    /// What found no space in the tables of the ranks.
+    #[serde(skip_serializing_if = "LeftOut::is_none")]
+    pub tables_left_out: LeftOut,
 }
 
 /// Ranks that ended alike.

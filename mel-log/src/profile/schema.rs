@@ -11,6 +11,7 @@ use super::calls::{CallProfile, CallSite, NamedCommunicator};
 use super::communicators::CommunicatorProfile;
 use super::connections::{Connection, Port};
 use super::ends::{Ended, LastCall};
+use super::left_out::LeftOut;
 use super::one_sided::WindowProfile;
 use super::reduced::Reduced;
 use super::told::Told;
@@ -113,6 +114,9 @@ pub struct RankProfile {
     pub comparison: Option<Comparison>,
     /// What is missing in them.
     pub not_followed: NotFollowed,
+    /// What found no space in the tables.
+    #[serde(skip_serializing_if = "LeftOut::is_none")]
+    pub left_out: LeftOut,
     /// The time of each phase and its queues, if the program has named phases. Calls have their phase, too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseProfile>,
@@ -480,6 +484,7 @@ mod tests {
             ..VariableProfile::default()
         });
         rank.samples_lost = 1;
+        rank.left_out.contexts = 1;
         rank.attributed.push(AttributedProfile {
             description: "d".into(),
             of_mpi: true,

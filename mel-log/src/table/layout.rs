@@ -206,6 +206,12 @@ pub struct Header {
     /// Regions that were begun beyond the last number, and ends that have fitted no beginning.
     pub lost_regions: Column,
     pub mismatched_regions: Column,
+    /// Communicators and windows beyond the last number; communicators whose queues share a row; threads that share one; times that a
+    /// phase beyond the last number was named.
+    pub lost_communicators: Column,
+    pub shared_queues: Column,
+    pub shared_threads: Column,
+    pub lost_phases: Column,
     /// Checksum of the columns that say whose table it is, and by which clock.
     pub identity_checksum: Column,
     /// Checksums of the used bytes of each of [`SEALED`], once the measurement has ended.

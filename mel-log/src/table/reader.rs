@@ -22,6 +22,7 @@ use super::phases::{PhaseRow, Sections};
 use super::queues::{BriefQueues, Queues};
 use super::sampled::{Sampled, SampledRow};
 use super::traffic::{Traffic, TrafficRow};
+use crate::profile::LeftOut;
 use crate::ranks::contradiction;
 use crate::{Definition, checksum, profile};
 
@@ -147,7 +148,8 @@ pub struct TableRows {
     /// the truth, in nanoseconds.
     pub clock: Option<(u64, u64, u64)>,
     pub level: u64,
-    pub lost: [u64; 3],
+    /// What found no space.
+    pub left_out: LeftOut,
     pub host: String,
     /// How many contexts there were, of which some may be missing.
     pub contexts_made: u64,
@@ -168,11 +170,7 @@ pub struct TableRows {
     pub waited: Vec<IntervalRow>,
     pub collectives: Vec<IntervalRow>,
     pub traffic: Vec<TrafficRow>,
-    /// Rows of traffic that found no space.
-    pub lost_traffic: u64,
     pub connections: Vec<ConnectionRow>,
-    /// Rows of connections that found no space.
-    pub lost_connections: u64,
     pub sampled: Vec<SampledRow>,
     /// Rows of sampled variables that found no space.
     pub lost_sampled: u64,
@@ -477,7 +475,17 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>, is_checked: bool)
             of!(clock_error_nanos),
         )),
         level: of!(level).min(63),
-        lost: [of!(lost_contexts), of!(lost_waits), of!(lost_definitions)],
+        left_out: LeftOut {
+            contexts: of!(lost_contexts),
+            waits: of!(lost_waits),
+            communicators: of!(lost_communicators),
+            queues: of!(shared_queues),
+            threads: of!(shared_threads),
+            phases: of!(lost_phases),
+            traffic: of!(lost_traffic),
+            connections: of!(lost_connections),
+            definitions: of!(lost_definitions),
+        },
         host,
         bytes: (of!(length).min(MAX_BYTES as u64), of!(length).min(MAX_BYTES as u64)),
         contexts_made: of!(contexts).min(MAX_CONTEXTS as u64),
@@ -503,9 +511,7 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>, is_checked: bool)
         waited: interval(WAITED_AT, of!(waited)),
         collectives: interval(COLLECTIVES_AT, of!(collectives)),
         traffic: traffic.iter().filter_map(|row| TrafficRow::of_words(row)).collect(),
-        lost_traffic: of!(lost_traffic),
         connections: connections.iter().filter_map(|row| ConnectionRow::of_words(row)).collect(),
-        lost_connections: of!(lost_connections),
         sampled: sampled.iter().map(|row| SampledRow::of_words(row)).collect(),
         lost_sampled: of!(lost_sampled),
         lost_samples: of!(lost_samples),
@@ -716,7 +722,7 @@ mod tests {
         for number in 0..MAX_CONTEXTS as u64 + 5 {
             table.add_context(ContextKey { site: number, ..ContextKey::default() });
         }
-        assert_eq!(table.rows().lost, [6, 0, 0]);
+        assert_eq!(table.rows().left_out, LeftOut { contexts: 6, ..LeftOut::default() });
     }
 
     #[test]

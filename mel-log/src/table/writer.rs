@@ -292,7 +292,10 @@ impl ProfileTable {
     /// There is a thread of this number.
     #[cold]
     pub fn add_thread(&self, number: u16) {
-        self.header().threads.raise((u64::from(number) + 1).min(MAX_THREADS as u64));
+        let threads = u64::from(number) + 1;
+        self.header().threads.raise(threads.min(MAX_THREADS as u64));
+        // Those beyond share the last row.
+        self.header().shared_threads.fetch_max(threads.saturating_sub(MAX_THREADS as u64));
     }
 
     /// Adds a set of queues; its number, or `None` where there is no space. One thread at a time.

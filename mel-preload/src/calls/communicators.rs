@@ -2,11 +2,12 @@
 //! had.
 
 use std::cell::Cell;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
-use mpi_abi::{Comm, questions};
 use mpit_sources::calls::Communicator;
 use rustc_hash::FxHashMap;
+
+use crate::described::Described;
 
 /// A communicator of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub(super) struct Communicators(RwLock<Tables>);
 #[derive(Debug, Default)]
 struct Tables {
     by_handle: FxHashMap<usize, Known>,
+    /// By the handles of communicators that are defined.
+    described: FxHashMap<usize, Arc<Described>>,
     numbers: Vec<u32>,
     made: u32,
     /// By the number of a communicator: its windows.
@@ -38,15 +41,21 @@ struct Tables {
 // SAFETY: the cells are used under the lock's exclusive guard only.
 unsafe impl Sync for Tables {}
 
+impl Tables {
+    /// A number for one more; 0 where there are no more.
+    fn another_number(&mut self) -> u32 {
+        self.made += 1;
+        if self.made < MOST { self.made } else { 0 }
+    }
+}
+
 impl Communicators {
     /// A communicator was made; gives what is known of it.
     pub(super) fn add(&self, communicator: &Communicator) -> Known {
         let handle = communicator.token.0 as usize;
-        let rank = questions::comm_rank(Comm(handle)).unwrap_or(-1);
         let mut tables = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        tables.made += 1;
-        let number = if tables.made < MOST { tables.made } else { 0 };
-        let of_one_group = (!communicator.inter).then_some((communicator.size as u32, rank));
+        let number = tables.another_number();
+        let of_one_group = (!communicator.inter).then_some((communicator.size as u32, communicator.rank));
         let known = Known { number, of_one_group };
         tables.by_handle.insert(handle, known);
         let place = communicator.index as usize;
@@ -58,23 +67,42 @@ impl Communicators {
 
     /// A window was made on the communicator with this handle; gives what is known of it, and the how many-th of that communicator it is. It
     /// counts as a communicator: other than that its operations have nothing to do with those of the one it was made on.
-    pub(super) fn add_window(&self, window: usize, comm: usize) -> Option<(Known, Known, u32)> {
+    pub(super) fn add_window(&self, window: usize, comm: usize) -> Option<(Known, u32)> {
         let mut tables = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let of = *tables.by_handle.get(&comm)?;
         let count = tables.windows.entry(of.number).or_default();
         let before = *count;
         *count += 1;
-        tables.made += 1;
-        let number = if tables.made < MOST { tables.made } else { 0 };
+        let number = tables.another_number();
         let known = Known { number, ..of };
         tables.by_handle.insert(window, known);
-        Some((known, of, before))
+        Some((known, before))
     }
 
     /// It was freed: its handle may become another's.
     pub(super) fn remove(&self, communicator: &Communicator) {
         let mut tables = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        tables.by_handle.remove(&(communicator.token.0 as usize));
+        let handle = communicator.token.0 as usize;
+        tables.by_handle.remove(&handle);
+        tables.described.remove(&handle);
+    }
+
+    /// How the communicator with this handle is defined, for the windows that are made on it.
+    pub(super) fn describe(&self, handle: usize, described: Arc<Described>) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).described.insert(handle, described);
+    }
+
+    /// It has another name now.
+    pub(super) fn rename(&self, handle: usize, name: &str) {
+        let mut tables = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(described) = tables.described.get_mut(&handle) {
+            Arc::make_mut(described).name = name.into();
+        }
+    }
+
+    /// How the communicator with this handle is defined.
+    pub(super) fn described(&self, handle: usize) -> Option<Arc<Described>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).described.get(&handle).cloned()
     }
 
     /// What is known of the communicator with this handle.

@@ -11,7 +11,7 @@ use mel_log::table::{ContextKey, ProfileTable};
 use mpi_intercept::FunctionId;
 use rustc_hash::FxHashMap;
 
-use crate::trace::modules::{self, Loaded};
+use crate::trace::modules::{self, ByAddress, Loaded};
 
 /// All contexts of this process.
 #[derive(Debug)]
@@ -20,19 +20,21 @@ pub(super) struct Contexts {
     known: Mutex<Known>,
     /// Counts up when handles may mean something else than before.
     epoch: AtomicU32,
+    /// The same for datatypes.
+    datatypes: AtomicU32,
 }
 
 #[derive(Debug, Default)]
 struct Known {
     contexts: FxHashMap<ContextKey, u32>,
     functions: Vec<bool>,
-    /// Modules that are defined.
-    modules: Vec<std::ops::Range<u64>>,
+    /// Modules that are defined, and code that is in none.
+    modules: ByAddress<()>,
 }
 
 impl Contexts {
     pub(super) fn new(table: ProfileTable) -> Contexts {
-        Contexts { table, known: Mutex::default(), epoch: AtomicU32::new(0) }
+        Contexts { table, known: Mutex::default(), epoch: AtomicU32::new(0), datatypes: AtomicU32::new(0) }
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -52,13 +54,13 @@ impl Contexts {
         if usize::from(key.function) < FunctionId::COUNT {
             self.define_in(&mut known, key.function);
         }
-        if key.site != 0 && !known.modules.iter().any(|module| module.contains(&key.site)) {
+        if key.site != 0 && known.modules.get(key.site).is_none() {
             let module = modules::loaded().into_iter().find(|module| module.addresses.contains(&key.site));
             let addresses = module.as_ref().map_or(key.site..key.site + 1, |module| module.addresses.clone());
             if let Some(definition) = module.as_ref().map(Loaded::definition) {
                 self.table.define(&definition);
             }
-            known.modules.push(addresses);
+            known.modules.insert(addresses, ());
         }
         context
     }
@@ -85,6 +87,12 @@ impl Contexts {
         self.table.define(definition);
     }
 
+    /// A communicator or a window has no number.
+    pub(super) fn lose_communicator(&self) {
+        let _one_at_a_time = self.known();
+        self.table.header().lost_communicators.add(1);
+    }
+
     /// So many variables are attributed from now on, whether there is space for that.
     pub(super) fn begin_attribution(&self, variables: usize) -> bool {
         let _one_at_a_time = self.known();
@@ -102,9 +110,19 @@ impl Contexts {
         self.epoch.fetch_add(1, Ordering::Release);
     }
 
+    /// A datatype was freed: its handle may become another's.
+    pub(super) fn forget_datatypes(&self) {
+        self.datatypes.fetch_add(1, Ordering::Release);
+        self.forget_handles();
+    }
+
     #[inline(always)]
     pub(super) fn epoch(&self) -> u32 {
         self.epoch.load(Ordering::Acquire)
+    }
+
+    pub(super) fn epoch_of_datatypes(&self) -> u32 {
+        self.datatypes.load(Ordering::Acquire)
     }
 }
 
@@ -117,6 +135,8 @@ pub(super) struct Place {
     pub(super) function: u16,
     /// The region that the thread is in; 0 for none.
     pub(super) region: u16,
+    /// The [epoch](Contexts::epoch) in which its handle means what it does.
+    pub(super) epoch: u32,
 }
 
 const ENTRIES: usize = 256;
@@ -128,7 +148,7 @@ pub(super) struct Cache([(Place, u32); ENTRIES]);
 impl Default for Cache {
     fn default() -> Self {
         // A place that no call has.
-        let nowhere = Place { site: usize::MAX, comm: 0, function: u16::MAX, region: 0 };
+        let nowhere = Place { site: usize::MAX, comm: 0, function: u16::MAX, region: 0, epoch: 0 };
         Cache([(nowhere, 0); ENTRIES])
     }
 }
@@ -167,7 +187,7 @@ mod tests {
         assert!(first != second && first != 0);
         assert_eq!(contexts.find(key(16)), first);
         let mut cache = Cache::default();
-        let place = |site| Place { site, comm: 5, function: 3, region: 0 };
+        let place = |site| Place { site, comm: 5, function: 3, region: 0, epoch: 0 };
         let mut asked = 0;
         for site in [1, 2, 1, 2, 1 << 40, 1] {
             let found = cache.get(place(site), || {

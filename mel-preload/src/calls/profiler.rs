@@ -3,10 +3,10 @@
 use std::ffi::c_int;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use mel_log::Definition;
 use mel_log::table::{ContextKey, IntervalKind, ProfileTable, TableRows};
-use mel_log::{Definition, Members};
 use mpi_abi::questions::TypeSizes;
-use mpi_abi::{Abi, Comm, Handle, StatusPtr, questions};
+use mpi_abi::{Abi, Handle, StatusPtr, questions};
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Numbered, PerThread, ThreadSlot, Wants};
 use mpit_events::Clock;
 use mpit_sources::calls::{Communicator, Ob1Model, Observer, PostedLate, Received, Waited};
@@ -16,6 +16,7 @@ use super::communicators::{Communicators, Known};
 use super::contexts::{Cache, Contexts, Place};
 use super::functions::{Kind, kinds, returns_at_once};
 use super::waits::Waits;
+use crate::described;
 
 /// Above this size, in bytes, a standard send may wait for its receiver; below it, it waits for space at most.
 const LONG: u64 = 4096;
@@ -78,6 +79,7 @@ struct Thread {
     /// Whether the table has been notified of the thread.
     is_added: bool,
     epoch: u32,
+    epoch_of_datatypes: u32,
     cache: Cache,
     sizes: TypeSizes,
     /// The communicator that was asked for last.
@@ -85,12 +87,14 @@ struct Thread {
 }
 
 impl Thread {
-    /// Handles may mean something else than before. Not inlined: what it needs of the stack, no call is to touch.
+    /// Handles may mean something else than before. What the cache has of other epochs is not found any more.
     #[cold]
     #[inline(never)]
-    fn forget(&mut self, epoch: u32) {
+    fn forget(&mut self, epoch: u32, epoch_of_datatypes: u32) {
         (self.epoch, self.recent) = (epoch, None);
-        (self.cache, self.sizes) = Default::default();
+        if std::mem::replace(&mut self.epoch_of_datatypes, epoch_of_datatypes) != epoch_of_datatypes {
+            self.sizes = TypeSizes::default();
+        }
     }
 }
 
@@ -305,44 +309,13 @@ impl CallProfiler {
         };
         // SAFETY: MPI has filled the window, because the call succeeded.
         let window = unsafe { window.read() }.word();
-        let Some((known, of, before)) = self.communicators.add_window(window, comm.word()) else { return };
+        let Some((known, before)) = self.communicators.add_window(window, comm.word()) else { return };
         contexts.forget_handles();
         if known.number == 0 {
-            return;
+            contexts.lose_communicator();
+        } else if let Some(described) = self.communicators.described(comm.word()) {
+            contexts.define(&described.window(known.number as u16, before));
         }
-        let of_comm = contexts.table.rows().definitions.into_iter().find_map(|definition| match definition {
-            Definition::Communicator { index, context, name, members, .. }
-                if u32::from(index) == of.number =>
-            {
-                Some((context, name, members))
-            }
-            _ => None,
-        });
-        let Some((context, name, members)) = of_comm else { return };
-        contexts.define(&Definition::Communicator {
-            index: known.number as u16,
-            // No communicator has it: those have 48 bits.
-            context: context | u64::from(before + 1) << 48,
-            name: format!("window {before} of {name}"),
-            members,
-            remote: None,
-        });
-    }
-
-    /// Writes into the table what the communicator is, or is named.
-    fn define_communicator(&self, handle: usize, context: u64, inter: bool, number: u32) {
-        let Some(contexts) = self.contexts.get() else { return };
-        let name = questions::comm_get_name(Comm(handle)).ok().filter(|name| !name.is_empty());
-        let name = name.unwrap_or_else(|| format!("communicator {:x}", context as u32));
-        let members =
-            |remote| Members::from_ranks(self.model.members(mpit_events::Token(handle as u64), remote));
-        contexts.define(&Definition::Communicator {
-            index: number as u16,
-            context,
-            name,
-            members: members(false),
-            remote: inter.then(|| members(true)),
-        });
     }
 }
 
@@ -362,10 +335,10 @@ impl mpi_intercept::Contexts for CallProfiler {
         }
         let epoch = contexts.epoch();
         if thread.epoch != epoch {
-            thread.forget(epoch);
+            thread.forget(epoch, contexts.epoch_of_datatypes());
         }
         let region = crate::attribution::current_region();
-        let place = Place { site, comm: handle(call).unwrap_or(0), function: function as u16, region };
+        let place = Place { site, comm: handle(call).unwrap_or(0), function: function as u16, region, epoch };
         thread.cache.get(place, || this.find(contexts, place, number))
     }
 }
@@ -430,7 +403,7 @@ impl Hook for CallProfiler {
                 }
             }
             Kind::Probe if took > self.microsecond && success => self.probed(contexts, call, made),
-            Kind::Frees => contexts.forget_handles(),
+            Kind::Frees => contexts.forget_datatypes(),
             Kind::Names => self.named(call),
             // It has moved nothing, and its arguments may be anything.
             _ if !success => {}
@@ -472,6 +445,7 @@ impl CallProfiler {
             && let Some(contexts) = self.contexts.get()
         {
             let name = questions::comm_get_name(a.comm).unwrap_or_default();
+            self.communicators.rename(a.comm.word(), &name);
             contexts.define(&Definition::CommunicatorName { index: known.number as u16, name });
         }
     }
@@ -480,16 +454,14 @@ impl CallProfiler {
 impl Observer for CallProfiler {
     fn communicator_created(&self, communicator: &Communicator) {
         let known = self.communicators.add(communicator);
-        if let Some(contexts) = self.contexts.get() {
-            contexts.forget_handles();
-        }
-        if known.number != 0 {
-            self.define_communicator(
-                communicator.token.0 as usize,
-                communicator.context,
-                communicator.inter,
-                known.number,
-            );
+        let Some(contexts) = self.contexts.get() else { return };
+        contexts.forget_handles();
+        if known.number == 0 {
+            contexts.lose_communicator();
+        } else {
+            let described = described::made(self.model, communicator);
+            contexts.define(&described.definition(known.number as u16));
+            self.communicators.describe(communicator.token.0 as usize, described);
         }
     }
 

@@ -6,6 +6,7 @@
 
 use mel_log::table::layout::STOPPED;
 use mel_log::table::{BriefQueues, ProfileTable, Queues};
+use rustc_hash::FxHashMap;
 
 /// So many communicators have rows of their own; those beyond share one.
 pub(super) const MOST: usize = 500;
@@ -40,6 +41,8 @@ pub(super) struct ByCommunicator {
     /// By the place of a communicator: its row in use.
     rows: Vec<u32>,
     known: Vec<Known>,
+    /// By number: the place among those.
+    places: FxHashMap<u32, usize>,
     /// Whether the program has stopped counting.
     stopped: bool,
 }
@@ -107,14 +110,17 @@ impl ByCommunicator {
     /// The row in use of the communicator at this place.
     fn row_of(&mut self, place: u32, around: &Around<'_>) -> Option<u32> {
         let number = if place < MOST_PLACES { (around.number)(place) } else { 0 };
-        let index = self.known.iter().position(|known| known.number == number).or_else(|| {
-            let number = if self.known.len() < MOST { number } else { 0 };
-            let shared = self.known.iter().position(|known| known.number == number);
-            shared.or_else(|| {
+        let index = self.places.get(&number).copied().unwrap_or_else(|| {
+            let is_full = self.known.len() >= MOST;
+            if is_full || number == 0 {
+                around.table.header().shared_queues.add(1);
+            }
+            let number = if is_full { 0 } else { number };
+            *self.places.entry(number).or_insert_with(|| {
                 self.known.push(Known { number, rows: [NONE; 2] });
-                Some(self.known.len() - 1)
+                self.known.len() - 1
             })
-        })?;
+        });
         // What counts has a row in any case: readers look for it there.
         self.row_in(index, false, around.table)?;
         let row = self.row_in(index, self.stopped, around.table)?;
@@ -151,11 +157,15 @@ impl ByCommunicator {
         if std::mem::replace(&mut self.stopped, stopped) == stopped || self.who != Who::Several {
             return;
         }
+        let mut others = FxHashMap::default();
         for index in 0..self.known.len() {
             let rows = [self.row_in(index, !stopped, table), self.row_in(index, stopped, table)];
             let [Some(before), Some(after)] = rows else { continue };
             table.communicator_queues(before).go_on_in(table.communicator_queues(after), now);
-            self.rows.iter_mut().filter(|row| **row == before).for_each(|row| *row = after);
+            others.insert(before, after);
+        }
+        for row in &mut self.rows {
+            *row = others.get(row).copied().unwrap_or(*row);
         }
     }
 

@@ -3,11 +3,12 @@
 
 use std::sync::atomic::Ordering;
 
-use mpi_abi::{Comm, questions};
+use mpi_abi::Comm;
 use mpit_events::{BindKind, EventIndex, Registration, Token};
 use mpit_sources::calls::{Communicator, Observer};
 use mpit_sources::rma;
 
+use crate::described;
 use crate::full::or_warn_once;
 use crate::state::{Logged, Run, Session};
 use crate::trace::windows::object;
@@ -23,8 +24,9 @@ impl Observer for Session {
         }
         let Some(Run { recorder: Some(recorder), tracer, .. }) = self.run.get() else { return };
         let number = self.numbers.fetch_add(1, Ordering::Relaxed).min(u32::from(u16::MAX)) as u16;
-        let name = self.define_communicator(recorder, communicator, number);
-        let hidden = self.hides(&name, number);
+        let described = described::made(self.queue_events.model(), communicator);
+        recorder.define(&described.definition(number));
+        let hidden = self.hides(&described.name, number);
         if let Some(tracer) = tracer {
             tracer.set_number(communicator.index, communicator.token.0, number);
             tracer.set_hidden(communicator.index, communicator.token.0, hidden);
@@ -38,7 +40,7 @@ impl Observer for Session {
     fn communicator_freed(&self, communicator: &Communicator) {
         self.logged_communicators().remove(&communicator.token);
         if let Some(Run { tracer: Some(tracer), .. }) = self.run.get() {
-            tracer.forget(communicator.token.0);
+            tracer.forget_number(communicator.token.0);
         }
     }
 }
@@ -109,8 +111,9 @@ impl Session {
         let mut communicators = self.logged_communicators();
         let Some(logged) = communicators.get_mut(&Token(comm.0 as u64)) else { return };
         let Logged { communicator, number, hidden, handles } = logged;
-        let name = self.define_communicator(recorder, communicator, *number);
-        let hides = self.hides(&name, *number);
+        let described = described::now(self.queue_events.model(), communicator);
+        recorder.define(&described.definition(*number));
+        let hides = self.hides(&described.name, *number);
         if std::mem::replace(hidden, hides) == hides {
             return;
         }
@@ -124,22 +127,5 @@ impl Session {
         } else {
             *handles = self.listen_on(recorder, communicator, *number);
         }
-    }
-
-    /// Defines a communicator; gives its name.
-    fn define_communicator(&self, recorder: &Recorder, communicator: &Communicator, number: u16) -> String {
-        let Token(handle) = communicator.token;
-        let name = questions::comm_get_name(Comm(handle as usize)).ok().filter(|name| !name.is_empty());
-        let name = name.unwrap_or_else(|| format!("communicator {:x}", communicator.context as u32));
-        let members =
-            |remote| Members::from_ranks(self.queue_events.model().members(communicator.token, remote));
-        recorder.define(&Definition::Communicator {
-            index: number,
-            context: communicator.context,
-            name: name.clone(),
-            members: members(false),
-            remote: communicator.inter.then(|| members(true)),
-        });
-        name
     }
 }

@@ -165,9 +165,9 @@ impl Tracer {
         self.handles.set(handle, number);
     }
 
-    /// The communicator with this handle is freed: MPI is not asked about it any more.
-    pub fn forget(&self, handle: u64) {
-        self.handles.set(handle, NO_OBJECT);
+    /// The handle may become another communicator's.
+    pub fn forget_number(&self, handle: u64) {
+        self.handles.forget(handle);
     }
 
     /// A call of a function that there is more to do for than to record it.

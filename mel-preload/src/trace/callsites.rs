@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError, RwLock};
 
 use mel_log::Definition;
 
-use super::modules::{Loaded, loaded};
+use super::modules::{ByAddress, Loaded, loaded};
 
 /// Frames that are looked at for one outside of this library and of MPI.
 const MOST_FRAMES: usize = 32;
@@ -24,8 +24,8 @@ const MOST_WALKS: usize = 4;
 pub(super) struct CallSites {
     /// The addresses of this library.
     own: Range<u64>,
-    /// Those of the modules that were met so far, ascending.
-    met: RwLock<Vec<Met>>,
+    /// Those of the modules that were met so far, and of code that is in none; whether it is the MPI library.
+    met: RwLock<ByAddress<IsMpi>>,
     /// The numbers of addresses, from 1.
     numbers: Mutex<HashMap<u64, u16>>,
 }
@@ -55,12 +55,8 @@ impl Recent {
     }
 }
 
-/// Addresses of a module that calls MPI, or of the MPI library.
-#[derive(Clone, Debug)]
-struct Met {
-    addresses: Range<u64>,
-    is_mpi: bool,
-}
+/// Whether a module is the MPI library, and not one that calls it.
+type IsMpi = bool;
 
 /// Who is up the stack.
 enum Caller {
@@ -87,8 +83,8 @@ impl CallSites {
             return *number;
         }
         let Ok(number) = u16::try_from(numbers.len() + 1) else { return 0 };
-        let known = place(&self.met.read().unwrap_or_else(PoisonError::into_inner), address).is_ok();
-        if !known {
+        let known = self.met.read().unwrap_or_else(PoisonError::into_inner).get(address).copied();
+        if known.is_none() {
             self.meet(address, &define);
         }
         define(&Definition::Site { number, address });
@@ -116,9 +112,9 @@ impl CallSites {
             frames += 1;
             let address = frame.ip() as u64;
             if !self.own.contains(&address) {
-                match place(&met, address).ok().and_then(|place| met.get(place)) {
-                    Some(Met { is_mpi: true, .. }) => {}
-                    Some(_) => caller = Caller::At(address),
+                match met.get(address) {
+                    Some(true) => {}
+                    Some(false) => caller = Caller::At(address),
                     None => caller = Caller::InUnknownModule(address),
                 }
             }
@@ -140,18 +136,8 @@ impl CallSites {
         if let Some(module) = module.filter(|_| !is_mpi) {
             define(&module.definition());
         }
-        let mut met = self.met.write().unwrap_or_else(PoisonError::into_inner);
-        // What was there before has been unloaded.
-        met.retain(|old| old.addresses.end <= addresses.start || addresses.end <= old.addresses.start);
-        let (Ok(at) | Err(at)) = place(&met, addresses.start);
-        met.insert(at, Met { addresses, is_mpi });
+        self.met.write().unwrap_or_else(PoisonError::into_inner).insert(addresses, is_mpi);
     }
-}
-
-/// Where the module with an address is among these, or would be.
-fn place(met: &[Met], address: u64) -> Result<usize, usize> {
-    let at = met.partition_point(|met| met.addresses.end <= address);
-    if met.get(at).is_some_and(|met| met.addresses.contains(&address)) { Ok(at) } else { Err(at) }
 }
 
 #[cfg(test)]
@@ -200,10 +186,8 @@ mod tests {
         // Below the test is only what started its thread.
         let outside = sites.find(|_| ());
         assert!(outside.is_none_or(|address| !here.contains(&address)), "{outside:?}");
-        let mpi = CallSites {
-            met: RwLock::new(vec![Met { addresses: here.clone(), is_mpi: true }]),
-            ..of_nothing()
-        };
+        let mpi = of_nothing();
+        mpi.met.write().unwrap().insert(here.clone(), true);
         assert_eq!(mpi.find(|_| ()), outside);
         let named = |path: &str| Loaded { addresses: 0..1, bias: 0, path: path.into() }.is_mpi();
         assert!(named("/lib/libmpi.so.40") && named("/lib/libmpi_mpifh.so.40") && named("libmpich.so.12"));
@@ -211,15 +195,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_unloaded_is_forgotten_and_code_without_a_module_is_met_once() {
+    fn code_without_a_module_is_met_once() {
         let sites = of_nothing();
-        sites.met.write().unwrap().push(Met { addresses: 4..9, is_mpi: true });
-        for (address, modules) in [(5, 1), (20, 2), (12, 3)] {
+        for address in [5, 20, 12] {
             sites.meet(address, |definition| panic!("{definition:?}"));
             let met = sites.met.read().unwrap();
-            assert_eq!(met.len(), modules);
-            assert!(met.is_sorted_by_key(|met| met.addresses.start));
-            assert!(place(&met, address).is_ok() && place(&met, address + 1).is_err());
+            assert!(met.get(address).is_some() && met.get(address + 1).is_none());
         }
     }
 }

@@ -1,11 +1,42 @@
 //! The modules of this process: the program and its shared libraries, and where their code lies.
 
+use std::collections::BTreeMap;
 use std::ffi::{CStr, OsStr, c_int, c_void};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use mel_log::Definition;
+
+/// What is known of ranges of addresses that do not overlap. Finding one takes as long as it takes to look at a few, however many there are:
+/// code that a just-in-time compiler makes may have a range for each call.
+#[derive(Debug)]
+pub(crate) struct ByAddress<T>(BTreeMap<u64, (u64, T)>);
+
+impl<T> Default for ByAddress<T> {
+    fn default() -> Self {
+        ByAddress(BTreeMap::new())
+    }
+}
+
+impl<T> ByAddress<T> {
+    /// What is known of the range that has this address.
+    #[inline]
+    pub(crate) fn get(&self, address: u64) -> Option<&T> {
+        let (_, (end, value)) = self.0.range(..=address).next_back()?;
+        (address < *end).then_some(value)
+    }
+
+    /// Adds a range; those that it overlaps are forgotten: what was there before has been unloaded.
+    pub(crate) fn insert(&mut self, addresses: Range<u64>, value: T) {
+        while let Some((&start, _)) =
+            self.0.range(..addresses.end).next_back().filter(|(_, (end, _))| *end > addresses.start)
+        {
+            self.0.remove(&start);
+        }
+        self.0.insert(addresses.start, (addresses.end, value));
+    }
+}
 
 /// How the files of MPI libraries begin, those of their layers for Fortran and C++ among them.
 const MPI_LIBRARIES: [&str; 5] = ["libmpi.", "libmpi_", "libmpich", "libmpicxx", "libmpifort"];
@@ -81,4 +112,19 @@ unsafe extern "C" fn collect(info: *mut libc::dl_phdr_info, _: usize, modules: *
     let path = PathBuf::from(OsStr::from_bytes(name.to_bytes()));
     modules.push(Loaded { addresses, bias, path });
     0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_takes_the_place_of_those_that_it_overlaps() {
+        let mut ranges = ByAddress::default();
+        for (addresses, value) in [(10..20, 1), (20..30, 2), (40..41, 3), (15..25, 4), (5..6, 5)] {
+            ranges.insert(addresses, value);
+        }
+        let found = [4, 5, 6, 14, 15, 24, 25, 29, 40, 41].map(|address| ranges.get(address).copied());
+        assert_eq!(found, [None, Some(5), None, None, Some(4), Some(4), None, None, Some(3), None]);
+    }
 }

@@ -71,6 +71,7 @@ pub fn fill(
         not_followed: part.not_followed,
         times: std::array::from_fn(|place| Histogram::of_tenths(&part.times[place])),
         left_out: part.left_out,
+        tables_left_out: part.tables_left_out,
         calls: calls(judgement, &mut sites),
         ..Reduced::default()
     };

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mel_log::profile::{NotFollowed, Truth};
+use mel_log::profile::{LeftOut, NotFollowed, Truth};
 use serde::{Deserialize, Serialize};
 
 use super::as_list;
@@ -180,6 +180,8 @@ pub struct Part {
     pub times: [BTreeMap<u32, u64>; 4],
     /// Entries that found no space.
     pub left_out: u64,
+    /// The same of the ranks' tables.
+    pub tables_left_out: LeftOut,
 }
 
 impl Part {
@@ -202,6 +204,7 @@ impl Part {
         self.nanos += other.nanos;
         self.has_calls |= other.has_calls;
         self.left_out += other.left_out;
+        self.tables_left_out = self.tables_left_out.plus(other.tables_left_out);
         for (place, more) in other.calls {
             self.calls.entry(place).or_default().join(&more);
         }

@@ -145,6 +145,7 @@ impl OfRank {
         part.ends[self.profile.ended as usize] = Ends { ranks: 1, first: [own].into() };
         part.truth = Truth::default().plus(self.profile.truth);
         part.not_followed = self.profile.not_followed;
+        part.tables_left_out = self.rank().map(|rank| rank.rows.left_out).unwrap_or_default();
         let profile = &self.profile;
         let histograms = [
             &profile.posted.lifetimes,

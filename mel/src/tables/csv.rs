@@ -52,6 +52,10 @@ pub fn csv(out: impl Write, profile: &Profile) -> io::Result<()> {
             let section = "rank".into();
             out.serialize(Row { section, quantity: quantity.into(), unit, value, ..row.clone() })?;
         }
+        for (quantity, count, _) in rank.left_out.numbers().into_iter().filter(|(_, count, _)| *count > 0) {
+            let (section, quantity, unit) = ("left_out".into(), quantity.into(), "count");
+            out.serialize(Row { section, quantity, unit, value: count as f64, ..row.clone() })?;
+        }
         let by_phase = rank.phases.iter().filter_map(|phase| {
             let name = profile.phases.get(phase.phase as usize).filter(|_| phase.queues.is_some())?;
             Some((Some(shown(name)), part_of(rank, phase.phase)))

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use mel_convert::callsites::CallSites;
 use mel_log::profile::file::ProfileError;
 use mel_log::profile::sums::{self, Names};
-use mel_log::profile::{CallSite, Ended, Profile, RankProfile, TrafficKind, WaitKind};
+use mel_log::profile::{CallSite, Ended, Profile, RankProfile, TrafficKind, WaitKind, left_out};
 use mel_log::ranks::RankRanges;
 use mel_log::table::TableRows;
 use mel_log::table::layout::STOPPED;
@@ -302,6 +302,7 @@ fn stage(reading: &Reading) -> Stage {
 
 fn remarks(profile: &Profile, reading: &Reading) -> Vec<String> {
     let mut remarks = profile.incomplete.clone();
+    remarks.extend(left_out::of(profile).sentence());
     let missing = RankRanges::missing(reading.ranks.iter().map(|rank| rank.rank), profile.world_size);
     if let Some(who) = missing.in_words() {
         let (have, are) = if missing.len() == 1 { ("has", "its") } else { ("have", "their") };

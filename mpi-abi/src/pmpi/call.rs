@@ -87,7 +87,7 @@ macro_rules! mpi {
             unsafe { $crate::pmpi::call::Function::new(NAME) }
         };
         FUNCTION.get().and_then(|function| {
-            $crate::pmpi::call::check(FUNCTION.name(), function($($value),*))
+            $crate::pmpi::call::check(stringify!($name), function($($value),*))
         })
     }};
 }

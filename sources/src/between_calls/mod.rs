@@ -144,7 +144,7 @@ impl Watch {
                 tracker.unseen.store(true, Ordering::Relaxed);
             }
             // In a signal handler this is never the last reference to go: the state has one.
-            (taken != 0).then(|| (taken, state.objects.clone()))
+            (taken != 0).then(|| (taken, state.objects.snapshot()))
         });
         *polled = now;
         let Some(Some((taken, objects))) = taken else { return false };

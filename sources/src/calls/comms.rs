@@ -5,6 +5,7 @@
 //! processes of one creation agree on the first two, because creation is collective; processes that
 //! get different communicators from one call (`MPI_Comm_split`) differ in the third.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytemuck::Zeroable;
@@ -17,7 +18,82 @@ use crate::matching::CommIndex;
 use crate::transport::ring::CONTEXT_BITS;
 
 /// The objects that the communicators' events are bound to, by [`CommIndex`].
-pub(crate) type Objects = Arc<Vec<Arc<Object>>>;
+///
+/// Cost: each thread that calls MPI has a copy, [`Seen`], which takes over what has changed: as much for each communicator, however many
+/// there are.
+#[derive(Debug, Default)]
+pub(crate) struct Objects {
+    all: Arc<Vec<Arc<Object>>>,
+    /// How often something has changed.
+    version: u64,
+    /// The places that have changed last: more than there are communicators, and a thread copies all.
+    changed: VecDeque<u32>,
+}
+
+/// As many changes are kept, however few communicators there are.
+const FEW_CHANGES: usize = 64;
+
+impl Objects {
+    /// For a use without the lock of the state. Takes no memory, nor does the end of it, as long as the state has its own.
+    pub(crate) fn snapshot(&self) -> Arc<Vec<Arc<Object>>> {
+        self.all.clone()
+    }
+
+    /// The communicator at this place has this object.
+    pub(crate) fn set(&mut self, place: CommIndex, object: Arc<Object>, none: Arc<Object>) {
+        // Copies all where somebody has a snapshot just now.
+        let all = Arc::make_mut(&mut self.all);
+        let place_in_all = place.0 as usize;
+        all.resize(all.len().max(place_in_all + 1), none);
+        all[place_in_all] = object;
+        self.touch(place);
+    }
+
+    /// The communicator at this place is going.
+    pub(crate) fn touch(&mut self, place: CommIndex) {
+        self.version += 1;
+        if self.changed.len() >= self.all.len().max(FEW_CHANGES) {
+            self.changed.pop_front();
+        }
+        self.changed.push_back(place.0);
+    }
+}
+
+/// The objects as a thread has seen them last.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) objects: Vec<Arc<Object>>,
+    version: u64,
+}
+
+impl Seen {
+    /// Takes over what has changed; whether anything has.
+    #[inline(always)]
+    pub(crate) fn keep_up(&mut self, with: &Objects) -> bool {
+        let changed = self.version != with.version;
+        if changed {
+            self.take_over(with);
+        }
+        changed
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_over(&mut self, with: &Objects) {
+        let changes = with.version.wrapping_sub(self.version);
+        self.version = with.version;
+        let known = with.changed.len();
+        match usize::try_from(changes) {
+            Ok(changes) if changes <= known && self.objects.len() <= with.all.len() => {
+                self.objects.extend_from_slice(&with.all[self.objects.len()..]);
+                for &place in with.changed.range(known - changes..) {
+                    self.objects[place as usize] = with.all[place as usize].clone();
+                }
+            }
+            _ => self.objects.clone_from(&with.all),
+        }
+    }
+}
 
 /// The identity of `MPI_COMM_WORLD`.
 pub(crate) const WORLD: u64 = 0;
@@ -51,6 +127,23 @@ pub(crate) enum Route {
     None,
 }
 
+/// The processes of a communicator: what a duplicate has from the one it was made from, so that MPI need not be asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Processes {
+    /// The rank of this process.
+    pub rank: i32,
+    /// How many there are in the local group.
+    pub size: i32,
+    /// How many can be sent to.
+    pub peers: i32,
+    /// Whether there are two groups.
+    pub inter: bool,
+    /// The rank in `MPI_COMM_WORLD` of the first one; of two groups the lower one.
+    pub first: i32,
+    /// [`Communicator::group`].
+    pub group: u64,
+}
+
 /// What is known of a communicator.
 #[derive(Debug)]
 pub(crate) struct Comm {
@@ -58,8 +151,8 @@ pub(crate) struct Comm {
     pub public: Communicator,
     /// Its place in the model.
     pub index: CommIndex,
-    /// This process's rank.
-    pub rank: i32,
+    /// Who is in it.
+    pub processes: Processes,
     /// Communicators made from this one so far.
     pub created: u64,
     /// The object that its events are bound to.
@@ -74,6 +167,8 @@ pub(crate) struct Comms {
     places: HashMap<usize, usize, FxBuildHasher>,
     comms: Vec<Option<Comm>>,
     recent: Option<(usize, usize)>,
+    /// Numbers of groups given so far.
+    groups: u64,
     /// How often a group was the key of an identity that is not collective over a parent.
     group_keys: HashMap<u64, u64, FxBuildHasher>,
 }
@@ -109,6 +204,12 @@ impl Comms {
         self.recent = None;
         let place = self.places.remove(&handle)?;
         self.comms.get_mut(place)?.take()
+    }
+
+    /// A number for processes of which it is not known that another communicator has the same.
+    pub(crate) fn another_group(&mut self) -> u64 {
+        self.groups += 1;
+        self.groups
     }
 
     /// The identity of the next communicator that is made collectively from this one; the lowest
@@ -150,9 +251,9 @@ mod tests {
     fn comm(core: &Core, index: u32, context: u64) -> Comm {
         let token = Token(u64::from(index));
         Comm {
-            public: Communicator { token, context, index, size: 2, inter: false },
+            public: Communicator { token, context, index, size: 2, rank: 0, inter: false, group: 0 },
             index: CommIndex(index),
-            rank: 0,
+            processes: Processes { size: 2, peers: 2, ..Processes::default() },
             created: 0,
             object: core.bind(BindKind::Comm, token),
             destinations: Vec::new(),

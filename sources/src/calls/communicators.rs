@@ -3,7 +3,7 @@
 use mpi_abi::{Comm, Handle, HandlePtr, questions};
 use mpi_intercept::{Call, FunctionId, Wants};
 
-use super::comms::{self, mix, with_member};
+use super::comms::{self, Processes, mix, with_member};
 use super::frame::Frame;
 use super::groups::{group_key, world_rank_of};
 use super::requests::{Stage, Tracked};
@@ -29,19 +29,19 @@ pub(crate) fn leave(
         return;
     }
     match call {
-        Call::Comm_dup(a) => child(tracker, frame, a.comm, a.newcomm),
-        Call::Comm_dup_with_info(a) => child(tracker, frame, a.comm, a.newcomm),
+        Call::Comm_dup(a) => child(tracker, frame, a.comm, a.newcomm, true),
+        Call::Comm_dup_with_info(a) => child(tracker, frame, a.comm, a.newcomm, true),
         Call::Comm_idup(a) => duplicate(tracker, frame, a.comm, a.newcomm, a.request),
         Call::Comm_idup_with_info(a) => duplicate(tracker, frame, a.comm, a.newcomm, a.request),
-        Call::Comm_create(a) => child(tracker, frame, a.comm, a.newcomm),
-        Call::Comm_split(a) => child(tracker, frame, a.comm, a.newcomm),
-        Call::Comm_split_type(a) => child(tracker, frame, a.comm, a.newcomm),
-        Call::Cart_create(a) => child(tracker, frame, a.comm_old, a.comm_cart),
-        Call::Cart_sub(a) => child(tracker, frame, a.comm, a.newcomm),
-        Call::Graph_create(a) => child(tracker, frame, a.comm_old, a.comm_graph),
-        Call::Dist_graph_create(a) => child(tracker, frame, a.comm_old, a.comm_dist_graph),
-        Call::Dist_graph_create_adjacent(a) => child(tracker, frame, a.comm_old, a.comm_dist_graph),
-        Call::Intercomm_merge(a) => child(tracker, frame, a.intercomm, a.newintracomm),
+        Call::Comm_create(a) => child(tracker, frame, a.comm, a.newcomm, false),
+        Call::Comm_split(a) => child(tracker, frame, a.comm, a.newcomm, false),
+        Call::Comm_split_type(a) => child(tracker, frame, a.comm, a.newcomm, false),
+        Call::Cart_create(a) => child(tracker, frame, a.comm_old, a.comm_cart, false),
+        Call::Cart_sub(a) => child(tracker, frame, a.comm, a.newcomm, false),
+        Call::Graph_create(a) => child(tracker, frame, a.comm_old, a.comm_graph, false),
+        Call::Dist_graph_create(a) => child(tracker, frame, a.comm_old, a.comm_dist_graph, false),
+        Call::Dist_graph_create_adjacent(a) => child(tracker, frame, a.comm_old, a.comm_dist_graph, false),
+        Call::Intercomm_merge(a) => child(tracker, frame, a.intercomm, a.newintracomm, false),
         Call::Comm_create_group(a) => by_group(tracker, frame, a.comm, a.newcomm, a.tag),
         Call::Intercomm_create(a) => by_group(tracker, frame, a.local_comm, a.newintercomm, a.tag),
         // Processes of other jobs, and such as have no rank in MPI_COMM_WORLD.
@@ -167,15 +167,20 @@ fn keep_collective(
     });
 }
 
-/// A communicator that all processes of its parent made together.
-fn child(tracker: &'static Tracker, frame: &mut Frame, parent: Comm, new: HandlePtr<Comm>) {
+/// A communicator that all processes of its parent made together. `same`: it has all of them.
+fn child(tracker: &'static Tracker, frame: &mut Frame, parent: Comm, new: HandlePtr<Comm>, same: bool) {
     // SAFETY: MPI has filled the new handle, because the call succeeded.
     let handle = unsafe { new.read() };
     tracker.with_state(frame, |work, _| {
         // Counted also where this process is not a member: the others count it.
-        match work.state.comms.next_child(parent.word()) {
-            Some(identity) => work.follow(handle, identity),
-            None => count_left_alone(work, handle),
+        let Some(identity) = work.state.comms.next_child(parent.word()) else {
+            return count_left_alone(work, handle);
+        };
+        match work.state.comms.get(parent.word()).filter(|_| same).map(|parent| parent.processes) {
+            Some(processes) => {
+                work.add_comm(handle.word(), with_member(identity, processes.first), processes)
+            }
+            None => work.follow(handle, identity),
         }
     });
 }
@@ -238,31 +243,37 @@ fn by_group(tracker: &'static Tracker, frame: &mut Frame, parent: Comm, new: Han
 impl Work<'_> {
     /// Follows a new communicator; none (`MPI_COMM_NULL`) is not followed.
     pub(crate) fn follow(&mut self, handle: Comm, identity: u64) {
-        let abi = self.tracker.abi;
-        if handle == abi.constants.comm_null {
+        if handle == self.tracker.abi.constants.comm_null {
             return;
         }
-        let inter = questions::comm_test_inter(handle).unwrap_or(false);
-        let lowest = |remote| world_rank_of(abi, handle.word(), 0, remote);
-        // Both sides of an intercommunicator name the lower of their first members.
-        let member = if inter { lowest(false).min(lowest(true)) } else { lowest(false) };
-        if let Some(member) = member {
-            follow_as(self, handle, with_member(identity, member));
+        if let Some(processes) = self.processes(handle) {
+            self.add_comm(handle.word(), with_member(identity, processes.first), processes);
         }
     }
 
     /// Follows the communicators that are there from the start.
     pub(crate) fn follow_predefined(&mut self) {
         let constants = &self.tracker.abi.constants;
-        follow_as(self, constants.comm_world, comms::WORLD);
-        follow_as(self, constants.comm_self, comms::SELF);
+        for (handle, context) in [(constants.comm_world, comms::WORLD), (constants.comm_self, comms::SELF)] {
+            if let Some(processes) = self.processes(handle) {
+                self.add_comm(handle.word(), context, processes);
+            }
+        }
     }
-}
 
-/// Follows a communicator of which the whole identity is known.
-fn follow_as(work: &mut Work<'_>, handle: Comm, context: u64) {
-    let inter = questions::comm_test_inter(handle).unwrap_or(false);
-    let (Ok(rank), Ok(size)) = (questions::comm_rank(handle), questions::comm_size(handle)) else { return };
-    let peers = if inter { questions::comm_remote_size(handle).unwrap_or(0) } else { size };
-    work.add_comm(handle.word(), context, rank, size, peers, inter);
+    /// Who is in a communicator, as MPI says.
+    fn processes(&mut self, handle: Comm) -> Option<Processes> {
+        let abi = self.tracker.abi;
+        let inter = questions::comm_test_inter(handle).unwrap_or(false);
+        let (rank, size) = (questions::comm_rank(handle).ok()?, questions::comm_size(handle).ok()?);
+        let peers = if inter { questions::comm_remote_size(handle).unwrap_or(0) } else { size };
+        let lowest = |remote| world_rank_of(abi, handle.word(), 0, remote);
+        // Both sides of an intercommunicator name the lower of their first members.
+        let first = match (inter, size) {
+            (true, _) => lowest(false).min(lowest(true))?,
+            (false, 1) => self.state.routes.world_rank,
+            (false, _) => lowest(false)?,
+        };
+        Some(Processes { rank, size, peers, inter, first, group: self.state.comms.another_group() })
+    }
 }

@@ -10,15 +10,17 @@ use crate::progress_model::Awaits;
 
 impl Work<'_> {
     /// A started persistent request.
-    pub(crate) fn start(&mut self, handle: usize) {
-        let place = match self.state.requests.get(handle) {
-            Some(Tracked::Persistent(place)) => place,
-            Some(Tracked::Collective { comm, request, .. }) => {
+    pub(crate) fn start(&mut self, handle: usize) -> Option<(usize, Tracked)> {
+        let tracked = self.state.requests.get(handle)?;
+        let place = match tracked {
+            Tracked::Persistent(place) => place,
+            Tracked::Collective { comm, request, .. } => {
                 let active = Tracked::Collective { comm, request, stage: Stage::Active };
                 self.state.requests.insert(handle, active);
-                return self.notify_of_message(|observer| observer.collective_requested(comm.0, request));
+                self.notify_of_message(|observer| observer.collective_requested(comm.0, request));
+                return Some((handle, active));
             }
-            _ => return,
+            _ => return None,
         };
         let Persistent { comm, peer, tag, bytes, sends, .. } = *self.state.requests.persistent(place);
         let active = if sends {
@@ -32,6 +34,7 @@ impl Work<'_> {
             posted.map(|(receive, comm, request)| Active::Receive { receive, comm, request })
         };
         self.state.requests.persistent(place).active = active;
+        Some((handle, tracked))
     }
 
     /// What the call that waits for this request may wait for, besides an envelope.

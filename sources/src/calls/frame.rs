@@ -5,11 +5,13 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mpit_events::{Clock, Core, EventIndex, Ordering, Raise, Record, Safety, Source, SourceIndex, Ticks};
+use mpit_events::{
+    Clock, Core, EventIndex, Object, Ordering, Raise, Record, Safety, Source, SourceIndex, Ticks,
+};
 
-use super::comms::Objects;
+use super::comms::Seen;
 use super::mode::Part;
 use super::observer::Observer;
 use super::requests::{FollowedSend, Tracked};
@@ -31,8 +33,7 @@ pub(crate) struct Pending {
 pub(crate) struct Frame {
     pub(crate) sink: Buffer,
     pub(crate) call: Current,
-    pub(crate) objects: Objects,
-    pub(crate) objects_version: u64,
+    pub(crate) seen: Seen,
     sources: EventSources,
     /// Whether the frame stays when its thread has ended.
     pub(crate) is_home: bool,
@@ -70,6 +71,8 @@ pub(crate) struct Current {
     pub(crate) in_row: usize,
     /// The requests that the call may complete.
     pub(crate) pending: Vec<Pending>,
+    /// The persistent requests that the call starts, by their handles before; none for those that are not known.
+    pub(crate) started: Vec<Option<(usize, Tracked)>>,
     /// A handle that the call frees or uses up.
     pub(crate) handle: usize,
     /// Room for statuses that the application does not want.
@@ -134,11 +137,11 @@ fn make(events: Ob1Events) -> *mut Frame {
             found: false,
             in_row: 0,
             pending: Vec::with_capacity(256),
+            started: Vec::with_capacity(256),
             handle: 0,
             statuses: Vec::with_capacity(512),
         },
-        objects: Objects::default(),
-        objects_version: 0,
+        seen: Seen::default(),
         sources: sources(),
         is_home: false,
     }));
@@ -164,9 +167,9 @@ impl Frame {
             return;
         }
         if sink.any_late || !sink.losses.is_empty() {
-            self.sources.raise_in_parts(sink, &self.objects, core, level);
+            self.sources.raise_in_parts(sink, &self.seen.objects, core, level);
         } else {
-            core.raise_section(self.sources.source, level).records(&sink.records, false, &self.objects);
+            core.raise_section(self.sources.source, level).records(&sink.records, false, &self.seen.objects);
         }
         self.sink.records.clear();
     }
@@ -187,7 +190,7 @@ impl EventSources {
 
     /// Raises what the model has emitted between MPI calls. Signal-safe at [`Safety::AsyncSignalSafe`]
     /// where nothing is late or lost.
-    pub(crate) fn raise(&mut self, sink: &mut Buffer, objects: &Objects, core: &Core, level: Safety) {
+    pub(crate) fn raise(&mut self, sink: &mut Buffer, objects: &[Arc<Object>], core: &Core, level: Safety) {
         if sink.any_late || !sink.losses.is_empty() {
             self.raise_in_parts(sink, objects, core, level);
         } else {
@@ -196,7 +199,7 @@ impl EventSources {
         sink.records.clear();
     }
 
-    fn records(&self, section: &Raise<'_>, records: &[Record], objects: &Objects) {
+    fn records(&self, section: &Raise<'_>, records: &[Record], objects: &[Arc<Object>]) {
         if self.in_bulk {
             section.records(records, false, objects);
         } else {
@@ -207,7 +210,7 @@ impl EventSources {
     /// With what is rare: losses, reported between the events around them, and events that come late.
     #[cold]
     #[inline(never)]
-    fn raise_in_parts(&mut self, sink: &mut Buffer, objects: &Objects, core: &Core, level: Safety) {
+    fn raise_in_parts(&mut self, sink: &mut Buffer, objects: &[Arc<Object>], core: &Core, level: Safety) {
         let mut raised = 0;
         for Loss { before, comm, count } in sink.losses.drain(..) {
             let section = core.raise_section(self.source, level);

@@ -83,7 +83,7 @@ impl Work<'_> {
         let Destination { route, sequence } = *destination;
         let sequence = sequence.wrapping_add(1);
         destination.sequence = sequence;
-        let (context, source) = (known.public.context, known.rank);
+        let (context, source) = (known.public.context, known.processes.rank);
         let of_send = self.context;
         let context_of_send = if of_send < MAX_CONTEXT { of_send } else { 0 };
         let envelope = Envelope { context, source, tag, sequence, bytes, sent: Ticks(0), context_of_send };

@@ -15,8 +15,13 @@ pub struct Communicator {
     pub index: u32,
     /// Number of processes (in the local group).
     pub size: i32,
+    /// The rank of this process.
+    pub rank: i32,
     /// Whether it is an intercommunicator.
     pub inter: bool,
+    /// The same number for communicators that have the same processes with the same ranks, as far as that is known: a duplicate has
+    /// that of the one it was made from.
+    pub group: u64,
 }
 
 /// A message that was sent or received.

@@ -186,6 +186,21 @@ impl Requests {
         self.table().insert(handle, Tracked::Persistent(place));
     }
 
+    /// A request that stays, of which this is known, has another handle now. The former may be another thread's request already.
+    #[cold]
+    pub(crate) fn move_to(&mut self, before: usize, now: usize, tracked: Tracked) {
+        let place = |tracked: &Tracked| match *tracked {
+            Tracked::Persistent(place) => Some((u64::from(place), true)),
+            Tracked::Collective { request, .. } => Some((request, false)),
+            _ => None,
+        };
+        let table = self.table();
+        if table.get(before).is_some_and(|known| place(known) == place(&tracked)) {
+            table.remove(before);
+        }
+        table.insert(now, tracked);
+    }
+
     /// The persistent request at this place.
     #[inline]
     pub(crate) fn persistent(&mut self, place: u32) -> &mut Persistent {
@@ -306,6 +321,22 @@ mod tests {
         assert_eq!(identity(requests.take(0x2000)), Some(1));
         assert!(requests.remove(0x1000).is_some());
         assert!(requests.is_empty());
+    }
+
+    #[test]
+    fn a_persistent_request_may_get_another_handle() {
+        let mut requests = Requests::default();
+        let spec = Persistent { active: None, comm: 0, peer: 0, tag: 0, bytes: 0, sends: true };
+        requests.insert_persistent(0x1000, spec);
+        let tracked = requests.get(0x1000).unwrap();
+        requests.move_to(0x1000, 0x2000, tracked);
+        assert!(requests.get(0x1000).is_none());
+        assert!(matches!(requests.get(0x2000), Some(Tracked::Persistent(0))));
+        // The former handle is another's when it is noticed.
+        requests.insert(0x2000, send(5));
+        requests.move_to(0x2000, 0x3000, tracked);
+        assert_eq!(identity(requests.get(0x2000)), Some(5));
+        assert!(matches!(requests.get(0x3000), Some(Tracked::Persistent(0))));
     }
 
     #[test]

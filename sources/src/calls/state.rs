@@ -51,7 +51,6 @@ pub(crate) struct State {
     /// the next call.
     pub(crate) between_calls: Vec<Record>,
     pub(crate) objects: Objects,
-    pub(crate) objects_version: u64,
 }
 
 impl State {

@@ -55,7 +55,8 @@ impl Hook for Calls {
             F::Irecv | F::Irecv_c => if self.0.times_posts() { Wants::Both } else { Wants::Leave },
             F::Isend | F::Isend_c | F::Ibsend | F::Ibsend_c | F::Irsend | F::Irsend_c | F::Issend | F::Issend_c
                 if self.0.current_mode().is_in_bulk() => Wants::Leave,
-            F::Start | F::Startall | F::Type_free => Wants::Enter,
+            F::Start | F::Startall => Wants::Both,
+            F::Type_free => Wants::Enter,
             F::Send | F::Send_c | F::Bsend | F::Bsend_c | F::Rsend | F::Rsend_c | F::Ssend | F::Ssend_c
             | F::Isend | F::Isend_c | F::Ibsend | F::Ibsend_c | F::Irsend | F::Irsend_c | F::Issend | F::Issend_c
             | F::Recv | F::Recv_c | F::Sendrecv | F::Sendrecv_c | F::Sendrecv_replace | F::Sendrecv_replace_c
@@ -189,14 +190,18 @@ fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
             // SAFETY: the application's in-out argument: one handle.
             let handle = unsafe { a.request.read() }.word();
             tracker.catch_up(frame);
-            tracker.with_state(frame, |work, _| work.start(handle));
+            tracker.with_state(frame, |work, call| {
+                call.started.clear();
+                call.started.push(work.start(handle));
+            });
         }
         Call::Startall(a) => {
             tracker.catch_up(frame);
-            tracker.with_state(frame, |work, _| {
+            tracker.with_state(frame, |work, call| {
+                call.started.clear();
                 for place in 0..usize::try_from(a.count).unwrap_or(0) {
                     // SAFETY: the application's array of `count` handles.
-                    work.start(unsafe { a.array_of_requests.get(place) }.word());
+                    call.started.push(work.start(unsafe { a.array_of_requests.get(place) }.word()));
                 }
             });
         }
@@ -368,6 +373,8 @@ fn leave(
             bytes: 0,
             sends: false,
         }),
+        Call::Start(a) if success => restarted(tracker, frame, a.request),
+        Call::Startall(a) if success => restarted(tracker, frame, a.array_of_requests),
         Call::Wait(a) => complete_all(tracker, frame, a.status, Ends::All),
         Call::Test(a) => {
             // SAFETY: MPI has filled the flag where it succeeded.
@@ -612,6 +619,21 @@ fn persist(
 }
 
 /// The application will not ask for this request any more.
+/// Persistent requests were started. An MPI may have given them other handles: Open MPI makes another request where the data of a buffered
+/// send has not all gone out.
+#[inline]
+fn restarted(tracker: &'static Tracker, frame: &mut Frame, requests: HandlePtr<Request>) {
+    for place in 0..frame.call.started.len() {
+        let Some((before, tracked)) = frame.call.started[place] else { continue };
+        // SAFETY: the application's array, of which as many were started.
+        let now = unsafe { requests.get(place) }.word();
+        if now != before {
+            tracker.with_state(frame, |work, _| work.state.requests.move_to(before, now, tracked));
+        }
+    }
+    frame.call.started.clear();
+}
+
 fn free_request(work: &mut Work<'_>, handle: usize) {
     let (comm, request) = match work.state.requests.remove(handle) {
         Some(

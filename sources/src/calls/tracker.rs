@@ -7,7 +7,7 @@ use mpi_abi::{Abi, Family, StatusPtr};
 use mpi_intercept::ThreadSlot;
 use mpit_events::{Clock, Core, Safety, Ticks, Token};
 
-use super::comms::{Comm, Destination, Objects};
+use super::comms::{Comm, Destination, Processes};
 use super::frame::{self, Buffer, Current, Frame};
 use super::mode::{Mode, Modes, Part};
 use super::observer::{Communicator, Observer};
@@ -379,22 +379,19 @@ impl Tracker {
         user: impl FnOnce(&mut Work<'_>, &mut Current) -> R,
     ) -> Option<R> {
         let mode = self.mode(frame);
-        let Frame { sink, call, objects, objects_version, .. } = frame;
-        let before = *objects_version;
+        let Frame { sink, call, seen, .. } = frame;
+        let mut changed = false;
         let result = self.state.with(|state| {
             state.hand_over(sink);
             let Current { context, left, .. } = *call;
             let mut work = Work { tracker: self, state, sink, context, left };
             let result = user(&mut work, call);
-            if *objects_version != work.state.objects_version {
-                *objects = work.state.objects.clone();
-                *objects_version = work.state.objects_version;
-            }
+            changed = seen.keep_up(&work.state.objects);
             result
         });
         // What only bulk listeners want may wait until there is more of it, where no other thread's events could come before.
         // Nor may it wait where a communicator has come or gone, whose place may be another's next.
-        let may_wait = mode.is_in_bulk() && self.has_home() && *objects_version == before;
+        let may_wait = mode.is_in_bulk() && self.has_home() && !changed;
         if frame.sink.records.len() > MAX_WAITING || !may_wait {
             self.flush(frame);
         }
@@ -591,26 +588,15 @@ impl Work<'_> {
     }
 
     /// Follows a communicator from now on.
-    pub(crate) fn add_comm(
-        &mut self,
-        handle: usize,
-        context: u64,
-        rank: i32,
-        size: i32,
-        peers: i32,
-        inter: bool,
-    ) {
+    pub(crate) fn add_comm(&mut self, handle: usize, context: u64, processes: Processes) {
         let index = self.state.engine.add_comm(self.sink, context);
         let token = Token(handle as u64);
         let object = self.tracker.core.bind(mpit_events::BindKind::Comm, token);
-        let public = Communicator { token, context, index: index.0, size, inter };
+        let Processes { rank, size, peers, inter, group, .. } = processes;
+        let public = Communicator { token, context, index: index.0, size, rank, inter, group };
         let destinations: Vec<Destination> = bytemuck::zeroed_vec(usize::try_from(peers).unwrap_or(0));
-        let mut objects = Vec::clone(&self.state.objects);
-        objects.resize(objects.len().max(index.0 as usize + 1), self.tracker.core.no_object());
-        objects[index.0 as usize] = object.clone();
-        self.state.objects = Objects::new(objects);
-        self.state.objects_version += 1;
-        self.state.comms.insert(handle, Comm { public, index, rank, created: 0, object, destinations });
+        self.state.objects.set(index, object.clone(), self.tracker.core.no_object());
+        self.state.comms.insert(handle, Comm { public, index, processes, created: 0, object, destinations });
         self.notify(|observer| observer.communicator_created(&public));
     }
 
@@ -619,7 +605,7 @@ impl Work<'_> {
         if let Some(comm) = self.state.comms.remove(handle) {
             self.notify(|observer| observer.communicator_freed(&comm.public));
             self.state.engine.remove_comm(comm.index);
-            self.state.objects_version += 1;
+            self.state.objects.touch(comm.index);
             self.tracker.core.unbind(&comm.object);
         }
     }

@@ -1,6 +1,7 @@
 //! The matching itself: posts, arrivals and completions, as ob1 does them.
 
 pub(crate) mod emit;
+mod places;
 mod repairs;
 mod searches;
 
@@ -17,6 +18,7 @@ use super::receive::{Awaited, Receive, ReceiveIndex, State};
 use super::sink::Sink;
 use super::truth::Truth;
 
+use places::{Early, Places};
 pub use repairs::Lacking;
 
 /// How the real library completed a receive.
@@ -95,15 +97,18 @@ struct Comm {
     last_probed: i32,
     /// Completed receives whose envelopes have not come, oldest first.
     awaited: VecDeque<Awaited>,
-    live: bool,
+}
+
+impl Comm {
+    /// Whether nothing waits in its queues, nor for an envelope.
+    fn is_idle(&self) -> bool {
+        self.wild.is_empty() && self.awaited.is_empty() && self.peers.are_idle()
+    }
 }
 
 /// The most events of one envelope that [`Engine::has_room_for`] allows: arrival, both ends of the search,
 /// removal from the queue, three of the transfer, completion.
 pub const MAX_EMITTED: usize = 8;
-
-/// Envelopes kept for communicators that this process has not made yet.
-const MAX_EARLY: usize = 1 << 16;
 
 /// The model of one process. Plain data: one thread at a time (the caller's lock).
 #[derive(Debug)]
@@ -112,9 +117,10 @@ pub struct Engine {
     contexts: FxHashMap<u64, CommIndex>,
     /// The communicator that the last envelope was for.
     recent: (u64, CommIndex),
+    places: Places,
     receives: Slab<Receive>,
     messages: Slab<Message>,
-    early: Vec<Envelope>,
+    early: Early,
     truth: Truth,
     /// The time of the last event: nothing in order is stamped before it.
     last: Ticks,
@@ -139,9 +145,10 @@ impl Engine {
             comms: Vec::new(),
             contexts: FxHashMap::default(),
             recent: (u64::MAX, CommIndex(u32::MAX)),
+            places: Places::default(),
             receives: Slab::with_capacity(256),
             messages: Slab::with_capacity(256),
-            early: Vec::new(),
+            early: Early::default(),
             truth: Truth::default(),
             last: Ticks(0),
             order: 0,
@@ -194,13 +201,12 @@ impl Engine {
             wild: List::EMPTY,
             last_probed: -1,
             awaited: VecDeque::new(),
-            live: true,
         };
-        let vacant = self.comms.iter().position(|comm| !comm.live && self.is_idle(comm));
-        let index = CommIndex(vacant.unwrap_or(self.comms.len()) as u32);
-        match vacant {
+        let vacant = self.places.take(&self.comms, &self.receives);
+        let index = vacant.unwrap_or(CommIndex(self.comms.len() as u32));
+        match self.comms.get_mut(index.0 as usize) {
             Some(place) => {
-                let former = std::mem::replace(&mut self.comms[place], comm);
+                let former = std::mem::replace(place, comm);
                 if self.contexts.get(&former.context) == Some(&index) {
                     self.contexts.remove(&former.context);
                 }
@@ -209,10 +215,7 @@ impl Engine {
             None => self.comms.push(comm),
         }
         self.contexts.insert(context, index);
-        let (mine, others) = self.early.drain(..).partition(|envelope| envelope.context == context);
-        self.early = others;
-        let mine: Vec<Envelope> = mine;
-        for envelope in mine {
+        for envelope in self.early.take(context) {
             let now = sink.now();
             self.arrive(sink, &envelope, now);
         }
@@ -222,15 +225,7 @@ impl Engine {
     /// The application freed the communicator: it ends when its last receive is over. Envelopes of
     /// messages that have been received may still come, so it is known until its place is needed.
     pub fn remove_comm(&mut self, comm: CommIndex) {
-        self.comms[comm.0 as usize].live = false;
-    }
-
-    fn is_idle(&self, comm: &Comm) -> bool {
-        let index = self.comms.iter().position(|other| std::ptr::eq(other, comm));
-        comm.wild.is_empty()
-            && comm.awaited.is_empty()
-            && comm.peers.are_idle()
-            && !self.receives.iter().any(|(_, receive)| Some(receive.comm.0 as usize) == index)
+        self.places.free(comm);
     }
 
     /// The application posts a receive: search the unexpected messages, else queue it.
@@ -367,9 +362,7 @@ impl Engine {
     /// Keeps an envelope for a communicator that this process has not made yet.
     #[cold]
     fn keep_early(&mut self, envelope: &Envelope) {
-        if self.early.len() < MAX_EARLY {
-            self.early.push(*envelope);
-        } else {
+        if !self.early.keep(envelope) {
             self.truth.dropped += 1;
         }
     }

@@ -26,6 +26,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use mpi_abi::{Abi, Handle as _, StatusPtr};
 use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_events::{BindKind, Clock, Core, Error, Object, Producer, Safety};
+use rustc_hash::FxHashMap;
 
 pub use library::selected_pml;
 use library::{Handle, Library, Spec};
@@ -63,7 +64,8 @@ pub struct Peruse {
 /// The communicators that are there, and the objects that their events are bound to.
 #[derive(Default)]
 struct Comms {
-    all: Vec<&'static Bound>,
+    /// By handle.
+    all: FxHashMap<usize, &'static Bound>,
     /// Those that were freed while somebody had registered on them.
     freed: Vec<&'static Bound>,
     objects: Objects,
@@ -192,7 +194,7 @@ impl Peruse {
             return;
         }
         if mpi {
-            self.comms().all.iter().for_each(|bound| self.activate(bound, 0));
+            self.comms().all.values().for_each(|bound| self.activate(bound, 0));
         }
         let objects = self.comms().objects.clone();
         for outbox in outbox::all() {
@@ -240,13 +242,16 @@ impl Peruse {
             self.activate(bound, wanted);
             wanted != 0
         });
-        for place in 0..comms.all.len() {
-            let bound = comms.all[place];
-            if let Err(line) = self.register(bound, self.wanted(&bound.object))
-                && !std::mem::replace(&mut comms.refused, true)
-            {
-                warn(&line);
-            }
+        let Comms { all, refused, .. } = comms;
+        all.values().for_each(|bound| self.follow_one(bound, refused));
+    }
+
+    /// The same for one communicator.
+    fn follow_one(&self, bound: &'static Bound, refused: &mut bool) {
+        if let Err(line) = self.register(bound, self.wanted(&bound.object))
+            && !std::mem::replace(refused, true)
+        {
+            warn(&line);
         }
     }
 
@@ -392,20 +397,18 @@ impl Observer for &'static Peruse {
         }
         let mut comms = self.comms();
         let place = communicator.index as usize;
-        let mut objects = Vec::clone(&comms.objects);
+        // Copies all where somebody raises just now.
+        let objects = Arc::make_mut(&mut comms.objects);
         objects.resize(objects.len().max(place + 1), self.core.no_object());
         objects[place] = object;
-        comms.objects = Arc::new(objects);
-        comms.all.push(bound);
-        self.follow(&mut comms);
+        comms.all.insert(bound.handle, bound);
+        self.follow_one(bound, &mut comms.refused);
     }
 
     fn communicator_freed(&self, communicator: &Communicator) {
         // Transfers under way go on, and statistics see their ends; registrations on the communicator get nothing.
         let mut comms = self.comms();
-        let of_handle = |bound: &&'static Bound| bound.handle == communicator.token.0 as usize;
-        let Some(place) = comms.all.iter().position(of_handle) else { return };
-        let bound = comms.all.swap_remove(place);
+        let Some(bound) = comms.all.remove(&(communicator.token.0 as usize)) else { return };
         bound.place.store(NOWHERE, Ordering::Relaxed);
         let registered = |event| bound.object.is_active(self.events.index(event));
         if Event::ALL.into_iter().any(registered) {
@@ -487,7 +490,7 @@ impl Peruse {
         if !found || status.is_ignore(self.abi) {
             return;
         }
-        let Some(bound) = self.comms().all.iter().copied().find(|bound| bound.handle == comm) else { return };
+        let Some(bound) = self.comms().all.get(&comm).copied() else { return };
         // SAFETY: the call has found a message, and so filled its status, in this MPI's layout.
         let (source, tag) = unsafe { (status.source(self.abi), status.tag(self.abi)) };
         let at = bound.at();

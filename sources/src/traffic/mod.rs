@@ -16,7 +16,7 @@ mod thread;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use mpi_abi::{Abi, Datatype, Handle};
+use mpi_abi::{Abi, Datatype, Handle, HandlePtr, Request};
 use mpi_intercept::{Call, FunctionId, Hook, InThread, PerThread, Wants};
 
 use crate::calls::COLLECTIVES;
@@ -138,6 +138,22 @@ impl<S: Store> Traffic<S> {
         self.persistent.keep(request, parts);
     }
 
+    /// Persistent requests have been started.
+    fn started(&self, thread: &mut Thread<S::Row>, number: u16, requests: HandlePtr<Request>) {
+        let mut starting = std::mem::take(&mut thread.starting);
+        for (place, before) in starting.iter().enumerate() {
+            // SAFETY: the program gave MPI so many requests.
+            let request = unsafe { requests.get(place) }.word();
+            if request != *before {
+                self.persistent.move_to(*before, request);
+            }
+            self.persistent.started(request, |to, bytes| thread.count(&self.store, number, to, bytes));
+        }
+        // Its memory is for the next ones.
+        starting.clear();
+        thread.starting = starting;
+    }
+
     /// Communication through a window. `MPI_NO_OP` sends nothing.
     #[inline(never)]
     fn one_sided(&self, thread: &mut Thread<S::Row>, number: u16, call: &Call<'_>) {
@@ -208,22 +224,8 @@ impl<S: Store> Traffic<S> {
             };
         }
         match call {
-            Call::Start(a) => {
-                // SAFETY: the program gave MPI a request, which stays its own while it is persistent.
-                let request = unsafe { a.request.read() }.word();
-                return self
-                    .persistent
-                    .started(request, |to, bytes| thread.count(&self.store, number, to, bytes));
-            }
-            Call::Startall(a) if !a.array_of_requests.is_null() => {
-                for place in 0..usize::try_from(a.count).unwrap_or(0) {
-                    // SAFETY: the program gave MPI so many requests.
-                    let request = unsafe { a.array_of_requests.get(place) }.word();
-                    self.persistent
-                        .started(request, |to, bytes| thread.count(&self.store, number, to, bytes));
-                }
-                return;
-            }
+            Call::Start(a) => return self.started(thread, number, a.request),
+            Call::Startall(a) => return self.started(thread, number, a.array_of_requests),
             // What handles mean is to be asked for anew.
             Call::Comm_free(_) | Call::Comm_disconnect(_) | Call::Win_free(_) | Call::Type_free(_) => {
                 self.freed.fetch_add(1, Ordering::Release);
@@ -256,6 +258,22 @@ impl<S: Store> Traffic<S> {
 impl<S: Store> Hook for Traffic<S> {
     fn wants(&self, function: FunctionId) -> Wants {
         self.wanted[function.index()]
+    }
+
+    fn enter_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>) {
+        let (requests, count) = match call {
+            Call::Start(a) => (a.request, 1),
+            Call::Startall(a) => (a.array_of_requests, usize::try_from(a.count).unwrap_or(0)),
+            _ => return self.enter(function, call),
+        };
+        // SAFETY: `new` makes these, and leaks each.
+        let threads: &'static PerThread<_> = unsafe { &*std::ptr::from_ref(&self.threads) };
+        // SAFETY: the state is this thread's own, lives as long as the thread, and no hook runs inside a hook.
+        let thread = unsafe { &mut (*threads.get(here.slot())).state };
+        thread.starting.clear();
+        let count = if requests.is_null() { 0 } else { count };
+        // SAFETY: the program gives MPI so many requests, which stay its own while they are persistent.
+        thread.starting.extend((0..count).map(|place| unsafe { requests.get(place) }.word()));
     }
 
     fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
@@ -325,14 +343,12 @@ fn wants(function: FunctionId) -> Wants {
         "Isendrecv",
         "Isendrecv_replace",
     ];
-    const OTHERS: [&str; 21] = [
+    const OTHERS: [&str; 19] = [
         "Send_init",
         "Ssend_init",
         "Bsend_init",
         "Rsend_init",
         "Psend_init",
-        "Start",
-        "Startall",
         "Put",
         "Rput",
         "Get",
@@ -351,7 +367,12 @@ fn wants(function: FunctionId) -> Wants {
     let is_file = name.starts_with("File_") && ["read", "write"].iter().any(|what| name.contains(what));
     let operation = name.strip_suffix("_init").or(name.strip_prefix('I')).unwrap_or(name).to_lowercase();
     let is_collective = COLLECTIVES.contains(&operation.strip_prefix("neighbor_").unwrap_or(&operation));
-    if SENDS.contains(&name) || OTHERS.contains(&name) || is_collective || is_file && !name.ends_with("_end")
+    if name == "Start" || name == "Startall" {
+        Wants::Both
+    } else if SENDS.contains(&name)
+        || OTHERS.contains(&name)
+        || is_collective
+        || is_file && !name.ends_with("_end")
     {
         Wants::Leave
     } else if name == "Request_free" {
@@ -368,8 +389,7 @@ mod tests {
     #[test]
     fn what_sends_is_wanted_and_what_receives_is_not() {
         use FunctionId as F;
-        for function in [F::Send, F::Isend_c, F::Bcast, F::Iallreduce_c, F::Alltoallv_init, F::Put, F::Start]
-        {
+        for function in [F::Send, F::Isend_c, F::Bcast, F::Iallreduce_c, F::Alltoallv_init, F::Put, F::Rput] {
             assert_eq!(wants(function), Wants::Leave, "{}", function.name());
         }
         for function in [F::File_iwrite_at_all, F::File_read_all_begin, F::Neighbor_alltoallw, F::Psend_init]
@@ -381,6 +401,7 @@ mod tests {
             assert_eq!(wants(function), Wants::Nothing, "{}", function.name());
         }
         assert_eq!(wants(F::Request_free), Wants::Enter);
+        assert_eq!(wants(F::Start), Wants::Both);
         assert!(is_init(F::Bcast_init_c) && is_init(F::Send_init) && !is_init(F::Bcast));
     }
 }

@@ -28,6 +28,15 @@ impl Persistent {
         }
     }
 
+    /// It has got another handle as it was started.
+    #[cold]
+    pub(super) fn move_to(&self, before: usize, now: usize) {
+        let mut all = self.lock();
+        if let Some(parts) = all.remove(&before) {
+            all.insert(now, parts);
+        }
+    }
+
     /// The request is freed: its handle may become another's.
     pub(super) fn forget(&self, request: usize) {
         self.lock().remove(&request);
@@ -48,6 +57,9 @@ mod tests {
         for request in [7, 8, 7] {
             persistent.started(request, |_, bytes| sum += bytes);
         }
+        persistent.move_to(7, 9);
+        persistent.started(7, |_, _| unreachable!("it has another handle"));
+        persistent.move_to(9, 7);
         persistent.forget(7);
         persistent.started(7, |_, bytes| sum += bytes);
         assert_eq!(sum, 200);

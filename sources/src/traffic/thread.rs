@@ -30,6 +30,8 @@ pub(super) struct Thread<R> {
     rows: Box<[(To, Option<R>); ROWS]>,
     sizes: TypeSizes,
     groups: [(usize, Option<Group>); COMMUNICATORS],
+    /// The persistent requests that the call under way starts.
+    pub(super) starting: Vec<usize>,
 }
 
 /// What nothing is counted under.
@@ -42,6 +44,7 @@ impl<R: Copy> Default for Thread<R> {
             rows: Box::new([(NOTHING, None); ROWS]),
             sizes: TypeSizes::default(),
             groups: [(usize::MAX, None); COMMUNICATORS],
+            starting: Vec::new(),
         }
     }
 }

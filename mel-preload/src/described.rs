@@ -1,0 +1,94 @@
+//! What the program's communicators are called, and which processes they have: asked once for all who define them.
+//!
+//! Cost: a duplicate has the processes of the communicator that it was made from, which are at hand as long as few others come between.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mel_log::{Definition, Members};
+use mpi_abi::{Comm, questions};
+use mpit_sources::calls::{Communicator, Ob1Model};
+
+/// A communicator, as definitions have it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Described {
+    /// Its identity.
+    pub(crate) context: u64,
+    /// Its name, or one that is made of its identity.
+    pub(crate) name: String,
+    groups: Groups,
+}
+
+/// The ranks in `MPI_COMM_WORLD` of its processes, and of those of a remote group.
+type Groups = Arc<(Members, Option<Members>)>;
+
+impl Described {
+    /// Its definition under this number.
+    pub(crate) fn definition(&self, index: u16) -> Definition {
+        let (members, remote) = (*self.groups).clone();
+        Definition::Communicator { index, context: self.context, name: self.name.clone(), members, remote }
+    }
+
+    /// The definition of a window under this number, the `before`-th of this communicator.
+    pub(crate) fn window(&self, index: u16, before: u32) -> Definition {
+        Definition::Communicator {
+            index,
+            // No communicator has it: those have 48 bits.
+            context: self.context | u64::from(before.wrapping_add(1)) << 48,
+            name: format!("window {before} of {}", self.name),
+            members: self.groups.0.clone(),
+            remote: None,
+        }
+    }
+}
+
+/// As many groups are at hand.
+const AT_HAND: usize = 8;
+
+#[derive(Debug)]
+struct Recent {
+    /// The communicator that was asked for last, by handle and place.
+    last: Option<((u64, u32), Arc<Described>)>,
+    /// By number; the one that was used last comes first.
+    groups: VecDeque<(u64, Groups)>,
+}
+
+static RECENT: Mutex<Recent> = Mutex::new(Recent { last: None, groups: VecDeque::new() });
+
+fn recent() -> MutexGuard<'static, Recent> {
+    RECENT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is to be known of a communicator that was just made. Where MPI may be asked about it; takes a short lock.
+pub(crate) fn made(model: Ob1Model, communicator: &Communicator) -> Arc<Described> {
+    let who = (communicator.token.0, communicator.index);
+    if let Some((_, last)) =
+        &recent().last.as_ref().filter(|(of, last)| *of == who && last.context == communicator.context)
+    {
+        return last.clone();
+    }
+    let described = Arc::new(now(model, communicator));
+    recent().last = Some((who, described.clone()));
+    described
+}
+
+/// The same of one that may have another name than before.
+pub(crate) fn now(model: Ob1Model, communicator: &Communicator) -> Described {
+    let context = communicator.context;
+    let name =
+        questions::comm_get_name(Comm(communicator.token.0 as usize)).ok().filter(|name| !name.is_empty());
+    let name = name.unwrap_or_else(|| format!("communicator {:x}", context as u32));
+    Described { context, name, groups: groups(model, communicator) }
+}
+
+fn groups(model: Ob1Model, communicator: &Communicator) -> Groups {
+    let Recent { groups, .. } = &mut *recent();
+    let place = groups.iter().position(|(number, _)| *number == communicator.group);
+    let known = place.and_then(|place| groups.remove(place)).unwrap_or_else(|| {
+        let members = |remote| Members::from_ranks(model.members(communicator.token, remote));
+        (communicator.group, Arc::new((members(false), communicator.inter.then(|| members(true)))))
+    });
+    groups.truncate(AT_HAND - 1);
+    groups.push_front(known.clone());
+    known.1
+}
