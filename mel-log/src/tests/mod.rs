@@ -4,6 +4,7 @@ mod full_disk;
 mod killed;
 mod mutilated;
 mod round_trip;
+mod sparse_table;
 mod taken_apart;
 mod taken_descriptors;
 
