@@ -101,6 +101,7 @@ fn costs_are_level(mpi: &Mpi, options: &[&str], kinds: &[&str]) {
 }
 
 #[test]
+#[ignore = "slow"]
 fn making_the_10000th_costs_what_the_100th_does() {
     for mpi in &Mpi::all() {
         for kinds in NUMBERED.into_iter().chain([OTHERS]) {
@@ -110,6 +111,7 @@ fn making_the_10000th_costs_what_the_100th_does() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn so_it_does_where_all_is_measured() {
     let everything =
         ["--profile", "calls,queues,rma,matrix", "--attribute", "mel_*", "-e", "pml_ob1_unex_insert"];
