@@ -111,6 +111,7 @@ mod tests {
             columns: columns.columns.iter().map(|(name, values)| (name.clone(), repeat(values))).collect(),
             hosts: columns.hosts.clone(),
             host: repeat(&columns.host),
+            damaged: Vec::new(),
         };
         let over = of_columns(&many);
         assert!(over.columns.iter().filter(|column| column.values.is_some()).count() == 12);
