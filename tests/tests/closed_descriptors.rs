@@ -19,7 +19,7 @@ const MODES: [&[&str]; 6] = [
 ];
 
 /// Messages of a rank: several chunks of a log, and many rows of a table.
-const MESSAGES: &str = "24000";
+const MESSAGES: &str = "16000";
 
 fn job<'a>(mpi: &'a Mpi, ranks: u32, program: &Path, args: [&str; 2], output: &Path) -> Job<'a> {
     let directory = output.parent().expect("a directory");

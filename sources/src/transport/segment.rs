@@ -113,3 +113,34 @@ impl Segment {
         self.len() == 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    #[test]
+    fn an_address_is_the_same_as_numbers() {
+        let identity = Identity { device: 0x1_8000_0001, inode: u64::MAX - 5 };
+        let address = Address { pid: 4711, descriptor: 898, identity };
+        assert_eq!(Address::of_words(address.words()), address);
+    }
+
+    #[test]
+    fn what_a_program_has_under_the_number_is_not_opened() {
+        let segment = Segment::create(4096).unwrap();
+        let address = segment.address().unwrap();
+        assert!(Segment::open(address, 4096).is_ok());
+        let other = Segment::create(4096).unwrap();
+        let theirs = other.address().unwrap().descriptor;
+        // SAFETY: two open descriptors: what a program does that closes ours.
+        assert_eq!(unsafe { libc::dup2(theirs, address.descriptor) }, address.descriptor);
+        assert!(Segment::open(address, 4096).is_err(), "of the same size, but not the segment");
+        drop(segment);
+        let left = Identity::of(address.descriptor);
+        assert_eq!(left, Some(other.address().unwrap().identity), "it is not closed either");
+        let none = File::open("/dev/null").unwrap();
+        assert!(Segment::open(Address { descriptor: none.as_raw_fd(), ..address }, 4096).is_err());
+    }
+}
