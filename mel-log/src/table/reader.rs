@@ -651,7 +651,7 @@ mod tests {
         for number in 0..MAX_CONTEXTS as u64 + 5 {
             table.add_context(ContextKey { site: number, ..ContextKey::default() });
         }
-        assert_eq!(table.rows().lost, [6, 0, 0]);
+        assert_eq!(table.rows().left_out, LeftOut { contexts: 6, ..LeftOut::default() });
     }
 
     #[test]
