@@ -113,13 +113,14 @@ impl<'a> OfRun<'a> {
     }
 
     fn mean_message_bytes(&self) -> Option<f64> {
-        let (mut messages, mut bytes) = (0, 0);
+        let (mut messages, mut bytes) = (0u64, 0u64);
         for row in self.messages() {
-            (messages, bytes) = (messages + row.messages, bytes + row.bytes);
+            (messages, bytes) = (messages.saturating_add(row.messages), bytes.saturating_add(row.bytes));
         }
         if messages == 0 {
             for function in sums::by_function(self.0).iter().filter(|of| sends(&of.function)) {
-                (messages, bytes) = (messages + function.sum.calls, bytes + function.sum.bytes_sent);
+                messages = messages.saturating_add(function.sum.calls);
+                bytes = bytes.saturating_add(function.sum.bytes_sent);
             }
         }
         (messages > 0).then(|| bytes as f64 / messages as f64)

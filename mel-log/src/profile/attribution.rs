@@ -228,7 +228,7 @@ pub fn over_ranks(profile: &Profile, by: By) -> Vec<Variable> {
             };
             let mut over = Over { place, function, ranks: ranks.len() as u32, ..Over::default() };
             let mut values: Vec<(f64, u32)> = ranks.iter().map(|(rank, sum)| (value(sum), *rank)).collect();
-            over.times = ranks.values().map(|sum| sum.times).sum();
+            over.times = ranks.values().fold(0, |times, sum| times.saturating_add(sum.times));
             over.sum = values.iter().map(|(value, _)| value).sum();
             if levels {
                 over.sum /= values.len().max(1) as f64;
@@ -258,9 +258,9 @@ struct Sum {
 
 impl Sum {
     fn add(&mut self, share: &ShareProfile) {
-        self.times += share.times;
+        self.times = self.times.saturating_add(share.times);
         self.amount += share.amount.unwrap_or(0.0);
-        self.read += share.read;
+        self.read = self.read.saturating_add(share.read);
         self.value = self.value.max(share.value.unwrap_or(0.0));
         self.values += share.mean.unwrap_or(0.0) * share.read as f64;
     }

@@ -70,7 +70,10 @@ pub fn by_communicator(profile: &Profile) -> Vec<OfCommunicator> {
         all[place].sum.join(of_rank);
     }
     let queued = |of: &OfCommunicator| {
-        of.sum.queues.as_ref().map_or(0, |queues| queues.posted.messages + queues.unexpected.messages)
+        of.sum
+            .queues
+            .as_ref()
+            .map_or(0, |queues| queues.posted.messages.saturating_add(queues.unexpected.messages))
     };
     all.sort_by(|a, b| {
         let by_time = b.sum.in_mpi_s.total_cmp(&a.sum.in_mpi_s);

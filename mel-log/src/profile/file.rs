@@ -267,7 +267,7 @@ mod tests {
         let pieces =
             ["4294967295", "-1", "1e308", "18446744073709551615", "4194304", "null", "[]", "{}", "\"\"", ","];
         let mut read = 0;
-        for _ in 0..3000 {
+        for _ in 0..1000 {
             let mut bytes = whole.clone();
             for _ in 0..=next(2) {
                 let digits: Vec<usize> = (1..bytes.len())
@@ -284,7 +284,7 @@ mod tests {
             );
             let _ = (profile.missing_ranks().in_words(), text::report(&profile, text::Options::default()));
         }
-        assert!(read > 500, "{read} of them are profiles still");
+        assert!(read > 150, "{read} of them are profiles still");
     }
 
     #[test]

@@ -31,7 +31,8 @@ pub fn planes(profile: &Profile) -> Vec<Plane> {
             row.purpose == Purpose::Mpi && !row.interface.is_empty() && !is_loopback(&row.interface)
         });
         for row in between {
-            *bytes.entry(&row.interface).or_default() += row.bytes_sent;
+            let sum = bytes.entry(&row.interface).or_default();
+            *sum = sum.saturating_add(row.bytes_sent);
         }
     }
     let kinds: BTreeSet<String> = bytes.keys().map(|name| kind(name)).collect();
@@ -59,7 +60,7 @@ fn kind(interface: &str) -> String {
 /// How the data is spread over the planes, in a sentence; nothing where there is one plane, or hardly any data.
 pub fn sentence(profile: &Profile) -> Option<String> {
     let planes = planes(profile);
-    let all: u64 = planes.iter().map(|plane| plane.bytes).sum();
+    let all = planes.iter().fold(0u64, |all, plane| all.saturating_add(plane.bytes));
     if planes.len() < 2 || all < LEAST_BYTES {
         return None;
     }

@@ -25,7 +25,7 @@ impl Sum {
     fn of<'a>(windows: impl IntoIterator<Item = &'a WindowProfile>) -> Sum {
         let mut sum = Sum::default();
         for window in windows {
-            sum.locks += window.locks_held.count;
+            sum.locks = sum.locks.saturating_add(window.locks_held.count);
             sum.held_s += window.locks_held.total_s;
             for thread in &window.threads {
                 for KindProfile { started, bytes } in thread.operations.values() {

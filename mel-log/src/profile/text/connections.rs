@@ -25,11 +25,12 @@ struct Sum {
 
 impl Sum {
     fn add(&mut self, row: &Connection) {
-        self.connections += row.connections;
-        self.sent += row.bytes_sent;
-        self.received += row.bytes_received;
-        self.segments += row.segments_sent;
-        self.again += row.retransmissions;
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        add(&mut self.connections, row.connections);
+        add(&mut self.sent, row.bytes_sent);
+        add(&mut self.received, row.bytes_received);
+        add(&mut self.segments, row.segments_sent);
+        add(&mut self.again, row.retransmissions);
         self.shortest_us = [self.shortest_us, row.round_trip_min_us].into_iter().flatten().min();
         self.latest_us = self.latest_us.max(row.round_trip_us);
     }
@@ -56,7 +57,7 @@ fn by_interface(profile: &Profile) -> String {
     let mut rows = vec![header.map(str::to_owned).to_vec()];
     let all = sums.len();
     let mut sums: Vec<_> = sums.into_iter().collect();
-    sums.sort_by_key(|((purpose, ..), sum)| (*purpose, Reverse(sum.sent + sum.received)));
+    sums.sort_by_key(|((purpose, ..), sum)| (*purpose, Reverse(sum.sent.saturating_add(sum.received))));
     let time = |us: Option<u64>| us.map_or_else(|| "-".into(), |us| duration(us as f64 * 1e-6));
     for ((purpose, host, interface, peer), sum) in sums.iter().take(MOST) {
         rows.push(vec![

@@ -33,12 +33,12 @@ pub fn traffic(profile: &Profile) -> String {
     for rank in &profile.ranks {
         for row in &rank.traffic {
             let sum = kinds.entry(row.kind).or_default();
-            (sum.0, sum.1) = (sum.0 + row.messages, sum.1 + row.bytes);
+            (sum.0, sum.1) = (sum.0.saturating_add(row.messages), sum.1.saturating_add(row.bytes));
             let own = matches!(row.kind, TrafficKind::P2p | TrafficKind::Put | TrafficKind::Get);
             if let (Some(peer), true) = (row.peer.filter(|peer| *peer != rank.rank), own) {
                 let pair = if row.kind.is_inward() { (peer, rank.rank) } else { (rank.rank, peer) };
                 let sum = pairs.entry(pair).or_default();
-                (sum.0, sum.1) = (sum.0 + row.messages, sum.1 + row.bytes);
+                (sum.0, sum.1) = (sum.0.saturating_add(row.messages), sum.1.saturating_add(row.bytes));
             }
         }
     }
