@@ -429,7 +429,7 @@ fn of_collectives(run: &Run, level: u64, losses: &mut Losses, instances: &mut Ve
             let end = culprit.begin.min(part.end);
             let begin = part.begin.max(runs_since(run, culprit.rank.rank));
             // Shorter than what is counted of messages.
-            if end < begin + 1000 {
+            if end < begin.saturating_add(1000) {
                 continue;
             }
             let context = part.interval.key.context;

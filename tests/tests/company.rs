@@ -193,7 +193,9 @@ fn sanitizers_need_no_option() {
             let output = |name: &str| directory.path().join(name);
             let as_without = |run: &Finished, plain: &Finished, what: &str| {
                 run.expect(run.code == plain.code && run.stdout == plain.stdout, what);
-                run.expect(!run.stderr.lines().any(|line| line.contains("libmel.so")), what);
+                // Where a plugin of the MPI was, an unnamed place may be in a file that is mapped there now.
+                let of_ours = |line: &str| line.contains("libmel.so") && line.contains(" in ");
+                run.expect(!run.stderr.lines().any(of_ours), what);
             };
             let job = Job::new(mpi, 2, &program);
             let run = job.under_mel(["-o".as_ref(), output("run").as_os_str()]).run();

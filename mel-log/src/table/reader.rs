@@ -185,7 +185,8 @@ pub struct TableRows {
     pub definitions: Vec<Definition>,
     /// Sections that are left out, because their checksums are not theirs, and their bytes.
     pub damaged: Vec<(&'static str, usize)>,
-    is_header_damaged: bool,
+    /// Whether a checksum of the header is not its own.
+    pub is_header_damaged: bool,
 }
 
 /// Reads the table of a process, which may be running.

@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(lines[2], "10 node early (killed, crashed, or still running) 10 0");
         let last = lines[3..].join(" ");
         assert!(last.contains("rank-3.mlog is not an event log") && last.contains("left out"), "{text}");
-        assert!(last.contains("ranks 0, 1, 3 to 14 have no event log here"), "{text}");
+        assert!(last.contains("ranks 0, 1, 3 to 9, 11 to 15 have no event log here"), "{text}");
         assert!(last.contains("`mel convert d --text`"), "{text}");
     }
 }

@@ -61,8 +61,10 @@ pub(super) fn may_be<H: Asked>(abi: &Abi, handle: H) -> bool {
         Family::OpenMpi => true,
         Family::Mpich => word >> 32 == 0 && is_of_mpich::<H>(word),
         Family::Standard if word <= LAST_OF_STANDARD => H::OF_STANDARD.contains(&word),
-        // MPICH's own handles, as addresses: integers with a sign.
-        Family::Standard if abi.is_mpich() => is_of_mpich::<H>(word & 0xffff_ffff),
+        // MPICH's own handles, as integers with a sign; some builds have addresses of objects.
+        Family::Standard if abi.is_mpich() && i32::try_from(word as isize).is_ok() => {
+            is_of_mpich::<H>(word & 0xffff_ffff)
+        }
         Family::Standard => true,
     }
 }

@@ -36,7 +36,6 @@ int main(int argc, char **argv)
         MPI_Win_fence(0, window);
         MPI_Put(&rank, 1, MPI_INT, (rank + 1) % size, 0, 1, MPI_INT, window);
         MPI_Win_fence(0, window);
-        REQUIRE(*memory == (rank + size - 1) % size);
         MPI_Win_free(&window);
         MPI_Comm_free(&comm);
         mel_region_end(names[i]);
