@@ -204,7 +204,7 @@ fn look(args: &Args) -> anyhow::Result<(View, ExitCode)> {
     if profile.as_ref().is_some_and(|profile| profile.reduced.is_some()) {
         match Columns::read(&args.directory) {
             Ok(columns) => {
-                columns.incomplete().iter().for_each(|sentence| super::output::warn(&sentence));
+                columns.incomplete().iter().for_each(|sentence| super::output::warn(sentence));
                 view.add_ranks(&columns, args.png.is_some());
             }
             Err(error) => super::output::warn(&format!("{error}; single ranks are left out")),
