@@ -315,8 +315,7 @@ impl Session {
             recorder,
             tracer,
             pid: std::process::id(),
-            // SAFETY: takes nothing, and has no errors.
-            user: unsafe { libc::geteuid() },
+            user: mel_log::access::user(),
             started,
             started_unix_s: started_realtime_nanos as f64 * 1e-9,
         };
