@@ -20,9 +20,14 @@ pub(crate) struct Described {
 }
 
 /// The ranks in `MPI_COMM_WORLD` of its processes, and of those of a remote group.
-type Groups = Arc<(Members, Option<Members>)>;
+pub(crate) type Groups = Arc<(Members, Option<Members>)>;
 
 impl Described {
+    /// A communicator of these processes.
+    pub(crate) fn new(communicator: &Communicator, name: &str, groups: Groups) -> Described {
+        Described { context: communicator.context, name: name.into(), groups }
+    }
+
     /// Its definition under this number.
     pub(crate) fn definition(&self, index: u16) -> Definition {
         let (members, remote) = (*self.groups).clone();
@@ -74,14 +79,22 @@ pub(crate) fn made(model: Ob1Model, communicator: &Communicator) -> Arc<Describe
 
 /// The same of one that may have another name than before.
 pub(crate) fn now(model: Ob1Model, communicator: &Communicator) -> Described {
-    let context = communicator.context;
-    let name =
-        questions::comm_get_name(Comm(communicator.token.0 as usize)).ok().filter(|name| !name.is_empty());
-    let name = name.unwrap_or_else(|| format!("communicator {:x}", context as u32));
-    Described { context, name, groups: groups(model, communicator) }
+    Described::new(communicator, &name(communicator), groups(model, communicator))
 }
 
-fn groups(model: Ob1Model, communicator: &Communicator) -> Groups {
+/// What MPI calls it; where that is nothing, a name made of its identity. Asks MPI.
+pub(crate) fn name(communicator: &Communicator) -> String {
+    let given = questions::comm_get_name(Comm(communicator.token.0 as usize));
+    given.ok().filter(|name| !name.is_empty()).unwrap_or_else(|| made_of(communicator))
+}
+
+/// A name made of its identity.
+pub(crate) fn made_of(communicator: &Communicator) -> String {
+    format!("communicator {:x}", communicator.context as u32)
+}
+
+/// Its processes. Where MPI may be asked; takes a short lock.
+pub(crate) fn groups(model: Ob1Model, communicator: &Communicator) -> Groups {
     let Recent { groups, .. } = &mut *recent();
     let place = groups.iter().position(|(number, _)| *number == communicator.group);
     let known = place.and_then(|place| groups.remove(place)).unwrap_or_else(|| {

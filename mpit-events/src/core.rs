@@ -1,9 +1,10 @@
 //! The core: the tables of types, sources, objects and registrations, and who may change them.
 
-use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock, PoisonError};
+
+use rustc_hash::FxHashMap;
 
 use crate::append_only::AppendOnly;
 use crate::bulk::{Bulk, BulkListener, WORDS};
@@ -60,11 +61,11 @@ pub struct Core {
 
 #[derive(Default)]
 struct Tables {
-    objects: HashMap<(BindKind, Token), Known>,
+    objects: FxHashMap<(BindKind, Token), Known>,
     slots: Vec<Slot>,
     vacant: Vec<usize>,
     /// Live registrations of each event type.
-    listeners: HashMap<EventIndex, usize>,
+    listeners: FxHashMap<EventIndex, usize>,
 }
 
 /// An object that somebody has named.

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::event_type::{EventIndex, EventType, MAX_EVENT_TYPES};
 use crate::registration::Inner;
-use crate::sync::{Alive, AtomicPtr, Ordering, exclusive, shared_array};
+use crate::sync::{Alive, AtomicPtr, AtomicUsize, Ordering, exclusive, shared_array};
 
 /// The kind of MPI object that an event type is bound to (`MPI_T_BIND_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,13 +50,15 @@ pub(crate) struct List {
 pub struct Object {
     pub(crate) kind: BindKind,
     pub(crate) token: Token,
+    /// Whether anybody has ever listened: most objects of a program that makes and frees many have no lists to be dropped.
+    listened: AtomicUsize,
     lists: [AtomicPtr<List>; MAX_EVENT_TYPES],
 }
 
 impl Object {
     pub(crate) fn new(kind: BindKind, token: Token) -> Arc<Self> {
         let lists = shared_array![AtomicPtr::new(std::ptr::null_mut()); MAX_EVENT_TYPES];
-        Arc::new(Object { kind, token, lists })
+        Arc::new(Object { kind, token, listened: AtomicUsize::new(0), lists })
     }
 
     /// The identity that the object was bound with.
@@ -82,6 +84,8 @@ impl Object {
 
     /// Publishes a new list and returns the old one, which may still be read.
     pub(crate) fn publish(&self, event: EventIndex, list: Option<Box<List>>) -> Option<Box<List>> {
+        // Relaxed: read only by the one who drops the object, after everybody has let go of it.
+        self.listened.store(1, Ordering::Relaxed);
         let new = list.map_or(std::ptr::null_mut(), Box::into_raw);
         let old = self.lists[event.get()].swap(new, Ordering::SeqCst);
         // SAFETY: the pointer came from `Box::into_raw` in an earlier `publish`, and the swap gave
@@ -92,6 +96,9 @@ impl Object {
 
 impl Drop for Object {
     fn drop(&mut self) {
+        if self.listened.load(Ordering::Relaxed) == 0 {
+            return;
+        }
         for list in &mut self.lists {
             let list = exclusive(list);
             if !list.is_null() {

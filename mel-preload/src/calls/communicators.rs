@@ -1,15 +1,19 @@
 //! What the profile of calls knows of each communicator: its number in the table, its size, and how many collective operations it has
 //! had.
+//!
+//! Cost: a communicator gets its number, and its definition, when something counts on it for the first time: one that a library
+//! makes and frees without a message takes no space in the table.
 
 use std::cell::Cell;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use mel_log::Definition;
 use mpit_sources::calls::Communicator;
 use rustc_hash::FxHashMap;
 
-use crate::described::Described;
+use crate::described::{self, Described, Groups};
 
-/// A communicator of the program.
+/// A communicator of the program, or a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Known {
     /// Its number in the definitions of the table, from 1; 0 where there is no space for it.
@@ -27,15 +31,41 @@ pub(super) struct Communicators(RwLock<Tables>);
 
 #[derive(Debug, Default)]
 struct Tables {
-    by_handle: FxHashMap<usize, Known>,
-    /// By the handles of communicators that are defined.
-    described: FxHashMap<usize, Arc<Described>>,
-    numbers: Vec<u32>,
+    by_handle: FxHashMap<usize, Entry>,
+    /// The handles, by place.
+    handles: Vec<usize>,
     made: u32,
     /// By the number of a communicator: its windows.
     windows: FxHashMap<u32, u32>,
     /// By number: how many collective operations there were.
     operations: Vec<Cell<u32>>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    of_one_group: Option<(u32, i32)>,
+    stage: Stage,
+    /// Its processes; a window has none of its own.
+    of: Option<(Communicator, Groups)>,
+}
+
+/// How far the definition of a communicator is.
+#[derive(Debug)]
+enum Stage {
+    /// Nothing has counted on it.
+    Unused,
+    /// A message has come for it, so that it is defined; its name was not asked for.
+    Nameless(u32),
+    /// Defined with the name that MPI gives.
+    Named(u32, String),
+}
+
+/// A communicator that something counts on for the first time.
+#[derive(Debug)]
+pub(super) struct First {
+    pub(super) known: Known,
+    /// How it is defined; `None` where there is no space for it.
+    pub(super) definition: Option<Definition>,
 }
 
 // SAFETY: the cells are used under the lock's exclusive guard only.
@@ -49,76 +79,140 @@ impl Tables {
     }
 }
 
-impl Communicators {
-    /// A communicator was made; gives what is known of it.
-    pub(super) fn add(&self, communicator: &Communicator) -> Known {
-        let handle = communicator.token.0 as usize;
-        let mut tables = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let number = tables.another_number();
-        let of_one_group = (!communicator.inter).then_some((communicator.size as u32, communicator.rank));
-        let known = Known { number, of_one_group };
-        tables.by_handle.insert(handle, known);
-        let place = communicator.index as usize;
-        let numbers = &mut tables.numbers;
-        numbers.resize(numbers.len().max(place + 1), 0);
-        numbers[place] = number;
-        known
+impl Entry {
+    fn known(&self, number: u32) -> Known {
+        Known { number, of_one_group: self.of_one_group }
     }
 
-    /// A window was made on the communicator with this handle; gives what is known of it, and the how many-th of that communicator it is. It
-    /// counts as a communicator: other than that its operations have nothing to do with those of the one it was made on.
-    pub(super) fn add_window(&self, window: usize, comm: usize) -> Option<(Known, u32)> {
-        let mut tables = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let of = *tables.by_handle.get(&comm)?;
-        let count = tables.windows.entry(of.number).or_default();
+    fn described(&self, name: &str) -> Option<Described> {
+        self.of.as_ref().map(|(communicator, groups)| Described::new(communicator, name, groups.clone()))
+    }
+}
+
+impl Communicators {
+    fn read(&self) -> RwLockReadGuard<'_, Tables> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Tables> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A communicator was made of these processes. It has no number until it is used.
+    pub(super) fn add(&self, communicator: &Communicator, groups: Groups) {
+        let handle = communicator.token.0 as usize;
+        let mut tables = self.write();
+        let of_one_group = (!communicator.inter).then_some((communicator.size as u32, communicator.rank));
+        tables
+            .by_handle
+            .insert(handle, Entry { of_one_group, stage: Stage::Unused, of: Some((*communicator, groups)) });
+        let place = communicator.index as usize;
+        let handles = &mut tables.handles;
+        handles.resize(handles.len().max(place + 1), 0);
+        handles[place] = handle;
+    }
+
+    /// A window was made on the communicator with this handle, which is in use; gives what is known of the window, and its definition. It counts
+    /// as a communicator: other than that its operations have nothing to do with those of the one it was made on.
+    pub(super) fn add_window(&self, window: usize, comm: usize) -> Option<First> {
+        let mut tables = self.write();
+        let entry = tables.by_handle.get(&comm)?;
+        let Stage::Named(number, name) = &entry.stage else { return None };
+        let (number, of_one_group, described) = (*number, entry.of_one_group, entry.described(name));
+        let count = tables.windows.entry(number).or_default();
         let before = *count;
         *count += 1;
         let number = tables.another_number();
-        let known = Known { number, ..of };
-        tables.by_handle.insert(window, known);
-        Some((known, before))
+        let entry = Entry { of_one_group, stage: Stage::Named(number, String::new()), of: None };
+        let known = entry.known(number);
+        tables.by_handle.insert(window, entry);
+        let definition = described.filter(|_| number != 0).map(|of| of.window(number as u16, before));
+        Some(First { known, definition })
     }
 
     /// It was freed: its handle may become another's.
     pub(super) fn remove(&self, communicator: &Communicator) {
-        let mut tables = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let handle = communicator.token.0 as usize;
-        tables.by_handle.remove(&handle);
-        tables.described.remove(&handle);
+        self.write().by_handle.remove(&(communicator.token.0 as usize));
     }
 
-    /// How the communicator with this handle is defined, for the windows that are made on it.
-    pub(super) fn describe(&self, handle: usize, described: Arc<Described>) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).described.insert(handle, described);
+    /// The communicator with this handle has another name now; gives its number where it is defined.
+    pub(super) fn rename(&self, handle: usize, name: &str) -> Option<u32> {
+        let mut tables = self.write();
+        let stage = &mut tables.by_handle.get_mut(&handle)?.stage;
+        let (Stage::Nameless(number) | Stage::Named(number, _)) = *stage else { return None };
+        *stage = Stage::Named(number, name.into());
+        Some(number)
     }
 
-    /// It has another name now.
-    pub(super) fn rename(&self, handle: usize, name: &str) {
-        let mut tables = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(described) = tables.described.get_mut(&handle) {
-            Arc::make_mut(described).name = name.into();
+    /// What is known of the communicator with this handle, if it is in use and has its name.
+    pub(super) fn get(&self, handle: usize) -> Option<Known> {
+        let tables = self.read();
+        let entry = tables.by_handle.get(&handle)?;
+        match entry.stage {
+            Stage::Named(number, _) => Some(entry.known(number)),
+            Stage::Unused | Stage::Nameless(_) => None,
         }
     }
 
-    /// How the communicator with this handle is defined.
-    pub(super) fn described(&self, handle: usize) -> Option<Arc<Described>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).described.get(&handle).cloned()
+    /// The program makes a call on the communicator with this handle, for the first time since it was made; MPI is asked for its name.
+    pub(super) fn call_on(&self, handle: usize) -> Option<First> {
+        let has_name = |entry: &Entry| matches!(entry.stage, Stage::Named(..));
+        let communicator = match self.read().by_handle.get(&handle)? {
+            entry if has_name(entry) => None,
+            entry => entry.of.as_ref().map(|(communicator, _)| *communicator),
+        };
+        // Without the lock: whoever is called may need it.
+        let name = communicator.map(|communicator| described::name(&communicator));
+        let mut tables = self.write();
+        let number = match (&tables.by_handle.get(&handle)?.stage, &name) {
+            (Stage::Unused, _) => tables.another_number(),
+            (Stage::Nameless(number) | Stage::Named(number, _), _) => *number,
+        };
+        let entry = tables.by_handle.get_mut(&handle)?;
+        let known = entry.known(number);
+        // Another thread may have been faster.
+        let Some(name) = name.filter(|_| !has_name(entry)) else {
+            return Some(First { known, definition: None });
+        };
+        let definition = match entry.stage {
+            _ if number == 0 => None,
+            Stage::Unused => entry.described(&name).map(|described| described.definition(number as u16)),
+            _ => Some(Definition::CommunicatorName { index: number as u16, name: name.clone() }),
+        };
+        entry.stage = Stage::Named(number, name);
+        Some(First { known, definition })
     }
 
-    /// What is known of the communicator with this handle.
-    pub(super) fn get(&self, handle: usize) -> Option<Known> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).by_handle.get(&handle).copied()
+    /// The number of the communicator at this place of the model, if it is in use.
+    pub(super) fn number(&self, place: u32) -> Option<u32> {
+        let tables = self.read();
+        let entry = tables.by_handle.get(tables.handles.get(place as usize)?)?;
+        match entry.stage {
+            Stage::Unused => None,
+            Stage::Nameless(number) | Stage::Named(number, _) => Some(number),
+        }
     }
 
-    /// The number of the communicator at this place of the model.
-    pub(super) fn number(&self, place: u32) -> u32 {
-        let tables = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        tables.numbers.get(place as usize).copied().unwrap_or(0)
+    /// A message has come for the communicator at this place of the model. MPI is asked nothing: the communicator may be going just now.
+    pub(super) fn arrive_at(&self, place: u32) -> Option<First> {
+        let mut tables = self.write();
+        let handle = *tables.handles.get(place as usize)?;
+        if !matches!(tables.by_handle.get(&handle)?.stage, Stage::Unused) {
+            return None;
+        }
+        let number = tables.another_number();
+        let entry = tables.by_handle.get_mut(&handle)?;
+        let (communicator, _) = entry.of.as_ref()?;
+        let described = entry.described(&described::made_of(communicator));
+        entry.stage = Stage::Nameless(number);
+        let definition =
+            described.filter(|_| number != 0).map(|described| described.definition(number as u16));
+        Some(First { known: entry.known(number), definition })
     }
 
     /// Counts a collective operation on the communicator of this number: how many there were before.
     pub(super) fn operate(&self, number: u32) -> u32 {
-        let mut tables = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = self.write();
         let operations = &mut tables.operations;
         if operations.len() <= number as usize {
             operations.resize(number as usize + 1, Cell::new(0));

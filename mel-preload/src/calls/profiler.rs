@@ -12,7 +12,7 @@ use mpit_events::Clock;
 use mpit_sources::calls::{Communicator, Ob1Model, Observer, PostedLate, Received, Waited};
 
 use super::bytes;
-use super::communicators::{Communicators, Known};
+use super::communicators::{Communicators, First, Known};
 use super::contexts::{Cache, Contexts, Place};
 use super::functions::{Kind, kinds, returns_at_once};
 use super::waits::Waits;
@@ -199,12 +199,34 @@ impl CallProfiler {
 
     /// The number of a communicator or a window in the table, by the value of its handle; 0 where it has none.
     pub fn number_of(&self, handle: usize) -> u32 {
-        self.communicators.get(handle).map_or(0, |known| known.number)
+        self.known(handle).map_or(0, |known| known.number)
     }
 
     /// The number of the communicator at this place of the model; 0 where it has none.
     pub fn number_at(&self, place: u32) -> u32 {
-        self.communicators.number(place)
+        match self.communicators.number(place) {
+            Some(number) => number,
+            None => self.used(self.communicators.arrive_at(place)).map_or(0, |known| known.number),
+        }
+    }
+
+    /// What is known of the communicator or window with this handle, on which the program makes a call.
+    fn known(&self, handle: usize) -> Option<Known> {
+        self.communicators.get(handle).or_else(|| self.used(self.communicators.call_on(handle)))
+    }
+
+    /// Something counts on a communicator for the first time: the table has its definition from now on.
+    #[cold]
+    #[inline(never)]
+    fn used(&self, first: Option<First>) -> Option<Known> {
+        let First { known, definition } = first?;
+        let contexts = self.contexts.get()?;
+        match definition {
+            Some(definition) => contexts.define(&definition),
+            None if known.number == 0 => contexts.lose_communicator(),
+            None => {}
+        }
+        Some(known)
     }
 
     /// The table has the name of this function.
@@ -218,7 +240,7 @@ impl CallProfiler {
     #[cold]
     #[inline(never)]
     fn find(&self, contexts: &Contexts, place: Place, thread: u16) -> u32 {
-        let communicator = self.communicators.get(place.comm).map_or(0, |known| known.number);
+        let communicator = self.known(place.comm).map_or(0, |known| known.number);
         let phase = crate::phases::current();
         contexts.find(ContextKey {
             site: place.site as u64,
@@ -236,7 +258,7 @@ impl CallProfiler {
         match thread.recent {
             Some((recent, known)) if recent == handle => known,
             _ => {
-                let known = self.communicators.get(handle);
+                let known = self.known(handle);
                 thread.recent = Some((handle, known));
                 known
             }
@@ -309,13 +331,10 @@ impl CallProfiler {
         };
         // SAFETY: MPI has filled the window, because the call succeeded.
         let window = unsafe { window.read() }.word();
-        let Some((known, before)) = self.communicators.add_window(window, comm.word()) else { return };
+        self.known(comm.word());
+        let Some(first) = self.communicators.add_window(window, comm.word()) else { return };
         contexts.forget_handles();
-        if known.number == 0 {
-            contexts.lose_communicator();
-        } else if let Some(described) = self.communicators.described(comm.word()) {
-            contexts.define(&described.window(known.number as u16, before));
-        }
+        self.used(Some(first));
     }
 }
 
@@ -441,27 +460,23 @@ impl CallProfiler {
     #[cold]
     fn named(&self, call: &Call<'_>) {
         if let Call::Comm_set_name(a) = call
-            && let Some(known) = self.communicators.get(a.comm.word())
             && let Some(contexts) = self.contexts.get()
         {
             let name = questions::comm_get_name(a.comm).unwrap_or_default();
-            self.communicators.rename(a.comm.word(), &name);
-            contexts.define(&Definition::CommunicatorName { index: known.number as u16, name });
+            if let Some(number) =
+                self.communicators.rename(a.comm.word(), &name).filter(|number| *number != 0)
+            {
+                contexts.define(&Definition::CommunicatorName { index: number as u16, name });
+            }
         }
     }
 }
 
 impl Observer for CallProfiler {
     fn communicator_created(&self, communicator: &Communicator) {
-        let known = self.communicators.add(communicator);
-        let Some(contexts) = self.contexts.get() else { return };
-        contexts.forget_handles();
-        if known.number == 0 {
-            contexts.lose_communicator();
-        } else {
-            let described = described::made(self.model, communicator);
-            contexts.define(&described.definition(known.number as u16));
-            self.communicators.describe(communicator.token.0 as usize, described);
+        self.communicators.add(communicator, described::groups(self.model, communicator));
+        if let Some(contexts) = self.contexts.get() {
+            contexts.forget_handles();
         }
     }
 
@@ -478,7 +493,7 @@ impl Observer for CallProfiler {
 
     fn waited(&self, waited: &Waited) {
         if let Some(contexts) = self.contexts.get() {
-            self.waits.waited(contexts, waited, self.communicators.number(waited.comm));
+            self.waits.waited(contexts, waited, self.number_at(waited.comm));
         }
     }
 
