@@ -51,6 +51,7 @@ mod pcontrol;
 mod per_thread;
 #[cfg(target_arch = "x86_64")]
 mod registers;
+pub mod signals;
 pub mod standard_error;
 mod thread_end;
 mod wrapper;

@@ -1,9 +1,10 @@
 //! Standard error, as long as it is that: a program that has closed it gets its number for a file of its own.
 
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::os::fd::{AsRawFd, RawFd};
-use std::ptr;
 use std::sync::OnceLock;
+
+use crate::signals::without_signal;
 
 /// What is behind the descriptor of standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,30 +28,8 @@ pub(crate) fn remember() {
 pub fn write(text: &str) {
     remember();
     if is_standard_error(AT_LOAD.get().copied().flatten(), std::io::stderr().as_raw_fd()) {
-        write_without_signal(&mut std::io::stderr(), text);
-    }
-}
-
-/// Writes a text. A pipe that nobody reads any more raises no `SIGPIPE`, which would end a program that has written nothing itself.
-fn write_without_signal(to: &mut impl Write, text: &str) {
-    // SAFETY: zeros are a valid set of signals, and the functions get sets and times of this frame. The mask that they change is that of
-    // this thread, which gets its own back.
-    unsafe {
-        let mut pipe: libc::sigset_t = std::mem::zeroed();
-        let mut before: libc::sigset_t = std::mem::zeroed();
-        let mut pending: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&mut pipe);
-        libc::sigaddset(&mut pipe, libc::SIGPIPE);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &pipe, &mut before);
-        libc::sigpending(&mut pending);
-        let written = to.write_all(text.as_bytes());
-        let raised = written.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe);
-        // One that waited before is the program's.
-        if raised && libc::sigismember(&pending, libc::SIGPIPE) == 0 {
-            let at_once: libc::timespec = std::mem::zeroed();
-            libc::sigtimedwait(&pipe, ptr::null_mut(), &at_once);
-        }
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, ptr::null_mut());
+        // A pipe that nobody reads any more would end a program that has written nothing itself.
+        let _ = without_signal(libc::SIGPIPE, || std::io::stderr().write_all(text.as_bytes()));
     }
 }
 
@@ -97,17 +76,6 @@ mod tests {
         assert!(!is_standard_error(before(&other), -1), "it is closed");
         let (socket, _end) = UnixStream::pair().unwrap();
         assert!(!is_standard_error(before(&other), socket.as_raw_fd()), "a connection");
-    }
-
-    #[test]
-    fn a_pipe_that_nobody_reads_raises_no_signal() {
-        let (reader, mut writer) = std::io::pipe().unwrap();
-        drop(reader);
-        // SAFETY: the default of a signal, which would end this process, and what it was before.
-        let before = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
-        write_without_signal(&mut writer, "nobody reads this");
-        // SAFETY: as above.
-        unsafe { libc::signal(libc::SIGPIPE, before) };
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use mel_log::control::{self, Answer, Outcome, Request, Verdict};
-use mpit_sources::between_calls::without_signals;
+use mpi_intercept::signals::without_signals;
 
 use crate::settings;
 use crate::warn::warn;

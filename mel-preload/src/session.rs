@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use mpi_abi::{Abi, Family, next, pmpi, questions};
-use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
+use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants, signals};
 use mpit_events::own_file;
 use mpit_events::{BindKind, Core, EventIndex, Ticks};
 use mpit_sources::between_calls::BetweenCalls;
@@ -613,7 +613,10 @@ impl Hook for Session {
         }
         match call {
             Call::Finalize(_) => {
-                Session::with_others(|| finish::at_finalize(session));
+                // Where files may not grow, writing fails; the program is not ended by the signal.
+                signals::without_signal(libc::SIGXFSZ, || {
+                    Session::with_others(|| finish::at_finalize(session))
+                });
                 tools::finish(session);
             }
             Call::Abort(a) => {

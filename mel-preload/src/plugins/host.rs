@@ -12,8 +12,8 @@ use mel_log::choice::Choice;
 use mel_log::table::layout::STOPPED;
 use mel_plugin::raw;
 use mpi_intercept::FunctionId;
+use mpi_intercept::signals::without_signals;
 use mpit_events::Clock;
-use mpit_sources::between_calls::without_signals;
 use smallvec::SmallVec;
 
 use super::control;

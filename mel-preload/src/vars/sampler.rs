@@ -13,9 +13,9 @@ use mel_log::table::ProfileTable;
 use mel_log::table::layout::MAX_SAMPLED;
 use mpi_abi::{Abi, Comm, Handle as _, Win, questions};
 use mpi_intercept::Call;
+use mpi_intercept::signals::without_signals;
 use mpit_events::{BindKind, Clock, Token};
 use mpit_events_entry_points::reading::{Described, Number, Reading};
-use mpit_sources::between_calls::without_signals;
 use mpit_sources::calls::{Communicator, Observer};
 use mpit_sources::rma;
 

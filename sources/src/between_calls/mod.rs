@@ -8,8 +8,6 @@
 mod signal;
 mod thread;
 
-pub use thread::without_signals;
-
 use std::str::FromStr;
 use std::sync::atomic::Ordering;
 

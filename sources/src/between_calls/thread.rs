@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use mpi_intercept::signals::without_signals;
 use mpit_events::Safety;
 
 use super::{BetweenCalls, Tracker, Watch};
@@ -77,19 +78,4 @@ fn run(mut watch: Watch) {
         // Its destructor might panic in turn.
         std::mem::forget(panic);
     }
-}
-
-/// Runs `start` while this thread takes no signal: a thread that is started in it never takes one.
-pub fn without_signals<R>(start: impl FnOnce() -> R) -> R {
-    let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
-    let mut before = all;
-    // SAFETY: `sigfillset` fills the set that is used next; both are sets of this function.
-    unsafe {
-        libc::sigfillset(all.as_mut_ptr());
-        libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
-    }
-    let result = start();
-    // SAFETY: `before` was filled above.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
-    result
 }
