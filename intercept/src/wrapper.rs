@@ -66,10 +66,17 @@ impl FunctionId {
         self as usize
     }
 
+    /// What the function is. Nothing but the place in a table.
+    #[inline]
+    #[must_use]
+    pub fn about(self) -> &'static mpi_functions::Function {
+        &mpi_functions::FUNCTIONS[self.index()]
+    }
+
     /// Its name, such as `MPI_Send`.
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.c_name().to_str().unwrap_or("MPI")
+        self.about().name
     }
 
     /// Its name as a C string.
@@ -90,6 +97,22 @@ impl FunctionId {
         IDS.iter().copied()
     }
 }
+
+// A function has the same number in both tables.
+const _: () = {
+    assert!(COUNT == mpi_functions::COUNT);
+    let mut number = 0;
+    while number < COUNT {
+        let (here, there) = (NAMES[number].to_bytes(), mpi_functions::FUNCTIONS[number].name.as_bytes());
+        assert!(here.len() == there.len());
+        let mut place = 0;
+        while place < here.len() {
+            assert!(here[place] == there[place]);
+            place += 1;
+        }
+        number += 1;
+    }
+};
 
 /// How a field of an argument struct travels as the C type `C`.
 pub(crate) trait Argument<C> {

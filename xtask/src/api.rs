@@ -25,6 +25,8 @@ pub(crate) struct Function {
 pub(crate) struct Parameter {
     pub(crate) name: String,
     pub(crate) ty: Type,
+    /// Whether it is a single handle that the function gives back, and did not get.
+    pub(crate) is_given: bool,
 }
 
 impl Function {
@@ -36,6 +38,28 @@ impl Function {
     /// The large-count variant's plain sibling, by its short name.
     pub(crate) fn plain(&self) -> Option<&str> {
         self.short().strip_suffix("_c")
+    }
+
+    /// Whether it gives back one new handle of this type.
+    pub(crate) fn gives(&self, handle: &str) -> bool {
+        let field = format!("HandlePtr<{handle}>");
+        self.parameters.iter().any(|parameter| parameter.is_given && parameter.ty.field == field)
+    }
+
+    /// The object that it makes, by the handle that it gives back, under the name in `mpi_functions::Object`.
+    pub(crate) fn gives_object(&self) -> Option<&'static str> {
+        const OBJECTS: [(&str, &str); 9] = [
+            ("Comm", "Communicator"),
+            ("Datatype", "Datatype"),
+            ("Errhandler", "Errhandler"),
+            ("File", "File"),
+            ("Group", "Group"),
+            ("Info", "Info"),
+            ("Op", "Op"),
+            ("Session", "Session"),
+            ("Win", "Window"),
+        ];
+        OBJECTS.into_iter().find(|(handle, _)| self.gives(handle)).map(|(_, object)| object)
     }
 }
 
@@ -96,7 +120,8 @@ pub(crate) fn functions(description: &str, removed: &str) -> Result<Vec<Function
                 .map(|described| {
                     let ty = Type::of(described, large)
                         .with_context(|| format!("{}, {}", entry.name, described.name))?;
-                    Ok(Parameter { name: types::field(&described.name), ty })
+                    let is_given = described.param_direction == "out" && described.length.is_none();
+                    Ok(Parameter { name: types::field(&described.name), ty, is_given })
                 })
                 .collect::<Result<_>>()?;
             let suffix = if large { "_c" } else { "" };

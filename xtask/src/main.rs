@@ -3,8 +3,10 @@
 mod api;
 mod emit;
 mod emit_fortran;
+mod emit_table;
 mod fetch;
 mod fortran;
+mod semantics;
 mod types;
 
 use std::{fs, path::PathBuf};
@@ -22,7 +24,7 @@ struct Options {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Write intercept/src/generated.rs and intercept/src/fortran/generated.rs from the machine-readable description of MPI
+    /// Write the wrappers, and the table of what MPI functions are, from the machine-readable description of MPI
     Wrappers {
         /// Change nothing; fail when a committed file is not what would be written
         #[arg(long)]
@@ -49,6 +51,7 @@ fn wrappers(check: bool, apis: Option<PathBuf>) -> Result<()> {
     let files = [
         ("intercept/src/generated.rs", emit::file(&functions)?),
         ("intercept/src/fortran/generated.rs", emit_fortran::file(&functions)?),
+        ("crates/mpi-functions/src/generated.rs", emit_table::file(&functions)?),
     ];
     for (name, wanted) in files {
         let path = root.join(name);
