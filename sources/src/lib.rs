@@ -13,7 +13,8 @@
 //! | [`matching`] | which receive a message takes, as `ob1` does it | |
 //! | [`rma`] | one-sided communication | |
 //! | [`netops`] | what the MPI's transports move below the calls | [`transport`]'s node |
-//! | [`traffic`] | who sends what to whom | |
+//! | [`traffic`] | who sends what to whom | [`transfers`] |
+//! | [`transfers`] | what a collective call moves, as its arguments say | |
 //! | `communicators` | which communicators may MPI be asked about? | |
 //! | [`vars`] | performance variables | |
 //! | [`peruse`], [`native`] | events of the MPI itself | |
@@ -33,6 +34,7 @@ mod queue_changes;
 pub mod rma;
 mod serial;
 pub mod traffic;
+pub mod transfers;
 pub mod transport;
 pub mod vars;
 
