@@ -7,14 +7,14 @@ use rustc_hash::FxHashMap;
 use mel_verdict::{Blame, Wait};
 
 use crate::found::Found;
-use crate::functions::{Collective, Kind};
 use crate::loss::{Loss, Rule};
 use crate::model::{Call, Search, Site, Step};
-use crate::names::Names;
+use crate::names::{Names, Processes};
 use crate::operations::{Operation, Operations};
 use crate::rules::one_sided::Windows;
 use crate::rules::{Thresholds, close, collectives, messages, queues};
 use crate::units::{Part, Unit, Units};
+use mpi_functions::{Kind, Waits};
 
 /// Times outside of MPI that are remembered of a rank.
 const REMEMBERED: usize = 4096;
@@ -169,8 +169,7 @@ impl<'a> Judge<'a> {
             }
             Step::Received(side) => self.side(side, false),
             Step::Collective(entry) => {
-                let size = self.names.communicator(entry.communicator);
-                let size = size.filter(|of| of.remote.is_none()).map_or(0, |of| of.members.len());
+                let size = self.names.communicator(entry.communicator).map_or(0, Processes::count);
                 if size > 1
                     && let Some(operation) = self.operations.enter(entry, size)
                 {
@@ -273,44 +272,42 @@ impl<'a> Judge<'a> {
     fn operation(&mut self, operation: &Operation) {
         let Some(first) = operation.entries.first().copied() else { return };
         let Some(of) = self.names.communicator(first.communicator) else { return };
-        let function = self.names.function(first.call.function);
-        let Some(Kind::Collective(kind)) = function.map(|function| function.kind) else { return };
-        if !collectives::is_whole(operation, kind, self.thresholds) {
+        let Some(function) = self.names.about(first.call.function) else { return };
+        let Some(waits) = function.waits() else { return };
+        if !collectives::is_whole(operation, of, waits, self.thresholds) {
             return;
         }
         let mut losses = Vec::new();
-        collectives::judge(operation, &of.members, kind, self.thresholds, &mut |loss| losses.push(loss));
+        collectives::judge(operation, of, function, self.thresholds, &mut |loss| losses.push(loss));
         losses.sort_by_key(|loss| loss.interval.1);
         for loss in &losses {
             self.lost(loss, Some(operation));
         }
         let ranks = operation.entries.iter().map(|entry| entry.call.rank);
         let last = operation.entries.iter().map(|entry| entry.call.begin).max().unwrap_or(0);
-        match kind {
-            Collective::Barrier | Collective::AllToAll => {
-                self.together.meet_all(first.communicator, ranks, last);
-            }
-            Collective::FromRoot | Collective::ToRoot => {
-                let root = usize::try_from(first.root).ok().and_then(|root| of.members.get(root));
-                let Some(root) = operation.entries.iter().find(|entry| Some(&entry.call.rank) == root) else {
-                    return;
-                };
+        match waits {
+            Waits::All => self.together.meet_all(first.communicator, ranks, last),
+            Waits::ForRoot | Waits::RootForAll => {
+                let Some(root) = collectives::root(operation, of) else { return };
                 for entry in &operation.entries {
                     let time = entry.call.begin.max(root.call.begin);
                     self.together.meet(entry.call.rank, root.call.rank, time);
                 }
             }
-            Collective::Scan => {}
+            Waits::ForLower | Waits::Neighbours => {}
         }
     }
 
     fn window(&mut self, window: u32, call: Call, what: &crate::model::OnWindow) {
         let Some(processes) = self.names.windows.get(window as usize) else { return };
-        let kind = self.names.function(call.function).map_or(Kind::Other, |function| function.kind);
+        let group = match self.names.about(call.function).map(|function| function.kind) {
+            Some(Kind::Window(group)) => Some(group),
+            _ => None,
+        };
         let mut losses = Vec::new();
         let outside = |rank, interval| last_in(self.outside.get(&rank), interval);
         self.windows
-            .step((window, &processes.members), (call, kind), what, &outside, &mut |loss| losses.push(loss));
+            .step((window, &processes.members), (call, group), what, &outside, &mut |loss| losses.push(loss));
         for loss in losses {
             self.lost(&loss, None);
             if let Some(culprit) = loss.culprit {

@@ -1,6 +1,6 @@
 //! What costs time in a run and who is the cause, exactly: from each call of its trace.
 //!
-//! - [`functions`]: what MPI functions are to the rules. [`names`]: what numbers stand for.
+//! - [`names`]: what numbers stand for.
 //! - [`model`]: what a trace says, as the rules want it.
 //! - [`reader`]: one rank's log, step by step; [`numbering`]: which message a receive takes.
 //! - [`units`]: calls with both sides of their messages; [`operations`]: collective operations with all who take part.
@@ -12,7 +12,6 @@
 //! no command line is read.
 
 pub mod found;
-pub mod functions;
 pub mod judge;
 pub mod loss;
 pub mod model;

@@ -3,7 +3,7 @@
 //! Times are nanoseconds since the begin of the trace; ranks are those in `MPI_COMM_WORLD`. Functions, call sites,
 //! communicators and windows are numbers that [`Names`](crate::names::Names) has the names of.
 
-use crate::functions::Mode;
+use mpi_functions::Mode;
 
 /// The number of a call site; [`NO_SITE`] where it is not known.
 pub type Site = u32;

@@ -9,8 +9,23 @@ use mel_convert::callsites::CallSites;
 use mel_log::definitions::Communicator;
 use mel_log::{Members, RankLog};
 
-use crate::functions::Function;
 use crate::model::{NO_COMMUNICATOR, NO_SITE, Site};
+
+/// A function that the program has called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// What it is; `None` where MPI has none of this name.
+    pub about: Option<&'static mpi_functions::Function>,
+}
+
+impl Function {
+    /// The function of this name.
+    pub fn of(name: &str) -> Function {
+        Function { name: name.to_owned(), about: mpi_functions::named(name) }
+    }
+}
 
 /// A communicator, or the processes of a window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +39,11 @@ pub struct Processes {
 }
 
 impl Processes {
+    /// How many there are, in both groups.
+    pub fn count(&self) -> usize {
+        self.members.len() + self.remote.as_ref().map_or(0, Vec::len)
+    }
+
     /// The world rank that a rank of it, in the remote group if there is one, stands for.
     pub fn world(&self, rank: i32) -> Option<u32> {
         let members = self.remote.as_ref().unwrap_or(&self.members);
@@ -111,6 +131,11 @@ impl Names {
     /// The function of this number.
     pub fn function(&self, number: u16) -> Option<&Function> {
         self.functions.get(usize::from(number))
+    }
+
+    /// What the function of this number is, where MPI has one of its name.
+    pub fn about(&self, number: u16) -> Option<&'static mpi_functions::Function> {
+        self.function(number)?.about
     }
 
     /// The communicator of this number.

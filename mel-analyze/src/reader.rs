@@ -13,10 +13,10 @@ use mel_convert::types::{QueueKind, Types};
 use mel_convert::value::{self, Value};
 use mel_log::{Element, RankLog, StreamKind};
 
-use crate::functions::{Kind, Mode};
 use crate::model::{Call, Completing, Entry, Key, NO_COMMUNICATOR, OnWindow, Search, Side, Site, Step, Way};
 use crate::names::{Local, Names};
 use crate::numbering::Numbering;
+use mpi_functions::{Function, Kind, Mode, Step as How, WindowCall};
 
 /// A function that the log does not define.
 const UNKNOWN: u16 = u16::MAX;
@@ -224,8 +224,8 @@ impl<'a> Maker<'a> {
         }
     }
 
-    fn kind(&self, call: &Call) -> Kind {
-        self.shared.names.function(call.function).map_or(Kind::Other, |function| function.kind)
+    fn about(&self, call: &Call) -> About {
+        self.shared.names.about(call.function)
     }
 
     fn communicator(&self, object: u16) -> u32 {
@@ -233,7 +233,7 @@ impl<'a> Maker<'a> {
     }
 
     /// A side of a message; none where it is not known which message that is.
-    fn side(&self, message: &MessageFact, call: Call, kind: Kind) -> Option<Side> {
+    fn side(&self, message: &MessageFact, call: Call, about: About) -> Option<Side> {
         let communicator = self.communicator(message.object);
         let peer = self.shared.names.communicator(communicator)?.world(message.message.peer)?;
         let (from, to) = if message.sent { (self.rank, peer) } else { (peer, self.rank) };
@@ -253,13 +253,13 @@ impl<'a> Maker<'a> {
         Some(Side {
             key,
             call,
-            way: match kind {
-                Kind::Sendrecv => Way::Both,
+            way: match about {
+                Some(Function { kind: Kind::SendReceive, step: How::Blocks, .. }) => Way::Both,
                 _ if message.has_request => Way::Nonblocking,
                 _ => Way::Blocking,
             },
-            mode: match kind {
-                Kind::Send(mode) | Kind::Isend(mode) if message.sent => mode,
+            mode: match about {
+                Some(Function { kind: Kind::Send(mode), .. }) if message.sent => *mode,
                 _ => Mode::Standard,
             },
             unit: None,
@@ -274,10 +274,10 @@ impl<'a> Maker<'a> {
     }
 
     /// Takes the messages and requests of a call in their order.
-    fn messages(&mut self, span: &CallSpan<'_>, call: Call, kind: Kind) {
+    fn messages(&mut self, span: &CallSpan<'_>, call: Call, about: About) {
         let probe = self.probes.remove(&span.thread);
         if span.messages.is_empty() && span.requests.is_empty() {
-            if kind == Kind::Probe {
+            if does(about, Kind::Probe, How::Blocks) {
                 self.probes.insert(span.thread, call);
             }
             return;
@@ -291,17 +291,18 @@ impl<'a> Maker<'a> {
         for (place, (step, request)) in span.requests.iter().enumerate() {
             let before = span.messages_before[place] as usize;
             for message in &span.messages[next..before.max(next)] {
-                count += self.message(message, (call, kind), unit, &mut later);
+                count += self.message(message, (call, about), unit, &mut later);
             }
             next = before.max(next);
             count += self.request(*step, *request, (call, unit), &mut later);
         }
         for message in &span.messages[next..] {
-            count += self.message(message, (call, kind), unit, &mut later);
+            count += self.message(message, (call, about), unit, &mut later);
         }
         if count > 0 {
             // Who probes first waits there.
-            let receives = kind == Kind::Recv && span.messages.iter().any(|message| !message.sent);
+            let receives =
+                does(about, Kind::Receive, How::Blocks) && span.messages.iter().any(|message| !message.sent);
             let call = match probe.filter(|probe| receives && probe.end <= call.begin) {
                 Some(probe) => Call { end: call.end, ..probe },
                 None => call,
@@ -314,14 +315,14 @@ impl<'a> Maker<'a> {
     fn message(
         &mut self,
         message: &MessageFact,
-        (call, kind): (Call, Kind),
+        (call, about): (Call, About),
         unit: u64,
         later: &mut Vec<Step>,
     ) -> u32 {
         let request = message.message.request;
         let posted = (!message.sent && message.has_request).then(|| self.receives.remove(&request)).flatten();
         let started = posted.map_or(call, |(_, started)| started);
-        let Some(mut side) = self.side(message, started, kind) else {
+        let Some(mut side) = self.side(message, started, about) else {
             if let Some((place, _)) = posted {
                 self.numbering.cancel(place, &mut |side| later.push(Step::Received(side)));
             }
@@ -440,10 +441,11 @@ impl<'a> Maker<'a> {
                 self.steps.push(Step::Window(window, call, what));
             }
         }
-        let name = self.shared.names.function(call.function).map_or("", |function| &function.name);
-        if name.starts_with("MPI_Win_flush")
-            && let Some((window, target)) = self.operated
-        {
+        let flushes = matches!(
+            self.about(&call).map(|about| about.kind),
+            Some(Kind::Window(WindowCall::Flush | WindowCall::FlushLocal))
+        );
+        if flushes && let Some((window, target)) = self.operated {
             self.steps.push(Step::Window(window, call, OnWindow::Operates { target }));
         }
     }
@@ -456,16 +458,24 @@ impl<'a> Maker<'a> {
     }
 }
 
+/// What the function of a call is, where MPI has one of its name.
+type About = Option<&'static Function>;
+
+/// Whether a function does this, in this way.
+fn does(about: About, kind: Kind, step: How) -> bool {
+    about.is_some_and(|about| (about.kind, about.step) == (kind, step))
+}
+
 impl Visitor for Maker<'_> {
     fn call(&mut self, span: &CallSpan<'_>) {
         let call = self.call_of(span);
-        let kind = self.kind(&call);
-        match kind {
-            Kind::Init => {
+        let about = self.about(&call);
+        match about.map(|about| about.kind) {
+            Some(Kind::Init) => {
                 self.started = Some(call.end);
                 self.steps.push(Step::Started(self.rank, call.end));
             }
-            Kind::Finalize => self.finalized = Some(call.begin),
+            Some(Kind::Finalize) => self.finalized = Some(call.begin),
             _ if span.depth == 0 => self.in_mpi += call.end - call.begin,
             _ => {}
         }
@@ -481,7 +491,7 @@ impl Visitor for Maker<'_> {
             self.steps.push(Step::Search(Search { call, ..search }));
         }
         self.collective(span, call);
-        self.messages(span, call, kind);
+        self.messages(span, call, about);
         if !(span.operations.is_empty() && span.synchronised.is_empty() && self.operated.is_none()) {
             self.windows(span, call);
         }

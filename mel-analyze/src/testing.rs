@@ -1,7 +1,7 @@
 //! Calls and messages for tests.
 
-use crate::functions::Mode;
 use crate::model::{Call, Key, NO_SITE, Side, Way};
+use mpi_functions::Mode;
 
 /// A call of a rank.
 pub(crate) fn call(rank: u32, (begin, end): (u64, u64)) -> Call {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mpi_functions::{Function, Kind, Step};
 use mpit_events::BindKind;
 use serde::{Deserialize, Serialize};
 
@@ -556,7 +557,10 @@ impl Definitions {
             }
             Definition::Phases {} => self.phases = true,
             Definition::Function { number, name } => {
-                if name.starts_with("MPI_Test") || name.starts_with("MPI_Request_get_status") {
+                let tests = |of: &Function| {
+                    of.step == Step::Tests && matches!(of.kind, Kind::Completion | Kind::Request)
+                };
+                if mpi_functions::named(&name).is_some_and(tests) {
                     self.testing.insert(number);
                 }
                 self.functions.insert(number, name);

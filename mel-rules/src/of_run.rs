@@ -3,6 +3,8 @@
 use mel_log::profile::traffic::sizes_of_bin;
 use mel_log::profile::{Profile, TrafficKind, WaitKind, sums};
 
+use mpi_functions::{Kind as Of, Mode, Step};
+
 use crate::expr::{Kind, Quantities, Quantity, Value};
 use crate::mpi::Mpi;
 
@@ -156,25 +158,22 @@ impl<'a> OfRun<'a> {
     }
 }
 
+/// Whether a function starts messages that another call waits for, by its name.
 fn begins(function: &str) -> bool {
-    matches!(
-        function,
-        "MPI_Isend" | "MPI_Irsend" | "MPI_Issend" | "MPI_Start" | "MPI_Startall" | "MPI_Isendrecv"
-    )
+    mpi_functions::named(function).is_some_and(|function| {
+        function.step == Step::Starts
+            && matches!(
+                function.kind,
+                Of::Send(Mode::Standard | Mode::Ready | Mode::Synchronous) | Of::SendReceive | Of::Start
+            )
+    })
 }
 
+/// Whether a function sends or starts messages, by its name.
 fn sends(function: &str) -> bool {
-    begins(function)
-        || matches!(
-            function,
-            "MPI_Send"
-                | "MPI_Rsend"
-                | "MPI_Ssend"
-                | "MPI_Bsend"
-                | "MPI_Ibsend"
-                | "MPI_Sendrecv"
-                | "MPI_Sendrecv_replace"
-        )
+    mpi_functions::named(function).is_some_and(|function| {
+        function.kind == Of::Start || function.sends() && function.step != Step::Prepares
+    })
 }
 
 impl Quantities for OfRun<'_> {

@@ -25,11 +25,10 @@ fn flows(profile: &Profile, me: u32, row: &Traffic, from: u32, to: u32) -> bool 
         return false;
     }
     let root = row.root.map(|root| root as usize);
-    let base = row.operation.replace("MPI_I", "MPI_").replace("_init", "").to_lowercase();
-    match base.as_str() {
-        "mpi_bcast" | "mpi_scatter" | "mpi_scatterv" => root == Some(mine),
-        "mpi_gather" | "mpi_gatherv" | "mpi_reduce" => root == Some(theirs),
-        "mpi_scan" | "mpi_exscan" => theirs > mine,
+    match row.operation.as_str() {
+        "MPI_Bcast" | "MPI_Iscatterv" => root == Some(mine),
+        "MPI_Gather_init" | "MPI_Reduce" | "MPI_Ireduce" => root == Some(theirs),
+        "MPI_Scan" | "MPI_Iexscan" => theirs > mine,
         _ => true,
     }
 }

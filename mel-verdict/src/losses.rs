@@ -3,12 +3,13 @@
 //! Sums by call site and peer are those of the whole run. Who is the cause is found by single waits, of which each rank keeps as many
 //! as there is space for, of the same periods of time: their shares are applied to the sums.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use mel_log::profile::WaitProfile;
 use mel_log::table::writer::PERIOD;
 use mel_log::table::{IntervalKind, IntervalRow, WaitKey};
 
+use mpi_functions::{Kind, Mode, Operation, Step, Waits, WindowCall};
 use serde::{Deserialize, Serialize};
 
 use super::blame::{Blame, Cause, Wait};
@@ -50,15 +51,16 @@ impl Rule {
         }
     }
 
-    /// That of a collective operation.
+    /// The rule of a function that processes call together, by its name.
     pub(crate) fn of_collective(function: &str) -> Rule {
-        match function.strip_prefix("MPI_").unwrap_or(function) {
-            "Barrier" => Rule::WaitAtBarrier,
-            "Bcast" | "Scatter" | "Scatterv" => Rule::LateBroadcast,
-            "Reduce" | "Gather" | "Gatherv" => Rule::EarlyReduce,
-            "Scan" | "Exscan" => Rule::EarlyScan,
-            "Win_fence" => Rule::WaitAtFence,
-            _ => Rule::WaitAtNxn,
+        let Some(function) = mpi_functions::named(function) else { return Rule::WaitAtNxn };
+        match (function.kind, function.waits()) {
+            (Kind::Collective(Operation::Barrier), _) => Rule::WaitAtBarrier,
+            (Kind::Window(WindowCall::Fence), _) => Rule::WaitAtFence,
+            (_, Some(Waits::ForRoot)) => Rule::LateBroadcast,
+            (_, Some(Waits::RootForAll)) => Rule::EarlyReduce,
+            (_, Some(Waits::ForLower)) => Rule::EarlyScan,
+            (_, Some(Waits::All | Waits::Neighbours) | None) => Rule::WaitAtNxn,
         }
     }
 }
@@ -281,6 +283,22 @@ fn posted_late(run: &Run, receiver: u32, sender: &Rank, context: u32) -> (u64, O
 /// Above this size, in bytes, a nonblocking send may wait for its receiver.
 const LONG: u64 = 4096;
 
+/// Whether what this function has started may wait for its receive, by its name and by whether messages are long.
+fn send_waits(function: &str, long: bool) -> bool {
+    mpi_functions::named(function).is_some_and(|function| match (function.kind, function.step) {
+        (Kind::Send(Mode::Buffered), _) => false,
+        (Kind::Send(Mode::Synchronous), Step::Starts) => true,
+        (Kind::Send(_) | Kind::SendReceive | Kind::Start, Step::Starts) => long,
+        _ => false,
+    })
+}
+
+/// Whether a function waits for requests, by its name.
+fn waits_for_requests(function: &str) -> bool {
+    mpi_functions::named(function)
+        .is_some_and(|function| (function.kind, function.step) == (Kind::Completion, Step::Completes))
+}
+
 /// Calls that wait for nonblocking sends whose receives are posted late: no longer than what is not explained by late senders.
 fn of_pending_sends(run: &Run, rank: &Rank, losses: &mut Losses) {
     let mut late: BTreeMap<(u32, Option<u32>), (u64, u64)> = BTreeMap::new();
@@ -290,12 +308,7 @@ fn of_pending_sends(run: &Run, rank: &Rank, losses: &mut Losses) {
                 continue;
             }
             let Some(sent) = rank.context(row.key.peer_context.into()) else { continue };
-            let waits = match &*sent.function {
-                "MPI_Issend" => true,
-                "MPI_Isend" | "MPI_Irsend" | "MPI_Start" | "MPI_Startall" => row.bytes > LONG * row.count,
-                _ => false,
-            };
-            if waits {
+            if send_waits(&sent.function, row.bytes > LONG * row.count) {
                 let site = receiver.context(row.key.context).and_then(|context| context.site);
                 let sum = late.entry((receiver.rank, site)).or_default();
                 *sum = (sum.0 + row.ticks, sum.1 + row.count);
@@ -313,9 +326,8 @@ fn of_pending_sends(run: &Run, rank: &Rank, losses: &mut Losses) {
         });
         of_rank.map(|(_, wait)| wait.lost_s).sum()
     };
-    let waiting = rank.contexts.iter().enumerate().filter(|(_, context)| {
-        ["MPI_Wait", "MPI_Waitall", "MPI_Waitany", "MPI_Waitsome"].contains(&&*context.function)
-    });
+    let contexts = rank.contexts.iter().enumerate();
+    let waiting = contexts.filter(|(_, context)| waits_for_requests(&context.function));
     let rows = &rank.rows.contexts;
     let unexplained = waiting.map(|(place, context)| {
         (place as u32, rank.seconds(rows.get(place).map_or(0, |row| row.ticks)) - explained(context))
@@ -415,17 +427,14 @@ fn of_collectives(run: &Run, level: u64, losses: &mut Losses, instances: &mut Ve
     }
     let mut together: HashMap<u32, u64> = HashMap::new();
     for ((communicator, _), parts) in operations {
-        let size = parts.first().and_then(|part| part.rank.size(part.interval.key.context));
-        // Of an operation that is not known of all who took part, it is not known who came last.
-        if parts.len() < 2 || size.is_some_and(|size| parts.len() < size) {
-            continue;
-        }
+        let Some(common) = Together::of(&parts) else { continue };
         let before = together.get(&communicator).copied();
         let last = parts.iter().map(|part| part.begin).max().unwrap_or(0);
         together.insert(communicator, last);
         let of_all = parts.len() == run.ranks.len();
         for part in &parts {
-            let Some((rule, culprit)) = waits_for(part, &parts) else { continue };
+            let Some(culprit) = common.waits_for(part, &parts) else { continue };
+            let rule = common.rule;
             let end = culprit.begin.min(part.end);
             let begin = part.begin.max(runs_since(run, culprit.rank.rank));
             // Shorter than what is counted of messages.
@@ -462,31 +471,76 @@ fn of_collectives(run: &Run, level: u64, losses: &mut Losses, instances: &mut Ve
     }
 }
 
-/// Whom a process waits for in an operation: the root, or whoever comes last of those whose data it gets.
-fn waits_for<'a, 'b>(part: &Part<'a>, parts: &'b [Part<'a>]) -> Option<(Rule, &'b Part<'a>)> {
-    let context = part.rank.context(part.interval.key.context)?;
-    let rule = Rule::of_collective(&context.function);
-    let root = part.interval.key.peer_context;
-    let is_root = |of: &Part<'_>| {
-        root != 0
-            && root != 0xffff
-            && of.rank.peer(of.interval.key.context, i32::from(root) - 1) == Some(of.rank.rank)
-    };
-    let last_of = |wanted: &dyn Fn(&&'b Part<'a>) -> bool| {
-        parts
-            .iter()
-            .filter(|other| other.rank.rank != part.rank.rank)
-            .filter(wanted)
-            .max_by_key(|other| other.begin)
-    };
-    let culprit = match rule {
-        Rule::LateBroadcast if is_root(part) => None,
-        Rule::LateBroadcast => last_of(&|other| is_root(other)),
-        Rule::EarlyReduce if !is_root(part) => None,
-        Rule::EarlyScan => last_of(&|other| other.rank.rank < part.rank.rank),
-        _ => last_of(&|_| true),
-    };
-    culprit.map(|culprit| (rule, culprit))
+impl<'a> Part<'a> {
+    fn context(&self) -> Option<&'a run::Context> {
+        self.rank.context(self.interval.key.context)
+    }
+
+    /// The world rank of the root; between groups those of its own group do not know it.
+    fn root(&self) -> Option<u32> {
+        let root = self.interval.key.peer_context;
+        let known = root != 0 && root != 0xffff;
+        known.then(|| self.rank.peer(self.interval.key.context, i32::from(root) - 1)).flatten()
+    }
+}
+
+/// What all parts of an operation have in common.
+struct Together {
+    rule: Rule,
+    waits: Option<Waits>,
+    root: Option<u32>,
+    /// Of an operation between two groups, one of them: each waits for the other.
+    group: Option<HashSet<u32>>,
+}
+
+impl Together {
+    /// `None` of an operation that is not known of all who took part: it is not known who came last.
+    fn of(parts: &[Part<'_>]) -> Option<Together> {
+        let [first, _, ..] = parts else { return None };
+        let function = first.context()?.function.clone();
+        let size = first.rank.size(first.interval.key.context);
+        let world = |part: &Part<'_>, rank: usize| part.rank.peer(part.interval.key.context, rank as i32);
+        let peers = || (0..size.unwrap_or(0)).filter_map(|rank| world(first, rank));
+        // Between groups the peers are those of the other one.
+        let is_between = size.is_some() && peers().all(|peer| peer != first.rank.rank);
+        let group: Option<HashSet<u32>> = is_between.then(|| peers().collect());
+        let size = match &group {
+            None => size,
+            Some(group) => {
+                let other = parts.iter().find(|part| group.contains(&part.rank.rank))?;
+                Some(group.len() + other.rank.size(other.interval.key.context)?)
+            }
+        };
+        (size.is_none_or(|size| parts.len() >= size)).then(|| Together {
+            rule: Rule::of_collective(&function),
+            waits: mpi_functions::named(&function).and_then(mpi_functions::Function::waits),
+            root: parts.iter().find_map(Part::root),
+            group,
+        })
+    }
+
+    /// Whom a process waits for in an operation: the root, or whoever comes last of those whose data it gets.
+    fn waits_for<'a, 'b>(&self, part: &Part<'a>, parts: &'b [Part<'a>]) -> Option<&'b Part<'a>> {
+        let own = part.rank.rank;
+        let side = |rank: u32| self.group.as_ref().map(|group| group.contains(&rank));
+        let others = parts.iter().filter(|other| {
+            other.rank.rank != own && (self.group.is_none() || side(other.rank.rank) != side(own))
+        });
+        let is_root = self.root == Some(own);
+        let last_of = |wanted: &dyn Fn(&Part<'a>) -> bool| {
+            others.filter(|other| wanted(other)).max_by_key(|other| other.begin)
+        };
+        match self.waits {
+            Some(Waits::ForRoot) if is_root || part.root().is_none() => None,
+            Some(Waits::ForRoot) => last_of(&|other| Some(other.rank.rank) == self.root),
+            Some(Waits::RootForAll) if !is_root => None,
+            Some(Waits::RootForAll) => last_of(&|other| other.root().is_some()),
+            Some(Waits::ForLower) => last_of(&|other| other.rank.rank < own),
+            // Who has left before another one came has not waited for it.
+            Some(Waits::Neighbours) => last_of(&|other| other.begin <= part.end),
+            Some(Waits::All) | None => last_of(&|_| true),
+        }
+    }
 }
 
 /// Follows each wait back to its cause, and sums up.

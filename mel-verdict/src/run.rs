@@ -322,7 +322,8 @@ impl Run {
                 (nanos(low), nanos(high.saturating_add(1)), u64::from(count))
             };
             let receives = row.received > 0 || row.unexpected > 0;
-            let is_receive = context.function.contains("recv") || context.function.contains("Recv");
+            let function = mpi_functions::named(&context.function);
+            let is_receive = function.is_some_and(mpi_functions::Function::receives);
             let expected = if receives && is_receive { row.calls.saturating_sub(row.unexpected) } else { 0 };
             CallProfile {
                 thread: context.thread,

@@ -1,74 +1,126 @@
 //! Processes that wait in a collective operation for the one that comes last; and what it takes until all have left it.
 
-use rustc_hash::FxHashMap;
+use mel_log::format::ROOT_ITSELF;
+use mpi_functions::{Function, Operation as Op, Waits};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Thresholds;
-use crate::functions::Collective;
 use crate::loss::{Loss, Rule};
 use crate::model::{Entry, NO_SITE};
+use crate::names::Processes;
 use crate::operations::Operation;
 
 /// Whether the operation is one: all have called the same, and nobody has left it before all whom it waits for had come. If
 /// not, calls are missing in the logs.
-pub fn is_whole(operation: &Operation, kind: Collective, thresholds: Thresholds) -> bool {
+pub fn is_whole(operation: &Operation, of: &Processes, waits: Waits, thresholds: Thresholds) -> bool {
     let [first, ..] = &operation.entries[..] else { return false };
-    let same = operation
-        .entries
-        .iter()
-        .all(|entry| entry.call.function == first.call.function && entry.root == first.root);
-    let entered = operation.entries.iter().map(|entry| entry.call.begin).max().unwrap_or(0);
-    let left = operation.entries.iter().map(|entry| entry.waiting.end).min().unwrap_or(0);
-    let together = matches!(kind, Collective::Barrier | Collective::AllToAll);
-    same && (!together || left.saturating_add(thresholds.clocks) >= entered)
+    // Between groups the root is another number for each of them.
+    let same_root = |entry: &Entry| of.remote.is_some() || entry.root == first.root;
+    let same = |entry: &Entry| entry.call.function == first.call.function && same_root(entry);
+    let in_time = |leaving: &[&Entry], entering: &[&Entry]| {
+        let entered = entering.iter().map(|entry| entry.call.begin).max().unwrap_or(0);
+        let left = leaving.iter().map(|entry| entry.waiting.end).min().unwrap_or(u64::MAX);
+        left.saturating_add(thresholds.clocks) >= entered
+    };
+    let (here, there) = groups(operation, of);
+    operation.entries.iter().all(same)
+        && match (waits, &of.remote) {
+            (Waits::All, None) => in_time(&here, &here),
+            (Waits::All, Some(_)) => in_time(&here, &there) && in_time(&there, &here),
+            _ => true,
+        }
 }
 
-/// What each process has lost. The entries are in the order of their ranks in the communicator, `members`.
+/// Who takes part, and who of the other group does, if there is one: by rank.
+fn groups<'a>(operation: &'a Operation, of: &Processes) -> (Vec<&'a Entry>, Vec<&'a Entry>) {
+    let mut entries: Vec<&Entry> = operation.entries.iter().collect();
+    entries.sort_unstable_by_key(|entry| entry.call.rank);
+    if of.remote.is_none() {
+        return (entries, Vec::new());
+    }
+    let members: FxHashSet<u32> = of.members.iter().copied().collect();
+    entries.into_iter().partition(|entry| members.contains(&entry.call.rank))
+}
+
+/// The root of the operation, if it has one.
+pub fn root<'a>(operation: &'a Operation, of: &Processes) -> Option<&'a Entry> {
+    let mut entries = operation.entries.iter();
+    match of.remote {
+        Some(_) => entries.find(|entry| entry.root == ROOT_ITSELF),
+        None => {
+            let rank = of.members.get(usize::try_from(operation.entries.first()?.root).ok()?)?;
+            entries.find(|entry| entry.call.rank == *rank)
+        }
+    }
+}
+
+/// What each process has lost.
 pub fn judge(
     operation: &Operation,
-    members: &[u32],
-    kind: Collective,
+    of: &Processes,
+    function: &Function,
     thresholds: Thresholds,
     found: &mut impl FnMut(Loss),
 ) {
-    let mut entries: Vec<&Entry> = operation.entries.iter().collect();
-    if members.is_sorted() {
-        entries.sort_unstable_by_key(|entry| entry.call.rank);
-    } else {
-        let places: FxHashMap<u32, usize> = members.iter().copied().zip(0..).collect();
-        entries.sort_unstable_by_key(|entry| places.get(&entry.call.rank).copied().unwrap_or(usize::MAX));
-    }
-    let Some(last) = latest(&entries) else { return };
-    let root = usize::try_from(entries[0].root).ok().and_then(|root| entries.get(root)).copied();
+    let Some(way) = function.waits() else { return };
+    let is_barrier = function.operation() == Some(Op::Barrier);
+    let for_all = if is_barrier { Rule::WaitAtBarrier } else { Rule::WaitAtNxn };
+    let (mut here, there) = groups(operation, of);
     let mut waits = |rule, entry: &Entry, last: &Entry| wait(rule, entry, last, thresholds, found);
-    match kind {
-        Collective::Barrier => entries.iter().for_each(|entry| waits(Rule::WaitAtBarrier, entry, last)),
-        Collective::AllToAll => entries.iter().for_each(|entry| waits(Rule::WaitAtNxn, entry, last)),
-        Collective::FromRoot => {
-            if let Some(root) = root {
-                entries.iter().for_each(|entry| waits(Rule::LateBroadcast, entry, root));
+    match way {
+        Waits::All if of.remote.is_some() => {
+            for (entries, others) in [(&here, &there), (&there, &here)] {
+                let Some(last) = latest(others) else { continue };
+                entries.iter().for_each(|entry| waits(for_all, entry, last));
             }
         }
-        Collective::ToRoot => {
-            if let Some(root) = root {
+        Waits::All => {
+            let Some(last) = latest(&here) else { return };
+            here.iter().for_each(|entry| waits(for_all, entry, last));
+        }
+        Waits::Neighbours => {
+            for entry in &here {
+                // Who has left before another one came has not waited for it.
+                let others = here.iter().filter(|other| other.call.begin <= entry.waiting.end);
+                if let Some(last) = others.max_by_key(|other| other.call.begin) {
+                    waits(for_all, entry, last);
+                }
+            }
+        }
+        Waits::ForRoot | Waits::RootForAll => {
+            let Some(root) = root(operation, of) else { return };
+            // Of the group of the root nobody else takes part.
+            let takes_part = |entry: &&Entry| of.remote.is_none() || entry.root >= 0;
+            let others: Vec<&Entry> = here.iter().chain(&there).copied().filter(takes_part).collect();
+            if way == Waits::ForRoot {
+                others.iter().for_each(|entry| waits(Rule::LateBroadcast, entry, root));
+            } else if let Some(last) = latest(&others) {
                 waits(Rule::EarlyReduce, root, last);
             }
         }
-        Collective::Scan => {
-            let mut last = entries[0];
-            for entry in &entries {
+        Waits::ForLower => {
+            let places: FxHashMap<u32, usize> = of.members.iter().copied().zip(0..).collect();
+            here.sort_unstable_by_key(|entry| places.get(&entry.call.rank).copied().unwrap_or(usize::MAX));
+            let Some(mut last) = here.first().copied() else { return };
+            for entry in here {
                 waits(Rule::EarlyScan, entry, last);
                 last = if entry.call.begin > last.call.begin { entry } else { last };
             }
         }
     }
-    let rule = match kind {
-        Collective::Barrier => Rule::BarrierCompletion,
-        Collective::AllToAll => Rule::NxnCompletion,
-        _ => return,
-    };
+    if way == Waits::All {
+        let rule = if is_barrier { Rule::BarrierCompletion } else { Rule::NxnCompletion };
+        completion(rule, operation, thresholds, found);
+    }
+}
+
+/// What it takes until all have left, from when the first one has.
+fn completion(rule: Rule, operation: &Operation, thresholds: Thresholds, found: &mut impl FnMut(Loss)) {
+    let entries = || operation.entries.iter();
+    let last = entries().map(|entry| entry.call.begin).max().unwrap_or(0);
+    let first = entries().map(|entry| entry.waiting.end).min().unwrap_or(0).max(last);
     // Only of blocking ones it is known when they are left.
-    let first = entries.iter().map(|entry| entry.waiting.end).min().unwrap_or(0).max(last.call.begin);
-    for entry in entries.iter().filter(|entry| entry.waiting == entry.call) {
+    for entry in entries().filter(|entry| entry.waiting == entry.call) {
         let interval = (first, entry.call.end);
         if entry.call.end.saturating_sub(first) >= thresholds.epsilon.max(1) {
             let who = (entry.call.rank, entry.call.site);
@@ -95,6 +147,9 @@ fn wait(rule: Rule, entry: &Entry, last: &Entry, thresholds: Thresholds, found: 
 
 #[cfg(test)]
 mod tests {
+    use mel_log::format::ROOT_IN_THIS_GROUP;
+    use mpi_functions::named;
+
     use super::*;
     use crate::testing::call;
 
@@ -106,8 +161,8 @@ mod tests {
         let mut all = Vec::new();
         let mut add = |loss: Loss| all.push((loss.rank, loss.culprit));
         // Rank 0 of the communicator is rank 1 of all.
-        judge(&late, &[1, 2, 0], Collective::FromRoot, THRESHOLDS, &mut add);
-        assert_eq!(all, [(2, Some(1)), (0, Some(1))]);
+        judge(&late, &processes(&[1, 2, 0]), named("MPI_Bcast").unwrap(), THRESHOLDS, &mut add);
+        assert_eq!(all, [(0, Some(1)), (2, Some(1))]);
     }
 
     /// An operation in which the ranks come at these times, and all leave at 320.
@@ -119,18 +174,71 @@ mod tests {
         Operation { entries: (0..).zip(begins).map(entry).collect() }
     }
 
-    fn found(operation: &Operation, kind: Collective) -> Vec<(Rule, u32, u64, Option<u32>)> {
+    fn processes(members: &[u32]) -> Processes {
+        Processes { members: members.to_vec(), ..Processes::default() }
+    }
+
+    fn found(operation: &Operation, function: &str) -> Vec<(Rule, u32, u64, Option<u32>)> {
+        found_among(operation, &processes(&[0, 1, 2]), function)
+    }
+
+    fn found_among(
+        operation: &Operation,
+        of: &Processes,
+        function: &str,
+    ) -> Vec<(Rule, u32, u64, Option<u32>)> {
         let mut all = Vec::new();
         let mut add = |loss: Loss| all.push((loss.rule, loss.rank, loss.nanos(), loss.culprit));
-        judge(operation, &[0, 1, 2], kind, THRESHOLDS, &mut add);
+        judge(operation, of, named(function).unwrap(), THRESHOLDS, &mut add);
         all
     }
 
     #[test]
+    fn between_groups_each_waits_for_the_other_group() {
+        let of = Processes { remote: Some(vec![2, 3]), ..processes(&[0, 1]) };
+        let rule = Rule::WaitAtNxn;
+        // The last of its own group, rank 0, is none that rank 1 waits for.
+        let late = operation(-1, &[300, 100, 200, 150]);
+        let waits = [(rule, 1, 100, Some(2)), (rule, 2, 100, Some(0)), (rule, 3, 150, Some(0))];
+        assert_eq!(found_among(&late, &of, "MPI_Allreduce"), waits);
+        assert!(is_whole(&late, &of, Waits::All, THRESHOLDS));
+        let mut left = late;
+        left.entries[3].waiting.end = 290;
+        assert!(!is_whole(&left, &of, Waits::All, THRESHOLDS));
+        // Rank 0 is the root: rank 1 has nothing to do with it, and those of the other group have its rank.
+        let mut rooted = operation(0, &[300, 100, 200, 150]);
+        (rooted.entries[0].root, rooted.entries[1].root) = (ROOT_ITSELF, ROOT_IN_THIS_GROUP);
+        let rule = Rule::LateBroadcast;
+        assert!(is_whole(&rooted, &of, Waits::ForRoot, THRESHOLDS));
+        let waits = [(rule, 2, 100, Some(0)), (rule, 3, 150, Some(0))];
+        assert_eq!(found_among(&rooted, &of, "MPI_Scatter"), waits);
+        rooted.entries[0].call.begin = 90;
+        rooted.entries[0].waiting.begin = 90;
+        assert_eq!(found_among(&rooted, &of, "MPI_Gather"), [(Rule::EarlyReduce, 0, 110, Some(2))]);
+    }
+
+    #[test]
+    fn who_has_left_has_not_waited_for_who_came_later() {
+        let mut late = operation(-1, &[100, 300, 200]);
+        (late.entries[0].call.end, late.entries[0].waiting.end) = (250, 250);
+        let rule = Rule::WaitAtNxn;
+        let waits = [(rule, 0, 100, Some(2)), (rule, 2, 100, Some(1))];
+        assert_eq!(found(&late, "MPI_Neighbor_allgather"), waits);
+        assert!(is_whole(&late, &processes(&[0, 1, 2]), Waits::Neighbours, THRESHOLDS));
+    }
+
+    #[test]
+    fn who_makes_an_object_waits_for_the_others() {
+        let late = operation(-1, &[300, 295, 100]);
+        for function in ["MPI_Comm_dup", "MPI_Win_create_c", "MPI_Cart_create", "MPI_File_open"] {
+            assert_eq!(found(&late, function), [(Rule::WaitAtNxn, 2, 200, Some(0))], "{function}");
+        }
+        assert_eq!(found(&late, "MPI_Comm_free"), []);
+    }
+
+    #[test]
     fn all_wait_for_the_last() {
-        for (kind, rule) in
-            [(Collective::Barrier, Rule::WaitAtBarrier), (Collective::AllToAll, Rule::WaitAtNxn)]
-        {
+        for (kind, rule) in [("MPI_Barrier", Rule::WaitAtBarrier), ("MPI_Allreduce_c", Rule::WaitAtNxn)] {
             let late = operation(-1, &[100, 300, 200]);
             assert_eq!(found(&late, kind), [(rule, 0, 200, Some(1)), (rule, 2, 100, Some(1))]);
             assert_eq!(found(&operation(-1, &[310, 315, 312]), kind), []);
@@ -141,26 +249,26 @@ mod tests {
     fn all_wait_for_the_root_or_the_root_for_all() {
         let late = operation(1, &[100, 300, 200]);
         let rule = Rule::LateBroadcast;
-        assert_eq!(found(&late, Collective::FromRoot), [(rule, 0, 200, Some(1)), (rule, 2, 100, Some(1))]);
-        assert_eq!(found(&operation(1, &[300, 100, 200]), Collective::FromRoot), []);
+        assert_eq!(found(&late, "MPI_Bcast"), [(rule, 0, 200, Some(1)), (rule, 2, 100, Some(1))]);
+        assert_eq!(found(&operation(1, &[300, 100, 200]), "MPI_Bcast"), []);
         let early = operation(1, &[300, 100, 200]);
-        assert_eq!(found(&early, Collective::ToRoot), [(Rule::EarlyReduce, 1, 200, Some(0))]);
-        assert_eq!(found(&late, Collective::ToRoot), []);
+        assert_eq!(found(&early, "MPI_Reduce"), [(Rule::EarlyReduce, 1, 200, Some(0))]);
+        assert_eq!(found(&late, "MPI_Reduce"), []);
     }
 
     #[test]
     fn in_a_scan_each_waits_for_those_before_it() {
         let rule = Rule::EarlyScan;
         let late = operation(-1, &[100, 300, 200]);
-        assert_eq!(found(&late, Collective::Scan), [(rule, 2, 100, Some(1))]);
-        assert_eq!(found(&operation(-1, &[100, 200, 300]), Collective::Scan), []);
+        assert_eq!(found(&late, "MPI_Scan"), [(rule, 2, 100, Some(1))]);
+        assert_eq!(found(&operation(-1, &[100, 200, 300]), "MPI_Scan"), []);
     }
 
     #[test]
     fn who_waits_for_a_request_waits_from_then_on() {
         let mut late = operation(-1, &[100, 300, 200]);
         late.entries[0].waiting = call(0, (250, 320));
-        let waits = found(&late, Collective::AllToAll);
+        let waits = found(&late, "MPI_Iallreduce");
         assert_eq!(waits[0], (Rule::WaitAtNxn, 0, 50, Some(1)));
     }
 
@@ -170,17 +278,18 @@ mod tests {
         slow.entries[0].call.end = 110;
         slow.entries[0].waiting.end = 110;
         let rule = Rule::BarrierCompletion;
-        assert_eq!(found(&slow, Collective::Barrier), [(rule, 1, 210, None), (rule, 2, 210, None)]);
+        assert_eq!(found(&slow, "MPI_Barrier"), [(rule, 1, 210, None), (rule, 2, 210, None)]);
     }
 
     #[test]
     fn an_operation_that_somebody_left_too_early_is_none() {
+        let of = processes(&[0, 1, 2]);
         let mut operation = operation(-1, &[100, 300, 200]);
-        assert!(is_whole(&operation, Collective::Barrier, THRESHOLDS));
+        assert!(is_whole(&operation, &of, Waits::All, THRESHOLDS));
         operation.entries[0].waiting.end = 150;
-        assert!(!is_whole(&operation, Collective::Barrier, THRESHOLDS));
-        assert!(is_whole(&operation, Collective::FromRoot, THRESHOLDS));
+        assert!(!is_whole(&operation, &of, Waits::All, THRESHOLDS));
+        assert!(is_whole(&operation, &of, Waits::ForRoot, THRESHOLDS));
         operation.entries[0].root = 2;
-        assert!(!is_whole(&operation, Collective::FromRoot, THRESHOLDS));
+        assert!(!is_whole(&operation, &of, Waits::ForRoot, THRESHOLDS));
     }
 }

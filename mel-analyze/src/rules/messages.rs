@@ -6,10 +6,10 @@
 //! its side and is outside of MPI, is a wait without progress.
 
 use super::Thresholds;
-use crate::functions::Mode;
 use crate::loss::{Loss, Rule};
 use crate::model::{Side, Way};
 use crate::units::{Part, Unit};
+use mpi_functions::Mode;
 
 /// When a rank was outside of MPI: the last such time that ended in this interval.
 pub type Outside<'a> = &'a dyn Fn(u32, (u64, u64)) -> Option<(u64, u64)>;

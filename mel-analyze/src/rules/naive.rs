@@ -5,11 +5,11 @@ use proptest::prelude::*;
 
 use super::Thresholds;
 use crate::found::Found;
-use crate::functions::{Function, Mode};
 use crate::judge::Judge;
 use crate::loss::Rule;
 use crate::model::{Call, Completing, Key, Side, Step, Way};
-use crate::names::{Names, Processes};
+use crate::names::{Function, Names, Processes};
+use mpi_functions::Mode;
 
 const EPSILON: u64 = 10;
 const RANKS: u32 = 4;

@@ -13,10 +13,10 @@ use rustc_hash::FxHashMap;
 
 use super::Thresholds;
 use super::messages::Outside;
-use crate::functions::{Group, Kind};
 use crate::loss::{Loss, Rule};
 use crate::model::{Call, Entry, OnWindow};
 use crate::operations::{Operation, Operations};
+use mpi_functions::WindowCall;
 
 /// Locks of a process's memory that are remembered after they were given back.
 const REMEMBERED: usize = 256;
@@ -107,7 +107,7 @@ impl Windows {
     pub fn step(
         &mut self,
         (window, members): (u32, &[u32]),
-        (call, kind): (Call, Kind),
+        (call, group): (Call, Option<WindowCall>),
         what: &OnWindow,
         outside: Outside<'_>,
         found: &mut impl FnMut(Loss),
@@ -115,7 +115,7 @@ impl Windows {
         match what {
             OnWindow::Fence => self.fence((window, members.len()), call, found),
             OnWindow::Group(others) => {
-                if let Kind::Group(group) = kind {
+                if let Some(group) = group {
                     self.group(window, call, (group, others), found);
                 }
             }
@@ -167,12 +167,12 @@ impl Windows {
         }
     }
 
-    fn group(&mut self, window: u32, call: Call, of: (Group, &[u32]), found: &mut impl FnMut(Loss)) {
+    fn group(&mut self, window: u32, call: Call, of: (WindowCall, &[u32]), found: &mut impl FnMut(Loss)) {
         let (group, others) = of;
-        let (rank, accesses) = (call.rank, matches!(group, Group::Start | Group::Complete));
+        let (rank, accesses) = (call.rank, matches!(group, WindowCall::Start | WindowCall::Complete));
         let open = if accesses { &mut self.accesses } else { &mut self.exposures };
         match group {
-            Group::Start | Group::Post => {
+            WindowCall::Start | WindowCall::Post => {
                 let before = &mut self.pairs_before;
                 let others = others.iter().map(|other| {
                     let before = before.entry((window, rank, *other, accesses)).or_default();
@@ -180,17 +180,17 @@ impl Windows {
                     (*other, *before)
                 });
                 let epoch = Epoch { others: others.collect(), calls: vec![call] };
-                if group == Group::Post {
+                if group == WindowCall::Post {
                     for (other, number) in &epoch.others {
                         self.pairs.entry((window, *other, rank, *number)).or_default().post = Some(call);
                     }
                 }
                 open.insert((window, rank), epoch);
             }
-            Group::Complete | Group::Wait => {
+            WindowCall::Complete | WindowCall::Wait => {
                 let Some(mut epoch) = open.remove(&(window, rank)) else { return };
                 epoch.calls.push(call);
-                if group == Group::Complete {
+                if group == WindowCall::Complete {
                     for (other, number) in &epoch.others {
                         self.pairs.entry((window, rank, *other, *number)).or_default().complete = Some(call);
                     }
@@ -200,6 +200,7 @@ impl Windows {
                     self.ended.pop_front();
                 }
             }
+            _ => return,
         }
         let mut left = std::mem::take(&mut self.ended);
         left.retain(|ended| !self.judge(ended, found));
@@ -321,11 +322,11 @@ mod tests {
     type Lost = (Rule, u32, (u64, u64), Option<u32>);
 
     /// What is found of these steps, of two processes.
-    fn found(steps: &[(Call, Kind, OnWindow)]) -> Vec<Lost> {
+    fn found(steps: &[(Call, Option<WindowCall>, OnWindow)]) -> Vec<Lost> {
         found_with(steps, &|_, _| None)
     }
 
-    fn found_with(steps: &[(Call, Kind, OnWindow)], outside: Outside<'_>) -> Vec<Lost> {
+    fn found_with(steps: &[(Call, Option<WindowCall>, OnWindow)], outside: Outside<'_>) -> Vec<Lost> {
         let (mut windows, mut all) = (Windows::new(THRESHOLDS), Vec::new());
         for (call, kind, what) in steps {
             let mut add = |loss: Loss| all.push((loss.rule, loss.rank, loss.interval, loss.culprit));
@@ -336,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_fence_waits_for_the_last() {
-        let fence = |rank, times| (call(rank, times), Kind::Other, OnWindow::Fence);
+        let fence = |rank, times| (call(rank, times), None, OnWindow::Fence);
         let late = [fence(0, (100, 210)), fence(1, (200, 211))];
         assert_eq!(found(&late), [(Rule::WaitAtFence, 0, (100, 200), Some(1))]);
         assert_eq!(found(&[fence(0, (195, 210)), fence(1, (200, 211))]), []);
@@ -344,31 +345,31 @@ mod tests {
         assert_eq!(found(&[fence(0, (100, 150)), fence(1, (200, 211))]), []);
     }
 
-    fn group(group: Group, rank: u32, times: (u64, u64)) -> (Call, Kind, OnWindow) {
-        (call(rank, times), Kind::Group(group), OnWindow::Group(vec![1 - rank]))
+    fn group(group: WindowCall, rank: u32, times: (u64, u64)) -> (Call, Option<WindowCall>, OnWindow) {
+        (call(rank, times), Some(group), OnWindow::Group(vec![1 - rank]))
     }
 
     #[test]
     fn an_access_waits_for_the_exposure_in_whichever_call() {
         let in_start = [
-            group(Group::Post, 1, (200, 201)),
-            group(Group::Start, 0, (100, 205)),
-            group(Group::Complete, 0, (206, 207)),
-            group(Group::Wait, 1, (202, 208)),
+            group(WindowCall::Post, 1, (200, 201)),
+            group(WindowCall::Start, 0, (100, 205)),
+            group(WindowCall::Complete, 0, (206, 207)),
+            group(WindowCall::Wait, 1, (202, 208)),
         ];
         assert_eq!(found(&in_start), [(Rule::LatePost, 0, (100, 200), Some(1))]);
         let in_complete = [
-            group(Group::Start, 0, (100, 101)),
-            group(Group::Post, 1, (200, 201)),
-            group(Group::Complete, 0, (103, 207)),
-            group(Group::Wait, 1, (202, 208)),
+            group(WindowCall::Start, 0, (100, 101)),
+            group(WindowCall::Post, 1, (200, 201)),
+            group(WindowCall::Complete, 0, (103, 207)),
+            group(WindowCall::Wait, 1, (202, 208)),
         ];
         assert_eq!(found(&in_complete), [(Rule::LatePost, 0, (103, 200), Some(1))]);
         let healthy = [
-            group(Group::Post, 1, (90, 91)),
-            group(Group::Start, 0, (100, 101)),
-            group(Group::Complete, 0, (103, 107)),
-            group(Group::Wait, 1, (102, 108)),
+            group(WindowCall::Post, 1, (90, 91)),
+            group(WindowCall::Start, 0, (100, 101)),
+            group(WindowCall::Complete, 0, (103, 107)),
+            group(WindowCall::Wait, 1, (102, 108)),
         ];
         assert_eq!(found(&healthy), []);
     }
@@ -376,20 +377,20 @@ mod tests {
     #[test]
     fn an_exposure_waits_until_the_access_is_complete() {
         let early = [
-            group(Group::Post, 1, (90, 91)),
-            group(Group::Start, 0, (92, 93)),
-            group(Group::Wait, 1, (100, 207)),
-            group(Group::Complete, 0, (200, 208)),
+            group(WindowCall::Post, 1, (90, 91)),
+            group(WindowCall::Start, 0, (92, 93)),
+            group(WindowCall::Wait, 1, (100, 207)),
+            group(WindowCall::Complete, 0, (200, 208)),
         ];
         assert_eq!(found(&early), [(Rule::EarlyWait, 1, (100, 200), Some(0))]);
     }
 
-    fn lock(rank: u32, times: (u64, u64), exclusive: bool) -> (Call, Kind, OnWindow) {
-        (call(rank, times), Kind::Other, OnWindow::Lock { target: 0, exclusive })
+    fn lock(rank: u32, times: (u64, u64), exclusive: bool) -> (Call, Option<WindowCall>, OnWindow) {
+        (call(rank, times), None, OnWindow::Lock { target: 0, exclusive })
     }
 
-    fn unlock(rank: u32, times: (u64, u64)) -> (Call, Kind, OnWindow) {
-        (call(rank, times), Kind::Other, OnWindow::Unlock { target: 0 })
+    fn unlock(rank: u32, times: (u64, u64)) -> (Call, Option<WindowCall>, OnWindow) {
+        (call(rank, times), None, OnWindow::Unlock { target: 0 })
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! MPI calls and messages of one thread on their location.
 
+use mpi_functions::Step;
 use otf2_writer::{AttributeValue, CollectiveRoot, CommRef, Event, RegionRef};
 use rustc_hash::FxHashMap;
 
 use super::communicators::{Communicators, Target};
 use super::requests::{Operation, Requested, Requests, Side};
-use super::roles::{self, Way};
+use super::roles;
 use super::track::Track;
 use super::windows::{Span, Windows};
 use super::{Conversion, ConvertError};
@@ -85,14 +86,15 @@ impl Conversion<'_> {
             Fact::Collective(object, moved) => {
                 let name = log.definitions.functions.get(function).map_or("", String::as_str);
                 match operation(name, communicators.of(*object), moved) {
-                    Some((operation, Way::Blocking)) => {
+                    Some((operation, Step::Blocks)) => {
                         *collective = Some(operation.end());
                         track.summary().collectives += 1;
                         track.event(time, &Event::MpiCollectiveBegin, &[])?;
                     }
-                    Some((operation, way)) => {
-                        *requested = Some(Requested { operation, persistent: way == Way::Persistent });
+                    Some((operation, step)) => {
+                        *requested = Some(Requested { operation, persistent: step == Step::Prepares });
                     }
+                    None if roles::has_no_operation(name) => {}
                     None => track.summary().unknown_messages += 1,
                 }
                 Ok(())
@@ -173,7 +175,7 @@ fn write_request(track: &mut Track, time: u64, event: &Event<'static>) -> Result
 }
 
 /// A collective operation and how its function goes about it; none if that or the communicator is not known.
-fn operation(name: &str, comm: Option<CommRef>, moved: &Collective) -> Option<(Operation, Way)> {
+fn operation(name: &str, comm: Option<CommRef>, moved: &Collective) -> Option<(Operation, Step)> {
     let Collective { root, sent, received } = *moved;
     let root = match root {
         NO_ROOT => CollectiveRoot::None,
@@ -181,8 +183,8 @@ fn operation(name: &str, comm: Option<CommRef>, moved: &Collective) -> Option<(O
         ROOT_IN_THIS_GROUP => CollectiveRoot::ThisGroup,
         rank => CollectiveRoot::Rank(u32::try_from(rank).ok()?),
     };
-    let ((op, way), comm) = (roles::operation_of(name)?, comm?);
-    Some((Operation { op, comm, root, sent, received }, way))
+    let ((op, step), comm) = (roles::operation_of(name)?, comm?);
+    Some((Operation { op, comm, root, sent, received }, step))
 }
 
 /// The event of a message.

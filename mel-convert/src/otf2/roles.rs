@@ -1,90 +1,77 @@
-//! What kind of work an MPI function does, and which collective operation, by its name.
+//! What OTF2 calls the work of an MPI function, and the operation of a collective one.
 
+use mpi_functions::{Direction, Kind, Operation, Step};
 use otf2_writer::{CollectiveOp, RegionRole};
 
 /// The role of an MPI function's region. A name that is not known is a function without a role.
 pub(super) fn of(name: &str) -> RegionRole {
-    let Some(name) = name.strip_prefix("MPI_") else { return RegionRole::Function };
-    let name = name.strip_suffix("_c").unwrap_or(name);
-    let name = name.strip_suffix("_init").unwrap_or(name);
-    // A nonblocking function does what its blocking one does.
-    let plain = match name.strip_prefix('I') {
-        Some(rest) => rest.to_lowercase(),
-        None => name.to_lowercase(),
-    };
-    match plain.as_str() {
-        "barrier" => RegionRole::Barrier,
-        "bcast" | "scatter" | "scatterv" => RegionRole::CollectiveOneToAll,
-        "gather" | "gatherv" | "reduce" => RegionRole::CollectiveAllToOne,
-        "allgather"
-        | "allgatherv"
-        | "allreduce"
-        | "alltoall"
-        | "alltoallv"
-        | "alltoallw"
-        | "reduce_scatter"
-        | "reduce_scatter_block" => RegionRole::CollectiveAllToAll,
-        "scan" | "exscan" => RegionRole::CollectiveOther,
-        neighbor if neighbor.starts_with("neighbor_") => RegionRole::CollectiveOther,
-        "send" | "bsend" | "ssend" | "rsend" | "recv" | "sendrecv" | "sendrecv_replace" | "probe"
-        | "mprobe" | "mrecv" | "wait" | "waitall" | "waitany" | "waitsome" | "test" | "testall"
-        | "testany" | "testsome" | "start" | "startall" | "psend" | "precv" | "pready" | "pready_list"
-        | "pready_range" | "parrived" | "cancel" | "request_free" | "request_get_status" => {
-            RegionRole::PointToPoint
-        }
-        "put" | "get" | "accumulate" | "get_accumulate" | "fetch_and_op" | "compare_and_swap" | "rput"
-        | "rget" | "raccumulate" | "rget_accumulate" => RegionRole::Rma,
-        window if window.starts_with("win_") => RegionRole::Rma,
-        file if file.starts_with("file_") => RegionRole::FileIo,
-        "alloc_mem" => RegionRole::Allocate,
-        "free_mem" => RegionRole::Deallocate,
-        _ => RegionRole::Function,
+    let Some(function) = mpi_functions::named(name) else { return RegionRole::Function };
+    match function.kind {
+        Kind::Collective(operation) => of_operation(operation),
+        Kind::Send(_)
+        | Kind::Receive
+        | Kind::SendReceive
+        | Kind::Probe
+        | Kind::PartitionedSend
+        | Kind::PartitionedReceive
+        | Kind::Partition
+        | Kind::Start
+        | Kind::Completion
+        | Kind::Request => RegionRole::PointToPoint,
+        Kind::OneSided(_) | Kind::Window(_) => RegionRole::Rma,
+        Kind::File { .. } => RegionRole::FileIo,
+        Kind::Allocate => RegionRole::Allocate,
+        Kind::Deallocate => RegionRole::Deallocate,
+        Kind::Communicator(_)
+        | Kind::Buffer
+        | Kind::Init
+        | Kind::Finalize
+        | Kind::Object
+        | Kind::Local
+        | Kind::Environment => RegionRole::Function,
     }
 }
 
-/// How a collective function goes about its operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    /// It returns when the operation is complete.
-    Blocking,
-    /// It starts the operation.
-    Nonblocking,
-    /// It makes a request by which the operation is started.
-    Persistent,
+fn of_operation(operation: Operation) -> RegionRole {
+    match (operation, operation.direction()) {
+        (Operation::Barrier, _) => RegionRole::Barrier,
+        (_, Direction::FromRoot) => RegionRole::CollectiveOneToAll,
+        (_, Direction::ToRoot) => RegionRole::CollectiveAllToOne,
+        (_, Direction::All) => RegionRole::CollectiveAllToAll,
+        (_, Direction::Upwards | Direction::Neighbours) => RegionRole::CollectiveOther,
+    }
 }
 
 /// The operation of a collective function, and how it goes about it; none for others. Among neighbours it is the operation
 /// of the same name: the format has none of its own for that.
-pub(super) fn operation_of(name: &str) -> Option<(CollectiveOp, Way)> {
-    let name = name.strip_prefix("MPI_")?;
-    let name = name.strip_suffix("_c").unwrap_or(name);
-    let (name, way) = match (name.strip_suffix("_init"), name.strip_prefix('I')) {
-        (Some(name), _) => (name, Way::Persistent),
-        (None, Some(name)) => (name, Way::Nonblocking),
-        (None, None) => (name, Way::Blocking),
+pub(super) fn operation_of(name: &str) -> Option<(CollectiveOp, Step)> {
+    let function = mpi_functions::named(name)?;
+    let operation = match function.operation()? {
+        Operation::Barrier => CollectiveOp::Barrier,
+        Operation::Bcast => CollectiveOp::Bcast,
+        Operation::Gather => CollectiveOp::Gather,
+        Operation::Gatherv => CollectiveOp::Gatherv,
+        Operation::Scatter => CollectiveOp::Scatter,
+        Operation::Scatterv => CollectiveOp::Scatterv,
+        Operation::Allgather | Operation::NeighborAllgather => CollectiveOp::Allgather,
+        Operation::Allgatherv | Operation::NeighborAllgatherv => CollectiveOp::Allgatherv,
+        Operation::Alltoall | Operation::NeighborAlltoall => CollectiveOp::Alltoall,
+        Operation::Alltoallv | Operation::NeighborAlltoallv => CollectiveOp::Alltoallv,
+        Operation::Alltoallw | Operation::NeighborAlltoallw => CollectiveOp::Alltoallw,
+        Operation::Allreduce => CollectiveOp::Allreduce,
+        Operation::Reduce => CollectiveOp::Reduce,
+        Operation::ReduceScatter => CollectiveOp::ReduceScatter,
+        Operation::ReduceScatterBlock => CollectiveOp::ReduceScatterBlock,
+        Operation::Scan => CollectiveOp::Scan,
+        Operation::Exscan => CollectiveOp::Exscan,
     };
-    let name = name.to_lowercase();
-    let operation = match name.strip_prefix("neighbor_").unwrap_or(&name) {
-        "barrier" => CollectiveOp::Barrier,
-        "bcast" => CollectiveOp::Bcast,
-        "gather" => CollectiveOp::Gather,
-        "gatherv" => CollectiveOp::Gatherv,
-        "scatter" => CollectiveOp::Scatter,
-        "scatterv" => CollectiveOp::Scatterv,
-        "allgather" => CollectiveOp::Allgather,
-        "allgatherv" => CollectiveOp::Allgatherv,
-        "alltoall" => CollectiveOp::Alltoall,
-        "alltoallv" => CollectiveOp::Alltoallv,
-        "alltoallw" => CollectiveOp::Alltoallw,
-        "allreduce" => CollectiveOp::Allreduce,
-        "reduce" => CollectiveOp::Reduce,
-        "reduce_scatter" => CollectiveOp::ReduceScatter,
-        "reduce_scatter_block" => CollectiveOp::ReduceScatterBlock,
-        "scan" => CollectiveOp::Scan,
-        "exscan" => CollectiveOp::Exscan,
-        _ => return None,
-    };
-    Some((operation, way))
+    Some((operation, function.step))
+}
+
+/// Whether the format has no operation for what processes do together in this function, such as making a communicator.
+pub(super) fn has_no_operation(name: &str) -> bool {
+    mpi_functions::named(name)
+        .is_some_and(|function| function.is_met_by_all() && function.operation().is_none())
 }
 
 #[cfg(test)]
@@ -108,6 +95,7 @@ mod tests {
             ("MPI_File_iwrite", RegionRole::FileIo),
             ("MPI_Init", RegionRole::Function),
             ("MPI_Initialized", RegionRole::Function),
+            ("MPI_Reduce_local", RegionRole::Function),
             ("main", RegionRole::Function),
         ] {
             assert_eq!(of(name), role, "{name}");
@@ -117,14 +105,15 @@ mod tests {
     #[test]
     fn collective_functions_are_known_in_all_their_forms() {
         for (name, known) in [
-            ("MPI_Reduce_scatter_block_c", Some((CollectiveOp::ReduceScatterBlock, Way::Blocking))),
-            ("MPI_Ibarrier", Some((CollectiveOp::Barrier, Way::Nonblocking))),
-            ("MPI_Ineighbor_alltoallw_c", Some((CollectiveOp::Alltoallw, Way::Nonblocking))),
-            ("MPI_Neighbor_allgather", Some((CollectiveOp::Allgather, Way::Blocking))),
-            ("MPI_Allreduce_init", Some((CollectiveOp::Allreduce, Way::Persistent))),
+            ("MPI_Reduce_scatter_block_c", Some((CollectiveOp::ReduceScatterBlock, Step::Blocks))),
+            ("MPI_Ibarrier", Some((CollectiveOp::Barrier, Step::Starts))),
+            ("MPI_Ineighbor_alltoallw_c", Some((CollectiveOp::Alltoallw, Step::Starts))),
+            ("MPI_Neighbor_allgather", Some((CollectiveOp::Allgather, Step::Blocks))),
+            ("MPI_Allreduce_init", Some((CollectiveOp::Allreduce, Step::Prepares))),
             ("MPI_Isend", None),
             ("MPI_Send_init", None),
             ("MPI_Init", None),
+            ("MPI_Reduce_local", None),
         ] {
             assert_eq!(operation_of(name), known, "{name}");
         }

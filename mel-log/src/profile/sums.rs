@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use mpi_functions::Kind;
+
 use super::calls::{CallProfile, MessagesFound, WaitKind};
 use super::schema::{Profile, RankProfile};
 
@@ -118,7 +120,7 @@ pub struct OfWaits {
 
 /// Whether a function is part of what starts and ends MPI.
 pub fn is_apart(function: &str) -> bool {
-    matches!(function, "MPI_Init" | "MPI_Init_thread" | "MPI_Finalize")
+    matches!(Kind::of(function), Kind::Init | Kind::Finalize)
 }
 
 /// The calls of a rank between `MPI_Init` and `MPI_Finalize`.

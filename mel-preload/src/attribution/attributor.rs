@@ -9,6 +9,7 @@ use mel_log::choice::Choice;
 use mel_log::table::attributed::{OUTSIDE, OfContext, growth};
 use mel_log::table::{Arithmetic, ProfileTable};
 use mpi_abi::Abi;
+use mpi_functions::Kind;
 use mpi_intercept::{Call, FunctionId, Hook, InThread, ThreadSlot, Wants};
 use mpit_events::Clock;
 use mpit_events_entry_points::reading::Reading;
@@ -44,14 +45,8 @@ impl std::fmt::Debug for Attributor {
 
 /// Whether calls of a function may change the queues of this process: those that send do not, nor those that answer from memory.
 fn has_to_do_with_queues(function: FunctionId) -> bool {
-    const SEND: [&str; 8] = ["Send", "Isend", "Bsend", "Ibsend", "Ssend", "Issend", "Rsend", "Irsend"];
-    const LOCAL: [&str; 5] = ["Comm_rank", "Comm_size", "Get_count", "Get_elements", "Get_processor_name"];
-    const OF_OBJECTS: [&str; 4] = ["Type_", "Group_", "Info_", "Op_"];
-    let name = function.name().strip_prefix("MPI_").unwrap_or_default();
-    let name = name.strip_suffix("_c").unwrap_or(name);
-    !(SEND.contains(&name)
-        || LOCAL.contains(&name)
-        || OF_OBJECTS.iter().any(|prefix| name.starts_with(prefix)))
+    let about = function.about();
+    !(about.is_local() || matches!(about.kind, Kind::Send(_)))
 }
 
 /// What is wanted.

@@ -4,9 +4,10 @@
 use mpi_abi::Abi;
 use mpi_abi::questions::TypeSizes;
 use mpi_intercept::Call;
+use mpit_sources::transfers::Transfer;
 
 use super::communicators::Known;
-use crate::trace::collectives;
+use crate::trace::collectives::{self, Processes};
 
 /// Bytes sent and received by a call that is no collective operation and has succeeded; receives get theirs elsewhere.
 #[inline(always)]
@@ -39,39 +40,20 @@ pub(super) fn of_messages(sizes: &mut TypeSizes, call: &Call<'_>) -> (u64, u64) 
     }
 }
 
-/// Bytes sent and received by a collective operation that has succeeded, counted as traces do. The most frequent ones need not ask MPI.
+/// Bytes sent and received by a collective operation that has succeeded, counted as traces do. Where the communicator is known MPI is not
+/// asked about it.
 #[inline]
 pub(super) fn of_collective(
     abi: &Abi,
     sizes: &mut TypeSizes,
     known: Option<Known>,
-    call: &Call<'_>,
+    transfer: &Transfer,
 ) -> (u64, u64) {
-    let stays = |buffer| std::ptr::eq(buffer, abi.constants.in_place);
-    let Some((size, rank)) = known.and_then(|known| known.of_one_group) else { return asked(abi, call) };
-    let size = u64::from(size);
-    match call {
-        Call::Barrier(_) => (0, 0),
-        Call::Bcast(a) => {
-            let each = sizes.of(a.count, a.datatype);
-            (if a.root == rank { size * each } else { 0 }, each)
-        }
-        Call::Allreduce(a) => {
-            let others = size - u64::from(stays(a.sendbuf));
-            let bytes = others * sizes.of(a.count, a.datatype);
-            (bytes, bytes)
-        }
-        Call::Alltoall(a) => {
-            let others = size - u64::from(stays(a.sendbuf));
-            let bytes = others * sizes.of(a.recvcount, a.recvtype);
-            (bytes, bytes)
-        }
-        _ => asked(abi, call),
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn asked(abi: &Abi, call: &Call<'_>) -> (u64, u64) {
-    collectives::of(abi, call).map_or((0, 0), |operation| (operation.sent, operation.received))
+    let processes = match known.and_then(|known| known.of_one_group) {
+        Some((size, rank)) => Some(Processes { count: size.into(), rank, inter: false }),
+        None => Processes::of(abi, transfer.comm),
+    };
+    let size = |count, datatype| sizes.of(count, datatype);
+    let moved = processes.and_then(|processes| collectives::moved(abi, transfer, processes, size));
+    moved.map_or((0, 0), |moved| (moved.sent, moved.received))
 }

@@ -1,7 +1,7 @@
 //! What is special about an MPI function, for the profile of calls.
 
+use mpi_functions::{Kind as Of, Mode, Object, Step};
 use mpi_intercept::FunctionId;
-use mpit_sources::calls::COLLECTIVES;
 
 /// What kind of call a function makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,33 +24,18 @@ pub(super) enum Kind {
     Names,
 }
 
-/// Operations of all processes of a communicator, or of a window, beside those that are called collective everywhere: names without
-/// their prefix.
-const MAKING: [&str; 17] = [
-    "Comm_dup",
-    "Comm_dup_with_info",
-    "Comm_create",
-    "Comm_split",
-    "Comm_split_type",
-    "Cart_create",
-    "Cart_sub",
-    "Graph_create",
-    "Dist_graph_create",
-    "Dist_graph_create_adjacent",
-    "Win_fence",
-    "File_open",
-    "Neighbor_alltoall",
-    "Neighbor_alltoallv",
-    "Neighbor_alltoallw",
-    "Neighbor_allgather",
-    "Neighbor_allgatherv",
-];
-
 /// Whether a function does not wait for anything: it starts something, looks, or answers from memory.
 pub(super) fn returns_at_once(function: FunctionId) -> bool {
-    let name = function.name().strip_prefix("MPI_").unwrap_or_default();
-    let starts = name.starts_with('I') && !["In", "Is_", "Intercomm"].iter().any(|no| name.starts_with(no));
-    starts || name.starts_with("Test") || matches!(name, "Comm_rank" | "Comm_size" | "Get_count" | "Start")
+    let about = function.about();
+    match about.kind {
+        Of::Local => {
+            matches!(function, FunctionId::Comm_rank | FunctionId::Comm_size | FunctionId::Get_count)
+        }
+        Of::Send(_) | Of::Receive | Of::SendReceive | Of::Collective(_) | Of::Start => {
+            about.step == Step::Starts
+        }
+        _ => about.step == Step::Tests,
+    }
 }
 
 /// The kind of each function.
@@ -64,22 +49,19 @@ pub(super) fn kinds() -> [Kind; FunctionId::COUNT] {
 
 fn kind(function: FunctionId) -> Kind {
     use FunctionId as F;
-    let name = function.name();
-    let name = name.strip_prefix("MPI_").unwrap_or(name);
-    let name = name.strip_suffix("_c").unwrap_or(name);
+    let about = function.about();
     match function {
-        F::Init | F::Init_thread | F::Session_init | F::Finalize | F::Abort | F::Pcontrol => Kind::NotCounted,
-        F::Send | F::Send_c | F::Ssend | F::Ssend_c | F::Rsend | F::Rsend_c => Kind::BlockingSend,
-        F::Probe | F::Mprobe => Kind::Probe,
-        F::Win_create | F::Win_create_c | F::Win_allocate | F::Win_allocate_c | F::Win_allocate_shared => {
-            Kind::MakesWindow
-        }
-        F::Win_allocate_shared_c | F::Win_create_dynamic => Kind::MakesWindow,
-        F::Type_free => Kind::Frees,
-        F::Comm_set_name => Kind::Names,
-        _ if MAKING.contains(&name) || COLLECTIVES.contains(&name.to_lowercase().as_str()) => {
-            Kind::Collective
-        }
+        F::Session_init | F::Abort | F::Pcontrol => return Kind::NotCounted,
+        F::Type_free => return Kind::Frees,
+        F::Comm_set_name => return Kind::Names,
+        _ => {}
+    }
+    match (about.kind, about.step) {
+        (Of::Init | Of::Finalize, _) => Kind::NotCounted,
+        (Of::Send(mode), Step::Blocks) if mode != Mode::Buffered => Kind::BlockingSend,
+        (Of::Probe, Step::Blocks) => Kind::Probe,
+        _ if about.makes == Some(Object::Window) => Kind::MakesWindow,
+        _ if about.is_met_by_all() => Kind::Collective,
         _ => Kind::Plain,
     }
 }
@@ -105,6 +87,6 @@ mod tests {
         assert!(collective(FunctionId::Allreduce) && collective(FunctionId::Alltoallv_c));
         assert!(collective(FunctionId::Comm_split) && collective(FunctionId::Reduce_scatter_block));
         assert!(!collective(FunctionId::Iallreduce) && !collective(FunctionId::Bcast_init));
-        assert!(MAKING.iter().all(|name| FunctionId::all().any(|f| f.name() == format!("MPI_{name}"))));
+        assert!(!collective(FunctionId::Reduce_local) && !collective(FunctionId::Comm_create_group));
     }
 }

@@ -7,9 +7,11 @@ use mel_log::Definition;
 use mel_log::table::{ContextKey, IntervalKind, ProfileTable, TableRows};
 use mpi_abi::questions::TypeSizes;
 use mpi_abi::{Abi, Handle, StatusPtr, questions};
+use mpi_functions::Direction;
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Numbered, PerThread, ThreadSlot, Wants};
 use mpit_events::Clock;
 use mpit_sources::calls::{Communicator, Ob1Model, Observer, PostedLate, Received, Waited};
+use mpit_sources::transfers::Transfer;
 
 use super::bytes;
 use super::communicators::{Communicators, First, Known};
@@ -28,17 +30,14 @@ fn handle(call: &Call<'_>) -> Option<usize> {
 }
 
 /// The root of a collective operation as the table has it: plus one, 0 where there is none.
-fn root(call: &Call<'_>) -> u16 {
-    let root = match call {
-        Call::Bcast(a) => a.root,
-        Call::Reduce(a) => a.root,
-        Call::Gather(a) => a.root,
-        Call::Scatter(a) => a.root,
-        Call::Gatherv(a) => a.root,
-        Call::Scatterv(a) => a.root,
-        _ => return 0,
-    };
-    root.checked_add(1).and_then(|root| u16::try_from(root).ok()).filter(|root| *root != 0).unwrap_or(0xffff)
+fn root(transfer: &Transfer) -> u16 {
+    let (Direction::FromRoot | Direction::ToRoot) = transfer.operation.direction() else { return 0 };
+    transfer
+        .root
+        .checked_add(1)
+        .and_then(|root| u16::try_from(root).ok())
+        .filter(|root| *root != 0)
+        .unwrap_or(0xffff)
 }
 
 /// Counts calls by context. Lives as long as the process.
@@ -267,10 +266,19 @@ impl CallProfiler {
 
     /// A collective operation has returned.
     #[inline(never)]
-    fn operated(&self, contexts: &Contexts, thread: &mut Thread, call: &Call<'_>, made: Made, success: bool) {
+    fn operated(
+        &self,
+        contexts: &Contexts,
+        thread: &mut Thread,
+        (function, call): (FunctionId, &Call<'_>),
+        made: Made,
+        success: bool,
+    ) {
         let known = handle(call).and_then(|handle| self.communicator(thread, handle));
-        if success {
-            let (sent, received) = bytes::of_collective(self.abi, &mut thread.sizes, known, call);
+        // Objects are made without data of the program.
+        let transfer = Transfer::of(self.abi, function, call);
+        if success && let Some(transfer) = &transfer {
+            let (sent, received) = bytes::of_collective(self.abi, &mut thread.sizes, known, transfer);
             let row = contexts.table.context(made.context);
             row.sent.add(sent);
             row.received.add(received);
@@ -279,7 +287,8 @@ impl CallProfiler {
             let _one_at_a_time =
                 self.several.get().map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
             let number = self.communicators.operate(known.number);
-            contexts.table.add_collective(made.context, number, root(call), (made.entered, made.left));
+            let root = transfer.as_ref().map_or(0, root);
+            contexts.table.add_collective(made.context, number, root, (made.entered, made.left));
         }
     }
 
@@ -414,9 +423,9 @@ impl Hook for CallProfiler {
         let row = contexts.table.context(made.context);
         row.count(took);
         match self.kinds[function.index()] {
-            Kind::Collective => self.operated(contexts, thread, call, made, success),
+            Kind::Collective => self.operated(contexts, thread, (function, call), made, success),
             Kind::MakesWindow => {
-                self.operated(contexts, thread, call, made, success);
+                self.operated(contexts, thread, (function, call), made, success);
                 if success {
                     self.made_window(contexts, call);
                 }

@@ -3,19 +3,21 @@
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use mpi_abi::Abi;
+use mpi_abi::{Abi, questions};
+use mpi_functions::Members;
 use mpi_intercept::{Call, FunctionId, Hook, InThread};
 use mpit_events::{BulkListener, Core, MAX_EVENT_TYPES, Record, SourceIndex, Ticks};
 use mpit_sources::calls::{Message, Observer};
 use mpit_sources::rma;
+use mpit_sources::transfers::Transfer;
 
 use super::buffers;
 use super::chosen::{Chosen, Hidden};
-use super::collectives;
+use super::collectives::{self, Processes};
 use super::handles::Handles;
 use super::recorder::{Kind, Objects, Place, Queue, Recorder};
 use mel_log::choice::Choice;
-use mel_log::format::NO_OBJECT;
+use mel_log::format::{NO_OBJECT, NO_ROOT};
 use mel_log::{self as log, kind};
 
 /// The types whose pairs are regions in a trace.
@@ -186,7 +188,7 @@ impl Tracer {
             self.recorder.call_site();
         }
         if flags & COLLECTIVE != 0 {
-            self.collective(call);
+            self.collective(function, call);
         }
     }
 
@@ -211,35 +213,58 @@ impl Tracer {
     }
 
     #[cold]
-    fn collective(&self, call: &Call<'_>) {
+    fn collective(&self, function: FunctionId, call: &Call<'_>) {
         // A communicator that is not known may be none.
         let number = call.comm().map_or(NO_OBJECT, |comm| self.handles.number(comm.0 as u64));
         if number == NO_OBJECT {
             return;
         }
-        let Some(operation) = collectives::of(self.abi, call) else { return };
-        let collectives::Collective { root, sent, received, .. } = operation;
-        let payload = log::Collective { root, sent, received }.to_payload();
+        let moved = match Transfer::of(self.abi, function, call) {
+            Some(transfer) => {
+                let size = |count, datatype| {
+                    let size = if count > 0 { questions::bytes_of(datatype) } else { 0 };
+                    u64::try_from(count).unwrap_or(0).saturating_mul(size)
+                };
+                Processes::of(self.abi, transfer.comm)
+                    .and_then(|processes| collectives::moved(self.abi, &transfer, processes, size))
+            }
+            // They make an object together, and move no data.
+            None => Some(log::Collective { root: NO_ROOT, sent: 0, received: 0 }),
+        };
+        let Some(moved) = moved else { return };
+        let payload = moved.to_payload();
         self.recorder.at_entry(kind::COLLECTIVE, number, &payload);
     }
 }
 
 /// The functions whose buffer is recorded, and the one after which a datatype may be another.
-const BUFFERS: [&str; 6] = ["MPI_Send", "MPI_Bsend", "MPI_Ssend", "MPI_Rsend", "MPI_Recv", "MPI_Type_free"];
+#[rustfmt::skip]
+fn has_buffer(function: FunctionId) -> bool {
+    use FunctionId as F;
+    matches!(
+        function,
+        F::Send | F::Send_c | F::Bsend | F::Bsend_c | F::Ssend | F::Ssend_c | F::Rsend | F::Rsend_c | F::Recv | F::Recv_c
+        | F::Type_free
+    )
+}
+
+/// Whether calls of a function are recorded as parts of something that all processes of a communicator do.
+fn is_together(function: FunctionId) -> bool {
+    let about = function.about();
+    about.operation().is_some() || about.is_met_by_all() && about.members() == Some(Members::Communicator)
+}
 
 /// What there is to do for each function besides recording its calls.
 fn flags(calls: &Choice, chosen: bool, sites: bool) -> [u8; FunctionId::COUNT] {
-    let collective = collectives::functions();
     let mut flags = [0; FunctionId::COUNT];
     for function in FunctionId::all() {
-        let name = function.name();
-        let plain = name.strip_suffix("_c").unwrap_or(name);
+        let names = [function.name(), function.about().plain().name];
         let flag = |set: bool, flag: u8| if set { flag } else { 0 };
-        flags[function.index()] = flag(collective[function.index()], COLLECTIVE)
-            | flag(!calls.wants(&[name, plain]), UNWANTED)
+        flags[function.index()] = flag(is_together(function), COLLECTIVE)
+            | flag(!calls.wants(&names), UNWANTED)
             | flag(chosen, BY_COMMUNICATOR)
             | flag(sites, CALL_SITE)
-            | flag(BUFFERS.contains(&plain), BUFFER);
+            | flag(has_buffer(function), BUFFER);
     }
     flags
 }

@@ -69,7 +69,7 @@ impl FromStr for Condition {
             "give a quantity, < or >, and a limit, such as mpi_time>+5%, run_time>2s or MPI_Waitall>+100ms";
         let place = text.find(['<', '>']).ok_or(usage)?;
         let (name, limit) = (text[..place].trim(), text[place + 1..].trim());
-        if !OF_RUNS.contains(&name) && !name.starts_with("MPI_") && !name.contains(':') {
+        if !OF_RUNS.contains(&name) && mpi_functions::named(name).is_none() && !name.contains(':') {
             let known = OF_RUNS.join(", ");
             return Err(format!(
                 "{name} is no quantity; there are {known}, MPI functions, and call sites as file:line"

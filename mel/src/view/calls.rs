@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::calls_of_many;
 use super::class::Class;
 use super::over::few;
-use mel_log::profile::{CallProfile, Profile, RankProfile, WaitKind};
+use mel_log::profile::{CallProfile, Profile, RankProfile, WaitKind, sums};
 
 /// More call sites, or wait states, than that are not shown: those that take longest are.
 pub(super) const MOST: usize = 2000;
@@ -177,7 +177,7 @@ pub fn calls(profile: &Profile) -> Option<Calls> {
     let mut ranks = Vec::new();
     for rank in &profile.ranks {
         let mut sums = BTreeMap::<u32, (u64, u64)>::new();
-        for call in counted(rank) {
+        for call in sums::calls(rank) {
             let Some(function) = place(&call.function) else { continue };
             let sum = sums.entry(function).or_default();
             sum.0 += nanos(call.total_s);
@@ -226,14 +226,8 @@ fn lost(call: &CallProfile) -> u64 {
     call.waits.iter().map(|wait| nanos(wait.lost_s)).sum()
 }
 
-/// The calls between `MPI_Init` and `MPI_Finalize`, which shares are of.
-fn counted(rank: &RankProfile) -> impl Iterator<Item = &CallProfile> {
-    let apart = ["MPI_Init", "MPI_Init_thread", "MPI_Finalize"];
-    rank.calls.iter().filter(move |call| !apart.contains(&call.function.as_str()))
-}
-
 fn threads(rank: &RankProfile) -> u32 {
-    let mut threads: Vec<u32> = counted(rank).map(|call| call.thread).collect();
+    let mut threads: Vec<u32> = sums::calls(rank).map(|call| call.thread).collect();
     threads.sort_unstable();
     threads.dedup();
     threads.len().max(1) as u32
@@ -248,7 +242,7 @@ fn most(by_rank: &BTreeMap<u32, u64>) -> (u64, u32) {
 fn functions(profile: &Profile) -> Vec<Function> {
     let mut sums = BTreeMap::<&str, (u64, u64, BTreeMap<u32, u64>)>::new();
     for rank in &profile.ranks {
-        for call in counted(rank) {
+        for call in sums::calls(rank) {
             let (calls, lost_ns, by_rank) = sums.entry(&call.function).or_default();
             *calls += call.calls;
             *lost_ns += lost(call);

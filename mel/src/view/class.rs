@@ -1,5 +1,6 @@
 //! What an MPI call does, for its colour.
 
+use mpi_functions::{Kind, Step};
 use serde::Serialize;
 
 /// The classes that differ by colour.
@@ -29,55 +30,18 @@ pub enum Class {
 }
 
 impl Class {
-    /// The class of an MPI function.
+    /// The class of the MPI function of this name.
     pub fn of_function(name: &str) -> Class {
-        let plain = name.strip_prefix("MPI_").unwrap_or(name);
-        let plain = plain.strip_suffix("_c").unwrap_or(plain).to_lowercase();
-        let collective = [
-            "barrier",
-            "bcast",
-            "scatter",
-            "gather",
-            "reduce",
-            "scan",
-            "exscan",
-            "allgather",
-            "allreduce",
-            "alltoall",
-            "neighbor",
-        ];
-        let wait = ["wait", "test", "recv", "mrecv", "probe", "iprobe", "mprobe", "improbe", "sendrecv"];
-        let send =
-            ["send", "isend", "bsend", "ibsend", "ssend", "issend", "rsend", "irsend", "start", "psend"];
-        let one_sided = [
-            "put",
-            "get",
-            "accumulate",
-            "get_accumulate",
-            "fetch_and_op",
-            "compare_and_swap",
-            "rput",
-            "rget",
-            "raccumulate",
-            "rget_accumulate",
-        ];
-        let begins = |words: &[&str], text: &str| words.iter().any(|word| text.starts_with(word));
-        if plain.ends_with("_init") || plain == "init" {
-            Class::Other
-        } else if one_sided.contains(&plain.as_str()) || plain.starts_with("win_") {
-            Class::OneSided
-        } else if ["irecv", "imrecv", "precv"].contains(&plain.as_str()) {
-            Class::Post
-        } else if begins(&wait, &plain) && !plain.starts_with("test_cancelled") {
-            Class::Wait
-        } else if begins(&send, &plain) {
-            Class::Send
-        } else if begins(&collective, plain.strip_prefix('i').unwrap_or(&plain))
-            || begins(&collective, &plain)
-        {
-            Class::Collective
-        } else {
-            Class::Other
+        let Some(function) = mpi_functions::named(name) else { return Class::Other };
+        match function.kind {
+            _ if function.step == Step::Prepares => Class::Other,
+            Kind::Receive if function.step == Step::Starts => Class::Post,
+            Kind::Receive | Kind::Probe | Kind::Completion => Class::Wait,
+            Kind::SendReceive if function.step == Step::Blocks => Class::Wait,
+            Kind::Send(_) | Kind::SendReceive | Kind::Start => Class::Send,
+            Kind::Collective(_) => Class::Collective,
+            Kind::OneSided(_) | Kind::Window(_) => Class::OneSided,
+            _ => Class::Other,
         }
     }
 
@@ -112,6 +76,9 @@ mod tests {
             ("MPI_Win_flush_all", Class::OneSided),
             ("MPI_Get_count", Class::Other),
             ("MPI_Init", Class::Other),
+            ("MPI_Reduce_local", Class::Other),
+            ("MPI_Test_cancelled", Class::Other),
+            ("MPI_Isendrecv", Class::Send),
             ("MPI_Send_init", Class::Other),
             ("MPI_Comm_split", Class::Other),
         ] {

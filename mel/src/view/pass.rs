@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use mpi_functions::Kind;
 use rustc_hash::FxHashMap;
 
 use super::arrows::Ends;
@@ -243,8 +244,8 @@ impl Visitor for Pass<'_> {
             return;
         }
         let function = self.log.definitions.functions.get(&call.function).map_or(UNKNOWN, String::as_str);
-        if matches!(function, "MPI_Init" | "MPI_Init_thread") {
-            self.found.started.get_or_insert(end);
+        if self.found.started.is_none() && Kind::of(function) == Kind::Init {
+            self.found.started = Some(end);
         }
         let name = self.name(What::Function(call.function), |_| {
             let name = function.to_owned();

@@ -1,6 +1,7 @@
 //! The calls that are not point-to-point: communicators come and go, and progress is made.
 
 use mpi_abi::{Comm, Handle, HandlePtr, questions};
+use mpi_functions::{Kind, Making, Step, WindowCall};
 use mpi_intercept::{Call, FunctionId, Wants};
 
 use super::comms::{self, Processes, mix, with_member};
@@ -67,79 +68,58 @@ pub(crate) fn leave(
 }
 
 /// Whether the call makes a communicator, or ends one, or completes a request by which one is made.
-#[rustfmt::skip]
 pub(crate) fn changes_communicators(function: FunctionId, awaited: bool) -> bool {
-    use FunctionId as F;
-    match function {
-        F::Comm_dup | F::Comm_dup_with_info | F::Comm_idup | F::Comm_idup_with_info | F::Comm_create | F::Comm_split
-        | F::Comm_split_type | F::Cart_create | F::Cart_sub | F::Graph_create | F::Dist_graph_create
-        | F::Dist_graph_create_adjacent | F::Intercomm_merge | F::Comm_create_group | F::Intercomm_create
-        | F::Comm_free | F::Comm_disconnect => true,
-        F::Wait | F::Test | F::Waitall | F::Testall | F::Waitany | F::Testany | F::Waitsome | F::Testsome => awaited,
+    match function.about().kind {
+        Kind::Communicator(Making::Connect | Making::WithoutParent) => false,
+        Kind::Communicator(_) => true,
+        Kind::Completion => awaited,
         _ => false,
     }
 }
 
 /// Which of these calls matter, and at which end.
-#[rustfmt::skip]
 pub(crate) fn wants(function: FunctionId, messages: bool) -> Wants {
-    use FunctionId as F;
-    match function {
-        other if messages && collective_with_request(other).is_some() => Wants::Leave,
+    let about = function.about();
+    match (about.kind, about.step) {
+        (Kind::Collective(_), Step::Starts | Step::Prepares) if messages => Wants::Leave,
+        (Kind::Communicator(Making::Free), _) => Wants::Nothing,
+        (Kind::Communicator(Making::WithoutParent), _) | (Kind::Communicator(_), Step::Starts) => {
+            Wants::Leave
+        }
         // Waits for others, so that ob1 makes progress in it.
-        F::Barrier | F::Bcast | F::Bcast_c | F::Gather | F::Gather_c | F::Gatherv | F::Gatherv_c
-        | F::Scatter | F::Scatter_c | F::Scatterv | F::Scatterv_c | F::Allgather | F::Allgather_c
-        | F::Allgatherv | F::Allgatherv_c | F::Alltoall | F::Alltoall_c | F::Alltoallv | F::Alltoallv_c
-        | F::Alltoallw | F::Alltoallw_c | F::Reduce | F::Reduce_c | F::Allreduce | F::Allreduce_c
-        | F::Reduce_scatter | F::Reduce_scatter_c | F::Reduce_scatter_block | F::Reduce_scatter_block_c
-        | F::Scan | F::Scan_c | F::Exscan | F::Exscan_c | F::Neighbor_allgather | F::Neighbor_allgather_c
-        | F::Neighbor_allgatherv | F::Neighbor_allgatherv_c | F::Neighbor_alltoall | F::Neighbor_alltoall_c
-        | F::Neighbor_alltoallv | F::Neighbor_alltoallv_c | F::Neighbor_alltoallw | F::Neighbor_alltoallw_c
-        | F::Comm_dup | F::Comm_dup_with_info | F::Comm_create | F::Comm_split | F::Comm_split_type
-        | F::Cart_create | F::Cart_sub | F::Graph_create | F::Dist_graph_create | F::Dist_graph_create_adjacent
-        | F::Intercomm_merge | F::Comm_create_group | F::Intercomm_create
-        | F::Win_create | F::Win_create_c | F::Win_allocate | F::Win_allocate_c | F::Win_allocate_shared
-        | F::Win_allocate_shared_c | F::Win_free | F::Win_fence | F::Win_wait | F::Win_flush | F::Win_flush_all
-        | F::Win_unlock | F::Win_unlock_all | F::Win_complete => Wants::Both,
-        F::Comm_spawn | F::Comm_spawn_multiple | F::Comm_accept | F::Comm_connect | F::Comm_join => Wants::Both,
-        F::Comm_idup | F::Comm_idup_with_info | F::Comm_create_from_group | F::Intercomm_create_from_groups
-        | F::Psend_init | F::Precv_init => Wants::Leave,
+        (Kind::Collective(_) | Kind::Communicator(_), Step::Blocks) => Wants::Both,
+        (Kind::Window(call), Step::Blocks) if makes_progress(call) => Wants::Both,
+        (Kind::PartitionedSend | Kind::PartitionedReceive, _) => Wants::Leave,
         _ => Wants::Nothing,
     }
 }
 
-/// The collective operations, by the names of their functions.
-pub const COLLECTIVES: [&str; 17] = [
-    "barrier",
-    "bcast",
-    "gather",
-    "gatherv",
-    "scatter",
-    "scatterv",
-    "allgather",
-    "allgatherv",
-    "alltoall",
-    "alltoallv",
-    "alltoallw",
-    "reduce",
-    "allreduce",
-    "reduce_scatter",
-    "reduce_scatter_block",
-    "scan",
-    "exscan",
-];
+/// Whether what a call does with a window waits for others.
+fn makes_progress(call: WindowCall) -> bool {
+    match call {
+        WindowCall::Create
+        | WindowCall::Free
+        | WindowCall::Fence
+        | WindowCall::Wait
+        | WindowCall::Flush
+        | WindowCall::Unlock
+        | WindowCall::Complete => true,
+        WindowCall::Start
+        | WindowCall::Post
+        | WindowCall::Lock
+        | WindowCall::FlushLocal
+        | WindowCall::Local => false,
+    }
+}
 
-/// Whether a function makes a request of a collective operation, by its name, and where that request is then.
+/// Where the request of a collective operation is after the call that makes it; `None` of a function that makes none.
 fn collective_with_request(function: FunctionId) -> Option<Stage> {
-    let name = function.name().strip_prefix("MPI_")?;
-    let name = name.strip_suffix("_c").unwrap_or(name);
-    let (plain, stage) = match (name.strip_suffix("_init"), name.strip_prefix('I')) {
-        (Some(plain), _) => (plain.to_lowercase(), Stage::Idle),
-        (None, Some(plain)) => (plain.to_lowercase(), Stage::Once),
-        (None, None) => return None,
-    };
-    let plain = plain.strip_prefix("neighbor_").unwrap_or(&plain);
-    COLLECTIVES.contains(&plain).then_some(stage)
+    let about = function.about();
+    match (about.kind, about.step) {
+        (Kind::Collective(_), Step::Starts) => Some(Stage::Once),
+        (Kind::Collective(_), Step::Prepares) => Some(Stage::Idle),
+        _ => None,
+    }
 }
 
 /// Remembers the request of a collective operation.

@@ -41,7 +41,6 @@ mod take_in;
 pub(crate) mod tracker;
 pub(crate) mod waits;
 
-pub use communicators::COLLECTIVES;
 pub(crate) use deferred::DeferredCall;
 pub(crate) use groups::world_ranks;
 pub use mode::{Mode, Part};

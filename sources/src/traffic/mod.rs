@@ -17,9 +17,9 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use mpi_abi::{Abi, Datatype, Handle, HandlePtr, Request};
+use mpi_functions::{FileCall, Kind as Of, Making, Step, WindowCall};
 use mpi_intercept::{Call, FunctionId, Hook, InThread, PerThread, Wants};
 
-use crate::calls::COLLECTIVES;
 use persistent::Persistent;
 use thread::Thread;
 
@@ -320,65 +320,26 @@ impl<S: Store> Hook for Traffic<S> {
     }
 }
 
-/// Whether the function makes a persistent request of something that sends.
+/// Whether the function makes a persistent request.
 fn is_init(function: FunctionId) -> bool {
-    function.name().trim_end_matches("_c").ends_with("_init")
+    function.about().step == Step::Prepares
 }
 
 /// Which functions matter, and at which end.
 fn wants(function: FunctionId) -> Wants {
-    let name = function.name().strip_prefix("MPI_").unwrap_or_default();
-    let name = name.strip_suffix("_c").unwrap_or(name);
-    const SENDS: [&str; 12] = [
-        "Send",
-        "Isend",
-        "Ssend",
-        "Bsend",
-        "Rsend",
-        "Issend",
-        "Ibsend",
-        "Irsend",
-        "Sendrecv",
-        "Sendrecv_replace",
-        "Isendrecv",
-        "Isendrecv_replace",
-    ];
-    const OTHERS: [&str; 19] = [
-        "Send_init",
-        "Ssend_init",
-        "Bsend_init",
-        "Rsend_init",
-        "Psend_init",
-        "Put",
-        "Rput",
-        "Get",
-        "Rget",
-        "Accumulate",
-        "Raccumulate",
-        "Get_accumulate",
-        "Rget_accumulate",
-        "Fetch_and_op",
-        "Compare_and_swap",
-        "Comm_free",
-        "Comm_disconnect",
-        "Win_free",
-        "Type_free",
-    ];
-    let is_file = name.starts_with("File_") && ["read", "write"].iter().any(|what| name.contains(what));
-    let operation = name.strip_suffix("_init").or(name.strip_prefix('I')).unwrap_or(name).to_lowercase();
-    let is_collective = COLLECTIVES.contains(&operation.strip_prefix("neighbor_").unwrap_or(&operation));
-    if name == "Start" || name == "Startall" {
-        Wants::Both
-    } else if SENDS.contains(&name)
-        || OTHERS.contains(&name)
-        || is_collective
-        || is_file && !name.ends_with("_end")
-    {
-        Wants::Leave
-    } else if name == "Request_free" {
-        Wants::Enter
-    } else {
-        Wants::Nothing
+    use FunctionId as F;
+    let about = function.about();
+    match about.kind {
+        Of::Start => Wants::Both,
+        Of::Collective(_) | Of::OneSided(_) => Wants::Leave,
+        _ if about.sends() => Wants::Leave,
+        Of::File { call: FileCall::Read | FileCall::Write, .. } if about.step != Step::Completes => {
+            Wants::Leave
+        }
+        Of::Communicator(Making::Free) | Of::Window(WindowCall::Free) => Wants::Leave,
+        _ if function == F::Type_free => Wants::Leave,
+        _ if function == F::Request_free => Wants::Enter,
+        _ => Wants::Nothing,
     }
 }
 

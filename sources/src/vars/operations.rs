@@ -1,28 +1,25 @@
 //! What a collective operation looks like: between whom it moves data.
 
+use mpi_functions::Direction;
 use mpi_intercept::FunctionId;
 use mpit_vars::store::Shape;
 
-/// The name of an operation without what its forms add: `bcast` of `MPI_Ibcast_c`.
-fn plain(function: FunctionId) -> String {
-    let name = function.name().strip_prefix("MPI_").unwrap_or_default();
-    let name = name.strip_suffix("_c").unwrap_or(name);
-    let name = name.strip_suffix("_init").unwrap_or(name);
-    name.strip_prefix('I').unwrap_or(name).to_lowercase()
+fn direction(function: FunctionId) -> Option<Direction> {
+    function.about().operation().map(mpi_functions::Operation::direction)
 }
 
 /// Its shape, as Open MPI's monitoring component sorts them.
 pub(super) fn shape(function: FunctionId) -> Shape {
-    match plain(function).as_str() {
-        "bcast" | "scatter" | "scatterv" => Shape::OneToAll,
-        "gather" | "gatherv" | "reduce" => Shape::AllToOne,
-        _ => Shape::AllToAll,
+    match direction(function) {
+        Some(Direction::FromRoot) => Shape::OneToAll,
+        Some(Direction::ToRoot) => Shape::AllToOne,
+        Some(Direction::Upwards | Direction::All | Direction::Neighbours) | None => Shape::AllToAll,
     }
 }
 
 /// Whether data goes to processes of higher rank only.
 pub(super) fn goes_up(function: FunctionId) -> bool {
-    ["scan", "exscan"].contains(&plain(function).as_str())
+    direction(function) == Some(Direction::Upwards)
 }
 
 #[cfg(test)]
