@@ -44,30 +44,46 @@ impl Case<'_> {
     fn verdict(&self, basis: Basis) -> (Vec<Value>, bool) {
         let directory = fresh_dir();
         let output = directory.path().join("run").display().to_string();
-        let mut options = vec!["-o", &output];
-        let command = match basis {
-            Basis::Estimated => {
-                options.extend(self.options.iter().map(String::as_str));
-                "report"
-            }
-            Basis::Exact => {
-                options.extend(["--trace", "--callsites"]);
-                "analyze"
-            }
+        let kept = match basis {
+            Basis::Estimated => self.run(&output, self.options.iter().map(String::as_str)),
+            Basis::Exact => self.run(&output, ["--trace", "--callsites"]),
         };
+        (self.said(basis, &output), kept)
+    }
+
+    /// Both verdicts on one run, and whether the machine kept the time planted.
+    fn both_verdicts(&self) -> ([Vec<Value>; 2], bool) {
+        let directory = fresh_dir();
+        let output = directory.path().join("run").display().to_string();
+        let kept = self.run(&output, ["--trace", "--callsites"]);
+        ([Basis::Estimated, Basis::Exact].map(|basis| self.said(basis, &output)), kept)
+    }
+
+    /// Runs under MEL, and gives whether the machine kept the time planted.
+    fn run<'b>(&'b self, output: &'b str, options: impl IntoIterator<Item = &'b str>) -> bool {
+        let options = ["-o", output].into_iter().chain(options);
         let job = Job::new(self.mpi, self.ranks, &self.program).args(self.args);
         // Ranks that share processors give them up while they wait.
         let job = if self.ranks > 2 { job.patient() } else { job };
         let run = job.under_mel(options).run();
         run.expect(run.code == Some(0), &self.to_string());
+        kept_time(&run)
+    }
+
+    /// The verdict on the run in this directory.
+    fn said(&self, basis: Basis, output: &str) -> Vec<Value> {
+        let command = match basis {
+            Basis::Estimated => "report",
+            Basis::Exact => "analyze",
+        };
         let json =
-            Command::new(mel()).args([command, "--json", &output]).output().expect("mel can be started");
+            Command::new(mel()).args([command, "--json", output]).output().expect("mel can be started");
         let said = String::from_utf8_lossy(&json.stderr);
         assert!(json.status.success(), "{self}: mel {command} --json: {said}");
         let profile: Value = serde_json::from_slice(&json.stdout).expect("JSON");
         let verdict = profile["verdict"].as_array();
         let verdict = verdict.unwrap_or_else(|| panic!("{self}: mel {command}: there is no verdict: {said}"));
-        (verdict.clone(), kept_time(&run))
+        verdict.clone()
     }
 
     /// Runs until `wrong_in` finds nothing in a verdict. On a machine that was busy all the time only times may be wrong.
@@ -189,6 +205,92 @@ test_programs! {
     slow:
     balanced_allreduce balanced_ring early_buffered_send jitter master_and_workers one_sided pipeline posted_before
     ready_sends_in_any_order wait_at_sender_ibsend
+}
+
+/// Rank 0 comes late to a function, and rank 1 waits for it at the line of `site`: the first finding of `mel run --trace` and of
+/// `mel analyze` is the same rule, cause and lines.
+fn late_in(function: &str, rule: &str, (site, cause_site): (&str, &str), is_there: impl Fn(&Mpi) -> bool) {
+    let source = root().join("tests/programs/special/late_in.c");
+    let text = std::fs::read_to_string(&source).expect("the program is there");
+    let line = |mark: &str| {
+        let mark = format!("/* line {mark} */");
+        let number =
+            (1..).zip(text.lines()).find(|(_, line)| line.ends_with(&mark)).expect("the line is there").0;
+        format!("late_in.c:{number}")
+    };
+    let wanted = (rule, Some(0), line(site), line(cause_site));
+    let first = |verdict: &[Value]| {
+        let first = verdict.first().cloned().unwrap_or_default();
+        let place = |what: &str| {
+            first[what].as_str().unwrap_or_default().split(' ').next().unwrap_or_default().to_owned()
+        };
+        let is = (
+            first["rule"].as_str().unwrap_or_default(),
+            first["cause_rank"].as_u64(),
+            place("site"),
+            place("cause_site"),
+        );
+        is == wanted
+    };
+    let mpis: Vec<Mpi> = Mpi::all().into_iter().filter(is_there).collect();
+    assert!(!mpis.is_empty(), "no MPI has {function}");
+    for mpi in &mpis {
+        let args = [function];
+        let case = Case { mpi, ranks: 2, program: compile_source(mpi, &source), args: &args, options: &[] };
+        for attempt in 1..=TRIES {
+            let (verdicts, kept) = case.both_verdicts();
+            if verdicts.iter().all(|verdict| first(verdict)) {
+                break;
+            }
+            assert!(!kept && attempt < TRIES, "{case}, {function}: not {wanted:?} but {verdicts:#?}");
+        }
+    }
+}
+
+mod planted_late_in {
+    use mel_tests::Mpi;
+
+    use super::late_in;
+
+    fn anywhere(_: &Mpi) -> bool {
+        true
+    }
+
+    /// Open MPI has functions with large counts from version 6 on.
+    fn has_large_counts(mpi: &Mpi) -> bool {
+        mpi.name.starts_with("mpich")
+    }
+
+    #[test]
+    fn a_communicator_that_is_made() {
+        late_in("MPI_Comm_dup", "wait_at_nxn", ("MPI_Comm_dup", "MPI_Comm_dup"), anywhere);
+    }
+
+    #[test]
+    fn a_window_that_is_made() {
+        late_in("MPI_Win_create", "wait_at_nxn", ("MPI_Win_create", "MPI_Win_create"), anywhere);
+    }
+
+    #[test]
+    fn an_operation_of_neighbours() {
+        let line = "MPI_Neighbor_alltoall";
+        late_in(line, "wait_at_nxn", (line, line), anywhere);
+    }
+
+    #[test]
+    fn an_operation_between_groups() {
+        late_in("MPI_Allreduce", "wait_at_nxn", ("MPI_Allreduce", "MPI_Allreduce"), anywhere);
+    }
+
+    #[test]
+    fn a_broadcast_with_large_counts() {
+        late_in("MPI_Bcast_c", "late_broadcast", ("MPI_Bcast_c", "MPI_Bcast_c"), has_large_counts);
+    }
+
+    #[test]
+    fn the_receive_of_a_send_with_large_counts() {
+        late_in("MPI_Issend_c", "late_receiver", ("MPI_Wait", "MPI_Recv"), has_large_counts);
+    }
 }
 
 /// The halo exchange of our README: its slow rank is the cause, not the ranks beside it, which wait, and not the one that posts
