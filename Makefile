@@ -68,10 +68,11 @@ fidelity: build ## Compare the model with ob1 itself, in every mode, and write d
 doc: ## Build the documentation of the crates
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items
 
-lint: doc ## Check formatting, lints, documentation, and that the generated wrappers are current
+lint: doc ## Check formatting, lints, documentation, that generated files are current, and that no function's name is taken apart
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) xtask wrappers --check
+	$(CARGO) xtask names
 
 # With sudo there may be no cargo: then what `make build` has left is installed.
 install: ## Build, and install below PREFIX=/usr/local; LIBDIR=lib64, DESTDIR=/stage; see docs/install.md

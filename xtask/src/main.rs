@@ -1,4 +1,4 @@
-//! Development tasks. `cargo xtask wrappers` generates the MPI wrappers; see `README.md` here.
+//! Development tasks. `cargo xtask wrappers` generates the MPI wrappers and the table of functions; see `README.md` here.
 
 mod api;
 mod emit;
@@ -6,6 +6,7 @@ mod emit_fortran;
 mod emit_table;
 mod fetch;
 mod fortran;
+mod names;
 mod semantics;
 mod types;
 
@@ -33,16 +34,23 @@ enum Task {
         #[arg(long, value_name = "APIS.JSON")]
         apis: Option<PathBuf>,
     },
+    /// Fail where a function's name is taken apart: what a function is, crates/mpi-functions says
+    Names,
 }
 
 fn main() -> Result<()> {
     match Options::parse().task {
         Task::Wrappers { check, apis } => wrappers(check, apis),
+        Task::Names => names::check(&root().canonicalize()?),
     }
 }
 
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
 fn wrappers(check: bool, apis: Option<PathBuf>) -> Result<()> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = root();
     let text = match apis {
         Some(path) => fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?,
         None => fetch::description(&root)?,
