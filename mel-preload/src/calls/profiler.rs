@@ -468,8 +468,10 @@ impl CallProfiler {
 
     #[cold]
     fn named(&self, call: &Call<'_>) {
+        // One that is not known may be none at all.
         if let Call::Comm_set_name(a) = call
             && let Some(contexts) = self.contexts.get()
+            && self.known(a.comm.word()).is_some()
         {
             let name = questions::comm_get_name(a.comm).unwrap_or_default();
             if let Some(number) =
