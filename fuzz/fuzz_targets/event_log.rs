@@ -45,13 +45,13 @@ fn whole() -> &'static [u8] {
         })
         .expect("a definition");
         let mut samples = log.stream(StreamKind::Samples, 0, None);
-        for number in 0..100u32 {
-            let sample = Sample { variable: 3, element: number.checked_sub(50), value: number.into() };
+        for number in 0..20u32 {
+            let sample = Sample { variable: 3, element: number.checked_sub(10), value: number.into() };
             samples.append(number.into(), kind::SAMPLE, format::NO_OBJECT, &sample.to_payload());
         }
         for thread in 0..2 {
             let mut stream = log.stream(StreamKind::Calls, thread, None);
-            for number in 0..200u64 {
+            for number in 0..30u64 {
                 stream.append(number, kind::EVENT + 7, 0, &[7; 40][..if number % 5 == 0 { 40 } else { 8 }]);
             }
         }

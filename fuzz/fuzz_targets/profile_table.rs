@@ -4,6 +4,8 @@
 //! the table is sealed: with its checksums nearly all damage is noticed and left out.
 #![no_main]
 
+use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
@@ -54,28 +56,55 @@ const SECTIONS: [usize; 9] = [
     layout::TRAFFIC_AT,
 ];
 
-/// The input as edits: which section, where in it, how long, the bytes.
-fn damaged(mut input: &[u8], is_sealed: bool) -> Vec<u8> {
-    let mut bytes = whole(is_sealed).to_vec();
-    while let [place, low, high, length, rest @ ..] = input {
-        let within = usize::from(*low) | usize::from(*high) << 8;
-        let Some(begin) = SECTIONS.get(usize::from(*place) % (SECTIONS.len() + 1)) else {
-            bytes.truncate(within << 8 | usize::from(*length));
-            input = rest;
-            continue;
-        };
-        let (wound, after) = rest.split_at(rest.len().min(usize::from(*length)));
-        let start = (begin + within).min(bytes.len());
-        let end = (start + wound.len()).min(bytes.len());
-        bytes[start..end].copy_from_slice(&wound[..end - start]);
-        input = after;
+/// A copy of a good table that is damaged and mended again: to copy it for each input would take most of the time.
+struct Patient {
+    bytes: Vec<u8>,
+    is_sealed: bool,
+    wounds: Vec<Range<usize>>,
+}
+
+impl Patient {
+    fn new(is_sealed: bool) -> Patient {
+        Patient { bytes: whole(is_sealed).to_vec(), is_sealed, wounds: Vec::new() }
     }
-    let at = std::mem::offset_of!(layout::Header, identity_checksum);
-    if !is_sealed && bytes.len() > layout::HEADER_BYTES {
-        let sum = layout::identity_checksum(&bytes).to_ne_bytes();
-        bytes[at..at + 8].copy_from_slice(&sum);
+
+    fn wound(&mut self, at: usize, with: &[u8]) {
+        let start = at.min(self.bytes.len());
+        let end = (start + with.len()).min(self.bytes.len());
+        self.bytes[start..end].copy_from_slice(&with[..end - start]);
+        self.wounds.push(start..end);
     }
-    bytes
+
+    /// The input as edits: which section, where in it, how long, the bytes. Gives how much of the table is left.
+    fn damage(&mut self, mut input: &[u8]) -> usize {
+        let mut length_left = self.bytes.len();
+        while let [place, low, high, length, rest @ ..] = input {
+            let within = usize::from(*low) | usize::from(*high) << 8;
+            let Some(begin) = SECTIONS.get(usize::from(*place) % (SECTIONS.len() + 1)) else {
+                length_left = length_left.min(within << 8 | usize::from(*length));
+                input = rest;
+                continue;
+            };
+            let (wound, after) = rest.split_at(rest.len().min(usize::from(*length)));
+            self.wound(begin + within, wound);
+            input = after;
+        }
+        if !self.is_sealed && length_left > layout::HEADER_BYTES {
+            let sum = layout::identity_checksum(&self.bytes[..length_left]).to_ne_bytes();
+            self.wound(std::mem::offset_of!(layout::Header, identity_checksum), &sum);
+        }
+        length_left
+    }
+
+    fn mend(&mut self) {
+        for wound in self.wounds.drain(..) {
+            self.bytes[wound.clone()].copy_from_slice(&whole(self.is_sealed)[wound]);
+        }
+    }
+}
+
+thread_local! {
+    static PATIENTS: RefCell<[Patient; 2]> = RefCell::new([false, true].map(Patient::new));
 }
 
 fn check(rows: &TableRows) {
@@ -99,13 +128,18 @@ fn judged(rows: TableRows) {
 
 fuzz_target!(|input: &[u8]| {
     let Some((is_sealed, input)) = input.split_first() else { return };
-    let bytes = damaged(input, is_sealed & 1 == 1);
-    if let Ok(rows) = TableRows::of_file(&bytes) {
-        check(&rows);
-        judged(rows);
-    }
-    // What a process sends to another one.
-    if let Some(rows) = TableRows::of_image(&bytes) {
-        check(&rows);
-    }
+    PATIENTS.with_borrow_mut(|patients| {
+        let patient = &mut patients[usize::from(is_sealed & 1)];
+        let length = patient.damage(input);
+        let bytes = &patient.bytes[..length];
+        if let Ok(rows) = TableRows::of_file(bytes) {
+            check(&rows);
+            judged(rows);
+        }
+        // What a process sends to another one.
+        if let Some(rows) = TableRows::of_image(bytes) {
+            check(&rows);
+        }
+        patient.mend();
+    });
 });

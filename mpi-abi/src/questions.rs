@@ -30,7 +30,7 @@ pub use communicators::{
     comm_get_name, comm_group, comm_rank, comm_remote_group, comm_remote_size, comm_size, comm_test_inter,
     group_rank, group_size, group_translate_ranks, is_communicator,
 };
-pub use handlers::{returning_errors, with_errors_returned};
+pub use handlers::{returning_errors, returning_errors_on, with_errors_returned};
 pub use infos::info_entries;
 pub use kinds::world_is_there;
 pub use sizes::TypeSizes;

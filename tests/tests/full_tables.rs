@@ -66,3 +66,17 @@ fn each_output_says_what_found_no_space() {
         assert!(unwrapped(&watched).contains(&said), "{watched}");
     }
 }
+
+#[test]
+fn a_log_says_that_it_has_no_numbers_left() {
+    for mpi in &Mpi::all() {
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let program = compile_special(mpi, "filling");
+        let options = ["--trace".as_ref(), "-o".as_ref(), output.as_os_str()];
+        let run = Job::new(mpi, 1, program).args(["65600"]).under_mel(options).run();
+        run.expect(run.code == Some(0) && run.stdout.ends_with("262400 calls\n"), mpi.name);
+        let said = "more than 65 535 communicators";
+        run.expect(run.stderr.matches(said).count() == 1, "mel run does not say once that numbers are out");
+    }
+}

@@ -1,6 +1,7 @@
 //! What the log knows of the program's communicators and windows: their definitions, the registrations on them, and which of
 //! them are left out.
 
+use std::sync::Once;
 use std::sync::atomic::Ordering;
 
 use mpi_abi::Comm;
@@ -13,7 +14,9 @@ use crate::full::or_warn_once;
 use crate::state::{Logged, Run, Session};
 use crate::trace::windows::object;
 use crate::trace::{Recorder, events};
+use crate::warn::warn;
 use mel_log::format::NO_OBJECT;
+use mel_log::launcher::is_first_rank;
 use mel_log::{Definition, Members};
 
 impl Observer for Session {
@@ -23,9 +26,13 @@ impl Observer for Session {
             profiler.forget_place(communicator.index);
         }
         let Some(Run { recorder: Some(recorder), tracer, .. }) = self.run.get() else { return };
-        let number = self.numbers.fetch_add(1, Ordering::Relaxed).min(u32::from(u16::MAX)) as u16;
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed).min(u32::from(NO_OBJECT)) as u16;
         let described = described::made(self.queue_events.model(), communicator);
-        recorder.define(&described.definition(number));
+        if number == NO_OBJECT {
+            warn_of_many();
+        } else {
+            recorder.define(&described.definition(number));
+        }
         let hidden = self.hides(&described.name, number);
         if let Some(tracer) = tracer {
             tracer.set_number(communicator.index, communicator.token.0, number);
@@ -82,6 +89,16 @@ impl rma::Observer for Session {
     }
 }
 
+/// In a line, once, from the first rank.
+fn warn_of_many() {
+    static WARNED: Once = Once::new();
+    WARNED.call_once(|| {
+        if is_first_rank() {
+            warn("the program makes more than 65 535 communicators: what the log records on later ones names none");
+        }
+    });
+}
+
 impl Session {
     /// Whether the user does not want to see the communicator of this name.
     fn hides(&self, name: &str, number: u16) -> bool {
@@ -112,7 +129,9 @@ impl Session {
         let Some(logged) = communicators.get_mut(&Token(comm.0 as u64)) else { return };
         let Logged { communicator, number, hidden, handles } = logged;
         let described = described::now(self.queue_events.model(), communicator);
-        recorder.define(&described.definition(*number));
+        if *number != NO_OBJECT {
+            recorder.define(&described.definition(*number));
+        }
         let hides = self.hides(&described.name, *number);
         if std::mem::replace(hidden, hides) == hides {
             return;

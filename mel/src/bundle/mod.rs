@@ -43,8 +43,7 @@ pub fn here() -> Option<Bundle> {
 pub fn folders(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let set = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let of_home = || Some(set("HOME")?.join(".cache"));
-    // SAFETY: the function takes nothing and cannot fail.
-    let user = unsafe { libc::geteuid() };
+    let user = mel_log::access::user();
     let temporary = set("TMPDIR").unwrap_or_else(|| "/tmp".into()).join(format!("mel-{user}"));
     let cache = set("XDG_CACHE_HOME").or_else(of_home).map(|cache| cache.join("mel"));
     let can_be_preloaded = |path: &PathBuf| !crate::cli::library::has_separator(path);
@@ -101,8 +100,7 @@ impl Bundle {
 fn is_private(folder: &Path) -> anyhow::Result<()> {
     let metadata =
         fs::symlink_metadata(folder).with_context(|| format!("cannot look at {}", folder.display()))?;
-    // SAFETY: the function takes nothing and cannot fail.
-    let user = unsafe { libc::geteuid() };
+    let user = mel_log::access::user();
     ensure!(
         metadata.is_dir() && metadata.uid() == user && metadata.mode() & 0o022 == 0,
         "others can write into {}, so no library is loaded from there; remove it, or chmod go-w",

@@ -32,6 +32,14 @@ pub fn returning_errors<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
+/// Runs `f`, which communicates on a communicator of the program, with its errors coming back as codes. Where several threads may call MPI
+/// (`MPI_THREAD_MULTIPLE`) the handler stays the program's: another thread may need it at the same time.
+pub fn returning_errors_on<R>(comm: Comm, f: impl FnOnce() -> R) -> R {
+    let alone = |abi: &&Abi| pmpi::query_thread().is_ok_and(|level| level != abi.constants.thread.multiple);
+    let _exchanged = abi().ok().filter(alone).and_then(|abi| Exchanged::new(abi, comm).ok());
+    f()
+}
+
 /// A communicator whose error handler is `MPI_ERRORS_RETURN`, until this is dropped.
 struct Exchanged<'a> {
     abi: &'a Abi,

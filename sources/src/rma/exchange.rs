@@ -29,7 +29,7 @@ pub(super) fn bases(mine: Base, members: &[i32], comm: Comm) -> Vec<Base> {
         return Vec::new();
     }
     let mut all = vec![Base::default(); members.len()];
-    match pmpi::allgather(&[mine], &mut all, comm) {
+    match questions::returning_errors_on(comm, || pmpi::allgather(&[mine], &mut all, comm)) {
         Ok(()) => all,
         Err(_) => Vec::new(),
     }
