@@ -12,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 use mel_log::Definition;
 use mel_log::profile::{CallSite, Profile, RankProfile};
 use mel_log::ranks::MOST_RANKS;
-use mel_log::table::{ContextKey, Ended, Identity, ProfileTable, QueuesKey, TableRows, WaitKey, layout};
+use mel_log::table::{ContextKey, Ended, Identity, ProfileTable, QueuesKey, Section, TableRows, WaitKey, layout};
 
 /// A table in which each section has something, sealed or not.
 fn whole(is_sealed: bool) -> &'static [u8] {
@@ -43,18 +43,10 @@ fn whole(is_sealed: bool) -> &'static [u8] {
     })
 }
 
-/// Where sections begin.
-const SECTIONS: [usize; 9] = [
-    0,
-    layout::THREADS_AT,
-    layout::QUEUES_AT,
-    layout::CONTEXTS_AT,
-    layout::WAITS_AT,
-    layout::WAITED_AT,
-    layout::COLLECTIVES_AT,
-    layout::DEFINITIONS_AT,
-    layout::TRAFFIC_AT,
-];
+/// Where sections begin, and the header.
+fn places() -> impl Iterator<Item = usize> {
+    std::iter::once(0).chain(Section::ALL.map(Section::begin))
+}
 
 /// A copy of a good table that is damaged and mended again: to copy it for each input would take most of the time.
 struct Patient {
@@ -80,7 +72,7 @@ impl Patient {
         let mut length_left = self.bytes.len();
         while let [place, low, high, length, rest @ ..] = input {
             let within = usize::from(*low) | usize::from(*high) << 8;
-            let Some(begin) = SECTIONS.get(usize::from(*place) % (SECTIONS.len() + 1)) else {
+            let Some(begin) = places().nth(usize::from(*place) % (Section::ALL.len() + 2)) else {
                 length_left = length_left.min(within << 8 | usize::from(*length));
                 input = rest;
                 continue;

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use mel_log::profile::sample;
-use mel_log::table::{ContextKey, Identity, ProfileTable, QueuesKey, TrafficKey, WaitKey, layout};
+use mel_log::table::{ContextKey, Identity, ProfileTable, QueuesKey, Section, TrafficKey, WaitKey, layout};
 use mel_log::{
     Collective, Definition, HeaderInfo, LogFile, Members, Message, Sample, State, StreamKind, kind,
 };
@@ -160,13 +160,13 @@ fn words_of_table() -> impl Iterator<Item = usize> {
     let header = (8..24 * 8).chain(56 * 8..64 * 8).step_by(8);
     let tail = std::mem::offset_of!(layout::Header, connections)..size_of::<layout::Header>();
     let sections = [
-        layout::THREADS_AT,
-        layout::QUEUES_AT + 90_368 - 64,
-        layout::CONTEXTS_AT + 256,
-        layout::WAITS_AT,
-        layout::WAITED_AT,
-        layout::COLLECTIVES_AT,
-        layout::TRAFFIC_AT,
+        Section::Threads.begin(),
+        Section::Queues.begin() + 90_368 - 64,
+        Section::Contexts.begin() + 256,
+        Section::Waits.begin(),
+        Section::Waited.begin(),
+        Section::Collectives.begin(),
+        Section::Traffic.begin(),
     ];
     let rows = sections.into_iter().flat_map(|at| (at..at + 64).step_by(8));
     header.chain(tail.step_by(8)).chain(rows)

@@ -1,6 +1,7 @@
 //! Rows of attribution: what performance variables did in each context. A context has one row of its own, and one for each variable.
 
-use super::layout::{ATTRIBUTED_BYTES, Column, MAX_ATTRIBUTED};
+use super::layout::{ATTRIBUTED_BYTES, MAX_ATTRIBUTED};
+use super::row::{Column, Row, row};
 use super::writer::ProfileTable;
 
 /// The MPI function of contexts that stand for what is outside of MPI calls: no function has this number.
@@ -46,23 +47,29 @@ pub fn growth(before: u64, value: u64, wraps_at: u64) -> u64 {
     }
 }
 
-/// A variable that is attributed: 64 bytes.
-#[derive(Debug, Default)]
-#[repr(C, align(64))]
-#[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
-pub struct AttributedVariable {
-    /// The first value, and the last that was read.
-    pub first: Column,
-    pub last: Column,
-    /// By how much it has grown between these, if it counts up.
-    pub grown: Column,
-    /// How often it was read, and the time that took, in ticks; 0 of what is no more than a load.
-    pub reads: Column,
-    pub ticks: Column,
-    /// One in how many calls is read now, and the most that this was.
-    pub every: Column,
-    pub most_every: Column,
-    unused: Column,
+row! {
+    /// A variable that is attributed: 64 bytes.
+    #[repr(C, align(64))]
+    pub struct AttributedVariable =>
+    /// A variable's row as plain values.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    AttributedVariableRow;
+    /// The first value.
+    kept first;
+    /// The last value that was read.
+    kept last;
+    /// By how much it has grown between these, if it counts up and is read by a function.
+    sum grown;
+    /// How often it was read; 0 of what is no more than a load.
+    kept reads;
+    /// The time that took.
+    kept ticks;
+    /// One in how many calls is read now.
+    kept every;
+    /// The most that this was.
+    kept most_every;
+    /// Not used.
+    unused unused;
 }
 
 impl AttributedVariable {
@@ -81,35 +88,43 @@ impl AttributedVariable {
     }
 }
 
-/// How often a context was there: 64 bytes, which only its thread writes.
-#[derive(Debug, Default)]
-#[repr(C, align(64))]
-#[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
-pub struct AttributedContext {
+row! {
+    /// How often a context was there: 64 bytes, which only its thread writes.
+    #[repr(C, align(64))]
+    pub struct AttributedContext =>
+    /// How often a context was there, as plain values.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    AttributedTimes;
     /// Calls, or stretches between calls.
-    pub times: Column,
+    sum times;
     /// Those of them in which variables were read that are read in some calls only.
-    pub read: Column,
-    unused: [Column; 6],
+    sum read;
+    /// Not used.
+    unused unused: [Column; 6];
 }
 
-/// What a variable did in a context: 64 bytes, which only the context's thread writes.
-#[derive(Debug, Default)]
-#[repr(C, align(64))]
-#[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
-pub struct Attributed {
-    /// Of differences, of values, or of changes: as the variable's [`Arithmetic`] is.
-    pub sum: Column,
-    /// The sum of differences times one in how many calls was read.
-    pub weighted: Column,
+row! {
+    /// What a variable did in a context: 64 bytes, which only the context's thread writes. Values are whole numbers: of what has fractions, and of
+    /// times, of the parts that the definition gives, so that differences add up exactly.
+    #[repr(C, align(64))]
+    pub struct Attributed =>
+    /// What a variable did in a context, as plain values; all zero where nothing happened.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    AttributedRow;
+    /// Of differences, of the values of a level, or of a watermark's changes: as the variable's arithmetic is.
+    sum sum;
+    /// Differences, each times the calls that it stands for.
+    sum weighted;
     /// How many differences were not zero, how many values were taken, or how many changes there were.
-    pub count: Column,
-    /// All bits of the least inverted, so that 0 stands for none; and the greatest: of differences that are not zero, or of values.
-    pub least: Column,
-    pub greatest: Column,
+    sum count;
+    /// The least of the differences that are not zero, or of the values.
+    least least;
+    /// The greatest of these.
+    max greatest;
     /// The last value of what has no differences.
-    pub value: Column,
-    unused: [Column; 2],
+    last value;
+    /// Not used.
+    unused unused: [Column; 2];
 }
 
 impl Attributed {
@@ -140,11 +155,6 @@ impl Attributed {
         self.least.raise(!value);
         self.greatest.raise(value);
         self.value.set(value);
-    }
-
-    fn clear(&self) {
-        let all = [&self.sum, &self.weighted, &self.count, &self.least, &self.greatest, &self.value];
-        all.into_iter().for_each(|column| column.set(0));
     }
 }
 
@@ -190,14 +200,13 @@ impl ProfileTable {
         for place in 0..header.attributed.get() as usize {
             let variable = self.attributed_variable(place);
             variable.first.set(variable.last.get());
-            variable.grown.set(0);
+            variable.clear();
         }
         if header.attributed.get() > 0 {
             for context in 0..header.attributed_contexts.get() as u32 {
                 let rows = self.attributed(context);
-                rows.variables.iter().for_each(Attributed::clear);
-                rows.context.times.set(0);
-                rows.context.read.set(0);
+                rows.variables.iter().for_each(Row::clear);
+                rows.context.clear();
             }
         }
     }
@@ -207,47 +216,6 @@ impl ProfileTable {
 pub(super) fn bytes_of(contexts: u64, variables: usize) -> Option<usize> {
     let bytes = (contexts as usize).checked_mul((variables + 1) * size_of::<Attributed>())?;
     (bytes <= ATTRIBUTED_BYTES).then_some(bytes)
-}
-
-/// A variable's row as plain values.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(missing_docs, reason = "each is the column of that name")]
-pub struct AttributedVariableRow {
-    pub first: u64,
-    pub last: u64,
-    pub grown: u64,
-    pub reads: u64,
-    pub ticks: u64,
-    pub every: u64,
-    pub most_every: u64,
-}
-
-impl AttributedVariableRow {
-    pub(super) fn of_words(row: &[u64]) -> AttributedVariableRow {
-        let word = |place: usize| row.get(place).copied().unwrap_or(0);
-        AttributedVariableRow {
-            first: word(0),
-            last: word(1),
-            grown: word(2),
-            reads: word(3),
-            ticks: word(4),
-            every: word(5),
-            most_every: word(6),
-        }
-    }
-}
-
-/// What a variable did in a context, as plain values; all zero where nothing happened.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(missing_docs, reason = "each is the column of that name")]
-pub struct AttributedRow {
-    pub sum: u64,
-    pub weighted: u64,
-    pub count: u64,
-    /// Absent where there was none.
-    pub least: Option<u64>,
-    pub greatest: u64,
-    pub value: u64,
 }
 
 /// The rows of a context, as plain values.
@@ -262,19 +230,13 @@ pub struct AttributedContextRow {
 }
 
 impl AttributedContextRow {
-    /// From the words of the rows of a context.
-    pub(super) fn of_words(rows: &[u64]) -> AttributedContextRow {
-        let mut rows = rows.chunks_exact(size_of::<Attributed>() / 8);
-        let head = rows.next().unwrap_or(&[0, 0]);
-        let variables = rows.map(|row| AttributedRow {
-            sum: row[0],
-            weighted: row[1],
-            count: row[2],
-            least: (row[3] != 0).then_some(!row[3]),
-            greatest: row[4],
-            value: row[5],
-        });
-        AttributedContextRow { times: head[0], read: head[1], variables: variables.collect() }
+    /// From the bytes of the rows of a context.
+    pub(super) fn of_bytes(rows: &[u8]) -> AttributedContextRow {
+        let mut rows = rows.chunks_exact(size_of::<Attributed>());
+        let AttributedTimes { times, read } =
+            AttributedContext::of_bytes(rows.next().unwrap_or_default()).plain(());
+        let variables = rows.map(|row| Attributed::of_bytes(row).plain(())).collect();
+        AttributedContextRow { times, read, variables }
     }
 }
 

@@ -1,10 +1,8 @@
 //! Rows of connections: what a process has sent to one peer over one interface, and what has come.
 
-use std::mem::offset_of;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::layout::Column;
-use super::reader::halves;
+use super::row::{Column, Row, row};
 use crate::profile::{Protocol, Purpose};
 
 /// What a row of connections stands for.
@@ -28,81 +26,63 @@ pub struct ConnectionKey {
     pub on_peer_host: i32,
 }
 
-/// What connections have carried.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ConnectionCounts {
+row! {
+    /// Connections to one peer over one interface, in one phase: 128 bytes.
+    #[repr(C, align(64))]
+    pub struct Connection =>
+    /// What connections have carried.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    ConnectionCounts;
     /// How many connections.
-    pub connections: u64,
+    sum connections;
     /// Bytes sent.
-    pub sent: u64,
+    sum sent;
     /// Bytes received.
-    pub received: u64,
+    sum received;
     /// Segments with data, or work requests, that were sent.
-    pub segments_sent: u64,
+    sum segments_sent;
     /// Those that have come.
-    pub segments_received: u64,
+    sum segments_received;
     /// Segments that were sent again.
-    pub retransmissions: u64,
+    sum retransmissions;
     /// The shortest round trip in microseconds; 0 where none is known.
-    pub round_trip_min_us: u64,
+    shortest round_trip_min_us;
     /// The smoothed round trip at the last reading in microseconds, of the connection that was read last; 0 where it is not known.
-    pub round_trip_us: u64,
-}
-
-/// Connections to one peer over one interface, in one phase: 128 bytes.
-#[derive(Debug, Default)]
-#[repr(C, align(64))]
-#[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
-pub struct Connection {
-    pub connections: Column,
-    pub sent: Column,
-    pub received: Column,
-    pub segments_sent: Column,
-    pub segments_received: Column,
-    pub retransmissions: Column,
-    pub round_trip_min_us: Column,
-    pub round_trip_us: Column,
-    interface: [Column; 2],
-    address: [Column; 2],
-    peer_address: [Column; 2],
-    peer: AtomicU32,
-    on_peer_host: AtomicU32,
-    /// The phase, then the purpose, then the protocol in the uppermost byte.
-    phase_purpose_protocol: AtomicU32,
-    unused: AtomicU32,
+    last round_trip_us;
+    /// The interface's name, filled up with zeros.
+    key interface: [Column; 2];
+    /// The own address: IPv6, or IPv4 as IPv6 has it; of verbs a GID, or 12 zeros and a LID in the order of the network.
+    key address: [Column; 2];
+    /// The peer's, likewise.
+    key peer_address: [Column; 2];
+    /// The peer's rank in `MPI_COMM_WORLD`; negative where it is not known.
+    key peer: AtomicU32;
+    /// Some rank on the peer's host; negative where none is known.
+    key on_peer_host: AtomicU32;
+    /// The phase (16 bits), then the purpose (8 bits: 0 the MPI library's, 1 control), then the protocol (8 bits: 0 TCP, 1 verbs).
+    key phase_purpose_protocol: AtomicU32;
+    /// Not used.
+    unused unused: AtomicU32;
 }
 
 impl Connection {
-    /// Adds what was carried. One thread at a time.
-    pub fn add(&self, more: &ConnectionCounts) {
-        self.connections.add(more.connections);
-        self.sent.add(more.sent);
-        self.received.add(more.received);
-        self.segments_sent.add(more.segments_sent);
-        self.segments_received.add(more.segments_received);
-        self.retransmissions.add(more.retransmissions);
-        let shortest = self.round_trip_min_us.get();
-        if more.round_trip_min_us != 0 && (shortest == 0 || more.round_trip_min_us < shortest) {
-            self.round_trip_min_us.set(more.round_trip_min_us);
-        }
-        if more.round_trip_us != 0 {
-            self.round_trip_us.set(more.round_trip_us);
-        }
-    }
-
-    /// Forgets what was counted.
-    pub(super) fn clear(&self) {
-        let counts = [
-            &self.connections,
-            &self.sent,
-            &self.received,
-            &self.segments_sent,
-            &self.segments_received,
-            &self.retransmissions,
-            &self.round_trip_min_us,
-            &self.round_trip_us,
-        ];
-        counts.into_iter().for_each(|count| count.set(0));
+    /// What it stands for; `None` where it is of a kind of a later version.
+    fn key(&self) -> Option<ConnectionKey> {
+        let text = |columns: &[Column; 2]| -> [u8; 16] {
+            let words = columns.each_ref().map(|column| column.get().to_ne_bytes());
+            words.as_flattened().try_into().unwrap_or_default()
+        };
+        let kinds = self.phase_purpose_protocol.load(Relaxed);
+        Some(ConnectionKey {
+            purpose: Purpose::of((kinds >> 16) as u8)?,
+            protocol: Protocol::of((kinds >> 24) as u8)?,
+            phase: kinds as u16,
+            interface: text(&self.interface),
+            address: text(&self.address),
+            peer_address: text(&self.peer_address),
+            peer: self.peer.load(Relaxed) as i32,
+            on_peer_host: self.on_peer_host.load(Relaxed) as i32,
+        })
     }
 
     pub(super) fn set_key(&self, key: &ConnectionKey) {
@@ -128,39 +108,9 @@ pub struct ConnectionRow {
 }
 
 impl ConnectionRow {
-    /// From the words of a row; `None` where it is of a kind of a later version.
-    pub(super) fn of_words(row: &[u64]) -> Option<ConnectionRow> {
-        let word = |offset: usize| row.get(offset / 8).copied().unwrap_or(0);
-        let text = |offset: usize| -> [u8; 16] {
-            let mut bytes = [0; 16];
-            bytes[..8].copy_from_slice(&word(offset).to_ne_bytes());
-            bytes[8..].copy_from_slice(&word(offset + 8).to_ne_bytes());
-            bytes
-        };
-        let (peer, on_peer_host) = halves(word(offset_of!(Connection, peer)));
-        let (kinds, _) = halves(word(offset_of!(Connection, phase_purpose_protocol)));
-        Some(ConnectionRow {
-            key: ConnectionKey {
-                purpose: Purpose::of((kinds >> 16) as u8)?,
-                protocol: Protocol::of((kinds >> 24) as u8)?,
-                phase: kinds as u16,
-                interface: text(offset_of!(Connection, interface)),
-                address: text(offset_of!(Connection, address)),
-                peer_address: text(offset_of!(Connection, peer_address)),
-                peer: peer as i32,
-                on_peer_host: on_peer_host as i32,
-            },
-            counts: ConnectionCounts {
-                connections: row[0],
-                sent: row[1],
-                received: row[2],
-                segments_sent: row[3],
-                segments_received: row[4],
-                retransmissions: row[5],
-                round_trip_min_us: row[6],
-                round_trip_us: row[7],
-            },
-        })
+    /// From a row; `None` where it is of a kind of a later version.
+    pub(super) fn of(row: &Connection) -> Option<ConnectionRow> {
+        Some(ConnectionRow { key: row.key()?, counts: row.plain(()) })
     }
 }
 
@@ -201,9 +151,9 @@ mod tests {
 
     #[test]
     fn rows_of_a_later_version_are_left_out() {
-        let mut row = [0; size_of::<Connection>() / 8];
-        assert!(ConnectionRow::of_words(&row).is_some());
-        row[15] = u64::from_ne_bytes([0, 0, 9, 0, 0, 0, 0, 0]);
-        assert!(ConnectionRow::of_words(&row).is_none());
+        let row = Connection::default();
+        assert!(ConnectionRow::of(&row).is_some());
+        row.phase_purpose_protocol.store(9 << 16, Relaxed);
+        assert!(ConnectionRow::of(&row).is_none());
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::layout::Column;
+use super::row::Column;
 use crate::profile;
 
 /// The largest value, some days: what is larger counts as this.

@@ -1,18 +1,21 @@
-//! The layout of a profile table: a header and eleven sections at fixed places. All numbers have the byte order of the machine that
+//! The layout of a profile table: a header and the [sections](Section) at fixed places. All numbers have the byte order of the machine that
 //! wrote them; every bit pattern of a row is valid.
 //!
 //! One thread writes a row, or one at a time does; others may read it. Each number by itself is right at any time; two numbers of
 //! a row may be one call apart.
 
 use std::mem::offset_of;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::attributed::AttributedVariable;
+use super::attributed::{self, AttributedVariable};
 use super::connections::Connection;
 use super::queues::{BriefQueues, Queues};
+use super::row::{ColumnOf, Row, row};
 use super::sampled::Sampled;
 use super::traffic::Traffic;
 use crate::checksum;
+
+pub use super::row::Column;
 
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"MELTABLE";
@@ -50,80 +53,111 @@ pub const ATTRIBUTED_BYTES: usize = 64 << 20;
 /// The most bytes of definitions.
 pub const MAX_DEFINITIONS: usize = 8 << 20;
 
-/// Where each section begins, in bytes.
-pub const THREADS_AT: usize = HEADER_BYTES;
-/// Where queues begin.
-pub const QUEUES_AT: usize = THREADS_AT + MAX_THREADS * size_of::<Thread>();
-/// Where the queues by communicator begin.
-pub const COMMUNICATOR_QUEUES_AT: usize =
-    (QUEUES_AT + MAX_QUEUES * size_of::<Queues>()).next_multiple_of(4096);
-/// Where contexts begin.
-pub const CONTEXTS_AT: usize = COMMUNICATOR_QUEUES_AT + MAX_COMMUNICATOR_QUEUES * size_of::<BriefQueues>();
-/// Where waits begin.
-pub const WAITS_AT: usize = CONTEXTS_AT + MAX_CONTEXTS * size_of::<Context>();
-/// Where the intervals of waits begin.
-pub const WAITED_AT: usize = WAITS_AT + MAX_WAITS * size_of::<Wait>();
-/// Where the intervals of collective operations begin.
-pub const COLLECTIVES_AT: usize = WAITED_AT + MAX_INTERVALS * size_of::<Interval>();
-/// Where definitions begin.
-pub const DEFINITIONS_AT: usize = COLLECTIVES_AT + MAX_INTERVALS * size_of::<Interval>();
-/// Where traffic begins: it and what comes after it are last, so that a file is short without them.
-pub const TRAFFIC_AT: usize = DEFINITIONS_AT + MAX_DEFINITIONS;
-/// Where connections begin.
-pub const CONNECTIONS_AT: usize = TRAFFIC_AT + MAX_TRAFFIC * size_of::<Traffic>();
-/// Where sampled variables begin.
-pub const SAMPLED_AT: usize = CONNECTIONS_AT + MAX_CONNECTIONS * size_of::<Connection>();
-/// Where variables begin that are attributed.
-pub const ATTRIBUTED_VARIABLES_AT: usize = SAMPLED_AT + MAX_SAMPLED * size_of::<Sampled>();
-/// Where what is attributed begins: by context, a row of its own and one of each variable.
-pub const ATTRIBUTED_AT: usize = ATTRIBUTED_VARIABLES_AT + MAX_ATTRIBUTED * size_of::<AttributedVariable>();
-/// Bytes of a file in which all sections are full.
-pub const MAX_BYTES: usize = ATTRIBUTED_AT + ATTRIBUTED_BYTES;
+/// Sections begin at multiples of this.
+const PAGE: usize = 4096;
 
-/// A number that one thread at a time adds to, and that any may read.
-#[derive(Debug, Default)]
-#[repr(transparent)]
-pub struct Column(AtomicU64);
+/// Declares the sections in the order of the file: what each is called, its rows, the most of them, and the columns of the header that have how
+/// many there are, and how many found no space.
+macro_rules! sections {
+    ($($(#[$meta:meta])* $name:ident $title:literal: [$row:ty; $most:expr], $count:ident $(, $lost:ident)?;)*) => {
+        /// A section of the table.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Section { $($(#[$meta])* $name,)* }
 
-impl Column {
-    /// Its value.
-    #[inline(always)]
-    pub fn get(&self) -> u64 {
-        self.0.load(Relaxed)
-    }
+        impl Section {
+            /// All of them, in the order of the file.
+            pub const ALL: [Section; [$(Section::$name),*].len()] = [$(Section::$name),*];
 
-    /// Sets it.
-    #[inline(always)]
-    pub fn set(&self, value: u64) {
-        self.0.store(value, Relaxed);
-    }
-
-    /// Adds to it.
-    #[inline(always)]
-    pub fn add(&self, more: u64) {
-        self.set(self.get().wrapping_add(more));
-    }
-
-    /// Raises it to this value, if it is less, whatever other threads do at the same time; what it was before.
-    #[inline(always)]
-    pub fn fetch_max(&self, value: u64) -> u64 {
-        self.0.fetch_max(value, Relaxed)
-    }
-
-    /// Adds to it, whatever other threads do at the same time.
-    #[inline(always)]
-    pub fn fetch_add(&self, more: u64) {
-        self.0.fetch_add(more, Relaxed);
-    }
-
-    /// Raises it to this value, if it is less.
-    #[inline(always)]
-    pub fn raise(&self, value: u64) {
-        if value > self.get() {
-            self.set(value);
+            /// Where it is, and what is in it.
+            const PLACES: [Place; Section::ALL.len()] = {
+                let mut end = HEADER_BYTES;
+                [$({
+                    let begin = end.next_multiple_of(PAGE);
+                    end = begin + $most * size_of::<$row>();
+                    let lost = [$(offset_of!(Header, $lost),)? usize::MAX][0];
+                    Place { title: $title, begin, end, most: $most, row: size_of::<$row>(), count: offset_of!(Header, $count), lost }
+                }),*]
+            };
         }
+    };
+}
+
+/// Where a section is, in bytes, and what is in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// What it is called.
+    pub title: &'static str,
+    /// Its first byte.
+    pub begin: usize,
+    /// Its end.
+    pub end: usize,
+    /// The most rows.
+    pub most: usize,
+    /// Bytes of a row.
+    pub row: usize,
+    /// Where the header has how many rows there are.
+    pub(super) count: usize,
+    /// Where it has how many found no space; `usize::MAX` where it does not.
+    pub(super) lost: usize,
+}
+
+sections! {
+    /// Where each thread is.
+    Threads "threads": [Thread; MAX_THREADS], threads;
+    /// The message queues.
+    Queues "queues": [Queues; MAX_QUEUES], queues;
+    /// Those of each communicator.
+    CommunicatorQueues "queues by communicator": [BriefQueues; MAX_COMMUNICATOR_QUEUES], communicator_queues;
+    /// What calls are made in.
+    Contexts "contexts": [Context; MAX_CONTEXTS], contexts, lost_contexts;
+    /// Sums of waits.
+    Waits "waits": [Wait; MAX_WAITS], waits, lost_waits;
+    /// Single waits.
+    Waited "intervals of waits": [Interval; MAX_INTERVALS], waited;
+    /// Single collective operations.
+    Collectives "intervals of collective operations": [Interval; MAX_INTERVALS], collectives;
+    /// Text.
+    Definitions "definitions": [u8; MAX_DEFINITIONS], definitions, lost_definitions;
+    /// Who has sent what to whom. It and what comes after it are last, so that a file is short without them.
+    Traffic "traffic": [Traffic; MAX_TRAFFIC], traffic, lost_traffic;
+    /// What went over the network.
+    Connections "connections": [Connection; MAX_CONNECTIONS], connections, lost_connections;
+    /// Performance variables over time.
+    Sampled "sampled variables": [Sampled; MAX_SAMPLED], sampled, lost_sampled;
+    /// Performance variables that are attributed.
+    AttributedVariables "attributed variables": [AttributedVariable; MAX_ATTRIBUTED], attributed;
+    /// What these did: by context a row of its own, and one of each variable.
+    Attributed "attribution": [u8; ATTRIBUTED_BYTES], attributed_contexts;
+}
+
+impl Section {
+    /// Where it is, and what is in it.
+    pub const fn place(self) -> Place {
+        Section::PLACES[self as usize]
+    }
+
+    /// Its first byte.
+    pub const fn begin(self) -> usize {
+        self.place().begin
+    }
+
+    /// Bytes of it that are used, as the header says, and no more than there is space for.
+    pub fn used(self, header: &Header) -> usize {
+        if self == Section::Attributed {
+            return header.attributed_bytes();
+        }
+        let Place { most, row, .. } = self.place();
+        header.rows_of(self).min(most as u64) as usize * row
+    }
+
+    /// Whether it goes to the process that puts all ranks together: whole queues and threads go another way.
+    pub(super) fn is_sent(self) -> bool {
+        !matches!(self, Section::Threads | Section::Queues)
     }
 }
+
+/// Bytes of a file in which all sections are full.
+pub const MAX_BYTES: usize = Section::Attributed.place().end;
 
 /// How a process ended, in [`Header::ended`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -140,102 +174,145 @@ pub enum Ended {
     Exited = 3,
 }
 
-/// The header. Times are ticks of the process's clock.
-#[derive(Debug)]
-#[repr(C)]
-#[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
-pub struct Header {
-    pub magic: Column,
-    pub version: Column,
-    pub rank: Column,
-    pub world_size: Column,
-    pub pid: Column,
-    pub ended: Column,
-    pub ticks_per_second: Column,
-    /// The entry of `MPI_Init*`, and the same instant in nanoseconds since 1970.
-    pub started: Column,
-    pub started_realtime_nanos: Column,
+row! {
+    /// The header. Times are ticks of the process's clock.
+    #[repr(C)]
+    pub struct Header =>
+    /// The header as plain values.
+    #[derive(Clone, Debug, Default)]
+    HeaderRow;
+    /// `MELTABLE`.
+    key magic;
+    /// Of the layout.
+    key version;
+    /// The rank in `MPI_COMM_WORLD`.
+    key rank;
+    /// How many ranks that has.
+    key world_size;
+    /// The process.
+    key pid;
+    /// How it ended: 0 not, 1 with `MPI_Finalize`, 2 with `MPI_Abort`, 3 with `exit`.
+    key ended;
+    /// Of the process's clock.
+    key ticks_per_second;
+    /// The entry of `MPI_Init*`.
+    key started;
+    /// The same instant in nanoseconds since 1970.
+    key started_realtime_nanos;
     /// The exit of `MPI_Init*`.
-    pub runs_since: Column,
+    key runs_since;
     /// The entry of `MPI_Finalize`, or the end of the measurement; 0 until then.
-    pub runs_until: Column,
-    /// Where there are several nodes: one instant in ticks of this process, and in nanoseconds of the reference clock, which is that of
-    /// rank 0's node; and how far that may be from the truth.
-    pub clock_compared: Column,
-    pub clock_ticks: Column,
-    pub clock_nanos: Column,
-    pub clock_error_nanos: Column,
-    /// Rows, or bytes, that are there of each section.
-    pub contexts: Column,
-    pub waits: Column,
-    pub waited: Column,
-    pub collectives: Column,
-    pub definitions: Column,
+    key runs_until;
+    /// 1 where there are several nodes, and clocks were compared.
+    key clock_compared;
+    /// Then: an instant in ticks of this process.
+    key clock_ticks;
+    /// The same in nanoseconds of the reference clock, which is that of rank 0's node.
+    key clock_nanos;
+    /// How far that may be from the truth.
+    key clock_error_nanos;
+    /// Rows of contexts.
+    key contexts;
+    /// Rows of waits.
+    key waits;
+    /// Intervals of waits.
+    key waited;
+    /// Intervals of collective operations.
+    key collectives;
+    /// Bytes of definitions.
+    key definitions;
     /// Intervals are kept of one in two to the power of this many periods.
-    pub level: Column,
-    /// What found no space: contexts, waits, definitions.
-    pub lost_contexts: Column,
-    pub lost_waits: Column,
-    pub lost_definitions: Column,
-    pub host: [Column; 32],
+    key level;
+    /// Contexts that found no space.
+    key lost_contexts;
+    /// Rows of waits that found no space.
+    key lost_waits;
+    /// Definitions that found no space.
+    key lost_definitions;
+    /// The name of the node, filled up with zeros.
+    key host: [Column; 32];
     /// Bytes that the file has: one that has fewer was cut off.
-    pub length: Column,
-    /// Rows that are there of threads, and of queues.
-    pub threads: Column,
-    pub queues: Column,
-    /// Rows of traffic, and those that found no space.
-    pub traffic: Column,
-    pub lost_traffic: Column,
-    /// The phase that the process is in, and since when; the time in each phase before that. That of [`STOPPED`] is all time that
-    /// does not count.
-    pub phase: Column,
-    pub phase_since: Column,
-    pub phase_ticks: [Column; MAX_PHASES + 1],
-    /// Rows of connections, and those that found no space.
-    pub connections: Column,
-    pub lost_connections: Column,
+    key length;
+    /// Rows of threads.
+    key threads;
+    /// Rows of queues.
+    key queues;
+    /// Rows of traffic.
+    key traffic;
+    /// Rows of traffic that found no space.
+    key lost_traffic;
+    /// The phase that the process is in.
+    key phase;
+    /// Since when.
+    key phase_since;
+    /// The time in each phase before that. That of phase 255 is all time that does not count.
+    key phase_ticks: [Column; MAX_PHASES + 1];
+    /// Rows of connections.
+    key connections;
+    /// Rows of connections that found no space.
+    key lost_connections;
     /// Rows of queues by communicator.
-    pub communicator_queues: Column,
-    /// Rows of sampled variables, those that found no space, and samples that were lost on their way.
-    pub sampled: Column,
-    pub lost_sampled: Column,
-    pub lost_samples: Column,
-    /// Variables that are attributed, and contexts that have rows for them.
-    pub attributed: Column,
-    pub attributed_contexts: Column,
-    /// Regions that were begun beyond the last number, and ends that have fitted no beginning.
-    pub lost_regions: Column,
-    pub mismatched_regions: Column,
-    /// Communicators and windows beyond the last number; communicators whose queues share a row; threads that share one; times that a
-    /// phase beyond the last number was named.
-    pub lost_communicators: Column,
-    pub shared_queues: Column,
-    pub shared_threads: Column,
-    pub lost_phases: Column,
+    key communicator_queues;
+    /// Rows of sampled variables.
+    key sampled;
+    /// Rows of sampled variables that found no space.
+    key lost_sampled;
+    /// Samples that were lost on their way.
+    key lost_samples;
+    /// Variables that are attributed.
+    key attributed;
+    /// Contexts that have rows for them.
+    key attributed_contexts;
+    /// Regions that were begun beyond the last number.
+    key lost_regions;
+    /// Ends of regions that have fitted no beginning.
+    key mismatched_regions;
+    /// Communicators and windows beyond the last number.
+    key lost_communicators;
+    /// Communicators whose queues share a row.
+    key shared_queues;
+    /// Threads that share a row.
+    key shared_threads;
+    /// Times that a phase beyond the last number was named.
+    key lost_phases;
     /// Checksum of the columns that say whose table it is, and by which clock.
-    pub identity_checksum: Column,
-    /// Checksums of the used bytes of each of [`SEALED`], once the measurement has ended.
-    pub checksums: [Column; SEALED.len()],
+    key identity_checksum;
+    /// Checksums of the used bytes of each section, once the measurement has ended.
+    key checksums: [Column; Section::ALL.len()];
     /// Checksum of all of the header before this: the table is final. 0 until then.
-    pub sealed: Column,
+    key sealed;
 }
 
-/// The sections that have checksums: their names, and where they begin.
-pub const SEALED: [(&str, usize); 13] = [
-    ("threads", THREADS_AT),
-    ("queues", QUEUES_AT),
-    ("queues by communicator", COMMUNICATOR_QUEUES_AT),
-    ("contexts", CONTEXTS_AT),
-    ("waits", WAITS_AT),
-    ("intervals of waits", WAITED_AT),
-    ("intervals of collective operations", COLLECTIVES_AT),
-    ("definitions", DEFINITIONS_AT),
-    ("traffic", TRAFFIC_AT),
-    ("connections", CONNECTIONS_AT),
-    ("sampled variables", SAMPLED_AT),
-    ("attributed variables", ATTRIBUTED_VARIABLES_AT),
-    ("attribution", ATTRIBUTED_AT),
-];
+impl Header {
+    /// How many rows a section has, as the header says.
+    fn rows_of(&self, section: Section) -> u64 {
+        match section {
+            Section::Threads => &self.threads,
+            Section::Queues => &self.queues,
+            Section::CommunicatorQueues => &self.communicator_queues,
+            Section::Contexts => &self.contexts,
+            Section::Waits => &self.waits,
+            Section::Waited => &self.waited,
+            Section::Collectives => &self.collectives,
+            Section::Definitions => &self.definitions,
+            Section::Traffic => &self.traffic,
+            Section::Connections => &self.connections,
+            Section::Sampled => &self.sampled,
+            Section::AttributedVariables => &self.attributed,
+            Section::Attributed => &self.attributed_contexts,
+        }
+        .get()
+    }
+
+    /// Bytes of what is attributed; none where the counts make no sense.
+    fn attributed_bytes(&self) -> usize {
+        let (variables, contexts) = (self.attributed.get(), self.attributed_contexts.get());
+        if variables == 0 || variables > MAX_ATTRIBUTED as u64 {
+            return 0;
+        }
+        attributed::bytes_of(contexts.min(MAX_CONTEXTS as u64), variables as usize).unwrap_or(0)
+    }
+}
 
 /// The checksum in [`Header::identity_checksum`] that belongs to the bytes of a header.
 pub fn identity_checksum(header: &[u8]) -> u64 {
@@ -256,18 +333,23 @@ pub(super) fn header_checksum(header: &[u8]) -> u64 {
     checksum::of([header.get(..offset_of!(Header, sealed)).unwrap_or_default()]).into()
 }
 
-/// Where a thread is: 64 bytes, which only that thread writes.
-#[derive(Debug, Default)]
-#[repr(C, align(64))]
-#[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
-pub struct Thread {
-    /// When it entered the call that it has made last, and when it left it; less than the entry while it is in the call.
-    pub entered: Column,
-    pub left: Column,
+row! {
+    /// Where a thread is: 64 bytes, which only that thread writes.
+    #[repr(C, align(64))]
+    pub struct Thread =>
+    /// Where a thread is.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    ThreadRow;
+    /// When it entered the call that it has made last.
+    kept entered;
+    /// When it left it: less than `entered` while it is in the call.
+    kept left;
     /// The context of that call.
-    pub context: AtomicU32,
-    unused: AtomicU32,
-    unused_too: [Column; 5],
+    kept context: AtomicU32;
+    /// Not used.
+    unused unused: AtomicU32;
+    /// Not used.
+    unused unused_too: [Column; 5];
 }
 
 impl Thread {
@@ -307,31 +389,47 @@ pub const BINS: usize = 32;
 /// See [`BINS`].
 pub const FIRST_BIN: u32 = 6;
 
-/// Calls of one MPI function, from one call site, on one communicator, by one thread: 256 bytes, of which a call writes two lines.
-#[derive(Debug, Default)]
-#[repr(C, align(64))]
-#[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
-pub struct Context {
-    pub calls: Column,
-    pub ticks: Column,
-    pub longest: Column,
-    pub sent: Column,
-    pub received: Column,
-    pub site: Column,
-    pub communicator: AtomicU32,
-    /// The function, and the thread in the upper half.
-    pub function_and_thread: AtomicU32,
-    /// From here on written by who has the model of the queues: of `search_ticks` those of searches with a wildcard.
-    pub wildcard_search_ticks: Column,
-    pub unexpected: Column,
-    pub unexpected_bytes: Column,
-    pub search_ticks: Column,
-    pub longest_search: Column,
+row! {
+    /// Calls of one MPI function, from one call site, on one communicator, by one thread: 256 bytes, of which a call writes two lines.
+    #[repr(C, align(64))]
+    pub struct Context =>
+    /// A context's row as plain values.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    ContextRow of ContextKey;
+    /// Calls.
+    sum calls;
+    /// Time in them.
+    sum ticks;
+    /// The longest.
+    max longest;
+    /// Bytes sent.
+    sum sent;
+    /// Bytes received.
+    sum received;
+    /// The return address of the call in the process; 0 where it is not known.
+    key site;
+    /// The communicator's number in the definitions; 0 for none.
+    key communicator: AtomicU32;
+    /// The MPI function's number (65 535 for what a thread does outside of MPI), and the thread in the upper half.
+    key function_and_thread: AtomicU32;
+    /// The part of `search_ticks` of receives with a wildcard.
+    sum wildcard_search_ticks;
+    /// Unexpected messages that receives posted here have found.
+    sum unexpected;
+    /// Their bytes.
+    sum unexpected_bytes;
+    /// Time in the searches for them.
+    sum search_ticks;
+    /// The longest.
+    max longest_search;
     /// The phase, and the region in the upper half.
-    pub phase_and_region: AtomicU32,
-    unused: AtomicU32,
-    unused_too: [Column; 3],
-    pub bins: [AtomicU32; BINS],
+    key phase_and_region: AtomicU32;
+    /// Not used.
+    unused unused: AtomicU32;
+    /// Not used.
+    unused unused_too: [Column; 3];
+    /// Calls by duration: below 64 ticks, below 128, and so on.
+    sum bins: [AtomicU32; BINS];
 }
 
 /// The bin of a duration.
@@ -369,24 +467,6 @@ impl Context {
             phase: self.phase_and_region.load(Relaxed) as u16,
             region: (self.phase_and_region.load(Relaxed) >> 16) as u16,
         }
-    }
-
-    /// Forgets what was counted.
-    pub(super) fn clear(&self) {
-        let counts = [
-            &self.calls,
-            &self.ticks,
-            &self.longest,
-            &self.sent,
-            &self.received,
-            &self.wildcard_search_ticks,
-            &self.unexpected,
-            &self.unexpected_bytes,
-            &self.search_ticks,
-            &self.longest_search,
-        ];
-        counts.into_iter().for_each(|count| count.set(0));
-        self.bins.iter().for_each(|bin| bin.store(0, Relaxed));
     }
 
     pub(super) fn set_key(&self, key: ContextKey) {
@@ -438,22 +518,43 @@ pub struct WaitKey {
     pub kind: IntervalKind,
 }
 
-/// Time that calls of one context have waited for one call of one peer: 64 bytes.
-#[derive(Debug, Default)]
-#[repr(C, align(64))]
-#[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
-pub struct Wait {
-    pub count: Column,
-    pub ticks: Column,
-    pub longest: Column,
+impl WaitKey {
+    fn of(context: u32, peer: u32, peer_context_and_kind: u32) -> WaitKey {
+        WaitKey {
+            context,
+            peer: peer as i32,
+            peer_context: peer_context_and_kind as u16,
+            kind: IntervalKind::of((peer_context_and_kind >> 16) as u8),
+        }
+    }
+}
+
+row! {
+    /// Time that calls of one context have waited for one call of one peer: 64 bytes.
+    #[repr(C, align(64))]
+    pub struct Wait =>
+    /// A row of waits as plain values.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    WaitRow of WaitKey;
+    /// Waits.
+    sum count;
+    /// Time in them.
+    sum ticks;
+    /// The longest.
+    max longest;
     /// Bytes of the messages.
-    pub bytes: Column,
-    pub context: AtomicU32,
-    pub peer: AtomicU32,
-    /// The peer's context, and the kind in the upper half.
-    pub peer_context_and_kind: AtomicU32,
-    unused: AtomicU32,
-    unused_too: [Column; 2],
+    sum bytes;
+    /// The context of the call that waits.
+    key context: AtomicU32;
+    /// The peer's rank in the communicator of that context.
+    key peer: AtomicU32;
+    /// The context of the peer's call in the peer's table (0 where it is not known), and why in the upper half: 1 late sender, 2 late receiver, 3 a
+    /// receive that was posted late.
+    key peer_context_and_kind: AtomicU32;
+    /// Not used.
+    unused unused: AtomicU32;
+    /// Not used.
+    unused unused_too: [Column; 2];
 }
 
 impl Wait {
@@ -469,17 +570,7 @@ impl Wait {
     /// What it stands for.
     pub fn key(&self) -> WaitKey {
         let both = self.peer_context_and_kind.load(Relaxed);
-        WaitKey {
-            context: self.context.load(Relaxed),
-            peer: self.peer.load(Relaxed) as i32,
-            peer_context: both as u16,
-            kind: IntervalKind::of((both >> 16) as u8),
-        }
-    }
-
-    /// Forgets what was counted.
-    pub(super) fn clear(&self) {
-        [&self.count, &self.ticks, &self.longest, &self.bytes].into_iter().for_each(|count| count.set(0));
+        WaitKey::of(self.context.load(Relaxed), self.peer.load(Relaxed), both)
     }
 
     pub(super) fn set_key(&self, key: WaitKey) {
@@ -490,38 +581,107 @@ impl Wait {
     }
 }
 
-/// One wait, or one collective operation: 32 bytes.
-#[derive(Debug, Default)]
-#[repr(C)]
-#[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
-pub struct Interval {
-    pub begin: Column,
-    pub end: Column,
-    pub context: AtomicU32,
+row! {
+    /// One wait, or one collective operation: 32 bytes.
+    #[repr(C)]
+    pub struct Interval =>
+    /// One wait, or one collective operation: then `key.peer` is its number on the communicator, from 0.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    IntervalRow of WaitKey;
+    /// When it began.
+    kept begin;
+    /// When it ended.
+    kept end;
+    /// The context of the call.
+    key context: AtomicU32;
     /// The peer's rank in the communicator; of a collective operation its number on the communicator, from 0.
-    pub peer: AtomicU32,
-    /// As in [`Wait`].
-    pub peer_context_and_kind: AtomicU32,
-    unused: AtomicU32,
+    key peer: AtomicU32;
+    /// As of waits; of a collective operation the root plus one (0 where there is none), and 4 in the upper half.
+    key peer_context_and_kind: AtomicU32;
+    /// Not used.
+    unused unused: AtomicU32;
 }
+
+impl Interval {
+    /// What it stands for.
+    pub fn key(&self) -> WaitKey {
+        let both = self.peer_context_and_kind.load(Relaxed);
+        WaitKey::of(self.context.load(Relaxed), self.peer.load(Relaxed), both)
+    }
+}
+
+/// Columns of each kind of row, by what it is called, for the documentation. Queues and text have none that are declared.
+pub const COLUMNS: [(&str, &[ColumnOf]); 11] = [
+    ("Header", Header::COLUMNS),
+    ("Threads", Thread::COLUMNS),
+    ("Contexts", Context::COLUMNS),
+    ("Waits", Wait::COLUMNS),
+    ("Intervals", Interval::COLUMNS),
+    ("Traffic", Traffic::COLUMNS),
+    ("Connections", Connection::COLUMNS),
+    ("Sampled variables", Sampled::COLUMNS),
+    ("Attributed variables", AttributedVariable::COLUMNS),
+    ("Attribution: a context", attributed::AttributedContext::COLUMNS),
+    ("Attribution: a variable in a context", attributed::Attributed::COLUMNS),
+];
 
 const _: () = {
     assert!(size_of::<Header>() <= HEADER_BYTES);
     assert!(size_of::<Thread>() == 64);
     assert!(size_of::<Queues>() == 90_368);
-    assert!(size_of::<BriefQueues>() == 256 && CONTEXTS_AT.is_multiple_of(4096));
+    assert!(size_of::<BriefQueues>() == 256);
     assert!(size_of::<Context>() == 256);
     assert!(size_of::<Wait>() == 64);
     assert!(size_of::<Interval>() == 32);
-    assert!(size_of::<Traffic>() == 576 && TRAFFIC_AT.is_multiple_of(4096));
-    assert!(size_of::<Connection>() == 128 && CONNECTIONS_AT.is_multiple_of(4096));
-    assert!(size_of::<Sampled>() == 2176 && SAMPLED_AT.is_multiple_of(4096));
-    assert!(ATTRIBUTED_VARIABLES_AT.is_multiple_of(4096) && ATTRIBUTED_AT.is_multiple_of(4096));
+    assert!(size_of::<Traffic>() == 576);
+    assert!(size_of::<Connection>() == 128);
+    assert!(size_of::<Sampled>() == 2176);
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The tables of docs/profile-table.md: the sections, and the columns of each kind of row.
+    fn documented() -> String {
+        let mut text = String::from("| section | at byte | rows | bytes of a row |\n|---|---|---|---|\n");
+        text += &format!("| header | 0 | 1 | {HEADER_BYTES} |\n");
+        for section in Section::ALL {
+            let Place { title, begin, most, row, .. } = section.place();
+            text += &format!("| {title} | {begin} | {most} | {row} |\n");
+        }
+        for (row, columns) in COLUMNS {
+            text += &format!(
+                "\n### Columns: {row}\n\n| column | at byte | what | together | meaning |\n|---|---|---|---|---|\n"
+            );
+            let mut at = 0;
+            for ColumnOf { name, cell: (cell, count), fold, meaning } in columns {
+                let times = if *count > 1 { format!("{count} × ") } else { String::new() };
+                if *fold != "unused" {
+                    let meaning = meaning.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
+                    text += &format!("| `{name}` | {at} | {times}{cell} | {fold} | {meaning} |\n");
+                }
+                at += count * if *cell == "32 bits" { 4 } else { 8 };
+            }
+        }
+        text
+    }
+
+    #[test]
+    fn the_documentation_has_the_layout() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/profile-table.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        let (begin, end) = ("<!-- made of mel-log/src/table -->\n", "<!-- end -->\n");
+        let (before, rest) = text.split_once(begin).expect("the documentation says where the tables begin");
+        let (there, after) = rest.split_once(end).expect("and where they end");
+        if std::env::var_os("MEL_WRITE_DOCS").is_some() {
+            return std::fs::write(path, format!("{before}{begin}{}{end}{after}", documented())).unwrap();
+        }
+        assert!(
+            there == documented(),
+            "MEL_WRITE_DOCS=1 cargo test -p mel-log the_documentation writes it anew"
+        );
+    }
 
     #[test]
     fn bins_follow_one_another() {

@@ -1,7 +1,8 @@
 //! The profile table: what a process counts, in a file that is mapped from the first call on, so that a kill loses nothing and
 //! others may read it while it is written. `docs/profile-table.md` is the layout in prose.
 //!
-//! - [`layout`]: the header, and the rows of each section.
+//! - [`row`]: rows, each declared once.
+//! - [`layout`]: the header, the sections, and the rows of most.
 //! - [`queues`], [`durations`]: the message queues, and distributions that are cheap to count.
 //! - [`traffic`]: who has sent what to whom.
 //! - [`connections`]: what went over the network, by interface and peer.
@@ -23,6 +24,7 @@ pub mod lock;
 pub mod phases;
 pub mod queues;
 pub mod reader;
+pub mod row;
 pub mod sampled;
 pub mod traffic;
 pub mod writer;
@@ -31,10 +33,14 @@ pub use attributed::{
     Arithmetic, Attributed, AttributedContextRow, AttributedRow, AttributedVariable, AttributedVariableRow,
 };
 pub use connections::{Connection, ConnectionCounts, ConnectionKey, ConnectionRow};
-pub use layout::{Column, Context, ContextKey, Ended, Header, Interval, IntervalKind, Thread, Wait, WaitKey};
+pub use layout::{
+    Column, Context, ContextKey, ContextRow, Ended, Header, Interval, IntervalKind, IntervalRow, Section,
+    Thread, ThreadRow, Wait, WaitKey, WaitRow,
+};
 pub use phases::PhaseRow;
 pub use queues::{BriefQueues, Queues, QueuesKey};
-pub use reader::{CommunicatorQueuesRow, ContextRow, IntervalRow, TableError, TableRows, ThreadRow, WaitRow};
+pub use reader::{CommunicatorQueuesRow, TableError, TableRows};
+pub use row::Row;
 pub use sampled::{Meaning, Sampled, SampledRow};
 pub use traffic::{Traffic, TrafficKey, TrafficRow};
 pub use writer::{Identity, ProfileTable};

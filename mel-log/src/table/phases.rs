@@ -1,8 +1,10 @@
 //! The phases of the program in a table: how long each was, and what is counted in it.
 
-use super::layout::{MAX_PHASES, STOPPED};
+use super::connections::Connection;
+use super::layout::{Context, MAX_PHASES, STOPPED, Section, Wait};
 use super::queues::{Queues, QueuesKey, WHOSE};
 use super::reader::TableRows;
+use super::traffic::Traffic;
 use super::writer::ProfileTable;
 use crate::Definition;
 use crate::profile::{self, PhaseProfile};
@@ -29,10 +31,10 @@ impl ProfileTable {
             stopped.add(ticks.get());
             ticks.set(0);
         }
-        (0..header.contexts.get() as u32).for_each(|context| self.context(context).clear());
-        (0..header.waits.get() as u32).for_each(|wait| self.wait(wait).clear());
-        (0..header.traffic.get() as u32).for_each(|row| self.traffic(row).clear());
-        (0..header.connections.get() as u32).for_each(|row| self.connection(row).clear());
+        self.clear_rows::<Context>(Section::Contexts);
+        self.clear_rows::<Wait>(Section::Waits);
+        self.clear_rows::<Traffic>(Section::Traffic);
+        self.clear_rows::<Connection>(Section::Connections);
         self.clear_attributed();
         header.waited.set(0);
         header.collectives.set(0);

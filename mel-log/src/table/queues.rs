@@ -8,7 +8,7 @@
 use super::durations::{Brief, Counts, Durations};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::layout::Column;
+use super::row::{Cell, Column};
 use crate::profile;
 
 /// One queue: its entries' lifetimes, its length, how long it was populated. One thread at a time counts.
@@ -266,16 +266,18 @@ impl<D: Counts> QueuesOf<D> {
         }
     }
 
-    /// What a file has: its words, of which any may be missing.
-    pub(super) fn of_words(words: &[u64]) -> Box<Self> {
-        let (queues, mut words) = (Box::<Self>::default(), words.iter().copied());
+    /// What a file has, of which any part may be missing.
+    pub(super) fn of_bytes(bytes: &[u8]) -> Box<Self> {
+        let queues = Box::<Self>::default();
+        let mut words =
+            bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()));
         queues.posted.load(&mut words);
         queues.unexpected.load(&mut words);
         queues.posted_search.0.load(&mut words);
         queues.unexpected_search.0.load(&mut words);
-        let (phase_and_whose, communicator) = super::reader::halves(words.next().unwrap_or(0));
-        queues.phase_and_whose.store(phase_and_whose, Relaxed);
-        queues.communicator.store(communicator, Relaxed);
+        let mut key = &words.next().unwrap_or(0).to_ne_bytes()[..];
+        queues.phase_and_whose.copy(&Cell::take(&mut key));
+        queues.communicator.copy(&Cell::take(&mut key));
         queues
     }
 }

@@ -7,20 +7,18 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::attributed::{self, AttributedContextRow, AttributedVariable, AttributedVariableRow};
-use super::connections::{Connection, ConnectionRow};
+use super::attributed::{AttributedContextRow, AttributedVariable, AttributedVariableRow};
+use super::connections::ConnectionRow;
 use super::layout::{
-    ATTRIBUTED_AT, ATTRIBUTED_VARIABLES_AT, BINS, COLLECTIVES_AT, COMMUNICATOR_QUEUES_AT, CONNECTIONS_AT,
-    CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, HEADER_BYTES, Header, Interval, IntervalKind, MAGIC,
-    MAX_ATTRIBUTED, MAX_BYTES, MAX_COMMUNICATOR_QUEUES, MAX_CONNECTIONS, MAX_CONTEXTS, MAX_DEFINITIONS,
-    MAX_INTERVALS, MAX_PHASES, MAX_QUEUES, MAX_SAMPLED, MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT,
-    SAMPLED_AT, SEALED, STOPPED, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey,
-    header_checksum, identity_checksum,
+    Context, ContextRow, HEADER_BYTES, Header, Interval, IntervalRow, MAGIC, MAX_ATTRIBUTED, MAX_BYTES,
+    MAX_CONTEXTS, STOPPED, Section, Thread, ThreadRow, VERSION, Wait, WaitRow, header_checksum,
+    identity_checksum,
 };
 use super::lock;
 use super::phases::{PhaseRow, Sections};
 use super::queues::{BriefQueues, Queues};
-use super::sampled::{Sampled, SampledRow};
+use super::row::{Cell, Column, Row};
+use super::sampled::SampledRow;
 use super::traffic::{Traffic, TrafficRow};
 use crate::profile::LeftOut;
 use crate::ranks::contradiction;
@@ -61,15 +59,6 @@ pub enum TableError {
     },
 }
 
-/// Where a thread is.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(missing_docs, reason = "each is the column of that name")]
-pub struct ThreadRow {
-    pub entered: u64,
-    pub left: u64,
-    pub context: u32,
-}
-
 impl ThreadRow {
     /// Whether it is in a call.
     pub fn is_in_call(&self) -> bool {
@@ -80,44 +69,6 @@ impl ThreadRow {
     pub fn last(&self) -> u64 {
         self.entered.max(self.left)
     }
-}
-
-/// A context's row.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[allow(missing_docs, reason = "each is the column of that name")]
-pub struct ContextRow {
-    pub key: ContextKey,
-    pub calls: u64,
-    pub ticks: u64,
-    pub longest: u64,
-    pub sent: u64,
-    pub received: u64,
-    pub unexpected: u64,
-    pub unexpected_bytes: u64,
-    pub search_ticks: u64,
-    pub wildcard_search_ticks: u64,
-    pub longest_search: u64,
-    pub bins: Vec<u32>,
-}
-
-/// A row of waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(missing_docs, reason = "each is the column of that name")]
-pub struct WaitRow {
-    pub key: WaitKey,
-    pub count: u64,
-    pub ticks: u64,
-    pub longest: u64,
-    pub bytes: u64,
-}
-
-/// One wait, or one collective operation: then `key.peer` is its number on the communicator.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(missing_docs, reason = "each is the column of that name")]
-pub struct IntervalRow {
-    pub begin: u64,
-    pub end: u64,
-    pub key: WaitKey,
 }
 
 /// The queues of one communicator.
@@ -271,9 +222,9 @@ impl TableRows {
     }
 
     /// Takes the queues by communicator from their rows, and leaves out what is not to be counted.
-    fn set_communicator_queues(&mut self, rows: &[Vec<u64>]) {
-        for row in rows {
-            let row = BriefQueues::of_words(row);
+    fn set_communicator_queues(&mut self, rows: &[u8]) {
+        for row in rows.chunks_exact(size_of::<BriefQueues>()) {
+            let row = BriefQueues::of_bytes(row);
             let queues = match row.is_only() {
                 true => self.queues.first().map(profile::Queues::without_distributions).unwrap_or_default(),
                 false => row.stats(self.ticks_per_second),
@@ -302,15 +253,16 @@ impl TableRows {
         if image.len() < HEADER_BYTES || image[..8] != MAGIC {
             return None;
         }
-        let sections = used(image);
+        let header = Header::of_bytes(image);
         let rows = rows_of(
             |at, length| {
                 if at == 0 {
                     return image[..HEADER_BYTES].to_vec();
                 }
                 let mut begin = HEADER_BYTES;
-                for (begins, used) in sections {
-                    if begins == at {
+                for section in Section::ALL.into_iter().filter(|section| section.is_sent()) {
+                    let used = section.used(&header);
+                    if section.begin() == at {
                         let end = image.len().min(begin.saturating_add(used.min(length)));
                         return image.get(begin..end).unwrap_or_default().to_vec();
                     }
@@ -324,289 +276,131 @@ impl TableRows {
     }
 }
 
-/// Where each section begins, and how many bytes of it are used.
-pub(super) fn used(header: &[u8]) -> [(usize, usize); 11] {
-    let header = words(header.get(..HEADER_BYTES).unwrap_or_default());
-    let field = |offset: usize| header.get(offset / 8).copied().unwrap_or(0);
-    let section = |at, offset, most: usize, size| (at, field(offset).min(most as u64) as usize * size);
-    let variables = std::mem::offset_of!(Header, attributed);
-    let attributed =
-        attributed_bytes(field(variables), field(std::mem::offset_of!(Header, attributed_contexts)));
-    [
-        section(
-            COMMUNICATOR_QUEUES_AT,
-            std::mem::offset_of!(Header, communicator_queues),
-            MAX_COMMUNICATOR_QUEUES,
-            size_of::<BriefQueues>(),
-        ),
-        section(CONTEXTS_AT, std::mem::offset_of!(Header, contexts), MAX_CONTEXTS, size_of::<Context>()),
-        section(WAITS_AT, std::mem::offset_of!(Header, waits), MAX_WAITS, size_of::<Wait>()),
-        section(WAITED_AT, std::mem::offset_of!(Header, waited), MAX_INTERVALS, size_of::<Interval>()),
-        section(
-            COLLECTIVES_AT,
-            std::mem::offset_of!(Header, collectives),
-            MAX_INTERVALS,
-            size_of::<Interval>(),
-        ),
-        section(DEFINITIONS_AT, std::mem::offset_of!(Header, definitions), MAX_DEFINITIONS, 1),
-        section(TRAFFIC_AT, std::mem::offset_of!(Header, traffic), MAX_TRAFFIC, size_of::<Traffic>()),
-        section(
-            CONNECTIONS_AT,
-            std::mem::offset_of!(Header, connections),
-            MAX_CONNECTIONS,
-            size_of::<Connection>(),
-        ),
-        section(SAMPLED_AT, std::mem::offset_of!(Header, sampled), MAX_SAMPLED, size_of::<Sampled>()),
-        section(ATTRIBUTED_VARIABLES_AT, variables, MAX_ATTRIBUTED, size_of::<AttributedVariable>()),
-        (ATTRIBUTED_AT, attributed),
-    ]
-}
-
-/// Where each of [`SEALED`] begins, and how many bytes of it are used.
-pub(super) fn sealed_bytes(header: &[u8]) -> [(usize, usize); SEALED.len()] {
-    let others = used(header);
-    let field = |offset: usize| {
-        let bytes = header.get(offset..offset + 8).and_then(|bytes| bytes.try_into().ok());
-        u64::from_ne_bytes(bytes.unwrap_or_default())
-    };
-    let rows = |offset, most: usize, size: usize| field(offset).min(most as u64) as usize * size;
-    SEALED.map(|(_, at)| match at {
-        THREADS_AT => (at, rows(std::mem::offset_of!(Header, threads), MAX_THREADS, size_of::<Thread>())),
-        QUEUES_AT => (at, rows(std::mem::offset_of!(Header, queues), MAX_QUEUES, size_of::<Queues>())),
-        _ => (at, others.iter().find(|(begins, _)| *begins == at).map_or(0, |(_, used)| *used)),
-    })
-}
-
-/// Bytes of what is attributed, of so many variables in so many contexts; none where that makes no sense.
-fn attributed_bytes(variables: u64, contexts: u64) -> usize {
-    if variables == 0 || variables > MAX_ATTRIBUTED as u64 {
-        return 0;
-    }
-    attributed::bytes_of(contexts.min(MAX_CONTEXTS as u64), variables as usize).unwrap_or(0)
-}
-
 /// The rows, from what gives bytes of the file: at most as many as are asked for. If a sealed table `is_checked`, sections with other
 /// checksums than their own are left out.
 pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>, is_checked: bool) -> TableRows {
-    let header = bytes(0, HEADER_BYTES);
-    let (header_bytes, header) = (&header[..], words(&header));
+    let header_bytes = bytes(0, HEADER_BYTES);
+    let header = Header::of_bytes(&header_bytes);
+    let is_sealed = is_checked && header.sealed.get() != 0;
+    let is_header_damaged = header.identity_checksum.get() != identity_checksum(&header_bytes)
+        || is_sealed && header.sealed.get() != header_checksum(&header_bytes);
     let damaged = RefCell::new(Vec::new());
-    let field = |offset: usize| header.get(offset / 8).copied().unwrap_or(0);
-    macro_rules! of {
-        ($name:ident) => {
-            field(std::mem::offset_of!(Header, $name))
-        };
-    }
-    let is_sealed = is_checked && of!(sealed) != 0;
-    let is_header_damaged = of!(identity_checksum) != identity_checksum(header_bytes)
-        || is_sealed && of!(sealed) != header_checksum(header_bytes);
-    let bytes = |at: usize, wanted: usize| {
-        let bytes = bytes(at, wanted);
-        let place = SEALED.iter().position(|(_, begins)| *begins == at);
+    let section = |section: Section| {
+        let wanted = section.used(&header);
+        let bytes = bytes(section.begin(), wanted);
+        let sum = header.checksums[section as usize].get();
         // Of what is cut off it is not known.
-        if let Some(place) = place.filter(|_| is_sealed && bytes.len() == wanted) {
-            let sum = field(std::mem::offset_of!(Header, checksums) + 8 * place);
-            if sum != u64::from(checksum::of([&bytes[..]])) {
-                damaged.borrow_mut().push((SEALED[place].0, wanted));
-                return Vec::new();
-            }
+        if is_sealed && bytes.len() == wanted && sum != u64::from(checksum::of([&bytes[..]])) {
+            damaged.borrow_mut().push((section.place().title, wanted));
+            return Vec::new();
         }
         bytes
     };
-    let section = |at: usize, count: u64, most: usize, size: usize| {
-        words(&bytes(at, count.min(most as u64) as usize * size))
-            .chunks_exact(size / 8)
-            .map(<[u64]>::to_vec)
-            .collect()
-    };
-    let contexts: Vec<Vec<u64>> =
-        section(CONTEXTS_AT, of!(contexts).min(MAX_CONTEXTS as u64), MAX_CONTEXTS, size_of::<Context>());
-    let waits: Vec<Vec<u64>> =
-        section(WAITS_AT, of!(waits).min(MAX_WAITS as u64), MAX_WAITS, size_of::<Wait>());
-    let interval = |at, count: u64| -> Vec<IntervalRow> {
-        let rows: Vec<Vec<u64>> =
-            section(at, count.min(MAX_INTERVALS as u64), MAX_INTERVALS, size_of::<Interval>());
-        rows.iter()
-            .map(|row| IntervalRow { begin: row[0], end: row[1], key: wait_key(row[2], row[3]) })
-            .collect()
-    };
-    let threads: Vec<Vec<u64>> = section(THREADS_AT, of!(threads), MAX_THREADS, size_of::<Thread>());
-    let rate = of!(ticks_per_second).max(1);
-    let queues: Vec<Vec<u64>> = section(QUEUES_AT, of!(queues), MAX_QUEUES, size_of::<Queues>());
-    let by_communicator: Vec<Vec<u64>> = section(
-        COMMUNICATOR_QUEUES_AT,
-        of!(communicator_queues),
-        MAX_COMMUNICATOR_QUEUES,
-        size_of::<BriefQueues>(),
-    );
-    let traffic: Vec<Vec<u64>> = section(TRAFFIC_AT, of!(traffic), MAX_TRAFFIC, size_of::<Traffic>());
-    let connections: Vec<Vec<u64>> =
-        section(CONNECTIONS_AT, of!(connections), MAX_CONNECTIONS, size_of::<Connection>());
-    let sampled: Vec<Vec<u64>> = section(SAMPLED_AT, of!(sampled), MAX_SAMPLED, size_of::<Sampled>());
-    let attributed_variables: Vec<Vec<u64>> =
-        section(ATTRIBUTED_VARIABLES_AT, of!(attributed), MAX_ATTRIBUTED, size_of::<AttributedVariable>());
-    let of_context = (of!(attributed).min(MAX_ATTRIBUTED as u64) as usize + 1) * 8;
-    let attributed: Vec<AttributedContextRow> =
-        match attributed_bytes(of!(attributed), of!(attributed_contexts)) {
-            0 => Vec::new(),
-            length => words(&bytes(ATTRIBUTED_AT, length))
-                .chunks_exact(of_context)
-                .map(AttributedContextRow::of_words)
-                .collect(),
-        };
-    let host = words_of(std::mem::offset_of!(Header, host) / 8, 32, &header);
-    let text = bytes(DEFINITIONS_AT, of!(definitions).min(MAX_DEFINITIONS as u64) as usize);
+    // In the order of the file, in which damage is told.
+    let threads = rows(&section(Section::Threads), |row: &Thread| row.plain(()));
+    let sets = section(Section::Queues);
+    let queues: Vec<Box<Queues>> = sets.chunks_exact(size_of::<Queues>()).map(Queues::of_bytes).collect();
+    let by_communicator = section(Section::CommunicatorQueues);
+    let contexts = rows(&section(Section::Contexts), |row: &Context| row.plain(row.key()));
+    let waits = rows(&section(Section::Waits), |row: &Wait| row.plain(row.key()));
+    let intervals = |of| rows(&section(of), |row: &Interval| row.plain(row.key()));
+    let (waited, collectives) = (intervals(Section::Waited), intervals(Section::Collectives));
+    let text = section(Section::Definitions);
     let definitions: Vec<Definition> =
         text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
-    let queues: Vec<Box<Queues>> = queues.iter().map(|set| Queues::of_words(set)).collect();
-    let mut rows = TableRows {
-        rank: of!(rank).min(u32::MAX.into()) as u32,
-        world_size: of!(world_size).min(u32::MAX.into()) as u32,
-        pid: of!(pid) as u32,
-        ended: of!(ended),
+    let traffic = rows(&section(Section::Traffic), |row: &Traffic| Some(row.plain(row.key()?)));
+    let connections = rows(&section(Section::Connections), ConnectionRow::of);
+    let sampled = rows(&section(Section::Sampled), SampledRow::of);
+    let attributed_variables =
+        rows(&section(Section::AttributedVariables), |row: &AttributedVariable| row.plain(()));
+    let of_context =
+        (header.attributed.get().min(MAX_ATTRIBUTED as u64) as usize + 1) * size_of::<AttributedVariable>();
+    let attributed = section(Section::Attributed);
+    let attributed = attributed.chunks_exact(of_context).map(AttributedContextRow::of_bytes).collect();
+    let number = |column: &Column| column.get();
+    let length = number(&header.length).min(MAX_BYTES as u64);
+    let mut all = TableRows {
+        rank: number(&header.rank).min(u32::MAX.into()) as u32,
+        world_size: number(&header.world_size).min(u32::MAX.into()) as u32,
+        pid: number(&header.pid) as u32,
+        ended: number(&header.ended),
         is_running: false,
-        ticks_per_second: rate,
-        started: of!(started),
-        started_realtime_nanos: of!(started_realtime_nanos),
-        runs_since: of!(runs_since),
-        runs_until: of!(runs_until),
-        clock: (of!(clock_compared) != 0).then_some((
-            of!(clock_ticks),
-            of!(clock_nanos),
-            of!(clock_error_nanos),
+        ticks_per_second: number(&header.ticks_per_second).max(1),
+        started: number(&header.started),
+        started_realtime_nanos: number(&header.started_realtime_nanos),
+        runs_since: number(&header.runs_since),
+        runs_until: number(&header.runs_until),
+        clock: (number(&header.clock_compared) != 0).then_some((
+            number(&header.clock_ticks),
+            number(&header.clock_nanos),
+            number(&header.clock_error_nanos),
         )),
-        level: of!(level).min(63),
+        level: number(&header.level).min(63),
         left_out: LeftOut {
-            contexts: of!(lost_contexts),
-            waits: of!(lost_waits),
-            communicators: of!(lost_communicators),
-            queues: of!(shared_queues),
-            threads: of!(shared_threads),
-            phases: of!(lost_phases),
-            traffic: of!(lost_traffic),
-            connections: of!(lost_connections),
-            definitions: of!(lost_definitions),
+            contexts: number(&header.lost_contexts),
+            waits: number(&header.lost_waits),
+            communicators: number(&header.lost_communicators),
+            queues: number(&header.shared_queues),
+            threads: number(&header.shared_threads),
+            phases: number(&header.lost_phases),
+            traffic: number(&header.lost_traffic),
+            connections: number(&header.lost_connections),
+            definitions: number(&header.lost_definitions),
         },
-        host,
-        bytes: (of!(length).min(MAX_BYTES as u64), of!(length).min(MAX_BYTES as u64)),
-        contexts_made: of!(contexts).min(MAX_CONTEXTS as u64),
-        threads: threads
-            .iter()
-            .map(|row| ThreadRow { entered: row[0], left: row[1], context: halves(row[2]).0 })
-            .collect(),
+        host: text_of(&header.host),
+        contexts_made: number(&header.contexts).min(MAX_CONTEXTS as u64),
+        bytes: (length, length),
+        threads,
         queues: Vec::new(),
         communicator_queues: Vec::new(),
         phases: Vec::new(),
         stopped: 0,
-        contexts: contexts.iter().map(|row| context_row(row)).collect(),
-        waits: waits
-            .iter()
-            .map(|row| WaitRow {
-                key: wait_key(row[4], row[5]),
-                count: row[0],
-                ticks: row[1],
-                longest: row[2],
-                bytes: row[3],
-            })
-            .collect(),
-        waited: interval(WAITED_AT, of!(waited)),
-        collectives: interval(COLLECTIVES_AT, of!(collectives)),
-        traffic: traffic.iter().filter_map(|row| TrafficRow::of_words(row)).collect(),
-        connections: connections.iter().filter_map(|row| ConnectionRow::of_words(row)).collect(),
-        sampled: sampled.iter().map(|row| SampledRow::of_words(row)).collect(),
-        lost_sampled: of!(lost_sampled),
-        lost_samples: of!(lost_samples),
-        attributed_variables: attributed_variables
-            .iter()
-            .map(|row| AttributedVariableRow::of_words(row))
-            .collect(),
+        contexts,
+        waits,
+        waited,
+        collectives,
+        traffic: traffic.into_iter().flatten().collect(),
+        connections: connections.into_iter().flatten().collect(),
+        sampled,
+        lost_sampled: number(&header.lost_sampled),
+        lost_samples: number(&header.lost_samples),
+        attributed_variables,
         attributed,
-        lost_regions: of!(lost_regions),
-        mismatched_regions: of!(mismatched_regions),
+        lost_regions: number(&header.lost_regions),
+        mismatched_regions: number(&header.mismatched_regions),
         definitions: Vec::new(),
-        damaged: Vec::new(),
+        damaged: damaged.into_inner(),
         is_header_damaged,
     };
-    let first = std::mem::offset_of!(Header, phase_ticks) / 8;
     let phases = Sections {
-        ticks: header.get(first..first + MAX_PHASES + 1).unwrap_or_default(),
-        now: (of!(phase) as u16, of!(phase_since)),
+        ticks: &header.phase_ticks.plain(),
+        now: (number(&header.phase) as u16, number(&header.phase_since)),
         queues: &queues,
         definitions: &definitions,
     };
-    let until = if rows.runs_until > 0 { rows.runs_until } else { rows.last_seen() };
-    rows.set_phases(&phases, until);
-    rows.definitions = definitions;
-    rows.set_communicator_queues(&by_communicator);
-    rows.damaged = damaged.into_inner();
-    rows
+    let until = if all.runs_until > 0 { all.runs_until } else { all.last_seen() };
+    all.set_phases(&phases, until);
+    all.definitions = definitions;
+    all.set_communicator_queues(&by_communicator);
+    all
 }
 
-fn words(bytes: &[u8]) -> Vec<u64> {
-    let word = |chunk: &[u8]| u64::from_ne_bytes(chunk.try_into().unwrap_or_default());
-    bytes.chunks_exact(8).map(word).collect()
+/// The rows of a section.
+fn rows<T: Row, R>(bytes: &[u8], read: impl Fn(&T) -> R) -> Vec<R> {
+    bytes.chunks_exact(size_of::<T>()).map(|row| read(&T::of_bytes(row))).collect()
 }
 
-fn words_of(first: usize, count: usize, words: &[u64]) -> String {
-    let bytes: Vec<u8> = words.iter().skip(first).take(count).flat_map(|word| word.to_ne_bytes()).collect();
+/// The text in columns that are filled up with zeros.
+fn text_of(columns: &[Column]) -> String {
+    let bytes: Vec<u8> = columns.iter().flat_map(|column| column.get().to_ne_bytes()).collect();
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
-}
-
-/// The two halves of a word, the one at the lower address first.
-pub(super) fn halves(word: u64) -> (u32, u32) {
-    let bytes = word.to_ne_bytes();
-    let half = |bytes: &[u8]| u32::from_ne_bytes(bytes.try_into().unwrap_or_default());
-    (half(&bytes[..4]), half(&bytes[4..]))
-}
-
-fn wait_key(first: u64, second: u64) -> WaitKey {
-    let (context, peer) = halves(first);
-    let (both, _) = halves(second);
-    WaitKey {
-        context,
-        peer: peer as i32,
-        peer_context: both as u16,
-        kind: IntervalKind::of((both >> 16) as u8),
-    }
-}
-
-fn context_row(row: &[u64]) -> ContextRow {
-    let place = |offset: usize| row[offset / 8];
-    macro_rules! of {
-        ($name:ident) => {
-            place(std::mem::offset_of!(Context, $name))
-        };
-    }
-    let (communicator, both) = halves(of!(communicator));
-    let (both_too, _) = halves(of!(phase_and_region));
-    let bins = std::mem::offset_of!(Context, bins) / 8;
-    ContextRow {
-        key: ContextKey {
-            site: of!(site),
-            communicator,
-            function: both as u16,
-            thread: (both >> 16) as u16,
-            phase: both_too as u16,
-            region: (both_too >> 16) as u16,
-        },
-        calls: of!(calls),
-        ticks: of!(ticks),
-        longest: of!(longest),
-        sent: of!(sent),
-        received: of!(received),
-        unexpected: of!(unexpected),
-        unexpected_bytes: of!(unexpected_bytes),
-        search_ticks: of!(search_ticks),
-        wildcard_search_ticks: of!(wildcard_search_ticks),
-        longest_search: of!(longest_search),
-        bins: row[bins..bins + BINS / 2].iter().flat_map(|word| <[u32; 2]>::from(halves(*word))).collect(),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::connections::ConnectionKey;
+    use super::super::layout::{ContextKey, IntervalKind, MAX_INTERVALS, MAX_QUEUES, WaitKey};
     use super::super::traffic::TrafficKey;
     use super::super::writer::PERIOD;
     use super::super::{Ended, Identity, ProfileTable, QueuesKey, file_name};
@@ -695,7 +489,7 @@ mod tests {
         table.finish(Ended::Finalised, 5000);
         let rows = read(&path).unwrap();
         assert_eq!((rows.ended, rows.runs_until), (Ended::Finalised as u64, 5000));
-        assert!(std::fs::metadata(&path).unwrap().len() < (TRAFFIC_AT + (1 << 20)) as u64);
+        assert!(std::fs::metadata(&path).unwrap().len() < (Section::Traffic.begin() + (1 << 20)) as u64);
         drop(table);
         assert!(!read(&path).unwrap().is_running);
     }
@@ -730,7 +524,7 @@ mod tests {
     fn any_bytes_are_read() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("any");
-        let mut bytes = vec![0xff; CONTEXTS_AT + 1000];
+        let mut bytes = vec![0xff; Section::Contexts.begin() + 1000];
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[8..16].copy_from_slice(&u64::from(VERSION).to_ne_bytes());
         std::fs::write(&path, &bytes).unwrap();
@@ -791,7 +585,8 @@ mod tests {
         let rows = TableRows::of_file(&bytes).unwrap();
         assert_eq!((rows.contexts.len(), rows.ended, &rows.damaged[..]), (21, 2, &[][..]));
         assert_eq!(rows.clone(), TableRows { bytes: rows.bytes, ..table.rows() });
-        let sections = sealed_bytes(&bytes).into_iter().enumerate().filter(|(_, (_, used))| *used > 0);
+        let header = Header::of_bytes(&bytes);
+        let sections = Section::ALL.map(|section| (section, section.used(&header)));
         let mut damaged = |at: usize| {
             bytes[at] ^= 0x21;
             let rows = TableRows::of_file(&bytes);
@@ -801,13 +596,13 @@ mod tests {
         for word in 0..size_of::<Header>() / 8 {
             assert!(damaged(8 * word + word % 8).is_err(), "word {word} is believed");
         }
-        for (place, (at, used)) in sections {
+        for (section, used) in sections.into_iter().filter(|(_, used)| *used > 0) {
             for byte in [0, used / 2, used - 1] {
-                let rows = damaged(at + byte).unwrap();
-                assert_eq!(rows.damaged, [(SEALED[place].0, used)]);
+                let rows = damaged(section.begin() + byte).unwrap();
+                assert_eq!(rows.damaged, [(section.place().title, used)]);
             }
         }
-        assert!(damaged(CONTEXTS_AT + 100).unwrap().contexts.is_empty());
+        assert!(damaged(Section::Contexts.begin() + 100).unwrap().contexts.is_empty());
         // The identity has its checksum from the start.
         let mut running = whole();
         running[std::mem::offset_of!(Header, rank)] ^= 1;
@@ -824,7 +619,10 @@ mod tests {
             assert!(matches!(TableRows::of_file(&bytes[..cut]), Err(TableError::NotATable(_))));
         }
         let mut before = 0;
-        for cut in (HEADER_BYTES..bytes.len()).step_by(4999).chain(CONTEXTS_AT..CONTEXTS_AT + 600) {
+        for cut in (HEADER_BYTES..bytes.len())
+            .step_by(4999)
+            .chain(Section::Contexts.begin()..Section::Contexts.begin() + 600)
+        {
             let cut_off = TableRows::of_file(&bytes[..cut]).unwrap();
             assert_eq!(cut_off.missing_bytes(), (bytes.len() - cut) as u64);
             let contexts = cut_off.contexts.len();
@@ -836,20 +634,10 @@ mod tests {
 
     /// Where a table has something.
     fn interesting_place() -> impl Strategy<Value = usize> {
-        let sections = [
-            0,
-            THREADS_AT,
-            QUEUES_AT,
-            COMMUNICATOR_QUEUES_AT,
-            CONTEXTS_AT,
-            WAITS_AT,
-            WAITED_AT,
-            COLLECTIVES_AT,
-            TRAFFIC_AT,
-            CONNECTIONS_AT,
-            DEFINITIONS_AT,
-        ];
-        (proptest::sample::select(sections.to_vec()), 0..600usize).prop_map(|(at, within)| at + within)
+        let sections =
+            Section::ALL.iter().filter(|section| **section as usize <= Section::Connections as usize);
+        let sections: Vec<usize> = sections.map(|section| section.begin()).chain([0]).collect();
+        (proptest::sample::select(sections), 0..600usize).prop_map(|(at, within)| at + within)
     }
 
     proptest! {
@@ -858,7 +646,7 @@ mod tests {
         #[test]
         fn no_mutilation_makes_the_reader_panic(
             wounds in proptest::collection::vec((interesting_place(), proptest::collection::vec(any::<u8>(), 1..64)), 0..12),
-            cut in prop_oneof![Just(usize::MAX), 0..DEFINITIONS_AT],
+            cut in prop_oneof![Just(usize::MAX), 0..Section::Definitions.begin()],
         ) {
             let mut bytes = whole();
             for (at, wound) in wounds {

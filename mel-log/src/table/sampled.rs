@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::layout::{Column, MAX_SAMPLED};
-use super::reader::{TableRows, halves};
+use super::layout::Section;
+use super::reader::TableRows;
+use super::row::{Column, Row, row};
 use super::writer::ProfileTable;
 use crate::Definition;
 use crate::profile::VariableProfile;
@@ -11,33 +12,51 @@ use crate::profile::VariableProfile;
 /// The most points of a curve.
 pub const POINTS: usize = 128;
 
-/// A variable's value on one object, or one of its elements, over time: 2176 bytes. Values are the bits of doubles.
-#[derive(Debug)]
-#[repr(C, align(64))]
-#[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
-pub struct Sampled {
-    /// The number of its definition, and the element plus one; 0 for the only one, or the sum of all.
-    pub variable: AtomicU32,
-    pub element: AtomicU32,
-    pub samples: Column,
-    pub first_at: Column,
-    pub last_at: Column,
-    pub first: Column,
-    pub last: Column,
+row! {
+    /// A variable's value on one object, or one of its elements, over time: 2176 bytes. Values are the bits of doubles.
+    #[repr(C, align(64))]
+    pub struct Sampled =>
+    /// How often a row was sampled, as plain values. Times are ticks.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    SampledTimes;
+    /// The number of its definition.
+    key variable: AtomicU32;
+    /// The element plus one; 0 for the only one, or the sum of all.
+    key element: AtomicU32;
+    /// Samples.
+    kept samples;
+    /// When the first was taken.
+    kept first_at;
+    /// When the last was taken.
+    kept last_at;
+    /// The first value: a double, as those that follow.
+    key first;
+    /// The last value.
+    key last;
     /// By how much it has grown, over the ends of its range too.
-    pub grown: Column,
-    /// Of so many values, or of rates: how many, the least, the greatest, their mean, and the sum of the squares of what they are off it.
-    pub count: Column,
-    pub least: Column,
-    pub greatest: Column,
-    pub mean: Column,
-    pub squares: Column,
-    /// Points of the curve, and one in how many samples is one.
-    pub points: Column,
-    pub stride: Column,
-    unused: Column,
-    pub curve_at: [Column; POINTS],
-    pub curve: [Column; POINTS],
+    key grown;
+    /// How many values, or rates in ticks of what counts up, the next four numbers are of.
+    kept count;
+    /// The least of them.
+    key least;
+    /// The greatest.
+    key greatest;
+    /// Their mean.
+    key mean;
+    /// The sum of the squares of what they are off their mean.
+    key squares;
+    /// Points of the curve.
+    key points;
+    /// One in how many samples is one. When the curve is full, every second point goes, and this doubles.
+    key stride;
+    /// Not used.
+    unused unused;
+    /// When the points were.
+    key curve_at: [Column; POINTS];
+    /// Their values: doubles.
+    key curve: [Column; POINTS];
+    /// Not used.
+    unused unused_too;
 }
 
 /// What the values of a row mean.
@@ -128,18 +147,10 @@ impl ProfileTable {
     /// which is counted. One thread at a time.
     #[cold]
     pub fn add_sampled(&self, variable: u32, element: Option<u32>) -> Option<u32> {
-        let number = self.header().sampled.get() as usize;
-        let has_space = number < MAX_SAMPLED && self.reserve_sampled(number + 1);
-        if !has_space {
-            self.header().lost_sampled.add(1);
-            return None;
-        }
-        let row = self.sampled(number as u32);
-        row.variable.store(variable, Relaxed);
-        row.element.store(element.map_or(0, |element| element + 1), Relaxed);
-        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
-        self.header().sampled.set(number as u64 + 1);
-        Some(number as u32)
+        self.add_row(Section::Sampled, |row: &Sampled| {
+            row.variable.store(variable, Relaxed);
+            row.element.store(element.map_or(0, |element| element + 1), Relaxed);
+        })
     }
 }
 
@@ -165,20 +176,15 @@ pub struct SampledRow {
 }
 
 impl SampledRow {
-    /// From the words of a row.
-    pub(super) fn of_words(row: &[u64]) -> SampledRow {
-        let word = |place: usize| row.get(place).copied().unwrap_or(0);
+    /// From a row.
+    pub(super) fn of(row: &Sampled) -> SampledRow {
         // What makes no sense, in a file that was damaged, is nothing.
-        let value = |place: usize| Some(f64::from_bits(word(place))).filter(|v| v.is_finite()).unwrap_or(0.0);
-        let (variable, element) = halves(word(0));
-        let points = (word(std::mem::offset_of!(Sampled, points) / 8) as usize).min(POINTS);
-        let (times, values) =
-            (std::mem::offset_of!(Sampled, curve_at) / 8, std::mem::offset_of!(Sampled, curve) / 8);
-        let mut curve: Vec<(u64, f64)> =
-            (0..points).map(|point| (word(times + point), value(values + point))).collect();
-        let (samples, last_at) = (word(1), word(3));
+        let value = |column: &Column| Some(float(column)).filter(|value| value.is_finite()).unwrap_or(0.0);
+        let SampledTimes { samples, first_at, last_at, count } = row.plain(());
+        let points = row.curve_at.iter().zip(&row.curve).map(|(at, of)| (at.get(), value(of)));
+        let mut curve: Vec<(u64, f64)> = points.take(row.points.get() as usize).collect();
         if samples > 0 {
-            curve.push((last_at, value(5)));
+            curve.push((last_at, value(&row.last)));
         }
         curve.sort_by_key(|(at, _)| *at);
         // Of one time the last is right: that of the last sample.
@@ -186,19 +192,19 @@ impl SampledRow {
         curve.dedup_by_key(|(at, _)| *at);
         curve.reverse();
         SampledRow {
-            variable,
-            element: element.checked_sub(1),
+            variable: row.variable.load(Relaxed),
+            element: row.element.load(Relaxed).checked_sub(1),
             samples,
-            first_at: word(2),
+            first_at,
             last_at,
-            first: value(4),
-            last: value(5),
-            grown: value(6),
-            count: word(7),
-            least: value(8),
-            greatest: value(9),
-            mean: value(10),
-            squares: value(11),
+            first: value(&row.first),
+            last: value(&row.last),
+            grown: value(&row.grown),
+            count,
+            least: value(&row.least),
+            greatest: value(&row.greatest),
+            mean: value(&row.mean),
+            squares: value(&row.squares),
             curve,
         }
     }
@@ -257,6 +263,7 @@ impl TableRows {
 #[cfg(test)]
 mod tests {
     use super::super::Identity;
+    use super::super::layout::MAX_SAMPLED;
     use super::*;
 
     fn table() -> ProfileTable {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::layout::Column;
+use super::row::{Column, row};
 use crate::profile::TrafficKind;
 use crate::profile::traffic::{SIZE_BINS, size_bin};
 
@@ -40,24 +40,35 @@ impl TrafficKey {
     }
 }
 
-/// Communication of one kind with one peer, in one phase, on one communicator, by one thread: 576 bytes, of which a message writes
-/// two lines.
-#[derive(Debug)]
-#[repr(C, align(64))]
-#[allow(missing_docs, reason = "each is named in docs/profile-table.md")]
-pub struct Traffic {
-    pub messages: Column,
-    pub bytes: Column,
-    pub communicator: AtomicU32,
-    pub peer: AtomicU32,
-    /// The function, and the phase in the upper half.
-    pub function_and_phase: AtomicU32,
-    /// The thread, and the kind in the upper half.
-    pub thread_and_kind: AtomicU32,
-    pub root: AtomicU32,
-    unused: AtomicU32,
-    unused_too: Column,
-    pub sizes: [Column; SIZE_BINS],
+row! {
+    /// Communication of one kind with one peer, in one phase, on one communicator, by one thread: 576 bytes, of which a message writes
+    /// two lines.
+    #[repr(C, align(64))]
+    pub struct Traffic =>
+    /// A row as plain values.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    TrafficRow of TrafficKey;
+    /// Messages.
+    sum messages;
+    /// Their bytes.
+    sum bytes;
+    /// The communicator's number in the definitions; 0 for none.
+    key communicator: AtomicU32;
+    /// The peer's rank in the communicator, in `MPI_COMM_WORLD` where there is none; negative for none.
+    key peer: AtomicU32;
+    /// The function of a collective operation (of the kinds from `internal` on the number and 1 of the function that was under way, 0 for none), and the
+    /// phase in the upper half.
+    key function_and_phase: AtomicU32;
+    /// The thread, and the kind in the upper half, in the order of [profile.md](profile.md#traffic) from 0.
+    key thread_and_kind: AtomicU32;
+    /// The root of a collective operation; negative for none.
+    key root: AtomicU32;
+    /// Not used.
+    unused unused: AtomicU32;
+    /// Not used.
+    unused unused_too: Column;
+    /// Messages by size: empty ones, 1 byte, 2 and 3 bytes, and so on.
+    filled sizes: [Column; SIZE_BINS];
 }
 
 impl Traffic {
@@ -69,9 +80,19 @@ impl Traffic {
         self.sizes[size_bin(bytes)].add(1);
     }
 
-    /// Sets what was counted to zero.
-    pub(super) fn clear(&self) {
-        [&self.messages, &self.bytes].into_iter().chain(&self.sizes).for_each(|column| column.set(0));
+    /// What it stands for; `None` where its kind is of a later version.
+    pub(super) fn key(&self) -> Option<TrafficKey> {
+        let function_and_phase = self.function_and_phase.load(Relaxed);
+        let thread_and_kind = self.thread_and_kind.load(Relaxed);
+        Some(TrafficKey {
+            kind: TrafficKind::of((thread_and_kind >> 16) as u8)?,
+            communicator: self.communicator.load(Relaxed),
+            peer: self.peer.load(Relaxed) as i32,
+            root: self.root.load(Relaxed) as i32,
+            function: function_and_phase as u16,
+            phase: (function_and_phase >> 16) as u16,
+            thread: thread_and_kind as u16,
+        })
     }
 
     pub(super) fn set_key(&self, key: TrafficKey) {
@@ -80,45 +101,5 @@ impl Traffic {
         self.function_and_phase.store(u32::from(key.phase) << 16 | u32::from(key.function), Relaxed);
         self.thread_and_kind.store((key.kind as u32) << 16 | u32::from(key.thread), Relaxed);
         self.root.store(key.root as u32, Relaxed);
-    }
-}
-
-/// A row as plain values.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[allow(missing_docs, reason = "each is the column of that name")]
-pub struct TrafficRow {
-    pub key: TrafficKey,
-    pub messages: u64,
-    pub bytes: u64,
-    /// Bins that are not empty, and how many messages they have.
-    pub sizes: Vec<(u8, u64)>,
-}
-
-impl TrafficRow {
-    /// From the words of a row; `None` where its kind is of a later version.
-    pub(super) fn of_words(row: &[u64]) -> Option<TrafficRow> {
-        let halves = |word: u64| -> (u32, u32) {
-            let bytes = word.to_ne_bytes();
-            let half = |bytes: &[u8]| u32::from_ne_bytes(bytes.try_into().unwrap_or_default());
-            (half(&bytes[..4]), half(&bytes[4..]))
-        };
-        let (communicator, peer) = halves(row[2]);
-        let (function_and_phase, thread_and_kind) = halves(row[3]);
-        let (root, _) = halves(row[4]);
-        let sizes = row.iter().skip(std::mem::offset_of!(Traffic, sizes) / 8).zip(0..);
-        Some(TrafficRow {
-            key: TrafficKey {
-                kind: TrafficKind::of((thread_and_kind >> 16) as u8)?,
-                communicator,
-                peer: peer as i32,
-                root: root as i32,
-                function: function_and_phase as u16,
-                phase: (function_and_phase >> 16) as u16,
-                thread: thread_and_kind as u16,
-            },
-            messages: row[0],
-            bytes: row[1],
-            sizes: sizes.filter(|(count, _)| **count > 0).map(|(count, bin)| (bin, *count)).collect(),
-        })
     }
 }

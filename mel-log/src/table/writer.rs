@@ -14,16 +14,13 @@ use mpit_events::own_file::{self, OwnFile};
 use super::attributed::{self, Attributed, AttributedContext, AttributedVariable};
 use super::connections::{Connection, ConnectionKey};
 use super::layout::{
-    ATTRIBUTED_AT, ATTRIBUTED_VARIABLES_AT, COLLECTIVES_AT, COMMUNICATOR_QUEUES_AT, CONNECTIONS_AT,
-    CONTEXTS_AT, Context, ContextKey, DEFINITIONS_AT, Ended, HEADER_BYTES, Header, Interval, IntervalKind,
-    MAGIC, MAX_ATTRIBUTED, MAX_BYTES, MAX_COMMUNICATOR_QUEUES, MAX_CONNECTIONS, MAX_CONTEXTS,
-    MAX_DEFINITIONS, MAX_INTERVALS, MAX_QUEUES, MAX_SAMPLED, MAX_THREADS, MAX_TRAFFIC, MAX_WAITS, QUEUES_AT,
-    SAMPLED_AT, THREADS_AT, TRAFFIC_AT, Thread, VERSION, WAITED_AT, WAITS_AT, Wait, WaitKey, header_checksum,
-    identity_checksum,
+    Context, ContextKey, Ended, HEADER_BYTES, Header, Interval, IntervalKind, MAGIC, MAX_ATTRIBUTED,
+    MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_THREADS, Section, Thread, VERSION, Wait,
+    WaitKey, header_checksum, identity_checksum,
 };
 use super::lock;
 use super::queues::{BriefQueues, Queues, QueuesKey};
-use super::reader::sealed_bytes;
+use super::row::{Column, Row};
 use super::sampled::Sampled;
 use super::traffic::{Traffic, TrafficKey};
 use crate::space::{map, reserve, set_accessible};
@@ -77,47 +74,11 @@ struct Reserved {
     /// The program has closed its descriptor: there is nothing to try again.
     is_taken: bool,
     /// By section: the first byte that is not reserved.
-    until: [usize; SECTIONS.len()],
+    until: [usize; Section::ALL.len()],
 }
 
-/// Where each [`Section`] begins.
-const SECTIONS: [usize; 12] = [
-    QUEUES_AT,
-    COMMUNICATOR_QUEUES_AT,
-    CONTEXTS_AT,
-    WAITS_AT,
-    WAITED_AT,
-    COLLECTIVES_AT,
-    DEFINITIONS_AT,
-    TRAFFIC_AT,
-    CONNECTIONS_AT,
-    SAMPLED_AT,
-    ATTRIBUTED_VARIABLES_AT,
-    ATTRIBUTED_AT,
-];
-
-/// A section of the table, but for those that are there from the start.
-#[derive(Clone, Copy)]
-enum Section {
-    Queues,
-    CommunicatorQueues,
-    Contexts,
-    Waits,
-    Waited,
-    Collectives,
-    Definitions,
-    Traffic,
-    Connections,
-    Sampled,
-    AttributedVariables,
-    Attributed,
-}
-
-impl Section {
-    const fn begins_at(self) -> usize {
-        SECTIONS[self as usize]
-    }
-}
+/// The header and the rows of all threads are there from the start.
+const FROM_THE_START: usize = Section::Queues.begin();
 
 impl ProfileTable {
     /// A table in a new file.
@@ -127,7 +88,7 @@ impl ProfileTable {
     pub fn create(path: &Path, identity: &Identity) -> io::Result<ProfileTable> {
         let file = crate::access::create(path)?;
         let made = OwnFile::keep(file).and_then(|file| {
-            reserve(&file, 0, QUEUES_AT as u64)?;
+            reserve(&file, 0, FROM_THE_START as u64)?;
             let map = map(&file, 0, MAX_BYTES)?;
             // As the mapping keeps the file open, the lock is held for as long, whoever closes the descriptor.
             file.with(|file| Ok(lock::hold(file)))?;
@@ -150,12 +111,13 @@ impl ProfileTable {
 
     fn with(map: MmapRaw, file: Option<OwnFile>, identity: &Identity) -> io::Result<ProfileTable> {
         // SAFETY: nobody has the mapping yet.
-        unsafe { set_accessible(&map, QUEUES_AT..MAX_BYTES, false) }?;
-        let reserved = Mutex::new(Reserved { file, is_taken: false, until: SECTIONS });
+        unsafe { set_accessible(&map, FROM_THE_START..MAX_BYTES, false) }?;
+        let reserved =
+            Mutex::new(Reserved { file, is_taken: false, until: Section::ALL.map(Section::begin) });
         let base = map.as_mut_ptr();
         let table = ProfileTable { base, inner: Arc::new(Inner { map, reserved }) };
         let header = table.header();
-        header.length.set(QUEUES_AT as u64);
+        header.length.set(FROM_THE_START as u64);
         header.version.set(u64::from(VERSION));
         header.rank.set(identity.rank.into());
         header.world_size.set(identity.world_size.into());
@@ -194,62 +156,91 @@ impl ProfileTable {
         unsafe { &*self.at(0) }
     }
 
+    /// A column of the header, by its place.
+    #[inline(always)]
+    fn column(&self, offset: usize) -> &Column {
+        debug_assert!(offset < HEADER_BYTES);
+        // SAFETY: as for the header, which has a column there: callers pass what `offset_of!` gives.
+        unsafe { &*self.at(offset) }
+    }
+
+    /// A row that was added; the last one that there may be for a number beyond.
+    #[inline(always)]
+    fn row<T: Row>(&self, section: Section, number: usize) -> &T {
+        let place = section.place();
+        debug_assert_eq!(size_of::<T>(), place.row);
+        // SAFETY: rows that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as long as
+        // `self`.
+        unsafe { &*self.at(place.begin + number.min(place.most - 1) * size_of::<T>()) }
+    }
+
+    /// Adds a row, of which `set_key` says what it stands for; `None` where there is no space, which is counted. One thread at a time.
+    pub(super) fn add_row<T: Row>(&self, section: Section, set_key: impl FnOnce(&T)) -> Option<u32> {
+        let number = self.column(section.place().count).get() as usize;
+        if !self.has_space(section, number) {
+            return None;
+        }
+        set_key(self.row(section, number));
+        self.added(section, number)
+    }
+
+    /// Forgets what was counted in all rows of a section.
+    pub(super) fn clear_rows<T: Row>(&self, section: Section) {
+        let rows = self.column(section.place().count).get() as usize;
+        (0..rows).for_each(|number| self.row::<T>(section, number).clear());
+    }
+
+    /// Whether there is space for this row of a section; counts it where there is not.
+    fn has_space(&self, section: Section, number: usize) -> bool {
+        let place = section.place();
+        let has_space = number < place.most && self.reserve_until(section, (number + 1) * place.row);
+        if !has_space && place.lost != usize::MAX {
+            self.column(place.lost).add(1);
+        }
+        has_space
+    }
+
+    /// This row is there.
+    fn added(&self, section: Section, number: usize) -> Option<u32> {
+        // The row before the count: the file's readers see whole rows.
+        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
+        self.column(section.place().count).set(number as u64 + 1);
+        Some(number as u32)
+    }
+
     /// The row of a context, which [`add_context`](ProfileTable::add_context) has given; the first one for any other number.
     #[inline(always)]
     pub fn context(&self, index: u32) -> &Context {
-        let index = if (index as usize) < MAX_CONTEXTS { index as usize } else { 0 };
-        // SAFETY: rows that were given are reserved, and no others are asked for (the first one always is); they hold atomics only,
-        // and the mapping lives as long as `self`.
-        unsafe { &*self.at(CONTEXTS_AT + index * size_of::<Context>()) }
+        self.row(Section::Contexts, if (index as usize) < MAX_CONTEXTS { index as usize } else { 0 })
     }
 
     /// The row of waits, which [`add_wait`](ProfileTable::add_wait) has given.
     #[inline(always)]
     pub fn wait(&self, index: u32) -> &Wait {
-        let index = (index as usize).min(MAX_WAITS - 1);
-        // SAFETY: rows that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as
-        // long as `self`.
-        unsafe { &*self.at(WAITS_AT + index * size_of::<Wait>()) }
+        self.row(Section::Waits, index as usize)
     }
 
     /// The row of traffic, which [`add_traffic`](ProfileTable::add_traffic) has given.
     #[inline(always)]
     pub fn traffic(&self, index: u32) -> &Traffic {
-        let index = (index as usize).min(MAX_TRAFFIC - 1);
-        // SAFETY: rows that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as
-        // long as `self`.
-        unsafe { &*self.at(TRAFFIC_AT + index * size_of::<Traffic>()) }
+        self.row(Section::Traffic, index as usize)
     }
 
     /// The row of connections, which [`add_connection`](ProfileTable::add_connection) has given.
     pub fn connection(&self, index: u32) -> &Connection {
-        let index = (index as usize).min(MAX_CONNECTIONS - 1);
-        // SAFETY: rows that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as
-        // long as `self`.
-        unsafe { &*self.at(CONNECTIONS_AT + index * size_of::<Connection>()) }
+        self.row(Section::Connections, index as usize)
     }
 
     /// The row of a sampled variable, which [`add_sampled`](ProfileTable::add_sampled) has given.
     #[inline]
     pub fn sampled(&self, number: u32) -> &Sampled {
-        let index = (number as usize).min(MAX_SAMPLED - 1);
-        // SAFETY: rows that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as
-        // long as `self`.
-        unsafe { &*self.at(SAMPLED_AT + index * size_of::<Sampled>()) }
-    }
-
-    /// Makes sure of the space of so many sampled variables.
-    pub(super) fn reserve_sampled(&self, rows: usize) -> bool {
-        self.reserve_until(Section::Sampled, rows * size_of::<Sampled>())
+        self.row(Section::Sampled, number as usize)
     }
 
     /// The row of a variable that is attributed, after [`begin_attribution`](ProfileTable::begin_attribution).
     #[inline(always)]
     pub fn attributed_variable(&self, place: usize) -> &AttributedVariable {
-        let place = place.min(MAX_ATTRIBUTED - 1);
-        // SAFETY: all these rows are reserved since attribution has begun; they hold atomics only, and the mapping lives as long as
-        // `self`.
-        unsafe { &*self.at(ATTRIBUTED_VARIABLES_AT + place * size_of::<AttributedVariable>()) }
+        self.row(Section::AttributedVariables, place)
     }
 
     /// The rows of a context; those of the first one where it has none of its own. After
@@ -259,7 +250,7 @@ impl ProfileTable {
         let header = self.header();
         let (variables, contexts) = (header.attributed.get() as usize, header.attributed_contexts.get());
         let context = if u64::from(context) < contexts { context as usize } else { 0 };
-        let at = ATTRIBUTED_AT + context * (variables + 1) * size_of::<Attributed>();
+        let at = Section::Attributed.begin() + context * (variables + 1) * size_of::<Attributed>();
         let rows = self.at::<AttributedContext>(at);
         // SAFETY: the rows of as many contexts as the header says are reserved, and those of the first one since attribution has begun;
         // they hold atomics only, and the mapping lives as long as `self`. Both types have the same size.
@@ -283,10 +274,7 @@ impl ProfileTable {
     /// The row of a thread; those beyond the last one share it.
     #[inline(always)]
     pub fn thread(&self, number: u16) -> &Thread {
-        let index = usize::from(number).min(MAX_THREADS - 1);
-        // SAFETY: all rows of threads are reserved since the table was made; they hold atomics only, and the mapping lives as long as
-        // `self`.
-        unsafe { &*self.at(THREADS_AT + index * size_of::<Thread>()) }
+        self.row(Section::Threads, number.into())
     }
 
     /// There is a thread of this number.
@@ -301,61 +289,49 @@ impl ProfileTable {
     /// Adds a set of queues; its number, or `None` where there is no space. One thread at a time.
     #[cold]
     pub fn add_queues(&self, key: QueuesKey) -> Option<usize> {
-        let count = &self.header().queues;
-        let number = count.get() as usize;
-        let has_space =
-            number < MAX_QUEUES && self.reserve_until(Section::Queues, (number + 1) * size_of::<Queues>());
-        if !has_space {
+        let number = self.header().queues.get() as usize;
+        if !self.has_space(Section::Queues, number) {
             return None;
         }
         self.queues(number).set_key(key);
-        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
-        count.set(number as u64 + 1);
-        Some(number)
+        self.added(Section::Queues, number).map(|number| number as usize)
     }
 
     /// A set of queues that [`add_queues`](ProfileTable::add_queues) has given.
     #[inline(always)]
     pub fn queues(&self, number: usize) -> &Queues {
-        // SAFETY: sets that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as long
-        // as `self`.
-        unsafe { &*self.at(QUEUES_AT + number.min(MAX_QUEUES - 1) * size_of::<Queues>()) }
+        let place = Section::Queues.place();
+        // SAFETY: as of `row`: queues hold atomics only, too.
+        unsafe { &*self.at(place.begin + number.min(place.most - 1) * size_of::<Queues>()) }
     }
 
     /// Adds a row for the queues of the communicator of this number, in the phase 0 or [`STOPPED`](super::layout::STOPPED); `None` where
     /// there is no space. One thread at a time.
     #[cold]
     pub fn add_communicator_queues(&self, communicator: u32, phase: u16) -> Option<u32> {
-        let count = &self.header().communicator_queues;
-        let number = count.get() as usize;
-        let end = (number + 1) * size_of::<BriefQueues>();
-        let has_space =
-            number < MAX_COMMUNICATOR_QUEUES && self.reserve_until(Section::CommunicatorQueues, end);
-        if !has_space {
+        let number = self.header().communicator_queues.get() as usize;
+        if !self.has_space(Section::CommunicatorQueues, number) {
             return None;
         }
         let row = self.communicator_queues(number as u32);
         row.set_key(QueuesKey { whose: 0, phase });
         row.set_communicator(communicator);
-        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
-        count.set(number as u64 + 1);
-        Some(number as u32)
+        self.added(Section::CommunicatorQueues, number)
     }
 
     /// A row that [`add_communicator_queues`](ProfileTable::add_communicator_queues) has given.
     #[inline(always)]
     pub fn communicator_queues(&self, number: u32) -> &BriefQueues {
-        let number = (number as usize).min(MAX_COMMUNICATOR_QUEUES - 1);
-        // SAFETY: rows that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as long
-        // as `self`.
-        unsafe { &*self.at(COMMUNICATOR_QUEUES_AT + number * size_of::<BriefQueues>()) }
+        let place = Section::CommunicatorQueues.place();
+        // SAFETY: as of `row`: queues hold atomics only, too.
+        unsafe { &*self.at(place.begin + (number as usize).min(place.most - 1) * size_of::<BriefQueues>()) }
     }
 
     /// Makes sure of the space of a section up to this many bytes from its begin.
     fn reserve_until(&self, section: Section, bytes: usize) -> bool {
         let mut reserved = self.inner.reserved.lock().unwrap_or_else(PoisonError::into_inner);
         let Reserved { file, is_taken, until } = &mut *reserved;
-        let end = section.begins_at() + bytes;
+        let end = section.begin() + bytes;
         let known = &mut until[section as usize];
         while *known < end {
             if *is_taken {
@@ -379,71 +355,30 @@ impl ProfileTable {
     /// Adds a context; 0, which is for what finds no space, where there is none. One thread at a time.
     #[cold]
     pub fn add_context(&self, key: ContextKey) -> u32 {
-        let header = self.header();
-        let index = header.contexts.get() as usize;
-        let has_space =
-            index < MAX_CONTEXTS && self.reserve_until(Section::Contexts, (index + 1) * size_of::<Context>());
-        if !has_space {
-            header.lost_contexts.add(1);
-            return 0;
-        }
-        self.context(index as u32).set_key(key);
-        // The row before the count: the file's readers see whole rows.
-        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
-        self.attribute_contexts(index as u64 + 1);
-        header.contexts.set(index as u64 + 1);
-        index as u32
+        let index = self.header().contexts.get();
+        let added = self.add_row(Section::Contexts, |row: &Context| {
+            row.set_key(key);
+            self.attribute_contexts(index + 1);
+        });
+        added.unwrap_or(0)
     }
 
     /// Adds a row of waits; `None` where there is no space. One thread at a time.
     #[cold]
     pub fn add_wait(&self, key: WaitKey) -> Option<u32> {
-        let header = self.header();
-        let index = header.waits.get() as usize;
-        let has_space =
-            index < MAX_WAITS && self.reserve_until(Section::Waits, (index + 1) * size_of::<Wait>());
-        if !has_space {
-            header.lost_waits.add(1);
-            return None;
-        }
-        self.wait(index as u32).set_key(key);
-        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
-        header.waits.set(index as u64 + 1);
-        Some(index as u32)
+        self.add_row(Section::Waits, |row: &Wait| row.set_key(key))
     }
 
     /// Adds a row of traffic; `None` where there is no space. One thread at a time.
     #[cold]
     pub fn add_traffic(&self, key: TrafficKey) -> Option<u32> {
-        let header = self.header();
-        let index = header.traffic.get() as usize;
-        let has_space =
-            index < MAX_TRAFFIC && self.reserve_until(Section::Traffic, (index + 1) * size_of::<Traffic>());
-        if !has_space {
-            header.lost_traffic.add(1);
-            return None;
-        }
-        self.traffic(index as u32).set_key(key);
-        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
-        header.traffic.set(index as u64 + 1);
-        Some(index as u32)
+        self.add_row(Section::Traffic, |row: &Traffic| row.set_key(key))
     }
 
     /// Adds a row of connections; `None` where there is no space. One thread at a time.
     #[cold]
     pub fn add_connection(&self, key: &ConnectionKey) -> Option<u32> {
-        let header = self.header();
-        let index = header.connections.get() as usize;
-        let has_space = index < MAX_CONNECTIONS
-            && self.reserve_until(Section::Connections, (index + 1) * size_of::<Connection>());
-        if !has_space {
-            header.lost_connections.add(1);
-            return None;
-        }
-        self.connection(index as u32).set_key(key);
-        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
-        header.connections.set(index as u64 + 1);
-        Some(index as u32)
+        self.add_row(Section::Connections, |row: &Connection| row.set_key(key))
     }
 
     /// Whether intervals are kept of the period of this time.
@@ -495,16 +430,13 @@ impl ProfileTable {
 
     /// How many intervals one of the two lists has.
     #[inline(always)]
-    fn count(&self, section: Section) -> &super::Column {
-        let header = self.header();
-        if matches!(section, Section::Waited) { &header.waited } else { &header.collectives }
+    fn count(&self, section: Section) -> &Column {
+        self.column(section.place().count)
     }
 
     #[inline(always)]
     fn interval(&self, section: Section, index: usize) -> &Interval {
-        let index = index.min(MAX_INTERVALS - 1);
-        // SAFETY: callers ask for rows whose chunk was reserved; they hold atomics only, and the mapping lives as long as `self`.
-        unsafe { &*self.at(section.begins_at() + index * size_of::<Interval>()) }
+        self.row(section, index)
     }
 
     /// Space for the chunk that begins with this interval; makes space by keeping fewer periods where the section is full.
@@ -535,12 +467,7 @@ impl ProfileTable {
                 continue;
             }
             if kept != index {
-                let to = self.interval(section, kept);
-                to.begin.set(from.begin.get());
-                to.end.set(from.end.get());
-                to.context.store(from.context.load(Relaxed), Relaxed);
-                to.peer.store(from.peer.load(Relaxed), Relaxed);
-                to.peer_context_and_kind.store(from.peer_context_and_kind.load(Relaxed), Relaxed);
+                self.interval(section, kept).copy(from);
             }
             kept += 1;
         }
@@ -562,7 +489,7 @@ impl ProfileTable {
         // SAFETY: the bytes are within the mapping, and reserved; nobody else writes them, because the count says who has which,
         // and readers read up to the count.
         unsafe {
-            let to = self.base.add(DEFINITIONS_AT + at);
+            let to = self.base.add(Section::Definitions.begin() + at);
             std::ptr::copy_nonoverlapping(line.as_ptr(), to, line.len());
         }
         std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
@@ -583,9 +510,9 @@ impl ProfileTable {
     fn seal(&self) {
         let header = self.header();
         header.sealed.set(0);
-        for (column, (at, length)) in header.checksums.iter().zip(sealed_bytes(&self.bytes(0, HEADER_BYTES)))
-        {
-            column.set(checksum::of([&self.bytes(at, length)[..]]).into());
+        for (column, section) in header.checksums.iter().zip(Section::ALL) {
+            let used = self.bytes(section.begin(), section.used(header));
+            column.set(checksum::of([&used[..]]).into());
         }
         std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
         header.sealed.set(header_checksum(&self.bytes(0, HEADER_BYTES)));
@@ -612,8 +539,9 @@ impl ProfileTable {
             self.seal();
         }
         let mut image = self.bytes(0, HEADER_BYTES);
-        for (at, length) in super::reader::used(&image) {
-            image.extend(self.bytes(at, length));
+        let used = Header::of_bytes(&image);
+        for section in Section::ALL.into_iter().filter(|section| section.is_sent()) {
+            image.extend(self.bytes(section.begin(), section.used(&used)));
         }
         image
     }

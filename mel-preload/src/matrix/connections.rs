@@ -3,7 +3,7 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use mel_log::profile::{Protocol, Purpose};
-use mel_log::table::{ConnectionCounts, ConnectionKey, ProfileTable};
+use mel_log::table::{ConnectionCounts, ConnectionKey, ProfileTable, Row};
 use mpit_sources::netops::{Link, Numbers, Observer, Port};
 use rustc_hash::FxHashMap;
 
