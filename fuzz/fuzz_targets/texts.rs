@@ -50,10 +50,7 @@ fuzz_target!(|input: &[u8]| {
                 let _ = (setting.environment(), setting.ranks().len());
             }
             if let Ok(setting) = text.parse::<Setting>() {
-                assert_eq!(
-                    setting.to_string().parse::<Setting>().map(|again| again.to_string()),
-                    Ok(setting.to_string())
-                );
+                assert_eq!(setting.whole().parse(), Ok(setting));
             }
         }
         b'q' => {

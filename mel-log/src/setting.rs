@@ -58,6 +58,13 @@ impl Setting {
         self.ranks.is_empty() || self.ranks.iter().any(|&(first, last)| (first..=last).contains(&rank))
     }
 
+    /// It as a user types it: with its ranks. A value may have the sign that comes before these.
+    #[must_use]
+    pub fn whole(&self) -> String {
+        let ranks: Vec<String> = self.ranks.iter().map(|(first, last)| format!("{first}-{last}")).collect();
+        if ranks.is_empty() { self.to_string() } else { format!("{self}@{}", ranks.join(",")) }
+    }
+
     /// First and last ranks of those that it is for; none where it is for all.
     #[must_use]
     pub fn ranks(&self) -> &[(u64, u64)] {
@@ -84,7 +91,7 @@ impl Setting {
     /// Several, as `MEL_SET` has them.
     #[must_use]
     pub fn join(settings: &[&Setting]) -> String {
-        let all: Vec<String> = settings.iter().map(ToString::to_string).collect();
+        let all: Vec<String> = settings.iter().map(|setting| setting.whole()).collect();
         all.join(&SEPARATOR.to_string())
     }
 
@@ -142,8 +149,9 @@ mod tests {
 
     #[test]
     fn a_list_reads_as_it_was_written() {
-        let (a, b) = (of("a=1,2"), of("b="));
-        assert_eq!(Setting::split(&Setting::join(&[&a, &b])).collect::<Vec<_>>(), [a, b]);
+        let (a, b, c) = (of("a=1,2"), of("b="), of("c=eth0@1@2-3"));
+        assert_eq!(c.value, "eth0@1");
+        assert_eq!(Setting::split(&Setting::join(&[&a, &b, &c])).collect::<Vec<_>>(), [a, b, c]);
     }
 
     #[test]

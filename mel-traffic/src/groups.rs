@@ -36,10 +36,11 @@ impl Groups {
     /// has: that is taken to have all in their order.
     pub fn of(communicator: &NamedCommunicator, world_size: u32) -> Groups {
         let ranks = |members: &mel_log::Members| {
-            // A file may say anything.
-            Group::of(
-                members.ranks().take(world_size as usize).filter_map(|rank| rank.try_into().ok()).collect(),
-            )
+            // A file may say anything: a group of which some are beyond the run is not known.
+            let all = members.ranks().take(world_size as usize);
+            let all: Option<Vec<u32>> =
+                all.map(|rank| rank.try_into().ok().filter(|rank| *rank < world_size)).collect();
+            Group::of(all.unwrap_or_default())
         };
         let first = match communicator.members.is_empty() {
             true if communicator.size == world_size => Group::of((0..world_size).collect()),

@@ -97,10 +97,7 @@ fn output(mut child: Child) -> Result<String, String> {
 
 /// A setting as a word that no shell on the way changes.
 fn encoded(setting: &Setting) -> String {
-    let ranks =
-        setting.ranks().iter().map(|(first, last)| format!("{first}-{last}")).collect::<Vec<_>>().join(",");
-    let whole = if ranks.is_empty() { setting.to_string() } else { format!("{setting}@{ranks}") };
-    word::encoded(whole.as_bytes())
+    word::encoded(setting.whole().as_bytes())
 }
 
 /// The setting that such a word is.
