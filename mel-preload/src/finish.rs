@@ -24,7 +24,6 @@ use super::ranks::Ranks;
 use super::state::{Run, Session};
 use super::warn::warn;
 use crate::collect;
-use crate::phases;
 use crate::plugins;
 use crate::queues::QueueProfiler;
 use crate::trace::Recorder;
@@ -70,7 +69,7 @@ pub(super) fn at_finalize(session: &'static Session) {
     }
     let truth = session.queue_events.finish();
     session.profiler.iter().for_each(QueueProfiler::settle);
-    end_table(session, run, table::Ended::Finalised, entered.0);
+    end_table(session, run, truth, table::Ended::Finalised, entered.0);
     if let Some(recorder) = run.recorder {
         if session.config.trace {
             // What happens in it afterwards is MEL's own work and is not shown.
@@ -88,7 +87,7 @@ pub(super) fn at_finalize(session: &'static Session) {
             warn(&format!("each rank has left its numbers in {0}: mel report {0}", directory.display()));
         }
     } else if session.config.profiles() {
-        let mine = rank_profile(session, run, truth, Ended::Finalised);
+        let mine = rank_profile(session, run);
         let world = session.abi.constants.comm_world;
         let mut written = [0i32];
         match collect::profile(session, run, mine, whole_profile(session, run)) {
@@ -160,13 +159,30 @@ fn log_ports(session: &Session, run: &Run, netops: NetOps) {
 }
 
 /// The profile table gets no more.
-fn end_table(session: &Session, run: &Run, ended: table::Ended, at: u64) {
+fn end_table(session: &Session, run: &Run, truth: Truth, ended: table::Ended, at: u64) {
     let Some(table) = &run.table else { return };
-    if let Some(clock) = session.queue_events.model().clocks().first() {
-        let header = table.header();
+    let header = table.header();
+    let Truth { matched, rematched, envelopes_lost, never_received, dropped } = truth;
+    let NotFollowed { communicators, calls, partitioned } = session.queue_events.model().not_followed();
+    for (column, number) in [
+        (&header.matched, matched),
+        (&header.rematched, rematched),
+        (&header.envelopes_lost, envelopes_lost),
+        (&header.never_received, never_received),
+        (&header.dropped, dropped),
+        (&header.communicators_not_followed, communicators),
+        (&header.calls_not_followed, calls),
+        (&header.partitioned_not_followed, partitioned),
+    ] {
+        column.set(number);
+    }
+    let clocks = session.queue_events.model().clocks();
+    if let Some(clock) = clocks.first() {
         header.clock_ticks.set(clock.compared.ticks.0);
         header.clock_nanos.set(clock.compared.nanos.wrapping_add_signed(clock.offset.nanos));
-        header.clock_error_nanos.set(clock.offset.error.unsigned_abs());
+        let errors = clocks.iter().map(|clock| clock.offset.error.unsigned_abs());
+        header.clock_error_nanos.set(errors.max().unwrap_or(0));
+        header.clock_offset_nanos.set(clock.offset.nanos as u64);
         header.clock_compared.set(1);
     }
     table.finish(ended, at);
@@ -341,49 +357,17 @@ pub(super) fn described(session: &Session) -> Profile {
     }
 }
 
-fn rank_profile(session: &Session, run: &Run, truth: Truth, ended: Ended) -> RankProfile {
-    let mut profile = RankProfile {
-        rank: run.rank as u32,
-        host: run.host.clone(),
-        ended,
-        truth: convert_truth(truth),
-        not_followed: not_followed(session),
-        ..RankProfile::default()
-    };
-    let clocks = session.queue_events.model().clocks();
-    profile.clock_offset_s = clocks.first().map(|clock| clock.offset.nanos as f64 / 1e9);
-    profile.clock_offset_error_s =
-        clocks.iter().map(|clock| clock.offset.error as f64 / 1e9).reduce(f64::max);
-    if let Some(profiler) = &session.profiler {
-        let rate = Clock::best().ticks_per_second();
-        let profile::Queues { posted, unexpected, posted_search, unexpected_search } =
-            profiler.application(rate);
-        (profile.posted, profile.unexpected) = (posted, unexpected);
-        (profile.posted_search, profile.unexpected_search) = (posted_search, unexpected_search);
-        profile.internal = profiler.internal(rate);
-        profile.comparison = session.second.get().map(|(backend, profiler)| profile::Comparison {
-            backend: backend.name().into(),
-            queues: profiler.application(rate),
-            internal: profiler.internal(rate),
-        });
-    }
-    if let Some(table) = run.table.as_ref().filter(|_| phases::any()) {
-        profile.phases = table.rows().phase_profiles();
+/// What this rank has counted, once its table has [ended](end_table).
+fn rank_profile(session: &Session, run: &Run) -> RankProfile {
+    let rows = run.table.as_ref().map(table::ProfileTable::rows).unwrap_or_default();
+    let mut profile = rows.rank_profile();
+    // Where there is no space for a table, too.
+    (profile.rank, profile.host) = (run.rank as u32, run.host.clone());
+    if let (Some(comparison), Some((backend, _))) = (&mut profile.comparison, session.second.get()) {
+        comparison.backend = backend.name().into();
     }
     profile.ports = session.netops.map(NetOps::ports).unwrap_or_default().into_iter().map(port).collect();
-    if let Some(table) = run.table.as_ref().filter(|_| session.sampler.get().is_some()) {
-        let rows = table.rows();
-        profile.variables = rows.variable_profiles();
-        let unlogged = session.samples.get().map_or(0, |samples| samples.lost());
-        profile.samples_lost = rows.lost_samples + rows.lost_sampled + unlogged;
-        profile.told = profile::told::told(&rows.definitions);
-    }
-    if let Some(table) = run.table.as_ref().filter(|_| session.policies.is_some()) {
-        profile.actions = table.rows().action_profiles();
-    }
-    if let Some(windows) = session.windows {
-        profile.windows = windows.profile(Clock::best().ticks_per_second());
-    }
+    profile.samples_lost += session.samples.get().map_or(0, |samples| samples.lost());
     profile
 }
 
@@ -471,7 +455,7 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
     }
     let truth = session.queue_events.finish_alone();
     let how = if ended == Ended::Aborted { table::Ended::Aborted } else { table::Ended::Exited };
-    end_table(session, run, how, Clock::best().now().0);
+    end_table(session, run, truth, how, Clock::best().now().0);
     if let Some(recorder) = run.recorder {
         session.samples.get().iter().for_each(|samples| samples.finish());
         recorder.finish(state);
@@ -480,7 +464,7 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
         && let Some(directory) = &run.directory
     {
         let mut partial = whole_profile(session, run);
-        partial.ranks = vec![rank_profile(session, run, truth, ended)];
+        partial.ranks = vec![rank_profile(session, run)];
         partial.number_phases();
         let path = directory.join(profile::file::partial_name(run.rank as u32));
         if let Err(error) = profile::file::write(&path, &partial) {

@@ -197,11 +197,6 @@ pub(crate) fn now() -> (String, bool) {
     (phases.name_of(phases.named).to_owned(), !phases.stopped)
 }
 
-/// Whether the program has named any.
-pub(crate) fn any() -> bool {
-    PHASES.lock().unwrap_or_else(PoisonError::into_inner).names().next().is_some()
-}
-
 fn define(session: &Session, run: &Run, number: u16, name: &str) {
     define_in_table(session, run, &Definition::Phase { number, name: name.to_owned() });
     if let Some(plugins) = crate::plugins::host() {

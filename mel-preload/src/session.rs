@@ -286,6 +286,7 @@ impl Session {
         let table = (self.calls.is_some()
             || self.profiler.is_some()
             || self.carried.is_some()
+            || self.windows.is_some()
             || self.config.vars.is_some())
         .then(|| {
             let identity = table::Identity {
@@ -443,6 +444,9 @@ impl Session {
         }
         if let Some(calls) = self.calls {
             calls.begin(table.clone());
+        }
+        if let Some(windows) = self.windows {
+            windows.begin(table.clone());
         }
         if let Some(matrix) = self.matrix {
             matrix.store().begin(table.clone());

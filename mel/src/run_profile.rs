@@ -6,7 +6,7 @@ use std::path::Path;
 
 use mel_convert::callsites::CallSites;
 use mel_log::profile::file::{self, ProfileError};
-use mel_log::profile::{self, CallSite, Comparison, Ended, Profile, RankProfile};
+use mel_log::profile::{CallSite, Profile};
 use mel_log::table::{self, TableError, TableRows};
 use mel_log::{Definition, number};
 
@@ -131,7 +131,7 @@ fn describe(profile: &mut Profile, tables: &[TableRows]) {
             profile.started_unix_s = rows.started_realtime_nanos as f64 * 1e-9;
         }
         if profile.ranks.iter().all(|rank| rank.rank != rows.rank) {
-            profile.ranks.push(of_rank(rows));
+            profile.ranks.push(rows.rank_profile());
         }
         let program = rows.definitions.iter().find_map(|definition| match definition {
             Definition::Program { command, mpi, backend, mel_version, profiled }
@@ -154,51 +154,10 @@ fn describe(profile: &mut Profile, tables: &[TableRows]) {
     profile.settle_size(&said, "profile table");
 }
 
-/// What a table says of its rank, but for calls and waits.
-fn of_rank(rows: &TableRows) -> RankProfile {
-    let ended = match rows.ended {
-        1 => Ended::Finalised,
-        2 => Ended::Aborted,
-        3 => Ended::Exited,
-        _ if rows.is_running => Ended::Running,
-        _ => Ended::Killed,
-    };
-    let of_mpi = |place: usize| {
-        let searched = |queues: &&profile::Queues| {
-            queues.posted_search.searches != 0 || queues.unexpected_search.searches != 0
-        };
-        rows.queues.get(place).filter(searched).cloned()
-    };
-    let profile::Queues { posted, unexpected, posted_search, unexpected_search } =
-        rows.queues.first().cloned().unwrap_or_default();
-    let comparison = rows.queues.get(2).map(|queues| Comparison {
-        queues: queues.clone(),
-        internal: of_mpi(3),
-        ..Comparison::default()
-    });
-    RankProfile {
-        rank: rows.rank,
-        host: rows.host.clone(),
-        ended,
-        posted,
-        unexpected,
-        posted_search,
-        unexpected_search,
-        internal: of_mpi(1),
-        comparison,
-        phases: rows.phase_profiles(),
-        variables: rows.variable_profiles(),
-        left_out: rows.left_out,
-        samples_lost: rows.lost_samples + rows.lost_sampled,
-        told: profile::told::told(&rows.definitions),
-        actions: rows.action_profiles(),
-        ..RankProfile::default()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mel_log::profile::Ended;
     use mel_log::table::{ContextKey, Identity, ProfileTable, QueuesKey, file_name};
     use std::fs;
 

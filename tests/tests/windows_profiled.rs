@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::process::Command;
 
-use mel_tests::artifacts::fresh_dir;
+use mel_tests::artifacts::{fresh_dir, mel};
 use mel_tests::counts::{Alone, disagreements};
 use mel_tests::events::Log;
 use mel_tests::profile::Profile;
@@ -99,6 +100,23 @@ fn a_killed_rank_leaves_its_operations() {
         );
         let heading = log.heading(1).unwrap_or_default();
         assert!(heading.contains("ended early"), "{}: {heading}", mpi.name);
+    }
+}
+
+#[test]
+fn a_killed_rank_leaves_the_profile_of_its_windows() {
+    for mpi in &Mpi::all() {
+        let program = compile_special(mpi, "window_kill");
+        let directory = fresh_dir();
+        let output = directory.path().join("run");
+        let options = ["--profile".as_ref(), "calls,rma".as_ref(), "-o".as_ref(), output.as_os_str()];
+        let run = Job::new(mpi, 2, program).under_mel(options).run();
+        run.expect(run.code != Some(0), mpi.name);
+        let report = Command::new(mel()).args(["report", "--lines"]).arg(&output).output().expect("mel runs");
+        let text = String::from_utf8_lossy(&report.stdout).into_owned();
+        let line = text.lines().find(|line| line.starts_with("[MEL] Window statistics rank: 1 Window: 0 "));
+        let said = line.is_some_and(|line| line.contains(" Num Operations: 10 "));
+        assert!(said, "{}: {text}{}", mpi.name, String::from_utf8_lossy(&report.stderr));
     }
 }
 

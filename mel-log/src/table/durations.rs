@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::row::Column;
+use super::row::{Cell, Column};
 use crate::profile;
 
 /// The largest value, some days: what is larger counts as this.
@@ -152,6 +152,39 @@ impl<const BINS: u64, const ALL: usize> DurationsIn<BINS, ALL> {
                 bin.store(u32::from_ne_bytes(bytes.try_into().unwrap_or_default()), Relaxed);
             }
         }
+    }
+}
+
+impl<const BINS: u64, const ALL: usize> Cell for DurationsIn<BINS, ALL> {
+    type Plain = Self;
+    const NAME: &'static str = "durations";
+
+    fn take(bytes: &mut &[u8]) -> Self {
+        let durations = Self::default();
+        let (own, rest) = bytes.split_at(bytes.len().min(size_of::<Self>()));
+        *bytes = rest;
+        let word = |word: &[u8]| u64::from_ne_bytes(word.try_into().unwrap_or_default());
+        durations.load(&mut own.chunks_exact(8).map(word));
+        durations
+    }
+
+    fn plain(&self) -> Self {
+        let plain = Self::default();
+        plain.join(self);
+        plain
+    }
+
+    fn clear(&self) {
+        DurationsIn::clear(self);
+    }
+
+    fn copy(&self, from: &Self) {
+        DurationsIn::clear(self);
+        self.join(from);
+    }
+
+    fn more(&self, more: &Self) {
+        self.join(more);
     }
 }
 

@@ -13,6 +13,7 @@ use super::queues::{BriefQueues, Queues};
 use super::row::{ColumnOf, Row, row};
 use super::sampled::Sampled;
 use super::traffic::Traffic;
+use super::windows::{ThreadOfWindow, Window};
 use crate::checksum;
 
 pub use super::row::Column;
@@ -20,7 +21,7 @@ pub use super::row::Column;
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"MELTABLE";
 /// The version of the layout.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// Bytes before the first section.
 pub const HEADER_BYTES: usize = 4096;
@@ -40,6 +41,10 @@ pub const MAX_CONTEXTS: usize = 16 * 1024;
 pub const MAX_WAITS: usize = 16 * 1024;
 /// The most intervals that are kept of each of the two lists.
 pub const MAX_INTERVALS: usize = 32 * 1024;
+/// The most rows of windows: those beyond share the last one.
+pub const MAX_WINDOWS: usize = 65;
+/// The most threads of a window: those beyond share rows.
+pub const MAX_THREADS_OF_WINDOW: usize = 64;
 /// The most rows of traffic.
 pub const MAX_TRAFFIC: usize = 64 * 1024;
 /// The most rows of connections.
@@ -118,6 +123,10 @@ sections! {
     Collectives "intervals of collective operations": [Interval; MAX_INTERVALS], collectives;
     /// Text.
     Definitions "definitions": [u8; MAX_DEFINITIONS], definitions, lost_definitions;
+    /// Epochs of windows.
+    Windows "windows": [Window; MAX_WINDOWS], windows;
+    /// What threads did with windows.
+    ThreadsOfWindows "threads of windows": [ThreadOfWindow; MAX_WINDOWS * MAX_THREADS_OF_WINDOW], threads_of_windows;
     /// Who has sent what to whom. It and what comes after it are last, so that a file is short without them.
     Traffic "traffic": [Traffic; MAX_TRAFFIC], traffic, lost_traffic;
     /// What went over the network.
@@ -150,9 +159,9 @@ impl Section {
         header.rows_of(self).min(most as u64) as usize * row
     }
 
-    /// Whether it goes to the process that puts all ranks together: whole queues and threads go another way.
+    /// Whether it goes to the process that puts all ranks together: whole queues, threads and windows go another way.
     pub(super) fn is_sent(self) -> bool {
-        !matches!(self, Section::Threads | Section::Queues)
+        !matches!(self, Section::Threads | Section::Queues | Section::Windows | Section::ThreadsOfWindows)
     }
 }
 
@@ -275,6 +284,28 @@ row! {
     key shared_threads;
     /// Times that a phase beyond the last number was named.
     key lost_phases;
+    /// Rows of windows.
+    key windows;
+    /// Rows of threads of windows.
+    key threads_of_windows;
+    /// Receives that the MPI completed with the message that the model had matched. This and what follows is known when the measurement ends.
+    key matched;
+    /// With another message; the model followed it.
+    key rematched;
+    /// Receives that completed although no envelope of their message ever came.
+    key envelopes_lost;
+    /// Envelopes of messages that no receive ever took.
+    key never_received;
+    /// Envelopes that were lost because a ring was full.
+    key dropped;
+    /// Communicators that are not followed.
+    key communicators_not_followed;
+    /// Calls that are not followed.
+    key calls_not_followed;
+    /// Partitioned operations, which are not followed.
+    key partitioned_not_followed;
+    /// Where clocks were compared: how far this node's is behind that of rank 0's, in nanoseconds, signed.
+    key clock_offset_nanos;
     /// Checksum of the columns that say whose table it is, and by which clock.
     key identity_checksum;
     /// Checksums of the used bytes of each section, once the measurement has ended.
@@ -295,6 +326,8 @@ impl Header {
             Section::Waited => &self.waited,
             Section::Collectives => &self.collectives,
             Section::Definitions => &self.definitions,
+            Section::Windows => &self.windows,
+            Section::ThreadsOfWindows => &self.threads_of_windows,
             Section::Traffic => &self.traffic,
             Section::Connections => &self.connections,
             Section::Sampled => &self.sampled,
@@ -611,12 +644,14 @@ impl Interval {
 }
 
 /// Columns of each kind of row, by what it is called, for the documentation. Queues and text have none that are declared.
-pub const COLUMNS: [(&str, &[ColumnOf]); 11] = [
+pub const COLUMNS: [(&str, &[ColumnOf]); 13] = [
     ("Header", Header::COLUMNS),
     ("Threads", Thread::COLUMNS),
     ("Contexts", Context::COLUMNS),
     ("Waits", Wait::COLUMNS),
     ("Intervals", Interval::COLUMNS),
+    ("Windows", Window::COLUMNS),
+    ("Threads of windows", ThreadOfWindow::COLUMNS),
     ("Traffic", Traffic::COLUMNS),
     ("Connections", Connection::COLUMNS),
     ("Sampled variables", Sampled::COLUMNS),
@@ -655,13 +690,13 @@ mod tests {
                 "\n### Columns: {row}\n\n| column | at byte | what | together | meaning |\n|---|---|---|---|---|\n"
             );
             let mut at = 0;
-            for ColumnOf { name, cell: (cell, count), fold, meaning } in columns {
+            for ColumnOf { name, cell: (cell, count), bytes, fold, meaning } in columns {
                 let times = if *count > 1 { format!("{count} × ") } else { String::new() };
                 if *fold != "unused" {
                     let meaning = meaning.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
                     text += &format!("| `{name}` | {at} | {times}{cell} | {fold} | {meaning} |\n");
                 }
-                at += count * if *cell == "32 bits" { 4 } else { 8 };
+                at += bytes;
             }
         }
         text

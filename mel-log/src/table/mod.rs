@@ -5,6 +5,7 @@
 //! - [`layout`]: the header, the sections, and the rows of most.
 //! - [`queues`], [`durations`]: the message queues, and distributions that are cheap to count.
 //! - [`traffic`]: who has sent what to whom.
+//! - [`windows`]: one-sided communication.
 //! - [`connections`]: what went over the network, by interface and peer.
 //! - [`sampled`]: performance variables over time.
 //! - [`attributed`]: what performance variables did in each context.
@@ -22,11 +23,13 @@ pub mod durations;
 pub mod layout;
 pub mod lock;
 pub mod phases;
+mod profiled;
 pub mod queues;
 pub mod reader;
 pub mod row;
 pub mod sampled;
 pub mod traffic;
+pub mod windows;
 pub mod writer;
 
 pub use attributed::{

@@ -20,7 +20,8 @@ use super::queues::{BriefQueues, Queues};
 use super::row::{Cell, Column, Row};
 use super::sampled::SampledRow;
 use super::traffic::{Traffic, TrafficRow};
-use crate::profile::LeftOut;
+use super::windows;
+use crate::profile::{LeftOut, NotFollowed, Truth, WindowProfile};
 use crate::ranks::contradiction;
 use crate::{Definition, checksum, profile};
 
@@ -120,6 +121,13 @@ pub struct TableRows {
     pub waits: Vec<WaitRow>,
     pub waited: Vec<IntervalRow>,
     pub collectives: Vec<IntervalRow>,
+    /// One-sided communication. None in an image.
+    pub windows: Vec<WindowProfile>,
+    /// How right the model was, and what it did not follow: known when the measurement ends.
+    pub truth: Truth,
+    pub not_followed: NotFollowed,
+    /// Where clocks were compared: how far the node's is behind that of rank 0's, in nanoseconds.
+    pub clock_offset_nanos: i64,
     pub traffic: Vec<TrafficRow>,
     pub connections: Vec<ConnectionRow>,
     pub sampled: Vec<SampledRow>,
@@ -308,6 +316,12 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>, is_checked: bool)
     let text = section(Section::Definitions);
     let definitions: Vec<Definition> =
         text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let windows = section(Section::Windows);
+    let windows = windows::profiles(
+        &windows,
+        &section(Section::ThreadsOfWindows),
+        header.ticks_per_second.get().max(1),
+    );
     let traffic = rows(&section(Section::Traffic), |row: &Traffic| Some(row.plain(row.key()?)));
     let connections = rows(&section(Section::Connections), ConnectionRow::of);
     let sampled = rows(&section(Section::Sampled), SampledRow::of);
@@ -359,6 +373,20 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>, is_checked: bool)
         waits,
         waited,
         collectives,
+        windows,
+        truth: Truth {
+            matched: number(&header.matched),
+            rematched: number(&header.rematched),
+            envelopes_lost: number(&header.envelopes_lost),
+            never_received: number(&header.never_received),
+            dropped: number(&header.dropped),
+        },
+        not_followed: NotFollowed {
+            communicators: number(&header.communicators_not_followed),
+            calls: number(&header.calls_not_followed),
+            partitioned: number(&header.partitioned_not_followed),
+        },
+        clock_offset_nanos: number(&header.clock_offset_nanos) as i64,
         traffic: traffic.into_iter().flatten().collect(),
         connections: connections.into_iter().flatten().collect(),
         sampled,

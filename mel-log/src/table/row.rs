@@ -166,6 +166,8 @@ pub struct ColumnOf {
     pub name: &'static str,
     /// What a value is, and how many there are.
     pub cell: (&'static str, usize),
+    /// Bytes of all of them.
+    pub bytes: usize,
     /// How two rows are put together: see [`row`].
     pub fold: &'static str,
     /// What it means.
@@ -208,6 +210,7 @@ pub unsafe trait Row: Sized {
 /// | `filled` | of a number of counts those that are not 0, with their places | yes | their sums |
 /// | `kept` | as the cell's | no | the first |
 /// | `key` | none: part of what the row stands for | no | the first |
+/// | `own` | none: distributions are read by themselves | no | the first |
 /// | `unused` | none | no | the first |
 ///
 /// A cell is a [`Column`] if nothing else is said. `=> Name` is the row of plain values; `=> Name of Key` has what the row stands for, too.
@@ -307,6 +310,7 @@ macro_rules! row {
                 &[$($crate::table::row::ColumnOf {
                     name: stringify!($told),
                     cell: (<$told_cell as $crate::table::row::Cell>::NAME, <$told_cell as $crate::table::row::Cell>::COUNT),
+                    bytes: size_of::<$told_cell>(),
                     fold: stringify!($told_fold),
                     meaning: &[$($meaning),+],
                 }),*]

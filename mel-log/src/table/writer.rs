@@ -166,7 +166,7 @@ impl ProfileTable {
 
     /// A row that was added; the last one that there may be for a number beyond.
     #[inline(always)]
-    fn row<T: Row>(&self, section: Section, number: usize) -> &T {
+    pub(super) fn row<T: Row>(&self, section: Section, number: usize) -> &T {
         let place = section.place();
         debug_assert_eq!(size_of::<T>(), place.row);
         // SAFETY: rows that were given are reserved, and no others are asked for; they hold atomics only, and the mapping lives as long as

@@ -1,30 +1,29 @@
-//! The observer: counts by window and thread, epochs by window.
+//! The observer: counts by window and thread, epochs by window, in the profile table.
 //!
 //! Each thread counts for itself, so that threads do not wait for each other. A histogram takes 3 kB, and there is
 //! one for each thread in each window that it uses, and one for each kind of epoch of a window. Windows beyond
 //! [`MOST_WINDOWS`] are counted together.
 
-use std::collections::BTreeMap;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+use mel_log::table::windows::ThreadOfWindow;
+use mel_log::table::{ProfileTable, layout};
 use mpit_events::{Ticks, Token};
 use mpit_sources::Serial;
-use mpit_sources::rma::{Created, EpochKind, Kind, Observer, Operation, Synchronised};
-
-use mel_log::profile::{KindProfile, WindowProfile, WindowThread};
-use mel_log::table::durations::CoarseDurations;
+use mpit_sources::rma::{Created, EpochKind, Observer, Operation, Synchronised};
 
 /// Windows that are counted by themselves.
-const MOST_WINDOWS: usize = 64;
+const MOST_WINDOWS: usize = layout::MAX_WINDOWS - 1;
 /// Threads that are counted by themselves: further ones are counted with these.
-const MOST_THREADS: usize = 64;
+const MOST_THREADS: usize = layout::MAX_THREADS_OF_WINDOW;
 
-/// Counts what is done with windows. Thread-safe.
+/// Counts what is done with windows, from [`begin`](WindowProfiler::begin) on. Thread-safe.
 #[derive(Default)]
 pub struct WindowProfiler {
+    table: OnceLock<ProfileTable>,
+    /// For one at a time to add rows.
+    adding: Mutex<()>,
     windows: Windows,
-    made: AtomicU32,
     threads: OnceLock<()>,
 }
 
@@ -37,45 +36,21 @@ impl Default for Windows {
 }
 
 struct Window {
-    processes: u32,
     threads: [OnceLock<Box<Thread>>; MOST_THREADS],
-    epochs: Serial<Epochs>,
+    /// The row of its epochs.
+    epochs: Serial<Option<u32>>,
 }
 
-/// A thread's counts, away from those of the others.
-#[derive(Default)]
+/// A thread's row, away from those of the others.
 #[repr(align(128))]
-struct Thread(Serial<Counts>);
-
-#[derive(Default)]
-struct Counts {
-    kinds: [KindCounts; Kind::ALL.len()],
-    completed: u64,
-    completed_for_others: u64,
-    completion: Completion,
-    synchronisations: u64,
-    synchronising: u64,
-}
-
-#[derive(Clone, Copy, Default)]
-struct KindCounts {
-    started: u64,
-    bytes: u64,
-}
-
-/// Times from start to completion.
-#[derive(Default)]
-struct Completion(Box<CoarseDurations>);
-
-#[derive(Default)]
-struct Epochs {
-    fence: Box<CoarseDurations>,
-    access: Box<CoarseDurations>,
-    exposure: Box<CoarseDurations>,
-    lock: Box<CoarseDurations>,
-}
+struct Thread(Serial<Option<u32>>);
 
 impl WindowProfiler {
+    /// Counts in this table.
+    pub fn begin(&self, table: ProfileTable) {
+        let _ = self.table.set(table);
+    }
+
     /// Several threads may call MPI at the same time from now on. Before the first window.
     pub fn set_threads(&self) {
         let _ = self.threads.set(());
@@ -85,10 +60,17 @@ impl WindowProfiler {
         self.windows.0[(window as usize).min(MOST_WINDOWS)].get().map(Box::as_ref)
     }
 
-    fn count(&self, window: u32, thread: u32, count: impl FnOnce(&mut Counts)) {
-        let Some(window) = self.window(window) else { return };
+    fn count(&self, number: u32, thread: u32, count: impl FnOnce(&ThreadOfWindow)) {
+        let (Some(table), Some(window)) = (self.table.get(), self.window(number)) else { return };
         let slot = &window.threads[thread as usize % MOST_THREADS];
-        slot.get_or_init(|| self.made_for_threads(Thread::default(), |thread| &thread.0)).0.with(count);
+        let made = || {
+            let _one_at_a_time = self.adding.lock().unwrap_or_else(PoisonError::into_inner);
+            let of = number.min(MOST_WINDOWS as u32);
+            self.made_for_threads(Thread(Serial::new(table.add_thread_of_window(of, thread))), |thread| {
+                &thread.0
+            })
+        };
+        slot.get_or_init(made).0.with(|row| row.map(|row| count(table.thread_of_window(row))));
     }
 
     fn made_for_threads<T, U>(&self, value: T, serial: impl FnOnce(&T) -> &Serial<U>) -> Box<T> {
@@ -98,54 +80,6 @@ impl WindowProfiler {
         }
         Box::new(value)
     }
-
-    /// The numbers so far, window by window.
-    pub fn profile(&self, ticks_per_second: u64) -> Vec<WindowProfile> {
-        let windows =
-            self.windows.0.iter().enumerate().filter_map(|(place, window)| Some((place, window.get()?)));
-        windows.map(|(place, window)| self.window_profile(place, window, ticks_per_second)).collect()
-    }
-
-    fn window_profile(&self, place: usize, window: &Window, ticks_per_second: u64) -> WindowProfile {
-        let made = self.made.load(Ordering::Relaxed);
-        let mut profile = WindowProfile {
-            window: place as u32,
-            windows: if place < MOST_WINDOWS { 1 } else { made.saturating_sub(place as u32) },
-            processes: window.processes,
-            ..WindowProfile::default()
-        };
-        for (number, thread) in window.threads.iter().enumerate() {
-            let counts = thread
-                .get()
-                .and_then(|thread| thread.0.with(|counts| counts.profile(number as u32, ticks_per_second)));
-            profile.threads.extend(counts);
-        }
-        window.epochs.with(|epochs| {
-            profile.fence_epochs = epochs.fence.stats(ticks_per_second);
-            profile.access_epochs = epochs.access.stats(ticks_per_second);
-            profile.exposure_epochs = epochs.exposure.stats(ticks_per_second);
-            profile.locks_held = epochs.lock.stats(ticks_per_second);
-        });
-        profile
-    }
-}
-
-impl Counts {
-    fn profile(&mut self, thread: u32, ticks_per_second: u64) -> WindowThread {
-        let counted = Kind::ALL.iter().zip(self.kinds).filter(|(_, counts)| counts.started > 0);
-        let operations: BTreeMap<String, KindProfile> = counted
-            .map(|(kind, KindCounts { started, bytes })| (kind.name().into(), KindProfile { started, bytes }))
-            .collect();
-        WindowThread {
-            thread,
-            operations,
-            completed: self.completed,
-            completed_for_others: self.completed_for_others,
-            completion: self.completion.0.stats(ticks_per_second),
-            synchronisations: self.synchronisations,
-            synchronising_s: self.synchronising as f64 / ticks_per_second as f64,
-        }
-    }
 }
 
 impl Observer for WindowProfiler {
@@ -154,53 +88,64 @@ impl Observer for WindowProfiler {
     }
 
     fn window_created(&self, created: &Created<'_>) {
-        self.made.fetch_add(1, Ordering::Relaxed);
-        self.windows.0[(created.window as usize).min(MOST_WINDOWS)].get_or_init(|| {
-            let (processes, epochs) = (created.members.len() as u32, Serial::default());
-            let window = Window { processes, threads: [const { OnceLock::new() }; MOST_THREADS], epochs };
+        let Some(table) = self.table.get() else { return };
+        let window = self.windows.0[(created.window as usize).min(MOST_WINDOWS)].get_or_init(|| {
+            let _one_at_a_time = self.adding.lock().unwrap_or_else(PoisonError::into_inner);
+            let row = table.add_window(created.window, created.members.len() as u32);
+            let window =
+                Window { threads: [const { OnceLock::new() }; MOST_THREADS], epochs: Serial::new(row) };
             self.made_for_threads(window, |window| &window.epochs)
         });
+        window.epochs.with(|row| row.map(|row| table.window(row).windows.add(1)));
     }
 
     fn window_freed(&self, _: u32, _: Token) {}
 
     #[inline]
     fn started(&self, window: u32, operation: &Operation) {
-        self.count(window, operation.thread, |counts| {
-            let kind = &mut counts.kinds[operation.kind as usize];
-            kind.started += 1;
-            kind.bytes += operation.moved.size;
+        self.count(window, operation.thread, |row| {
+            row.started[operation.kind as usize].add(1);
+            row.bytes[operation.kind as usize].add(operation.moved.size);
         });
     }
 
     #[inline]
     fn completed(&self, window: u32, thread: u32, operation: &Operation, at: Ticks) {
-        self.count(window, thread, |counts| {
-            counts.completed += 1;
-            counts.completed_for_others += u64::from(operation.thread != thread);
-            counts.completion.0.record(at.since(operation.started));
+        self.count(window, thread, |row| {
+            row.completed.add(1);
+            row.completed_for_others.add(u64::from(operation.thread != thread));
+            row.completion.record(at.since(operation.started));
         });
     }
 
     fn synchronised(&self, window: u32, thread: u32, what: &Synchronised<'_>) {
-        self.count(window, thread, |counts| {
-            counts.synchronisations += 1;
-            counts.synchronising += what.left.since(what.entered);
+        self.count(window, thread, |row| {
+            row.synchronisations.add(1);
+            row.synchronising.add(what.left.since(what.entered));
         });
-        let (Some(epoch), Some(window)) = (what.ended, self.window(window)) else { return };
+        let (Some(epoch), Some(window), Some(table)) = (what.ended, self.window(window), self.table.get())
+        else {
+            return;
+        };
         let length = what.left.since(epoch.since);
-        window.epochs.with(|epochs| match epoch.kind {
-            EpochKind::Fence => epochs.fence.record(length),
-            EpochKind::Access => epochs.access.record(length),
-            EpochKind::Exposure => epochs.exposure.record(length),
-            EpochKind::Lock(_) | EpochKind::LockAll => epochs.lock.record(length),
+        window.epochs.with(|row| {
+            let Some(row) = row.map(|row| table.window(row)) else { return };
+            match epoch.kind {
+                EpochKind::Fence => row.fence.record(length),
+                EpochKind::Access => row.access.record(length),
+                EpochKind::Exposure => row.exposure.record(length),
+                EpochKind::Lock(_) | EpochKind::LockAll => row.lock.record(length),
+            }
         });
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use mpit_sources::rma::{Call, Epoch, Moved};
+    use mel_log::profile::{KindProfile, WindowProfile};
+    use mel_log::table::Identity;
+    use mel_log::table::windows::KINDS;
+    use mpit_sources::rma::{Call, Epoch, Kind, Moved};
 
     use super::*;
 
@@ -215,20 +160,37 @@ mod tests {
         }
     }
 
+    /// Counts in memory, a thousand ticks a second.
+    fn begun() -> WindowProfiler {
+        let profiler = WindowProfiler::default();
+        let identity = Identity { ticks_per_second: 1000, ..Identity::default() };
+        profiler.begin(ProfileTable::in_memory(&identity).unwrap());
+        profiler
+    }
+
+    fn profile(profiler: &WindowProfiler) -> Vec<WindowProfile> {
+        profiler.table.get().unwrap().rows().windows
+    }
+
+    #[test]
+    fn kinds_have_the_names_of_the_table() {
+        assert_eq!(Kind::ALL.map(Kind::name), KINDS);
+    }
+
     fn create(profiler: &WindowProfiler, window: u32) {
         profiler.window_created(&Created { window, token: Token(7), comm: Token(8), members: &[0, 1] });
     }
 
     #[test]
     fn threads_are_counted_apart_and_who_completed_for_whom() {
-        let profiler = WindowProfiler::default();
+        let profiler = begun();
         create(&profiler, 0);
         profiler.started(0, &operation(0, Kind::Put, 8));
         profiler.started(0, &operation(1, Kind::Put, 8));
         profiler.started(0, &operation(1, Kind::FetchAndOp, 4));
         profiler.completed(0, 0, &operation(0, Kind::Put, 8), Ticks(300));
         profiler.completed(0, 0, &operation(1, Kind::Put, 8), Ticks(300));
-        let [window] = &profiler.profile(1000)[..] else { panic!("one window") };
+        let [window] = &profile(&profiler)[..] else { panic!("one window") };
         assert_eq!((window.window, window.windows, window.processes), (0, 1, 2));
         let [first, second] = &window.threads[..] else { panic!("two threads") };
         assert_eq!((first.completed, first.completed_for_others), (2, 1));
@@ -240,7 +202,7 @@ mod tests {
 
     #[test]
     fn an_epoch_is_as_long_as_it_was_open() {
-        let profiler = WindowProfiler::default();
+        let profiler = begun();
         create(&profiler, 0);
         for kind in [EpochKind::Lock(0), EpochKind::Fence] {
             let ended = Some(Epoch { kind, since: Ticks(1000) });
@@ -249,7 +211,7 @@ mod tests {
                 Synchronised { call: Call::Unlock(0), entered, left, ended, opens: false, partners: &[] };
             profiler.synchronised(0, 0, &what);
         }
-        let [window] = &profiler.profile(1000)[..] else { panic!("one window") };
+        let [window] = &profile(&profiler)[..] else { panic!("one window") };
         assert_eq!((window.locks_held.count, window.locks_held.total_s), (1, 1.0));
         assert_eq!((window.fence_epochs.count, window.access_epochs.count), (1, 0));
         let thread = &window.threads[0];
@@ -258,12 +220,12 @@ mod tests {
 
     #[test]
     fn windows_beyond_the_most_are_counted_together() {
-        let profiler = WindowProfiler::default();
+        let profiler = begun();
         for window in 0..MOST_WINDOWS as u32 + 3 {
             create(&profiler, window);
             profiler.started(window, &operation(0, Kind::Get, 1));
         }
-        let windows = profiler.profile(1000);
+        let windows = profile(&profiler);
         let last = windows.last().unwrap();
         assert_eq!((windows.len(), last.windows), (MOST_WINDOWS + 1, 3));
         assert_eq!(last.threads[0].operations["get"].started, 3);

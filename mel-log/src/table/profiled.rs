@@ -1,0 +1,59 @@
+//! What a table says of its rank, but for calls and waits: for a rank that has ended in any way, or runs.
+
+use super::TableRows;
+use crate::profile::{self, Comparison, Ended, RankProfile};
+
+impl TableRows {
+    /// The profile of the rank. What all ranks together are needed for is not in it: calls, waits, traffic.
+    pub fn rank_profile(&self) -> RankProfile {
+        let of_mpi = |place: usize| {
+            let searched = |queues: &&profile::Queues| {
+                queues.posted_search.searches != 0 || queues.unexpected_search.searches != 0
+            };
+            self.queues.get(place).filter(searched).cloned()
+        };
+        let profile::Queues { posted, unexpected, posted_search, unexpected_search } =
+            self.queues.first().cloned().unwrap_or_default();
+        let comparison = self.queues.get(2).map(|queues| Comparison {
+            queues: queues.clone(),
+            internal: of_mpi(3),
+            ..Comparison::default()
+        });
+        let clock =
+            self.clock.map(|(_, _, error)| (self.clock_offset_nanos as f64 / 1e9, error as f64 / 1e9));
+        RankProfile {
+            rank: self.rank,
+            host: self.host.clone(),
+            ended: self.how_it_ended(),
+            truth: self.truth,
+            not_followed: self.not_followed,
+            clock_offset_s: clock.map(|(offset, _)| offset),
+            clock_offset_error_s: clock.map(|(_, error)| error),
+            posted,
+            unexpected,
+            posted_search,
+            unexpected_search,
+            internal: of_mpi(1),
+            comparison,
+            phases: self.phase_profiles(),
+            variables: self.variable_profiles(),
+            left_out: self.left_out,
+            samples_lost: self.lost_samples + self.lost_sampled,
+            told: profile::told::told(&self.definitions),
+            actions: self.action_profiles(),
+            windows: self.windows.clone(),
+            ..RankProfile::default()
+        }
+    }
+
+    /// How its process ended.
+    pub fn how_it_ended(&self) -> Ended {
+        match self.ended {
+            1 => Ended::Finalised,
+            2 => Ended::Aborted,
+            3 => Ended::Exited,
+            _ if self.is_running => Ended::Running,
+            _ => Ended::Killed,
+        }
+    }
+}
