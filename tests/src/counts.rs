@@ -37,7 +37,11 @@ pub fn disagreements(trace: &Trace, profile: &Profile, alone: Alone) -> Vec<Stri
             total(&["unexpected_search.searches"]),
         ),
         ("LEAVE", count(&["LEAVE"]), count(&["ENTER"])),
-        ("MPI_RECV and MPI_IRECV", received, total(&["truth.matched", "truth.rematched", "truth.envelopes_lost"])),
+        (
+            "MPI_RECV and MPI_IRECV",
+            received,
+            total(&["truth.matched", "truth.rematched", "truth.envelopes_lost"]),
+        ),
         (
             "MPI_SEND and MPI_ISEND",
             count(&["MPI_SEND", "MPI_ISEND"]),

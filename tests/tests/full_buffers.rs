@@ -63,8 +63,9 @@ fn many_receives_whose_envelopes_are_lost_take_no_time() {
         let run = job.run();
         run.expect(run.code == Some(0) && run.stdout.ends_with("\nOK\n"), mpi.name);
         let profile = Profile::read(&output);
-        let [matched, envelopes_lost, dropped, rematched] = ["matched", "envelopes_lost", "dropped", "rematched"]
-            .map(|count| profile.count(1, &format!("truth.{count}")));
+        let [matched, envelopes_lost, dropped, rematched] =
+            ["matched", "envelopes_lost", "dropped", "rematched"]
+                .map(|count| profile.count(1, &format!("truth.{count}")));
         assert_eq!((matched + envelopes_lost, rematched), (RECEIVES, 0), "{}: {}", mpi.name, profile.json());
         assert_eq!(envelopes_lost, dropped, "{}", mpi.name);
         assert!(matched >= CAPACITY, "{}: {matched}", mpi.name);
