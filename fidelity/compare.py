@@ -213,7 +213,7 @@ class Comparison:
         second = [rank["comparison"] for rank in ranks]
         self.queues = {q: (Queue(ranks, q), Queue(second, q)) for q in QUEUES}
         self.order = order
-        self.rematched = sum(rank.get("truth", {}).get("rebound", 0) for rank in ranks)
+        self.rematched = sum(rank.get("truth", {}).get("rematched", 0) for rank in ranks)
 
     def total(self, backend):
         return sum(sum(self.queues[q][backend].messages) for q in QUEUES)

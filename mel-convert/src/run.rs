@@ -46,36 +46,16 @@ impl Run {
     /// no error as long as there is any other.
     pub fn open(directory: &Path) -> Result<Run, RunError> {
         let mut run = Run::look(directory)?;
-        run.check(|_| true);
-        Ok(run)
-    }
-
-    /// The same without reading the logs as a whole: [`check`](Self::check) leaves out what is damaged in them.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn look(directory: &Path) -> Result<Run, RunError> {
-        let run = Run::look_at(directory, |_| true)?;
         if run.ranks.is_empty() && run.left_out.is_empty() {
             return Err(RunError::Empty(directory.to_owned()));
         }
+        run.check();
         Ok(run)
     }
 
-    /// Opens the event logs of some ranks, by the names of their files. There may be none.
-    ///
-    /// # Errors
-    /// [`RunError::Io`] if the directory cannot be read.
-    pub fn open_ranks(directory: &Path, is_wanted: impl Fn(u32) -> bool) -> Result<Run, RunError> {
-        let mut run = Run::look_at(directory, is_wanted)?;
-        run.check(|_| true);
-        Ok(run)
-    }
-
-    /// Checks the logs of these ranks, on all cores.
-    pub fn check(&mut self, is_wanted: impl Fn(u32) -> bool) {
-        let logs = self.ranks.iter_mut().filter(|log| is_wanted(log.info.rank));
-        let logs = Mutex::new(logs.collect::<Vec<_>>());
+    /// Leaves out what is damaged in the logs, on all cores.
+    fn check(&mut self) {
+        let logs = Mutex::new(self.ranks.iter_mut().collect::<Vec<_>>());
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let next = || logs.lock().unwrap_or_else(PoisonError::into_inner).pop();
         std::thread::scope(|scope| {
@@ -85,14 +65,15 @@ impl Run {
         });
     }
 
-    fn look_at(directory: &Path, is_wanted: impl Fn(u32) -> bool) -> Result<Run, RunError> {
+    /// The logs, without reading them as a whole.
+    fn look(directory: &Path) -> Result<Run, RunError> {
         let io = |error| RunError::Io { path: directory.to_owned(), error };
         let mut run = Run::default();
         for entry in fs::read_dir(directory).map_err(io)? {
             let name = entry.map_err(io)?.file_name();
             let rank = name.to_str().and_then(|name| name.strip_prefix("rank-")?.strip_suffix(".mlog"));
             let rank = rank.and_then(|rank| rank.parse::<u32>().ok());
-            if !rank.is_some_and(&is_wanted) {
+            if rank.is_none() {
                 continue;
             }
             match RankLog::look(&directory.join(&name)) {

@@ -4,6 +4,7 @@
 //! and what need not cross a link at all is saved, too. The load of an end is what it takes at least where all capacities are known, else
 //! its bytes.
 
+use fastrand::Rng;
 use petgraph::graph::NodeIndex;
 use rustc_hash::FxHashMap;
 
@@ -33,15 +34,13 @@ pub fn arrange(
     steps: u64,
 ) -> Vec<u32> {
     let beginnings = if placement.len() <= FEW { BEGINNINGS } else { 0 };
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Rng::with_seed(1);
     let mut search = Search::new(fabric, host_of_slot, placement, flows);
     let each = steps / (beginnings as u64 + 1);
     let mut best = (search.improve(each, &mut random), search.placement.clone());
     for _ in 0..beginnings {
         let mut shuffled = placement.to_vec();
-        for place in (1..shuffled.len()).rev() {
-            shuffled.swap(place, random.below(place + 1));
-        }
+        random.shuffle(&mut shuffled);
         search.begin(&shuffled);
         let sum = search.improve(each, &mut random);
         if sum < best.0 * (1.0 - LEAST_GAIN) {
@@ -49,18 +48,6 @@ pub fn arrange(
         }
     }
     best.1
-}
-
-/// A small generator of numbers that only have to look random.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit.max(1) as u64) as usize
-    }
 }
 
 /// Link ends, and what a byte adds to each.
@@ -182,7 +169,7 @@ impl<'a> Search<'a> {
     }
 
     /// Exchanges ranks as long as it helps; gives the sum that is left.
-    fn improve(&mut self, steps: u64, random: &mut Random) -> f64 {
+    fn improve(&mut self, steps: u64, random: &mut Rng) -> f64 {
         let ranks = self.placement.len();
         let mut left = steps;
         loop {
@@ -206,19 +193,19 @@ impl<'a> Search<'a> {
     }
 
     /// Whom a rank may change places with: of few all; else half of them any, half of them from the host of a neighbour.
-    fn partner(&self, rank: u32, place: usize, random: &mut Random) -> u32 {
+    fn partner(&self, rank: u32, place: usize, random: &mut Rng) -> u32 {
         let ranks = self.placement.len();
         let neighbours = &self.neighbours[rank as usize];
         if ranks <= FEW {
             return place as u32;
         }
         if place.is_multiple_of(2) || neighbours.is_empty() {
-            return random.below(ranks) as u32;
+            return random.usize(..ranks) as u32;
         }
         // Slots of a host lie in a row.
-        let (other, ..) = neighbours[random.below(neighbours.len())];
+        let (other, ..) = neighbours[random.usize(..neighbours.len())];
         let slot = self.placement[other as usize] as usize;
-        let beside = (slot + random.below(9)).saturating_sub(4).min(ranks - 1);
+        let beside = (slot + random.usize(..9)).saturating_sub(4).min(ranks - 1);
         self.rank_at[beside]
     }
 

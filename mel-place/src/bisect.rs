@@ -6,7 +6,7 @@
 
 use std::collections::BinaryHeap;
 
-use crate::random::Random;
+use fastrand::Rng;
 
 /// A graph whose vertices stand for several ranks.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +45,7 @@ impl Weighted {
 
     /// The same with pairs of vertices joined along their heaviest edges, and the vertex that each has become a part of. `most` is how large
     /// a vertex may become.
-    fn coarser(&self, most: i64, random: &mut Random) -> (Weighted, Vec<u32>) {
+    fn coarser(&self, most: i64, random: &mut Rng) -> (Weighted, Vec<u32>) {
         const NONE: u32 = u32::MAX;
         let mut order: Vec<u32> = (0..self.len() as u32).collect();
         random.shuffle(&mut order);
@@ -95,7 +95,7 @@ impl Weighted {
 }
 
 /// Divides a graph: false for as many vertices as `first` says, true for the others.
-pub(crate) fn bisect(graph: &Weighted, first: usize, random: &mut Random) -> Vec<bool> {
+pub(crate) fn bisect(graph: &Weighted, first: usize, random: &mut Rng) -> Vec<bool> {
     let mut levels: Vec<(Weighted, Vec<u32>)> = Vec::new();
     let most = (graph.len() as i64 / 16).max(2);
     loop {
@@ -120,7 +120,7 @@ pub(crate) fn bisect(graph: &Weighted, first: usize, random: &mut Random) -> Vec
 }
 
 /// The best of some divisions in which the first part has grown around a vertex.
-fn grown(graph: &Weighted, first: i64, random: &mut Random) -> Vec<bool> {
+fn grown(graph: &Weighted, first: i64, random: &mut Rng) -> Vec<bool> {
     let mut best: Option<((i64, i64), Vec<bool>)> = None;
     for _ in 0..TRIES {
         let mut side = vec![true; graph.len()];
@@ -242,6 +242,8 @@ fn pass(graph: &Weighted, side: &mut [bool], first: i64) -> (i64, i64) {
 
 #[cfg(test)]
 mod tests {
+    use fastrand::Rng;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -271,8 +273,10 @@ mod tests {
         for (width, height) in [(4, 4), (8, 4), (16, 16), (40, 20)] {
             let graph = grid(width, height);
             let half = (width * height / 2) as usize;
-            let best =
-                (0..4).map(|seed| cut(&graph, &bisect(&graph, half, &mut Random::new(seed)))).min().unwrap();
+            let best = (0..4)
+                .map(|seed| cut(&graph, &bisect(&graph, half, &mut Rng::with_seed(seed))))
+                .min()
+                .unwrap();
             assert!(best <= i64::from(height) + i64::from(height) / 20, "{width} x {height}: {best}");
         }
     }
@@ -290,7 +294,7 @@ mod tests {
                 neighbours[b as usize].push((a, weight));
             }
             let graph = Weighted::of(neighbours.into_iter());
-            let side = bisect(&graph, first, &mut Random::new(seed));
+            let side = bisect(&graph, first, &mut Rng::with_seed(seed));
             prop_assert_eq!(side.iter().filter(|second| !**second).count(), first);
         }
     }

@@ -1,6 +1,7 @@
 //! What is left to gain by exchanging the places of two ranks.
 
-use crate::random::Random;
+use fastrand::Rng;
+
 use crate::slots::INSIDE;
 use crate::{Graph, Slots};
 
@@ -16,7 +17,7 @@ pub fn exchange(graph: &Graph, slots: &Slots, placement: &mut [u32], steps: u64)
     let mut rank_at = vec![0_u32; placement.len()];
     placement.iter().enumerate().for_each(|(rank, slot)| rank_at[*slot as usize] = rank as u32);
     let groups = groups(slots);
-    let mut random = Random::new(1);
+    let mut random = Rng::with_seed(1);
     let mut left = steps;
     let mut order: Vec<u32> = (0..placement.len() as u32).collect();
     loop {
@@ -67,7 +68,7 @@ fn partners(
     placement: &[u32],
     rank_at: &[u32],
     rank: u32,
-    random: &mut Random,
+    random: &mut Rng,
 ) -> Vec<u32> {
     let here = placement[rank as usize];
     let mut neighbours: Vec<(u64, u32)> =
@@ -87,7 +88,7 @@ fn partners(
         if number <= PARTNERS {
             partners.extend((start..end).map(|slot| rank_at[slot as usize]));
         } else {
-            let any = (0..PARTNERS).map(|_| start + random.below(number) as u32);
+            let any = (0..PARTNERS).map(|_| start + random.usize(..number) as u32);
             partners.extend(any.map(|slot| rank_at[slot as usize]));
         }
     }

@@ -5,8 +5,9 @@
 
 use std::ops::Range;
 
+use fastrand::Rng;
+
 use crate::bisect::{Weighted, bisect};
-use crate::random::Random;
 use crate::slots::INSIDE;
 use crate::{Graph, Placement, Slots};
 
@@ -16,7 +17,7 @@ pub fn hierarchical(graph: &Graph, slots: &Slots, seed: u64) -> Placement {
     let mut division = Division {
         graph: &scaled,
         slots,
-        random: Random::new(seed),
+        random: Rng::with_seed(seed),
         number: vec![u32::MAX; scaled.ranks()],
         placement: vec![0; scaled.ranks()],
     };
@@ -27,7 +28,7 @@ pub fn hierarchical(graph: &Graph, slots: &Slots, seed: u64) -> Placement {
 struct Division<'a> {
     graph: &'a Graph,
     slots: &'a Slots,
-    random: Random,
+    random: Rng,
     /// The number of a rank in the part that is being divided.
     number: Vec<u32>,
     placement: Placement,

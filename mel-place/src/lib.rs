@@ -20,7 +20,6 @@ pub mod exchange;
 pub mod files;
 pub mod graph;
 pub mod hierarchical;
-mod random;
 pub mod scotch;
 pub mod slots;
 pub mod standard;

@@ -278,7 +278,7 @@ fn write_trace(directory: &Path, ranks: Rc<Ranks>, log: Option<RankLog>, shared:
     let share = otf2::Share { logs: log.as_slice(), world: ranks.size(), processes: ranks };
     let patience = is_first.then(|| Patience::new("writing the trace", records));
     let tick = |records| patience.iter().for_each(|patience| patience.advance(records));
-    let written = otf2::write_share(&share, directory, otf2::Remarks::Known(&[]), &tick);
+    let written = otf2::write_share(&share, directory, &[], &tick);
     drop(patience);
     if is_first {
         // The library that writes traces knows the umask alone.

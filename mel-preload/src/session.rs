@@ -58,9 +58,9 @@ impl Session {
         // For programs and tools that ask for them: nothing is counted before.
         let variables = mpit_sources::vars::add(abi, core, &queue_events).ok();
         controls::add();
-        let shadow = queue_events.model();
+        let model = queue_events.model();
         if config.measures() {
-            shadow.set_mode(if config.logs() { Mode::Trace } else { Mode::Profile });
+            model.set_mode(if config.logs() { Mode::Trace } else { Mode::Profile });
         }
         let counts = config.call_profile;
         let knows = counts || config.matrix || config.profile;

@@ -15,7 +15,6 @@
 //! - [`mod@own_folder`]: temporary folders of this user alone.
 //! - [`perfetto`]: a Perfetto trace from event logs.
 //! - [`mod@place`]: a better placement of the ranks of a run, as text and JSON.
-//! - [`together`]: several processes of the command that do a piece of work together.
 //! - [`mod@tune`]: settings of an MPI, tried in paired runs.
 //! - [`view`]: what a page or a picture shows of a run.
 //! - [`html`]: the page of a run.
@@ -42,7 +41,6 @@ pub mod png;
 pub mod progress_bar;
 pub mod run_profile;
 pub mod tables;
-pub mod together;
 pub mod tune;
 pub mod view;
 pub mod watch;

@@ -186,3 +186,21 @@ fn the_version_is_told() {
     let (code, out, _) = output(&mut mel(&["--version"]));
     assert_eq!((code, out.as_str()), (Some(0), concat!("mel ", env!("CARGO_PKG_VERSION"), "\n")));
 }
+
+#[test]
+fn of_several_processes_that_a_launcher_starts_the_first_one_converts() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().to_str().unwrap();
+    let started = |rank: &str, options: &[&str]| {
+        let mut command = mel(&["convert", "--otf2", path]);
+        command.args(options).env("OMPI_COMM_WORLD_RANK", rank).env("OMPI_COMM_WORLD_SIZE", "3");
+        output(&mut command)
+    };
+    let (code, _, nothing) = started("0", &[]);
+    assert_eq!(code, Some(1), "it looks at the directory, which is empty: {nothing}");
+    let (code, _, told) = started("1", &[]);
+    assert_eq!(code, Some(0));
+    assert!(told.contains("the first one converts") && told.lines().count() == 1, "{told}");
+    assert_eq!(started("2", &[]), (Some(0), String::new(), String::new()), "it is said once");
+    assert_eq!(started("2", &["--alone"]), (Some(1), String::new(), nothing));
+}

@@ -70,7 +70,7 @@ impl Selection {
         Selection::parse(&value.to_string_lossy())
     }
 
-    /// Reads a list of names: `auto`, or some of `peruse`, `model` (or `shadow`, its former name) and `native`.
+    /// Reads a list of names: `auto`, or some of `peruse`, `model` and `native`.
     ///
     /// # Errors
     /// A line for the user, where the list is not understood.
@@ -83,8 +83,7 @@ impl Selection {
             match name {
                 "auto" => {}
                 "native" => selection.native = true,
-                // The name that it had before is an alias.
-                "model" | "shadow" => selection.backends.push(Backend::Model),
+                "model" => selection.backends.push(Backend::Model),
                 "peruse" => selection.backends.push(Backend::Peruse),
                 _ => {
                     return Err(format!(
@@ -349,9 +348,9 @@ mod tests {
     fn a_list_names_backends_in_order() {
         assert_eq!(selection(""), Selection::default());
         assert_eq!(selection("auto"), Selection::default());
-        assert_eq!(selection("shadow,peruse").backends, [Backend::Model, Backend::Peruse]);
+        assert_eq!(selection("model,peruse").backends, [Backend::Model, Backend::Peruse]);
         assert_eq!(selection("peruse, peruse").backends, [Backend::Peruse]);
-        assert!(!selection("shadow").native && selection("shadow,native").native && selection("").native);
+        assert!(!selection("model").native && selection("model,native").native && selection("").native);
         let complaint = Selection::parse("perusal").unwrap_err();
         assert_eq!(complaint, "MPIT_SOURCES=perusal: give auto, or some of peruse, model and native");
     }
@@ -363,10 +362,10 @@ mod tests {
         assert_eq!(choose(&selection(""), &Offer::Usable), [Peruse]);
         assert_eq!(choose(&selection(""), &Offer::Absent), [Model]);
         assert_eq!(choose(&selection(""), &ucx), [Model]);
-        assert_eq!(choose(&selection("shadow"), &Offer::Usable), [Model]);
+        assert_eq!(choose(&selection("model"), &Offer::Usable), [Model]);
         assert_eq!(choose(&selection("peruse"), &ucx), [Model]);
-        assert_eq!(choose(&selection("peruse,shadow"), &Offer::Usable), [Peruse, Model]);
-        assert_eq!(choose(&selection("shadow,peruse"), &Offer::Absent), [Model]);
+        assert_eq!(choose(&selection("peruse,model"), &Offer::Usable), [Peruse, Model]);
+        assert_eq!(choose(&selection("model,peruse"), &Offer::Absent), [Model]);
         assert_eq!(ucx.to_string(), "this MPI has PERUSE, but its pml is ucx and not ob1");
     }
 }

@@ -37,11 +37,15 @@ pub fn disagreements(trace: &Trace, profile: &Profile, alone: Alone) -> Vec<Stri
             total(&["unexpected_search.searches"]),
         ),
         ("LEAVE", count(&["LEAVE"]), count(&["ENTER"])),
-        ("MPI_RECV and MPI_IRECV", received, total(&["truth.matched", "truth.rebound", "truth.synthesised"])),
+        (
+            "MPI_RECV and MPI_IRECV",
+            received,
+            total(&["truth.matched", "truth.rematched", "truth.envelopes_lost"]),
+        ),
         (
             "MPI_SEND and MPI_ISEND",
             count(&["MPI_SEND", "MPI_ISEND"]),
-            received + total(&["truth.unclaimed"]) + alone.failed_receives,
+            received + total(&["truth.never_received"]) + alone.failed_receives,
         ),
         ("MPI_ISEND_COMPLETE", complete, complete.clamp(isend.saturating_sub(alone.freed_sends), isend)),
         ("MPI_IRECV_REQUEST", count(&["MPI_IRECV_REQUEST"]), count(&["MPI_IRECV", "MPI_REQUEST_CANCELLED"])),

@@ -95,15 +95,15 @@ impl Profile {
             }
             // What is queued as posted was searched for among the unexpected before, and the other way round. Where
             // the library gave a wildcard receive another message, the receive that lost it is queued once more.
-            let rebound = self.count(rank, "truth.rebound");
+            let rematched = self.count(rank, "truth.rematched");
             for (queue, search) in [("posted", "unexpected_search"), ("unexpected", "posted_search")] {
                 let messages = self.count(rank, &format!("{queue}.messages"));
                 let searches = self.count(rank, &format!("{search}.searches"));
-                if searches + rebound < messages {
+                if searches + rematched < messages {
                     wrong.push(format!("rank {rank}: {messages} {queue} but {searches} in {search}"));
                 }
             }
-            for count in ["synthesised", "unclaimed", "dropped"] {
+            for count in ["envelopes_lost", "never_received", "dropped"] {
                 let value = self.count(rank, &format!("truth.{count}"));
                 if value != 0 {
                     wrong.push(format!("rank {rank}: truth.{count} is {value}"));
@@ -157,7 +157,7 @@ mod tests {
         let search = json!({"searches": 2, "total_s": 3.0, "mean_s": 1.5, "min_s": 1.0, "max_s": 2.0});
         json!({"ranks": [{"rank": 0, "host": "h", "posted": queue, "unexpected": queue, "posted_search": search,
                "unexpected_search": search,
-               "truth": {"matched": 2, "rebound": 0, "synthesised": 0, "unclaimed": 0, "dropped": 0}}]})
+               "truth": {"matched": 2, "rematched": 0, "envelopes_lost": 0, "never_received": 0, "dropped": 0}}]})
     }
 
     #[test]

@@ -52,7 +52,7 @@ fn follows(choice: Choice) {
             let profile = Profile::read(&output);
             assert_eq!(profile.json()["backend"], json!("model"), "{name}, {choice:?}");
             assert_eq!(profile.contradictions(2), [""; 0], "{name}, {choice:?}: {}", profile.json());
-            for lost in ["truth.rebound", "truth.synthesised", "truth.dropped"] {
+            for lost in ["truth.rematched", "truth.envelopes_lost", "truth.dropped"] {
                 assert_eq!(profile.total(lost), 0, "{name}, {choice:?}: {lost}");
             }
             assert!(profile.total("truth.matched") > 0, "{name}, {choice:?}");

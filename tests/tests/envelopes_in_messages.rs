@@ -18,7 +18,7 @@ fn run(case: &Case<'_>, in_messages: bool) -> (Finished, Option<Profile>) {
 }
 
 /// Here receives fail with a message that is too long. Such a receive does not say which message it was, so an envelope
-/// that comes only afterwards stays unclaimed.
+/// that comes only afterwards is never received.
 const RECEIVES_FAIL: [&str; 2] = ["error_handler", "exceptions"];
 
 fn same(name: &str) {
@@ -36,10 +36,10 @@ fn same(name: &str) {
         let wrong = through_messages.contradictions(case.ranks);
         assert_eq!(wrong, [""; 0], "{case}: {}", through_messages.json());
         for rank in 0..case.ranks {
-            // Envelopes come at other times than through shared memory, so a wildcard may be rebound, and
+            // Envelopes come at other times than through shared memory, so a wildcard may be rematched, and
             // another queue have held the message; the messages are the same.
             let received = |profile: &Profile| {
-                profile.count(rank, "truth.matched") + profile.count(rank, "truth.rebound")
+                profile.count(rank, "truth.matched") + profile.count(rank, "truth.rematched")
             };
             assert_eq!(
                 received(&through_messages),

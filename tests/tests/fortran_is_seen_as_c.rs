@@ -52,7 +52,7 @@ fn seen(mpi: &Mpi, program: PathBuf) -> Seen {
         .filter(|(name, _)| name.starts_with("MPI_") && !COUNTED.contains(name))
         .map(|(name, count)| (name.to_owned(), count));
     let queues = (0..RANKS).map(|rank| {
-        assert_eq!(profile.count(rank, "truth.rebound"), 0, "{what}: {}", profile.json());
+        assert_eq!(profile.count(rank, "truth.rematched"), 0, "{what}: {}", profile.json());
         let count = |field: &str| profile.count(rank, field);
         [
             count("posted.messages") + count("unexpected.messages"),

@@ -36,11 +36,11 @@ fn more_messages_than_fit_are_counted_and_reported() {
 
         // Every receive is accounted for, and what entered a queue has left it.
         let received = profile.count(1, "truth.matched")
-            + profile.count(1, "truth.rebound")
-            + profile.count(1, "truth.synthesised");
+            + profile.count(1, "truth.rematched")
+            + profile.count(1, "truth.envelopes_lost");
         assert_eq!(received, MESSAGES, "{}", mpi.name);
-        assert_eq!(profile.count(1, "truth.synthesised"), dropped, "{}", mpi.name);
-        assert_eq!(profile.count(1, "truth.unclaimed"), 0, "{}", mpi.name);
+        assert_eq!(profile.count(1, "truth.envelopes_lost"), dropped, "{}", mpi.name);
+        assert_eq!(profile.count(1, "truth.never_received"), 0, "{}", mpi.name);
         assert_eq!(profile.count(1, "unexpected_search.searches"), MESSAGES, "{}", mpi.name);
         for queue in QUEUES {
             assert_eq!(profile.count(1, &format!("{queue}.left")), 0, "{}: {queue}", mpi.name);
@@ -63,10 +63,11 @@ fn many_receives_whose_envelopes_are_lost_take_no_time() {
         let run = job.run();
         run.expect(run.code == Some(0) && run.stdout.ends_with("\nOK\n"), mpi.name);
         let profile = Profile::read(&output);
-        let [matched, synthesised, dropped, rebound] = ["matched", "synthesised", "dropped", "rebound"]
-            .map(|count| profile.count(1, &format!("truth.{count}")));
-        assert_eq!((matched + synthesised, rebound), (RECEIVES, 0), "{}: {}", mpi.name, profile.json());
-        assert_eq!(synthesised, dropped, "{}", mpi.name);
+        let [matched, envelopes_lost, dropped, rematched] =
+            ["matched", "envelopes_lost", "dropped", "rematched"]
+                .map(|count| profile.count(1, &format!("truth.{count}")));
+        assert_eq!((matched + envelopes_lost, rematched), (RECEIVES, 0), "{}: {}", mpi.name, profile.json());
+        assert_eq!(envelopes_lost, dropped, "{}", mpi.name);
         assert!(matched >= CAPACITY, "{}: {matched}", mpi.name);
         assert_eq!(profile.count(1, "posted.left"), 0, "{}", mpi.name);
     }

@@ -76,7 +76,6 @@ mod threads_at_once;
 mod traces_by_other_readers;
 mod traces_have_collectives;
 mod traces_readable;
-mod traces_shared_by_processes;
 mod traces_show_queues;
 mod traces_show_what_was_chosen;
 mod traces_written_together;

@@ -102,6 +102,8 @@ fn a_traced_run_can_be_explored() {
     let pictures = fs::read_dir(directory.path().join("pictures")).expect("pictures").count();
     assert_eq!(pictures, 5, "lifetimes, searches, timeline, lengths, matrix");
     browser.open(&page);
+    let run = texts(&mut browser, "#run");
+    assert!(run.contains("events: model, computed beside the MPI library"), "{run}");
     for dark in [true, false] {
         browser.dark(dark);
         let overlaps = browser.value(OVERLAPS);

@@ -133,7 +133,6 @@ fn the_backend_is_chosen_and_the_choice_explained() {
         };
         assert_eq!(backend("auto"), (json!("peruse"), json!(null)));
         assert_eq!(backend("model"), (json!("model"), json!(null)));
-        assert_eq!(backend("shadow"), (json!("model"), json!(null)), "the name that it had before");
         assert_eq!(backend("model,peruse"), (json!("model"), json!("peruse")));
 
         let explained = std::process::Command::new(mel())

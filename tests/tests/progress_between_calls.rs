@@ -6,7 +6,7 @@ use mel_tests::profile::Profile;
 use mel_tests::{Exit, test_every_program};
 
 /// Here receives fail with a message that is too long. Such a receive does not say which message it was, so an envelope
-/// that comes only afterwards stays unclaimed.
+/// that comes only afterwards is never received.
 const RECEIVES_FAIL: [&str; 2] = ["error_handler", "exceptions"];
 
 fn same(name: &str) {

@@ -45,7 +45,7 @@ fn case_agrees(here: &Mpi, name: &str, case: &Case<'_>) {
     assert_eq!(wrong, [""; 0], "{case}: {}", on_two.json());
     for rank in 0..case.ranks {
         let matched =
-            |profile: &Profile| profile.count(rank, "truth.matched") + profile.count(rank, "truth.rebound");
+            |profile: &Profile| profile.count(rank, "truth.matched") + profile.count(rank, "truth.rematched");
         assert_eq!(matched(&on_two), matched(&on_one), "{case}: rank {rank}: received messages");
         if makes_communicators {
             continue;

@@ -169,7 +169,7 @@ fn buffered_sends_that_are_started_again_lose_no_envelope() {
         run.expect(!run.stderr.contains("truth: "), "the truth line has something to say");
         let profile = Profile::read(&output);
         assert_eq!(profile.count(1, "truth.matched"), MESSAGES, "{}", mpi.name);
-        assert_eq!(profile.count(1, "truth.synthesised"), 0, "{}", mpi.name);
+        assert_eq!(profile.count(1, "truth.envelopes_lost"), 0, "{}", mpi.name);
         let traffic = profile.json()["ranks"][0]["traffic"].as_array().cloned().unwrap_or_default();
         let sent: u64 = traffic
             .iter()

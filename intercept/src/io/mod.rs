@@ -19,6 +19,7 @@
 mod entry;
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "nothing is interposed"))]
 mod modules;
+#[cfg_attr(not(feature = "verbs"), allow(dead_code, reason = "nothing is interposed"))]
 pub mod verbs;
 
 use std::panic::{self, AssertUnwindSafe};

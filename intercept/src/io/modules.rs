@@ -90,6 +90,7 @@ pub(super) fn is_of_mpi(address: usize) -> bool {
 
 /// The same, with the modules that are loaded now. Takes the dynamic linker's lock for a moment.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "nothing is interposed"))]
+#[cfg_attr(not(feature = "verbs"), allow(dead_code, reason = "verbs alone ask"))]
 pub(super) fn is_of_mpi_now(address: usize) -> bool {
     refresh();
     find(address).unwrap_or(false)

@@ -63,7 +63,7 @@ use mel_log::{RankLog, StreamKind, Switch};
 pub use otf2_writer::{CommunicationError, Processes, ThreadAsProcess, tree};
 
 pub use self::share::Share;
-pub use self::summary::{Remark, Remarks, Summary};
+pub use self::summary::{Remark, Summary};
 
 /// The name of the archive in its directory.
 pub const FILE_NAME: &str = "traces.otf2";
@@ -126,29 +126,14 @@ fn write_on(
     remarks: &[Remark],
     tick: &(dyn Fn(u64) + Sync),
 ) -> Result<Summary, ConvertError> {
-    let group = ThreadAsProcess::group(threads);
-    write_as(group, (&run.ranks, world_size(run)), directory, Remarks::Known(remarks), tick)
-}
-
-/// Writes the ranks of some of the processes that write an archive together, of a run of so many ranks: a thread for each. `logs` has the logs of
-/// their ranks, ascending; there may be others.
-///
-/// # Errors
-/// As [`write_with`]. If one process has an error, all have.
-pub fn write_as<P: Processes + Send + 'static>(
-    group: Vec<P>,
-    (logs, world): (&[RankLog], u32),
-    directory: &Path,
-    remarks: Remarks<'_>,
-    tick: &(dyn Fn(u64) + Sync),
-) -> Result<Summary, ConvertError> {
-    let write = |thread: P| {
+    let (logs, world) = (&run.ranks, world_size(run));
+    let write = |thread: ThreadAsProcess| {
         let ranks = Share::ranks_of(thread.rank(), thread.size(), world);
         let place = |rank: u32| logs.partition_point(|log| log.info.rank < rank);
         let logs = &logs[place(ranks.start)..place(ranks.end)];
         write_share(&Share { logs, world, processes: Rc::new(thread) }, directory, remarks, tick)
     };
-    let mut group = group.into_iter();
+    let mut group = ThreadAsProcess::group(threads).into_iter();
     let first = group.next();
     std::thread::scope(|scope| {
         let write = &write;
@@ -161,14 +146,14 @@ pub fn write_as<P: Processes + Send + 'static>(
 }
 
 /// Writes the ranks of this process into the archive that several processes write together, all at the same time;
-/// with these remarks. The summary is that of all processes.
+/// with these remarks, the same in each process. The summary is that of all processes.
 ///
 /// # Errors
 /// As [`write_with`]. If one process has an error, all have.
 pub fn write_share(
     share: &Share<'_>,
     directory: &Path,
-    remarks: Remarks<'_>,
+    remarks: &[Remark],
     tick: &dyn Fn(u64),
 ) -> Result<Summary, ConvertError> {
     let common = Common::of(share)?;
@@ -264,21 +249,14 @@ impl<'a> Conversion<'a> {
     }
 
     /// Others wait for what comes of it, so that a fault of ours must not end it.
-    fn convert(mut self, remarks: Remarks<'_>) -> Result<Summary, ConvertError> {
+    fn convert(mut self, remarks: &[Remark]) -> Result<Summary, ConvertError> {
         let ranks = std::panic::AssertUnwindSafe(|| self.convert_ranks());
-        let converted = std::panic::catch_unwind(ranks).unwrap_or(Err(ConvertError::Fault));
-        // All take part, whatever has become of their ranks.
-        let remarks = remarks.of_all(&*self.share.processes, converted.is_ok());
-        match converted.and_then(|()| {
-            self.mark(&remarks?);
-            Ok(())
-        }) {
-            Ok(()) => self.archive.finish()?,
-            Err(error) => {
-                self.archive.abandon(&error.to_string());
-                return Err(error);
-            }
+        if let Err(error) = std::panic::catch_unwind(ranks).unwrap_or(Err(ConvertError::Fault)) {
+            self.archive.abandon(&error.to_string());
+            return Err(error);
         }
+        self.mark(remarks);
+        self.archive.finish()?;
         Ok(self.summary)
     }
 

@@ -1,10 +1,7 @@
 //! What a conversion counts, and what is to be said besides.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use otf2_writer::{CommunicationError, Processes, tree};
 use serde::{Deserialize, Serialize};
 
 /// What went into an archive, and what did not.
@@ -84,41 +81,4 @@ pub struct Remark {
     pub subject: String,
     /// The remark itself.
     pub text: String,
-}
-
-/// What is to be remarked.
-#[derive(Clone, Copy)]
-pub enum Remarks<'a> {
-    /// Each process knows all remarks.
-    Known(&'a [Remark]),
-    /// Process 0 finds them when it has converted its ranks, while others convert theirs, and tells them.
-    Sought(&'a (dyn Fn() -> Vec<Remark> + Sync)),
-}
-
-impl std::fmt::Debug for Remarks<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Remarks::Known(remarks) => f.debug_tuple("Known").field(remarks).finish(),
-            Remarks::Sought(_) => f.debug_tuple("Sought").finish_non_exhaustive(),
-        }
-    }
-}
-
-impl<'a> Remarks<'a> {
-    /// All of them, in each process. They are not looked for if process 0 has failed, or if that is a fault of its own.
-    pub(super) fn of_all(
-        self,
-        processes: &dyn Processes,
-        is_wanted: bool,
-    ) -> Result<Cow<'a, [Remark]>, CommunicationError> {
-        let find = match self {
-            Remarks::Known(remarks) => return Ok(Cow::Borrowed(remarks)),
-            Remarks::Sought(find) => find,
-        };
-        let own = match is_wanted && processes.rank() == 0 {
-            true => catch_unwind(AssertUnwindSafe(find)).unwrap_or_default(),
-            false => Vec::new(),
-        };
-        Ok(Cow::Owned(tree::all_reduce(processes, own, |all, part| all.extend(part))?))
-    }
 }

@@ -57,7 +57,7 @@ fn log(directory: &Path, rank: u32) -> LogFile {
         .unwrap();
     }
     let ordering = "ordered".into();
-    let (name, description) = ("shadow, thread 0".into(), String::new());
+    let (name, description) = ("model, thread 0".into(), String::new());
     log.define(&Definition::Source {
         index: 0,
         name,
@@ -231,7 +231,7 @@ fn calls_messages_and_searches_are_where_they_belong() {
     for what in [
         "\"rank 0\"",
         "\"rank 1\"",
-        "\"rank 1: shadow, thread 0\"",
+        "\"rank 1: model, thread 0\"",
         "\"MPI_COMM_WORLD\"",
         "\"MPI_COMM_SELF\"",
         "Ticks per Seconds: 1000000000",
@@ -362,7 +362,7 @@ fn threads_have_locations_of_their_own() {
     }
     convert(directory.path());
     let definitions = print(directory.path(), &["-G"]);
-    for name in ["rank 0", "rank 0 thread 2", "rank 0: shadow, thread 0, thread 1"] {
+    for name in ["rank 0", "rank 0 thread 2", "rank 0: model, thread 0, thread 1"] {
         assert!(definitions.contains(&format!("\"{name}\"")), "{name}: {definitions}");
     }
     let locations: std::collections::BTreeSet<String> =

@@ -267,13 +267,10 @@ pub struct Truth {
     /// Receives whose match was confirmed by the `MPI_Status` of the real receive.
     pub matched: u64,
     /// Wildcard receives that the real library matched with another message.
-    #[serde(rename = "rebound")]
     pub rematched: u64,
     /// Receives that completed although no envelope had come.
-    #[serde(rename = "synthesised")]
     pub envelopes_lost: u64,
     /// Envelopes that no receive ever took.
-    #[serde(rename = "unclaimed")]
     pub never_received: u64,
     /// Envelopes or events that were lost.
     pub dropped: u64,
@@ -555,7 +552,7 @@ mod tests {
         assert_eq!(rank["ended"], "finalised");
         assert_eq!(keys(&rank["posted"]), "left max_length max_s mean_s messages min_s populated_s total_s");
         assert_eq!(keys(&rank["unexpected_search"]), "max_s mean_s min_s searches total_s");
-        assert_eq!(keys(&rank["truth"]), "dropped matched rebound synthesised unclaimed");
+        assert_eq!(keys(&rank["truth"]), "dropped envelopes_lost matched never_received rematched");
         assert_eq!(keys(&rank["not_followed"]), "calls communicators partitioned");
     }
 }

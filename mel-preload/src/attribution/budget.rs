@@ -1,5 +1,7 @@
 //! In how many calls variables are read that take time to read: so many that it stays within a share of the run.
 
+use fastrand::Rng;
+
 /// The first decision is made after so many calls, later ones after so many more.
 const FIRST: u64 = 16;
 const LATER: u64 = 64;
@@ -93,11 +95,11 @@ impl Budget {
 
 /// A sequence of numbers without a pattern, so that what a program does in turns is not always met at the same turn.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Dice(u32);
+pub(super) struct Dice(u64);
 
 impl Dice {
-    pub(super) const fn new(seed: u32) -> Dice {
-        Dice(seed | 1)
+    pub(super) const fn new(seed: u64) -> Dice {
+        Dice(seed)
     }
 
     /// After how many calls the next one is read: one in `every` on the average, each with the same chance.
@@ -105,10 +107,10 @@ impl Dice {
         if every <= 1 {
             return 1;
         }
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 17;
-        self.0 ^= self.0 << 5;
-        1 + self.0 % (2 * every - 1)
+        let mut random = Rng::with_seed(self.0);
+        let calls = random.u32(1..2 * every);
+        self.0 = random.get_seed();
+        calls
     }
 }
 

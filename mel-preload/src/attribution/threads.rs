@@ -38,7 +38,7 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    fn new(seed: u32) -> Thread {
+    fn new(seed: u64) -> Thread {
         Thread {
             region: Cell::new(0),
             stack: RefCell::default(),
@@ -97,9 +97,9 @@ fn lend() -> &'static Thread {
     let thread = match vacant {
         Some(Vacant(thread)) => thread,
         None => {
-            static MADE: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(1);
+            static MADE: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
             let seed = MADE.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            Box::leak(Box::new(Thread::new(seed.wrapping_mul(0x9e37_79b9))))
+            Box::leak(Box::new(Thread::new(seed)))
         }
     };
     thread.begin_again();

@@ -110,8 +110,7 @@ fn of_variables(list: &str) -> Vec<String> {
 /// An MPI may have events of its own, which are known when it is initialised: then it is an error only where the name is like one of ours.
 fn of_events(list: &str, program: Option<&Path>) -> Vec<String> {
     let rows = events::offered("").unwrap_or_default();
-    let prefixes =
-        [String::new(), format!("{}_", Backend::Model), format!("{}_", Backend::Peruse), "shadow_".into()];
+    let prefixes = [String::new(), format!("{}_", Backend::Model), format!("{}_", Backend::Peruse)];
     let known: Vec<String> = prefixes
         .iter()
         .flat_map(|prefix| rows.iter().map(move |row| format!("{prefix}{}", row.name)))

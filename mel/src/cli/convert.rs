@@ -5,14 +5,14 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 
-use super::convert_together;
 use super::incomplete::{complain, missing};
-use super::output::{to_stdout, write_file, write_text};
+use super::output::{to_stdout, warn, write_file, write_text};
 use crate::progress_bar::ProgressBar;
 use crate::run_profile;
 use crate::view::exact;
 use crate::{cubex, perfetto};
 use mel_convert::{Run, otf2, text};
+use mel_log::launcher::Place;
 use mel_log::number;
 use mel_log::profile::{Finding, Instance};
 
@@ -30,8 +30,6 @@ const MOST_REMARKED: usize = 10;
       MPI calls and messages too, to a file
   mel convert mel-app-1 --otf2
       mel-app-1/traces.otf2, for Vampir, otf2-print and the like
-  mpirun -n 8 mel convert --otf2 --no-markers mel-app-1
-      the same trace, written by 8 processes on all nodes of a job
   mel convert --perfetto app.perfetto mel-app-1
       a trace that ui.perfetto.dev opens in the browser
   mel convert --cubex app.cubex mel-app-1
@@ -63,15 +61,12 @@ pub struct Args {
     /// Replace a trace that is there already
     #[arg(long, requires = "otf2")]
     pub force: bool,
-    /// Do not mark the worst instances of what costs time. To find them, one process reads all logs once more
+    /// Do not mark the worst instances of what costs time. To find them, all logs are read once more
     #[arg(long, requires = "otf2")]
     pub no_markers: bool,
-    /// Convert with this process alone, although a launcher has started several
+    /// Convert although a launcher has started this process as one of several, of which the first one converts else
     #[arg(long, requires = "otf2")]
     pub alone: bool,
-    /// Of several processes: how long to wait for one that gives no sign of life
-    #[arg(long, value_name = "SECONDS", requires = "otf2", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
-    pub wait: u32,
 }
 
 /// Converts.
@@ -82,8 +77,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.cubex {
         return for_cube(path, &args.directory);
     }
-    if let Some(size) = convert_together::size(args) {
-        return convert_together::run(args, size);
+    if args.otf2 && !args.alone && is_of_many() {
+        return Ok(ExitCode::SUCCESS);
     }
     let run = Run::open(&args.directory)?;
     let code = complain(&run.incomplete());
@@ -107,6 +102,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
+/// Whether a launcher has started this process beside another one that writes the same archive.
+fn is_of_many() -> bool {
+    let rank = Place::here().map_or(0, |place| place.rank);
+    if rank == 1 {
+        warn("a launcher has started several processes: the first one converts, with all its processors");
+    }
+    rank > 0
+}
+
 fn trace(args: &Args, run: &Run) -> anyhow::Result<()> {
     make_room(args)?;
     let progress = ProgressBar::new("writing the trace", run.records_at_most());
@@ -118,13 +122,13 @@ fn trace(args: &Args, run: &Run) -> anyhow::Result<()> {
 
 impl Args {
     /// The directory of the trace.
-    pub(super) fn place(&self) -> &Path {
+    fn place(&self) -> &Path {
         self.output.as_ref().unwrap_or(&self.directory)
     }
 }
 
 /// There is no trace in the way afterwards.
-pub(super) fn make_room(args: &Args) -> anyhow::Result<()> {
+fn make_room(args: &Args) -> anyhow::Result<()> {
     let path = args.place().join(otf2::FILE_NAME);
     if path.exists() && !args.force {
         bail!("{} exists already; replace it with --force, or choose another place with -o", path.display());
@@ -136,7 +140,7 @@ pub(super) fn make_room(args: &Args) -> anyhow::Result<()> {
 }
 
 /// The worst instances of what costs time.
-pub(super) fn remarks(run: &Run) -> Vec<otf2::Remark> {
+fn remarks(run: &Run) -> Vec<otf2::Remark> {
     let findings = exact::findings(run, &|_| {}).unwrap_or_default();
     let of_finding = |finding: &Finding| {
         let (subject, text) = (finding.rule.replace('_', " "), finding.text.clone());
@@ -212,7 +216,7 @@ fn of_logs(run: &Run, missing: &str) -> String {
 }
 
 /// What is in a trace, and what is not.
-pub(super) fn summarised(args: &Args, run: &Run, summary: &otf2::Summary) -> String {
+fn summarised(args: &Args, run: &Run, summary: &otf2::Summary) -> String {
     let path = args.place().join(otf2::FILE_NAME);
     let mut text = format!(
         "{}: {} ranks, {} MPI calls, {} message records, {} queue searches and other regions\n",

@@ -8,7 +8,6 @@ pub mod analyze;
 pub mod before;
 pub mod collect;
 pub mod convert;
-mod convert_together;
 pub mod diff;
 pub mod doctor;
 pub mod elf;

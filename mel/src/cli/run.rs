@@ -159,9 +159,6 @@ pub struct Args {
     /// one line says so.
     #[arg(long)]
     pub no_strict: bool,
-    /// End the run before it starts if there is no event or MPI function of a name that was given: the default
-    #[arg(long, conflicts_with = "no_strict")]
-    pub strict: bool,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,

@@ -10,7 +10,7 @@ function header() {
   const of = data.calls || data.figures, hosts = data.over ? data.over.hosts : new Set(of ? of.ranks.map((r) => r.host).filter(Boolean) : []).size;
   const parts = [many(data.world_size, "rank") + (hosts > 1 ? ` on ${hosts} hosts` : ""), duration(length)];
   if (data.mpi) parts.push(data.mpi);
-  if (data.backend) parts.push(`events: ${data.backend}${data.backend === "shadow" ? ", computed beside the MPI library" : ""}`);
+  if (data.backend) parts.push(`events: ${data.backend}${data.backend === "model" ? ", computed beside the MPI library" : ""}`);
   if (data.started_unix_s) parts.push(new Date(data.started_unix_s * 1000).toLocaleString("sv"));
   if (data.mel_version) parts.push(`MEL ${data.mel_version}`);
   $("#run").textContent = parts.join(" \u00b7 ");

@@ -12,10 +12,12 @@
 //! contexts from `mlx5dv_open_device` and `ibv_import_device`, and a libibverbs that is part of a file or was opened with
 //! `RTLD_DEEPBIND`.
 //!
+//! With the feature `verbs` alone, which is off by default: without it none of these functions is interposed.
+//!
 //! Cost of a post while nobody listens: a load, a branch, and one more jump.
 
 mod abi;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "verbs"))]
 mod entry;
 mod post;
 
