@@ -75,6 +75,7 @@ lint: doc ## Check formatting, lints, documentation, and that the generated wrap
 
 # With sudo there may be no cargo: then what `make build` has left is installed.
 install: ## Build, and install below PREFIX=/usr/local; LIBDIR=lib64, DESTDIR=/stage; see docs/install.md
+	$(CARGO) xtask otf2-bindings --check
 	@if command -v $(CARGO) >/dev/null || [ ! -e target/release/libmel.so ]; then $(MAKE) --no-print-directory build; fi
 	@PREFIX="$(PREFIX)" LIBDIR="$(LIBDIR)" DESTDIR="$(DESTDIR)" scripts/install
 

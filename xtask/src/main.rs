@@ -1,13 +1,18 @@
-//! Development tasks. `cargo xtask wrappers` generates the MPI wrappers; see `README.md` here.
+//! Development tasks. `cargo xtask wrappers` generates the MPI wrappers, `cargo xtask otf2-bindings` the bindings to
+//! libotf2; see `README.md` here.
 
 mod api;
 mod emit;
 mod emit_fortran;
 mod fetch;
 mod fortran;
+mod otf2_bindings;
 mod types;
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
@@ -31,11 +36,18 @@ enum Task {
         #[arg(long, value_name = "APIS.JSON")]
         apis: Option<PathBuf>,
     },
+    /// Write otf2-sys/src/bindings.rs from the headers of the installed libotf2; needs libclang
+    Otf2Bindings {
+        /// Change nothing; fail when the committed file is not what would be written
+        #[arg(long)]
+        check: bool,
+    },
 }
 
 fn main() -> Result<()> {
     match Options::parse().task {
         Task::Wrappers { check, apis } => wrappers(check, apis),
+        Task::Otf2Bindings { check } => otf2_bindings(check),
     }
 }
 
@@ -51,17 +63,37 @@ fn wrappers(check: bool, apis: Option<PathBuf>) -> Result<()> {
         ("intercept/src/fortran/generated.rs", emit_fortran::file(&functions)?),
     ];
     for (name, wanted) in files {
-        let path = root.join(name);
-        if check {
-            if fs::read_to_string(&path).unwrap_or_default() != wanted {
-                bail!("{name} is not current: run `cargo xtask wrappers` and commit it");
-            }
-            println!("{name} is current");
-        } else {
-            fs::write(&path, wanted).with_context(|| format!("writing {}", path.display()))?;
-            println!("{name} is written");
-        }
+        write(&root.join(name), &wanted, check.then_some("cargo xtask wrappers"))?;
     }
     println!("{} functions", functions.len());
+    Ok(())
+}
+
+fn otf2_bindings(check: bool) -> Result<()> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(otf2_bindings::FILE);
+    let headers = otf2_bindings::Headers::find()?;
+    if let Some(of) = otf2_bindings::of_bindings(&path).filter(|of| check && *of != headers.version) {
+        println!(
+            "{} is of OTF2 {of}, and here are headers of {}: not compared",
+            path.display(),
+            headers.version
+        );
+        return Ok(());
+    }
+    write(&path, &headers.bindings()?, check.then_some("cargo xtask otf2-bindings"))
+}
+
+/// Writes a generated file, or, where the command that would write it is given, fails if it is not current.
+fn write(path: &Path, wanted: &str, checked_by: Option<&str>) -> Result<()> {
+    let name = path.display();
+    let Some(command) = checked_by else {
+        fs::write(path, wanted).with_context(|| format!("writing {name}"))?;
+        println!("{name} is written");
+        return Ok(());
+    };
+    if fs::read_to_string(path).unwrap_or_default() != wanted {
+        bail!("{name} is not current: run `{command}` and commit it");
+    }
+    println!("{name} is current");
     Ok(())
 }
