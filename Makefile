@@ -4,7 +4,7 @@ CARGO ?= cargo
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-all fuzz loom scaling bench bench-matrix bench-rma dispatch fidelity doc lint clean install uninstall deb dist deps own-mpis pypi-mpis mpi4py mpi4py-all pypi-readers
+.PHONY: help demo build test test-all fuzz loom audit scaling bench bench-matrix bench-rma dispatch fidelity doc lint clean install uninstall deb dist deps own-mpis pypi-mpis mpi4py mpi4py-all pypi-readers
 
 # As a shared library alone: where Cargo makes a Rust library of it, too (for tests), it does not optimise over the borders of crates.
 whole_libmel = $(CARGO) rustc --release -p mel-preload --lib --crate-type cdylib
@@ -71,7 +71,10 @@ fidelity: build ## Compare the model with ob1 itself, in every mode, and write d
 doc: ## Build the documentation of the crates
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items
 
-lint: doc ## Check formatting, lints, documentation, and that generated files are current
+audit: ## Check licences, sources and versions of the crates that are used, from what is here
+	scripts/audit
+
+lint: doc audit ## Check formatting, lints, documentation, and that generated files are current
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) xtask wrappers --check
