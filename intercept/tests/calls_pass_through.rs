@@ -3,6 +3,7 @@
 #[path = "../../mpi-abi/tests/common/mod.rs"]
 mod common;
 
+use mel_tests::artifacts::absent;
 use std::path::Path;
 
 fn library() -> String {
@@ -53,7 +54,7 @@ fn exceptions_that_the_application_throws_through_mpi() {
     let library = library();
     for mpi in common::installed() {
         if !common::present(mpi.cxx) {
-            eprintln!("skipped: {} is not installed", mpi.cxx);
+            absent(mpi.cxx, "scripts/install-deps installs it");
             continue;
         }
         let program = mpi.compile(directory.path(), "exception.cc", &[]);

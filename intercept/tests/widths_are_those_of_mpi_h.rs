@@ -4,6 +4,7 @@
 #[path = "../../mpi-abi/tests/common/mod.rs"]
 mod common;
 
+use mel_tests::artifacts::absent;
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
 /// Name, and the widths of the parameters with handles left open (`None`), of each wrapper.
@@ -43,7 +44,7 @@ fn widths_are_those_of_mpi_h() {
     assert!(wrappers.len() > 500, "the list of wrappers was not understood");
     for mpi in common::installed() {
         if !common::present(mpi.cxx) {
-            eprintln!("skipped: {} is not installed", mpi.cxx);
+            absent(mpi.cxx, "scripts/install-deps installs it");
             continue;
         }
         let handle = if mpi.has_integer_handles() { 4 } else { 8 };

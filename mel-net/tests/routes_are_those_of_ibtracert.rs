@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use mel_net::routes::{How, Routes};
 use mel_net::{Fabric, read::of_texts};
+use mel_tests::artifacts::absent;
 
 /// The ports by which a way leaves its nodes, for each pair of LIDs as `ibtracert -n` tells it; pairs come in the order of the text.
 fn told(text: &str) -> Vec<Vec<u16>> {
@@ -176,10 +177,7 @@ fn on_simulated_fabrics_of_two_and_three_levels_and_128_hosts() {
     folders.push("/usr/sbin".into());
     let found = |name: &&str| folders.iter().any(|folder| folder.join(name).exists());
     if !programs.iter().all(found) || !Path::new(SIMULATOR).exists() || !is_root() {
-        eprintln!(
-            "skipped: needs root and ibsim-utils, opensm, infiniband-diags; scripts/install-deps installs them"
-        );
-        return;
+        return absent("ibsim-utils, opensm, infiniband-diags or root", "scripts/install-deps installs them");
     }
     for (levels, net) in [(2, simulated(1, 8, 16, 8, 0)), (3, simulated(8, 4, 4, 4, 16))] {
         let directory = tempfile::tempdir().expect("a directory");

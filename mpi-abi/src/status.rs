@@ -64,12 +64,6 @@ impl StatusPtr {
         unsafe { self.0.byte_add(offset).cast::<c_int>().read_unaligned() }
     }
 
-    #[inline]
-    unsafe fn set_int(self, offset: usize, value: c_int) {
-        // SAFETY: the callers pass offsets within the writable status that their own callers vouch for.
-        unsafe { self.0.byte_add(offset).cast::<c_int>().write_unaligned(value) };
-    }
-
     /// The rank that the message came from (`MPI_SOURCE`).
     ///
     /// # Safety
@@ -101,20 +95,6 @@ impl StatusPtr {
     pub unsafe fn error(self, abi: &Abi) -> c_int {
         // SAFETY: a status of this layout is there, as the caller promises.
         unsafe { self.int(abi.status.error) }
-    }
-
-    /// Writes source, tag and error, for instance to make a recognisable "not filled" status.
-    ///
-    /// # Safety
-    /// As for [`StatusPtr::source`], and nobody else uses the status meanwhile.
-    #[inline]
-    pub unsafe fn set_envelope(self, abi: &Abi, source: c_int, tag: c_int, error: c_int) {
-        // SAFETY: a writable status of this layout is there, as the caller promises.
-        unsafe {
-            self.set_int(abi.status.source, source);
-            self.set_int(abi.status.tag, tag);
-            self.set_int(abi.status.error, error);
-        }
     }
 
     /// Whether the operation was cancelled.

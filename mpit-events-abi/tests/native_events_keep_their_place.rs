@@ -19,9 +19,7 @@ const RULES: [&str; 8] = [
 
 /// Runs `tests/c/native.c` on two ranks, each of which must tell that all rules hold.
 fn rules_hold(environment: &[&OsStr]) {
-    let Some(mpi) = Mpi::with_events() else {
-        return eprintln!("not tested: scripts/mpich-with-events has not been run");
-    };
+    let Some(mpi) = Mpi::with_events() else { return };
     let directory = tempfile::tempdir().expect("a temporary directory");
     let executable = common::linked(&mpi, "native", directory.path());
     let (finished, outputs) = common::run(&mpi, 2, &executable, environment);

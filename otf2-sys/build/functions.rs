@@ -1,4 +1,4 @@
-//! The functions of libotf2 that are bound. To bind another one, add its name.
+//! The functions of libotf2 that are bound. To bind another one, add its name and run `cargo xtask otf2-bindings`.
 
 /// Only these are linked, or searched in the shared library, so an archive stays small and a
 /// shared library of a later version only has to have these.

@@ -11,10 +11,6 @@ const REMEDY: &str = "Remedy: install OTF2 3.0 or newer with its headers \
 
 /// One installation of libotf2.
 pub(crate) struct Install {
-    /// The directory that holds `otf2/`.
-    pub(crate) include: PathBuf,
-    /// The umbrella header.
-    pub(crate) header: PathBuf,
     /// Directories with libraries, the most specific first.
     libraries: Vec<PathBuf>,
     /// The major number of the shared library (its `soname`).
@@ -37,7 +33,7 @@ impl Install {
 
         let mut libraries = flag_values("--ldflags", "-L");
         libraries.extend(system_library_directory());
-        Ok(Self { include, header, libraries, interface: interface_version() })
+        Ok(Self { libraries, interface: interface_version() })
     }
 
     /// The directory of `libotf2.a`, where there is one.

@@ -1,7 +1,7 @@
 //! Raw bindings to libotf2, the library whose files Vampir, Score-P and `otf2-print` read.
 //!
-//! They are generated from the headers of the installed libotf2 (3.0 or newer) and reached through
-//! one table of functions, [`api`]:
+//! `cargo xtask otf2-bindings` generates them from the headers of libotf2, 3.0 or newer. They are
+//! reached through one table of functions, [`api`]:
 //!
 //! - **static**: where `libotf2.a` is installed it becomes part of the binary;
 //! - **dynamic**: elsewhere the shared library is opened at the first call of [`api`]. The binary
@@ -31,7 +31,7 @@
     clippy::undocumented_unsafe_blocks
 )]
 mod bindings {
-    include!(concat!(env!("OUT_DIR"), "/bindings.rs"));
+    include!("bindings.rs");
     #[cfg(otf2_static)]
     include!(concat!(env!("OUT_DIR"), "/static_table.rs"));
 }

@@ -17,14 +17,11 @@ class Mel(MakefilePackage):
     depends_on("rust@1.88:", type="build")
     depends_on("gmake", type="build")
     depends_on("pkgconfig", type="build")
-    # bindgen reads the headers of OTF2 with libclang.
-    depends_on("llvm+clang", type="build")
     # Linked in where it has a static library, else opened when a trace is written.
     depends_on("otf2@3:", type=("build", "link", "run"))
 
     def setup_build_environment(self, env):
         env.set("OTF2_CONFIG", self.spec["otf2"].prefix.bin.join("otf2-config"))
-        env.set("LIBCLANG_PATH", self.spec["llvm"].prefix.lib)
         env.set("CARGO_HOME", os.path.join(self.stage.path, "cargo"))
 
     def setup_run_environment(self, env):

@@ -41,15 +41,36 @@ pub fn quick() -> bool {
     std::env::var_os("MEL_TEST").is_some_and(|wanted| wanted == "quick")
 }
 
-/// Where one of our scripts has put what it installs, if it has: the whole, or the part of a name. Nowhere for
-/// [`quick`] tests.
+/// Something that a test needs is not on this machine: the test fails, with the remedy. With [`quick`] tests, or
+/// `MEL_MAY_SKIP=1`, it says so and returns, and the test does without.
+///
+/// Only for what could be there. What cannot exist, such as sessions of an MPI that has none, is no reason to fail.
+///
+/// # Panics
+///
+/// Unless tests may do without.
+#[track_caller]
+pub fn absent(what: &str, remedy: &str) {
+    let may_skip = quick() || std::env::var_os("MEL_MAY_SKIP").is_some_and(|value| value == "1");
+    assert!(may_skip, "absent: {what}; {remedy} (MEL_MAY_SKIP=1: tests do without what is absent)");
+    eprintln!("skipped: {what} is absent; {remedy}");
+}
+
+/// Where one of our scripts has put what it installs: the whole, or the part of a name. Nowhere for [`quick`] tests.
+///
+/// # Panics
+///
+/// As [`absent`], if the script has not been run.
+#[track_caller]
 pub fn installed_by(script: &str, name: Option<&str>) -> Option<PathBuf> {
-    if quick() {
-        return None;
+    let output = Command::new(root().join(script)).arg("--prefix").args(name).output();
+    let output = output.expect("a script of ours can be run");
+    let prefix = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end());
+    let found = Some(prefix).filter(|prefix| !quick() && prefix.join(".complete").exists());
+    if found.is_none() {
+        absent(&format!("what {script} {} installs", name.unwrap_or_default()), "run it");
     }
-    let output = Command::new(root().join(script)).arg("--prefix").args(name).output().ok()?;
-    let prefix = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end());
-    prefix.join(".complete").exists().then_some(prefix)
+    found
 }
 
 /// A fresh directory for the output of one run; it is removed when the value is dropped.

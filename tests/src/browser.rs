@@ -11,6 +11,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::artifacts::absent;
+
 /// A browser with one page.
 #[derive(Debug)]
 pub struct Browser {
@@ -27,7 +29,8 @@ pub struct Browser {
 const COMMANDS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 impl Browser {
-    /// Starts the browser with a page of that many pixels. Where there is none, says so and gives nothing.
+    /// Starts the browser with a page of that many pixels. `None` where there is none, and tests may do
+    /// without.
     ///
     /// # Panics
     ///
@@ -36,7 +39,7 @@ impl Browser {
         let there =
             |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success());
         let Some(command) = COMMANDS.into_iter().find(there) else {
-            eprintln!("skipped: there is no Chromium; scripts/install-deps installs it");
+            absent("Chromium", "scripts/install-deps installs it");
             return None;
         };
         let profile = crate::artifacts::fresh_dir();

@@ -1,15 +1,16 @@
 //! One run of a program under an MPI's launcher, without or with MEL.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::artifacts::{libmel, mel};
+use crate::artifacts::{fresh_dir, libmel, mel};
 use crate::{Mpi, compile_preloadable};
 
 /// No test program takes longer than this, unless it says so, even on a machine that is busy with other things.
@@ -199,7 +200,19 @@ impl<'a> Job<'a> {
     ///
     /// If the launcher cannot be started.
     pub fn start(self) -> Running {
-        start(self.command(), self.time_limit)
+        let mut command = self.command();
+        let captured = fresh_dir();
+        if self.mpi.name.starts_with("openmpi") {
+            // Launchers that start at once would make and remove one folder: each has its own. By its name others than us
+            // may use it, for jobs of another user.
+            let own = captured.path().join("s");
+            let made =
+                fs::create_dir(&own).and_then(|()| fs::set_permissions(&own, Permissions::from_mode(0o1777)));
+            made.and_then(|()| fs::set_permissions(captured.path(), Permissions::from_mode(0o711)))
+                .expect("a folder of ours");
+            command.envs(["OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base"].map(|name| (name, &own)));
+        }
+        start_in(command, self.time_limit, captured)
     }
 
     /// Like [`run`](Job::run), with what each process wrote in a file of its own: launchers mix the output of
@@ -209,7 +222,7 @@ impl<'a> Job<'a> {
     ///
     /// As [`run`](Job::run), and if not every process was started.
     pub fn run_apart(mut self) -> (Finished, Vec<Output>) {
-        let outputs = crate::artifacts::fresh_dir();
+        let outputs = fresh_dir();
         let script = r#"to=$1; shift; exec "$@" >"$to/$$.out" 2>"$to/$$.err""#;
         let mut prefix = ["sh", "-c", script, "sh"].map(OsString::from).to_vec();
         prefix.push(outputs.path().into());
@@ -277,8 +290,11 @@ impl Finished {
 /// # Panics
 ///
 /// If it cannot be started.
-pub(crate) fn start(mut command: Command, limit: Duration) -> Running {
-    let captured = crate::artifacts::fresh_dir();
+pub(crate) fn start(command: Command, limit: Duration) -> Running {
+    start_in(command, limit, fresh_dir())
+}
+
+fn start_in(mut command: Command, limit: Duration, captured: tempfile::TempDir) -> Running {
     let file = |name| fs::File::create(captured.path().join(name)).expect("output can be captured");
     command.stdin(Stdio::null());
     command.stdout(file("out"));

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::artifacts::{installed_by, root};
+use crate::artifacts::{absent, installed_by, root};
 
 /// One installed MPI.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ impl Mpi {
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If there is none, or one of them is not there and tests may not do without.
     pub fn all() -> Vec<Mpi> {
         let mut found = vec![
             Mpi::open_mpi("mpicc.openmpi", "mpirun.openmpi"),
@@ -42,6 +42,11 @@ impl Mpi {
             } else {
                 Mpi::mpich("mpicc", "mpirun")
             });
+        }
+        for name in ["openmpi", "mpich"] {
+            if found.iter().all(|mpi| mpi.name != name) {
+                absent(&format!("the distribution's {name}"), "scripts/install-deps installs it");
+            }
         }
         found.extend(Mpi::with_events());
         assert!(!found.is_empty(), "no MPI found (mpicc, mpirun): run scripts/install-deps first");
@@ -77,7 +82,7 @@ impl Mpi {
     }
 
     /// The newer MPIs of the Python package index, those that `scripts/pypi-mpis` has installed: Open MPI 5, MPICH 5, and
-    /// MPICH 5 by the standard ABI. Says which are not there.
+    /// MPICH 5 by the standard ABI.
     pub fn newer() -> Vec<Mpi> {
         let wanted = [("openmpi", "openmpi-5", ""), ("mpich", "mpich-5", ""), ("mpich", "standard", "_abi")];
         let found = wanted.map(|(package, name, ending)| {
@@ -91,9 +96,6 @@ impl Mpi {
             };
             Some(Mpi { name, mpicxx: command(&format!("mpicxx{ending}")).into(), ..mpi })
         });
-        if found.iter().any(Option::is_none) {
-            eprintln!("skipped: not all newer MPIs are there; scripts/pypi-mpis installs them");
-        }
         found.into_iter().flatten().collect()
     }
 
@@ -125,7 +127,7 @@ impl Mpi {
         let script = root().join(script);
         let check = Command::new(&script).arg("--check").output().expect("a script of ours can be run");
         if !check.status.success() {
-            eprintln!("skipped: {}", String::from_utf8_lossy(&check.stdout).trim_end());
+            absent("virtual nodes", String::from_utf8_lossy(&check.stdout).trim_end());
             return Vec::new();
         }
         let both = Mpi::all_and_newer().into_iter().filter_map(|here| {
@@ -136,7 +138,7 @@ impl Mpi {
         });
         let both: Vec<_> = both.collect();
         if both.is_empty() {
-            eprintln!("skipped: neither Open MPI nor MPICH 5 is there");
+            absent("Open MPI and MPICH 5", "scripts/install-deps and scripts/pypi-mpis install them");
         }
         both
     }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::artifacts::{installed_by, root};
+use crate::artifacts::{absent, installed_by, root};
 use crate::trace::Trace;
 
 /// A Python that has the package `otf2`.
@@ -18,8 +18,7 @@ pub struct Python {
 }
 
 impl Python {
-    /// That of the distribution, and that of the Python package index, which the trace analysis library Pipit reads with. Says
-    /// which is not there.
+    /// That of the distribution, and that of the Python package index, which the trace analysis library Pipit reads with.
     pub fn all() -> Vec<Python> {
         let there = |path: &Path| {
             Command::new(path)
@@ -29,22 +28,13 @@ impl Python {
         };
         let of_index =
             installed_by("scripts/pypi-readers", Some("otf2")).map(|prefix| prefix.join("bin/python"));
-        let wanted = [
-            // The distribution's packages are the distribution's Python's.
-            (
-                "python3-otf2",
-                Some(PathBuf::from("/usr/bin/python3")).filter(|path| there(path)),
-                "scripts/install-deps",
-            ),
-            ("otf2 of the index", of_index, "scripts/pypi-readers"),
-        ];
-        let found = wanted.into_iter().filter_map(|(name, path, script)| {
-            if path.is_none() {
-                eprintln!("skipped: no Python with {name}; {script} installs it");
-            }
-            Some(Python { name, path: path? })
-        });
-        found.collect()
+        // The distribution's packages are the distribution's Python's.
+        let of_distribution = Some(PathBuf::from("/usr/bin/python3")).filter(|path| there(path));
+        if of_distribution.is_none() {
+            absent("a Python with python3-otf2", "scripts/install-deps installs it");
+        }
+        let wanted = [("python3-otf2", of_distribution), ("otf2 of the index", of_index)];
+        wanted.into_iter().filter_map(|(name, path)| Some(Python { name, path: path? })).collect()
     }
 
     /// All that this reader finds in the trace of a run's directory.

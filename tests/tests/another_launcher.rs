@@ -1,6 +1,6 @@
 //! Where nothing or little is measured because of how the program was started, one line says so, with the remedy.
 
-use mel_tests::artifacts::fresh_dir;
+use mel_tests::artifacts::{absent, fresh_dir};
 use mel_tests::{Finished, Job, Mpi, Program};
 
 /// Runs a program in an empty directory under `mel run`.
@@ -14,7 +14,7 @@ fn the_launcher_of_another_mpi_is_told_once() {
     let all = Mpi::all();
     let named = |name: &str| all.iter().find(|mpi| mpi.name == name);
     let (Some(open_mpi), Some(mpich)) = (named("openmpi"), named("mpich")) else {
-        return eprintln!("skipped: needs Open MPI and MPICH");
+        return absent("Open MPI or MPICH", "scripts/install-deps installs both");
     };
     for (launcher, linked, remedy) in [(open_mpi, mpich, "--mpi=pmi2"), (mpich, open_mpi, "--mpi=pmix")] {
         let executable = Program::named("selfsend").compile(linked);

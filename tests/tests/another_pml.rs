@@ -7,7 +7,7 @@
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
-use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::artifacts::{absent, fresh_dir, mel};
 use mel_tests::events::{self, Log};
 use mel_tests::profile::Profile;
 use mel_tests::{Job, Mpi, Program};
@@ -33,7 +33,7 @@ fn job<'a>(mpi: &'a Mpi, name: &str, choice: Choice) -> Job<'a> {
 /// Calls `check` where this machine's Open MPI runs with these components.
 fn with_choice(choice: Choice, check: impl Fn(&Mpi)) {
     let Some(mpi) = Mpi::all().into_iter().find(|mpi| mpi.name.starts_with("openmpi")) else {
-        return eprintln!("skipped: there is no Open MPI");
+        return absent("Open MPI", "scripts/install-deps installs it");
     };
     if job(&mpi, "expected", choice).run().code != Some(0) {
         return eprintln!("skipped: this Open MPI does not run with {choice:?}");
@@ -74,11 +74,7 @@ fn the_model_follows_what_libfabric_moves() {
 #[test]
 #[ignore = "slow"]
 fn peruse_is_left_alone_where_ob1_is_not_asked_itself() {
-    let Some(mpi) = Mpi::with_peruse() else {
-        return eprintln!(
-            "skipped: there is no Open MPI with PERUSE (scripts/openmpi-with-peruse builds one)"
-        );
-    };
+    let Some(mpi) = Mpi::with_peruse() else { return };
     let why = "this MPI has PERUSE, but its pml is monitoring and not ob1";
     for (choice, lines) in [("auto", 0), ("peruse", 1)] {
         let directory = fresh_dir();

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mel_tests::artifacts::{fresh_dir, libmel, root};
+use mel_tests::artifacts::{absent, fresh_dir, libmel, root};
 use mel_tests::profile::Profile;
 use mel_tests::{Finished, Job, Mpi, Program, compile_special};
 
@@ -105,7 +105,7 @@ fn two_mpis_in_one_process_are_warned_of() {
     let all = Mpi::all();
     let named = |name| all.iter().find(|mpi| mpi.name == name);
     let (Some(other), Some(used)) = (named("openmpi"), named("mpich")) else {
-        eprintln!("skipped: Open MPI and MPICH are not both there");
+        absent("Open MPI or MPICH", "scripts/install-deps installs both");
         return;
     };
     let (directory, sources) = (fresh_dir(), root().join("intercept/tests/c"));
@@ -137,7 +137,7 @@ fn two_mpis_in_one_process_are_warned_of() {
 #[ignore = "slow"]
 fn valgrind_between() {
     if Command::new("valgrind").arg("--version").output().is_err() {
-        eprintln!("skipped: valgrind is not installed");
+        absent("valgrind", "scripts/install-deps installs it");
         return;
     }
     for mpi in Mpi::all().iter().filter(|mpi| mpi.name != "mpich-events") {
@@ -223,7 +223,7 @@ fn sanitizers_need_no_option() {
 fn a_user_who_is_not_root() {
     let id = Command::new("id").arg("-u").output().expect("id").stdout;
     if id != b"0\n" || Command::new("setpriv").arg("--version").output().is_err() {
-        eprintln!("skipped: only root can become another user, with setpriv");
+        absent("another user", "run the tests as root, with setpriv");
         return;
     }
     for mpi in Mpi::all().iter().filter(|mpi| mpi.name != "mpich-events") {

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::artifacts::{absent, fresh_dir, mel};
 use mel_tests::trace::Trace;
 use mel_tests::{Job, Mpi, Program};
 
@@ -35,7 +35,7 @@ fn names(directory: &Path) -> Vec<String> {
 #[test]
 fn what_lies_apart_is_told_and_collected() {
     if !can_mount() {
-        eprintln!("skipped: no mount namespaces here");
+        absent("mount namespaces", "allow user namespaces, or run as root");
         return;
     }
     for mpi in Mpi::all() {

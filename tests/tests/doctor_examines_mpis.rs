@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mel_tests::artifacts::{fresh_dir, mel, root};
+use mel_tests::artifacts::{absent, fresh_dir, mel, root};
 use mel_tests::{Mpi, compile_source};
 use serde_json::Value;
 
@@ -66,10 +66,7 @@ fn what_is_on_the_path_is_found() {
 
 #[test]
 fn peruse_is_found_where_open_mpi_has_it() {
-    let Some(mpi) = Mpi::with_peruse() else {
-        eprintln!("skipped: scripts/openmpi-with-peruse has not been run");
-        return;
-    };
+    let Some(mpi) = Mpi::with_peruse() else { return };
     let (_, report) = doctor(&[&halo(&mpi)]);
     let finding = found(&report, "MPI")[0];
     assert!(finding["found"].as_str().expect("text").contains("observed by PERUSE in ob1"), "{finding}");
@@ -128,7 +125,7 @@ fn little_shared_memory_is_noticed() {
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--mount"]);
     if !command.arg("true").status().is_ok_and(|status| status.success()) {
-        eprintln!("skipped: namespaces are not allowed here");
+        absent("namespaces", "allow user namespaces, or run as root");
         return;
     }
     let mut command = Command::new("unshare");

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use mel_tests::artifacts::fresh_dir;
+use mel_tests::artifacts::{absent, fresh_dir};
 use mel_tests::profile::Profile;
 use mel_tests::trace::Trace;
 use mel_tests::{Job, Mpi};
@@ -30,7 +30,7 @@ fn solution(stdout: &str) -> Vec<f64> {
 fn mumps_solves_the_same_system() {
     let open_mpi = Mpi::all().into_iter().find(|mpi| mpi.name == "openmpi");
     let Some(mpi) = open_mpi.filter(|_| Path::new(PROGRAM).exists()) else {
-        println!("skipped: there is no {PROGRAM}, or no Open MPI: run scripts/install-deps");
+        absent(PROGRAM, "scripts/install-deps installs it, and Open MPI");
         return;
     };
     let plain = mumps(&mpi).run();

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::artifacts::{absent, fresh_dir, mel};
 use mel_tests::events::QUEUE_EVENTS;
 use mel_tests::{Finished, Job, Mpi, Program};
 use tempfile::TempDir;
@@ -27,7 +27,7 @@ impl SmallDisk {
         if output.status.success() {
             return Some(SmallDisk(directory));
         }
-        eprintln!("skipped: no file system to fill: {}", String::from_utf8_lossy(&output.stderr).trim());
+        absent("a file system to fill", String::from_utf8_lossy(&output.stderr).trim());
         None
     }
 

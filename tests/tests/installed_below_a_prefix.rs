@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use mel_tests::artifacts::{fresh_dir, root};
+use mel_tests::artifacts::{absent, fresh_dir, root};
 use mel_tests::{Job, Mpi, compile_source};
 
 /// `scripts/install`, as `make install` calls it, with these variables alone.
@@ -140,7 +140,7 @@ fn manual_completions_and_build_files_are_read_by_their_readers() {
 fn the_module_file_sets_the_paths_wherever_it_lies() {
     let init = ["/usr/share/modules/init/bash", "/usr/share/lmod/lmod/init/bash"];
     let Some(init) = init.into_iter().find(|init| Path::new(init).exists()) else {
-        eprintln!("skipped: no environment modules here; scripts/install-deps test installs them");
+        absent("environment modules", "scripts/install-deps test installs them");
         return;
     };
     let directory = fresh_dir();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use mel_tests::artifacts::{fresh_dir, mel, root};
+use mel_tests::artifacts::{absent, fresh_dir, mel, root};
 use mel_tests::cases::{Case, for_each_case_on};
 use mel_tests::fortran::{compile_fortran, interfaces};
 use mel_tests::{Job, Mpi, compile_special};
@@ -147,7 +147,7 @@ fn counts_of_a_fortran_program_are_those_of_the_component() {
 fn counts_of_lammps_are_those_of_the_component() {
     let Some(mpi) = open_mpi() else { return };
     if Command::new("lmp").arg("-help").output().is_err() {
-        return eprintln!("skipped: there is no LAMMPS; scripts/install-deps installs it");
+        return absent("LAMMPS", "scripts/install-deps installs it");
     }
     let input = root().join("tests/inputs/melt.lammps");
     let job =

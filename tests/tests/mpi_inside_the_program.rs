@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mel_tests::artifacts::{fresh_dir, root};
+use mel_tests::artifacts::{absent, fresh_dir, root};
 use mel_tests::{Job, Mpi};
 
 /// A test program with MPICH's static library in it. Says why where there is none that can be linked.
@@ -33,7 +33,7 @@ fn linked_statically(mpi: &Mpi, directory: &Path) -> Option<PathBuf> {
 #[test]
 fn one_line_says_that_nothing_is_measured() {
     let Some(mpi) = Mpi::all().into_iter().find(|mpi| mpi.name == "mpich") else {
-        eprintln!("skipped: only MPICH has a static library");
+        absent("MPICH", "scripts/install-deps installs it");
         return;
     };
     let directory = fresh_dir();

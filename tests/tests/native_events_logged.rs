@@ -10,9 +10,7 @@ const NATIVE: [&str; 2] = ["unexp_message_enqueued", "unexp_message_dequeued"];
 
 /// The MPI, if it is there, and a program whose rank 0 gets messages before it asks for them.
 fn with_program(check: impl FnOnce(&Mpi, Job<'_>)) {
-    let Some(mpi) = Mpi::with_events() else {
-        return eprintln!("not tested: scripts/mpich-with-events has not been run");
-    };
+    let Some(mpi) = Mpi::with_events() else { return };
     let program = Program::named("unexpected").compile(&mpi);
     check(&mpi, Job::new(&mpi, 2, program));
 }

@@ -31,10 +31,7 @@ fn read(prefix: &Path, run: &Path) -> Value {
 #[test]
 #[ignore = "slow"]
 fn operations_on_windows_and_epochs_are_slices() {
-    let Some(prefix) = installed_by("scripts/pypi-readers", Some("perfetto")) else {
-        eprintln!("skipped: no definitions of Perfetto; scripts/pypi-readers installs them");
-        return;
-    };
+    let Some(prefix) = installed_by("scripts/pypi-readers", Some("perfetto")) else { return };
     let mpi = &Mpi::all()[0];
     for name in ["lock", "pscw", "fence"] {
         let program = WindowProgram::named(name);
@@ -54,10 +51,7 @@ fn operations_on_windows_and_epochs_are_slices() {
 #[test]
 #[ignore = "slow"]
 fn where_recording_was_off_is_a_slice_and_no_arrow_joins_what_does_not_belong_together() {
-    let Some(prefix) = installed_by("scripts/pypi-readers", Some("perfetto")) else {
-        eprintln!("skipped: no definitions of Perfetto; scripts/pypi-readers installs them");
-        return;
-    };
+    let Some(prefix) = installed_by("scripts/pypi-readers", Some("perfetto")) else { return };
     for mpi in &Mpi::all() {
         let (program, mut arrows) = (compile_special(mpi, "phases"), None);
         for (options, off) in [
@@ -94,10 +88,7 @@ fn where_recording_was_off_is_a_slice_and_no_arrow_joins_what_does_not_belong_to
 #[test]
 #[ignore = "slow"]
 fn what_was_sampled_is_counters() {
-    let Some(prefix) = installed_by("scripts/pypi-readers", Some("perfetto")) else {
-        eprintln!("skipped: no definitions of Perfetto; scripts/pypi-readers installs them");
-        return;
-    };
+    let Some(prefix) = installed_by("scripts/pypi-readers", Some("perfetto")) else { return };
     for mpi in &Mpi::all() {
         let directory = fresh_dir();
         let output = directory.path().join("run");
@@ -123,10 +114,7 @@ fn readable(name: &str) {
     if !PROGRAMS.contains(&name) {
         return;
     }
-    let Some(prefix) = installed_by("scripts/pypi-readers", Some("perfetto")) else {
-        eprintln!("skipped: no definitions of Perfetto; scripts/pypi-readers installs them");
-        return;
-    };
+    let Some(prefix) = installed_by("scripts/pypi-readers", Some("perfetto")) else { return };
     for_each_case_on(&Mpi::all(), name, |case| {
         let directory = fresh_dir();
         let output = directory.path().join("run");

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use mel_tests::artifacts::{fresh_dir, mel, root};
+use mel_tests::artifacts::{absent, fresh_dir, mel, root};
 use mel_tests::{Job, Mpi, compile_source, compile_special};
 use serde_json::{Value, json};
 
@@ -57,7 +57,7 @@ fn open_mpi() -> Option<Mpi> {
 
 #[test]
 fn open_mpi_binds_ranks_as_the_rankfile_says() {
-    let Some(mpi) = open_mpi() else { return eprintln!("skipped: no Open MPI") };
+    let Some(mpi) = open_mpi() else { return absent("Open MPI", "scripts/install-deps") };
     let host = this_host();
     let directory = torn([&host; 4]);
     let placed = place(directory.path(), "auto");
@@ -98,7 +98,7 @@ fn mpich_starts_ranks_on_the_hosts_of_the_list() {
     let launcher = ["mpiexec.mpich", "mpiexec"].into_iter().find(|name| {
         Command::new(name).arg("--version").output().is_ok_and(|said| said.stdout.starts_with(b"HYDRA"))
     });
-    let Some(launcher) = launcher else { return eprintln!("skipped: no MPICH") };
+    let Some(launcher) = launcher else { return absent("MPICH", "scripts/install-deps") };
     let directory = torn(["left", "left", "right", "right"]);
     let placed = place(directory.path(), "core:2");
     assert_eq!(placed["move"], true, "{placed:#}");
@@ -131,7 +131,7 @@ fn topologies_of_lstopo_are_those_in_words() {
     let file = directory.path().join("node.xml");
     let made = Command::new("lstopo-no-graphics").args(["-i", words, "--of", "xml"]).arg(&file).output();
     if !made.is_ok_and(|output| output.status.success()) {
-        return eprintln!("skipped: no lstopo");
+        return absent("lstopo", "scripts/install-deps installs it");
     }
     let (of_file, of_words) = (place(directory.path(), "node.xml"), place(directory.path(), words));
     for key in ["before", "after", "placement", "move"] {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mel_tests::artifacts::{fresh_dir, root, target_dir};
+use mel_tests::artifacts::{absent, fresh_dir, root, target_dir};
 use mel_tests::events::Log;
 use mel_tests::profile::Profile;
 use mel_tests::{Job, Mpi, compile_source};
@@ -28,7 +28,7 @@ fn cc(directory: &Path, arguments: &[&str]) -> bool {
 fn has_header() -> bool {
     let there = Path::new("/usr/include/infiniband/verbs.h").exists();
     if !there {
-        eprintln!("not tested: there is no infiniband/verbs.h (libibverbs-dev)");
+        absent("infiniband/verbs.h", "scripts/install-deps installs libibverbs-dev");
     }
     there
 }

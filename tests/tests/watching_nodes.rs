@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mel_tests::artifacts::{fresh_dir, mel, root};
+use mel_tests::artifacts::{absent, fresh_dir, mel, root};
 use mel_tests::watching::{LIMIT, Lines, end, pid, ranks, signal, wait_for};
 use mel_tests::{Job, Mpi, Running, compile_special};
 use serde_json::Value;
@@ -27,7 +27,7 @@ exec unshare --mount sh -c 'mount --bind "$3" "$2" && exec "$0" run $MEL_OPTIONS
 fn can_mount() -> bool {
     let can = Command::new("unshare").args(["--mount", "true"]).status().is_ok_and(|status| status.success());
     if !can {
-        eprintln!("skipped: no mount namespaces here");
+        absent("mount namespaces", "allow user namespaces, or run as root");
     }
     can
 }

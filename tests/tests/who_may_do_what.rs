@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mel_tests::artifacts::{fresh_dir, mel, root};
+use mel_tests::artifacts::{absent, fresh_dir, mel, root};
 use mel_tests::watching::{wait_for, watch};
 use mel_tests::{Finished, Job, Mpi, compile_special};
 
@@ -19,7 +19,7 @@ fn can_be_another() -> bool {
     let can =
         Command::new("setpriv").args(as_another()).arg("true").status().is_ok_and(|status| status.success());
     if !can {
-        eprintln!("skipped: being another user takes the rights of root, and setpriv");
+        absent("another user", "run the tests as root, with setpriv");
     }
     can
 }

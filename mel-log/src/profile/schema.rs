@@ -332,11 +332,6 @@ impl Profile {
     pub fn has_traffic(&self) -> bool {
         self.ranks.iter().any(|rank| !rank.traffic.is_empty())
     }
-
-    /// Whether connections were counted, and there were any.
-    pub fn has_connections(&self) -> bool {
-        self.ranks.iter().any(|rank| !rank.connections.is_empty())
-    }
 }
 
 impl Truth {

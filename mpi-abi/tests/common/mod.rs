@@ -7,6 +7,8 @@ use std::{
     process::{Command, Output},
 };
 
+use mel_tests::artifacts::{absent, installed_by};
+
 /// An installed MPI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mpi {
@@ -33,9 +35,9 @@ pub(crate) fn installed() -> Vec<Mpi> {
     all.extend(of_package("openmpi", "openmpi-5", "mpicc", "mpicxx", &["--oversubscribe"]));
     all.extend(of_package("mpich", "mpich-5", "mpicc", "mpicxx", &[]));
     all.extend(of_package("mpich", "standard", "mpicc_abi", "mpicxx_abi", &[]));
-    let (found, absent): (Vec<_>, Vec<_>) = all.into_iter().partition(|mpi| present(mpi.cc));
-    for mpi in absent {
-        eprintln!("skipped: {} is not installed", mpi.cc);
+    let (found, missing): (Vec<_>, Vec<_>) = all.into_iter().partition(|mpi| present(mpi.cc));
+    for mpi in missing {
+        absent(mpi.cc, "scripts/install-deps and scripts/pypi-mpis install the MPIs");
     }
     assert!(!found.is_empty(), "no MPI is installed: neither mpicc.openmpi nor mpicc.mpich");
     found
@@ -49,12 +51,7 @@ fn of_package(
     cxx: &str,
     options: &[&'static str],
 ) -> Option<Mpi> {
-    if std::env::var_os("MEL_TEST").is_some_and(|wanted| wanted == "quick") {
-        return None;
-    }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/pypi-mpis");
-    let output = Command::new(script).args(["--prefix", package]).output().ok()?;
-    let prefix = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end());
+    let prefix = installed_by("scripts/pypi-mpis", Some(package))?;
     // Few and small: they live as long as the tests.
     let command = |name: &str| &*prefix.join("bin").join(name).display().to_string().leak();
     let launcher = [&[command("mpiexec")], options, &["-n"]].concat().leak();
@@ -115,6 +112,10 @@ impl Mpi {
         let mut command = Command::new("timeout");
         command.arg("120");
         if ranks > 1 {
+            // Launchers of Open MPI that start at once would make and remove one folder: each has its own.
+            let script = r#"d=$(mktemp -d) && trap 'rm -rf "$d"' EXIT
+                export OMPI_MCA_orte_tmpdir_base=$d PRTE_MCA_prte_tmpdir_base=$d; "$@""#;
+            command.args(["sh", "-c", script, "sh"]);
             command.args(self.launcher).arg(ranks.to_string());
         }
         command.arg("env");
