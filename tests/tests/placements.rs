@@ -107,7 +107,8 @@ fn mpich_starts_ranks_on_the_hosts_of_the_list() {
     let output = Command::new(launcher)
         .args(["-launcher", "fork", "-n", "4", "-prepend-pattern", "%r %h ", "-f"])
         .arg(directory.path().join("hostfile"))
-        .args(["echo", "started"])
+        // Hydra may lose what is printed by who ends at once.
+        .args(["sh", "-c", "echo started; sleep 0.3"])
         .output()
         .expect("the launcher can be run");
     let text = String::from_utf8_lossy(&output.stdout);
