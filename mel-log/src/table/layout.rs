@@ -84,6 +84,13 @@ macro_rules! sections {
                 }),*]
             };
         }
+
+        impl Header {
+            /// How many rows a section has, as the header says.
+            fn rows_of(&self, section: Section) -> u64 {
+                match section { $(Section::$name => self.$count.get(),)* }
+            }
+        }
     };
 }
 
@@ -315,28 +322,6 @@ row! {
 }
 
 impl Header {
-    /// How many rows a section has, as the header says.
-    fn rows_of(&self, section: Section) -> u64 {
-        match section {
-            Section::Threads => &self.threads,
-            Section::Queues => &self.queues,
-            Section::CommunicatorQueues => &self.communicator_queues,
-            Section::Contexts => &self.contexts,
-            Section::Waits => &self.waits,
-            Section::Waited => &self.waited,
-            Section::Collectives => &self.collectives,
-            Section::Definitions => &self.definitions,
-            Section::Windows => &self.windows,
-            Section::ThreadsOfWindows => &self.threads_of_windows,
-            Section::Traffic => &self.traffic,
-            Section::Connections => &self.connections,
-            Section::Sampled => &self.sampled,
-            Section::AttributedVariables => &self.attributed,
-            Section::Attributed => &self.attributed_contexts,
-        }
-        .get()
-    }
-
     /// Bytes of what is attributed; none where the counts make no sense.
     fn attributed_bytes(&self) -> usize {
         let (variables, contexts) = (self.attributed.get(), self.attributed_contexts.get());

@@ -176,36 +176,31 @@ impl ProfileTable {
 
     /// Adds a row, of which `set_key` says what it stands for; `None` where there is no space, which is counted. One thread at a time.
     pub(super) fn add_row<T: Row>(&self, section: Section, set_key: impl FnOnce(&T)) -> Option<u32> {
-        let number = self.column(section.place().count).get() as usize;
-        if !self.has_space(section, number) {
+        self.add(section, |number| set_key(self.row(section, number)))
+    }
+
+    /// The same, of which `set_key` is given the number.
+    fn add(&self, section: Section, set_key: impl FnOnce(usize)) -> Option<u32> {
+        let place = section.place();
+        let count = self.column(place.count);
+        let number = count.get() as usize;
+        if number >= place.most || !self.reserve_until(section, (number + 1) * place.row) {
+            if place.lost != usize::MAX {
+                self.column(place.lost).add(1);
+            }
             return None;
         }
-        set_key(self.row(section, number));
-        self.added(section, number)
+        set_key(number);
+        // The row before the count: the file's readers see whole rows.
+        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
+        count.set(number as u64 + 1);
+        Some(number as u32)
     }
 
     /// Forgets what was counted in all rows of a section.
     pub(super) fn clear_rows<T: Row>(&self, section: Section) {
         let rows = self.column(section.place().count).get() as usize;
         (0..rows).for_each(|number| self.row::<T>(section, number).clear());
-    }
-
-    /// Whether there is space for this row of a section; counts it where there is not.
-    fn has_space(&self, section: Section, number: usize) -> bool {
-        let place = section.place();
-        let has_space = number < place.most && self.reserve_until(section, (number + 1) * place.row);
-        if !has_space && place.lost != usize::MAX {
-            self.column(place.lost).add(1);
-        }
-        has_space
-    }
-
-    /// This row is there.
-    fn added(&self, section: Section, number: usize) -> Option<u32> {
-        // The row before the count: the file's readers see whole rows.
-        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
-        self.column(section.place().count).set(number as u64 + 1);
-        Some(number as u32)
     }
 
     /// The row of a context, which [`add_context`](ProfileTable::add_context) has given; the first one for any other number.
@@ -289,12 +284,7 @@ impl ProfileTable {
     /// Adds a set of queues; its number, or `None` where there is no space. One thread at a time.
     #[cold]
     pub fn add_queues(&self, key: QueuesKey) -> Option<usize> {
-        let number = self.header().queues.get() as usize;
-        if !self.has_space(Section::Queues, number) {
-            return None;
-        }
-        self.queues(number).set_key(key);
-        self.added(Section::Queues, number).map(|number| number as usize)
+        self.add(Section::Queues, |number| self.queues(number).set_key(key)).map(|number| number as usize)
     }
 
     /// A set of queues that [`add_queues`](ProfileTable::add_queues) has given.
@@ -309,14 +299,11 @@ impl ProfileTable {
     /// there is no space. One thread at a time.
     #[cold]
     pub fn add_communicator_queues(&self, communicator: u32, phase: u16) -> Option<u32> {
-        let number = self.header().communicator_queues.get() as usize;
-        if !self.has_space(Section::CommunicatorQueues, number) {
-            return None;
-        }
-        let row = self.communicator_queues(number as u32);
-        row.set_key(QueuesKey { whose: 0, phase });
-        row.set_communicator(communicator);
-        self.added(Section::CommunicatorQueues, number)
+        self.add(Section::CommunicatorQueues, |number| {
+            let row = self.communicator_queues(number as u32);
+            row.set_key(QueuesKey { whose: 0, phase });
+            row.set_communicator(communicator);
+        })
     }
 
     /// A row that [`add_communicator_queues`](ProfileTable::add_communicator_queues) has given.
