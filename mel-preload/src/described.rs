@@ -3,7 +3,7 @@
 //! Cost: a duplicate has the processes of the communicator that it was made from, which are at hand as long as few others come between.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use mel_log::{Definition, Members};
 use mpi_abi::{Comm, questions};
@@ -50,34 +50,10 @@ impl Described {
 /// As many groups are at hand.
 const AT_HAND: usize = 8;
 
-#[derive(Debug)]
-struct Recent {
-    /// The communicator that was asked for last, by handle and place.
-    last: Option<((u64, u32), Arc<Described>)>,
-    /// By number; the one that was used last comes first.
-    groups: VecDeque<(u64, Groups)>,
-}
+/// By number; those that were used last come first.
+static RECENT: Mutex<VecDeque<(u64, Groups)>> = Mutex::new(VecDeque::new());
 
-static RECENT: Mutex<Recent> = Mutex::new(Recent { last: None, groups: VecDeque::new() });
-
-fn recent() -> MutexGuard<'static, Recent> {
-    RECENT.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What is to be known of a communicator that was just made. Where MPI may be asked about it; takes a short lock.
-pub(crate) fn made(model: Ob1Model, communicator: &Communicator) -> Arc<Described> {
-    let who = (communicator.token.0, communicator.index);
-    if let Some((_, last)) =
-        &recent().last.as_ref().filter(|(of, last)| *of == who && last.context == communicator.context)
-    {
-        return last.clone();
-    }
-    let described = Arc::new(now(model, communicator));
-    recent().last = Some((who, described.clone()));
-    described
-}
-
-/// The same of one that may have another name than before.
+/// What is to be known of a communicator. Where MPI may be asked about it; takes a short lock.
 pub(crate) fn now(model: Ob1Model, communicator: &Communicator) -> Described {
     Described::new(communicator, &name(communicator), groups(model, communicator))
 }
@@ -95,7 +71,7 @@ pub(crate) fn made_of(communicator: &Communicator) -> String {
 
 /// Its processes. Where MPI may be asked; takes a short lock.
 pub(crate) fn groups(model: Ob1Model, communicator: &Communicator) -> Groups {
-    let Recent { groups, .. } = &mut *recent();
+    let groups = &mut *RECENT.lock().unwrap_or_else(PoisonError::into_inner);
     let place = groups.iter().position(|(number, _)| *number == communicator.group);
     let known = place.and_then(|place| groups.remove(place)).unwrap_or_else(|| {
         let members = |remote| Members::from_ranks(model.members(communicator.token, remote));

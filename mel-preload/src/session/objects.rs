@@ -27,7 +27,7 @@ impl Observer for Session {
         }
         let Some(Run { recorder: Some(recorder), tracer, .. }) = self.run.get() else { return };
         let number = self.numbers.fetch_add(1, Ordering::Relaxed).min(u32::from(NO_OBJECT)) as u16;
-        let described = described::made(self.queue_events.model(), communicator);
+        let described = described::now(self.queue_events.model(), communicator);
         if number == NO_OBJECT {
             warn_of_many();
         } else {
