@@ -41,6 +41,7 @@ struct Tables {
     operations: Vec<Cell<u32>>,
 }
 
+/// What is known of a handle.
 #[derive(Debug)]
 struct Entry {
     of_one_group: Option<(u32, i32)>,
@@ -64,8 +65,10 @@ enum Stage {
 #[derive(Debug)]
 pub(super) struct First {
     pub(super) known: Known,
-    /// How it is defined; `None` where there is no space for it.
+    /// How it is defined; `None` where there is no space for it, or where that is done.
     pub(super) definition: Option<Definition>,
+    /// Whether it was just found that there is no space for it.
+    pub(super) is_lost: bool,
 }
 
 // SAFETY: the cells are used under the lock's exclusive guard only.
@@ -127,7 +130,7 @@ impl Communicators {
         let known = entry.known(number);
         tables.by_handle.insert(window, entry);
         let definition = described.filter(|_| number != 0).map(|of| of.window(number as u16, before));
-        Some(First { known, definition })
+        Some(First { known, definition, is_lost: number == 0 })
     }
 
     /// It was freed: its handle may become another's.
@@ -164,15 +167,16 @@ impl Communicators {
         // Without the lock: whoever is called may need it.
         let name = communicator.map(|communicator| described::name(&communicator));
         let mut tables = self.write();
-        let number = match (&tables.by_handle.get(&handle)?.stage, &name) {
-            (Stage::Unused, _) => tables.another_number(),
-            (Stage::Nameless(number) | Stage::Named(number, _), _) => *number,
+        let number = match tables.by_handle.get(&handle)?.stage {
+            Stage::Unused => tables.another_number(),
+            Stage::Nameless(number) | Stage::Named(number, _) => number,
         };
         let entry = tables.by_handle.get_mut(&handle)?;
         let known = entry.known(number);
+        let is_lost = number == 0 && matches!(entry.stage, Stage::Unused);
         // Another thread may have been faster.
         let Some(name) = name.filter(|_| !has_name(entry)) else {
-            return Some(First { known, definition: None });
+            return Some(First { known, definition: None, is_lost });
         };
         let definition = match entry.stage {
             _ if number == 0 => None,
@@ -180,7 +184,7 @@ impl Communicators {
             _ => Some(Definition::CommunicatorName { index: number as u16, name: name.clone() }),
         };
         entry.stage = Stage::Named(number, name);
-        Some(First { known, definition })
+        Some(First { known, definition, is_lost })
     }
 
     /// The number of the communicator at this place of the model, if it is in use.
@@ -207,7 +211,7 @@ impl Communicators {
         entry.stage = Stage::Nameless(number);
         let definition =
             described.filter(|_| number != 0).map(|described| described.definition(number as u16));
-        Some(First { known: entry.known(number), definition })
+        Some(First { known: entry.known(number), definition, is_lost: number == 0 })
     }
 
     /// Counts a collective operation on the communicator of this number: how many there were before.
@@ -219,5 +223,28 @@ impl Communicators {
         }
         let count = &operations[number as usize];
         count.replace(count.get().wrapping_add(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use mel_log::Members;
+    use mpit_events::Token;
+
+    use super::*;
+
+    #[test]
+    fn a_communicator_without_space_is_lost_once() {
+        let communicators = Communicators(RwLock::new(Tables { made: MOST, ..Tables::default() }));
+        let made =
+            Communicator { token: Token(7), context: 9, index: 0, size: 2, rank: 0, inter: false, group: 1 };
+        communicators.add(&made, Arc::new((Members::from_ranks([0, 1]), None)));
+        assert_eq!(communicators.number(0), None, "nothing counts on it");
+        let lost = |first: Option<First>| first.map(|first| (first.known.number, first.is_lost));
+        assert_eq!(lost(communicators.arrive_at(0)), Some((0, true)));
+        assert_eq!(lost(communicators.call_on(7)), Some((0, false)));
+        assert_eq!(communicators.get(7).map(|known| known.number), Some(0));
     }
 }

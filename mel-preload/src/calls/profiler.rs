@@ -218,13 +218,12 @@ impl CallProfiler {
     #[cold]
     #[inline(never)]
     fn used(&self, first: Option<First>) -> Option<Known> {
-        let First { known, definition } = first?;
+        let First { known, definition, is_lost } = first?;
         let contexts = self.contexts.get()?;
-        match definition {
-            Some(definition) => contexts.define(&definition),
-            None if known.number == 0 => contexts.lose_communicator(),
-            None => {}
+        if is_lost {
+            contexts.lose_communicator();
         }
+        definition.iter().for_each(|definition| contexts.define(definition));
         Some(known)
     }
 
