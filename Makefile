@@ -66,7 +66,7 @@ dispatch: build ## Measure what a registration costs, beside an MPI's own events
 
 fidelity: build ## Compare the model with ob1 itself, in every mode, and write docs/fidelity.md
 	scripts/openmpi-with-peruse
-	python3 fidelity/compare.py
+	python3 benches/fidelity/compare.py
 
 doc: ## Build the documentation of the crates
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items

@@ -60,14 +60,14 @@ fn bundle() -> Result<(), Box<dyn Error>> {
 fn build(out: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let workspace =
         PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("not started by cargo")?).join("..");
-    if !workspace.join("mel-preload").is_dir() {
+    if !workspace.join("crates/mel-preload").is_dir() {
         return Err(
             "the sources of libmel.so are not beside those of the command. Remedy: build in a checkout of \
                     MEL, or let MEL_BUNDLE name a folder with libmel.so and libmpit_events.so"
                 .into(),
         );
     }
-    for entry in fs::read_dir(&workspace)? {
+    for entry in fs::read_dir(&workspace)?.chain(fs::read_dir(workspace.join("crates"))?) {
         let path = entry?.path();
         if path.join("Cargo.toml").is_file() && path.join("src").is_dir() {
             println!("cargo::rerun-if-changed={}", path.join("src").display());

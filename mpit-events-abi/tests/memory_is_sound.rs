@@ -2,7 +2,7 @@
 //!
 //! Whether bytes that were never written are used is not looked at: MPI libraries hand such bytes to
 //! the system. Valgrind's checks of threads know locks of pthreads, not atomics, on which the core is
-//! built; its orders are checked by the models in `mpit-events/src/models.rs`.
+//! built; its orders are checked by the models in `crates/mpit-events/src/models.rs`.
 
 use std::process::Command;
 

@@ -151,7 +151,7 @@ fn call_barrier(source: &Barriers, comm: Comm, meanwhile: impl FnOnce()) {
 }
 
 /// Runs the source without MPI. In a tool the hook is registered instead, at the first `MPI_Init*`:
-/// `mpi_intercept::register(Box::leak(Box::new(source)))`; see `mel-preload/src/session.rs`.
+/// `mpi_intercept::register(Box::leak(Box::new(source)))`; see `crates/mel-preload/src/session.rs`.
 fn main() -> Result<(), Error> {
     let source = Barriers::new(core(), false)?;
     let world = Comm::from_word(0x4400_0000);

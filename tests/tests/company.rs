@@ -108,7 +108,7 @@ fn two_mpis_in_one_process_are_warned_of() {
         absent("Open MPI or MPICH", "scripts/install-deps installs both");
         return;
     };
-    let (directory, sources) = (fresh_dir(), root().join("intercept/tests/c"));
+    let (directory, sources) = (fresh_dir(), root().join("crates/intercept/tests/c"));
     let compile = |mut compiler: Command, source: &str, flags: &[&str], to: &str| {
         let file = directory.path().join(to);
         compiler.arg("-o").args([&file, &sources.join(source)]).args(flags);

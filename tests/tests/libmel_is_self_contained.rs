@@ -174,7 +174,8 @@ fn what_both_sides_share_calls_no_mpi() {
         let linked = linked_with(package);
         let foreign: Vec<&String> = linked
             .iter()
-            .filter(|name| name.starts_with("mpi-") || *name == "mpit-sources" || *name == "clap")
+            .filter(|name| name.starts_with("mpi-") || ["mpit-sources", "clap"].contains(&name.as_str()))
+            .filter(|name| *name != "mpi-functions") // A table.
             .collect();
         assert!(foreign.is_empty(), "{package}: {foreign:?}");
     }

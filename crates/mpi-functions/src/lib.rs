@@ -6,7 +6,7 @@
 //! Inside the measured process a function has a number, that of `mpi_intercept::FunctionId`: [`FUNCTIONS`] is indexed by it. The numbers
 //! change when MPI grows, so files hold names: readers ask [`named`], or [`Kind::of`].
 //!
-//! `cargo xtask wrappers` makes the table from the description of MPI; `xtask/src/semantics.rs` has what that description does not say of
+//! `cargo xtask wrappers` makes the table from the description of MPI; `crates/xtask/src/semantics.rs` has what that description does not say of
 //! single functions. What follows from a kind stands here.
 //!
 //! What this crate must not know: MPI itself, events, files.

@@ -35,10 +35,18 @@ fn network() -> i32 {
 
 /// Which of these processes of this node has the socket with this address and port on its own side.
 pub(super) fn owner(address: [u8; 16], port: u16, pids: impl Iterator<Item = i32>) -> Option<i32> {
-    let is_it = |socket: &Socket| !socket.listens && socket.port == port && bytes(socket.address) == address;
-    let socket = sockets().into_iter().find(is_it)?;
+    let open = having(&sockets(), address, port);
     let mut pids = pids;
-    pids.find(|pid| inodes_of(&pid.to_string()).contains(&socket.inode))
+    pids.find(|pid| !open.is_empty() && inodes_of(&pid.to_string()).iter().any(|inode| open.contains(inode)))
+}
+
+/// The sockets in use with this address and port on their own side, by their inodes. Several connections to different places may
+/// have the same port; of one that has ended and waits (`TIME_WAIT`) the system says inode 0: no process has it.
+fn having(sockets: &[Socket], address: [u8; 16], port: u16) -> Vec<u64> {
+    let is_it = |socket: &&Socket| {
+        !socket.listens && socket.inode != 0 && socket.port == port && bytes(socket.address) == address
+    };
+    sockets.iter().filter(is_it).map(|socket| socket.inode).collect()
 }
 
 /// A row of the system's tables of TCP sockets: its own side.
@@ -175,6 +183,19 @@ mod tests {
         let row = "  1: 00000000000000000000000001000000:0016 0:0 01 0:0 00:0 0  0  0 7 1";
         let expected = Socket { address: "::1".parse().unwrap(), port: 22, listens: false, inode: 7 };
         assert_eq!(socket(row), Some(expected));
+    }
+
+    #[test]
+    fn a_connection_that_waits_for_its_end_hides_no_other() {
+        let rows = [
+            "  1: 0100007F:9C40 0100007F:0016 06 0:0 03:0 0  0  0 0 3",
+            "  2: 0100007F:9C40 0100007F:0400 01 0:0 00:0 0  0  0 17 1",
+            "  3: 0100007F:9C40 0100007F:0401 01 0:0 00:0 0  0  0 18 1",
+            "  4: 0100007F:9C41 0100007F:0401 01 0:0 00:0 0  0  0 19 1",
+        ];
+        let sockets: Vec<Socket> = rows.into_iter().filter_map(socket).collect();
+        assert_eq!(sockets.len(), 4);
+        assert_eq!(having(&sockets, bytes("127.0.0.1".parse().unwrap()), 40000), [17, 18]);
     }
 
     #[test]

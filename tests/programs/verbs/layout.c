@@ -1,4 +1,4 @@
-/* The places in libibverbs' structures that MEL reads (intercept/src/io/verbs/abi.rs), checked with the real header. Compiling is the
+/* The places in libibverbs' structures that MEL reads (crates/intercept/src/io/verbs/abi.rs), checked with the real header. Compiling is the
  * test. */
 #include <infiniband/verbs.h>
 #include <stddef.h>
