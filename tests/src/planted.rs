@@ -134,7 +134,9 @@ impl Wanted {
             wrong.push(Wrong::Finding(format!("{what} is {}, not {wanted}", finding[what])));
         };
         let text = |what: &str| finding[what].as_str().unwrap_or_default();
-        if !self.rules.iter().any(|rule| rule == text("rule")) {
+        let patterns = finding["patterns"].as_array().map_or(&[][..], Vec::as_slice);
+        let of_pattern = |rule: &String| patterns.iter().any(|pattern| pattern["name"] == **rule);
+        if !self.rules.iter().any(|rule| rule == text("rule") || of_pattern(rule)) {
             say("rule", self.rules.join(" or "));
         }
         if let Some(cause) = self.cause.filter(|&cause| finding["cause_rank"] != cause) {

@@ -43,19 +43,6 @@ impl Sum {
     pub fn total(&self) -> f64 {
         self.by_rank.values().sum()
     }
-
-    /// Adds another one.
-    pub fn merge(&mut self, other: Sum) {
-        self.count += other.count;
-        for (rank, nanos) in other.by_rank {
-            *self.by_rank.entry(rank).or_default() += nanos;
-        }
-        self.worst.extend(other.worst);
-        self.worst.sort_by(|a, b| b.2.total_cmp(&a.2).then((a.0, a.1).cmp(&(b.0, b.1))));
-        self.worst.truncate(WORST);
-        self.passed_on += other.passed_on;
-        self.distance = self.distance.max(other.distance);
-    }
 }
 
 /// All findings of a run, as sums.

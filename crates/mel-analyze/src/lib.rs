@@ -6,7 +6,7 @@
 //! - [`units`]: calls with both sides of their messages; [`operations`]: collective operations with all who take part.
 //! - [`rules`]: what a call has lost; [`loss`]: how they say so.
 //! - [`judge`]: everything in the order of time, and each wait followed back.
-//! - [`found`]: losses added up; [`words`]: findings in words.
+//! - [`found`]: losses added up, for the room of findings in `mel-verdict`.
 //!
 //! Logs are read by several threads, all ranks in step, so that what is kept is what is under way. Nothing is drawn here and
 //! no command line is read.
@@ -25,7 +25,6 @@ mod run;
 #[cfg(test)]
 mod testing;
 pub mod units;
-mod words;
 
 pub use report::Analysis;
 pub use run::{Options, analyze};

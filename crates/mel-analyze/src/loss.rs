@@ -1,5 +1,7 @@
 //! What a rule says of one call: time lost, and who was waited for.
 
+pub use mel_verdict::findings::Rule;
+
 use crate::model::{NO_COMMUNICATOR, Site};
 
 /// Time that one call has lost.
@@ -48,64 +50,4 @@ impl Loss {
     pub fn nanos(&self) -> u64 {
         self.interval.1.saturating_sub(self.interval.0)
     }
-}
-
-macro_rules! rules {
-    ($($variant:ident $name:literal)*) => {
-        /// A rule.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Rule {
-            $(#[doc = concat!("`", $name, "`")] $variant,)*
-        }
-
-        impl Rule {
-            /// All of them.
-            pub const ALL: &[Rule] = &[$(Rule::$variant,)*];
-
-            /// Its name in findings.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Rule::$variant => $name,)*
-                }
-            }
-        }
-    };
-}
-
-rules! {
-    EarlyStandardSend "early_standard_send"
-    EarlySynchronousSend "early_synchronous_send"
-    EarlyReadySend "early_ready_send"
-    LateStandardSend "late_standard_send"
-    LateBufferedSend "late_buffered_send"
-    LateSynchronousSend "late_synchronous_send"
-    LateReadySend "late_ready_send"
-    MisarrangementStandardSend "misarrangement_standard_send"
-    MisarrangementBufferedSend "misarrangement_buffered_send"
-    WaitAtSenderIsend "wait_at_sender_isend"
-    WaitAtSenderIssend "wait_at_sender_issend"
-    WaitAtSenderIrsend "wait_at_sender_irsend"
-    WaitAtReceiverIsend "wait_at_receiver_isend"
-    WaitAtReceiverIbsend "wait_at_receiver_ibsend"
-    WaitAtReceiverIssend "wait_at_receiver_issend"
-    WaitAtReceiverIrsend "wait_at_receiver_irsend"
-    CloseSendAndReceive "close_send_and_receive"
-    LateSender "late_sender"
-    LateReceiver "late_receiver"
-    WaitWithoutProgress "wait_without_progress"
-    WaitAtBarrier "wait_at_barrier"
-    BarrierCompletion "barrier_completion"
-    WaitAtNxn "wait_at_nxn"
-    NxnCompletion "nxn_completion"
-    LateBroadcast "late_broadcast"
-    EarlyReduce "early_reduce"
-    EarlyScan "early_scan"
-    LatePost "late_post"
-    EarlyWait "early_wait"
-    WaitAtFence "wait_at_fence"
-    LockContention "lock_contention"
-    WaitForProgress "wait_for_progress"
-    UnexpectedCopies "unexpected_copies"
-    LongSearches "long_searches"
-    WildcardCost "wildcard_cost"
 }

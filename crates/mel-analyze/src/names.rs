@@ -77,8 +77,8 @@ pub struct Names {
 #[derive(Debug, Default)]
 struct Sites {
     numbers: FxHashMap<(String, u64), Site>,
-    /// By site: the position of a log, and the address there.
-    examples: Vec<(usize, u64)>,
+    /// By site: the position of a log, the address there, and the function that is called.
+    examples: Vec<(usize, u64, u16)>,
 }
 
 impl Names {
@@ -143,8 +143,8 @@ impl Names {
         (number != NO_COMMUNICATOR).then(|| self.communicators.get(number as usize))?
     }
 
-    /// The number of the call site of an address in the process of the log at this position.
-    pub fn site(&self, (position, log): (usize, &RankLog), address: u64) -> Site {
+    /// The number of the call site of an address in the process of the log at this position, from which a function is called.
+    pub fn site(&self, (position, log): (usize, &RankLog), address: u64, function: u16) -> Site {
         if address == 0 {
             return NO_SITE;
         }
@@ -156,17 +156,18 @@ impl Names {
         let next = sites.examples.len() as Site;
         let known = *sites.numbers.entry(key).or_insert(next);
         if known == next {
-            sites.examples.push((position, address));
+            sites.examples.push((position, address, function));
         }
         known
     }
 
-    /// The lines of all call sites, by their numbers.
-    pub fn lines(&self, logs: &[RankLog]) -> Vec<String> {
+    /// The lines of all call sites with the functions that are called there, by their numbers.
+    pub fn lines(&self, logs: &[RankLog]) -> Vec<(String, Option<String>)> {
         let mut known = CallSites::default();
         let examples = &lock(&self.sites).examples;
-        let line = |(position, address): &(usize, u64)| {
-            known.of(&logs[*position], *address).map(|line| line.to_string()).unwrap_or_default()
+        let line = |(position, address, function): &(usize, u64, u16)| {
+            let line = known.of(&logs[*position], *address).map(|line| line.to_string());
+            (line.unwrap_or_default(), self.function(*function).map(|function| function.name.clone()))
         };
         examples.iter().map(line).collect()
     }

@@ -213,14 +213,15 @@ impl<'a> Maker<'a> {
 
     fn call_of(&mut self, span: &CallSpan<'_>) -> Call {
         let (names, position, log) = (self.shared.names, self.position, self.log);
+        let function = self.local.functions.get(&span.function).copied().unwrap_or(UNKNOWN);
         let site = self.sites.entry(span.returns_to);
-        let site = *site.or_insert_with(|| names.site((position, log), span.returns_to));
+        let site = *site.or_insert_with(|| names.site((position, log), span.returns_to, function));
         Call {
             begin: self.nanos(span.ticks.0),
             end: self.nanos(span.ticks.1),
             rank: self.rank,
             site,
-            function: self.local.functions.get(&span.function).copied().unwrap_or(UNKNOWN),
+            function,
         }
     }
 

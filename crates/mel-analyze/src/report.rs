@@ -1,16 +1,17 @@
-//! Sums as findings: with lines, shares, and in words.
+//! Sums as losses with their lines, which become findings.
+
+use std::collections::BTreeMap;
 
 use mel_convert::time::Timeline;
 use mel_log::RankLog;
 use mel_log::profile::verdict::{Basis, Finding, Instance};
+use mel_verdict::findings::{self, Lost, Rule};
 use rustc_hash::FxHashMap;
 
 use crate::found::{Found, Group, Sum, Transfers};
-use crate::loss::Rule;
-use crate::model::{NO_SITE, Site};
+use crate::model::Site;
 use crate::names::Names;
 use crate::reader::Reader;
-use crate::words;
 
 /// What an analysis has found.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,78 +49,71 @@ impl Span {
 
 /// Findings of sums.
 pub(crate) fn make(names: &Names, logs: &[RankLog], found: Found, spans: &[Span]) -> Analysis {
-    let lines = names.lines(logs);
-    let all: f64 = spans.iter().map(|span| seconds((span.end - span.begin) as f64)).sum();
+    let all_ranks_s: f64 = spans.iter().map(|span| seconds((span.end - span.begin) as f64)).sum();
     let first = spans.iter().map(|span| span.begin).min().unwrap_or(0);
     let last = spans.iter().map(|span| span.end).max().unwrap_or(0);
-    // Several addresses are one line.
-    let mut merged: FxHashMap<(Group, Option<&str>, Option<&str>), Sum> = FxHashMap::default();
+    let lines = names.lines(logs);
     let Found { groups, transfers } = found;
-    for (group, sum) in groups {
-        let (site, cause_site) = (line(&lines, group.site), line(&lines, group.cause_site));
-        let group = Group { site: NO_SITE, cause_site: NO_SITE, ..group };
-        merged.entry((group, site, cause_site)).or_default().merge(sum);
+    // Several addresses are one line.
+    let mut merged: BTreeMap<(Rule, Option<usize>, Option<u32>), Vec<(Group, Sum)>> = BTreeMap::new();
+    let mut first_of: FxHashMap<&(String, Option<String>), usize> = FxHashMap::default();
+    for (place, line) in lines.iter().enumerate() {
+        first_of.entry(line).or_insert(place);
     }
-    let mut verdict: Vec<Finding> = merged
-        .into_iter()
-        .filter(|((group, ..), sum)| sum.total() > 0.0 && !is_accident(group.rule, sum))
-        .map(|((group, site, cause_site), sum)| {
-            finding(names, group, (site, cause_site), (sum, &transfers), all)
-        })
-        .collect();
-    verdict.sort_by(|a, b| {
-        let order = b.lost_s.total_cmp(&a.lost_s);
-        order.then_with(|| (&a.rule, &a.site, a.cause_rank).cmp(&(&b.rule, &b.site, b.cause_rank)))
-    });
+    for (group, sum) in groups {
+        let line = lines.get(group.site as usize).and_then(|line| first_of.get(line).copied());
+        merged.entry((group.rule, line, group.cause)).or_default().push((group, sum));
+    }
+    merged.retain(|(rule, ..), sums| !is_accident(*rule, sums.iter().map(|of| &of.1)));
+    let losses = merged
+        .into_values()
+        .flatten()
+        .map(|(group, sum)| (group.rule, lost(names, &lines, group, sum, &transfers)));
+    let verdict = findings::of(losses, all_ranks_s, Basis::Exact);
     let mpi_s = spans.iter().map(|span| seconds(span.in_mpi as f64)).sum();
     let run_s = seconds((last - first) as f64);
-    Analysis { verdict, all_ranks_s: all, ranks: logs.len(), run_s, mpi_s }
+    Analysis { verdict, all_ranks_s, ranks: logs.len(), run_s, mpi_s }
 }
 
 /// Whether one call has lost most of the time of a rule without a cause: then a process was interrupted.
-fn is_accident(rule: Rule, sum: &Sum) -> bool {
-    let worst = sum.worst.first().map_or(0.0, |worst| worst.2);
-    matches!(rule, Rule::BarrierCompletion | Rule::NxnCompletion) && worst > 0.25 * sum.total()
-}
-
-fn line(lines: &[String], site: Site) -> Option<&str> {
-    lines.get(site as usize).map(String::as_str)
+fn is_accident<'a>(rule: Rule, sums: impl Iterator<Item = &'a Sum>) -> bool {
+    let (total, worst) = sums.fold((0.0, 0.0f64), |(total, worst), sum| {
+        (total + sum.total(), worst.max(sum.worst.first().map_or(0.0, |of| of.2)))
+    });
+    matches!(rule, Rule::BarrierCompletion | Rule::NxnCompletion) && worst > 0.25 * total
 }
 
 fn seconds(nanos: f64) -> f64 {
     nanos * 1e-9
 }
 
-fn finding(
+/// A sum with the names of its places.
+fn lost(
     names: &Names,
+    lines: &[(String, Option<String>)],
     group: Group,
-    (site, cause_site): (Option<&str>, Option<&str>),
-    (sum, transfers): (Sum, &Transfers),
-    all_s: f64,
-) -> Finding {
-    let lost_s = seconds(sum.total());
-    let mut by_rank: Vec<(u32, f64)> = sum.by_rank.iter().map(|(rank, nanos)| (*rank, *nanos)).collect();
-    by_rank.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    sum: Sum,
+    transfers: &Transfers,
+) -> Lost {
     let instance = |(rank, begin, nanos): &(u32, u64, f64)| Instance {
         rank: *rank,
         begin_s: seconds(*begin as f64),
         lost_s: seconds(*nanos),
     };
-    let mut found = Finding {
-        rule: group.rule.name().to_owned(),
-        lost_s,
-        share: if all_s > 0.0 { lost_s / all_s } else { 0.0 },
-        cause_rank: group.cause,
-        victims: by_rank.iter().map(|(rank, _)| *rank).collect(),
+    let line = |site: Site| lines.get(site as usize);
+    let (without, bytes) = sum.distance;
+    Lost {
+        function: line(group.site).and_then(|line| line.1.clone()),
+        site: line(group.site).map(|line| line.0.clone()),
         communicator: names.communicator(group.communicator).map(|of| of.name.clone()),
-        site: site.map(str::to_owned),
-        cause_site: cause_site.map(str::to_owned),
-        count: sum.count.max(1),
-        basis: Basis::Exact,
-        lost_by_rank_s: by_rank.iter().map(|(_, nanos)| seconds(*nanos)).collect(),
+        cause: group.cause,
+        cause_site: line(group.cause_site).map(|line| line.0.clone()),
+        seconds: seconds(sum.total()),
+        ranks: sum.by_rank.len() as u64,
+        by_rank: sum.by_rank.iter().map(|(rank, nanos)| (*rank, seconds(*nanos))).collect(),
+        count: sum.count as f64,
+        passed_on: seconds(sum.passed_on),
+        distance: (without > 0).then(|| seconds((without + transfers.of(bytes)) as f64)),
         worst: sum.worst.iter().map(instance).collect(),
-        ..Finding::default()
-    };
-    (found.text, found.advice) = words::of(group.rule, &found, &sum, transfers);
-    found
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! - [`run`](mod@run): the tables of all ranks as one: call sites, communicators, contexts.
 //! - [`losses`]: the time that each call lost, and who had caused it.
-//! - [`findings`]: losses as findings, worst first, with their sentences.
+//! - [`findings`]: losses as findings, worst first, with their sentences; those of a trace, too.
 //! - [`blame`]: who is the cause of a wait, followed back through the waits of others.
 //! - [`many`]: collecting along a tree.
 //! - `attribution`: what performance variables did in each call and region.
@@ -39,6 +39,6 @@ pub fn fill(profile: &mut Profile, tables: Vec<TableRows>, resolve: impl FnMut(&
     let losses = losses::of(&run);
     run.fill(profile, &losses);
     if profile.counts("calls") {
-        profile.verdict = Some(findings::of(&run, &losses));
+        profile.verdict = Some(findings::estimated::of(&run, &losses));
     }
 }

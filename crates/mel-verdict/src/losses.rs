@@ -9,61 +9,11 @@ use mel_log::profile::WaitProfile;
 use mel_log::table::writer::PERIOD;
 use mel_log::table::{IntervalKind, IntervalRow, WaitKey};
 
-use mpi_functions::{Kind, Mode, Operation, Step, Waits, WindowCall};
-use serde::{Deserialize, Serialize};
+use mpi_functions::{Kind, Mode, Step, Waits};
 
 use super::blame::{Blame, Cause, Wait};
+use super::findings::Rule;
 use super::run::{self, Rank, Run};
-
-/// Why time was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "each is the rule of that name in docs/verdict.md")]
-pub enum Rule {
-    LateSender,
-    LateReceiver,
-    WaitAtBarrier,
-    WaitAtNxn,
-    LateBroadcast,
-    EarlyReduce,
-    EarlyScan,
-    WaitAtFence,
-    UnexpectedCopies,
-    LongSearches,
-    WildcardCost,
-}
-
-impl Rule {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Rule::LateSender => "late_sender",
-            Rule::LateReceiver => "late_receiver",
-            Rule::WaitAtBarrier => "wait_at_barrier",
-            Rule::WaitAtNxn => "wait_at_nxn",
-            Rule::LateBroadcast => "late_broadcast",
-            Rule::EarlyReduce => "early_reduce",
-            Rule::EarlyScan => "early_scan",
-            Rule::WaitAtFence => "wait_at_fence",
-            Rule::UnexpectedCopies => "unexpected_copies",
-            Rule::LongSearches => "long_searches",
-            Rule::WildcardCost => "wildcard_cost",
-        }
-    }
-
-    /// The rule of a function that processes call together, by its name.
-    pub(crate) fn of_collective(function: &str) -> Rule {
-        let Some(function) = mpi_functions::named(function) else { return Rule::WaitAtNxn };
-        match (function.kind, function.waits()) {
-            (Kind::Collective(Operation::Barrier), _) => Rule::WaitAtBarrier,
-            (Kind::Window(WindowCall::Fence), _) => Rule::WaitAtFence,
-            (_, Some(Waits::ForRoot)) => Rule::LateBroadcast,
-            (_, Some(Waits::RootForAll)) => Rule::EarlyReduce,
-            (_, Some(Waits::ForLower)) => Rule::EarlyScan,
-            (_, Some(Waits::All | Waits::Neighbours) | None) => Rule::WaitAtNxn,
-        }
-    }
-}
 
 /// Time that calls of one context have lost, by one rank.
 #[derive(Clone, Copy, Debug, PartialEq)]

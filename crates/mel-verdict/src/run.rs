@@ -13,7 +13,8 @@ use mel_log::table::{ContextRow, TableRows};
 use mel_log::{Definition, Members};
 
 use super::communicators;
-use super::losses::{Losses, Rule};
+use super::findings::Rule;
+use super::losses::Losses;
 use super::{attribution, connections, traffic};
 
 /// A context as it is known in the run.

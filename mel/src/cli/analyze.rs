@@ -133,12 +133,12 @@ fn told(analysis: &Analysis, top: usize) -> String {
     }
     for (place, finding) in (1..).zip(&shown) {
         let cause = finding.cause_rank.map_or(String::new(), |rank| format!(", cause rank {rank}"));
-        text += &format!(
-            "\n{place}. {}: {} lost, {:.1} %{cause}\n",
-            finding.rule,
-            duration(finding.lost_s),
-            100.0 * finding.share
-        );
+        let patterns: Vec<&str> = finding.patterns.iter().map(|pattern| pattern.name.as_str()).collect();
+        let patterns = match patterns.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", patterns.join(", ")),
+        };
+        text += &format!("\n{place}. {}{patterns}{cause}\n", finding.rule);
         let indented = |what: &str| wrapped("- ", what);
         text += &indented(&format!("{}.", finding.text));
         let lost = finding.victims.iter().zip(&finding.lost_by_rank_s).take(4);
@@ -188,6 +188,6 @@ mod tests {
         analysis.verdict[0].share = 0.5;
         analysis.verdict[0].cause_rank = Some(3);
         let text = told(&analysis, 5);
-        assert!(text.contains("1. late_sender: ") && text.contains("cause rank 3"), "{text}");
+        assert!(text.contains("1. late_sender, ") && text.contains("cause rank 3"), "{text}");
     }
 }

@@ -64,26 +64,26 @@ pub fn judge(
 ) {
     let Some(way) = function.waits() else { return };
     let is_barrier = function.operation() == Some(Op::Barrier);
-    let for_all = if is_barrier { Rule::WaitAtBarrier } else { Rule::WaitAtNxn };
+    let rule = Rule::of_waits(way, is_barrier);
     let (mut here, there) = groups(operation, of);
     let mut waits = |rule, entry: &Entry, last: &Entry| wait(rule, entry, last, thresholds, found);
     match way {
         Waits::All if of.remote.is_some() => {
             for (entries, others) in [(&here, &there), (&there, &here)] {
                 let Some(last) = latest(others) else { continue };
-                entries.iter().for_each(|entry| waits(for_all, entry, last));
+                entries.iter().for_each(|entry| waits(rule, entry, last));
             }
         }
         Waits::All => {
             let Some(last) = latest(&here) else { return };
-            here.iter().for_each(|entry| waits(for_all, entry, last));
+            here.iter().for_each(|entry| waits(rule, entry, last));
         }
         Waits::Neighbours => {
             for entry in &here {
                 // Who has left before another one came has not waited for it.
                 let others = here.iter().filter(|other| other.call.begin <= entry.waiting.end);
                 if let Some(last) = others.max_by_key(|other| other.call.begin) {
-                    waits(for_all, entry, last);
+                    waits(rule, entry, last);
                 }
             }
         }
@@ -93,9 +93,9 @@ pub fn judge(
             let takes_part = |entry: &&Entry| of.remote.is_none() || entry.root >= 0;
             let others: Vec<&Entry> = here.iter().chain(&there).copied().filter(takes_part).collect();
             if way == Waits::ForRoot {
-                others.iter().for_each(|entry| waits(Rule::LateBroadcast, entry, root));
+                others.iter().for_each(|entry| waits(rule, entry, root));
             } else if let Some(last) = latest(&others) {
-                waits(Rule::EarlyReduce, root, last);
+                waits(rule, root, last);
             }
         }
         Waits::ForLower => {
@@ -103,7 +103,7 @@ pub fn judge(
             here.sort_unstable_by_key(|entry| places.get(&entry.call.rank).copied().unwrap_or(usize::MAX));
             let Some(mut last) = here.first().copied() else { return };
             for entry in here {
-                waits(Rule::EarlyScan, entry, last);
+                waits(rule, entry, last);
                 last = if entry.call.begin > last.call.begin { entry } else { last };
             }
         }

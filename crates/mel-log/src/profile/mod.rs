@@ -68,4 +68,4 @@ pub use schema::{
 pub use text::report;
 pub use traffic::{Traffic, TrafficKind};
 pub use variables::VariableProfile;
-pub use verdict::{Basis, Finding, Instance};
+pub use verdict::{Basis, Finding, Instance, Pattern};

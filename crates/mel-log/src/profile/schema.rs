@@ -449,7 +449,8 @@ mod tests {
         });
         let site = CallSite { file: "f".into(), line: 1, function: "f".into(), ..CallSite::default() };
         let worst = vec![crate::profile::Instance::default()];
-        let finding = Finding { worst, lost_by_rank_s: vec![1.0], ..Finding::default() };
+        let patterns = vec![crate::profile::Pattern::default()];
+        let finding = Finding { worst, patterns, lost_by_rank_s: vec![1.0], ..Finding::default() };
         rank.last_seen_s = Some(1.0);
         rank.last_call = Some(LastCall {
             site: Some(0),

@@ -19,6 +19,9 @@ pub enum Basis {
 pub struct Finding {
     /// The name of the rule, for example `late_sender`.
     pub rule: String,
+    /// The patterns of the rule that a trace tells apart, the one that cost most first; only where `basis` is `exact`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub patterns: Vec<Pattern>,
     /// The time lost, of all ranks together.
     pub lost_s: f64,
     /// The same as a share (0 to 1) of the time of all ranks between `MPI_Init` and `MPI_Finalize`.
@@ -47,6 +50,18 @@ pub struct Finding {
     /// The worst instances, worst first; only where `basis` is `exact`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub worst: Vec<Instance>,
+}
+
+/// A pattern of a rule, as the catalogue of point-to-point inefficiencies has it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pattern {
+    /// Its name, for example `late_standard_send`.
+    pub name: String,
+    /// The time lost with it, of all ranks together.
+    pub lost_s: f64,
+    /// How many calls have lost time with it.
+    pub count: u64,
 }
 
 /// One call that has lost time.

@@ -8,11 +8,8 @@ use mel_log::profile::{Basis, CallSite, Ended, Finding, Histogram, MessagesFound
 use super::judge::Judgement;
 use super::part::{Nanos, Place};
 use super::rank::{Detail, Victims};
-use crate::findings::{self, LEAST_PART, LEAST_SHARE, LEAST_SHARE_OF_ALL};
-use crate::losses::Rule;
+use crate::findings::{self, LEAST_SHARE, LEAST_SHARE_OF_ALL, Lost, Rule, least_part};
 use crate::run;
-use crate::words::{percent, ranks_of};
-use mel_log::number::duration;
 
 /// The most waits that are kept.
 const MOST_WAITS: usize = 256;
@@ -113,7 +110,7 @@ fn calls<R: FnMut(&str, u64) -> CallSite>(judgement: &Judgement, sites: &mut Sit
             longest_search_s: found.longest_search_s.max(seconds(more.longest_search.into())),
         };
     }
-    for ((_, place), lost) in judgement.part.lost.iter().filter(|((rule, _), _)| is_wait(*rule)) {
+    for ((_, place), lost) in judgement.part.lost.iter().filter(|((rule, _), _)| rule.is_wait()) {
         if let Some(sum) = all.get_mut(&(place.function.clone(), sites.place(place))) {
             sum.lost_s += seconds(lost.nanos);
         }
@@ -123,11 +120,6 @@ fn calls<R: FnMut(&str, u64) -> CallSite>(judgement: &Judgement, sites: &mut Sit
     all
 }
 
-/// Whether it is time spent waiting for others; else it is the rank's own.
-fn is_wait(rule: Rule) -> bool {
-    !matches!(rule, Rule::UnexpectedCopies | Rule::LongSearches | Rule::WildcardCost)
-}
-
 /// By place, those that were waited for directly; what is left was for many.
 fn waits<R: FnMut(&str, u64) -> CallSite>(
     judgement: &Judgement,
@@ -135,7 +127,7 @@ fn waits<R: FnMut(&str, u64) -> CallSite>(
     sites: &mut Sites<R>,
 ) -> Vec<SumOfWaits> {
     let mut all = Vec::new();
-    for ((rule, place), lost) in judgement.part.lost.iter().filter(|((rule, _), _)| is_wait(*rule)) {
+    for ((rule, place), lost) in judgement.part.lost.iter().filter(|((rule, _), _)| rule.is_wait()) {
         let share = if *rule == Rule::LateReceiver { judgement.explained } else { 1.0 };
         let mut rest = SumOfWaits {
             kind: run::kind(*rule),
@@ -156,7 +148,7 @@ fn waits<R: FnMut(&str, u64) -> CallSite>(
         for ((.., cause), of) in detail.by_cause.range(key(0)..=key(u32::MAX)) {
             let lost_s = seconds(of.nanos) * share;
             // What is a small part of it is told of together.
-            if lost_s < LEAST_PART * seconds(lost.nanos) {
+            if lost_s < least_part(judgement.part.ranks as usize) * seconds(lost.nanos) {
                 continue;
             }
             let peer_site = detail.site_of(*rule, place, *cause).and_then(|place| sites.place(place));
@@ -197,7 +189,7 @@ fn verdict<R: FnMut(&str, u64) -> CallSite>(
         }
         let victims = detail.victims.get(&(*rule, place.clone())).cloned().unwrap_or_default();
         let mut causes: Vec<(Option<u32>, f64, Victims)> = Vec::new();
-        if !is_wait(*rule) {
+        if !rule.is_wait() {
             // The time of each rank is its own doing.
             causes.push((None, total, Victims { count: lost.count, ..victims }));
         } else {
@@ -214,7 +206,11 @@ fn verdict<R: FnMut(&str, u64) -> CallSite>(
                 let share = if *rule == Rule::LateReceiver { judgement.explained } else { 1.0 };
                 let direct =
                     direct.map(|((.., cause), of)| (Some(*cause), seconds(of.nanos) * share, of.clone()));
-                causes.extend(direct.filter(|(_, lost_s, _)| *lost_s >= LEAST_PART * total));
+                causes.extend(
+                    direct.filter(|(_, lost_s, _)| {
+                        *lost_s >= least_part(judgement.part.ranks as usize) * total
+                    }),
+                );
             }
             // Several come late to an operation where one of them had waited for another before.
             if causes.is_empty() && run::kind(*rule) == WaitKind::Collective {
@@ -228,44 +224,21 @@ fn verdict<R: FnMut(&str, u64) -> CallSite>(
         for (cause, lost_s, victims) in causes {
             let cause_site = cause.and_then(|cause| detail.site_of(*rule, place, cause)).cloned();
             let cause_site = cause_site.and_then(|place| sites.name(&place));
-            let site = sites.name(place);
-            found.push(finding(*rule, place, site, cause_site, (cause, lost_s, &victims), lost_s / all_s));
+            let lost = Lost {
+                function: Some(place.function.clone()),
+                site: sites.name(place),
+                cause,
+                cause_site,
+                seconds: lost_s,
+                ranks: victims.ranks.into(),
+                by_rank: victims.most.iter().map(|(nanos, rank)| (*rank, seconds((*nanos).into()))).collect(),
+                count: victims.count as f64,
+                ..Lost::default()
+            };
+            found.push((*rule, lost));
         }
     }
-    found.sort_by(|a, b| b.lost_s.total_cmp(&a.lost_s));
-    found
-}
-
-fn finding(
-    rule: Rule,
-    place: &Place,
-    site: Option<String>,
-    cause_site: Option<String>,
-    (cause, lost_s, victims): (Option<u32>, f64, &Victims),
-    share: f64,
-) -> Finding {
-    let mut first: Vec<u32> = victims.most.iter().map(|(_, rank)| *rank).collect();
-    first.sort_unstable();
-    let who = if victims.ranks == 0 { "ranks".to_owned() } else { ranks_of(&first, victims.ranks as usize) };
-    let lost = format!("{who} lost {} ({} of the run)", duration(lost_s), percent(share));
-    let at = site.as_ref().map(|site| format!(" at {site}")).unwrap_or_default();
-    let text =
-        findings::sentence(rule, cause, &lost, &format!("{}{at}", place.function), cause_site.as_deref());
-    Finding {
-        rule: rule.name().into(),
-        lost_s,
-        share,
-        cause_rank: cause,
-        victims: victims.most.iter().map(|(_, rank)| *rank).collect(),
-        lost_by_rank_s: victims.most.iter().map(|(nanos, _)| seconds((*nanos).into())).collect(),
-        site,
-        count: victims.count,
-        basis: Basis::Estimated,
-        text,
-        advice: findings::advice(rule, cause, cause_site.as_deref()),
-        cause_site,
-        ..Finding::default()
-    }
+    findings::of(found, all_s, Basis::Estimated)
 }
 
 fn seconds(nanos: Nanos) -> f64 {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::as_list;
 use super::part::{Blame, Group, GroupKey, Nanos, Part};
-use crate::losses::Rule;
+use crate::findings::Rule;
 
 /// The most ranks of which details are collected.
 const MOST_CAUSES: usize = 32;

@@ -7,7 +7,7 @@ use mel_log::profile::{LeftOut, NotFollowed, Truth};
 use serde::{Deserialize, Serialize};
 
 use super::as_list;
-use crate::losses::Rule;
+use crate::findings::Rule;
 
 /// The most call sites, of each kind of sum; the most hosts; the most operations of which the ranks that wait least are kept.
 pub const MOST: usize = 4096;

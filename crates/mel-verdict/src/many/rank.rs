@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::as_list;
 use super::judge::Selection;
 use super::part::{Blame, Calls, Ends, Group, GroupKey, Lost, Nanos, Part, Place};
-use crate::losses::{COPYING, Rule};
+use crate::findings::Rule;
+use crate::losses::COPYING;
 use crate::run::{Rank, Run};
 use mel_log::profile::CallSite;
 

@@ -1,7 +1,6 @@
 //! The verdict in words.
 
 use super::layout::{percent, wrapped};
-use crate::number::duration;
 use crate::profile::schema::Profile;
 use crate::profile::sums::{all_runs_s, share, whole};
 use crate::profile::verdict::Basis;
@@ -24,14 +23,7 @@ pub fn verdict(profile: &Profile, mark: &str) -> String {
     let basis = if exact { " (from each call of the trace)" } else { "" };
     let mut text = wrapped(mark, &format!("{takes}What costs time{basis}:"));
     for (number, finding) in (1..).zip(findings.iter().take(MOST)) {
-        // Sentences from sums over the run say themselves how much it is.
-        let lost = match finding.basis {
-            Basis::Estimated => String::new(),
-            Basis::Exact => {
-                format!("{} lost, {} of the run: ", duration(finding.lost_s), percent(finding.share))
-            }
-        };
-        let sentences = [lost + &sentence(&finding.text), sentence(&finding.advice)].join(" ");
+        let sentences = [sentence(&finding.text), sentence(&finding.advice)].join(" ");
         text += &wrapped(&format!("{mark}{number}. "), &sentences);
     }
     if findings.len() > MOST {
@@ -109,16 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn exact_findings_say_so_and_have_their_share() {
+    fn exact_findings_say_so() {
         let mut profile = sample::late_rank(4, 1);
         for finding in profile.verdict.iter_mut().flatten() {
             finding.basis = Basis::Exact;
         }
         let text = verdict(&profile, "");
         assert!(
-            text.contains(
-                "What costs time (from each call of the trace):\n1. 1.20 s lost, 30.0 % of the run: Ranks"
-            ),
+            text.contains("What costs time (from each call of the trace):\n1. Ranks 0, 2, 3 lost 1.20 s"),
             "{text}"
         );
         profile.ranks.iter_mut().for_each(|rank| rank.calls.clear());
