@@ -10,10 +10,10 @@ use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 use mel_log::Definition;
-use mel_log::profile::{CallSite, Profile, RankProfile};
+use mel_log::profile::{CallSite, Ended, Profile, RankProfile};
 use mel_log::ranks::MOST_RANKS;
 use mel_log::table::{
-    ContextKey, Ended, Identity, ProfileTable, QueuesKey, Section, TableRows, WaitKey, layout,
+    ContextKey, Identity, ProfileTable, QueuesKey, Section, TableRows, WaitKey, layout,
 };
 
 /// A table in which each section has something, sealed or not.

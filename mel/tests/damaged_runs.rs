@@ -132,7 +132,7 @@ fn tables(directory: &Path) {
             table.add_traffic(TrafficKey::collective(1, 7, 0));
         }
         if rank % 2 == 0 {
-            table.finish(mel_log::table::Ended::Aborted, 300_000);
+            table.finish(mel_log::profile::Ended::Aborted, 300_000);
         }
     }
 }

@@ -69,7 +69,7 @@ pub(super) fn at_finalize(session: &'static Session) {
     }
     let truth = session.queue_events.finish();
     session.profiler.iter().for_each(QueueProfiler::settle);
-    end_table(session, run, truth, table::Ended::Finalised, entered.0);
+    end_table(session, run, truth, Ended::Finalised, entered.0);
     if let Some(recorder) = run.recorder {
         if session.config.trace {
             // What happens in it afterwards is MEL's own work and is not shown.
@@ -159,7 +159,7 @@ fn log_ports(session: &Session, run: &Run, netops: NetOps) {
 }
 
 /// The profile table gets no more.
-fn end_table(session: &Session, run: &Run, truth: Truth, ended: table::Ended, at: u64) {
+fn end_table(session: &Session, run: &Run, truth: Truth, ended: Ended, at: u64) {
     let Some(table) = &run.table else { return };
     let header = table.header();
     let Truth { matched, rematched, envelopes_lost, never_received, dropped } = truth;
@@ -418,7 +418,7 @@ fn not_followed(session: &Session) -> profile::NotFollowed {
 
 /// The program aborts: this process leaves what it has.
 pub(super) fn at_abort(session: &'static Session, code: i32) {
-    if leave_alone(session, State::Aborted, Ended::Aborted) {
+    if leave_alone(session, Ended::Aborted) {
         warn(&format!(
             "rank {} called MPI_Abort({code}); what was measured until then is kept",
             rank_of(session)
@@ -431,7 +431,7 @@ fn rank_of(session: &Session) -> i32 {
 }
 
 /// What a process does that ends by itself, without calling MPI; whether there was anything to do.
-fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
+fn leave_alone(session: &'static Session, ended: Ended) -> bool {
     let Some(run) = session.run.get() else { return false };
     if run.pid != std::process::id() || session.over.swap(true, Ordering::AcqRel) {
         return false;
@@ -454,11 +454,10 @@ fn leave_alone(session: &'static Session, state: State, ended: Ended) -> bool {
         plugins.finish(if ended == Ended::Aborted { plugins::ABORTED } else { plugins::EXITED });
     }
     let truth = session.queue_events.finish_alone();
-    let how = if ended == Ended::Aborted { table::Ended::Aborted } else { table::Ended::Exited };
-    end_table(session, run, truth, how, Clock::best().now().0);
+    end_table(session, run, truth, ended, Clock::best().now().0);
     if let Some(recorder) = run.recorder {
         session.samples.get().iter().for_each(|samples| samples.finish());
-        recorder.finish(state);
+        recorder.finish(State::Aborted);
     }
     if session.config.profiles()
         && let Some(directory) = &run.directory
@@ -480,7 +479,7 @@ pub(super) extern "C" fn at_exit() {
     let leave = || {
         let Some(session) = Session::get() else { return };
         // Ranks whose launcher ends them run this too: one line, from the first rank.
-        if leave_alone(session, State::Aborted, Ended::Exited) && rank_of(session) == 0 {
+        if leave_alone(session, Ended::Exited) && rank_of(session) == 0 {
             warn("the program ended without MPI_Finalize; what was measured until then is kept");
         }
     };

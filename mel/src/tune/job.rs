@@ -91,20 +91,22 @@ impl Jobs {
         let (ended, seconds) = self.wait(child, started, limit)?;
         clear();
         Ok(match ended {
-            Ended::Itself(status) if status.success() => {
+            Waited::Itself(status) if status.success() => {
                 match check.map(|check| passes(check, &output)).transpose()? {
                     Some(false) => Outcome::Failed("its results do not pass the check".into()),
                     _ => Outcome::Ran(seconds),
                 }
             }
-            Ended::Itself(status) => Outcome::Failed(format!("{}{}", words(status), last_lines(&mut output))),
-            Ended::TooLate => Outcome::Failed(format!("it did not end within {:.0} s", limit.as_secs_f64())),
-            Ended::Interrupted => Outcome::Interrupted,
+            Waited::Itself(status) => {
+                Outcome::Failed(format!("{}{}", words(status), last_lines(&mut output)))
+            }
+            Waited::TooLate => Outcome::Failed(format!("it did not end within {:.0} s", limit.as_secs_f64())),
+            Waited::Interrupted => Outcome::Interrupted,
         })
     }
 
     /// Waits for the launcher, ends it when it is time, and measures.
-    fn wait(&self, mut child: Child, started: Instant, limit: Duration) -> anyhow::Result<(Ended, f64)> {
+    fn wait(&self, mut child: Child, started: Instant, limit: Duration) -> anyhow::Result<(Waited, f64)> {
         let launcher = child.id() as libc::pid_t;
         let (tell, told) = mpsc::channel();
         let waiter = thread::spawn(move || {
@@ -113,15 +115,15 @@ impl Jobs {
         });
         let ended = loop {
             match told.recv_timeout(Duration::from_millis(50)) {
-                Ok((status, time)) => break Ok((Ended::Itself(status?), time.as_secs_f64())),
+                Ok((status, time)) => break Ok((Waited::Itself(status?), time.as_secs_f64())),
                 Err(mpsc::RecvTimeoutError::Disconnected) => {
                     break Err(anyhow::anyhow!("the job cannot be waited for"));
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
             }
             let ended = match (self.ends.load(Ordering::Relaxed), started.elapsed() > limit) {
-                (true, _) => Ended::Interrupted,
-                (false, true) => Ended::TooLate,
+                (true, _) => Waited::Interrupted,
+                (false, true) => Waited::TooLate,
                 (false, false) => continue,
             };
             // The launcher ends its processes, on other nodes, too.
@@ -137,7 +139,8 @@ impl Jobs {
     }
 }
 
-enum Ended {
+/// What the waiting for a launcher has come to.
+enum Waited {
     Itself(ExitStatus),
     TooLate,
     Interrupted,

@@ -7,7 +7,7 @@ use super::text::layout::ranks as ranks_in_words;
 use crate::number::{duration, instant};
 
 /// How a rank ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
     /// With `MPI_Finalize`.
@@ -24,6 +24,20 @@ pub enum Ended {
 }
 
 impl Ended {
+    /// The ends that a process writes into the header of its [table](crate::table), by their numbers there.
+    const IN_TABLE: [(u64, Ended); 3] = [(1, Ended::Finalised), (2, Ended::Aborted), (3, Ended::Exited)];
+
+    /// Its number in the header of a table: 0 where the process has written no end.
+    pub fn in_table(self) -> u64 {
+        Self::IN_TABLE.iter().find(|(_, ended)| *ended == self).map_or(0, |(number, _)| *number)
+    }
+
+    /// How a process ended whose table has this number, and which runs or does not.
+    pub fn of_table(number: u64, is_running: bool) -> Ended {
+        let open = if is_running { Ended::Running } else { Ended::Killed };
+        Self::IN_TABLE.iter().find(|(known, _)| *known == number).map_or(open, |(_, ended)| *ended)
+    }
+
     /// Whether nothing is known of its end.
     pub fn is_open(self) -> bool {
         matches!(self, Ended::Killed | Ended::Running)
@@ -138,6 +152,16 @@ fn last_places(profile: &Profile, ranks: &[&RankProfile]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::profile::CallSite;
+
+    #[test]
+    fn a_table_says_how_its_process_ended_or_nothing() {
+        for ended in [Ended::Finalised, Ended::Aborted, Ended::Exited] {
+            assert_eq!([true, false].map(|runs| Ended::of_table(ended.in_table(), runs)), [ended; 2]);
+        }
+        for (ended, runs) in [(Ended::Running, true), (Ended::Killed, false)] {
+            assert_eq!((ended.in_table(), Ended::of_table(0, runs)), (0, ended));
+        }
+    }
 
     fn run(ranks: Vec<RankProfile>) -> Profile {
         Profile { world_size: ranks.len() as u32, ranks, ..Profile::default() }

@@ -175,21 +175,6 @@ impl Section {
 /// Bytes of a file in which all sections are full.
 pub const MAX_BYTES: usize = Section::Attributed.place().end;
 
-/// How a process ended, in [`Header::ended`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u64)]
-pub enum Ended {
-    /// It runs, or was killed.
-    #[default]
-    Not = 0,
-    /// With `MPI_Finalize`.
-    Finalised = 1,
-    /// With `MPI_Abort`.
-    Aborted = 2,
-    /// With `exit`.
-    Exited = 3,
-}
-
 row! {
     /// The header. Times are ticks of the process's clock.
     #[repr(C)]

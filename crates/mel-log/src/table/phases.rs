@@ -161,7 +161,7 @@ mod tests {
         for (phase, at) in [(1, 200), (2, 500), (STOPPED, 700), (1, 1000)] {
             table.enter_phase(phase, at);
         }
-        table.finish(super::super::Ended::Finalised, 1100);
+        table.finish(crate::profile::Ended::Finalised, 1100);
         let rows = table.rows();
         let ticks: Vec<_> = rows.phases.iter().map(|phase| (&*phase.name, phase.ticks)).collect();
         assert_eq!(ticks, [("", 100), ("solve", 400), ("write", 200)]);

@@ -48,12 +48,6 @@ impl TableRows {
 
     /// How its process ended.
     pub fn how_it_ended(&self) -> Ended {
-        match self.ended {
-            1 => Ended::Finalised,
-            2 => Ended::Aborted,
-            3 => Ended::Exited,
-            _ if self.is_running => Ended::Running,
-            _ => Ended::Killed,
-        }
+        Ended::of_table(self.ended, self.is_running)
     }
 }

@@ -431,8 +431,9 @@ mod tests {
     use super::super::layout::{ContextKey, IntervalKind, MAX_INTERVALS, MAX_QUEUES, WaitKey};
     use super::super::traffic::TrafficKey;
     use super::super::writer::PERIOD;
-    use super::super::{Ended, Identity, ProfileTable, QueuesKey, file_name};
+    use super::super::{Identity, ProfileTable, QueuesKey, file_name};
     use super::*;
+    use crate::profile::Ended;
     use crate::profile::TrafficKind;
     use proptest::prelude::*;
 
@@ -516,7 +517,7 @@ mod tests {
         assert_eq!(TableRows::of_image(&table.image(100)).unwrap(), image);
         table.finish(Ended::Finalised, 5000);
         let rows = read(&path).unwrap();
-        assert_eq!((rows.ended, rows.runs_until), (Ended::Finalised as u64, 5000));
+        assert_eq!((rows.ended, rows.runs_until), (Ended::Finalised.in_table(), 5000));
         assert!(std::fs::metadata(&path).unwrap().len() < (Section::Traffic.begin() + (1 << 20)) as u64);
         drop(table);
         assert!(!read(&path).unwrap().is_running);

@@ -14,15 +14,16 @@ use mpit_events::own_file::{self, OwnFile};
 use super::attributed::{self, Attributed, AttributedContext, AttributedVariable};
 use super::connections::{Connection, ConnectionKey};
 use super::layout::{
-    Context, ContextKey, Ended, HEADER_BYTES, Header, Interval, IntervalKind, MAGIC, MAX_ATTRIBUTED,
-    MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_THREADS, Section, Thread, VERSION, Wait,
-    WaitKey, header_checksum, identity_checksum,
+    Context, ContextKey, HEADER_BYTES, Header, Interval, IntervalKind, MAGIC, MAX_ATTRIBUTED, MAX_BYTES,
+    MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_THREADS, Section, Thread, VERSION, Wait, WaitKey,
+    header_checksum, identity_checksum,
 };
 use super::lock;
 use super::queues::{BriefQueues, Queues, QueuesKey};
 use super::row::{Column, Row};
 use super::sampled::Sampled;
 use super::traffic::{Traffic, TrafficKey};
+use crate::profile::Ended;
 use crate::space::{map, reserve, set_accessible};
 use crate::{Definition, checksum};
 
@@ -486,7 +487,7 @@ impl ProfileTable {
     /// The measurement ends, at this time. The file is sealed, unless other threads may still be in a call and count it.
     pub fn finish(&self, ended: Ended, at: u64) {
         self.header().runs_until.set(at);
-        self.header().ended.set(ended as u64);
+        self.header().ended.set(ended.in_table());
         let is_file = self.inner.reserved.lock().unwrap_or_else(PoisonError::into_inner).file.is_some();
         if is_file && (ended == Ended::Finalised || self.header().threads.get() <= 1) {
             self.seal();

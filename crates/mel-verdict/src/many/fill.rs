@@ -72,8 +72,7 @@ pub fn fill(
         calls: calls(judgement, &mut sites),
         ..Reduced::default()
     };
-    let kinds = [Ended::Finalised, Ended::Aborted, Ended::Exited, Ended::Killed];
-    for (ended, of) in kinds.into_iter().zip(&part.ends).skip(1).filter(|(_, of)| of.ranks > 0) {
+    for (&ended, of) in part.ends.iter().filter(|(ended, _)| **ended != Ended::Finalised) {
         reduced.ended.push(EndedRanks { ended, ranks: of.ranks, first: of.first.iter().copied().collect() });
     }
     // A run that counts who sends what alone knows contexts, and no calls.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mel_log::profile::{LeftOut, NotFollowed, Truth};
+use mel_log::profile::{Ended, LeftOut, NotFollowed, Truth};
 use serde::{Deserialize, Serialize};
 
 use super::as_list;
@@ -151,8 +151,8 @@ pub struct Part {
     pub ranks: u32,
     /// Their hosts.
     pub hosts: BTreeSet<String>,
-    /// How they ended: with `MPI_Finalize`, with `MPI_Abort`, with `exit`, without a word.
-    pub ends: [Ends; 4],
+    /// How they ended.
+    pub ends: BTreeMap<Ended, Ends>,
     /// The sum of their checks.
     pub truth: Truth,
     /// What is missing.
@@ -192,7 +192,8 @@ impl Part {
         while self.hosts.len() > MOST {
             self.hosts.pop_last();
         }
-        for (end, other) in self.ends.iter_mut().zip(other.ends) {
+        for (ended, other) in other.ends {
+            let end = self.ends.entry(ended).or_default();
             end.ranks += other.ranks;
             end.first.extend(other.first);
             while end.first.len() > 4 {

@@ -143,7 +143,7 @@ impl OfRank {
         if !self.profile.host.is_empty() {
             part.hosts.insert(self.profile.host.clone());
         }
-        part.ends[self.profile.ended as usize] = Ends { ranks: 1, first: [own].into() };
+        part.ends.insert(self.profile.ended, Ends { ranks: 1, first: [own].into() });
         part.truth = Truth::default().plus(self.profile.truth);
         part.not_followed = self.profile.not_followed;
         part.tables_left_out = self.rank().map(|rank| rank.rows.left_out).unwrap_or_default();
