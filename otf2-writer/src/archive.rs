@@ -2,15 +2,15 @@
 
 use std::{cell::RefCell, collections::BTreeMap, ffi::CString, os::unix::ffi::OsStrExt, path::Path, rc::Rc};
 
+use ranks::{Alone, Processes, tree};
+
 use crate::{
     definitions::{Definitions, Shared, unify},
     error::Error,
     event_writer::EventWriter,
     ffi::{ArchiveSettings, RawArchive, RawEventWriter, write_definitions},
     parts::{LocationSummary, Parts},
-    processes::{Alone, Processes},
     refs::LocationRef,
-    tree,
 };
 
 /// How an archive is made; [`create`](Self::create) makes it.

@@ -74,7 +74,7 @@ pub enum Error {
 
     /// The processes that write the archive together could not communicate.
     #[error(transparent)]
-    Communication(#[from] crate::processes::CommunicationError),
+    Communication(#[from] ranks::CommunicationError),
 
     /// Another one of the processes that write the archive together could not go on, so nobody did.
     #[error("{0}")]

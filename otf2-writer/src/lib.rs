@@ -58,9 +58,7 @@ mod event;
 mod event_writer;
 mod ffi;
 mod parts;
-mod processes;
 mod refs;
-pub mod tree;
 mod value;
 
 pub use archive::{Archive, ArchiveOptions};
@@ -71,7 +69,7 @@ pub use event::{
     CollectiveOp, CollectiveRoot, Event, LockTarget, LockType, MetricValue, RmaAtomicType, RmaSyncLevel,
 };
 pub use event_writer::EventWriter;
-pub use processes::{Alone, CommunicationError, Processes, ThreadAsProcess};
+pub use ranks::{Alone, CommunicationError, Processes, ThreadAsProcess};
 pub use refs::{
     AttributeRef, CommRef, GroupRef, LocationGroupRef, LocationRef, MarkerRef, MetricMemberRef, MetricRef,
     RegionRef, RmaWinRef, StringRef, SystemTreeNodeRef,

@@ -3,15 +3,14 @@
 
 use std::collections::HashMap;
 
+use ranks::{Processes, tree};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     clock::Ticks,
     definitions::{LocationGroupRecord, Mapping, Mark, Own, Owner, PropertyRecord},
     error::Error,
-    processes::Processes,
     refs::{LocationGroupRef, LocationRef},
-    tree,
 };
 
 /// One owner of locations, with all that belongs to it; the references are those of the archive.
@@ -105,7 +104,7 @@ impl Parts {
     pub(crate) fn iter(&self) -> impl Iterator<Item = Part> + '_ {
         let mut rest = &*self.0;
         std::iter::from_fn(move || {
-            let (part, left) = postcard::take_from_bytes(rest).ok()?;
+            let (part, left) = tree::decode_first(rest).ok()?;
             rest = left;
             Some(part)
         })

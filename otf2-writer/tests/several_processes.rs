@@ -15,7 +15,7 @@ struct Breaks {
 
 impl Breaks {
     fn count(&self) -> Result<(), CommunicationError> {
-        self.messages.set(self.messages.get().checked_sub(1).ok_or(CommunicationError)?);
+        self.messages.set(self.messages.get().checked_sub(1).ok_or_else(CommunicationError::default)?);
         Ok(())
     }
 }
@@ -42,18 +42,8 @@ impl Processes for Breaks {
 
 /// Runs `process` once for each rank of a group of this size, with so many messages each; the results are by rank.
 fn run<T: Send>(size: u32, messages: u32, process: impl Fn(u32, Rc<dyn Processes>) -> T + Sync) -> Vec<T> {
-    std::thread::scope(|scope| {
-        let ranks: Vec<_> = ThreadAsProcess::group(size)
-            .into_iter()
-            .map(|inner| {
-                let process = &process;
-                let work =
-                    move || process(inner.rank(), Rc::new(Breaks { inner, messages: Cell::new(messages) }));
-                scope.spawn(work)
-            })
-            .collect();
-        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
-    })
+    let breaks = |inner| Breaks { inner, messages: Cell::new(messages) };
+    ranks::on_threads(size, |inner| process(inner.rank(), Rc::new(breaks(inner))))
 }
 
 const ENOUGH: u32 = 10_000;

@@ -8,8 +8,7 @@
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
-use otf2_writer::tree;
-use otf2_writer::{CommunicationError, Processes};
+use ranks::{CommunicationError, Processes, tree};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use super::content::{Content, RequestStep, Transfer};

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mel_convert::otf2::{self, CommunicationError, Processes, tree};
+use mel_convert::otf2;
 use mel_log::access;
+use ranks::{CommunicationError, Processes, tree};
 
 /// Which ranks do not see the directory of rank 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,25 +109,20 @@ pub fn line(directory: &Path, apart: &Apart) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mel_convert::otf2::ThreadAsProcess;
+    use ranks::{ThreadAsProcess, on_threads};
 
     /// Ranks on two disks, which are the same or not, of hosts of one name: how many ranks are apart.
     fn apart(directories: [&Path; 2]) -> Apart {
-        let ranks = ThreadAsProcess::group(5);
-        let found: Vec<Apart> = std::thread::scope(|scope| {
-            let find_one = |rank: ThreadAsProcess| {
-                let node = rank.rank() as usize % 2;
-                let directory = directories[node];
-                make(directory);
-                let apart = find(directory, "node", &rank).unwrap();
-                assert_eq!(apart.is_own, node == 1 && directories[0] != directories[1]);
-                if !apart.is_empty() {
-                    make_room(directory, &apart, &rank).unwrap();
-                }
-                apart
-            };
-            let threads: Vec<_> = ranks.into_iter().map(|rank| scope.spawn(move || find_one(rank))).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        let found = on_threads(5, |rank: ThreadAsProcess| {
+            let node = rank.rank() as usize % 2;
+            let directory = directories[node];
+            make(directory);
+            let apart = find(directory, "node", &rank).unwrap();
+            assert_eq!(apart.is_own, node == 1 && directories[0] != directories[1]);
+            if !apart.is_empty() {
+                make_room(directory, &apart, &rank).unwrap();
+            }
+            apart
         });
         assert!(found.iter().all(|other| other.hosts == found[0].hosts), "all know the same: {found:?}");
         found[0].clone()

@@ -4,6 +4,7 @@
 //! otherwise (`MPI_Abort`, `exit`) leaves what it has, by itself, without calling MPI.
 
 use std::collections::BTreeSet;
+use std::error::Error as _;
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
@@ -19,8 +20,8 @@ use mpit_sources::netops::{NetOps, Port};
 use mpit_sources::transport::clocks::NodeClock;
 
 use super::disks;
+use super::mpi_ranks::MpiRanks;
 use super::patience::Patience;
-use super::ranks::Ranks;
 use super::state::{Run, Session};
 use super::warn::warn;
 use crate::collect;
@@ -28,13 +29,14 @@ use crate::plugins;
 use crate::queues::QueueProfiler;
 use crate::trace::Recorder;
 use mel_convert as convert;
-use mel_convert::otf2::{self, Processes as _};
+use mel_convert::otf2;
 use mel_log::RankLog;
 use mel_log::access::{self, Access};
 use mel_log::printable::{self, Printable};
 use mel_log::profile::{self, Ended, Profile, RankProfile};
 use mel_log::table;
 use mel_log::{Definition, State};
+use ranks::{Processes, tree};
 
 /// All processes together, at the entry of `MPI_Finalize`.
 pub(super) fn at_finalize(session: &'static Session) {
@@ -98,7 +100,10 @@ pub(super) fn at_finalize(session: &'static Session) {
                 written = [i32::from(reported.unwrap_or(false))];
             }
             Ok(None) => {}
-            Err(error) => complain_of_working_alone(session, &error.to_string()),
+            Err(error) => {
+                let why = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+                complain_of_working_alone(session, &why);
+            }
         }
         // Of very many ranks the profile has sums, and the rows of traffic stay where they are.
         let keeps_rows =
@@ -233,7 +238,7 @@ fn write_files(session: &Session, run: &Run) {
             warn(&format!("the events are in {}/events-RANK.txt", directory.display()));
         }
     }
-    let ranks = match Ranks::new(session.abi.constants.comm_world, run.rank, run.size) {
+    let ranks = match MpiRanks::new(session.abi.constants.comm_world, run.rank, run.size) {
         Ok(ranks) => Rc::new(ranks),
         Err(error) => {
             if run.rank == 0 {
@@ -272,7 +277,7 @@ fn write_files(session: &Session, run: &Run) {
 }
 
 /// Each rank writes its part of the trace, which others than the owner of the directory may read if it is shared.
-fn write_trace(directory: &Path, ranks: Rc<Ranks>, log: Option<RankLog>, shared: bool) {
+fn write_trace(directory: &Path, ranks: Rc<MpiRanks>, log: Option<RankLog>, shared: bool) {
     let is_first = ranks.rank() == 0;
     let records = log.as_ref().map_or(0, RankLog::records_at_most);
     let share = otf2::Share { logs: log.as_slice(), world: ranks.size(), processes: ranks };
@@ -302,7 +307,7 @@ fn tries_again(directory: &Path) -> String {
 
 /// A line for each choice of communicators that has fitted none of any rank. Known at the end: programs make them and name them
 /// as they go.
-fn complain_of_communicators(session: &Session, ranks: &dyn otf2::Processes, log: Option<&RankLog>) {
+fn complain_of_communicators(session: &Session, ranks: &dyn Processes, log: Option<&RankLog>) {
     let known = log.iter().flat_map(|log| &log.definitions.communicators);
     let names: BTreeSet<String> =
         known.flat_map(|(number, known)| [number.to_string(), known.name.clone()]).collect();
@@ -311,7 +316,7 @@ fn complain_of_communicators(session: &Session, ranks: &dyn otf2::Processes, log
             all.extend(part);
         }
     };
-    let Ok(names) = otf2::tree::all_reduce(ranks, names, union) else { return };
+    let Ok(names) = tree::all_reduce(ranks, names, union) else { return };
     if ranks.rank() == 0 && names.len() < MOST_NAMES {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         session.config.comms.complaints("communicator", &names).iter().for_each(|line| warn(line));

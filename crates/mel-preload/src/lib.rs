@@ -8,7 +8,7 @@
 //! - [`finish`]: what is written and printed at the end, however the program ends.
 //! - [`growth`]: warnings of logs that become large; [`mod@warn`]: a line for the user.
 //! - [`full`]: where the events core has no space for something.
-//! - [`patience`]: how far the work at the end is; [`ranks`]: how all ranks do it together.
+//! - [`patience`]: how far the work at the end is; [`mpi_ranks`]: how all ranks do it together.
 //! - [`launch`]: a launcher of another MPI, and a program without MPI.
 //! - [`phases`]: the phases that the program names.
 //! - [`plugins`]: shared objects of the user's that are told what is seen.
@@ -42,12 +42,12 @@ pub mod full;
 pub mod growth;
 pub mod launch;
 pub mod matrix;
+pub mod mpi_ranks;
 pub mod patience;
 pub mod phases;
 mod plugins;
 mod policies;
 pub mod queues;
-pub mod ranks;
 mod requests;
 pub mod session;
 mod settings;

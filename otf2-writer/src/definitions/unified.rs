@@ -3,6 +3,8 @@
 
 use std::{collections::HashMap, hash::Hash};
 
+use ranks::tree::{self, Tree};
+use ranks::{CommunicationError, Processes};
 use serde::{Deserialize, Serialize};
 
 use super::group::Runs;
@@ -11,11 +13,9 @@ use super::{
     PropertyRecord, RegionRecord, RmaWinRecord, Shared, SystemTreeNodeRecord,
 };
 use crate::{
-    processes::{CommunicationError, Processes},
     refs::{
         CommRef, GroupRef, MarkerRef, MetricMemberRef, MetricRef, RegionRef, StringRef, SystemTreeNodeRef,
     },
-    tree,
     value::AttributeValue,
 };
 
@@ -124,12 +124,12 @@ pub(crate) fn unify(processes: &dyn Processes, own: Shared) -> Result<(Shared, M
     }
     let mut all = Unified::default();
     let own = all.add(own);
-    let mut children = Vec::new();
-    for child in tree::children(processes) {
+    let (tree, mut children) = (Tree::of(processes), Vec::new());
+    for child in tree.children().map(|below| below.start) {
         let part: Shared = tree::decode(&processes.receive(child)?)?;
         children.push((child, all.add(part)));
     }
-    let to_global = match tree::parent(processes.rank()) {
+    let to_global = match tree.parent() {
         Some(parent) => {
             processes.send(parent, tree::encode(&all.shared)?)?;
             tree::decode(&processes.receive(parent)?)?

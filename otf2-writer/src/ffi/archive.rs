@@ -15,12 +15,13 @@ use super::{
     memory,
     processes::{CALLBACKS, PinnedProcesses},
 };
+use ranks::Processes;
+
 use crate::{
     clock::ClockOffset,
     definitions::{Mapping, Mark, MarkerRecord},
     error::Error,
     parts::Parts,
-    processes::Processes,
     refs::LocationRef,
 };
 

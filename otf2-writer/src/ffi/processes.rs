@@ -13,8 +13,7 @@ use otf2_sys::{
     OTF2_CollectiveContext, OTF2_Type,
 };
 
-use crate::processes::{CommunicationError, Processes};
-use crate::tree;
+use ranks::{CommunicationError, Processes, tree};
 
 type Context = OTF2_CollectiveContext;
 
@@ -68,7 +67,7 @@ unsafe fn run(
     let processes: &dyn Processes = unsafe { &**data.cast::<Rc<dyn Processes>>() };
     match catch_unwind(AssertUnwindSafe(|| operation(processes))) {
         Ok(Ok(())) => OTF2_CALLBACK_SUCCESS,
-        Ok(Err(CommunicationError)) | Err(_) => OTF2_CALLBACK_ERROR,
+        Ok(Err(_)) | Err(_) => OTF2_CALLBACK_ERROR,
     }
 }
 
@@ -80,9 +79,9 @@ fn bytes(elements: u32, element: OTF2_Type) -> Result<usize, CommunicationError>
         OTF2_TYPE_UINT16 | OTF2_TYPE_INT16 => 2,
         OTF2_TYPE_UINT32 | OTF2_TYPE_INT32 | OTF2_TYPE_FLOAT => 4,
         OTF2_TYPE_UINT64 | OTF2_TYPE_INT64 | OTF2_TYPE_DOUBLE => 8,
-        _ => return Err(CommunicationError),
+        _ => return Err(CommunicationError::default()),
     };
-    (elements as usize).checked_mul(size).ok_or(CommunicationError)
+    (elements as usize).checked_mul(size).ok_or_else(CommunicationError::default)
 }
 
 /// # Safety
@@ -101,7 +100,7 @@ unsafe fn input<'a>(data: *const c_void, length: usize) -> &'a [u8] {
 /// `data` is null only if `length` is 0; else these bytes may be written, by nobody else meanwhile.
 unsafe fn output(data: *mut c_void, length: usize, bytes: &[u8]) -> Result<(), CommunicationError> {
     if bytes.len() != length {
-        return Err(CommunicationError);
+        return Err(CommunicationError::default());
     }
     if length > 0 {
         // SAFETY: the caller promises that these bytes may be written, by nobody else meanwhile.
@@ -112,7 +111,7 @@ unsafe fn output(data: *mut c_void, length: usize, bytes: &[u8]) -> Result<(), C
 
 /// libotf2 has one root.
 fn is_rank_0(root: u32) -> Result<(), CommunicationError> {
-    if root == 0 { Ok(()) } else { Err(CommunicationError) }
+    if root == 0 { Ok(()) } else { Err(CommunicationError::default()) }
 }
 
 unsafe extern "C" fn get_size(data: *mut c_void, _: *mut Context, size: *mut u32) -> OTF2_CallbackCode {

@@ -40,6 +40,7 @@ use otf2_writer::{
     LocationGroup, LocationGroupRef, LocationRef, Paradigm, ParadigmClass, ParadigmDefinition, Severity,
     Ticks,
 };
+use ranks::{CommunicationError, Processes as _, ThreadAsProcess};
 use thiserror::Error;
 
 use self::calls::Thread;
@@ -59,8 +60,6 @@ use super::run::Run;
 use super::time::{Offset, Timeline};
 use super::types::Types;
 use mel_log::{RankLog, StreamKind, Switch};
-
-pub use otf2_writer::{CommunicationError, Processes, ThreadAsProcess, tree};
 
 pub use self::share::Share;
 pub use self::summary::{Remark, Summary};

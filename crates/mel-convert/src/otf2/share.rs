@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use otf2_writer::{CommunicationError, Processes, tree};
+use ranks::{CommunicationError, Processes, tree};
 use serde::{Deserialize, Serialize};
 
 use super::Summary;
@@ -103,7 +103,7 @@ impl Common {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use otf2_writer::ThreadAsProcess;
+    use ranks::ThreadAsProcess;
 
     #[test]
     fn each_rank_has_one_process() {

@@ -42,6 +42,20 @@ fn is_none(number: &u64) -> bool {
     *number == 0
 }
 
+impl From<LeftOut> for [u64; 9] {
+    fn from(of: LeftOut) -> Self {
+        of.numbers().map(|(_, number, _)| number)
+    }
+}
+
+impl From<[u64; 9]> for LeftOut {
+    fn from(numbers: [u64; 9]) -> Self {
+        let [contexts, waits, communicators, queues, threads, phases, traffic, connections, definitions] =
+            numbers;
+        Self { contexts, waits, communicators, queues, threads, phases, traffic, connections, definitions }
+    }
+}
+
 impl LeftOut {
     /// The numbers with their keys in `profile.json`, and what they are numbers of.
     pub fn numbers(&self) -> [(&'static str, u64, &'static str); 9] {
@@ -70,17 +84,8 @@ impl LeftOut {
     /// The sum of both.
     #[must_use]
     pub fn plus(self, other: LeftOut) -> LeftOut {
-        LeftOut {
-            contexts: self.contexts.saturating_add(other.contexts),
-            waits: self.waits.saturating_add(other.waits),
-            communicators: self.communicators.saturating_add(other.communicators),
-            queues: self.queues.saturating_add(other.queues),
-            threads: self.threads.saturating_add(other.threads),
-            phases: self.phases.saturating_add(other.phases),
-            traffic: self.traffic.saturating_add(other.traffic),
-            connections: self.connections.saturating_add(other.connections),
-            definitions: self.definitions.saturating_add(other.definitions),
-        }
+        let (own, more) = (<[u64; 9]>::from(self), <[u64; 9]>::from(other));
+        std::array::from_fn(|place| own[place].saturating_add(more[place])).into()
     }
 
     /// What users read; nothing where all found space.

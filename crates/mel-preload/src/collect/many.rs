@@ -8,12 +8,9 @@ use mel_convert::callsites::CallSites;
 use mel_log::profile::columns::{self, Column, Description, RankTable};
 use mel_log::profile::{OverRanks, Profile, RankProfile};
 use mel_log::table::TableRows;
-use mel_verdict::many::{Detail, Judgement, Links, OfRank, Part, Selection, fill};
-use mpi_abi::Error;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use mel_verdict::many::{Detail, Judgement, OfRank, Selection, fill};
+use ranks::{CommunicationError, Processes, tree};
 
-use super::links::MpiLinks;
 use crate::warn::warn;
 
 /// The most bytes of a host's name in a row.
@@ -28,34 +25,30 @@ pub(super) struct Counted {
 
 /// Brings the sums of all ranks together; at rank 0 they are in `profile` then. Collective.
 pub(super) fn collect(
-    links: &MpiLinks,
+    ranks: &dyn Processes,
     own: RankProfile,
     table: Option<TableRows>,
     (profile, directory): (&mut Profile, Option<&Path>),
     counted: Counted,
-) -> Result<(), Error> {
+) -> Result<(), CommunicationError> {
     let of_rank = OfRank::new(own, table);
-    let latest = |latest: &mut u64, bytes: &[u8]| *latest = (*latest).max(number(bytes));
-    let since = links.reduce(of_rank.out_of_init(), latest, |since| since.to_ne_bytes().to_vec())?;
-    let of_rank = of_rank.since(number(&links.spread(since.unwrap_or_default().to_ne_bytes().to_vec())?));
-    let part = links.reduce(calm(|| of_rank.part()), |all, part| join(all, part, Part::join), encoded)?;
+    let since = tree::all_reduce(ranks, of_rank.out_of_init(), |latest, other| *latest = other.max(*latest))?;
+    let of_rank = of_rank.since(since);
+    let part = tree::reduce(ranks, calm(|| of_rank.part()), |all, part| calm(|| all.join(part)))?;
     let judgement = part.map(|part| calm(|| Judgement::of(part)));
     let selection = judgement.as_ref().map(|judgement| judgement.selection(counted.queues, counted.windows));
-    let selection = links.spread(encoded(&selection.unwrap_or_default()))?;
-    let selection: Selection = serde_json::from_slice(&selection).unwrap_or_default();
-    let detail = links.reduce(
-        calm(|| of_rank.detail(&selection)),
-        |all, detail| join(all, detail, Detail::join),
-        encoded,
-    )?;
+    let selection = tree::broadcast(ranks, tree::encode(&selection.unwrap_or_default())?)?;
+    let selection: Selection = tree::decode(&selection)?;
+    let own = calm(|| of_rank.detail(&selection));
+    let detail = tree::reduce(ranks, own, |all, detail| calm(|| all.join(detail)))?;
     let row = row(&of_rank, &selection);
     drop(of_rank);
     let table = match (&judgement, directory) {
-        (Some(judgement), Some(directory)) => create(directory, judgement, &selection, links.tree().size),
+        (Some(judgement), Some(directory)) => create(directory, judgement, &selection, ranks.size()),
         _ => None,
     };
     let mut written = Ok(());
-    links.stream(row, |first, rows| {
+    tree::stream(ranks, row, |first, rows| {
         if let (Some(judgement), Some(table), Ok(())) = (&judgement, &table, &written) {
             written = table.write(first, &decoded(rows, first, judgement, table));
         }
@@ -87,24 +80,9 @@ fn finish(
     }
 }
 
-/// A number that was sent.
-fn number(bytes: &[u8]) -> u64 {
-    bytes.try_into().map_or(0, u64::from_ne_bytes)
-}
-
 /// What a fault of ours makes nothing of: others wait for what comes next.
 fn calm<T: Default>(of: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(of)).unwrap_or_default()
-}
-
-fn encoded<T: Serialize>(of: &T) -> Vec<u8> {
-    serde_json::to_vec(of).unwrap_or_default()
-}
-
-fn join<T: Default + DeserializeOwned>(all: &mut T, bytes: &[u8], join: impl FnOnce(&mut T, T)) {
-    if let Ok(more) = serde_json::from_slice(bytes) {
-        let _ = catch_unwind(AssertUnwindSafe(|| join(all, more)));
-    }
 }
 
 fn create(directory: &Path, judgement: &Judgement, selection: &Selection, ranks: u32) -> Option<RankTable> {

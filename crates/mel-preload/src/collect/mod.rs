@@ -1,9 +1,7 @@
 //! What the ranks have counted comes together at `MPI_Finalize`, along a tree of messages.
 //!
-//! - [`links`]: the tree over MPI.
-//! - [`many`]: very many ranks, of which only sums come together.
+//! Of very many ranks only sums do: [`many`].
 
-mod links;
 mod many;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,37 +9,37 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use mel_convert::callsites::CallSites;
 use mel_log::profile::{Profile, RankProfile};
 use mel_log::table::{TableRows, layout::MAX_INTERVALS};
-use mel_verdict::many::Links;
-use mpi_abi::Error;
+use ranks::{CommunicationError, Processes, tree};
 
 use crate::calls::CallProfiler;
+use crate::mpi_ranks::MpiRanks;
 use crate::state::{Run, Session};
-use links::MpiLinks;
 
 /// The profile of the run, at rank 0; nothing elsewhere. Collective. Up to as many ranks as the user wants, rank 0 gets all of what each has;
 /// beyond, sums.
 ///
 /// # Errors
-/// Those of MPI.
+/// Where the communication fails.
 pub(crate) fn profile(
     session: &Session,
     run: &Run,
     own: RankProfile,
     mut whole: Profile,
-) -> Result<Option<Profile>, Error> {
-    let links = MpiLinks::new(run.rank, run.size, session.abi.constants.comm_world)?;
+) -> Result<Option<Profile>, CommunicationError> {
+    let ranks = MpiRanks::new(session.abi.constants.comm_world, run.rank, run.size);
+    let ranks = ranks.map_err(CommunicationError::of)?;
     // What rank 0 was asked holds for all.
-    let exact = links.spread(vec![u8::from(links.tree().size <= session.config.exact_ranks)])?;
+    let exact = tree::broadcast(&ranks, vec![u8::from(!is_of_many(session, run))])?;
     // Without calls and traffic there is nothing in the table that the rank's own profile lacks.
     let of_traffic = run.table.as_ref().filter(|_| session.carried.is_some());
     let table = session.calls.and_then(CallProfiler::table).or(of_traffic);
     if exact == [1] {
         let image = table.map(|table| table.image(intervals(run)));
-        all(&links, &own, image, &mut whole)?;
+        all(&ranks, &own, image, &mut whole)?;
     } else {
         let counted = many::Counted { queues: session.config.profile, windows: session.config.windows };
         let table = table.and_then(|table| TableRows::of_image(&table.image(MAX_INTERVALS)));
-        many::collect(&links, own, table, (&mut whole, run.directory.as_deref()), counted)?;
+        many::collect(&ranks, own, table, (&mut whole, run.directory.as_deref()), counted)?;
     }
     Ok((run.rank == 0).then_some(whole))
 }
@@ -59,17 +57,17 @@ fn intervals(run: &Run) -> usize {
 /// Brings together what each rank has: its profile, and the image of its table. Rank 0 keeps all of it, any other what one rank has, at a
 /// time.
 fn all(
-    links: &MpiLinks,
+    ranks: &dyn Processes,
     own: &RankProfile,
     image: Option<Vec<u8>>,
     whole: &mut Profile,
-) -> Result<(), Error> {
+) -> Result<(), CommunicationError> {
     let of_rank = serde_json::to_vec(own).unwrap_or_default();
-    links.relay(of_rank, |_, bytes| whole.ranks.extend(serde_json::from_slice(&bytes).ok()))?;
+    tree::relay(ranks, of_rank, |_, bytes| whole.ranks.extend(serde_json::from_slice(&bytes).ok()))?;
     whole.number_phases();
     let mut tables = Vec::new();
-    links.relay(image.unwrap_or_default(), |_, image| tables.extend(TableRows::of_image(&image)))?;
-    if links.tree().rank == 0 {
+    tree::relay(ranks, image.unwrap_or_default(), |_, image| tables.extend(TableRows::of_image(&image)))?;
+    if ranks.rank() == 0 {
         let _ = catch_unwind(AssertUnwindSafe(|| {
             let mut sites = CallSites::default();
             mel_verdict::fill(whole, tables, |path, address| sites.place(path, address));

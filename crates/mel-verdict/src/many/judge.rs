@@ -11,7 +11,6 @@ use mel_log::profile::columns::{self, Column};
 use mel_log::profile::summary;
 use serde::{Deserialize, Serialize};
 
-use super::as_list;
 use super::part::{Blame, Group, GroupKey, Nanos, Part};
 use crate::findings::Rule;
 
@@ -24,7 +23,6 @@ const MOST_FUNCTIONS: usize = 12;
 
 /// What rank 0 wants to know more of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Selection {
     /// Whether calls were counted.
     pub has_calls: bool,
@@ -35,7 +33,6 @@ pub struct Selection {
     /// The columns of the table of ranks.
     pub columns: Vec<Column>,
     /// Collective operations, with the time of who spent least in them.
-    #[serde(with = "as_list")]
     pub closed: BTreeMap<GroupKey, Group>,
 }
 

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use mel_log::profile::{Ended, LeftOut, NotFollowed, Truth};
 use serde::{Deserialize, Serialize};
 
-use super::as_list;
 use crate::findings::Rule;
 
 /// The most call sites, of each kind of sum; the most hosts; the most operations of which the ranks that wait least are kept.
@@ -145,7 +144,6 @@ pub struct Ends {
 
 /// What some ranks have counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Part {
     /// How many.
     pub ranks: u32,
@@ -162,26 +160,36 @@ pub struct Part {
     /// Whether calls were counted.
     pub has_calls: bool,
     /// Calls by place.
-    #[serde(with = "as_list")]
     pub calls: BTreeMap<Place, Calls>,
     /// Time lost by reason and place.
-    #[serde(with = "as_list")]
     pub lost: BTreeMap<(Rule, Place), Lost>,
     /// By rank: its time in MPI, and who waited for whom.
-    #[serde(with = "as_list")]
     pub blame: BTreeMap<u32, Blame>,
     /// Collective operations of communicators of which not all members are here.
-    #[serde(with = "as_list")]
     pub open: BTreeMap<GroupKey, Group>,
     /// Those of which all are: where most was lost.
-    #[serde(with = "as_list")]
     pub closed: BTreeMap<GroupKey, Group>,
     /// The four distributions: by tenth of a decade of nanoseconds, how many.
     pub times: [BTreeMap<u32, u64>; 4],
     /// Entries that found no space.
     pub left_out: u64,
     /// The same of the ranks' tables.
+    #[serde(with = "as_numbers")]
     pub tables_left_out: LeftOut,
+}
+
+/// [`LeftOut`] with all of its numbers: in `profile.json` it leaves zeros out, and what is sent has no names of fields.
+mod as_numbers {
+    use mel_log::profile::LeftOut;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(of: &LeftOut, serializer: S) -> Result<S::Ok, S::Error> {
+        <[u64; 9]>::from(*of).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LeftOut, D::Error> {
+        <[u64; 9]>::deserialize(deserializer).map(LeftOut::from)
+    }
 }
 
 impl Part {

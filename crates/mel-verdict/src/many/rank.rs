@@ -7,7 +7,6 @@ use mel_log::profile::{Histogram, RankProfile, Truth};
 use mel_log::table::{IntervalKind, TableRows};
 use serde::{Deserialize, Serialize};
 
-use super::as_list;
 use super::judge::Selection;
 use super::part::{Blame, Calls, Ends, Group, GroupKey, Lost, Nanos, Part, Place};
 use crate::findings::Rule;
@@ -62,19 +61,14 @@ impl Victims {
 
 /// Details of what a [`Selection`] names, of some ranks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Detail {
     /// By reason and place.
-    #[serde(with = "as_list")]
     pub victims: BTreeMap<(Rule, Place), Victims>,
     /// The same by causing rank, of those that are selected.
-    #[serde(with = "as_list")]
     pub by_cause: BTreeMap<(Rule, Place, u32), Victims>,
     /// By causing rank and its context: how much was lost for it at each place.
-    #[serde(with = "as_list")]
     pub of_contexts: BTreeMap<(Rule, Place, u32, u16), Nanos>,
     /// The call sites of contexts of the causing ranks.
-    #[serde(with = "as_list")]
     pub contexts: BTreeMap<(u32, u16), Place>,
 }
 

@@ -1,14 +1,15 @@
 //! Simulated ranks: joining in a tree, in any order, gives the same as joining all at once; what is sent stays small; and the rank that
 //! is slow is found.
 
-use mel_log::profile::{CallSite, Profile, RankProfile, columns};
+use mel_log::profile::{CallSite, LeftOut, Profile, RankProfile, columns};
 use mel_log::table::{ContextKey, ContextRow, IntervalKind, IntervalRow, TableRows, WaitKey, WaitRow};
 use mel_log::{Definition, Members};
 use proptest::prelude::*;
+use ranks::tree::{self, Tree};
+use ranks::{Processes as _, on_threads};
 
 use super::rank::Detail;
-use super::tree::tests::on_all;
-use super::{Judgement, Links, OfRank, Part, Selection, Tree, fill};
+use super::{Judgement, OfRank, Part, Selection, fill};
 
 const RUN: u64 = 1_000_000_000;
 const ALLREDUCE: u16 = 2;
@@ -92,9 +93,9 @@ fn in_a_tree<T: serde::Serialize + serde::de::DeserializeOwned>(
     let (mut all, mut most) = (of(tree.rank), 0);
     for below in tree.children() {
         let (part, within) = in_a_tree(Tree { rank: below.start, ..tree }, of, join);
-        let bytes = serde_json::to_vec(&part).unwrap();
+        let bytes = tree::encode(&part).unwrap();
         most = most.max(within).max(bytes.len());
-        join(&mut all, serde_json::from_slice(&bytes).unwrap());
+        join(&mut all, tree::decode(&bytes).unwrap());
     }
     (all, most)
 }
@@ -108,7 +109,7 @@ fn run(size: u32, late: u32) -> (Profile, usize) {
     let (detail, more) = in_a_tree(tree, &|place| rank(place, size, late).detail(&selection), &Detail::join);
     let mut profile = Profile { world_size: size, profiled: vec!["calls".into()], ..Profile::default() };
     fill(&mut profile, &judgement, &detail, site);
-    (profile, most.max(more).max(serde_json::to_vec(&selection).unwrap().len()))
+    (profile, most.max(more).max(tree::encode(&selection).unwrap().len()))
 }
 
 #[track_caller]
@@ -154,19 +155,34 @@ fn where_all_are_alike_nobody_is_named() {
 #[test]
 fn the_protocol_among_ranks_gives_what_joining_gives() {
     let size = 37;
-    let part = on_all(size, |links| {
-        let own = rank(links.tree().rank, size, 5);
-        let join = |all: &mut Part, bytes: &[u8]| all.join(serde_json::from_slice(bytes).unwrap());
-        let part = links.reduce(own.part(), join, |part| serde_json::to_vec(part).unwrap()).unwrap();
+    let part = on_threads(size, |ranks| {
+        let own = rank(ranks.rank(), size, 5);
+        let part = tree::reduce(&ranks, own.part(), Part::join).unwrap();
         let selection = part.as_ref().map(|part| Judgement::of(part.clone()).selection(true, false));
-        let bytes = links.spread(serde_json::to_vec(&selection.unwrap_or_default()).unwrap()).unwrap();
-        let selection: Selection = serde_json::from_slice(&bytes).unwrap();
+        let bytes = tree::encode(&selection.unwrap_or_default()).unwrap();
+        let selection: Selection = tree::decode(&tree::broadcast(&ranks, bytes).unwrap()).unwrap();
         assert!(selection.causes.contains(&5));
         part
     });
     let mut all = Part::default();
     (0..size).for_each(|place| all.join(rank(place, size, 5).part()));
     assert_eq!(part[0].as_ref(), Some(&all));
+}
+
+#[test]
+fn what_is_sent_is_what_arrives() {
+    let mut part = rank(3, 8, 5).part();
+    part.join(rank(5, 8, 5).part());
+    let selection = Judgement::of(part.clone()).selection(true, true);
+    let detail = rank(4, 8, 5).detail(&Selection { causes: [3, 4].into(), ..selection.clone() });
+    // With and without what found no space: of zeros nothing may be left out.
+    for left_out in [LeftOut::default(), LeftOut { waits: 7, definitions: 300, ..LeftOut::default() }] {
+        part.tables_left_out = left_out;
+        assert_eq!(tree::decode::<Part>(&tree::encode(&part).unwrap()).unwrap(), part);
+    }
+    assert_eq!(tree::decode::<Selection>(&tree::encode(&selection).unwrap()).unwrap(), selection);
+    assert!(detail != Detail::default());
+    assert_eq!(tree::decode::<Detail>(&tree::encode(&detail).unwrap()).unwrap(), detail);
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::cell::Cell;
 
+use ranks::{ThreadAsProcess, on_threads};
+
 use super::*;
 use crate::definitions::{Communicator, Definitions, Group, GroupMembers, Region, SystemTreeNode};
-use crate::processes::ThreadAsProcess;
 use crate::{Paradigm, Type};
 
 /// Notes the longest message.
@@ -59,19 +60,13 @@ fn define(rank: u32, size: u32, definitions: &mut Definitions) {
 
 /// For each rank what it got: messages, the longest of them, all definitions, the mapping and its own definitions.
 fn unified(size: u32) -> Vec<(u32, usize, Shared, Mapping, Shared)> {
-    std::thread::scope(|scope| {
-        let ranks = ThreadAsProcess::group(size).into_iter().map(|inner| {
-            let work = move || {
-                let processes = Measured { inner, messages: Cell::new(0), longest: Cell::new(0) };
-                let mut definitions = Definitions::default();
-                define(processes.rank(), size, &mut definitions);
-                let own = definitions.shared.clone();
-                let (all, mapping) = unify(&processes, definitions.shared).unwrap();
-                (processes.messages.get(), processes.longest.get(), all, mapping, own)
-            };
-            std::thread::Builder::new().stack_size(512 << 10).spawn_scoped(scope, work).unwrap()
-        });
-        ranks.collect::<Vec<_>>().into_iter().map(|rank| rank.join().unwrap()).collect()
+    on_threads(size, |inner| {
+        let processes = Measured { inner, messages: Cell::new(0), longest: Cell::new(0) };
+        let mut definitions = Definitions::default();
+        define(processes.rank(), size, &mut definitions);
+        let own = definitions.shared.clone();
+        let (all, mapping) = unify(&processes, definitions.shared).unwrap();
+        (processes.messages.get(), processes.longest.get(), all, mapping, own)
     })
 }
 

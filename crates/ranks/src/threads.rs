@@ -1,68 +1,11 @@
-//! The processes that do a piece of work together, and how they talk to each other.
+//! Threads in place of processes.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Processes could not communicate, and none of them can go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the processes that work together could not communicate")]
-pub struct CommunicationError;
-
-/// Processes that do a piece of work together, such as to write one archive. All they have to bring is messages
-/// from one to another; what all do together is made of these, along a tree, by [`tree`](crate::tree).
-///
-/// A value of this belongs to one process, and is used on one thread.
-pub trait Processes {
-    /// Number of processes.
-    fn size(&self) -> u32;
-
-    /// Rank of this process. Rank 0 makes the directories and writes the global definitions.
-    fn rank(&self) -> u32;
-
-    /// Sends bytes to another process, without waiting until that receives them.
-    ///
-    /// # Errors
-    /// Where the communication fails.
-    fn send(&self, to: u32, bytes: Vec<u8>) -> Result<(), CommunicationError>;
-
-    /// The bytes that another process has sent, in the order in which it has. Waits for them.
-    ///
-    /// # Errors
-    /// Where the communication fails.
-    fn receive(&self, from: u32) -> Result<Vec<u8>, CommunicationError>;
-
-    /// Waits until what was sent is on its way, so that nobody waits for this process while it does something else.
-    ///
-    /// # Errors
-    /// Where the communication fails.
-    fn flush(&self) -> Result<(), CommunicationError> {
-        Ok(())
-    }
-}
-
-/// One process that does everything.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Alone;
-
-impl Processes for Alone {
-    fn size(&self) -> u32 {
-        1
-    }
-
-    fn rank(&self) -> u32 {
-        0
-    }
-
-    fn send(&self, _: u32, _: Vec<u8>) -> Result<(), CommunicationError> {
-        Err(CommunicationError)
-    }
-
-    fn receive(&self, _: u32) -> Result<Vec<u8>, CommunicationError> {
-        Err(CommunicationError)
-    }
-}
+use crate::{CommunicationError, Processes};
 
 /// A thread that does the work of one process, beside others in the same program.
 #[derive(Debug)]
@@ -91,7 +34,7 @@ impl ThreadAsProcess {
     }
 
     fn inbox(&self, rank: u32) -> Result<&Inbox, CommunicationError> {
-        self.all.get(rank as usize).ok_or(CommunicationError)
+        self.all.get(rank as usize).ok_or_else(CommunicationError::default)
     }
 }
 
@@ -122,7 +65,7 @@ impl Processes for ThreadAsProcess {
                 return Ok(bytes);
             }
             if gone {
-                return Err(CommunicationError);
+                return Err(CommunicationError::default());
             }
             let waited = inbox.changed.wait_timeout(by_sender, PATIENCE);
             by_sender = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -137,4 +80,23 @@ impl Drop for ThreadAsProcess {
             inbox.gone.store(true, Ordering::Release);
         }
     }
+}
+
+/// Runs the same on this number of threads, each in place of a process, and waits for all; what each gives, by rank.
+///
+/// # Panics
+/// Where a thread has, or the system has no thread more.
+pub fn on_threads<T: Send>(size: u32, process: impl Fn(ThreadAsProcess) -> T + Sync) -> Vec<T> {
+    /// Enough for what goes along a tree; a thousand threads are no burden.
+    const STACK: usize = 1 << 20;
+    let process = &process;
+    std::thread::scope(|scope| {
+        let start = |rank| {
+            let thread = std::thread::Builder::new().stack_size(STACK);
+            thread.spawn_scoped(scope, move || process(rank)).expect("the system has a thread more")
+        };
+        let threads: Vec<_> = ThreadAsProcess::group(size).into_iter().map(start).collect();
+        let given = threads.into_iter().map(|thread| thread.join());
+        given.map(|given| given.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
 }
