@@ -1,4 +1,5 @@
-//! The ranks of a run as processes that work together at its end: messages over MPI, on a communicator of our own.
+//! The ranks of a run as processes that work together at its end: messages over MPI, on a communicator of our
+//! own.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -12,7 +13,8 @@ use ranks::{CommunicationError, Processes};
 /// All messages have this tag: the order in which a process sends them is that in which they are received.
 const TAG: i32 = 0;
 
-/// The most bytes of a message of MPI. What is longer goes in pieces of so many, up to the first one that is shorter.
+/// The most bytes of a message of MPI. Bytes travel in pieces of this length, and a shorter one, which is the
+/// last.
 const PIECE: usize = 1 << 20;
 
 /// So often a process that waits looks again at once.
@@ -31,8 +33,8 @@ pub struct MpiRanks {
 }
 
 impl MpiRanks {
-    /// To be called by all ranks of `world`, between its `MPI_Init` and its `MPI_Finalize`. It is a split and not a copy of
-    /// the communicator, so that no function of the program is called.
+    /// To be called by all ranks of `world`, between its `MPI_Init` and its `MPI_Finalize`. It is a split and
+    /// not a copy of the communicator, so that no function of the program is called.
     ///
     /// # Errors
     /// Where MPI refuses.
@@ -92,8 +94,8 @@ impl Processes for MpiRanks {
         let bytes = Rc::new(bytes);
         for place in pieces(bytes.len()) {
             let piece = &bytes[place];
-            // SAFETY: the bytes lie where they are until the request is complete: the vector is kept with it, and `drop`
-            // does not free it before.
+            // SAFETY: the bytes lie where they are until the request is complete: the vector is kept with it,
+            // and `drop` does not free it before.
             let request = unsafe { pmpi::isend(piece.as_ptr(), piece.len(), to as i32, TAG, self.comm) };
             let request = request.map_err(CommunicationError::of)?;
             self.sent.borrow_mut().push_back((request, Rc::clone(&bytes)));

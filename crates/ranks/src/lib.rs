@@ -1,15 +1,17 @@
-//! Processes that do a piece of work together, such as the ranks of a run that write one archive or one profile.
+//! Processes that do a piece of work together, such as the ranks of a run that write one archive or one
+//! profile.
 //!
-//! All they have to bring is messages from one to another: [`Processes`]. What all do together is made of these, along
-//! a tree: [`tree`]. In place of processes there may be threads of one program, [`ThreadAsProcess`], or [`Alone`] one
-//! that does everything.
+//! They send messages to each other: [`Processes`]. What all do together is made of these messages, along a
+//! tree: [`tree`]. Threads of one program may stand in for processes, [`ThreadAsProcess`], and a single
+//! process may do all of the work, [`Alone`].
 //!
-//! This crate knows no MPI: over what the messages go is the affair of who implements [`Processes`].
+//! This crate knows no MPI: whoever implements [`Processes`] decides how messages travel.
 //!
 //! ```
 //! use ranks::{Processes, on_threads, tree};
 //!
-//! let sums = on_threads(8, |rank| tree::all_reduce(&rank, rank.rank(), |sum, other| *sum += other).unwrap());
+//! let add = |sum: &mut u32, other| *sum += other;
+//! let sums = on_threads(8, |rank| tree::all_reduce(&rank, rank.rank(), add).unwrap());
 //! assert_eq!(sums, [28; 8]);
 //! ```
 

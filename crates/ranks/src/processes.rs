@@ -16,9 +16,9 @@ impl CommunicationError {
     }
 }
 
-/// Processes that do a piece of work together, such as to write one archive. All they have to bring is messages
-/// from one to another; what all do together is made of these, along a tree, by [`tree`](crate::tree). All take part in the same
-/// steps in the same order.
+/// Processes that do a piece of work together, such as to write one archive. They send messages to each
+/// other; what all do together is made of these, along a tree, by [`tree`](crate::tree). All take part in the
+/// same steps, in the same order.
 ///
 /// A value of this belongs to one process, and is used on one thread.
 pub trait Processes {
@@ -40,7 +40,8 @@ pub trait Processes {
     /// Where the communication fails.
     fn receive(&self, from: u32) -> Result<Vec<u8>, CommunicationError>;
 
-    /// Waits until what was sent is on its way, so that nobody waits for this process while it does something else.
+    /// Waits until what was sent is on its way, so that nobody waits for this process while it does something
+    /// else.
     ///
     /// # Errors
     /// Where the communication fails.

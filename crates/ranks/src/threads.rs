@@ -82,7 +82,8 @@ impl Drop for ThreadAsProcess {
     }
 }
 
-/// Runs the same on this number of threads, each in place of a process, and waits for all; what each gives, by rank.
+/// Runs the same on this number of threads, each in place of a process, and waits for all; what each gives,
+/// by rank.
 ///
 /// # Panics
 /// Where a thread has, or the system has no thread more.

@@ -1,11 +1,12 @@
-//! What processes do together, along a binomial tree: each step is a message between two of them, a process takes part in as
-//! many steps as the number of processes has binary digits, and holds what its part of the tree has.
+//! What processes do together, along a binomial tree: each step is a message between two of them, a process
+//! takes part in as many steps as the number of processes has binary digits, and holds what its part of the
+//! tree has.
 //!
-//! The parent of a rank is the rank without its lowest set bit. So the ranks below a process follow it without a gap, and
-//! what is merged on the way up is merged in the order of ranks.
+//! The parent of a rank is the rank without its lowest set bit. So the ranks below a process follow it
+//! without a gap, and what is merged on the way up is merged in the order of ranks.
 //!
-//! What travels as a value is encoded by [`encode`], in the compact form of `postcard`: the same program writes and reads
-//! it. A type whose JSON leaves fields out (`skip_serializing_if`) cannot travel so.
+//! What travels as a value is encoded by [`encode`], in the compact form of `postcard`: the same program
+//! writes and reads it. A type whose JSON leaves fields out (`skip_serializing_if`) cannot travel so.
 
 use std::ops::Range;
 
@@ -119,8 +120,8 @@ pub fn gather(processes: &dyn Processes, own: Vec<u8>) -> Result<Vec<u8>> {
     Ok(Vec::new())
 }
 
-/// Brings bytes of each process to rank 0, which handles them one by one, by rank ascending. A process keeps those of one
-/// rank at a time.
+/// Brings bytes of each process to rank 0, which handles them one by one, by rank ascending. A process keeps
+/// those of one rank at a time.
 ///
 /// # Errors
 /// Where the communication fails.
@@ -146,8 +147,8 @@ pub fn relay(processes: &dyn Processes, own: Vec<u8>, mut handle: impl FnMut(u32
 /// From how many bytes on what is [streamed](stream) is passed on.
 const KEPT: usize = 1 << 20;
 
-/// Brings bytes of each process, of all the same number and at least one, to rank 0, which handles those of consecutive
-/// ranks at a time: the first of these, and their bytes. A process keeps at most about a MiB.
+/// Brings bytes of each process, of all the same number and at least one, to rank 0, which handles those of
+/// consecutive ranks at a time: the first of these, and their bytes. A process keeps at most about a MiB.
 ///
 /// # Errors
 /// Where the communication fails.
@@ -183,8 +184,8 @@ fn pass_on(processes: &dyn Processes, parent: u32, bytes: Vec<u8>) -> Result<()>
     processes.flush()
 }
 
-/// Brings each message to its rank, in as many steps as the number of processes has binary digits: a message goes the
-/// way to its rank bit by bit. Gives what was sent to this one, in no order.
+/// Brings each message to its rank, in as many steps as the number of processes has binary digits: a message
+/// goes the way to its rank bit by bit. Gives what was sent to this one, in no order.
 ///
 /// # Errors
 /// Where the communication fails, or bytes are not what was sent.

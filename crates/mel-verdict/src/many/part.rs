@@ -178,7 +178,8 @@ pub struct Part {
     pub tables_left_out: LeftOut,
 }
 
-/// [`LeftOut`] with all of its numbers: in `profile.json` it leaves zeros out, and what is sent has no names of fields.
+/// [`LeftOut`] with all of its numbers, in their order: what is sent has no names of fields, so zeros may not be
+/// left out as in `profile.json`.
 mod as_numbers {
     use mel_log::profile::LeftOut;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
