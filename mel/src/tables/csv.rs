@@ -7,10 +7,12 @@ use mel_log::profile::attribution::{OUTSIDE, ShareProfile};
 use mel_log::profile::calls::CallProfile;
 use mel_log::profile::columns::{self, Columns};
 use mel_log::profile::phases::{part_of, shown};
-use mel_log::profile::summary::{Unit, quantities};
+use mel_log::profile::quantities::connections::{CONNECTIONS, PORTS};
+use mel_log::profile::quantities::{Quantity, numbers, word_of};
+use mel_log::profile::summary::quantities;
 use mel_log::profile::sums::Names;
 use mel_log::profile::text::waits::word;
-use mel_log::profile::{CommunicatorProfile, Connection, Ended, Port, Profile, Queues, RankProfile};
+use mel_log::profile::{CommunicatorProfile, Ended, Profile, Queues, RankProfile};
 use serde::Serialize;
 
 /// A line. What does not apply is empty.
@@ -32,6 +34,19 @@ struct Row<'a> {
     /// A column only where the program has named phases. Empty for numbers of all phases together.
     #[serde(skip_serializing_if = "Option::is_none")]
     phase: Option<&'a str>,
+}
+
+impl Row<'_> {
+    /// The same with the number of a quantity.
+    fn of<R>(&self, quantity: &Quantity<R>, value: f64) -> Self {
+        Row {
+            section: word_of(quantity.group),
+            quantity: word_of(quantity.name),
+            unit: quantity.unit.symbol(),
+            value,
+            ..self.clone()
+        }
+    }
 }
 
 /// Writes a line of names, then a line per number. Times are in seconds (`s`), sizes in bytes (`bytes`). A number that a rank does not
@@ -63,9 +78,7 @@ pub fn csv(out: impl Write, profile: &Profile) -> io::Result<()> {
         for (phase, part) in std::iter::once((phase, rank.clone())).chain(by_phase) {
             for quantity in quantities(profile) {
                 let Some(value) = (quantity.of)(&part) else { continue };
-                let unit = if quantity.unit == Unit::Seconds { "s" } else { "count" };
-                let (section, quantity) = (word_of(quantity.group), word_of(quantity.name));
-                out.serialize(Row { section, quantity, unit, value, phase, ..row.clone() })?;
+                out.serialize(Row { phase, ..row.of(quantity, value) })?;
             }
         }
         for connection in &rank.connections {
@@ -81,15 +94,15 @@ pub fn csv(out: impl Write, profile: &Profile) -> io::Result<()> {
                     .map(|name| shown(name)),
                 ..row.clone()
             };
-            for (quantity, unit, value) in of_connection(connection) {
-                let section = format!("connections_{}", connection.purpose.name());
-                out.serialize(Row { section, quantity: quantity.into(), unit, value, ..row.clone() })?;
+            for (quantity, value) in numbers(CONNECTIONS, connection) {
+                let section = format!("{}_{}", quantity.group, connection.purpose.name());
+                out.serialize(Row { section, ..row.of(quantity, value) })?;
             }
         }
         for port in &rank.ports {
-            for (quantity, unit, value) in of_port(port) {
-                let (section, kind) = ("interface".into(), port.interface.as_str());
-                out.serialize(Row { section, quantity: quantity.into(), unit, value, kind, ..row.clone() })?;
+            let row = Row { kind: &port.interface, ..row.clone() };
+            for (quantity, value) in numbers(PORTS, port) {
+                out.serialize(row.of(quantity, value))?;
             }
         }
         for of in &rank.communicators {
@@ -159,23 +172,6 @@ pub fn csv(out: impl Write, profile: &Profile) -> io::Result<()> {
     out.flush()
 }
 
-fn of_connection(of: &Connection) -> Vec<(&'static str, &'static str, f64)> {
-    let round_trips =
-        [("round_trip_min", of.round_trip_min_us), ("round_trip", of.round_trip_us)].into_iter();
-    [
-        ("connections", "count", of.connections),
-        ("sent", "bytes", of.bytes_sent),
-        ("received", "bytes", of.bytes_received),
-        ("segments_sent", "count", of.segments_sent),
-        ("segments_received", "count", of.segments_received),
-        ("retransmissions", "count", of.retransmissions),
-    ]
-    .into_iter()
-    .map(|(quantity, unit, value)| (quantity, unit, value as f64))
-    .chain(round_trips.filter_map(|(quantity, us)| Some((quantity, "s", us? as f64 / 1e6))))
-    .collect()
-}
-
 /// What a variable did in one place: by how much it has grown, or its mean, or its last value. The column `kind` has the region.
 fn of_share(share: &ShareProfile) -> (&'static str, f64) {
     match (share.amount, share.mean, share.value) {
@@ -183,17 +179,6 @@ fn of_share(share: &ShareProfile) -> (&'static str, f64) {
         (_, Some(mean), _) => ("mean", mean),
         (.., value) => ("value", value.unwrap_or(0.0)),
     }
-}
-
-fn of_port(of: &Port) -> [(&'static str, &'static str, f64); 6] {
-    [
-        ("sent", "bytes", of.bytes_sent as f64),
-        ("received", "bytes", of.bytes_received as f64),
-        ("packets_sent", "count", of.packets_sent as f64),
-        ("packets_received", "count", of.packets_received as f64),
-        ("errors", "count", of.errors as f64),
-        ("dropped", "count", of.dropped as f64),
-    ]
 }
 
 /// The same of very many ranks: a line per number of the table of ranks.
@@ -221,7 +206,7 @@ pub fn csv_of_many(out: impl Write, all: &Columns) -> io::Result<()> {
                 host: host.map_or("", String::as_str),
                 section,
                 quantity,
-                unit: if column.unit == Unit::Seconds { "s" } else { "count" },
+                unit: column.unit.symbol(),
                 value,
                 function: if is_function { &column.name } else { "" },
                 ..Row::default()
@@ -304,15 +289,10 @@ fn of_communicator(of: &CommunicatorProfile) -> Vec<(&'static str, &'static str,
     numbers
 }
 
-/// A name as one word, for scripts.
-fn word_of(name: &str) -> String {
-    name.replace([' ', '-'], "_")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mel_log::profile::{QueueStats, WindowProfile, sample};
+    use mel_log::profile::{Connection, Port, QueueStats, WindowProfile, sample};
 
     fn text(profile: &Profile) -> String {
         let mut bytes = Vec::new();

@@ -8,7 +8,7 @@ use mel_log::profile::histogram::Histogram;
 use mel_log::profile::over_ranks::{self, OverRanks};
 use mel_log::profile::reduced::Reduced;
 use mel_log::profile::schema::{Profile, RankProfile};
-use mel_log::profile::summary::{self, QUANTITIES};
+use mel_log::profile::summary::longest_of_queues;
 use mel_log::profile::text::communicators::communicators;
 use mel_log::profile::text::connections::connections;
 use mel_log::profile::text::report::{facts, overview, queues};
@@ -82,7 +82,7 @@ fn among_ranks(reduced: &Reduced) -> String {
             TIME => over.name.clone(),
             group => group.replace("queue searches", "searches"),
         };
-        let ends = [low, high].map(|value| summary::value(value, over.unit));
+        let ends = [low, high].map(|value| over.unit.text(value));
         text += &format!("   {name:<22} {:>8} |{}| {}\n", ends[0], blocks(&heights), ends[1]);
     }
     if text.is_empty() {
@@ -128,7 +128,7 @@ fn by_rank(ranks: &[RankProfile]) -> String {
         return String::new();
     }
     let mut text = String::new();
-    for quantity in QUANTITIES.iter().filter(|quantity| quantity.name.starts_with("longest")) {
+    for quantity in longest_of_queues() {
         let values: Vec<f64> = ranks.iter().map(|rank| (quantity.of)(rank).unwrap_or(0.0)).collect();
         if values.iter().all(|value| *value == 0.0) {
             continue;

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::over::few;
 use mel_log::profile::columns::{Columns, FUNCTIONS, TIME};
-use mel_log::profile::summary::{self, Unit};
+use mel_log::profile::quantities::Unit;
+use mel_log::profile::summary;
 use mel_log::profile::{Ended, Histogram, Profile};
 
 /// The numbers of a profile, by rank.

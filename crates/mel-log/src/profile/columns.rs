@@ -15,8 +15,9 @@ use serde::{Deserialize, Serialize};
 
 use super::file::ProfileError;
 use super::over_ranks::OverRanks;
+use super::quantities::Unit;
 use super::schema::{Profile, RankProfile};
-use super::summary::{self, Unit};
+use super::summary;
 use super::sums;
 use crate::checksum;
 use crate::ranks::MOST_RANKS;
@@ -65,7 +66,7 @@ impl Column {
 pub fn columns(
     has_calls: bool,
     functions: &[String],
-    quantities: impl Iterator<Item = &'static summary::Quantity>,
+    quantities: impl Iterator<Item = &'static summary::OfRank>,
 ) -> Vec<Column> {
     let mut columns = Vec::new();
     if has_calls {

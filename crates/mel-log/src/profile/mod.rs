@@ -5,6 +5,7 @@
 //! - [`ends`]: how ranks ended, and where they were last seen.
 //! - [`histogram`]: distributions as sparse lists of bins.
 //! - [`file`](mod@file): reading and writing, whole and per rank.
+//! - [`quantities`]: the catalogue: name, unit and meaning of each number, and how it is got.
 //! - [`statistics`]: the lines per rank, in the paper's wording.
 //! - [`summary`]: the table across ranks.
 //! - [`sums`]: calls and waits added up by rank, function and call site.
@@ -37,6 +38,7 @@ pub mod one_sided;
 pub mod over_ranks;
 pub mod phases;
 pub mod planes;
+pub mod quantities;
 pub mod reduced;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;

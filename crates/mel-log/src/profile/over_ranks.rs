@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::summary::Unit;
+use super::quantities::Unit;
 
 /// The most ranks that are named at each end.
 pub const MOST_NAMED: usize = 8;

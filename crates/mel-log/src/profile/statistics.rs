@@ -1,55 +1,26 @@
 //! The statistics of each rank as lines of text, in the wording of the paper (section 5.2).
 
-use std::fmt::Write;
-
-use super::schema::{QueueStats, RankProfile, SearchStats};
-use crate::number::general;
+use super::quantities::{self, queues};
+use super::schema::RankProfile;
 
 /// The four lines of a rank: both queues, and the searches of both.
 pub fn lines(rank: &RankProfile) -> String {
-    let mut text = String::new();
-    for (queue, stats) in [("Posted", &rank.posted), ("Unexpected", &rank.unexpected)] {
-        queue_line(&mut text, queue, rank.rank, stats);
-    }
-    for (queue, stats) in [("Posted", &rank.posted_search), ("Unexpected", &rank.unexpected_search)] {
-        search_line(&mut text, queue, rank.rank, stats);
-    }
-    text
-}
-
-fn queue_line(text: &mut String, queue: &str, rank: u32, stats: &QueueStats) {
-    // Writing to a string cannot fail.
-    let _ = writeln!(
-        text,
-        "[MEL] {queue} queue statistics rank: {rank} Num Messages: {} Max length of message queue: {} \
-         Total time of messages in queue: {} s Average time of message in queue: {} s \
-         Min time of message in queue: {} s Max time of message in queue: {} s",
-        stats.messages,
-        stats.max_length,
-        general(stats.total_s),
-        general(stats.mean_s),
-        general(stats.min_s),
-        general(stats.max_s),
-    );
-}
-
-fn search_line(text: &mut String, queue: &str, rank: u32, stats: &SearchStats) {
-    let _ = writeln!(
-        text,
-        "[MEL] {queue} queue search statistics rank: {rank} Num Searches in queue: {} \
-         Total time searching in queue: {} s Average time of a search: {} s \
-         Min time of a search: {} s Max time of a search: {} s",
-        stats.searches,
-        general(stats.total_s),
-        general(stats.mean_s),
-        general(stats.min_s),
-        general(stats.max_s),
-    );
+    let groups = [
+        ("Posted queue", queues::POSTED),
+        ("Unexpected queue", queues::UNEXPECTED),
+        ("Posted queue search", queues::POSTED_SEARCHES),
+        ("Unexpected queue search", queues::UNEXPECTED_SEARCHES),
+    ];
+    let line = |(what, of): (&str, _)| {
+        format!("[MEL] {what} statistics rank: {}{}\n", rank.rank, quantities::line(of, rank))
+    };
+    groups.into_iter().map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::{QueueStats, SearchStats};
 
     #[test]
     fn the_wording_is_the_papers() {

@@ -1,94 +1,34 @@
 //! The table across ranks: for each quantity the extremes with their ranks, and the median.
 
-use serde::{Deserialize, Serialize};
-
 use super::over_ranks::OverRanks;
+use super::quantities::Quantity;
+use super::quantities::queues;
+use super::quantities::windows::WINDOWS;
 use super::schema::{Profile, RankProfile};
-use super::windows;
-use crate::number::duration;
-
-/// How a quantity is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unit {
-    /// A number of things.
-    #[default]
-    Count,
-    /// A duration in seconds.
-    Seconds,
-}
 
 /// A number that each rank has.
-#[derive(Clone, Copy, Debug)]
-pub struct Quantity {
-    /// What it is a number of: a queue, or its searches.
-    pub group: &'static str,
-    /// Its name within the group.
-    pub name: &'static str,
-    /// How it is written.
-    pub unit: Unit,
-    /// The number of a rank; none where there is none, as the mean of nothing.
-    pub of: fn(&RankProfile) -> Option<f64>,
-}
+pub type OfRank = Quantity<RankProfile>;
 
-/// `of some`: ranks without any message or search have no such number.
-macro_rules! quantities {
-    ($($group:literal $stats:ident . $count:ident : [$($name:literal $field:ident $unit:ident of $who:ident),* $(,)?]),* $(,)?) => {
-        &[$($(Quantity {
-            group: $group,
-            name: $name,
-            unit: Unit::$unit,
-            of: |rank| quantities!(@$who rank.$stats.$count > 0).then_some(rank.$stats.$field as f64),
-        }),*),*]
-    };
-    (@all $some:expr) => { true };
-    (@some $some:expr) => { $some };
-}
-
-/// All quantities of the queues, in the order of the table. The first of a group is its count.
-pub const QUANTITIES: &[Quantity] = quantities![
-    "posted queue" posted.messages: [
-        "receives" messages Count of all,
-        "max length" max_length Count of all,
-        "time populated" populated_s Seconds of all,
-        "mean lifetime" mean_s Seconds of some,
-        "longest lifetime" max_s Seconds of some,
-    ],
-    "unexpected queue" unexpected.messages: [
-        "messages" messages Count of all,
-        "max length" max_length Count of all,
-        "time populated" populated_s Seconds of all,
-        "mean lifetime" mean_s Seconds of some,
-        "longest lifetime" max_s Seconds of some,
-    ],
-    "posted queue searches" posted_search.searches: [
-        "searches" searches Count of all,
-        "total time" total_s Seconds of all,
-        "mean time" mean_s Seconds of some,
-        "longest" max_s Seconds of some,
-    ],
-    "unexpected queue searches" unexpected_search.searches: [
-        "searches" searches Count of all,
-        "total time" total_s Seconds of all,
-        "mean time" mean_s Seconds of some,
-        "longest" max_s Seconds of some,
-    ],
-];
-
-/// All quantities.
-pub fn all() -> impl Iterator<Item = &'static Quantity> + Clone {
-    QUANTITIES.iter().chain(windows::QUANTITIES)
+/// All quantities of queues and windows that are shown across ranks, in the order of the table. The first of a group is its count.
+pub fn all() -> impl Iterator<Item = &'static OfRank> + Clone {
+    quantities_of(true, true)
 }
 
 /// The quantities that a run has counted: of the queues, and of windows where there were any.
-pub fn quantities(profile: &Profile) -> impl Iterator<Item = &'static Quantity> + Clone {
+pub fn quantities(profile: &Profile) -> impl Iterator<Item = &'static OfRank> + Clone {
     quantities_of(profile.has_queues(), profile.ranks.iter().any(|rank| !rank.windows.is_empty()))
 }
 
 /// Those of queues and of windows, if they were counted.
-pub fn quantities_of(queues: bool, windows: bool) -> impl Iterator<Item = &'static Quantity> + Clone {
-    let of_queues = if queues { QUANTITIES } else { &[] };
-    of_queues.iter().chain(if windows { windows::QUANTITIES } else { &[] })
+pub fn quantities_of(queues: bool, windows: bool) -> impl Iterator<Item = &'static OfRank> + Clone {
+    let of_queues = queues::ALL.into_iter().filter(move |_| queues);
+    let groups = of_queues.chain(windows.then_some(WINDOWS));
+    groups.flatten().filter(|quantity| quantity.over_ranks)
+}
+
+/// The longest of each queue and each kind of search.
+pub fn longest_of_queues() -> impl Iterator<Item = &'static OfRank> {
+    quantities_of(true, false).filter(|quantity| quantity.name.starts_with("longest"))
 }
 
 /// The spread of a quantity over the ranks that have it.
@@ -116,15 +56,6 @@ pub fn spread(ranks: &[RankProfile], of: impl Fn(&RankProfile) -> Option<f64>) -
     Some(Spread { min, median, max })
 }
 
-/// A quantity as text.
-pub fn value(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Count if value.fract() != 0.0 => format!("{value:.1}"),
-        Unit::Count => format!("{value:.0}"),
-        Unit::Seconds => duration(value),
-    }
-}
-
 /// The same table of what is known over the ranks only, with what most ranks have: groups in their order, but for those given.
 pub fn table_over_ranks(all: &[OverRanks], but: &[&str]) -> String {
     let (mut rows, mut group, mut empty) = (Vec::new(), "", false);
@@ -140,7 +71,7 @@ pub fn table_over_ranks(all: &[OverRanks], but: &[&str]) -> String {
         if empty {
             continue;
         }
-        let text = |number| value(number, over.unit);
+        let text = |number| over.unit.text(number);
         let [low, _, median, _, high] = over.quantiles.map(text);
         let mut row = vec![format!("  {}", over.name)];
         row.extend([text(min.1), min.0.to_string(), low, median, high, text(max.1), max.0.to_string()]);
@@ -156,7 +87,7 @@ pub fn table_over_ranks(all: &[OverRanks], but: &[&str]) -> String {
 /// The table, at most 80 columns wide: one value per quantity for a run of one rank, else the spread.
 pub fn table(ranks: &[RankProfile]) -> String {
     let (mut rows, mut group, mut empty) = (Vec::new(), "", false);
-    for quantity in QUANTITIES.iter().chain(windows::QUANTITIES) {
+    for quantity in all() {
         let Some(spread) = spread(ranks, quantity.of) else { continue };
         if quantity.group != group {
             group = quantity.group;
@@ -168,7 +99,7 @@ pub fn table(ranks: &[RankProfile]) -> String {
         if empty {
             continue;
         }
-        let text = |number| value(number, quantity.unit);
+        let text = |number| quantity.unit.text(number);
         let (min, max) = (spread.min, spread.max);
         let mut row = vec![format!("  {}", quantity.name)];
         if ranks.len() == 1 {
@@ -227,11 +158,11 @@ mod tests {
     #[test]
     fn who_has_nothing_counts_as_nothing_but_has_no_lifetimes() {
         let ranks = [rank(0, 3, 0.5), rank(1, 0, 0.0), rank(2, 5, 0.25), rank(3, 5, 0.25)];
-        let messages = spread(&ranks, QUANTITIES[0].of).unwrap();
+        let messages = spread(&ranks, queues::POSTED[0].of).unwrap();
         assert_eq!(messages, Spread { min: (0.0, 1), median: 4.0, max: (5.0, 2) });
-        let longest = spread(&ranks[..3], QUANTITIES[4].of).unwrap();
+        let longest = spread(&ranks[..3], longest_of_queues().next().unwrap().of).unwrap();
         assert_eq!(longest, Spread { min: (0.25, 2), median: 0.375, max: (0.5, 0) });
-        assert_eq!(spread(&[], QUANTITIES[0].of), None);
+        assert_eq!(spread(&[], queues::POSTED[0].of), None);
     }
 
     #[test]

@@ -1,28 +1,26 @@
-//! One-sided communication in a profile: its lines, its quantities and its sentences.
-
-use std::fmt::Write;
+//! One-sided communication in a profile: its sums, its lines and its sentences.
 
 use super::one_sided::{KindProfile, WindowProfile};
+use super::quantities::{self, windows::WINDOWS};
 use super::schema::{Profile, RankProfile};
-use super::summary::{Quantity, Unit};
-use crate::number::{duration, general};
+use crate::number::duration;
 
 /// The sums over some windows of a rank.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sum {
-    started: u64,
-    bytes: u64,
-    completed: u64,
-    for_others: u64,
+pub(super) struct Sum {
+    pub(super) started: u64,
+    pub(super) bytes: u64,
+    pub(super) completed: u64,
+    pub(super) for_others: u64,
     completion_s: f64,
-    longest_s: f64,
-    locks: u64,
-    held_s: f64,
-    synchronising_s: f64,
+    pub(super) longest_s: f64,
+    pub(super) locks: u64,
+    pub(super) held_s: f64,
+    pub(super) synchronising_s: f64,
 }
 
 impl Sum {
-    fn of<'a>(windows: impl IntoIterator<Item = &'a WindowProfile>) -> Sum {
+    pub(super) fn of<'a>(windows: impl IntoIterator<Item = &'a WindowProfile>) -> Sum {
         let mut sum = Sum::default();
         for window in windows {
             sum.locks = sum.locks.saturating_add(window.locks_held.count);
@@ -42,64 +40,32 @@ impl Sum {
         sum
     }
 
-    fn mean_s(&self) -> f64 {
+    pub(super) fn mean_s(&self) -> f64 {
         if self.completed == 0 { 0.0 } else { self.completion_s / self.completed as f64 }
     }
 }
 
-/// The quantities of one-sided communication in the table across ranks: all windows of a rank together. The first is
-/// their count.
-pub const QUANTITIES: &[Quantity] = &[
-    quantity("operations", Unit::Count, |rank| Some(Sum::of(&rank.windows).started as f64)),
-    quantity("mean time to complete", Unit::Seconds, |rank| completing(rank, |sum| sum.mean_s())),
-    quantity("longest to complete", Unit::Seconds, |rank| completing(rank, |sum| sum.longest_s)),
-    quantity("holding locks", Unit::Seconds, |rank| Some(Sum::of(&rank.windows).held_s)),
-    quantity("synchronising", Unit::Seconds, |rank| Some(Sum::of(&rank.windows).synchronising_s)),
-];
-
-const fn quantity(name: &'static str, unit: Unit, of: fn(&RankProfile) -> Option<f64>) -> Quantity {
-    Quantity { group: "one-sided operations", name, unit, of }
-}
-
-/// A time of a rank that has completed any operation.
-fn completing(rank: &RankProfile, of: impl Fn(&Sum) -> f64) -> Option<f64> {
-    let sum = Sum::of(&rank.windows);
-    (sum.completed > 0).then(|| of(&sum))
-}
-
 /// A line for each window of a rank; above [`MOST_LINES`] windows, one for all.
 pub fn lines(rank: &RankProfile) -> String {
-    let mut text = String::new();
     if rank.windows.len() > MOST_LINES {
         let count: u64 = rank.windows.iter().map(|window| u64::from(window.windows.max(1))).sum();
-        line(&mut text, rank.rank, &format!("all {count}"), Sum::of(&rank.windows));
-    } else {
-        for window in &rank.windows {
-            line(&mut text, rank.rank, &window.window.to_string(), Sum::of([window]));
-        }
+        return line(rank, &format!("all {count}"));
     }
-    text
+    let alone = |window: &WindowProfile| {
+        let with_it =
+            RankProfile { rank: rank.rank, windows: vec![window.clone()], ..RankProfile::default() };
+        line(&with_it, &window.window.to_string())
+    };
+    rank.windows.iter().map(alone).collect()
 }
 
 /// The most windows of a rank that have lines of their own.
 const MOST_LINES: usize = 8;
 
-fn line(text: &mut String, rank: u32, window: &str, sum: Sum) {
-    // Writing to a string cannot fail.
-    let _ = writeln!(
-        text,
-        "[MEL] Window statistics rank: {rank} Window: {window} Num Operations: {} Bytes: {} \
-         Average time to completion: {} s Max time to completion: {} s Completed by another thread: {} \
-         Num Locks: {} Total time holding locks: {} s Total time in synchronisation: {} s",
-        sum.started,
-        sum.bytes,
-        general(sum.mean_s()),
-        general(sum.longest_s),
-        sum.for_others,
-        sum.locks,
-        general(sum.held_s),
-        general(sum.synchronising_s),
-    );
+/// The line of all windows of a rank together.
+fn line(rank: &RankProfile, window: &str) -> String {
+    let numbers = quantities::line(WINDOWS, rank);
+    format!("[MEL] Window statistics rank: {} Window: {window}{numbers}\n", rank.rank)
 }
 
 /// What stands out in the one-sided communication of a run; nothing where there was none.

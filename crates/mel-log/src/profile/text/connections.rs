@@ -4,37 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::layout::{percent, table};
-use crate::number::{duration, size};
-use crate::profile::connections::{Connection, Purpose};
+use crate::profile::connections::{Connection, Port, Purpose};
+use crate::profile::quantities::connections::{CONNECTIONS, PORTS};
+use crate::profile::quantities::{Quantity, cells, heads};
 use crate::profile::schema::Profile;
 
 /// The most lines of each table.
 const MOST: usize = 8;
-
-/// Connections of one host to another one over one interface.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Sum {
-    connections: u64,
-    sent: u64,
-    received: u64,
-    segments: u64,
-    again: u64,
-    shortest_us: Option<u64>,
-    latest_us: Option<u64>,
-}
-
-impl Sum {
-    fn add(&mut self, row: &Connection) {
-        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
-        add(&mut self.connections, row.connections);
-        add(&mut self.sent, row.bytes_sent);
-        add(&mut self.received, row.bytes_received);
-        add(&mut self.segments, row.segments_sent);
-        add(&mut self.again, row.retransmissions);
-        self.shortest_us = [self.shortest_us, row.round_trip_min_us].into_iter().flatten().min();
-        self.latest_us = self.latest_us.max(row.round_trip_us);
-    }
-}
 
 /// Both tables; nothing where connections were not counted.
 pub fn connections(profile: &Profile) -> String {
@@ -42,35 +18,32 @@ pub fn connections(profile: &Profile) -> String {
 }
 
 fn by_interface(profile: &Profile) -> String {
-    let mut sums: BTreeMap<_, Sum> = BTreeMap::new();
+    let mut rows_of: BTreeMap<_, Vec<&Connection>> = BTreeMap::new();
     for rank in &profile.ranks {
         for row in &rank.connections {
             let peer = if row.peer_host.is_empty() { &row.peer_address } else { &row.peer_host };
-            sums.entry((row.purpose, &rank.host, &row.interface, peer)).or_default().add(row);
+            rows_of.entry((row.purpose, &rank.host, &row.interface, peer)).or_default().push(row);
         }
     }
-    if sums.is_empty() {
+    if rows_of.is_empty() {
         return String::new();
     }
-    let header =
-        ["host", "interface", "peer host", "for", "sent", "received", "again", "round trip", "at last"];
-    let mut rows = vec![header.map(str::to_owned).to_vec()];
-    let all = sums.len();
-    let mut sums: Vec<_> = sums.into_iter().collect();
-    sums.sort_by_key(|((purpose, ..), sum)| (*purpose, Reverse(sum.sent.saturating_add(sum.received))));
-    let time = |us: Option<u64>| us.map_or_else(|| "-".into(), |us| duration(us as f64 * 1e-6));
-    for ((purpose, host, interface, peer), sum) in sums.iter().take(MOST) {
-        rows.push(vec![
+    let header = ["host", "interface", "peer host", "for"].into_iter().chain(heads(CONNECTIONS));
+    let mut rows = vec![header.map(str::to_owned).collect::<Vec<_>>()];
+    let all = rows_of.len();
+    let mut rows_of: Vec<_> = rows_of.into_iter().collect();
+    rows_of.sort_by_cached_key(|((purpose, ..), of)| {
+        let bytes = of.iter().flat_map(|row| [row.bytes_sent, row.bytes_received]);
+        (*purpose, Reverse(bytes.fold(0, u64::saturating_add)))
+    });
+    for ((purpose, host, interface, peer), of) in rows_of.iter().take(MOST) {
+        let what = [
             (*host).clone(),
             if interface.is_empty() { "-".into() } else { (*interface).clone() },
             (*peer).clone(),
             if *purpose == Purpose::Mpi { "MPI".into() } else { "control".into() },
-            size(sum.sent as f64),
-            size(sum.received as f64),
-            format!("{} of {}", sum.again, sum.segments),
-            time(sum.shortest_us),
-            time(sum.latest_us),
-        ]);
+        ];
+        rows.push(what.into_iter().chain(cells(CONNECTIONS, of)).collect());
     }
     let mut text = format!(
         "\n over the network, observed (TCP_INFO): segments sent again, shortest and last round trip\n{}",
@@ -82,41 +55,47 @@ fn by_interface(profile: &Profile) -> String {
     text
 }
 
-/// What passed each interface of a host, and what of it these ranks have sent and received.
+/// What passed each interface of a host, and what of it these ranks have sent and received: each number of interfaces, and beside it
+/// the share that the connections have of it, where they have the same quantity.
 fn ports(profile: &Profile) -> String {
-    let header = ["host", "interface", "out", "of it ours", "in", "of it ours", "errors", "dropped"];
-    let mut rows = vec![header.map(str::to_owned).to_vec()];
+    let columns = || PORTS.iter().filter_map(|quantity| Some((quantity, quantity.head?)));
+    let same = |quantity: &Quantity<Port>| CONNECTIONS.iter().find(|other| other.name == quantity.name);
+    let mut header = vec!["host".to_owned(), "interface".into()];
+    for (quantity, head) in columns() {
+        header.push(head.into());
+        header.extend(same(quantity).map(|_| "of it ours".into()));
+    }
     let mut hosts: Vec<&str> = Vec::new();
-    let with_ports = profile.ranks.iter().filter(|rank| !rank.ports.is_empty());
-    let mut found = Vec::new();
-    for rank in with_ports {
+    let mut found: Vec<(&str, &Port, Vec<&Connection>)> = Vec::new();
+    for rank in profile.ranks.iter().filter(|rank| !rank.ports.is_empty()) {
         if hosts.contains(&rank.host.as_str()) {
             continue;
         }
         hosts.push(&rank.host);
         for port in rank.ports.iter().filter(|port| port.link != "loopback") {
             let of_host = profile.ranks.iter().filter(|other| other.host == rank.host);
-            let rows =
+            let ours =
                 of_host.flat_map(|other| &other.connections).filter(|row| row.interface == port.interface);
-            let ours = rows
-                .fold((0, 0), |sum: (u64, u64), row| (sum.0 + row.bytes_sent, sum.1 + row.bytes_received));
-            found.push((&rank.host, port, ours));
+            found.push((&rank.host, port, ours.collect()));
         }
     }
-    found.retain(|(_, port, ours)| port.bytes_sent + port.bytes_received > 0 || *ours != (0, 0));
-    found.sort_by_key(|(_, port, _)| Reverse(port.bytes_sent + port.bytes_received));
-    let share = |ours: u64, all: u64| if all == 0 { "-".into() } else { percent(ours as f64 / all as f64) };
-    for (host, port, (sent, received)) in found.iter().take(MOST) {
-        rows.push(vec![
-            (*host).clone(),
-            port.interface.clone(),
-            size(port.bytes_sent as f64),
-            share(*sent, port.bytes_sent),
-            size(port.bytes_received as f64),
-            share(*received, port.bytes_received),
-            port.errors.to_string(),
-            port.dropped.to_string(),
-        ]);
+    let bytes = |port: &Port| port.bytes_sent.saturating_add(port.bytes_received);
+    found.retain(|(_, port, ours)| {
+        bytes(port) > 0 || ours.iter().any(|row| (row.bytes_sent, row.bytes_received) != (0, 0))
+    });
+    found.sort_by_key(|(_, port, _)| Reverse(bytes(port)));
+    let mut rows = vec![header];
+    for (host, port, ours) in found.iter().take(MOST) {
+        let mut row = vec![(*host).to_owned(), port.interface.clone()];
+        for ((quantity, _), cell) in columns().zip(cells(PORTS, &[port])) {
+            row.push(cell);
+            row.extend(same(quantity).map(|same| {
+                let ours = same.folded(ours.iter().copied()).unwrap_or(0.0);
+                let all = (quantity.of)(port).filter(|all| *all > 0.0);
+                all.map_or_else(|| "-".into(), |all| percent(ours / all))
+            }));
+        }
+        rows.push(row);
     }
     if rows.len() == 1 {
         return String::new();
@@ -134,7 +113,7 @@ fn ports(profile: &Profile) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{Port, RankProfile};
+    use crate::profile::RankProfile;
 
     #[test]
     fn interfaces_and_peers_have_a_line_and_the_rest_of_a_port_is_not_ours() {

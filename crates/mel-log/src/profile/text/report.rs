@@ -19,7 +19,7 @@ use crate::profile::columns::{FUNCTIONS, TIME};
 use crate::profile::findings::findings;
 use crate::profile::schema::{Profile, RankProfile};
 use crate::profile::statistics;
-use crate::profile::summary::{QUANTITIES, spread, table, table_over_ranks};
+use crate::profile::summary::{longest_of_queues, spread, table, table_over_ranks};
 use crate::profile::windows;
 
 /// Above so many ranks the text has no lines per rank, except for the extremes.
@@ -102,8 +102,7 @@ pub fn facts(profile: &Profile, mark: &str) -> String {
 
 /// The ranks that have the longest lifetime in either queue or the longest search of either.
 fn extremes(ranks: &[RankProfile]) -> Vec<&RankProfile> {
-    let longest = QUANTITIES.iter().filter(|q| q.name.starts_with("longest"));
-    let named: Vec<u32> = longest.filter_map(|q| Some(spread(ranks, q.of)?.max.1)).collect();
+    let named: Vec<u32> = longest_of_queues().filter_map(|q| Some(spread(ranks, q.of)?.max.1)).collect();
     ranks.iter().filter(|rank| named.contains(&rank.rank)).collect()
 }
 
