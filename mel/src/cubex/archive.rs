@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use mel_log::profile::schema::Profile;
 use tar::{Builder, Header};
 
+use super::Cube;
 use super::anchor::anchor;
-use super::{Cube, METRICS};
 
 /// Writes the profile.
 ///
@@ -23,10 +23,10 @@ pub fn write(out: impl Write, profile: &Profile) -> io::Result<()> {
         header.set_mtime(time);
         archive.append_data(&mut header, name, content)
     };
-    for (number, (metric, values)) in METRICS.iter().zip(&cube.values).enumerate() {
+    for (number, (metric, values)) in cube.metrics.iter().zip(&cube.values).enumerate() {
         add(format!("{number}.index"), &index(values.keys().copied()))?;
         let rows = values.values().map(Vec::as_slice);
-        add(format!("{number}.data"), &data(rows, metric.integer))?;
+        add(format!("{number}.data"), &data(rows, metric.is_integer()))?;
     }
     add("anchor.xml".into(), &anchor(&cube)?)?;
     archive.into_inner()?.flush()
@@ -72,7 +72,7 @@ mod tests {
             entry.read_to_end(&mut content).unwrap();
             sizes.insert(entry.path().unwrap().to_string_lossy().into_owned(), content.len());
         }
-        assert_eq!(sizes.len(), 2 * METRICS.len() + 1);
+        assert_eq!(sizes.len(), 2 * super::super::metrics().len() + 1);
         // The program and five children on four locations.
         assert_eq!((sizes["0.index"], sizes["0.data"]), (22 + 6 * 4, 10 + 6 * 4 * 8));
         assert!(sizes["anchor.xml"] > 1000);

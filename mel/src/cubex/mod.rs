@@ -10,86 +10,62 @@ pub mod archive;
 
 use std::collections::BTreeMap;
 
-use mel_log::profile::calls::{CallProfile, WaitKind};
+use mel_log::profile::calls::CallProfile;
+use mel_log::profile::quantities::calls::{CALLS, LOST};
+use mel_log::profile::quantities::{Quantity, Unit};
 use mel_log::profile::schema::{Profile, RankProfile};
 use mel_log::profile::sums::{Names, calls, is_apart, run_s};
 
 pub use archive::write;
 
-/// A quantity.
+/// A quantity of calls that Cube profiles have.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
+    /// What it is.
+    pub quantity: &'static Quantity<CallProfile>,
     /// Its name for readers.
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
-    /// Its unit, as Cube has it.
-    pub unit: &'static str,
-    /// What it means.
-    pub description: &'static str,
-    /// Whether its numbers are integers.
-    pub integer: bool,
-    /// Its number of a call.
-    of: fn(&CallProfile) -> f64,
 }
 
-macro_rules! wait {
-    ($name:literal $title:literal $kind:ident $description:literal) => {
-        Metric {
-            name: $name,
-            title: $title,
-            unit: "sec",
-            description: $description,
-            integer: false,
-            of: |call| {
-                let waits = call.waits.iter().filter(|wait| wait.kind == WaitKind::$kind);
-                waits.map(|wait| wait.lost_s).sum()
-            },
-        }
+/// The metrics of a file; their places are their numbers in it. Time comes first: readers show that.
+pub fn metrics() -> Vec<Metric> {
+    let of_calls = CALLS.iter().chain(LOST);
+    let metric = |quantity: &'static Quantity<CallProfile>| {
+        let [name, title] = quantity.cube?;
+        Some(Metric { quantity, name, title })
     };
+    let mut metrics: Vec<Metric> = of_calls.filter_map(metric).collect();
+    metrics.sort_by_key(|metric| metric.name != "time");
+    metrics
 }
 
-/// The metrics of a file; their places are their numbers in it.
-pub const METRICS: [Metric; 8] = [
-    Metric {
-        name: "time",
-        title: "Time",
-        unit: "sec",
-        description: "Time between MPI_Init and MPI_Finalize; that of the program itself is outside of MPI",
-        integer: false,
-        of: |call| call.total_s,
-    },
-    Metric {
-        name: "visits",
-        title: "Visits",
-        unit: "occ",
-        description: "Number of calls",
-        integer: true,
-        of: |call| call.calls as f64,
-    },
-    Metric {
-        name: "bytes_sent",
-        title: "Bytes sent",
-        unit: "bytes",
-        description: "Bytes of the messages that were sent",
-        integer: true,
-        of: |call| call.bytes_sent as f64,
-    },
-    Metric {
-        name: "bytes_received",
-        title: "Bytes received",
-        unit: "bytes",
-        description: "Bytes of the messages that were received",
-        integer: true,
-        of: |call| call.bytes_received as f64,
-    },
-    wait!("late_sender" "Late sender" LateSender "Part of the time: waiting for messages that are sent late; estimated"),
-    wait!("late_receiver" "Late receiver" LateReceiver "Part of the time: sends that wait for their receive; estimated"),
-    wait!("wait_collective" "Wait in collectives" Collective
-          "Part of the time: waiting in collective operations for the process that comes last; estimated"),
-    wait!("wait_window" "Wait in windows" Window
-          "Part of the time: waiting in the synchronisation of windows; estimated"),
-];
+impl Metric {
+    /// Whether its numbers are integers.
+    pub fn is_integer(&self) -> bool {
+        self.quantity.unit != Unit::Seconds
+    }
+
+    /// Its unit, as Cube has it.
+    pub fn unit(&self) -> &'static str {
+        match self.quantity.unit {
+            Unit::Count => "occ",
+            Unit::Seconds => "sec",
+            other => other.symbol(),
+        }
+    }
+
+    /// What it means; of time and calls, what the program itself has of them.
+    pub fn description(&self) -> String {
+        let of_program = match self.name {
+            "time" => "; that of the program itself, between MPI_Init and MPI_Finalize, is outside of MPI",
+            "visits" => "; the program itself has one in each process",
+            _ => "",
+        };
+        format!("{}{of_program}; {}", self.quantity.sentence, self.quantity.basis.word(""))
+    }
+}
 
 /// A child of the program in the call tree: an MPI function at a call site.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -117,6 +93,8 @@ pub struct Location {
 #[derive(Debug)]
 pub struct Cube<'a> {
     profile: &'a Profile,
+    /// What its numbers are.
+    metrics: Vec<Metric>,
     /// Children of the program; their numbers in the file are one greater than their places.
     nodes: Vec<Node>,
     /// Locations, those of a host together; their places are their numbers.
@@ -146,7 +124,8 @@ impl<'a> Cube<'a> {
             *entry = number;
         }
         let locations = locations(profile);
-        let mut values = vec![BTreeMap::<u32, Vec<f64>>::new(); METRICS.len()];
+        let metrics = metrics();
+        let mut values = vec![BTreeMap::<u32, Vec<f64>>::new(); metrics.len()];
         for (place, location) in locations.iter().enumerate() {
             let rank = &profile.ranks[location.rank];
             let of_thread =
@@ -159,21 +138,26 @@ impl<'a> Cube<'a> {
             let mut in_mpi_s = 0.0;
             for call in of_thread {
                 in_mpi_s += call.total_s;
-                for (metric, Metric { of, .. }) in METRICS.iter().enumerate() {
-                    add(metric, numbers[&node(call)], of(call));
+                for (metric, Metric { quantity, .. }) in metrics.iter().enumerate() {
+                    add(metric, numbers[&node(call)], (quantity.of)(call).unwrap_or(0.0));
                 }
             }
             // How long other threads live is not known.
             if location.thread == 0 {
-                add(0, 0, (run_s(profile, rank) - in_mpi_s).max(0.0));
-                add(1, 0, 1.0);
+                for (metric, Metric { name, .. }) in metrics.iter().enumerate() {
+                    match *name {
+                        "time" => add(metric, 0, (run_s(profile, rank) - in_mpi_s).max(0.0)),
+                        "visits" => add(metric, 0, 1.0),
+                        _ => {}
+                    }
+                }
             }
         }
         // Readers want each metric to have a number.
         for numbers in values.iter_mut().filter(|numbers| numbers.is_empty()) {
             numbers.insert(0, vec![0.0; locations.len()]);
         }
-        Cube { profile, nodes: numbers.into_keys().collect(), locations, values }
+        Cube { profile, metrics, nodes: numbers.into_keys().collect(), locations, values }
     }
 
     /// The program, as the root of the call tree.
@@ -211,7 +195,7 @@ mod tests {
     use mel_log::profile::{sample, sums};
 
     fn sum(cube: &Cube<'_>, name: &str) -> f64 {
-        let metric = METRICS.iter().position(|metric| metric.name == name).unwrap();
+        let metric = cube.metrics.iter().position(|metric| metric.name == name).unwrap();
         cube.values[metric].values().flatten().sum()
     }
 

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Change, Diff, OF_RUNS, terminal};
+use mel_log::profile::quantities::run::RUN;
+
+use super::{Change, Diff, terminal};
 
 /// A condition that fails a comparison.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +53,7 @@ impl Condition {
 }
 
 fn words(change: &Change) -> String {
-    let [before, after] = [change.a, change.b].map(|value| terminal::value(value, change.unit));
+    let [before, after] = [change.a, change.b].map(|value| change.unit.text(value));
     format!("{} was {before} and is {after} ({})", change.name, terminal::relative(change))
 }
 
@@ -69,8 +71,10 @@ impl FromStr for Condition {
             "give a quantity, < or >, and a limit, such as mpi_time>+5%, run_time>2s or MPI_Waitall>+100ms";
         let place = text.find(['<', '>']).ok_or(usage)?;
         let (name, limit) = (text[..place].trim(), text[place + 1..].trim());
-        if !OF_RUNS.contains(&name) && mpi_functions::named(name).is_none() && !name.contains(':') {
-            let known = OF_RUNS.join(", ");
+        let of_run = || RUN.iter().map(|quantity| quantity.name);
+        if !of_run().any(|known| known == name) && mpi_functions::named(name).is_none() && !name.contains(':')
+        {
+            let known = of_run().collect::<Vec<_>>().join(", ");
             return Err(format!(
                 "{name} is no quantity; there are {known}, MPI functions, and call sites as file:line"
             ));

@@ -9,12 +9,12 @@ pub mod terminal;
 
 use std::collections::{BTreeMap, HashMap};
 
-use mel_log::profile::OverRanks;
-use mel_log::profile::columns::{RUN, TIME};
+use mel_log::profile::quantities::run::RUN;
+use mel_log::profile::quantities::{Quantity, Unit, queues};
 use mel_log::profile::schema::{Profile, RankProfile};
-use mel_log::profile::sums::{OfSite, all_runs_s, by_function, by_site, run_s, waits, whole};
+use mel_log::profile::sums::{OfSite, all_runs_s, by_function, by_site, waits};
 use mel_log::profile::text::waits::word;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// What a number is a number of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -32,20 +32,6 @@ pub enum Section {
     Queue,
 }
 
-/// How a number is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Unit {
-    /// A duration.
-    #[serde(rename = "s")]
-    Seconds,
-    /// A size.
-    #[serde(rename = "bytes")]
-    Bytes,
-    /// A number of things.
-    #[serde(rename = "count")]
-    Count,
-}
-
 /// A number in both runs. What one of them lacks is zero there.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
@@ -54,11 +40,16 @@ pub struct Change {
     /// Its name within the section.
     pub name: String,
     /// How it is written.
+    #[serde(serialize_with = "symbol")]
     pub unit: Unit,
     /// In the first run.
     pub a: f64,
     /// In the second run.
     pub b: f64,
+}
+
+fn symbol<S: Serializer>(unit: &Unit, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(unit.symbol())
 }
 
 impl Change {
@@ -109,19 +100,6 @@ impl Diff {
 /// Numbers by name.
 type Named = BTreeMap<String, f64>;
 
-/// The names of the numbers of a run as a whole.
-pub const OF_RUNS: [&str; 9] = [
-    "run_time",
-    "mpi_time",
-    "lost_time",
-    "calls",
-    "bytes_sent",
-    "bytes_received",
-    "messages",
-    "unexpected_messages",
-    "search_time",
-];
-
 /// Compares two runs: `a` is the earlier, or the one to hold the other against.
 pub fn compare(a: &Profile, b: &Profile) -> Diff {
     let mut changes = Vec::new();
@@ -134,56 +112,20 @@ pub fn compare(a: &Profile, b: &Profile) -> Diff {
         named.sort_by(|one, two| two.difference().abs().total_cmp(&one.difference().abs()));
         changes.extend(named);
     };
-    for (place, name) in OF_RUNS.iter().enumerate() {
-        let unit = match name.rsplit('_').next() {
-            Some("time") => Unit::Seconds,
-            _ if name.starts_with("bytes") => Unit::Bytes,
-            _ => Unit::Count,
+    for quantity in RUN {
+        let of = |profile| {
+            (quantity.of)(profile).map(|value| (quantity.name.to_owned(), value)).into_iter().collect()
         };
-        let of = |profile| Named::from([((*name).to_owned(), of_run(profile)[place])]);
-        add(Section::Run, unit, of(a), of(b));
+        add(Section::Run, quantity.unit, of(a), of(b));
     }
     add(Section::Function, Unit::Seconds, functions(a), functions(b));
     let names = SiteNames::between(a, b);
     add(Section::CallSite, Unit::Seconds, sites(a, None), sites(b, Some(&names)));
     add(Section::WaitState, Unit::Seconds, wait_states(a, None), wait_states(b, Some(&names)));
-    for (unit, a, b) in queues(a, b) {
-        add(Section::Queue, unit, a, b);
+    for unit in [Unit::Seconds, Unit::Count] {
+        add(Section::Queue, unit, queues(a, unit), queues(b, unit));
     }
     Diff { changes, all_runs_s: all_runs_s(b) }
-}
-
-/// The numbers of [`OF_RUNS`].
-fn of_run(profile: &Profile) -> [f64; 9] {
-    let sum = whole(profile);
-    let of = |of: fn(&RankProfile) -> f64| profile.ranks.iter().map(of).sum::<f64>();
-    let unexpected = of(|rank| rank.unexpected.messages as f64);
-    if let Some(reduced) = &profile.reduced {
-        let over = |group: &str, name: &str| reduced.over(group, name).map_or(0.0, |over| over.sum);
-        let unexpected = over("unexpected queue", "messages");
-        return [
-            reduced.over(TIME, RUN).and_then(OverRanks::max).map_or(0.0, |max| max.1),
-            sum.total_s,
-            sum.lost_s,
-            sum.calls as f64,
-            sum.bytes_sent as f64,
-            sum.bytes_received as f64,
-            over("posted queue", "receives") + unexpected,
-            unexpected,
-            over("posted queue searches", "total time") + over("unexpected queue searches", "total time"),
-        ];
-    }
-    [
-        profile.ranks.iter().map(|rank| run_s(profile, rank)).fold(0.0, f64::max),
-        sum.total_s,
-        sum.lost_s,
-        sum.calls as f64,
-        sum.bytes_sent as f64,
-        sum.bytes_received as f64,
-        of(|rank| rank.posted.messages as f64) + unexpected,
-        unexpected,
-        of(|rank| rank.posted_search.total_s + rank.unexpected_search.total_s),
-    ]
 }
 
 fn functions(profile: &Profile) -> Named {
@@ -261,38 +203,14 @@ fn without_line(name: &str) -> String {
         .join(" ")
 }
 
-/// Sums over the ranks, and the longest of any.
-fn queues(a: &Profile, b: &Profile) -> [(Unit, Named, Named); 2] {
-    type Of = fn(&RankProfile) -> f64;
-    const TIMES: [(&str, Of, bool); 8] = [
-        ("posted queue: total lifetime", |rank| rank.posted.total_s, false),
-        ("posted queue: longest lifetime", |rank| rank.posted.max_s, true),
-        ("unexpected queue: total lifetime", |rank| rank.unexpected.total_s, false),
-        ("unexpected queue: longest lifetime", |rank| rank.unexpected.max_s, true),
-        ("posted queue searches: total time", |rank| rank.posted_search.total_s, false),
-        ("posted queue searches: longest", |rank| rank.posted_search.max_s, true),
-        ("unexpected queue searches: total time", |rank| rank.unexpected_search.total_s, false),
-        ("unexpected queue searches: longest", |rank| rank.unexpected_search.max_s, true),
-    ];
-    const COUNTS: [(&str, Of, bool); 4] = [
-        ("posted queue: receives", |rank| rank.posted.messages as f64, false),
-        ("posted queue: max length", |rank| rank.posted.max_length as f64, true),
-        ("unexpected queue: messages", |rank| rank.unexpected.messages as f64, false),
-        ("unexpected queue: max length", |rank| rank.unexpected.max_length as f64, true),
-    ];
-    let of = |profile: &Profile, numbers: &[(&str, Of, bool)]| -> Named {
-        let number = |(name, of, greatest): &(&str, Of, bool)| {
-            if let Some(reduced) = &profile.reduced {
-                let over = name.split_once(": ").and_then(|(group, name)| reduced.over(group, name));
-                let max = over.and_then(OverRanks::max).map_or(0.0, |max| max.1);
-                return ((*name).to_owned(), if *greatest { max } else { over.map_or(0.0, |over| over.sum) });
-            }
-            let values = profile.ranks.iter().map(of);
-            ((*name).to_owned(), if *greatest { values.fold(0.0, f64::max) } else { values.sum() })
-        };
-        numbers.iter().map(number).collect()
+/// The numbers of the queues in this unit, of all ranks together: sums, and the longest of any.
+fn queues(profile: &Profile, unit: Unit) -> Named {
+    let compared =
+        queues::ALL.into_iter().flatten().filter(|quantity| quantity.diff && quantity.unit == unit);
+    let number = |of: &Quantity<RankProfile>| {
+        (format!("{}: {}", of.group, of.name), of.over_run(profile).unwrap_or(0.0))
     };
-    [(Unit::Seconds, of(a, &TIMES), of(b, &TIMES)), (Unit::Count, of(a, &COUNTS), of(b, &COUNTS))]
+    compared.map(number).collect()
 }
 
 #[cfg(test)]
@@ -317,7 +235,7 @@ mod tests {
         let profile = sample::late_rank(4, 1);
         let diff = compare(&profile, &profile);
         assert!(diff.changes.iter().all(|change| change.difference() == 0.0), "{:?}", diff.changes);
-        assert!(OF_RUNS.iter().all(|name| diff.find(name).name == *name));
+        assert!(RUN.iter().all(|quantity| diff.find(quantity.name).name == quantity.name));
     }
 
     #[test]

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use super::{Change, Diff, Section, Unit};
-use mel_log::number::{duration, size};
+use super::{Change, Diff, Section};
 use mel_log::profile::schema::Profile;
 use mel_log::profile::text::header::header;
 use mel_log::profile::text::layout::table;
@@ -43,8 +42,8 @@ fn of_section(diff: &Diff, section: Section, title: &str) -> String {
     for change in changes.iter().take(MOST) {
         rows.push(vec![
             change.name.clone(),
-            value(change.a, change.unit),
-            value(change.b, change.unit),
+            change.unit.text(change.a),
+            change.unit.text(change.b),
             signed(change),
             relative(change),
         ]);
@@ -56,21 +55,12 @@ fn of_section(diff: &Diff, section: Section, title: &str) -> String {
     format!("\n {title}\n{}{more}", table(&rows, &[0]))
 }
 
-/// A number as text.
-pub fn value(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Seconds => duration(value),
-        Unit::Bytes => size(value),
-        Unit::Count => format!("{value:.0}"),
-    }
-}
-
 fn signed(change: &Change) -> String {
     let difference = change.difference();
     let sign = if difference < 0.0 { "-" } else { "+" };
     match difference {
         0.0 => "0".into(),
-        _ => format!("{sign}{}", value(difference.abs(), change.unit)),
+        _ => format!("{sign}{}", change.unit.text(difference.abs())),
     }
 }
 

@@ -4,15 +4,16 @@ use std::io::{self, Write};
 
 use mel_log::csv::Writer;
 use mel_log::profile::attribution::{OUTSIDE, ShareProfile};
-use mel_log::profile::calls::CallProfile;
 use mel_log::profile::columns::{self, Columns};
 use mel_log::profile::phases::{part_of, shown};
+use mel_log::profile::quantities::calls::{CALLS, RECEIVES, WAITS};
+use mel_log::profile::quantities::communicators::COMMUNICATORS;
 use mel_log::profile::quantities::connections::{CONNECTIONS, PORTS};
 use mel_log::profile::quantities::{Quantity, numbers, word_of};
 use mel_log::profile::summary::quantities;
 use mel_log::profile::sums::Names;
 use mel_log::profile::text::waits::word;
-use mel_log::profile::{CommunicatorProfile, Ended, Profile, Queues, RankProfile};
+use mel_log::profile::{Ended, Profile, RankProfile};
 use serde::Serialize;
 
 /// A line. What does not apply is empty.
@@ -107,9 +108,8 @@ pub fn csv(out: impl Write, profile: &Profile) -> io::Result<()> {
         }
         for of in &rank.communicators {
             let row = Row { communicator: &of.name, ..row.clone() };
-            for (quantity, unit, value) in of_communicator(of) {
-                let (section, quantity) = ("communicators".into(), quantity.into());
-                out.serialize(Row { section, quantity, unit, value, ..row.clone() })?;
+            for (quantity, value) in numbers(COMMUNICATORS, of) {
+                out.serialize(row.of(quantity, value))?;
             }
         }
         for of in &rank.attributed {
@@ -144,27 +144,18 @@ pub fn csv(out: impl Write, profile: &Profile) -> io::Result<()> {
                 phase: phase.and_then(|_| profile.phases.get(call.phase as usize)).map(|name| shown(name)),
                 ..row.clone()
             };
-            for (section, quantity, unit, value) in of_call(call) {
-                let (section, quantity) = (section.into(), quantity.into());
-                out.serialize(Row { section, quantity, unit, value, ..row.clone() })?;
+            for (quantity, value) in numbers(CALLS, call).chain(numbers(RECEIVES, call)) {
+                out.serialize(row.of(quantity, value))?;
             }
             for wait in &call.waits {
-                let numbers = [
-                    ("count", "count", wait.count as f64),
-                    ("lost", "s", wait.lost_s),
-                    ("longest", "s", wait.max_s),
-                ];
-                for (quantity, unit, value) in numbers {
-                    out.serialize(Row {
-                        section: "waits".into(),
-                        quantity: quantity.into(),
-                        unit,
-                        value,
-                        kind: word(wait.kind),
-                        peer: wait.peer,
-                        peer_site: names.name(wait.peer_site).unwrap_or_default(),
-                        ..row.clone()
-                    })?;
+                let row = Row {
+                    kind: word(wait.kind),
+                    peer: wait.peer,
+                    peer_site: names.name(wait.peer_site).unwrap_or_default(),
+                    ..row.clone()
+                };
+                for (quantity, value) in numbers(WAITS, wait) {
+                    out.serialize(row.of(quantity, value))?;
                 }
             }
         }
@@ -242,57 +233,12 @@ fn of_rank(rank: &RankProfile) -> [(&'static str, &'static str, f64); 4] {
     ]
 }
 
-/// What a call site has, and what its receives found if there were any.
-fn of_call(call: &CallProfile) -> Vec<(&'static str, &'static str, &'static str, f64)> {
-    let mut numbers = vec![
-        ("calls", "calls", "count", call.calls as f64),
-        ("calls", "time", "s", call.total_s),
-        ("calls", "longest", "s", call.max_s),
-        ("calls", "bytes_sent", "bytes", call.bytes_sent as f64),
-        ("calls", "bytes_received", "bytes", call.bytes_received as f64),
-    ];
-    let found = call.messages;
-    if !found.is_empty() {
-        numbers.extend([
-            ("receives", "expected", "count", found.expected as f64),
-            ("receives", "unexpected", "count", found.unexpected as f64),
-            ("receives", "unexpected_bytes", "bytes", found.unexpected_bytes as f64),
-            ("receives", "searching", "s", found.search_s),
-            ("receives", "longest_search", "s", found.longest_search_s),
-        ]);
-    }
-    numbers
-}
-
-/// What a rank did on a communicator, as far as it was counted.
-fn of_communicator(of: &CommunicatorProfile) -> Vec<(&'static str, &'static str, f64)> {
-    let mut numbers = vec![
-        ("calls", "count", of.calls as f64),
-        ("in_mpi", "s", of.in_mpi_s),
-        ("waiting", "s", of.waiting_s),
-        ("messages", "count", of.messages as f64),
-        ("bytes", "bytes", of.bytes as f64),
-    ];
-    if let Some(queues) = &of.queues {
-        let Queues { posted, unexpected, posted_search, unexpected_search } = queues;
-        numbers.extend([
-            ("receives", "count", posted.messages as f64),
-            ("posted_queue_max_length", "count", posted.max_length as f64),
-            ("unexpected_messages", "count", unexpected.messages as f64),
-            ("unexpected_queue_max_length", "count", unexpected.max_length as f64),
-            ("posted_queue_searches", "count", posted_search.searches as f64),
-            ("posted_queue_searching", "s", posted_search.total_s),
-            ("unexpected_queue_searches", "count", unexpected_search.searches as f64),
-            ("unexpected_queue_searching", "s", unexpected_search.total_s),
-        ]);
-    }
-    numbers
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mel_log::profile::{Connection, Port, QueueStats, WindowProfile, sample};
+    use mel_log::profile::{
+        CommunicatorProfile, Connection, Port, QueueStats, Queues, WindowProfile, sample,
+    };
 
     fn text(profile: &Profile) -> String {
         let mut bytes = Vec::new();

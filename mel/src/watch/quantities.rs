@@ -1,178 +1,139 @@
 //! The numbers of a rank that are shown: each has a name, a unit, and is observed, modelled or estimated.
 
 use mel_log::number::size;
-use serde::Serialize;
+use mel_log::profile::quantities::{Basis, Fold, Quantity, Unit};
 
 use super::frame::Row;
 
-/// In what a quantity is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unit {
-    /// A share, 1 for all.
-    Share,
-    /// A number of things.
-    Count,
-    /// Things per second.
-    PerSecond,
-    /// Bytes per second.
-    BytesPerSecond,
-}
-
-/// How a quantity is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Basis {
-    /// Counted and timed at the calls.
-    Observed,
-    /// Computed from when calls began and ended.
-    Estimated,
-    /// Of the queues: of the model, or observed where the MPI itself reports them.
-    OfQueues,
-}
-
-impl Basis {
-    /// In a word, where the queue events came from this backend.
-    pub fn word(self, backend: &str) -> &'static str {
-        match self {
-            Basis::Observed => "observed",
-            Basis::Estimated => "estimated",
-            Basis::OfQueues if backend == "peruse" => "observed",
-            Basis::OfQueues => "modelled",
-        }
-    }
-}
-
-/// One number of each rank.
-#[derive(Clone, Copy, Debug)]
-pub struct Quantity {
-    /// Its name in JSON.
-    pub name: &'static str,
-    /// Its name at the head of a column.
-    pub head: &'static str,
-    /// What it is.
-    pub meaning: &'static str,
-    /// In what.
-    pub unit: Unit,
-    /// How it is known.
-    pub basis: Basis,
-    /// Its value; `None` where it is not known.
-    pub of: fn(&Row) -> Option<f64>,
-}
+const OF_ROW: Quantity<Row> = Quantity { group: "watch", fold: Fold::None, ..Quantity::NONE };
 
 /// All quantities, in the order of their columns.
-pub const QUANTITIES: [Quantity; 14] = [
+pub const QUANTITIES: [Quantity<Row>; 14] = [
     Quantity {
         name: "mpi_now",
-        head: "MPI now",
-        meaning: "share of the last interval in MPI",
+        head: Some("MPI now"),
+        sentence: "share of the last interval in MPI",
         unit: Unit::Share,
         basis: Basis::Observed,
         of: |row| row.last.mpi,
+        ..OF_ROW
     },
     Quantity {
         name: "mpi",
-        head: "MPI all",
-        meaning: "share of the run so far in MPI",
+        head: Some("MPI all"),
+        sentence: "share of the run so far in MPI",
         unit: Unit::Share,
         basis: Basis::Observed,
         of: |row| share(row.reading.calls?.mpi_s, row.reading.run_s),
+        ..OF_ROW
     },
     Quantity {
         name: "waiting_now",
-        head: "wait now",
-        meaning: "share of the last interval lost waiting; a wait counts when it ends, so one that began earlier may be more than all of it",
+        head: Some("wait now"),
+        sentence: "share of the last interval lost waiting; a wait counts when it ends, so one that began earlier may be more than all of it",
         unit: Unit::Share,
         basis: Basis::Estimated,
         of: |row| row.last.waiting,
+        ..OF_ROW
     },
     Quantity {
         name: "waiting",
-        head: "wait all",
-        meaning: "share of the run so far lost waiting",
+        head: Some("wait all"),
+        sentence: "share of the run so far lost waiting",
         unit: Unit::Share,
         basis: Basis::Estimated,
         of: |row| share(row.reading.calls?.waiting_s, row.reading.run_s),
+        ..OF_ROW
     },
     Quantity {
         name: "late_sender",
-        head: "late send",
-        meaning: "share of the run so far lost waiting for messages that were sent late",
+        head: Some("late send"),
+        sentence: "share of the run so far lost waiting for messages that were sent late",
         unit: Unit::Share,
         basis: Basis::Estimated,
         of: |row| share(row.reading.calls?.late_sender_s, row.reading.run_s),
+        ..OF_ROW
     },
     Quantity {
         name: "collective",
-        head: "collect.",
-        meaning: "share of the run so far lost waiting in collective operations",
+        head: Some("collect."),
+        sentence: "share of the run so far lost waiting in collective operations",
         unit: Unit::Share,
         basis: Basis::Estimated,
         of: |row| share(row.reading.calls?.collective_s, row.reading.run_s),
+        ..OF_ROW
     },
     Quantity {
         name: "posted_length",
-        head: "posted",
-        meaning: "length of the posted queue, as of the last call that the model has followed",
+        head: Some("posted"),
+        sentence: "length of the posted queue, as of the last call that the model has followed",
         unit: Unit::Count,
-        basis: Basis::OfQueues,
+        basis: Basis::Modelled,
         of: |row| Some(row.reading.queues?.posted_length as f64),
+        ..OF_ROW
     },
     Quantity {
         name: "posted_longest",
-        head: "max p.",
-        meaning: "greatest length of the posted queue so far",
+        head: Some("max p."),
+        sentence: "greatest length of the posted queue so far",
         unit: Unit::Count,
-        basis: Basis::OfQueues,
+        basis: Basis::Modelled,
         of: |row| Some(row.reading.queues?.posted_longest as f64),
+        ..OF_ROW
     },
     Quantity {
         name: "unexpected_length",
-        head: "unexp.",
-        meaning: "length of the unexpected queue, as of the last call that the model has followed",
+        head: Some("unexp."),
+        sentence: "length of the unexpected queue, as of the last call that the model has followed",
         unit: Unit::Count,
-        basis: Basis::OfQueues,
+        basis: Basis::Modelled,
         of: |row| Some(row.reading.queues?.unexpected_length as f64),
+        ..OF_ROW
     },
     Quantity {
         name: "unexpected_longest",
-        head: "max u.",
-        meaning: "greatest length of the unexpected queue so far",
+        head: Some("max u."),
+        sentence: "greatest length of the unexpected queue so far",
         unit: Unit::Count,
-        basis: Basis::OfQueues,
+        basis: Basis::Modelled,
         of: |row| Some(row.reading.queues?.unexpected_longest as f64),
+        ..OF_ROW
     },
     Quantity {
         name: "searches_per_s",
-        head: "search/s",
-        meaning: "searches of both queues per second of the last interval",
+        head: Some("search/s"),
+        sentence: "searches of both queues per second of the last interval",
         unit: Unit::PerSecond,
-        basis: Basis::OfQueues,
+        basis: Basis::Modelled,
         of: |row| row.last.searches_per_s,
+        ..OF_ROW
     },
     Quantity {
         name: "calls_per_s",
-        head: "calls/s",
-        meaning: "calls of MPI that returned, per second of the last interval",
+        head: Some("calls/s"),
+        sentence: "calls of MPI that returned, per second of the last interval",
         unit: Unit::PerSecond,
         basis: Basis::Observed,
         of: |row| row.last.calls_per_s,
+        ..OF_ROW
     },
     Quantity {
         name: "bytes_per_s",
-        head: "sent/s",
-        meaning: "bytes sent per second of the last interval, with the data given to collective operations",
+        head: Some("sent/s"),
+        sentence: "bytes sent per second of the last interval, with the data given to collective operations",
         unit: Unit::BytesPerSecond,
         basis: Basis::Observed,
         of: |row| row.last.bytes_per_s,
+        ..OF_ROW
     },
     Quantity {
         name: "messages_per_s",
-        head: "msgs/s",
-        meaning: "messages sent per second of the last interval, without those of collective operations; with --profile matrix",
+        head: Some("msgs/s"),
+        sentence: "messages sent per second of the last interval, without those of collective operations; with --profile matrix",
         unit: Unit::PerSecond,
         basis: Basis::Observed,
         of: |row| row.last.messages_per_s,
+        ..OF_ROW
     },
 ];
 
@@ -181,15 +142,18 @@ pub fn share(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-impl Quantity {
-    /// A value as text of at most 9 columns.
-    pub fn text(&self, value: Option<f64>) -> String {
-        let Some(value) = value else { return "-".into() };
-        match self.unit {
-            Unit::Share => format!("{:.1} %", value * 100.0),
-            Unit::Count | Unit::PerSecond => short(value),
-            Unit::BytesPerSecond => size(value),
-        }
+/// The name of a quantity at the head of its column.
+pub fn head(of: &Quantity<Row>) -> &'static str {
+    of.head.unwrap_or(of.name)
+}
+
+/// A value of a quantity as text of at most 9 columns.
+pub fn text(of: &Quantity<Row>, value: Option<f64>) -> String {
+    match (of.unit, value) {
+        (_, None) => "-".into(),
+        (Unit::Count | Unit::PerSecond, Some(value)) => short(value),
+        (Unit::BytesPerSecond, Some(value)) => size(value),
+        (unit, Some(value)) => unit.text(value),
     }
 }
 
@@ -231,18 +195,18 @@ mod tests {
     fn names_and_heads_are_told_apart() {
         for (place, one) in QUANTITIES.iter().enumerate() {
             for other in &QUANTITIES[place + 1..] {
-                assert!(one.name != other.name && one.head != other.head);
+                assert!(one.name != other.name && head(one) != head(other));
             }
-            assert!(one.head.len() <= 9, "{}", one.head);
+            assert!(head(one).len() <= 9, "{}", head(one));
         }
     }
 
     #[test]
     fn what_is_not_known_is_no_zero() {
-        assert_eq!(QUANTITIES[0].text(None), "-");
-        assert_eq!(QUANTITIES[0].text(Some(0.1234)), "12.3 %");
+        assert_eq!(text(&QUANTITIES[0], None), "-");
+        assert_eq!(text(&QUANTITIES[0], Some(0.1234)), "12.3 %");
         assert_eq!(share(1.0, 0.0), None);
-        assert_eq!(Basis::OfQueues.word("model"), "modelled");
-        assert_eq!(Basis::OfQueues.word("peruse"), "observed");
+        assert_eq!(Basis::Modelled.word("model"), "modelled");
+        assert_eq!(Basis::Modelled.word("peruse"), "observed");
     }
 }

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use mel_log::number::{date, duration};
+use mel_log::profile::quantities::Quantity;
 use mel_log::profile::text::layout::{percent, table, wrapped};
 
 use super::frame::{Frame, Row, word};
-use super::quantities::{QUANTITIES, Quantity};
+use super::quantities::{QUANTITIES, head, text as text_of};
 use super::reading::Stage;
 
 /// The columns of the text, by name: those that fit in 100 columns.
@@ -61,7 +62,7 @@ pub fn text(frame: &Frame, directory: &Path) -> String {
     text
 }
 
-fn chosen() -> impl Iterator<Item = (usize, &'static Quantity)> {
+fn chosen() -> impl Iterator<Item = (usize, &'static Quantity<Row>)> {
     COLUMNS
         .iter()
         .filter_map(|name| QUANTITIES.iter().enumerate().find(|(_, quantity)| quantity.name == *name))
@@ -69,7 +70,7 @@ fn chosen() -> impl Iterator<Item = (usize, &'static Quantity)> {
 
 fn ranks(frame: &Frame) -> String {
     let mut rows = vec![["rank", "host", "state"].map(str::to_owned).to_vec()];
-    rows[0].extend(chosen().map(|(_, quantity)| quantity.head.to_owned()));
+    rows[0].extend(chosen().map(|(_, quantity)| head(quantity).to_owned()));
     for (place, row) in frame.ranks.iter().enumerate() {
         // Of very many the first and the last.
         if frame.ranks.len() > MOST_RANKS
@@ -82,7 +83,7 @@ fn ranks(frame: &Frame) -> String {
         }
         let mut cells =
             vec![row.reading.rank.to_string(), row.reading.host.clone(), word(row.reading.ended).to_owned()];
-        cells.extend(chosen().map(|(place, quantity)| quantity.text(row.values[place])));
+        cells.extend(chosen().map(|(place, quantity)| text_of(quantity, row.values[place])));
         rows.push(cells);
     }
     for (name, of) in [
@@ -91,7 +92,7 @@ fn ranks(frame: &Frame) -> String {
         ("max", |over| over.max),
     ] {
         let mut cells = vec![name.to_owned(), String::new(), String::new()];
-        cells.extend(chosen().map(|(place, quantity)| quantity.text(frame.over[place].map(of))));
+        cells.extend(chosen().map(|(place, quantity)| text_of(quantity, frame.over[place].map(of))));
         rows.push(cells);
     }
     table(&rows, &[1, 2])
@@ -137,7 +138,7 @@ fn legend(frame: &Frame) -> String {
         let heads = chosen()
             .map(|(_, quantity)| quantity)
             .filter(|quantity| quantity.basis.word(&frame.backend) == word);
-        let heads: Vec<&str> = heads.map(|quantity| quantity.head).collect();
+        let heads: Vec<&str> = heads.map(head).collect();
         (!heads.is_empty()).then(|| format!("{word}: {}", heads.join(", ")))
     };
     let words: Vec<String> = ["observed", "estimated", "modelled"].into_iter().filter_map(of).collect();

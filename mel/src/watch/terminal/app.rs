@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use mel_log::profile::quantities::Quantity;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::super::frame::{Frame, Row};
-use super::super::quantities::{QUANTITIES, Quantity};
+use super::super::quantities::QUANTITIES;
 
 /// How ranks are sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,7 +80,7 @@ impl App {
     }
 
     /// The chosen quantity.
-    pub fn quantity(&self) -> &'static Quantity {
+    pub fn quantity(&self) -> &'static Quantity<Row> {
         &QUANTITIES[self.column]
     }
 

@@ -11,7 +11,7 @@ use mel_log::printable::name;
 
 use super::super::feed::View;
 use super::super::frame::{Over, Row, word};
-use super::super::quantities::QUANTITIES;
+use super::super::quantities::{self, QUANTITIES};
 use super::super::reading::Stage;
 use super::super::text::{headline, in_call};
 use super::app::{App, Order};
@@ -105,13 +105,13 @@ fn ranks(screen: &mut Screen<'_>, app: &mut App, area: Rect) {
             Order::Up(column) if column == place => "▴",
             _ => "",
         };
-        let text = right(format!("{}{mark}", QUANTITIES[place].head));
+        let text = right(format!("{}{mark}", quantities::head(&QUANTITIES[place])));
         if place == app.column { text.style(BOLD.reversed()) } else { text.style(BOLD) }
     };
     let names = [Text::raw("rank"), Text::raw("host"), Text::raw("state")].map(|text| text.style(BOLD));
     let header = Cells::new(names.into_iter().chain(visible.clone().map(head)));
     let over = |name: &str, of: fn(Over) -> f64| {
-        let value = |place: usize| right(QUANTITIES[place].text(app.frame.over[place].map(of)));
+        let value = |place: usize| right(quantities::text(&QUANTITIES[place], app.frame.over[place].map(of)));
         let cells = [Text::raw(name.to_owned()), Text::raw(""), Text::raw("all")];
         Cells::new(cells.into_iter().chain(visible.clone().map(value))).style(DIM)
     };
@@ -132,7 +132,8 @@ fn ranks(screen: &mut Screen<'_>, app: &mut App, area: Rect) {
         let is_chosen = row.reading.rank == app.frame.ranks[sorted[chosen]].reading.rank;
         let state = Text::styled(word(row.reading.ended), state_style(row));
         let cells = [Text::raw(row.reading.rank.to_string()), Text::raw(name(&row.reading.host)), state];
-        let values = visible.clone().map(|place| right(QUANTITIES[place].text(row.values[place])));
+        let values =
+            visible.clone().map(|place| right(quantities::text(&QUANTITIES[place], row.values[place])));
         let cells = Cells::new(cells.into_iter().chain(values));
         if is_chosen { cells.reversed() } else { cells }
     };
@@ -197,11 +198,11 @@ fn chosen_curve(screen: &mut Screen<'_>, app: &App, view: &View, area: Rect) {
         shown.iter().map(|value| value.map(|value| (value / most.max(f64::MIN_POSITIVE) * 1000.0) as u64));
     let title = format!(
         " {} of rank {}: {} ({}), at most {} in {} ",
-        quantity.head,
+        quantities::head(quantity),
         row.reading.rank,
-        quantity.text(row.values[app.column]),
+        quantities::text(quantity, row.values[app.column]),
         quantity.basis.word(&app.frame.backend),
-        quantity.text((!shown.is_empty()).then_some(most)),
+        quantities::text(quantity, (!shown.is_empty()).then_some(most)),
         match app.frame.interval_s {
             Some(interval) => duration(interval * shown.len() as f64),
             None => "no time yet".into(),
@@ -220,10 +221,10 @@ fn help(screen: &mut Screen<'_>, app: &App, area: Rect) {
         Line::raw(""),
     ];
     for quantity in &QUANTITIES {
-        let head = format!("{:<10}", quantity.head);
+        let head = format!("{:<10}", quantities::head(quantity));
         lines.push(Line::from(vec![
             head.bold(),
-            format!("{} ({})", quantity.meaning, quantity.basis.word(&app.frame.backend)).into(),
+            format!("{} ({})", quantity.sentence, quantity.basis.word(&app.frame.backend)).into(),
         ]));
     }
     let text = Paragraph::new(Text::from(lines))

@@ -7,11 +7,12 @@
 use std::path::Path;
 use std::time::Duration;
 
+use mel_log::profile::quantities::{Basis, Quantity, Unit};
 use serde::Serialize;
 
 use super::super::feed::View;
-use super::super::frame::Frame;
-use super::super::quantities::{QUANTITIES, Unit};
+use super::super::frame::{Frame, Row};
+use super::super::quantities::{QUANTITIES, head};
 use super::super::setting::Setter;
 use super::token::Token;
 
@@ -96,7 +97,7 @@ struct Described {
     head: &'static str,
     meaning: &'static str,
     unit: Unit,
-    basis: super::super::quantities::Basis,
+    basis: Basis,
 }
 
 /// What the page asks for again and again.
@@ -115,10 +116,10 @@ struct Data<'a> {
 impl Site {
     /// A page of the run in that directory, on this port.
     pub fn new(token: Token, port: u16, directory: &Path, every: Duration, setter: Option<Setter>) -> Site {
-        let describe = |quantity: &super::super::quantities::Quantity| Described {
+        let describe = |quantity: &Quantity<Row>| Described {
             name: quantity.name,
-            head: quantity.head,
-            meaning: quantity.meaning,
+            head: head(quantity),
+            meaning: quantity.sentence,
             unit: quantity.unit,
             basis: quantity.basis,
         };

@@ -10,7 +10,7 @@ function valueText(quantity, value) {
   if (quantity.unit === "share") return percent(value);
   return quantity.unit === "bytes_per_second" ? bytes(Math.round(value)) : count(value);
 }
-const basis = (quantity) => quantity.basis !== "of_queues" ? quantity.basis : last.frame.backend === "peruse" ? "observed" : "modelled";
+const basis = (quantity) => quantity.basis === "modelled" && last.frame.backend === "peruse" ? "observed" : quantity.basis;
 
 function sortedRanks(ranks) {
   if (order.column === null) return ranks;

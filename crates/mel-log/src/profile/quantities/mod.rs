@@ -3,16 +3,22 @@
 //! list of its own.
 //!
 //! - [`queues`], [`windows`](mod@windows): message queues and one-sided communication of a rank.
+//! - [`calls`], [`communicators`]: what was done from each call site, and on each communicator.
 //! - [`connections`](mod@connections): connections over networks, and interfaces.
+//! - [`run`]: a run as a whole.
 //!
 //! A derived number is an entry here. One that is counted is a field of its row in `profile.json`, and an entry.
 
 use serde::{Deserialize, Serialize};
 
+use super::text::layout::percent;
 use crate::number::{duration, general, size};
 
+pub mod calls;
+pub mod communicators;
 pub mod connections;
 pub mod queues;
+pub mod run;
 pub mod windows;
 
 /// How a quantity is written.
@@ -26,6 +32,12 @@ pub enum Unit {
     Seconds,
     /// A size.
     Bytes,
+    /// A share, 1 for all.
+    Share,
+    /// Things per second.
+    PerSecond,
+    /// Bytes per second.
+    BytesPerSecond,
 }
 
 impl Unit {
@@ -35,16 +47,20 @@ impl Unit {
             Unit::Count => "count",
             Unit::Seconds => "s",
             Unit::Bytes => "bytes",
+            Unit::Share => "1",
+            Unit::PerSecond => "1/s",
+            Unit::BytesPerSecond => "bytes/s",
         }
     }
 
     /// A number in this unit as text.
     pub fn text(self, value: f64) -> String {
         match self {
-            Unit::Count if value.fract() != 0.0 => format!("{value:.1}"),
-            Unit::Count => format!("{value:.0}"),
+            Unit::Count | Unit::PerSecond if value.fract() != 0.0 => format!("{value:.1}"),
+            Unit::Count | Unit::PerSecond => format!("{value:.0}"),
             Unit::Seconds => duration(value),
-            Unit::Bytes => size(value),
+            Unit::Bytes | Unit::BytesPerSecond => size(value),
+            Unit::Share => percent(value),
         }
     }
 }
@@ -115,6 +131,8 @@ pub struct Quantity<R: 'static> {
     pub over_ranks: bool,
     /// Whether `mel diff` compares it.
     pub diff: bool,
+    /// Its name for readers and for people in Cube profiles, if these have it.
+    pub cube: Option<[&'static str; 2]>,
 }
 
 impl<R> Clone for Quantity<R> {
@@ -141,6 +159,7 @@ impl<R> Quantity<R> {
         line: None,
         over_ranks: false,
         diff: false,
+        cube: None,
     };
 
     /// The number of several rows together; none where no row has any.
@@ -192,7 +211,7 @@ pub fn line<R>(catalogue: &[Quantity<R>], row: &R) -> String {
         let value = (quantity.of)(row).unwrap_or(0.0);
         match quantity.unit {
             Unit::Seconds => format!(" {name}: {} s", general(value)),
-            Unit::Count | Unit::Bytes => format!(" {name}: {value:.0}"),
+            _ => format!(" {name}: {value:.0}"),
         }
     };
     catalogue.iter().filter_map(|quantity| Some(number(quantity, quantity.line?))).collect()
@@ -215,10 +234,14 @@ mod tests {
     use super::*;
 
     /// Each table of `docs/profile.md` that is made of the catalogue.
-    fn tables() -> [(&'static str, String); 4] {
+    fn tables() -> [(&'static str, String); 8] {
         [
             ("queue", documentation(queues::POSTED)),
             ("searches", documentation(queues::POSTED_SEARCHES)),
+            ("communicators", documentation(communicators::COMMUNICATORS)),
+            ("calls", documentation(calls::CALLS)),
+            ("receives", documentation(calls::RECEIVES)),
+            ("waits", documentation(calls::WAITS)),
             ("connections", documentation(connections::CONNECTIONS)),
             ("ports", documentation(connections::PORTS)),
         ]

@@ -82,6 +82,13 @@ macro_rules! queue {
                 line: Some("Max time of message in queue"),
                 ..QUEUE
             },
+            Quantity {
+                name: "left",
+                key: concat!(stringify!($queue), ".left"),
+                sentence: "entries that were still in the queue at the end; they have no lifetime",
+                of: |rank| Some(rank.$queue.left as f64),
+                ..QUEUE
+            },
         ]
     }};
 }

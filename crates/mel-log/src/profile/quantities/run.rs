@@ -1,0 +1,108 @@
+//! A run as a whole: what `mel diff` compares first, and what its conditions name.
+
+use super::{Basis, Fold, Quantity, Unit, queues};
+use crate::profile::columns::{RUN as RUN_TIME, TIME};
+use crate::profile::over_ranks::OverRanks;
+use crate::profile::schema::{Profile, RankProfile};
+use crate::profile::sums::{run_s, whole};
+
+impl Quantity<RankProfile> {
+    /// The number of all ranks together; none where no rank has any, and where the sums over very many do not have it.
+    pub fn over_run(&self, profile: &Profile) -> Option<f64> {
+        let Some(reduced) = &profile.reduced else { return self.folded(&profile.ranks) };
+        let over = reduced.over(self.group, self.name)?;
+        match self.fold {
+            Fold::Sum => Some(over.sum),
+            Fold::Min => over.min().map(|min| min.1),
+            Fold::Max => over.max().map(|max| max.1),
+            Fold::None => None,
+        }
+    }
+}
+
+/// The sum over a run of quantities that ranks have, each by group and name.
+fn sum(profile: &Profile, of: &[(&[Quantity<RankProfile>], &str)]) -> Option<f64> {
+    let named = of.iter().filter_map(|(group, name)| group.iter().find(|known| known.name == *name));
+    Some(named.filter_map(|quantity| quantity.over_run(profile)).sum())
+}
+
+/// From the exit of `MPI_Init` to the entry of `MPI_Finalize`, of the rank that took longest.
+fn longest_run_s(profile: &Profile) -> f64 {
+    match &profile.reduced {
+        Some(reduced) => reduced.over(TIME, RUN_TIME).and_then(OverRanks::max).map_or(0.0, |max| max.1),
+        None => profile.ranks.iter().map(|rank| run_s(profile, rank)).fold(0.0, f64::max),
+    }
+}
+
+const OF_RUN: Quantity<Profile> = Quantity { group: "run", fold: Fold::None, diff: true, ..Quantity::NONE };
+
+/// The numbers of a run as a whole.
+pub const RUN: &[Quantity<Profile>] = &[
+    Quantity {
+        name: "run_time",
+        unit: Unit::Seconds,
+        sentence: "time between MPI_Init and MPI_Finalize, of the rank that took longest",
+        of: |profile| Some(longest_run_s(profile)),
+        ..OF_RUN
+    },
+    Quantity {
+        name: "mpi_time",
+        unit: Unit::Seconds,
+        sentence: "time in MPI, of all ranks together",
+        of: |profile| Some(whole(profile).total_s),
+        ..OF_RUN
+    },
+    Quantity {
+        name: "lost_time",
+        unit: Unit::Seconds,
+        basis: Basis::Estimated,
+        sentence: "the part of that which is lost waiting",
+        of: |profile| Some(whole(profile).lost_s),
+        ..OF_RUN
+    },
+    Quantity {
+        name: "calls",
+        sentence: "calls of MPI",
+        of: |profile| Some(whole(profile).calls as f64),
+        ..OF_RUN
+    },
+    Quantity {
+        name: "bytes_sent",
+        unit: Unit::Bytes,
+        sentence: "bytes that these have sent",
+        of: |profile| Some(whole(profile).bytes_sent as f64),
+        ..OF_RUN
+    },
+    Quantity {
+        name: "bytes_received",
+        unit: Unit::Bytes,
+        sentence: "bytes of the messages that these have received",
+        of: |profile| Some(whole(profile).bytes_received as f64),
+        ..OF_RUN
+    },
+    Quantity {
+        name: "messages",
+        basis: Basis::Modelled,
+        sentence: "messages that were in either queue",
+        of: |profile| sum(profile, &[(queues::POSTED, "receives"), (queues::UNEXPECTED, "messages")]),
+        ..OF_RUN
+    },
+    Quantity {
+        name: "unexpected_messages",
+        basis: Basis::Modelled,
+        sentence: "messages that came before their receive was posted",
+        of: |profile| sum(profile, &[(queues::UNEXPECTED, "messages")]),
+        ..OF_RUN
+    },
+    Quantity {
+        name: "search_time",
+        unit: Unit::Seconds,
+        basis: Basis::Modelled,
+        sentence: "time in searches of both queues",
+        of: |profile| {
+            let searches = [queues::POSTED_SEARCHES, queues::UNEXPECTED_SEARCHES];
+            sum(profile, &searches.map(|of| (of, "total time")))
+        },
+        ..OF_RUN
+    },
+];
