@@ -4,6 +4,8 @@
 //! - [`mod@matrix`]: who sends what to whom.
 //! - [`mod@csv`]: all numbers, one per line, for spreadsheets and pandas.
 
+#[cfg(test)]
+mod catalogue;
 pub mod csv;
 pub mod matrix;
 pub mod terminal;
