@@ -280,6 +280,7 @@ mod tests {
         profile.ranks[1].communicators.push(of);
         let lines = text(&profile);
         assert!(lines.contains("1,node0,communicators,calls,count,3.0,,,,halo,,,\n"), "{lines}");
+        assert!(lines.contains("1,node0,communicators,in_mpi,s,0.0,,,,halo,,,\n"), "{lines}");
         assert!(lines.contains("communicators,unexpected_queue_max_length,count,0.0,,,,halo"), "{lines}");
     }
 

@@ -22,7 +22,7 @@ pub const COMMUNICATORS: &[Quantity<CommunicatorProfile>] = &[
         ..ON
     },
     Quantity {
-        name: "in MPI",
+        name: "in mpi",
         key: "in_mpi_s",
         unit: Unit::Seconds,
         sentence: "time in these",
