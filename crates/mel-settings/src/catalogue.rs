@@ -1,0 +1,393 @@
+//! The entries, in the order of help and documentation.
+
+use super::{Flag, Kind, Reach, Setting, Unset, Word};
+
+macro_rules! catalogue {
+    ($($(#[$meta:meta])* $name:ident = $setting:expr;)*) => {
+        $($(#[$meta])* pub static $name: Setting = $setting;)*
+
+        /// All settings, in the order of help and documentation.
+        pub static ALL: &[&Setting] = &[$(&$name),*];
+    };
+}
+
+/// An option with a value.
+const fn option(long: &'static str, value: &'static str) -> Flag {
+    Flag { long, short: None, value, repeats: false, needs: None }
+}
+
+/// An option without.
+const fn switch(long: &'static str) -> Flag {
+    option(long, "")
+}
+
+const fn word(name: &'static str, meaning: &'static str) -> Word {
+    Word { name, meaning }
+}
+
+/// What others are made of: an option that is handed over as it was given.
+const GIVEN: Setting = Setting {
+    name: "",
+    option: None,
+    kind: Kind::On,
+    default: Unset::NONE,
+    reach: Reach::AsGiven,
+    short: "",
+    long: "",
+    more: "",
+};
+
+/// What others are made of: only the environment has it.
+const INHERITED: Setting = Setting { reach: Reach::Inherited, ..GIVEN };
+
+/// What `mel run` can count.
+static PROFILES: [Word; 6] = [
+    word(
+        "calls",
+        "Time and bytes by MPI function, call site and communicator; time lost waiting, and for whom",
+    ),
+    word("queues", "Lifetimes, lengths and search times of the posted and the unexpected message queue"),
+    word("rma", "Operations, epochs and locks of windows, by thread"),
+    word(
+        "matrix",
+        "Messages and bytes by peer, communicator and kind of communication: the communication matrix",
+    ),
+    word(
+        "net",
+        "Bytes that the MPI moves below the calls, by peer: over TCP, and out of the memory of other \
+         processes",
+    ),
+    word("none", "Nothing"),
+];
+
+catalogue! {
+    /// Event types to log.
+    EVENTS = Setting {
+        name: "MEL_EVENTS",
+        option: Some(Flag { short: Some('e'), ..option("events", "LIST") }),
+        kind: Kind::Events,
+        short: "Log these events: names separated by commas, colons, semicolons or blanks",
+        ..GIVEN
+    };
+    /// What is counted.
+    PROFILE = Setting {
+        name: "MEL_PROFILE",
+        option: Some(Flag { repeats: true, ..option("profile", "PROFILE") }),
+        kind: Kind::SomeOf(&PROFILES),
+        default: Unset { value: "calls,queues", words: "; with -e: none" },
+        reach: Reach::Made,
+        short: "What to count: calls, the message queues, one-sided communication, who sends what to whom, \
+                what the MPI moves below the calls (calls,queues,rma,matrix,net for all), or nothing",
+        ..GIVEN
+    };
+    /// Whether what Open MPI's own monitoring component sees is counted, too.
+    INSIDE = Setting {
+        name: "MEL_INSIDE",
+        option: Some(switch("inside")),
+        short: "Count also what Open MPI's own monitoring component sees: each message of the library, so \
+                those that collective operations are made of. Includes --profile matrix. Where the MPI has \
+                no such component, one line says so",
+        long: "mel run switches the component on by OMPI_MCA_pml_monitoring_enable=2, where that is not set.",
+        more: "below-the-calls.md#inside-open-mpi",
+        ..GIVEN
+    };
+    /// Performance variables to sample.
+    VARS = Setting {
+        name: "MEL_VARS",
+        option: Some(option("vars", "LIST")),
+        kind: Kind::PatternsOrAll,
+        short: "Sample these performance variables (MPI_T) while the program runs: names with wildcards, \
+                such as 'pml_*,unexpected_recvq_length', or all; those of the MPI and those of MEL",
+        more: "variables.md#sampling",
+        ..GIVEN
+    };
+    /// The time between two samples.
+    EVERY = Setting {
+        name: "MEL_EVERY",
+        option: Some(option("every", "TIME")),
+        kind: Kind::Time,
+        default: Unset::value("1s"),
+        short: "With --vars: the time between two samples, such as 500ms or 2s; 0 for those alone that the \
+                program asks for with mel_sample()",
+        ..GIVEN
+    };
+    /// Performance variables to attribute.
+    ATTRIBUTE = Setting {
+        name: "MEL_ATTRIBUTE",
+        option: Some(option("attribute", "LIST")),
+        kind: Kind::PatternsOrAll,
+        short: "Attribute these performance variables to MPI functions, call sites and regions: names as \
+                with --vars, or all. Includes --profile calls",
+        more: "variables.md#attribution",
+        ..GIVEN
+    };
+    /// The share of the time that reading these may take.
+    ATTRIBUTE_BUDGET = Setting {
+        name: "MEL_ATTRIBUTE_BUDGET",
+        option: Some(Flag { needs: Some(&ATTRIBUTE), ..option("attribute-budget", "SHARE") }),
+        kind: Kind::Share,
+        default: Unset::value("3%"),
+        short: "With --attribute: the share of the time that reading variables may take that are more than \
+                a load, such as 3%; what some calls only are read for is estimated. none: every call is \
+                read",
+        ..GIVEN
+    };
+    /// Plugins.
+    PLUGINS = Setting {
+        name: "MEL_PLUGINS",
+        option: Some(Flag { repeats: true, ..option("plugin", "NAME[,ARGS]") }),
+        kind: Kind::Plugins,
+        reach: Reach::Made,
+        short: "Load a plugin into each process: a shared object that is told what is sampled and advises, \
+                or sets control variables; by its path, or by its name in MEL_PLUGINS_PATH. What follows, \
+                separated by commas, is given to it. May be given several times",
+        more: "plugins.md",
+        ..GIVEN
+    };
+    /// Where plugins are looked for.
+    PLUGINS_PATH = Setting {
+        name: "MEL_PLUGINS_PATH",
+        kind: Kind::Directories,
+        short: "Where plugins are looked for by name: as NAME, libNAME.so and NAME.so, and nowhere else",
+        more: "plugins.md",
+        ..INHERITED
+    };
+    /// Whether the end of the run has a line of statistics for each queue and window of each rank.
+    LINES = Setting {
+        name: "MEL_LINES",
+        option: Some(switch("lines")),
+        short: "At the end print the statistics of each rank's queues and windows, too: a line for each",
+        ..GIVEN
+    };
+    /// Whether a trace is recorded.
+    TRACE = Setting {
+        name: "MEL_TRACE",
+        option: Some(switch("trace")),
+        short: "Record MPI calls, messages and queue searches; leaves traces.otf2 in the run's directory",
+        ..GIVEN
+    };
+    /// The MPI functions whose calls are recorded.
+    ONLY_CALLS = Setting {
+        name: "MEL_ONLY_CALLS",
+        option: Some(option("only-calls", "LIST")),
+        kind: Kind::Patterns,
+        short: "Record only calls of these MPI functions, such as 'MPI_*send*,MPI_Wait*'",
+        more: "report.md#a-part-of-it",
+        ..GIVEN
+    };
+    /// Those whose calls are not.
+    NO_CALLS = Setting {
+        name: "MEL_NO_CALLS",
+        option: Some(option("no-calls", "LIST")),
+        kind: Kind::Patterns,
+        short: "Do not record calls of these MPI functions, such as 'MPI_Iprobe,MPI_Test*'; their messages \
+                and operations on windows are recorded",
+        more: "report.md#a-part-of-it",
+        ..GIVEN
+    };
+    /// The communicators that are recorded.
+    ONLY_COMMS = Setting {
+        name: "MEL_ONLY_COMMS",
+        option: Some(option("only-comms", "LIST")),
+        kind: Kind::Patterns,
+        short: "Record only these communicators: names that MPI_Comm_set_name gave, MPI_COMM_WORLD, or \
+                numbers in the order of their making; and the windows made on them",
+        more: "report.md#a-part-of-it",
+        ..GIVEN
+    };
+    /// Those that are not.
+    NO_COMMS = Setting {
+        name: "MEL_NO_COMMS",
+        option: Some(option("no-comms", "LIST")),
+        kind: Kind::Patterns,
+        short: "Do not record what concerns these communicators and the windows made on them: calls, \
+                messages, operations, searches, events",
+        more: "report.md#a-part-of-it",
+        ..GIVEN
+    };
+    /// Whether a trace shows from where MPI functions are called.
+    CALLSITES = Setting {
+        name: "MEL_CALLSITES",
+        option: Some(Flag { needs: Some(&TRACE), ..switch("callsites") }),
+        short: "With --trace, find by unwinding from where each MPI function is called: the first caller \
+                that is not in the MPI library. Takes about a microsecond per call. Without it, a trace \
+                has the place that the function returns to",
+        more: "report.md#the-lines-of-calls",
+        ..GIVEN
+    };
+    /// Control variables to be set.
+    SET = Setting {
+        name: "MEL_SET",
+        option: Some(Flag { repeats: true, ..option("set", "NAME=VALUE") }),
+        kind: Kind::Assignments,
+        reach: Reach::Made,
+        short: "Set a control variable of the MPI or of MEL (mel vars lists them), for all ranks or for \
+                some: NAME=VALUE, NAME=VALUE@0,4-7",
+        long: "It is set in the environment (OMPI_MCA_NAME, or MPIR_CVAR_...), so that it precedes \
+               MPI_Init; read back there, and written where it has not got its value. A line tells what \
+               came of it. May be given several times.",
+        more: "variables.md",
+        ..GIVEN
+    };
+    /// Whether control variables can be set while the program runs.
+    SETTABLE = Setting {
+        name: "MEL_SETTABLE",
+        option: Some(switch("settable")),
+        short: "Control variables can be set while the program runs, by `mel watch --set`",
+        more: "variables.md#while-the-run-goes-on",
+        ..GIVEN
+    };
+    /// Policies.
+    POLICY = Setting {
+        name: "MEL_POLICY",
+        option: Some(Flag { repeats: true, ..option("policy", "FILE.toml") }),
+        kind: Kind::Policies,
+        reach: Reach::Made,
+        short: "Apply the policies of this file while the program runs: rules that set control variables \
+                when something is so in a process",
+        long: "They are looked at in an MPI call, at most once in the time of --every (1 s). Each action \
+               is read back, told in a line, and kept in the profile. May be given several times.",
+        more: "tuning.md#policies",
+        ..GIVEN
+    };
+    /// Whether nothing is recorded before the program asks for it.
+    PAUSED = Setting {
+        name: "MEL_PAUSED",
+        option: Some(switch("paused")),
+        short: "Record nothing until the program calls MPI_Pcontrol(1)",
+        ..GIVEN
+    };
+    /// The most bytes of a rank's event log.
+    LIMIT = Setting {
+        name: "MEL_LIMIT",
+        option: Some(option("limit", "SIZE")),
+        kind: Kind::Size,
+        short: "The most that the event log of each rank may take, such as 500M or 2G, but at least some \
+                4M; what follows is counted, not kept",
+        ..GIVEN
+    };
+    /// From which size on there are warnings how large all logs are.
+    TELL_SIZE = Setting {
+        name: "MEL_TELL_SIZE",
+        option: Some(option("tell-size", "SIZE")),
+        kind: Kind::SizeOrNever,
+        default: Unset::value("1G"),
+        short: "Warn how large the event logs are from this size on, each time that they have doubled; 0 \
+                for never",
+        ..GIVEN
+    };
+    /// The run's directory.
+    OUTPUT = Setting {
+        name: "MEL_OUTPUT",
+        option: Some(Flag { short: Some('o'), ..option("output", "DIR") }),
+        kind: Kind::Path,
+        default: Unset::words("a fresh one named after the program"),
+        short: "The run's directory; %j in its name is the job of the batch system",
+        long: "As in the names of Slurm's own files, %j is the job (4711, or 4711_3 in an array of jobs), \
+               %A the number of an array, %a the index in it; where there is no job, each is \"none\". \
+               PBS, LSF and Grid Engine are known, too. The default is mel-app-1, in a job mel-app-4711-1.",
+        more: "slurm.md#a-job-script",
+        ..GIVEN
+    };
+    /// Who may read what the run leaves.
+    MODE = Setting {
+        name: "MEL_MODE",
+        option: Some(option("mode", "WHO")),
+        kind: Kind::OneOf(&[word("private", ""), word("group", ""), word("all", "")]),
+        default: Unset::value("private"),
+        short: "Who may read what the run leaves, command lines and names among it: you, your group, too, \
+                or all users",
+        long: "New directories and files have these modes whatever the umask is: 0700 and 0600; 0750 and \
+               0640 for the group; 0755 and 0644 for all.",
+        more: "security.md",
+        ..GIVEN
+    };
+    /// Whether an earlier run may be overwritten.
+    FORCE = Setting {
+        name: "MEL_FORCE",
+        option: Some(switch("force")),
+        short: "Overwrite an earlier run in that directory",
+        ..GIVEN
+    };
+    /// Up to how many ranks each rank's numbers are collected.
+    EXACT_RANKS = Setting {
+        name: "MEL_EXACT_RANKS",
+        kind: Kind::Ranks,
+        default: Unset::value("1024"),
+        short: "Up to how many ranks the profile has each of them, and not sums",
+        more: "many-ranks.md",
+        ..INHERITED
+    };
+    /// Whether a profile is made of what all ranks have counted.
+    COLLECT = Setting {
+        name: "MEL_COLLECT",
+        kind: Kind::Off,
+        short: "Collect nothing at the end, so that MEL sends no message between ranks there; each rank \
+                leaves its table, and mel report reads them",
+        long: "What only profile.json has is not there then: one-sided communication by window, and the \
+               truth check.",
+        ..INHERITED
+    };
+    /// The folder of InfiniBand's devices.
+    INFINIBAND = Setting {
+        name: "MEL_INFINIBAND",
+        kind: Kind::Path,
+        default: Unset::value("/sys/class/infiniband"),
+        short: "The folder of InfiniBand's devices, whose ports are read with --profile net",
+        more: "below-the-calls.md#connections-by-interface",
+        ..INHERITED
+    };
+    /// Where `libmel.so` is.
+    LIBRARY = Setting {
+        name: "MEL_LIBRARY",
+        kind: Kind::Path,
+        default: Unset::words("beside the command"),
+        reach: Reach::Command,
+        short: "Where mel run finds libmel.so",
+        ..GIVEN
+    };
+    /// Who raises the queue events.
+    SOURCES = Setting {
+        name: "MPIT_SOURCES",
+        kind: Kind::Sources,
+        default: Unset::value("auto"),
+        short: "Who raises the queue events",
+        more: "#who-raises-the-queue-events",
+        ..INHERITED
+    };
+    /// Who takes envelopes in between MPI calls.
+    PROGRESS = Setting {
+        name: "MPIT_PROGRESS",
+        kind: Kind::OneOf(&[word("none", ""), word("thread", ""), word("signal", "")]),
+        default: Unset::value("none"),
+        short: "A thread or a timer signal notices messages while the program computes",
+        more: "#progress-between-mpi-calls",
+        ..INHERITED
+    };
+    /// How envelopes travel.
+    ENVELOPES = Setting {
+        name: "MPIT_ENVELOPES",
+        kind: Kind::OneOf(&[word("auto", ""), word("messages", "")]),
+        default: Unset::value("auto"),
+        short: "With messages, envelopes go in messages on one node, too, and not through shared memory",
+        ..INHERITED
+    };
+    /// The program's name.
+    PROGRAM = Setting {
+        name: "MEL_PROGRAM",
+        kind: Kind::Text,
+        default: Unset::words("that of its file"),
+        reach: Reach::ByRun,
+        short: "The program's name, after which the run's directory is named",
+        ..GIVEN
+    };
+    /// The process that `mel run` has become.
+    STARTED = Setting {
+        name: "MEL_STARTED",
+        kind: Kind::Text,
+        reach: Reach::ByRun,
+        short: "The number of the process that mel run has become: one that has not initialised MPI in the \
+                end says so",
+        ..GIVEN
+    };
+}
