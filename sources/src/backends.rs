@@ -8,6 +8,7 @@
 use std::fmt;
 use std::sync::OnceLock;
 
+use mel_settings::{PROGRESS, SOURCES};
 use mpi_abi::{Abi, Family, pmpi, questions};
 use mpi_intercept::Hook;
 use mpit_events::{Core, Error};
@@ -58,15 +59,12 @@ impl Default for Selection {
 }
 
 impl Selection {
-    /// The environment variable that says it.
-    pub const VARIABLE: &str = "MPIT_SOURCES";
-
     /// What the environment asks for.
     ///
     /// # Errors
     /// A line for the user, where the value is not understood.
     pub fn from_environment() -> Result<Selection, String> {
-        let value = std::env::var_os(Self::VARIABLE).unwrap_or_default();
+        let value = std::env::var_os(SOURCES.name).unwrap_or_default();
         Selection::parse(&value.to_string_lossy())
     }
 
@@ -86,10 +84,7 @@ impl Selection {
                 "model" => selection.backends.push(Backend::Model),
                 "peruse" => selection.backends.push(Backend::Peruse),
                 _ => {
-                    return Err(format!(
-                        "{}={list}: give auto, or some of peruse, model and native",
-                        Self::VARIABLE
-                    ));
+                    return Err(format!("{SOURCES}={list}: {}", SOURCES.kind.remedy()));
                 }
             }
         }
@@ -279,7 +274,7 @@ impl QueueEvents {
         if raises {
             lines.extend(self.model.start_progress(following.between_calls));
         } else if following.between_calls != BetweenCalls::None && !following.communicators_only {
-            lines.push(format!("{} is ignored: PERUSE reports ob1's own progress", BetweenCalls::VARIABLE));
+            lines.push(format!("{PROGRESS} is ignored: PERUSE reports ob1's own progress"));
         }
         // One process warns for all.
         if questions::comm_rank(constants.comm_world)? != 0 {

@@ -4,9 +4,6 @@
 use std::env;
 use std::sync::OnceLock;
 
-/// The variable in which `mel run` leaves the number of the process that it has become.
-pub const STARTED: &str = "MEL_STARTED";
-
 /// A variable with the number of a process among those that were started together, and one with their number.
 struct Launcher {
     rank: &'static str,

@@ -25,6 +25,7 @@
 //! - [`access`]: who may read what a run leaves, and whose files are believed; [`regular_file`]: what of it is opened.
 //! - [`printable`]: text that a terminal shows as it is; [`csv`](mod@csv): values that a spreadsheet takes for values.
 //! - [`ranks`]: which ranks a file may speak of, and which are missing.
+//! - [`settings`]: what MEL does, as the environment and `mel run` say it: values of the catalogue's entries.
 //! - [`names`] and [`choice`]: names of events, calls and communicators as users type them.
 //!
 //! Nothing here knows where records and numbers come from, or what becomes of them: no event has a name here, no MPI
@@ -53,6 +54,7 @@ pub mod regular_file;
 pub mod run_directory;
 mod samples;
 pub mod setting;
+pub mod settings;
 mod space;
 pub mod table;
 pub mod writer;

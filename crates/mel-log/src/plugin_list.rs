@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::access::objection_to_code;
+use crate::settings::PLUGINS_PATH;
 
 /// A plugin, and what it is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,11 +66,12 @@ impl PluginName {
         let found = found.ok_or_else(|| match (self.name.contains('/'), directories.is_empty()) {
             (true, _) => format!("plugin {}: there is no such file", self.name),
             (false, true) => format!(
-                "plugin {0}: give its path, such as ./lib{0}.so, or the directory that it is in as MEL_PLUGINS_PATH",
+                "plugin {0}: give its path, such as ./lib{0}.so, or the directory that it is in as {PLUGINS_PATH}",
                 self.name
             ),
             (false, false) => format!(
-                "plugin {0}: there is no {0}, lib{0}.so or {0}.so in {directories}; give its path, or its directory in MEL_PLUGINS_PATH",
+                "plugin {0}: there is no {0}, lib{0}.so or {0}.so in {directories}; give its path, or its directory in \
+                 {PLUGINS_PATH}",
                 self.name,
             ),
         })?;

@@ -4,7 +4,6 @@ use std::env;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mpit_sources::between_calls::BetweenCalls;
 use mpit_sources::calls::Path;
 use mpit_sources::{Following, Selection};
 
@@ -13,15 +12,7 @@ use mel_log::choice::Choice;
 use mel_log::names::parse_list;
 use mel_log::number::{bytes, interval, share};
 use mel_log::plugin_list::PluginName;
-
-/// Up to so many ranks, each one's numbers are collected, unless another number is given.
-const EXACT_RANKS: u32 = 1024;
-
-/// Between two samples of performance variables, unless another time is given.
-const EVERY: Duration = Duration::from_secs(1);
-
-/// The share of the time that reading variables may take that are attributed, unless another one is given.
-const BUDGET: f64 = 0.03;
+use mel_log::settings::{self, Setting, counted};
 
 /// What MEL does in this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,7 +72,7 @@ pub struct Config {
     /// The most bytes of a rank's event log (`MEL_LIMIT`: a number, and `K`, `M`, `G` or `T` for binary multiples).
     pub limit: Option<u64>,
     /// From which size on there are warnings how large all logs are, in bytes; 0 for never (`MEL_TELL_SIZE`, as `MEL_LIMIT`).
-    pub tell_size: Option<u64>,
+    pub tell_size: u64,
     /// The run's directory (`MEL_OUTPUT`).
     pub output: Option<PathBuf>,
     /// Who may read what the run leaves (`MEL_MODE`).
@@ -106,157 +97,159 @@ pub struct Share(pub f64);
 // It is never what is no number.
 impl Eq for Share {}
 
+/// Reads settings, and keeps what is to be said of their values.
+struct Reader<F> {
+    variable: F,
+    complaints: Vec<String>,
+}
+
+impl<F: Fn(&str) -> Option<String>> Reader<F> {
+    /// The value as text; `None` where it is not set, or empty.
+    fn text(&self, setting: &Setting) -> Option<String> {
+        (self.variable)(setting.name).filter(|value| !value.is_empty())
+    }
+
+    fn is_on(&self, setting: &Setting) -> bool {
+        self.text(setting).is_some_and(|value| value != "0")
+    }
+
+    /// The value; the default where it is not set, or not understood.
+    fn value<T>(&mut self, setting: &Setting, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let value = self.text(setting).and_then(|value| {
+            let parsed = parse(&value);
+            if parsed.is_none() {
+                self.complaints.push(settings::complaint(setting, &value));
+            }
+            parsed
+        });
+        value.or_else(|| parse(setting.default.value))
+    }
+
+    /// Names that are wanted, and names that are not.
+    fn choice(&mut self, only: &Setting, without: &Setting) -> Choice {
+        let lists = [only, without].map(|setting| self.text(setting).unwrap_or_default());
+        Choice::new(&lists[0], &lists[1]).unwrap_or_else(|complaint| {
+            self.complaints.push(format!("{only}, {without}: {complaint}"));
+            Choice::default()
+        })
+    }
+
+    /// Names of variables, or `all`; `None` where there are to be none.
+    fn variables(&mut self, setting: &Setting) -> Option<Choice> {
+        let list = self.text(setting).filter(|list| list != "none")?;
+        let choice = Choice::new(if list == "all" { "" } else { &list }, "");
+        choice.map_err(|complaint| self.complaints.push(format!("{setting}: {complaint}"))).ok()
+    }
+}
+
 impl Config {
     /// The configuration of this process.
     pub fn from_environment() -> Config {
-        Config::read(|name| env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
+        let mut config =
+            Config::read(|name| env::var_os(name).map(|value| value.to_string_lossy().into_owned()));
+        let names: Vec<String> = env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+        config.complaints.extend(settings::unknown(names.iter().map(String::as_str)));
+        config
     }
 
     fn read(variable: impl Fn(&str) -> Option<String>) -> Config {
-        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let flag = |name: &str| set(name).is_some_and(|value| value != "0");
+        let mut reader = Reader { variable, complaints: Vec::new() };
         let mut config = Config {
-            events: set("MEL_EVENTS")
+            events: reader
+                .text(&settings::EVENTS)
                 .map(|list| parse_list(&list).map(str::to_owned).collect::<Vec<_>>())
                 .filter(|names| !names.is_empty()),
-            lines: flag("MEL_LINES"),
-            leaves_tables: set("MEL_COLLECT").is_some_and(|value| value == "0"),
-            trace: flag("MEL_TRACE"),
-            call_sites: flag("MEL_CALLSITES"),
-            paused: flag("MEL_PAUSED"),
-            set: set("MEL_SET"),
-            settable: flag("MEL_SETTABLE"),
-            policy: set("MEL_POLICY"),
-            output: set("MEL_OUTPUT").map(PathBuf::from),
-            force: flag("MEL_FORCE"),
-            program: set("MEL_PROGRAM").unwrap_or_else(own_name),
-            exact_ranks: EXACT_RANKS,
-            every: EVERY,
-            budget: Some(Share(BUDGET)),
+            inside: reader.is_on(&settings::INSIDE),
+            lines: reader.is_on(&settings::LINES),
+            leaves_tables: reader.text(&settings::COLLECT).is_some_and(|value| value == "0"),
+            trace: reader.is_on(&settings::TRACE),
+            call_sites: reader.is_on(&settings::CALLSITES),
+            paused: reader.is_on(&settings::PAUSED),
+            set: reader.text(&settings::SET),
+            settable: reader.is_on(&settings::SETTABLE),
+            policy: reader.text(&settings::POLICY),
+            output: reader.text(&settings::OUTPUT).map(PathBuf::from),
+            force: reader.is_on(&settings::FORCE),
+            program: reader.text(&settings::PROGRAM).unwrap_or_else(own_name),
+            plugins: reader.text(&settings::PLUGINS).map(|list| PluginName::list(&list)).unwrap_or_default(),
+            plugins_path: reader.text(&settings::PLUGINS_PATH).unwrap_or_default(),
             ..Config::default()
         };
-        match set("MEL_PROFILE").as_deref() {
-            Some("none") => {}
-            Some(list) => config.read_profile(list),
+        match reader.text(&settings::PROFILE).as_deref() {
+            Some(counted::NONE) => {}
+            Some(list) => config.read_profile(list, &mut reader.complaints),
             None => config.profile_unset = true,
         }
-        config.inside = flag("MEL_INSIDE");
         config.matrix |= config.inside;
-        let mut complaints = Vec::new();
-        let mut choice = |only: &str, without: &str| {
-            let lists = (set(only).unwrap_or_default(), set(without).unwrap_or_default());
-            Choice::new(&lists.0, &lists.1).unwrap_or_else(|complaint| {
-                complaints.push(format!("{only}, {without}: {complaint}"));
-                Choice::default()
-            })
-        };
-        config.calls = choice("MEL_ONLY_CALLS", "MEL_NO_CALLS");
-        config.comms = choice("MEL_ONLY_COMMS", "MEL_NO_COMMS");
-        config.complaints.append(&mut complaints);
-        if let Some(list) = set("MEL_VARS").filter(|list| list != "none") {
-            match Choice::new(if list == "all" { "" } else { &list }, "") {
-                Ok(choice) => config.vars = Some(choice),
-                Err(complaint) => config.complaints.push(format!("MEL_VARS: {complaint}")),
-            }
-        }
-        if let Some(list) = set("MEL_ATTRIBUTE").filter(|list| list != "none") {
-            match Choice::new(if list == "all" { "" } else { &list }, "") {
-                Ok(choice) => {
-                    config.attribute = Some(choice);
-                    config.call_profile = true;
-                }
-                Err(complaint) => config.complaints.push(format!("MEL_ATTRIBUTE: {complaint}")),
-            }
-        }
-        if let Some(budget) = set("MEL_ATTRIBUTE_BUDGET") {
-            match share(&budget) {
-                Some(budget) => config.budget = budget.map(Share),
-                None => config.complaints.push(format!(
-                    "MEL_ATTRIBUTE_BUDGET={budget}: give a share of the time such as 3%, or none for no limit"
-                )),
-            }
-        }
-        config.plugins = set("MEL_PLUGINS").map(|list| PluginName::list(&list)).unwrap_or_default();
-        config.plugins_path = set("MEL_PLUGINS_PATH").unwrap_or_default();
+        config.calls = reader.choice(&settings::ONLY_CALLS, &settings::NO_CALLS);
+        config.comms = reader.choice(&settings::ONLY_COMMS, &settings::NO_COMMS);
+        config.vars = reader.variables(&settings::VARS);
+        config.attribute = reader.variables(&settings::ATTRIBUTE);
+        config.call_profile |= config.attribute.is_some();
+        config.budget = reader.value(&settings::ATTRIBUTE_BUDGET, share).flatten().map(Share);
         if !config.plugins.is_empty() && config.vars.is_none() {
             // The sampler runs, and samples what they want.
             config.vars = Choice::new("", "*").ok();
         }
-        if let Some(time) = set("MEL_EVERY") {
-            match interval(&time) {
-                Some(every) => config.every = every,
-                None => {
-                    config.complaints.push(format!("MEL_EVERY={time}: give a time such as 500ms or 2s, or 0"))
-                }
-            }
-        }
-        if let Some(mode) = set("MEL_MODE") {
-            match Access::parse(&mode) {
-                Some(access) => config.access = access,
-                None => config.complaints.push(format!("MEL_MODE={mode}: give private, group or all")),
-            }
-        }
-        if let Some(limit) = set("MEL_LIMIT") {
-            config.limit = bytes(&limit);
-            if config.limit.is_none() {
-                config.complaints.push(format!("MEL_LIMIT={limit}: give a size such as 500M or 2G"));
-            }
-        }
-        if let Some(size) = set("MEL_TELL_SIZE") {
-            config.tell_size = if size == "0" { Some(0) } else { bytes(&size) };
-            if config.tell_size.is_none() {
-                config.complaints.push(format!("MEL_TELL_SIZE={size}: give a size such as 500M or 2G, or 0"));
-            }
-        }
-        if let Some(ranks) = set("MEL_EXACT_RANKS") {
-            match ranks.parse() {
-                Ok(ranks) => config.exact_ranks = ranks,
-                Err(_) => config.complaints.push(format!("MEL_EXACT_RANKS={ranks}: give a number of ranks")),
-            }
-        }
+        config.every = reader.value(&settings::EVERY, interval).unwrap_or_default();
+        config.access = reader.value(&settings::MODE, Access::parse).unwrap_or_default();
+        config.limit = reader.value(&settings::LIMIT, bytes);
+        config.tell_size = reader.value(&settings::TELL_SIZE, settings::size_or_never).unwrap_or_default();
+        config.exact_ranks =
+            reader.value(&settings::EXACT_RANKS, |ranks| ranks.parse().ok()).unwrap_or_default();
         if config.call_sites && !config.trace {
             config.call_sites = false;
-            config
-                .complaints
-                .push("MEL_CALLSITES=1: call sites are in traces only; set MEL_TRACE=1, too".into());
+            let [what, needed] = [&settings::CALLSITES, &settings::TRACE];
+            reader.complaints.push(format!("{what}=1: call sites are in traces only; set {needed}=1, too"));
         }
         if config.settable && !config.measures() {
             config.settable = false;
-            config.complaints.push(
-                "MEL_SETTABLE=1: nothing is measured, so that there is no directory to ask in; choose a profile, too".into(),
-            );
+            reader.complaints.push(format!(
+                "{}=1: nothing is measured, so that there is no directory to ask in; choose a profile, too",
+                settings::SETTABLE
+            ));
         }
-        match set("MPIT_ENVELOPES").as_deref() {
-            Some("messages") => config.following.path = Path::Messages,
-            None | Some("auto") => {}
-            Some(other) => config.complaints.push(format!("MPIT_ENVELOPES={other}: give auto or messages")),
-        }
-        match set(BetweenCalls::VARIABLE).as_deref().unwrap_or_default().parse() {
+        let path = |word: &str| match word {
+            "messages" => Some(Path::Messages),
+            "auto" => Some(Path::default()),
+            _ => None,
+        };
+        config.following.path = reader.value(&settings::ENVELOPES, path).unwrap_or_default();
+        match reader.text(&settings::PROGRESS).as_deref().unwrap_or_default().parse() {
             Ok(between_calls) => config.following.between_calls = between_calls,
-            Err(complaint) => config.complaints.push(complaint),
+            Err(complaint) => reader.complaints.push(complaint),
         }
-        match Selection::parse(&set(Selection::VARIABLE).unwrap_or_default()) {
+        match Selection::parse(&reader.text(&settings::SOURCES).unwrap_or_default()) {
             Ok(selection) => config.sources = selection,
-            Err(complaint) => config.complaints.push(complaint),
+            Err(complaint) => reader.complaints.push(complaint),
         }
+        config.complaints = reader.complaints;
         config
     }
 
-    fn read_profile(&mut self, list: &str) {
+    fn read_profile(&mut self, list: &str, complaints: &mut Vec<String>) {
         for name in parse_list(list) {
             match name {
-                "calls" => self.call_profile = true,
-                "queues" => self.profile = true,
-                "rma" => self.windows = true,
-                "matrix" => self.matrix = true,
-                "net" => self.carried = true,
-                _ => {
-                    return self.complaints.push(format!(
-                        "MEL_PROFILE={list}: give some of calls, queues, rma, matrix and net, or none"
-                    ));
-                }
+                counted::CALLS => self.call_profile = true,
+                counted::QUEUES => self.profile = true,
+                counted::RMA => self.windows = true,
+                counted::MATRIX => self.matrix = true,
+                counted::NET => self.carried = true,
+                _ => return complaints.push(settings::complaint(&settings::PROFILE, list)),
             }
         }
+    }
+
+    /// What is counted, by the words of `MEL_PROFILE`.
+    pub fn counted(&self) -> impl Iterator<Item = &'static str> {
+        let all = [
+            (self.call_profile, counted::CALLS),
+            (self.profile, counted::QUEUES),
+            (self.windows, counted::RMA),
+            (self.matrix, counted::MATRIX),
+            (self.carried, counted::NET),
+        ];
+        all.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name)
     }
 
     /// Whether a profile is written.
@@ -385,6 +378,24 @@ mod tests {
         assert!(watches(&[("MEL_PROFILE", "calls,net")]) && watches(&[("MEL_EVENTS", "event_netop_rdma")]));
         assert!(watches(&[]) && watches(&[("MEL_PROFILE", "calls"), ("MEL_EVENTS", "btl_*")]));
         assert!(!watches(&[("MEL_PROFILE", "calls,queues,matrix")]) && !watches(&[("MEL_EVENTS", "pml_x")]));
+    }
+
+    #[test]
+    fn what_is_counted_has_the_words_of_the_catalogue() {
+        let all = read(&[("MEL_PROFILE", "calls,queues,rma,matrix,net")]);
+        let settings::Kind::SomeOf([words @ .., _]) = settings::PROFILE.kind else { panic!("it has words") };
+        assert!(all.counted().eq(words.iter().map(|word| word.name)));
+        assert!(all.complaints.is_empty(), "{:?}", all.complaints);
+    }
+
+    #[test]
+    fn without_a_word_or_with_a_wrong_one_the_default_holds() {
+        for config in [read(&[]), read(&[("MEL_TELL_SIZE", "big"), ("MEL_EVERY", "soon"), ("MEL_MODE", "x")])]
+        {
+            assert_eq!((config.tell_size, config.every), (1 << 30, Duration::from_secs(1)));
+            assert_eq!((config.access, config.budget), (Access::Private, Some(Share(0.03))));
+        }
+        assert_eq!(read(&[("MEL_TELL_SIZE", "0")]).tell_size, 0);
     }
 
     #[test]

@@ -170,16 +170,7 @@ fn given(of: impl Fn(&Session) -> &Choice, place: usize) -> String {
 /// What is counted.
 fn profile() -> String {
     let Some(session) = Session::get() else { return String::new() };
-    let config = &session.config;
-    let all = [
-        (config.call_profile, "calls"),
-        (config.profile, "queues"),
-        (config.windows, "rma"),
-        (config.matrix, "matrix"),
-        (config.carried, "net"),
-    ];
-    let counted: Vec<&str> = all.iter().filter(|(is_on, _)| *is_on).map(|(_, name)| *name).collect();
-    counted.join(",")
+    session.config.counted().collect::<Vec<_>>().join(",")
 }
 
 /// As much as a variable has room for.

@@ -34,6 +34,7 @@ use mel_log::RankLog;
 use mel_log::access::{self, Access};
 use mel_log::printable::{self, Printable};
 use mel_log::profile::{self, Ended, Profile, RankProfile};
+use mel_log::settings::EVENTS;
 use mel_log::table;
 use mel_log::{Definition, State};
 use ranks::{Processes, tree};
@@ -399,16 +400,9 @@ fn profiled(session: &Session) -> Vec<String> {
     if config.profile && !others && config.vars.is_none() && config.attribute.is_none() {
         return Vec::new();
     }
-    let counted = [
-        (config.call_profile, "calls"),
-        (config.profile, "queues"),
-        (config.windows, "rma"),
-        (config.matrix, "matrix"),
-        (config.carried, "net"),
-        (config.vars.is_some(), "vars"),
-        (config.attribute.is_some(), "attribution"),
-    ];
-    counted.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name.to_owned()).collect()
+    let variables = [(config.vars.is_some(), "vars"), (config.attribute.is_some(), "attribution")];
+    let of_variables = variables.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name);
+    config.counted().chain(of_variables).map(str::to_owned).collect()
 }
 
 fn convert_truth(truth: Truth) -> profile::Truth {
@@ -527,7 +521,7 @@ pub(super) fn expect_no_world() {
 pub(super) fn print_types_at_exit() {
     extern "C" fn print() {
         let _ = std::panic::catch_unwind(|| {
-            let mut text = String::from("[MEL] Event types (set MEL_EVENTS to log some of them):\n");
+            let mut text = format!("[MEL] Event types (set {EVENTS} to log some of them):\n");
             for (_, event_type) in core().event_types() {
                 let elements: Vec<&str> =
                     event_type.elements.iter().map(|element| element.name.as_ref()).collect();

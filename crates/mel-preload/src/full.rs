@@ -4,6 +4,7 @@
 use std::sync::Once;
 
 use mel_log::launcher::is_first_rank;
+use mel_log::settings::EVENTS;
 use mpit_events::Error;
 
 use crate::warn::warn;
@@ -29,7 +30,7 @@ pub fn or_warn_once<T>(registration: Result<T, Error>) -> Option<T> {
 fn line(error: &Error, missing: &str) -> String {
     format!(
         "{error}: {missing}; let no other tool use the MPI_T events interface in this process, or log fewer event types \
-         (-e, MEL_EVENTS)"
+         (-e, {EVENTS})"
     )
 }
 

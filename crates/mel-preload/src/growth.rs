@@ -6,9 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use mel_log::number::general;
 
-/// From which size on there are warnings, in bytes, unless the user says otherwise.
-pub const FROM: u64 = 1 << 30;
-
 /// Checks the logs of all processes now and then, on one of them.
 #[derive(Debug)]
 pub struct Growth {

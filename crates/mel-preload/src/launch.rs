@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mel_log::launcher::{Place, STARTED, is_first_rank};
+use mel_log::launcher::{Place, is_first_rank};
+use mel_log::settings::STARTED;
 use mpi_abi::{Abi, Family, next, pmpi};
 
 use super::config::Config;
@@ -43,7 +44,7 @@ static AT_END: extern "C" fn() = {
 
 fn warn_of_no_mpi() {
     static ONCE: AtomicBool = AtomicBool::new(false);
-    let is_started = std::env::var(STARTED).is_ok_and(|id| id == std::process::id().to_string());
+    let is_started = std::env::var(STARTED.name).is_ok_and(|id| id == std::process::id().to_string());
     if !is_started || mpi_intercept::has_started() || ONCE.swap(true, Ordering::Relaxed) {
         return;
     }

@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mel_log::Definition;
 use mel_log::setting::Setting;
+use mel_log::settings::POLICY;
 use mel_rules::expr::{Quantities, Value};
 use mel_rules::policy::Policy;
 use mpi_abi::{Abi, Handle as _, questions};
@@ -73,7 +74,7 @@ impl Policies {
         let list = match Policy::decode(config.policy.as_deref()?) {
             Ok(list) => list,
             Err(error) => {
-                warn(&format!("MEL_POLICY is not understood, and no policy is applied: {error}"));
+                warn(&format!("{POLICY} is not understood, and no policy is applied: {error}"));
                 return None;
             }
         };

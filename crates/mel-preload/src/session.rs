@@ -21,7 +21,7 @@ use mpit_sources::{Following, QueueEvents};
 use super::config::Config;
 use super::controls;
 use super::full::{or_warn, or_warn_once};
-use super::growth::{self, Growth};
+use super::growth::Growth;
 use super::settings;
 use super::state::{Run, Session};
 use super::warn::warn;
@@ -248,8 +248,7 @@ impl Session {
             match LogFile::create_limited(&path, &header, self.config.limit.unwrap_or(u64::MAX)) {
                 Ok(log) => {
                     if rank == 0 {
-                        let from = self.config.tell_size.unwrap_or(growth::FROM);
-                        let growth = Growth::new(directory.clone(), from);
+                        let growth = Growth::new(directory.clone(), self.config.tell_size);
                         log.on_growth(move |bytes| growth.check(bytes).iter().for_each(|line| warn(line)));
                     }
                     Some(&*Box::leak(Box::new(Recorder::new(log, self.core))))

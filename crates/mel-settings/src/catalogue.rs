@@ -40,24 +40,43 @@ const GIVEN: Setting = Setting {
 /// What others are made of: only the environment has it.
 const INHERITED: Setting = Setting { reach: Reach::Inherited, ..GIVEN };
 
+/// The words of [`PROFILE`].
+pub mod counted {
+    /// Time and bytes by MPI function, and what is waited for.
+    pub const CALLS: &str = "calls";
+    /// The message queues.
+    pub const QUEUES: &str = "queues";
+    /// One-sided communication.
+    pub const RMA: &str = "rma";
+    /// Who sends what to whom.
+    pub const MATRIX: &str = "matrix";
+    /// What the MPI moves below the calls.
+    pub const NET: &str = "net";
+    /// Nothing.
+    pub const NONE: &str = "none";
+}
+
 /// What `mel run` can count.
 static PROFILES: [Word; 6] = [
     word(
-        "calls",
+        counted::CALLS,
         "Time and bytes by MPI function, call site and communicator; time lost waiting, and for whom",
     ),
-    word("queues", "Lifetimes, lengths and search times of the posted and the unexpected message queue"),
-    word("rma", "Operations, epochs and locks of windows, by thread"),
     word(
-        "matrix",
+        counted::QUEUES,
+        "Lifetimes, lengths and search times of the posted and the unexpected message queue",
+    ),
+    word(counted::RMA, "Operations, epochs and locks of windows, by thread"),
+    word(
+        counted::MATRIX,
         "Messages and bytes by peer, communicator and kind of communication: the communication matrix",
     ),
     word(
-        "net",
+        counted::NET,
         "Bytes that the MPI moves below the calls, by peer: over TCP, and out of the memory of other \
          processes",
     ),
-    word("none", "Nothing"),
+    word(counted::NONE, "Nothing"),
 ];
 
 catalogue! {

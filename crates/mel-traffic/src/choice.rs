@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use mel_log::choice::Choice as Patterns;
 use mel_log::profile::phases::SHOWN_WITHOUT_NAME;
 use mel_log::profile::{Traffic, TrafficKind};
+use mel_log::settings::EXACT_RANKS;
 use thiserror::Error;
 
 use crate::rows::Rows;
@@ -25,8 +26,9 @@ pub enum ChoiceError {
     NotCounted,
     /// It had it, but there are too many ranks for each to be kept.
     #[error(
-        "the profile has sums over {0} ranks, and no rank of its own: set MEL_EXACT_RANKS to more than that, and \
-         measure with `mel run --profile matrix`"
+        "the profile has sums over {0} ranks, and no rank of its own: set {setting} to more than that, and \
+         measure with `mel run --profile matrix`",
+        setting = EXACT_RANKS
     )]
     OnlySums(u32),
     /// Nothing there has such a name.

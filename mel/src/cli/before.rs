@@ -15,6 +15,7 @@ use mel_log::choice::Choice;
 use mel_log::launcher::{Job, is_first_rank};
 use mel_log::names::{parse_list, unknown_events};
 use mel_log::run_directory::{earlier, in_the_way, is_older, of_pattern};
+use mel_log::settings;
 use mpi_intercept::FunctionId;
 use mpit_sources::Backend;
 
@@ -28,12 +29,12 @@ fn setting(given: Option<&String>, variable: &str) -> String {
 /// Why a run cannot go into its directory; `None` where it can.
 pub fn of_directory(output: Option<&Path>, force: bool) -> Option<String> {
     let is_set = |name| env::var_os(name).filter(|value: &OsString| !value.is_empty());
-    let given = output.map(Path::to_owned).or_else(|| is_set("MEL_OUTPUT").map(Into::into))?;
+    let given = output.map(Path::to_owned).or_else(|| is_set(settings::OUTPUT.name).map(Into::into))?;
     let directory = of_pattern(&given, Job::here().as_ref());
     if let Some(objection) = access::objection_to_directory(&directory) {
         return Some(format!("{objection} (nothing was started)"));
     }
-    if force || is_set("MEL_FORCE").is_some_and(|value| value != "0") {
+    if force || is_set(settings::FORCE.name).is_some_and(|value| value != "0") {
         return None;
     }
     // What cannot be read is the library's to say, which tries to write.
@@ -68,12 +69,16 @@ fn launched() -> Option<SystemTime> {
 
 /// A line about each name of an event or MPI function that nothing has.
 pub fn of_names(args: &super::run::Args, program: Option<&Path>) -> Vec<String> {
-    let mut lines = of_events(&setting(args.events.as_ref(), "MEL_EVENTS"), program);
+    let mut lines = of_events(&setting(args.events.as_ref(), settings::EVENTS.name), program);
     let functions: Vec<&str> = FunctionId::all().map(FunctionId::name).collect();
     for (only, without, names) in [
-        ((&args.only_calls, "MEL_ONLY_CALLS"), (&args.no_calls, "MEL_NO_CALLS"), Some(&functions)),
+        (
+            (&args.only_calls, settings::ONLY_CALLS.name),
+            (&args.no_calls, settings::NO_CALLS.name),
+            Some(&functions),
+        ),
         // Communicators have their names later.
-        ((&args.only_comms, "MEL_ONLY_COMMS"), (&args.no_comms, "MEL_NO_COMMS"), None),
+        ((&args.only_comms, settings::ONLY_COMMS.name), (&args.no_comms, settings::NO_COMMS.name), None),
     ] {
         let list = |(given, variable): (&Option<String>, _)| setting(given.as_ref(), variable);
         match Choice::new(&list(only), &list(without)) {
@@ -83,8 +88,8 @@ pub fn of_names(args: &super::run::Args, program: Option<&Path>) -> Vec<String> 
             Err(line) => lines.push(line),
         }
     }
-    lines.extend(of_variables(&setting(args.vars.as_ref(), "MEL_VARS")));
-    lines.extend(of_variables(&setting(args.attribute.as_ref(), "MEL_ATTRIBUTE")));
+    lines.extend(of_variables(&setting(args.vars.as_ref(), settings::VARS.name)));
+    lines.extend(of_variables(&setting(args.attribute.as_ref(), settings::ATTRIBUTE.name)));
     lines
 }
 

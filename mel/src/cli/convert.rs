@@ -15,6 +15,7 @@ use mel_convert::{Run, otf2, text};
 use mel_log::launcher::Place;
 use mel_log::number;
 use mel_log::profile::{Finding, Instance};
+use mel_log::settings::EXACT_RANKS;
 
 /// Findings whose worst instances are marked.
 const MOST_REMARKED: usize = 10;
@@ -184,7 +185,7 @@ fn for_cube(path: &Path, directory: &Path) -> anyhow::Result<ExitCode> {
     }
     if profile.reduced.is_some() {
         bail!(
-            "the profile in {} has sums over all ranks, and Cube shows each: measure again with MEL_EXACT_RANKS={}",
+            "the profile in {} has sums over all ranks, and Cube shows each: measure again with {EXACT_RANKS}={}",
             directory.display(),
             profile.world_size
         );

@@ -11,7 +11,7 @@ use crate::bundle;
 /// The name of the library that is preloaded.
 pub const NAME: &str = "libmel.so";
 /// The environment variable that overrides the search.
-pub const VARIABLE: &str = "MEL_LIBRARY";
+pub const VARIABLE: &str = mel_log::settings::LIBRARY.name;
 
 /// Where the library may be as seen from the command: beside it, or installed below the same prefix.
 const PLACES: [&str; 5] = ["", "../lib", "../lib64", "../lib/mel", "../lib64/mel"];

@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use mel_log::plugin_list::PluginName;
+use mel_log::settings;
 
 use super::elf;
 
@@ -16,13 +17,13 @@ fn of_environment(variable: &str) -> String {
 
 /// Where plugins are looked for.
 fn directories() -> String {
-    of_environment("MEL_PLUGINS_PATH")
+    of_environment(settings::PLUGINS_PATH.name)
 }
 
 /// The plugins that a run is to have: those of the command line, else those of the environment.
 fn wanted(given: &[String]) -> Vec<PluginName> {
     match given.is_empty() {
-        true => PluginName::list(&of_environment("MEL_PLUGINS")),
+        true => PluginName::list(&of_environment(settings::PLUGINS.name)),
         false => given.iter().filter_map(|text| PluginName::parse(text)).collect(),
     }
 }

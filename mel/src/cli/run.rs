@@ -14,9 +14,10 @@ use super::elf::{self, Program};
 use super::output::warn;
 use super::{before, known_variables, library, plugins};
 use mel_log::access::Access;
-use mel_log::launcher::{Place, STARTED, is_first_rank};
+use mel_log::launcher::{Place, is_first_rank};
 use mel_log::number::{bytes, interval, share};
 use mel_log::setting::Setting;
+use mel_log::settings;
 use mel_rules::policy::Policy;
 
 /// Runs a program under measurement
@@ -224,7 +225,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let mut command = Command::new(program);
     if !policies.is_empty() {
-        command.env("MEL_POLICY", Policy::encode(&policies));
+        command.env(settings::POLICY.name, Policy::encode(&policies));
     }
     command.args(arguments).envs(environment(args, &library, |name| env::var_os(name)));
     let rank = Place::here().map_or(0, |place| place.rank);
@@ -238,7 +239,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(warning) if is_first_rank() => warn(&warning),
         Some(_) => {}
         // It stays the same process: one that has not initialised MPI in the end says so.
-        None => _ = command.env(STARTED, std::process::id().to_string()),
+        None => _ = command.env(settings::STARTED.name, std::process::id().to_string()),
     }
     let error = command.exec();
     let program = Path::new(program).display();
@@ -266,9 +267,9 @@ fn environment(
     let options = library::asan_options(inherited(library::ASAN_OPTIONS).as_deref());
     set.extend(options.map(|options| (library::ASAN_OPTIONS, options)));
     if let Some(events) = &args.events {
-        set.push(("MEL_EVENTS", events.into()));
+        set.push((settings::EVENTS.name, events.into()));
     }
-    let logs_events = args.events.is_some() || is_set("MEL_EVENTS");
+    let logs_events = args.events.is_some() || is_set(settings::EVENTS.name);
     let wanted: Vec<&str> = args
         .profile
         .iter()
@@ -276,79 +277,79 @@ fn environment(
         .map(|profile| profile.name())
         .collect();
     let profile = match &args.profile[..] {
-        [] if is_set("MEL_PROFILE") => None,
+        [] if is_set(settings::PROFILE.name) => None,
         [] if logs_events => Some("none".to_owned()),
-        [] => Some("calls,queues".to_owned()),
+        [] => Some(settings::PROFILE.default.value.to_owned()),
         _ if wanted.is_empty() => Some("none".to_owned()),
         _ => Some(wanted.join(",")),
     };
-    set.extend(profile.map(|profile| ("MEL_PROFILE", profile.into())));
+    set.extend(profile.map(|profile| (settings::PROFILE.name, profile.into())));
     if args.inside {
-        set.push(("MEL_INSIDE", "1".into()));
+        set.push((settings::INSIDE.name, "1".into()));
         // What the user has set, or has given to mpirun, stays.
         if !is_set(MONITORING) {
             set.push((MONITORING, "2".into()));
         }
     }
     if let Some(list) = &args.vars {
-        set.push(("MEL_VARS", list.into()));
+        set.push((settings::VARS.name, list.into()));
     }
     if let Some(time) = &args.every {
-        set.push(("MEL_EVERY", time.into()));
+        set.push((settings::EVERY.name, time.into()));
     }
     if let Some(list) = &args.attribute {
-        set.push(("MEL_ATTRIBUTE", list.into()));
+        set.push((settings::ATTRIBUTE.name, list.into()));
     }
     if let Some(share) = &args.attribute_budget {
-        set.push(("MEL_ATTRIBUTE_BUDGET", share.into()));
+        set.push((settings::ATTRIBUTE_BUDGET.name, share.into()));
     }
     if let Some(list) = plugins::variable(&args.plugin) {
-        set.push(("MEL_PLUGINS", list.into()));
+        set.push((settings::PLUGINS.name, list.into()));
     }
     if args.lines {
-        set.push(("MEL_LINES", "1".into()));
+        set.push((settings::LINES.name, "1".into()));
     }
     if args.trace {
-        set.push(("MEL_TRACE", "1".into()));
+        set.push((settings::TRACE.name, "1".into()));
     }
     let filters = [
-        ("MEL_ONLY_CALLS", &args.only_calls),
-        ("MEL_NO_CALLS", &args.no_calls),
-        ("MEL_ONLY_COMMS", &args.only_comms),
-        ("MEL_NO_COMMS", &args.no_comms),
+        (settings::ONLY_CALLS.name, &args.only_calls),
+        (settings::NO_CALLS.name, &args.no_calls),
+        (settings::ONLY_COMMS.name, &args.only_comms),
+        (settings::NO_COMMS.name, &args.no_comms),
     ];
     set.extend(filters.into_iter().filter_map(|(name, list)| Some((name, list.as_ref()?.into()))));
     if args.callsites {
-        set.push(("MEL_CALLSITES", "1".into()));
+        set.push((settings::CALLSITES.name, "1".into()));
     }
     if args.paused {
-        set.push(("MEL_PAUSED", "1".into()));
+        set.push((settings::PAUSED.name, "1".into()));
     }
     let rank = Place::here().map_or(0, |place| place.rank);
     let for_this: Vec<&Setting> = args.set.iter().filter(|setting| setting.is_for(rank)).collect();
     if !for_this.is_empty() {
-        set.push(("MEL_SET", Setting::join(&for_this).into()));
+        set.push((settings::SET.name, Setting::join(&for_this).into()));
     }
     if args.settable {
-        set.push(("MEL_SETTABLE", "1".into()));
+        set.push((settings::SETTABLE.name, "1".into()));
     }
     if let Some(limit) = &args.limit {
-        set.push(("MEL_LIMIT", limit.into()));
+        set.push((settings::LIMIT.name, limit.into()));
     }
     if let Some(size) = &args.tell_size {
-        set.push(("MEL_TELL_SIZE", size.into()));
+        set.push((settings::TELL_SIZE.name, size.into()));
     }
     if let Some(directory) = &args.output {
-        set.push(("MEL_OUTPUT", directory.into()));
+        set.push((settings::OUTPUT.name, directory.into()));
     }
     if let Some(who) = args.mode {
-        set.push(("MEL_MODE", who.into()));
+        set.push((settings::MODE.name, who.into()));
     }
     if args.force {
-        set.push(("MEL_FORCE", "1".into()));
+        set.push((settings::FORCE.name, "1".into()));
     }
     let name = args.program.first().and_then(|program| Path::new(program).file_name());
-    set.push(("MEL_PROGRAM", name.unwrap_or(OsStr::new("program")).to_owned()));
+    set.push((settings::PROGRAM.name, name.unwrap_or(OsStr::new("program")).to_owned()));
     set
 }
 

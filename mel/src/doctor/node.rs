@@ -11,6 +11,7 @@ use super::command::output;
 use super::probe::MARK;
 use super::probe::answer;
 use mel_log::number::size;
+use mel_log::settings::PROGRESS;
 
 const SHARED: &str = "shared memory";
 const READ: &str = "memory of others";
@@ -29,7 +30,7 @@ pub(super) fn examine() -> Vec<Finding> {
         Ok(Tried { shared: Some(why), .. }) | Err(why) => findings.push(Finding::less(
             SHARED,
             format!("processes cannot share memory: {why}"),
-            "envelopes go in messages, which costs more; MPIT_PROGRESS does nothing",
+            format!("envelopes go in messages, which costs more; {PROGRESS} does nothing"),
             in_container("allow /proc/PID/fd between processes of one user, and memfd_create"),
         )),
     }

@@ -11,6 +11,7 @@ mod thread;
 use std::str::FromStr;
 use std::sync::atomic::Ordering;
 
+use mel_settings::PROGRESS;
 use mpi_abi::pmpi;
 use mpit_events::{Record, Safety, Ticks};
 
@@ -34,15 +35,12 @@ pub enum BetweenCalls {
 }
 
 impl BetweenCalls {
-    /// The environment variable that says which.
-    pub const VARIABLE: &str = "MPIT_PROGRESS";
-
     /// What the environment asks for.
     ///
     /// # Errors
     /// A line for the user, where the value is not understood.
     pub fn from_environment() -> Result<BetweenCalls, String> {
-        std::env::var_os(Self::VARIABLE)
+        std::env::var_os(PROGRESS.name)
             .map_or(Ok(BetweenCalls::None), |value| value.to_string_lossy().parse())
     }
 }
@@ -55,7 +53,7 @@ impl FromStr for BetweenCalls {
             "" | "none" => Ok(BetweenCalls::None),
             "thread" => Ok(BetweenCalls::Thread),
             "signal" => Ok(BetweenCalls::Signal),
-            other => Err(format!("{}={other}: give none, thread or signal", Self::VARIABLE)),
+            other => Err(format!("{PROGRESS}={other}: {}", PROGRESS.kind.remedy())),
         }
     }
 }
@@ -69,7 +67,7 @@ pub(crate) fn start(tracker: &'static Tracker, progress: BetweenCalls) -> Result
         return Ok(());
     }
     if tracker.state.with(|state| state.routes.ring.is_none()) != Some(false) {
-        return Err(format!("{} is ignored: it needs envelopes in shared memory", BetweenCalls::VARIABLE));
+        return Err(format!("{PROGRESS} is ignored: it needs envelopes in shared memory"));
     }
     start_one(tracker, progress)?;
     // No call has been followed yet, so no poll has left anything.
@@ -85,8 +83,8 @@ fn start_one(tracker: &'static Tracker, progress: BetweenCalls) -> Result<(), St
     if pmpi::query_thread().is_ok_and(|level| level == levels.single || level == levels.funneled) {
         signal::start(tracker)
     } else {
-        let why = "several threads of this program may call MPI; MPIT_PROGRESS=thread does it for them";
-        Err(format!("MPIT_PROGRESS=signal is ignored: {why}"))
+        let why = "several threads of this program may call MPI";
+        Err(format!("{PROGRESS}=signal is ignored: {why}; {PROGRESS}=thread does it for them"))
     }
 }
 

@@ -11,9 +11,10 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::{io, mem};
 
+use mel_settings::PROGRESS;
 use mpit_events::Safety;
 
-use super::{BetweenCalls, Tracker, Watch, reserve};
+use super::{Tracker, Watch, reserve};
 use crate::calls::Mode;
 
 /// From the end of a poll to the next one, in nanoseconds.
@@ -40,7 +41,7 @@ static ALARM: AtomicPtr<Alarm> = AtomicPtr::new(null_mut());
 pub(crate) fn start(tracker: &'static Tracker) -> Result<(), String> {
     let failed = |what: &str| {
         let error = io::Error::last_os_error();
-        Err(format!("{}=signal: {what}: {error}", BetweenCalls::VARIABLE))
+        Err(format!("{PROGRESS}=signal: {what}: {error}"))
     };
     // A poll comes between any two instructions: what calls leave for later would be out of order.
     tracker.want_mode(Mode::Tool);
@@ -52,7 +53,7 @@ pub(crate) fn start(tracker: &'static Tracker) -> Result<(), String> {
     watch.poll();
     watch.level = Safety::AsyncSignalSafe;
     let Some(signal) = free_signal() else {
-        return Err(format!("{}=signal is ignored: no signal is free", BetweenCalls::VARIABLE));
+        return Err(format!("{PROGRESS}=signal is ignored: no signal is free"));
     };
     // SAFETY: the handler has this type for SA_SIGINFO; the sets and structures are this function's own, and
     // all zero is a valid value of them.

@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use mel_settings::PROGRESS;
 use mpi_intercept::signals::without_signals;
 use mpit_events::Safety;
 
-use super::{BetweenCalls, Tracker, Watch};
+use super::{Tracker, Watch};
 
 /// Between two polls. The kernel adds some 50 microseconds of its own.
 const PAUSE: Duration = Duration::from_micros(100);
@@ -40,7 +41,7 @@ pub(crate) fn start(tracker: &'static Tracker) -> Result<(), String> {
     let watch = Watch::new(tracker, Safety::ThreadSafe, "ob1 progress thread", description);
     let spawned =
         without_signals(|| thread::Builder::new().name("mpit-progress".into()).spawn(move || run(watch)));
-    let thread = spawned.map_err(|error| format!("{}=thread: no thread: {error}", BetweenCalls::VARIABLE))?;
+    let thread = spawned.map_err(|error| format!("{PROGRESS}=thread: no thread: {error}"))?;
     let _ = HELPER.set(Helper { thread, pid: std::process::id() });
     extern "C" fn at_exit() {
         stop();

@@ -33,6 +33,6 @@ mod verbs;
 
 pub use connections::{Link, Observer};
 pub use events::{ALIAS, NAME, NetOp, Operation, UNKNOWN, register};
-pub use ports::{Port, VARIABLE as INFINIBAND_VARIABLE};
+pub use ports::Port;
 pub use source::NetOps;
 pub use tcp_info::Numbers;

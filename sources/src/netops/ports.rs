@@ -3,10 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folder of InfiniBand's devices, if another one than the system's is to be read.
-pub const VARIABLE: &str = "MEL_INFINIBAND";
-/// The system's.
-const INFINIBAND: &str = "/sys/class/infiniband";
+use mel_settings::INFINIBAND;
 
 /// What an interface has counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,8 +58,8 @@ pub(super) fn all() -> Vec<Port> {
 
 /// Where InfiniBand's devices are described.
 pub(super) fn folder_of_infiniband() -> PathBuf {
-    let folder = std::env::var_os(VARIABLE).filter(|path| !path.is_empty());
-    folder.unwrap_or_else(|| INFINIBAND.into()).into()
+    let folder = std::env::var_os(INFINIBAND.name).filter(|path| !path.is_empty());
+    folder.unwrap_or_else(|| INFINIBAND.default.value.into()).into()
 }
 
 /// The ports that are described there.

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use mel_log::Definition;
+use mel_log::settings::ATTRIBUTE;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::attributor::Attributor;
@@ -47,7 +48,7 @@ pub(super) fn are_noted() -> bool {
 
 #[cold]
 fn find_out() -> bool {
-    let wanted = std::env::var_os("MEL_ATTRIBUTE").is_some_and(|list| !list.is_empty() && list != "none");
+    let wanted = std::env::var_os(ATTRIBUTE.name).is_some_and(|list| !list.is_empty() && list != "none");
     STATE.store(if wanted { NOTED } else { IGNORED }, Ordering::Relaxed);
     wanted
 }
