@@ -47,6 +47,9 @@ impl Span {
     }
 }
 
+/// A rule, a line (the first of the places that are it), and the cause.
+type AtLine = (Rule, Option<usize>, Option<u32>);
+
 /// Findings of sums.
 pub(crate) fn make(names: &Names, logs: &[RankLog], found: Found, spans: &[Span]) -> Analysis {
     let all_ranks_s: f64 = spans.iter().map(|span| seconds((span.end - span.begin) as f64)).sum();
@@ -55,7 +58,7 @@ pub(crate) fn make(names: &Names, logs: &[RankLog], found: Found, spans: &[Span]
     let lines = names.lines(logs);
     let Found { groups, transfers } = found;
     // Several addresses are one line.
-    let mut merged: BTreeMap<(Rule, Option<usize>, Option<u32>), Vec<(Group, Sum)>> = BTreeMap::new();
+    let mut merged: BTreeMap<AtLine, Vec<(Group, Sum)>> = BTreeMap::new();
     let mut first_of: FxHashMap<&(String, Option<String>), usize> = FxHashMap::default();
     for (place, line) in lines.iter().enumerate() {
         first_of.entry(line).or_insert(place);

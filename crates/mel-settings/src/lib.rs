@@ -108,6 +108,15 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The words that a value may be, or be made of; none where it is no matter of words.
+    #[must_use]
+    pub fn words(&self) -> &'static [Word] {
+        match self {
+            Kind::OneOf(words) | Kind::SomeOf(words) => words,
+            _ => &[],
+        }
+    }
+
     /// What a user is to give, where a value is not understood: `give a size such as 500M or 2G`.
     #[must_use]
     pub fn remedy(&self) -> String {

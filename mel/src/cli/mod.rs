@@ -27,6 +27,7 @@ pub mod probe;
 pub mod report;
 pub mod rules;
 pub mod run;
+mod settings;
 pub mod tune;
 pub mod vars;
 pub mod watch;

@@ -9,15 +9,17 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 
 use super::elf::{self, Program};
 use super::output::warn;
+use super::settings::described;
 use super::{before, known_variables, library, plugins};
 use mel_log::access::Access;
 use mel_log::launcher::{Place, is_first_rank};
 use mel_log::number::{bytes, interval, share};
 use mel_log::setting::Setting;
-use mel_log::settings;
+use mel_log::settings::{self, counted};
 use mel_rules::policy::Policy;
 
 /// Runs a program under measurement
@@ -56,102 +58,55 @@ writes the log to the disk, and 3 and more begin phases of the profile
 (docs/phases.md), which counts the whole run. All processes
 should switch where no message is under way: a message that only one of them
 has recorded is not in the trace.")]
+#[command(mut_args(described))]
+#[allow(missing_docs, reason = "the catalogue of settings has the words of each option")]
 pub struct Args {
-    /// Log these events: names separated by commas, colons, semicolons or blanks
-    #[arg(short = 'e', long = "events", value_name = "LIST")]
+    #[arg(long)]
     pub events: Option<String>,
-    /// What to count: calls, the message queues, one-sided communication, who sends what to whom, what the MPI moves below
-    /// the calls (calls,queues,rma,matrix,net for all), or nothing. Default: calls,queues; with -e: none
     #[arg(long, value_enum, value_delimiter = ',')]
     pub profile: Vec<Profile>,
-    /// Count also what Open MPI's own monitoring component sees: each message of the library, so those that collective operations are
-    /// made of. Includes --profile matrix. Where the MPI has no such component, one line says so
     #[arg(long)]
     pub inside: bool,
-    /// Sample these performance variables (MPI_T) while the program runs: names with wildcards, such as
-    /// 'pml_*,unexpected_recvq_length', or all; those of the MPI and those of MEL
-    #[arg(long, value_name = "LIST")]
+    #[arg(long)]
     pub vars: Option<String>,
-    /// With --vars: the time between two samples, such as 500ms or 2s; 0 for those alone that the program asks for with mel_sample().
-    /// Default: 1s
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_parser = time)]
     pub every: Option<String>,
-    /// Attribute these performance variables to MPI functions, call sites and regions: names as with --vars, or all (docs/variables.md).
-    /// Includes --profile calls
-    #[arg(long, value_name = "LIST")]
+    #[arg(long)]
     pub attribute: Option<String>,
-    /// With --attribute: the share of the time that reading variables may take that are more than a load, such as 3%; what some calls only
-    /// are read for is estimated. none: every call is read. Default: 3%
-    #[arg(long, value_name = "SHARE", value_parser = budget, requires = "attribute")]
+    #[arg(long, value_parser = budget)]
     pub attribute_budget: Option<String>,
-    /// Load a plugin into each process: a shared object that is told what is sampled and advises, or sets control variables; by its
-    /// path, or by its name in MEL_PLUGINS_PATH. What follows, separated by commas, is given to it. May be given several times
-    /// (docs/plugins.md)
-    #[arg(long = "plugin", value_name = "NAME[,ARGS]", value_parser = plugins::plugin)]
+    #[arg(long, value_parser = plugins::plugin)]
     pub plugin: Vec<String>,
-    /// At the end print the statistics of each rank's queues and windows, too: a line for each
     #[arg(long)]
     pub lines: bool,
-    /// Record MPI calls, messages and queue searches; leaves traces.otf2 in the run's directory
     #[arg(long)]
     pub trace: bool,
-    /// Record only calls of these MPI functions, such as 'MPI_*send*,MPI_Wait*'
-    #[arg(long, value_name = "LIST")]
+    #[arg(long)]
     pub only_calls: Option<String>,
-    /// Do not record calls of these MPI functions, such as 'MPI_Iprobe,MPI_Test*'; their messages and operations on windows
-    /// are recorded
-    #[arg(long, value_name = "LIST")]
+    #[arg(long)]
     pub no_calls: Option<String>,
-    /// Record only these communicators: names that MPI_Comm_set_name gave, MPI_COMM_WORLD, or numbers in the order of their making;
-    /// and the windows made on them
-    #[arg(long, value_name = "LIST")]
+    #[arg(long)]
     pub only_comms: Option<String>,
-    /// Do not record what concerns these communicators and the windows made on them: calls, messages, operations, searches,
-    /// events
-    #[arg(long, value_name = "LIST")]
+    #[arg(long)]
     pub no_comms: Option<String>,
-    /// With --trace, find by unwinding from where each MPI function is called: the first caller that is not in the MPI
-    /// library. Takes about a microsecond per call. Without it, a trace has the place that the function returns to
-    #[arg(long, requires = "trace")]
+    #[arg(long)]
     pub callsites: bool,
-    /// Set a control variable of the MPI or of MEL (mel vars lists them), for all ranks or for some: NAME=VALUE, NAME=VALUE@0,4-7
-    ///
-    /// It is set in the environment (OMPI_MCA_NAME, or MPIR_CVAR_...), so that it precedes MPI_Init; read back there, and written
-    /// where it has not got its value. A line tells what came of it. May be given several times.
-    #[arg(long = "set", value_name = "NAME=VALUE")]
+    #[arg(long)]
     pub set: Vec<Setting>,
-    /// Control variables can be set while the program runs, by `mel watch --set`
     #[arg(long)]
     pub settable: bool,
-    /// Apply the policies of this file while the program runs: rules that set control variables when something is so in a process
-    ///
-    /// They are looked at in an MPI call, at most once in the time of --every (1 s). Each action is read back, told in a line, and kept in the
-    /// profile. docs/tuning.md has the syntax. May be given several times.
-    #[arg(long = "policy", value_name = "FILE.toml")]
+    #[arg(long)]
     pub policy: Vec<PathBuf>,
-    /// Record nothing until the program calls MPI_Pcontrol(1)
     #[arg(long)]
     pub paused: bool,
-    /// The most that the event log of each rank may take, such as 500M or 2G, but at least some 4M; what follows is
-    /// counted, not kept
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_parser = size)]
     pub limit: Option<String>,
-    /// Warn how large the event logs are from this size on, each time that they have doubled; 0 for never. Default: 1G
-    #[arg(long, value_name = "SIZE", value_parser = size_or_none)]
+    #[arg(long, value_parser = size_or_none)]
     pub tell_size: Option<String>,
-    /// The run's directory; %j in its name is the job of the batch system. Default: a fresh one named after the program
-    ///
-    /// As in the names of Slurm's own files, %j is the job (4711, or 4711_3 in an array of jobs), %A the number of an array, %a the index in it;
-    /// where there is no job, each is "none". PBS, LSF and Grid Engine are known, too. The default is mel-app-1, in a job
-    /// mel-app-4711-1.
-    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    #[arg(long)]
     pub output: Option<PathBuf>,
-    /// Who may read what the run leaves, command lines and names among it: you, your group, too, or all users
-    ///
-    /// New directories and files have these modes whatever the umask is: 0700 and 0600; 0750 and 0640 for the group; 0755 and 0644 for all.
-    #[arg(long, value_name = "WHO", value_parser = access)]
+    #[arg(long, value_parser = access)]
     pub mode: Option<&'static str>,
-    /// Overwrite an earlier run in that directory
     #[arg(long)]
     pub force: bool,
     /// Run although there is no event, MPI function or control variable of a name that was given, or it may not have that value
@@ -166,19 +121,14 @@ pub struct Args {
 }
 
 /// What is counted while the program runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs, reason = "the catalogue of settings has the words of each")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
-    /// Time and bytes by MPI function, call site and communicator; time lost waiting, and for whom.
     Calls,
-    /// Lifetimes, lengths and search times of the posted and the unexpected message queue.
     Queues,
-    /// Operations, epochs and locks of windows, by thread.
     Rma,
-    /// Messages and bytes by peer, communicator and kind of communication: the communication matrix.
     Matrix,
-    /// Bytes that the MPI moves below the calls, by peer: over TCP, and out of the memory of other processes.
     Net,
-    /// Nothing.
     None,
 }
 
@@ -186,13 +136,25 @@ impl Profile {
     /// As `MEL_PROFILE` has it.
     fn name(self) -> &'static str {
         match self {
-            Profile::Calls => "calls",
-            Profile::Queues => "queues",
-            Profile::Rma => "rma",
-            Profile::Matrix => "matrix",
-            Profile::Net => "net",
-            Profile::None => "none",
+            Profile::Calls => counted::CALLS,
+            Profile::Queues => counted::QUEUES,
+            Profile::Rma => counted::RMA,
+            Profile::Matrix => counted::MATRIX,
+            Profile::Net => counted::NET,
+            Profile::None => counted::NONE,
         }
+    }
+}
+
+impl ValueEnum for Profile {
+    fn value_variants<'a>() -> &'a [Profile] {
+        use Profile::{Calls, Matrix, Net, None, Queues, Rma};
+        &[Calls, Queues, Rma, Matrix, Net, None]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let word = settings::PROFILE.kind.words().iter().find(|word| word.name == self.name())?;
+        Some(PossibleValue::new(word.name).help(word.meaning))
     }
 }
 
