@@ -24,8 +24,8 @@ fn tests() -> String {
     let folders = [
         "mpit-events-abi/tests",
         "mpit-events-abi/entry-points/src",
-        "mpit-events",
-        "mpi-abi",
+        "crates/mpit-events",
+        "crates/mpi-abi",
         "tests/tests",
     ];
     let all = folders.iter().flat_map(|folder| files(&root().join(folder)));

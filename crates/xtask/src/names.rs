@@ -1,4 +1,5 @@
-//! Nobody takes a function's name apart but the table's generator: what a function is, `crates/mpi-functions` says.
+//! Nobody takes a function's name apart but the table's generator: what a function is, `crates/mpi-functions` says. And nobody repeats
+//! the name of a setting: `crates/mel-settings` has it.
 
 use std::{
     fs,
@@ -35,12 +36,21 @@ const OTHERS: [(&str, &str, &str); 2] = [
 
 /// Fails where a name is taken apart in the sources below `root`. Tests of the whole system read what programs print, and may.
 pub(crate) fn check(root: &Path) -> Result<()> {
-    let (mut files, mut found) = (Vec::new(), Vec::new());
+    let (mut files, mut found, mut literal) = (Vec::new(), Vec::new(), Vec::new());
     collect(root, &mut files)?;
+    let catalogue =
+        fs::read_to_string(root.join(CATALOGUE)).with_context(|| format!("reading {CATALOGUE}"))?;
+    let settings = settings(&catalogue);
+    if settings.is_empty() {
+        bail!("there are no settings in {CATALOGUE}");
+    }
     for path in &files {
         let name = path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
         let text = fs::read_to_string(path).with_context(|| format!("reading {name}"))?;
         found.extend(lines(&name, &text));
+        if name != CATALOGUE {
+            literal.extend(literals(&name, &text, &settings));
+        }
     }
     if files.is_empty() {
         bail!("there are no sources below {}", root.display());
@@ -48,7 +58,13 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     if !found.is_empty() {
         bail!("names of functions are taken apart: ask crates/mpi-functions\n{}", found.join("\n"));
     }
-    println!("no name is taken apart in {} files", files.len());
+    if !literal.is_empty() {
+        bail!("settings have their names in {CATALOGUE} alone: take them from there\n{}", literal.join("\n"));
+    }
+    println!(
+        "no name of a function is taken apart, and none of a setting repeated, in {} files",
+        files.len()
+    );
     Ok(())
 }
 
@@ -57,6 +73,23 @@ fn lines(name: &str, text: &str) -> Vec<String> {
     let is_other = |way: &str| OTHERS.iter().any(|(file, other, _)| *file == name && *other == way);
     let takes_apart = |line: &str| APART.iter().any(|way| line.contains(way) && !is_other(way));
     let found = (1..).zip(text.lines()).filter(|(_, line)| takes_apart(line));
+    found.map(|(number, line)| format!("{name}:{number}: {}", line.trim())).collect()
+}
+
+/// Where settings have their names.
+const CATALOGUE: &str = "crates/mel-settings/src/catalogue.rs";
+
+/// The variables of the catalogue, as they stand there, in quotation marks.
+fn settings(catalogue: &str) -> Vec<String> {
+    let names = catalogue.lines().filter_map(|line| line.trim().strip_prefix("name: ")?.strip_suffix(','));
+    names.filter(|name| name.len() > 2).map(str::to_owned).collect()
+}
+
+/// The lines of a file, before its tests, that have the name of a setting.
+fn literals(name: &str, text: &str, settings: &[String]) -> Vec<String> {
+    let before_tests = text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
+    let found =
+        (1..).zip(before_tests).filter(|(_, line)| settings.iter().any(|setting| line.contains(setting)));
     found.map(|(number, line)| format!("{name}:{number}: {}", line.trim())).collect()
 }
 
@@ -91,6 +124,14 @@ mod tests {
         let other = "variable.datatype.trim_start_matches(\"MPI_\")";
         assert_eq!(lines("mel/src/cli/vars.rs", other), [""; 0]);
         assert_eq!(lines("mel/src/cli/other.rs", other).len(), 1);
+    }
+
+    #[test]
+    fn the_name_of_a_setting_is_found_before_the_tests_of_a_file() {
+        let settings = settings("  name: \"\",\n        name: \"MEL_X\",\n");
+        assert_eq!(settings, ["\"MEL_X\""]);
+        let text = "let a = env(\"MEL_X\");\nlet b = \"MEL_XY\";\n#[cfg(test)]\nlet c = \"MEL_X\";\n";
+        assert_eq!(literals("a.rs", text, &settings), ["a.rs:1: let a = env(\"MEL_X\");"]);
     }
 
     #[test]
