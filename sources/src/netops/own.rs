@@ -33,11 +33,17 @@ fn network() -> i32 {
     hash.finish() as i32
 }
 
+/// How often the system's table is read at most until a socket is found. It is read in pieces, between which sockets come and go, and
+/// some may be left out.
+const READINGS: usize = 3;
+
 /// Which of these processes of this node has the socket with this address and port on its own side.
-pub(super) fn owner(address: [u8; 16], port: u16, pids: impl Iterator<Item = i32>) -> Option<i32> {
-    let open = having(&sockets(), address, port);
-    let mut pids = pids;
-    pids.find(|pid| !open.is_empty() && inodes_of(&pid.to_string()).iter().any(|inode| open.contains(inode)))
+pub(super) fn owner(address: [u8; 16], port: u16, pids: impl Iterator<Item = i32> + Clone) -> Option<i32> {
+    (0..READINGS).find_map(|_| {
+        let open = having(&sockets(), address, port);
+        let has_one = |pid: &i32| inodes_of(&pid.to_string()).iter().any(|inode| open.contains(inode));
+        if open.is_empty() { None } else { pids.clone().find(has_one) }
+    })
 }
 
 /// The sockets in use with this address and port on their own side, by their inodes. Several connections to different places may
