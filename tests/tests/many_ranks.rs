@@ -91,6 +91,8 @@ fn beyond_the_limit_there_are_sums_and_the_same_cause() {
             let most = all.clone().map(lost).fold(0.0, f64::max);
             // What is small beside the rest may be just above the threshold in one of the two runs.
             let all = all.filter(of_late).filter(|finding| lost(finding) >= 0.1 * most);
+            // When ranks come to a barrier is up to a machine with fewer processors, and was not planted.
+            let all = all.filter(|finding| finding["rule"] != "wait_at_barrier");
             let mut rules: Vec<String> = all.map(|finding| finding["rule"].to_string()).collect();
             rules.sort();
             rules.dedup();
