@@ -17,9 +17,7 @@ use super::incomplete::complain;
 use super::output::to_stdout;
 use crate::progress_bar::ProgressBar;
 use mel_log::profile::text::layout::wrapped;
-
-/// Findings with a smaller share of the run are not worth a word.
-const LEAST_SHARE: f64 = 0.01;
+use mel_verdict::findings::LEAST_SHARE;
 
 /// Tells what costs time in a traced run, at which line, and which rank is the cause
 ///

@@ -4,13 +4,12 @@ use mel_analyze::{Options, analyze};
 use mel_convert::Run;
 use mel_log::StreamKind;
 use mel_log::profile::Finding;
+use mel_verdict::findings::LEAST_SHARE;
 
 /// What costs less than that share of the run is not shown.
-const LEAST_SHARE: f64 = 0.001;
+const LEAST_SHARE_SHOWN: f64 = 0.001;
 /// More findings are not shown.
 const MOST: usize = 60;
-/// A verdict has findings of that share of the run, as that of a profile.
-const LEAST_SHARE_OF_VERDICT: f64 = 0.01;
 
 /// The findings of a trace, worst first; none where the logs have no calls.
 pub fn findings(run: &Run, tick: &(dyn Fn(u64) + Sync)) -> Option<Vec<Finding>> {
@@ -19,7 +18,7 @@ pub fn findings(run: &Run, tick: &(dyn Fn(u64) + Sync)) -> Option<Vec<Finding>> 
         return None;
     }
     let mut findings = analyze(run, Options::default(), tick).verdict;
-    findings.retain(|finding| finding.share >= LEAST_SHARE);
+    findings.retain(|finding| finding.share >= LEAST_SHARE_SHOWN);
     findings.truncate(MOST);
     Some(findings)
 }
@@ -29,7 +28,7 @@ pub fn verdict(run: &Run, exact: Option<&[Finding]>, estimated: Option<&[Finding
     let whole =
         run.filters().is_empty() && run.lost() == 0 && run.ended_early() == 0 && run.incomplete().is_empty();
     let exact = exact.filter(|_| whole).map(|findings| {
-        let worth = |finding: &&Finding| finding.share >= LEAST_SHARE_OF_VERDICT;
+        let worth = |finding: &&Finding| finding.share >= LEAST_SHARE;
         findings.iter().filter(worth).cloned().collect::<Vec<_>>()
     });
     let has_lines = |findings: &[Finding]| findings.iter().any(|finding| finding.site.is_some());
