@@ -1,9 +1,9 @@
 //! The catalogue of MEL's settings: each variable of the environment, with all that is known of it.
 //!
 //! One entry for each setting in [`ALL`]: the option of `mel run`, what its value may be, what holds without
-//! it, the words for users. From it come the options of `mel run` with their help, man pages and completions
-//! (`mel/src/cli/settings.rs`), what `mel run` hands over, what the preloaded library reads
-//! (`crates/mel-preload/src/config.rs`), and the table in `docs/environment.md`.
+//! it, the words for users. From it come the words of the options of `mel run`, in help, man pages and
+//! completions, and what their values may be (`mel/src/cli/settings.rs`); names and defaults of what the
+//! preloaded library reads (`crates/mel-preload/src/config.rs`); and the table in `docs/environment.md`.
 //!
 //! Plain data: nothing here knows MPI, reads the environment or parses a command line.
 //! `mel_log::settings` reads values.

@@ -13,11 +13,9 @@ use clap::builder::PossibleValue;
 
 use super::elf::{self, Program};
 use super::output::warn;
-use super::settings::described;
+use super::settings::{described, understood};
 use super::{before, known_variables, library, plugins};
-use mel_log::access::Access;
 use mel_log::launcher::{Place, is_first_rank};
-use mel_log::number::{bytes, interval, share};
 use mel_log::setting::Setting;
 use mel_log::settings::{self, counted};
 use mel_rules::policy::Policy;
@@ -69,11 +67,11 @@ pub struct Args {
     pub inside: bool,
     #[arg(long)]
     pub vars: Option<String>,
-    #[arg(long, value_parser = time)]
+    #[arg(long, value_parser = understood(&settings::EVERY))]
     pub every: Option<String>,
     #[arg(long)]
     pub attribute: Option<String>,
-    #[arg(long, value_parser = budget)]
+    #[arg(long, value_parser = understood(&settings::ATTRIBUTE_BUDGET))]
     pub attribute_budget: Option<String>,
     #[arg(long, value_parser = plugins::plugin)]
     pub plugin: Vec<String>,
@@ -99,14 +97,14 @@ pub struct Args {
     pub policy: Vec<PathBuf>,
     #[arg(long)]
     pub paused: bool,
-    #[arg(long, value_parser = size)]
+    #[arg(long, value_parser = understood(&settings::LIMIT))]
     pub limit: Option<String>,
-    #[arg(long, value_parser = size_or_none)]
+    #[arg(long, value_parser = understood(&settings::TELL_SIZE))]
     pub tell_size: Option<String>,
     #[arg(long)]
     pub output: Option<PathBuf>,
-    #[arg(long, value_parser = access)]
-    pub mode: Option<&'static str>,
+    #[arg(long, value_parser = understood(&settings::MODE))]
+    pub mode: Option<String>,
     #[arg(long)]
     pub force: bool,
     /// Run although there is no event, MPI function or control variable of a name that was given, or it may not have that value
@@ -304,7 +302,7 @@ fn environment(
     if let Some(directory) = &args.output {
         set.push((settings::OUTPUT.name, directory.into()));
     }
-    if let Some(who) = args.mode {
+    if let Some(who) = &args.mode {
         set.push((settings::MODE.name, who.into()));
     }
     if args.force {
@@ -328,31 +326,6 @@ fn objections(args: &Args, program: Option<&Path>) -> Vec<String> {
         lines.extend(of_names.map(|line| format!("{line} (nothing was started; --no-strict goes on)")));
     }
     lines
-}
-
-/// Who may read what is left.
-fn access(text: &str) -> Result<&'static str, &'static str> {
-    Access::parse(text).map(Access::name).ok_or("give private, group or all")
-}
-
-/// A size that the library understands.
-fn size(text: &str) -> Result<String, &'static str> {
-    bytes(text).map(|_| text.to_owned()).ok_or("give a size such as 500M or 2G")
-}
-
-/// A time that the library understands.
-fn time(text: &str) -> Result<String, &'static str> {
-    interval(text).map(|_| text.to_owned()).ok_or("give a time such as 500ms or 2s, at least 1ms, or 0")
-}
-
-/// A share of the time that the library understands.
-fn budget(text: &str) -> Result<String, &'static str> {
-    share(text).map(|_| text.to_owned()).ok_or("give a share of the time such as 3%, at most 50%, or none")
-}
-
-/// The same, or 0 for none.
-fn size_or_none(text: &str) -> Result<String, &'static str> {
-    if text == "0" { Ok(text.to_owned()) } else { size(text) }
 }
 
 /// Why nothing will be measured, if that can be seen from the program's file.

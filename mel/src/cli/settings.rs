@@ -1,7 +1,7 @@
 //! The options of `mel run` have the words of the catalogue of settings: help, manual and completions come from one place.
 
 use clap::{Arg, ArgAction};
-use mel_log::settings::{ALL, Setting};
+use mel_log::settings::{ALL, Setting, is_understood};
 
 /// The setting of an option.
 fn of_option(long: &str) -> Option<&'static Setting> {
@@ -30,6 +30,15 @@ pub(super) fn described(arg: Arg) -> Arg {
         // What is needed has one word, by which clap knows it, too.
         Some(needed) => arg.requires(needed.long),
         None => arg,
+    }
+}
+
+/// The parser of the values of a setting's option, which the library in the program reads again: what it would not understand is an
+/// error with the same remedy.
+pub(super) fn understood(setting: &'static Setting) -> impl Fn(&str) -> Result<String, String> + Clone {
+    move |value| match is_understood(setting.kind, value) {
+        true => Ok(value.to_owned()),
+        false => Err(setting.kind.remedy()),
     }
 }
 
