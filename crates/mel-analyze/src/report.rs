@@ -112,11 +112,11 @@ fn lost(
         cause: group.cause,
         cause_site: line(group.cause_site).map(|line| line.0.clone()),
         seconds: seconds(sum.total()),
-        ranks: sum.by_rank.len() as u64,
         by_rank: sum.by_rank.iter().map(|(rank, nanos)| (*rank, seconds(*nanos))).collect(),
         count: sum.count as f64,
         passed_on: seconds(sum.passed_on),
         distance: (without > 0).then(|| seconds((without + transfers.of(bytes)) as f64)),
         worst: sum.worst.iter().map(instance).collect(),
+        ..Lost::default()
     }
 }

@@ -325,8 +325,7 @@ fn of_queues(run: &Run, rank: &Rank, losses: &mut Losses) {
         };
         let (searches, site) = (rank.seconds(row.search_ticks), rank.contexts[context as usize].site);
         if searches > 0.0 {
-            let wild = row.wildcard_search_ticks * 2 > row.search_ticks;
-            let rule = if wild { Rule::WildcardCost } else { Rule::LongSearches };
+            let rule = Rule::of_searches(row.wildcard_search_ticks * 2 > row.search_ticks);
             losses.all.push(own(rule, searches, row.calls as f64, site));
         }
         if row.unexpected_bytes > 0 {

@@ -30,7 +30,7 @@ pub fn copy(part: &Part) -> Option<Loss> {
 /// Searches in a call.
 pub fn search(search: &Search) -> Loss {
     let call = search.call;
-    let rule = if search.wild { Rule::WildcardCost } else { Rule::LongSearches };
+    let rule = Rule::of_searches(search.wild);
     let interval = (call.begin, call.begin + search.nanos.min(call.end - call.begin));
     let loss = Loss::new(rule, (call.rank, call.site), interval, (Some(call.rank), NO_SITE));
     Loss { communicator: search.communicator, ..loss }

@@ -67,7 +67,6 @@ fn one(run: &Run, (_, site, communicator): Place, loss: &Loss, cause: Option<u32
         cause,
         cause_site: run.site(loss.cause_site),
         seconds: loss.seconds,
-        ranks: 1,
         by_rank: [(loss.rank, loss.seconds)].into(),
         count: loss.count,
         ..Lost::default()

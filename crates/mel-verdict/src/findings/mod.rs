@@ -26,8 +26,8 @@ pub(crate) const LEAST_SHARE_OF_ALL: f64 = 0.1;
 /// The most instances that are kept of a finding.
 const MOST_INSTANCES: usize = 5;
 
-/// One rank is called the cause where it has caused this share of what was lost at a line, of so many ranks: 30 %, and twice its part
-/// were all alike.
+/// The share of the time lost at a line from which on the rank that caused it is named: 30 %, and among few ranks twice the share that
+/// each would have if all caused the same, but at most 60 %.
 pub(crate) fn least_part(ranks: usize) -> f64 {
     let alike = 2.0 / ranks.max(1) as f64;
     alike.clamp(0.3, 0.6)
@@ -48,7 +48,7 @@ pub struct Lost {
     pub cause_site: Option<String>,
     /// Seconds lost by all ranks together.
     pub seconds: f64,
-    /// How many ranks have lost them.
+    /// How many ranks have lost them, where these are not all in `by_rank`.
     pub ranks: u64,
     /// Seconds by rank, of those ranks that are known one by one.
     pub by_rank: BTreeMap<u32, f64>,
@@ -83,13 +83,12 @@ impl Sum {
         *self.cause_sites.entry(lost.cause_site).or_default() += lost.seconds;
         self.is_on_several |= !is_first && all.communicator != lost.communicator;
         all.communicator = lost.communicator;
-        // Ranks that are known one by one are not counted twice; of others no more can be said than how many they are at least.
-        all.ranks = all.ranks.max(lost.ranks);
         all.seconds += lost.seconds;
         all.count += lost.count;
         all.passed_on += lost.passed_on;
         lost.by_rank.into_iter().for_each(|(rank, seconds)| *all.by_rank.entry(rank).or_default() += seconds);
-        all.ranks = all.ranks.max(all.by_rank.len() as u64);
+        // Ranks that are known one by one are not counted twice. Of the others it is known how many there are at least.
+        all.ranks = all.ranks.max(lost.ranks).max(all.by_rank.len() as u64);
         all.distance = [all.distance, lost.distance].into_iter().flatten().reduce(f64::max);
         all.worst.extend(lost.worst);
     }

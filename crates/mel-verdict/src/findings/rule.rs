@@ -17,9 +17,9 @@ struct About {
     advice: &'static str,
 }
 
-/// Says nothing of its own.
+/// Of a wait without a single cause.
 const NOBODY: &str = "waiting for each other: no single rank is the cause";
-/// To whom work is spread unevenly.
+/// Advice where no single rank is the cause.
 const SPREAD: &str =
     "look whether work is spread unevenly from step to step, or whether the processes can meet less often";
 const SENDER: &str = "waiting for messages because {rank} is late";
@@ -151,6 +151,11 @@ impl Rule {
             Waits::ForLower => Rule::EarlyScan,
             Waits::All | Waits::Neighbours => Rule::WaitAtNxn,
         }
+    }
+
+    /// The rule of searches, by whether receives with a wildcard make them.
+    pub fn of_searches(are_wild: bool) -> Rule {
+        if are_wild { Rule::WildcardCost } else { Rule::LongSearches }
     }
 
     /// Why the ranks have lost the time, as the end of a sentence.

@@ -170,11 +170,7 @@ impl OfRank {
         };
         for (context, row) in (0..).zip(&rank.rows.contexts) {
             let place = || self.place(rank, context);
-            let rule = if row.wildcard_search_ticks * 2 > row.search_ticks {
-                Rule::WildcardCost
-            } else {
-                Rule::LongSearches
-            };
+            let rule = Rule::of_searches(row.wildcard_search_ticks * 2 > row.search_ticks);
             lost(
                 rule,
                 place(),
