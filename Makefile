@@ -4,10 +4,7 @@ CARGO ?= cargo
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-all fuzz loom audit scaling bench bench-matrix bench-rma dispatch fidelity doc lint clean install uninstall deb dist deps own-mpis pypi-mpis mpi4py mpi4py-all pypi-readers
-
-# As a shared library alone: where Cargo makes a Rust library of it, too (for tests), it does not optimise over the borders of crates.
-whole_libmel = $(CARGO) rustc --release -p mel-preload --lib --crate-type cdylib
+.PHONY: help demo build test test-all fuzz verdicts loom audit scaling bench bench-matrix bench-rma dispatch fidelity doc lint clean install uninstall deb dist wheel release deps own-mpis pypi-mpis mpi4py mpi4py-all pypi-readers
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -21,8 +18,7 @@ demo: ## Run a small MPI program under MEL and explain what it shows
 	@scripts/demo
 
 build: ## Build target/release/mel, libmel.so and libmpit_events.so
-	$(CARGO) build --release -p mel -p mpit-events-abi
-	$(whole_libmel)
+	@scripts/build
 
 test: ## Run the tests with what the distribution has; takes about 12 minutes
 	@echo "make test: about 12 minutes on two processors the first time, most of them compiling; make test-all runs all tests"
@@ -92,8 +88,14 @@ uninstall: ## Remove what `make install` has put below PREFIX
 deb: build ## Make a Debian package of it: target/deb/mel_*.deb; scripts/test-deb tries it in a clean Debian 12
 	@scripts/deb
 
+wheel: ## Build and pack a wheel for pip, with the Python package mel_mpi: target/dist/mel_mpi-*.whl
+	@scripts/wheel
+
 dist: ## Build and pack a release for older systems: target/dist/mel-*.tar.gz, named after the oldest glibc for it
 	@scripts/dist
+
+release: build ## Make all parts of a release, with notes and checksums: target/dist
+	@scripts/release
 
 clean: ## Remove everything that was built
 	$(CARGO) clean
@@ -113,6 +115,9 @@ mpi4py:
 
 mpi4py-all: deps mpi4py build ## Run the whole of mpi4py's own tests without and with MEL; takes half an hour
 	$(CARGO) test -p mel-tests --test system -- --ignored --nocapture --test-threads 1 whole_suite_
+
+verdicts: deps build ## Judge the verdicts on a corpus of small programs; wants a quiet machine
+	$(CARGO) test -p mel-tests --test system -- --include-ignored --test-threads 1 verdicts_are_right::
 
 # Does nothing the second time.
 pypi-readers:

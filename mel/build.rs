@@ -73,24 +73,20 @@ fn build(out: &Path) -> Result<PathBuf, Box<dyn Error>> {
             println!("cargo::rerun-if-changed={}", path.join("src").display());
         }
     }
-    println!("cargo::rerun-if-changed={}", workspace.join("Cargo.lock").display());
+    for file in ["Cargo.lock", "scripts/build"] {
+        println!("cargo::rerun-if-changed={}", workspace.join(file).display());
+    }
     // Another folder than that in which the command is being built: that one is locked.
     let (target, triple) = (out.join("libraries"), env::var("TARGET")?);
-    let cargo = |words: &[&str]| -> io::Result<bool> {
-        let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command.args(words).args(["--release", "--target", &triple, "--target-dir"]).arg(&target);
-        command.current_dir(&workspace).env("CARGO_PROFILE_RELEASE_STRIP", "debuginfo");
-        // What this process was told of another package.
-        for name in ["RUSTC_WORKSPACE_WRAPPER", "MEL_BUNDLE", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"] {
-            command.env_remove(name);
-        }
-        // What Cargo reads in standard output is of this program.
-        command.stdout(io::stderr());
-        Ok(command.status()?.success())
-    };
-    let is_built = cargo(&["rustc", "-p", "mel-preload", "--lib", "--crate-type", "cdylib"])?
-        && cargo(&["build", "-p", "mpit-events-abi"])?;
-    match is_built {
+    let mut command = Command::new(workspace.join("scripts/build"));
+    command.args(["libraries", "--target", &triple, "--target-dir"]).arg(&target);
+    // What this process was told of another package.
+    for name in ["RUSTC_WORKSPACE_WRAPPER", "MEL_BUNDLE", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"] {
+        command.env_remove(name);
+    }
+    // What Cargo reads in standard output is of this program.
+    command.stdout(io::stderr());
+    match command.status()?.success() {
         true => Ok(target.join(triple).join("release")),
         false => Err("cannot build libmel.so and libmpit_events.so; `make build` shows why".into()),
     }

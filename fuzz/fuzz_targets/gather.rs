@@ -2,13 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-
-// The file itself, because the command that it belongs to is large.
-#[allow(dead_code)]
-#[path = "../../mel/src/gather/message.rs"]
-mod message;
-
-use message::Message;
+use mel_watch::gather::message::{self, Message};
 
 fuzz_target!(|input: &[u8]| {
     let mut from = input;

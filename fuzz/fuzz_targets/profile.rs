@@ -1,7 +1,7 @@
 //! `profile.json` and `ranks.table`: whatever stands in them, reading ends with a profile or an error, and what is made of a profile takes
 //! no more memory than its text.
 //!
-//! The first byte of the input says which of them it is. A profile may be two, with a byte 1 between them: they are merged.
+//! The first byte of the input says which of them it is.
 #![no_main]
 
 use std::path::PathBuf;
@@ -15,9 +15,7 @@ use mel_log::ranks::MOST_RANKS;
 use mel_traffic::{Choice, Hosts, Matrix, Rows};
 
 fn profile(input: &[u8]) {
-    let texts = input.split(|byte| *byte == 1).take(2);
-    let Ok(profiles) = texts.map(file::parse).collect::<Result<Vec<_>, _>>() else { return };
-    let Some(profile) = file::merge(profiles) else { return };
+    let Ok(profile) = file::parse(input) else { return };
     assert!(profile.world_size <= MOST_RANKS);
     assert!(profile.ranks.iter().all(|rank| rank.rank < MOST_RANKS));
     assert!(profile.ranks.is_sorted_by_key(|rank| rank.rank));

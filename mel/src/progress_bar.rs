@@ -1,6 +1,7 @@
 //! How far work on the records of a run is: a bar where standard error is a terminal.
 
 use std::io::{self, IsTerminal};
+use std::time::Duration;
 
 use indicatif::ProgressStyle;
 
@@ -36,6 +37,28 @@ impl ProgressBar {
 
 /// However the work ends, its bar goes.
 impl Drop for ProgressBar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// A line that says what is waited for, where standard error is a terminal; it goes when this is dropped.
+#[derive(Debug)]
+pub struct Waiting(indicatif::ProgressBar);
+
+impl Waiting {
+    /// Says what.
+    pub fn new(what: &str) -> Waiting {
+        let shown = io::stderr().is_terminal();
+        let line =
+            if shown { indicatif::ProgressBar::new_spinner() } else { indicatif::ProgressBar::hidden() };
+        line.set_message(format!("mel: {what}"));
+        line.enable_steady_tick(Duration::from_millis(100));
+        Waiting(line)
+    }
+}
+
+impl Drop for Waiting {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }

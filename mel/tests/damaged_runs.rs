@@ -98,13 +98,7 @@ fn tables(directory: &Path) {
         };
         let path = directory.join(mel_log::table::file_name(rank));
         let table = ProfileTable::create(&path, &identity).unwrap();
-        table.define(&Definition::Program {
-            command: vec!["./app".into()],
-            mpi: "an MPI".into(),
-            backend: "model".into(),
-            mel_version: "1".into(),
-            profiled: ["calls", "queues", "matrix"].map(str::to_owned).to_vec(),
-        });
+        table.define(&mel_log::profile::sample::program(&["calls", "queues", "matrix"]));
         table.define(&Definition::Function { number: 7, name: "MPI_Recv".into() });
         table.define(&Definition::Communicator {
             index: 1,

@@ -72,7 +72,9 @@ impl Session {
         if questions::comm_rank(self.abi.constants.comm_world)? != 0 {
             lines.clear();
         }
-        let following = Following { path: Path::Best, between_calls, ..Following::default() };
+        // With MPICH, receives that are posted after a late start are missed on some of its devices: it is followed from the start.
+        let may_wait = !mpi_intercept::has_listened() && self.abi.family == mpi_abi::Family::OpenMpi;
+        let following = Following { path: Path::Best, between_calls, may_wait, ..Following::default() };
         if let Some(rma) = self.rma {
             rma.start(true, Vec::new())?;
         }

@@ -7,8 +7,13 @@ use crate::common;
 /// Runs `tests/c/NAME.c` on two ranks. Each must tell of each rule that it holds, as often as the
 /// program checks it.
 fn rules_hold(program: &str, rules: &[(&str, usize)]) {
+    rules_hold_on(program, rules, |_| true);
+}
+
+/// The same, on some MPIs.
+fn rules_hold_on(program: &str, rules: &[(&str, usize)], is_wanted: impl Fn(&str) -> bool) {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    for mpi in Mpi::all_and_newer() {
+    for mpi in Mpi::all_and_newer().into_iter().filter(|mpi| is_wanted(mpi.name)) {
         let executable = common::linked(&mpi, program, directory.path());
         let (finished, outputs) = common::run(&mpi, 2, &executable, &[]);
         for output in outputs {
@@ -98,6 +103,14 @@ fn initialising_again_changes_nothing() {
             ("registrations_end_with_the_last_finalisation", 1),
         ],
     );
+}
+
+#[test]
+fn a_tool_may_come_late() {
+    // Elsewhere the library follows from the start.
+    let rules =
+        &[("what_began_before_is_not_taken_for_what_comes_later", 1), ("what_begins_later_is_followed", 1)];
+    rules_hold_on("late", rules, |mpi| mpi.starts_with("openmpi"));
 }
 
 #[test]

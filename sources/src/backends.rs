@@ -168,6 +168,8 @@ pub struct Following {
     pub messages: bool,
     /// Whether nobody wants to know of more than communicators: no message is followed, and no events are raised.
     pub communicators_only: bool,
+    /// Whether nobody in this process listens, so that nothing need be followed until somebody does.
+    pub may_wait: bool,
 }
 
 impl QueueEvents {
@@ -266,7 +268,10 @@ impl QueueEvents {
         };
         self.model.set_part(part);
         let _ = self.chosen.set((backends, offer));
-        lines.extend(self.model.start(following.path)?);
+        // Below that level one thread at a time completes what it has begun.
+        let may_wait =
+            following.may_wait && raises && !threads && following.between_calls == BetweenCalls::None;
+        lines.extend(self.model.start(following.path, may_wait)?);
         if self.backends().contains(&Backend::Peruse) || tells_sends {
             // Nobody sends before all listen.
             pmpi::barrier(constants.comm_world)?;

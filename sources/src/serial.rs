@@ -86,6 +86,11 @@ impl<T> Serial<T> {
         self.shared.load(Ordering::Relaxed)
     }
 
+    /// Where the value is: for who looks at a copy of the memory, and not at the value.
+    pub(crate) fn place(&self) -> *const T {
+        self.value.get()
+    }
+
     /// From now on uses take the lock again. No other thread uses the value meanwhile.
     pub fn share(&self) {
         self.shared.store(true, Ordering::Release);

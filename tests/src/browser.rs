@@ -113,6 +113,14 @@ impl Browser {
         self.call("Input.dispatchMouseEvent", event);
     }
 
+    /// Whether the page shall think that it is printed.
+    ///
+    /// # Panics
+    /// If the browser does not answer.
+    pub fn print(&mut self, is_printed: bool) {
+        self.call("Emulation.setEmulatedMedia", json!({"media": if is_printed { "print" } else { "" }}));
+    }
+
     /// Whether the page shall think that its reader likes it dark.
     pub fn dark(&mut self, dark: bool) {
         let value = if dark { "dark" } else { "light" };

@@ -256,6 +256,8 @@ impl<'a> Job<'a> {
             command.envs(set);
         }
         command.args(&self.prefix).arg(&self.program).args(&self.args);
+        // Tests read all that there is to say of a run; `one_screen_at_the_end` has what is shown without it.
+        command.env("MEL_FULL", "1");
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         if let Some(directory) = &self.directory {
             command.current_dir(directory);

@@ -17,6 +17,7 @@ pub mod cases;
 pub mod counts;
 pub mod events;
 pub mod fortran;
+pub mod instructions;
 mod job;
 mod mpi;
 pub mod planted;
@@ -26,6 +27,7 @@ pub mod readers;
 pub mod slurm;
 pub mod terminal;
 pub mod trace;
+pub mod verdict;
 pub mod watching;
 pub mod windows;
 
@@ -33,5 +35,5 @@ pub use job::{Finished, Job, Output, Running};
 pub use mpi::Mpi;
 pub use program::{
     Exit, Expectation, Leaves, Program, compile_preloadable, compile_source, compile_special,
-    compile_with_events,
+    compile_verdicts, compile_with_events,
 };

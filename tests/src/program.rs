@@ -159,6 +159,22 @@ pub fn compile_special(mpi: &Mpi, name: &str) -> PathBuf {
     compile(mpi, &source, &[&source, &programs.join("check.h")], &[])
 }
 
+/// Compiles `programs/verdicts/NAME.c`.
+///
+/// # Panics
+///
+/// If it does not compile.
+pub fn compile_verdicts(mpi: &Mpi, name: &str) -> PathBuf {
+    let programs = root().join("tests/programs");
+    let source = programs.join("verdicts").join(format!("{name}.c"));
+    compile(
+        mpi,
+        &source,
+        &[&source, &programs.join("verdicts/verdicts.h"), &programs.join("planted/planted.h")],
+        &[],
+    )
+}
+
 /// Compiles `programs/special/NAME.c` to a library that can be preloaded.
 ///
 /// # Panics

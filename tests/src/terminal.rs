@@ -70,6 +70,21 @@ impl Terminal {
         self.screen.lock().expect("no panic").screen().contents()
     }
 
+    /// Whether the first line with that text shows it in bold letters.
+    ///
+    /// # Panics
+    /// If it is not on the screen.
+    pub fn is_bold(&self, text: &str) -> bool {
+        let parser = self.screen.lock().expect("no panic");
+        let screen = parser.screen();
+        let (_, columns) = screen.size();
+        let place = (0..).zip(screen.rows(0, columns)).find_map(|(row, line)| Some((row, line.find(text)?)));
+        let (row, column) =
+            place.unwrap_or_else(|| panic!("{text} is not on the screen:\n{}", screen.contents()));
+        let cell = u16::try_from(column).ok().and_then(|column| screen.cell(row, column));
+        cell.is_some_and(vt100::Cell::bold)
+    }
+
     /// Waits until the screen shows what is looked for, and returns it.
     ///
     /// # Panics
@@ -115,6 +130,15 @@ impl Terminal {
     /// # Panics
     /// If the terminal is gone.
     pub fn is_restored(&self) -> bool {
+        // What the program wrote last may still be on its way to the screen.
+        let deadline = Instant::now() + LIMIT / 10;
+        while !self.is_as_before() && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(20));
+        }
+        self.is_as_before()
+    }
+
+    fn is_as_before(&self) -> bool {
         let modes = tcgetattr(&self.slave).expect("it is a terminal").local_modes;
         let parser = self.screen.lock().expect("no panic");
         let screen = parser.screen();

@@ -222,6 +222,13 @@ fn report_agrees(output: &Path, done: &[Counts; 2], what: &str) {
         assert_eq!(of_rank["ended"], "killed", "{what}: rank {rank}");
         let (last, run) = (of_rank["last_seen_s"].as_f64(), of_rank["run_s"].as_f64());
         assert!(last > run && run > Some(0.0), "{what}: rank {rank}: {last:?} {run:?}");
+        // How right the model was is there, too: of all receives but those that it has not followed yet.
+        let matched = of_rank["truth"]["matched"].as_u64().expect("a number");
+        let receives = done.receives();
+        assert!(
+            (receives.saturating_sub(4 * BEHIND)..=receives + 1).contains(&matched),
+            "{what}: {matched} of {receives}"
+        );
         let call = &of_rank["last_call"];
         let function = call["function"].as_str().expect("there was a call");
         assert!(CALLS.iter().any(|(known, _)| *known == function), "{what}: {call}");
@@ -229,6 +236,9 @@ fn report_agrees(output: &Path, done: &[Counts; 2], what: &str) {
     }
     let (text, ..) = mel_prints(&["report"], output);
     assert!(text.contains("ranks 0, 1 were killed: the numbers end there, last seen "), "{what}: {text}");
+    let [ends, time] = ["were killed", "time by rank"].map(|words| text.find(words));
+    assert!(ends.is_some() && ends < time, "{what}: it does not come first: {text}");
+    assert!(!text.contains("not what holds this program back"), "{what}: {text}");
     assert!(text.contains(" last seen in MPI_") || text.contains(" last seen after MPI_"), "{what}: {text}");
 }
 

@@ -51,6 +51,42 @@ fn an_unknown_function_ends_the_run_before_it_starts() {
 }
 
 #[test]
+fn a_misspelt_option_is_told_by_one_rank() {
+    for mpi in &Mpi::all() {
+        let program = Program::named("expected").compile(mpi);
+        let run = Job::new(mpi, 4, program).under_mel(["--trase"]).run();
+        run.expect(run.code.is_some_and(|code| code != 0), mpi.name);
+        let said = run.stderr.matches("unexpected argument '--trase'").count();
+        run.expect(said == 1 && run.stderr.contains("--trace"), mpi.name);
+    }
+}
+
+#[test]
+fn a_file_of_a_run_stands_for_its_directory_and_a_second_run_has_a_command() {
+    let mpi = &Mpi::all()[0];
+    let directory = fresh_dir();
+    let program = Program::named("expected").compile(mpi);
+    let run = Job::new(mpi, 2, program).current_dir(directory.path()).under_mel(["-o", "run"]).run();
+    run.expect(run.code == Some(0), mpi.name);
+    let report = |words: &[&str]| {
+        let mut command = Command::new(mel());
+        let said =
+            command.current_dir(directory.path()).arg("report").args(words).output().expect("mel starts");
+        (
+            said.status.code(),
+            String::from_utf8_lossy(&said.stdout).into_owned(),
+            String::from_utf8_lossy(&said.stderr).into_owned(),
+        )
+    };
+    assert_eq!(report(&["run/profile.json"]), report(&["run"]));
+    let (code, _, said) = report(&["run", "run"]);
+    assert!(code == Some(1) && said.contains("mel diff run run"), "{said}");
+    fs::write(directory.path().join("notes.txt"), "").expect("a file");
+    let (code, _, said) = report(&["notes.txt"]);
+    assert!(code == Some(2) && said.contains("the directory of a run"), "{said}");
+}
+
+#[test]
 fn an_unknown_event_is_named_once_where_the_run_goes_on() {
     let named_once = |run: &Finished| {
         let lines: Vec<&str> =

@@ -86,3 +86,53 @@ fn what_is_certainly_wrong_is_refused_before_the_job() {
 fn meant_right(is_open_mpi: bool) -> &'static str {
     if is_open_mpi { "coll_tuned_bcast_algorithm=1" } else { "MPIR_CVAR_BCAST_INTRA_ALGORITHM=binomial" }
 }
+
+#[test]
+fn what_is_there_before_mpi_init_only_is_known_and_what_no_mpi_lists_is_set() {
+    for mpi in &Mpi::all()[..] {
+        let settings: &[(&str, &str)] = if mpi.name.starts_with("openmpi") {
+            // Of a component that Open MPI closes where it is one process.
+            &[
+                ("btl_vader_eager_limit=8192", "set in the environment"),
+                ("UCX_RNDV_THRESH=64k", "set in the environment"),
+            ]
+        } else {
+            &[("FI_TCP_PORT_LOW_RANGE=1024", "set in the environment")]
+        };
+        for (setting, what) in settings {
+            let (said, ran) = refused(mpi, &["--set", setting]);
+            assert!(ran && said.contains(&format!("{setting}: {what}")), "{}: {said}", mpi.name);
+        }
+        if let Some((setting, _)) = settings.first().filter(|_| mpi.name.starts_with("openmpi")) {
+            let program = compile_special(mpi, "control_variables");
+            let directory = fresh_dir();
+            let job = Job::new(mpi, 2, &program).current_dir(directory.path());
+            let ended = job.under_mel(["--set", *setting]).run();
+            ended.expect(ended.stderr.contains(&format!("{setting}: set (read back)")), mpi.name);
+        }
+    }
+}
+
+#[test]
+fn mel_vars_has_the_variables_before_mpi_init_with_the_values_of_the_environment() {
+    for mpi in &Mpi::all()[..] {
+        let program = compile_special(mpi, "control_variables");
+        let is_open_mpi = mpi.name.starts_with("openmpi");
+        let (name, variable) = match is_open_mpi {
+            true => ("btl_vader_eager_limit", "OMPI_MCA_btl_vader_eager_limit"),
+            false => ("MPIR_CVAR_BCAST_MIN_PROCS", "MPIR_CVAR_BCAST_MIN_PROCS"),
+        };
+        let mut command = Command::new(mel());
+        let output =
+            command.args(["vars", name, "--json", "--mpi"]).arg(&program).env(variable, "5000").output();
+        let output = output.expect("mel can be started");
+        let all: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let found = all.as_array().into_iter().flatten().find(|found| found["name"] == name);
+        let found = found.unwrap_or_else(|| panic!("{}: {all}", mpi.name));
+        assert_eq!(
+            (&found["value"], &found["is_until_init"]),
+            (&"5000".into(), &is_open_mpi.into()),
+            "{found}"
+        );
+    }
+}

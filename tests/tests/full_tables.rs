@@ -1,5 +1,6 @@
 //! What finds no space in the profile's tables is counted, and each output says so in the same words.
 
+use std::path::Path;
 use std::process::Command;
 
 use mel_tests::artifacts::{fresh_dir, mel};
@@ -13,6 +14,11 @@ const COMMUNICATORS: u64 = 17_000;
 const NUMBERS: u64 = 16_383;
 /// Combinations of function, call site and communicator that have a row.
 const ROWS: u64 = 16_383;
+
+/// What MEL has said, in one line.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace("[MEL] ", "")
+}
 
 #[test]
 fn each_output_says_what_found_no_space() {
@@ -35,8 +41,6 @@ fn each_output_says_what_found_no_space() {
         let sum: u64 = calls.iter().map(|call| call["calls"].as_u64().unwrap_or(0)).sum();
         assert_eq!(sum, 4 * COMMUNICATORS, "{}", mpi.name);
 
-        let unwrapped =
-            |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").replace("[MEL] ", "");
         let said = format!(
             "tables were full, and had no space for {} call sites by communicator, thread and phase (calls counted \
              together), {} communicators and windows (counted as if on none)",
@@ -68,15 +72,42 @@ fn each_output_says_what_found_no_space() {
 }
 
 #[test]
-fn a_log_says_that_it_has_no_numbers_left() {
+fn what_a_log_has_no_numbers_for_is_said_with_what_found_no_space() {
+    /// Two more are there without the program's doing: MPI_COMM_WORLD and MPI_COMM_SELF.
+    const MADE: u64 = 65_600;
     for mpi in &Mpi::all() {
         let directory = fresh_dir();
-        let output = directory.path().join("run");
+        let (output, alone) = (directory.path().join("run"), directory.path().join("alone"));
         let program = compile_special(mpi, "filling");
-        let options = ["--trace".as_ref(), "-o".as_ref(), output.as_os_str()];
-        let run = Job::new(mpi, 1, program).args(["65600"]).under_mel(options).run();
-        run.expect(run.code == Some(0) && run.stdout.ends_with("262400 calls\n"), mpi.name);
-        let said = "more than 65 535 communicators";
-        run.expect(run.stderr.matches(said).count() == 1, "mel run does not say once that numbers are out");
+        let run_with = |options: &[&str], output: &Path| {
+            let options = options.iter().map(AsRef::as_ref).chain(["-o".as_ref(), output.as_os_str()]);
+            let run = Job::new(mpi, 1, program.clone()).args([&MADE.to_string()]).under_mel(options).run();
+            run.expect(run.code == Some(0) && run.stdout.ends_with("262400 calls\n"), mpi.name);
+            run
+        };
+        let lost = MADE + 2 - u64::from(u16::MAX);
+        let of_log = format!("{lost} communicators and windows of the event log (its records name none)");
+        let run = run_with(&["--trace"], &output);
+        run.expect(unwrapped(&run.stderr).matches(&of_log).count() == 1, "mel run does not say it once");
+        let profile = Profile::read(&output);
+        let left_out = &profile.json()["ranks"][0]["left_out"];
+        assert_eq!(left_out["logged"], lost, "{}", mpi.name);
+        // An analysis of the log says it as a report does.
+        let analyzed = |option: &[&str]| {
+            let done =
+                Command::new(mel()).arg("analyze").args(option).arg(&output).output().expect("mel runs");
+            String::from_utf8_lossy(&done.stdout).into_owned()
+        };
+        let text = unwrapped(&analyzed(&[]));
+        let of_table =
+            format!("{} communicators and windows (counted as if on none)", left_out["communicators"]);
+        for said in ["tables were full, and had no space for", &of_table, &of_log] {
+            assert!(text.contains(said), "{said}: {text}");
+        }
+        let json: Value = serde_json::from_str(&analyzed(&["--json"])).expect("JSON");
+        assert_eq!(json["left_out"], *left_out, "{}", mpi.name);
+        // A log alone has no table that counts.
+        let run = run_with(&["--trace", "--profile", "none"], &alone);
+        run.expect(unwrapped(&run.stderr).matches(&of_log).count() == 1, "a log alone does not say it once");
     }
 }

@@ -86,7 +86,6 @@ fn no_command_waits_for_what_is_no_file() {
     // Of a run that was killed there are tables in place of the profile.
     for (file, without) in [
         ("profile.json", None),
-        ("rank-1.profile.json", None),
         ("rank-0.mlog", None),
         ("rank-1.table", Some("profile.json")),
         ("ranks.table", None),

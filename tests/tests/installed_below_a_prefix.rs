@@ -11,7 +11,7 @@ use mel_tests::{Job, Mpi, compile_source};
 fn install(variables: &[(&str, &Path)], options: &[&str]) -> Output {
     let mut command = Command::new(root().join("scripts/install"));
     command.args(options);
-    for name in ["PREFIX", "DESTDIR", "LIBDIR", "STRIP"] {
+    for name in ["PREFIX", "DESTDIR", "LIBDIR"] {
         command.env_remove(name);
     }
     command.envs(variables.iter().copied()).output().expect("a script of ours can be run")

@@ -76,7 +76,7 @@ fn seen(browser: &mut Browser) -> Vec<u32> {
 fn place(browser: &mut Browser, row: f64, column: f64) -> (f64, f64) {
     // Of the square in the canvas: its edges are where the page draws its first and last colours.
     let script = format!(
-        "(() => {{ const c = document.querySelector('#traffic canvas'), b = c.getBoundingClientRect(), s = trafficSquare; \
+        "(() => {{ const c = document.querySelector('#traffic canvas'), b = c.getBoundingClientRect(), s = document.querySelector('#traffic').square; \
          return [b.left + s.x({column} + 0.5), b.top + s.y({row} + 0.5)]; }})()"
     );
     serde_json::from_value(browser.value(&script)).expect("a place")
@@ -167,7 +167,7 @@ fn a_thousand_ranks_fit_on_the_page() {
     for dark in [true, false] {
         browser.dark(dark);
         // Colours are drawn anew.
-        let drawn = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(color('paper'))))) ";
+        let drawn = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(modules.dom.color('paper'))))) ";
         assert_eq!(browser.value(drawn), if dark { "#14171b" } else { "#ffffff" });
         picture(&mut browser, if dark { "traffic-1024-dark.png" } else { "traffic-1024.png" });
     }

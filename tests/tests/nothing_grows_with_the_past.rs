@@ -2,58 +2,16 @@
 //! making and freeing of each kind of thing (`programs/special/making.c`).
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use mel_tests::artifacts::fresh_dir;
+use mel_tests::instructions::in_dumps;
 use mel_tests::{Job, Mpi, compile_special};
 
 /// The library of which the instructions are counted.
 const OURS: &str = "/libmel.so";
-/// Where its calls are counted in full: the C library, and what finds the thread's variables.
-const HELPERS: [&str; 3] = ["/libc.so", "/ld-linux", "/libm.so"];
 /// Fewer instructions of ten makings do not matter: two hundred each.
 const LITTLE: u64 = 2000;
-
-/// MEL's instructions in a dump of callgrind: those in its library, and those of the C library that it calls; none of MPI, neither those
-/// of the program's calls nor those of MEL's. And what the dump is called.
-fn counted(dump: &str) -> (String, u64) {
-    let mut names: BTreeMap<&str, &str> = BTreeMap::new();
-    let mut trigger = String::new();
-    let (mut object, mut callee, mut of_call) = ("", None, false);
-    let mut sum = 0;
-    // `(7) name` the first time, `(7)` from then on.
-    let mut named = |text| {
-        let (number, name): (&str, &str) = str::split_once(text, ' ').unwrap_or((text, ""));
-        *names
-            .entry(number)
-            .and_modify(|known| *known = if name.is_empty() { known } else { name })
-            .or_insert(name)
-    };
-    for line in dump.lines() {
-        if let Some(text) = line.strip_prefix("desc: Trigger: Client Request: ") {
-            trigger = text.to_owned();
-        } else if let Some(text) = line.strip_prefix("ob=") {
-            object = named(text);
-        } else if let Some(text) = line.strip_prefix("cob=") {
-            callee = Some(named(text));
-        } else if line.starts_with("calls=") {
-            of_call = true;
-        } else if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first)) {
-            let cost: u64 = line.split_whitespace().nth(1).and_then(|cost| cost.parse().ok()).unwrap_or(0);
-            let callee = callee.take();
-            // The cost of a call is that of all that the callee does.
-            let counts = match std::mem::take(&mut of_call) {
-                false => true,
-                true => callee.is_some_and(|callee| HELPERS.iter().any(|helper| callee.contains(helper))),
-            };
-            if object.ends_with(OURS) && counts {
-                sum += cost;
-            }
-        }
-    }
-    (trigger, sum)
-}
 
 /// Instructions of ten makings of these kinds, early and late.
 fn measure(mpi: &Mpi, options: &[&str], kinds: &[&str], scratch: &Path) -> BTreeMap<String, [u64; 2]> {
@@ -70,14 +28,10 @@ fn measure(mpi: &Mpi, options: &[&str], kinds: &[&str], scratch: &Path) -> BTree
         .run();
     run.expect(run.code == Some(0) && run.stdout.ends_with("OK\n"), mpi.name);
     let mut found = BTreeMap::<String, [u64; 2]>::new();
-    for entry in fs::read_dir(scratch).expect("the folder can be read") {
-        let path = entry.expect("the folder can be read").path();
-        if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("dump.")) {
-            let (trigger, sum) = counted(&fs::read_to_string(&path).expect("a dump is text"));
-            let (kind, which) = trigger.rsplit_once(' ').unwrap_or_default();
-            if !kind.is_empty() {
-                found.entry(kind.to_owned()).or_default()[usize::from(which == "10000")] = sum;
-            }
+    for (trigger, sum) in in_dumps(scratch, OURS) {
+        let (kind, which) = trigger.rsplit_once(' ').unwrap_or_default();
+        if !kind.is_empty() {
+            found.entry(kind.to_owned()).or_default()[usize::from(which == "10000")] = sum;
         }
     }
     // An MPI may have been built without files.

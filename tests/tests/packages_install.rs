@@ -1,9 +1,10 @@
 //! What `make deb` and `make dist` make works where it is unpacked; the recipes for other packagers are well-formed.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use mel_tests::artifacts::{absent, fresh_dir, mel, root};
+use mel_tests::artifacts::{absent, fresh_dir, installed_by, mel, root};
 use mel_tests::{Job, Mpi, compile_source};
 
 fn script(name: &str, arguments: &[&str]) -> Output {
@@ -62,6 +63,63 @@ fn the_archive_needs_no_newer_glibc_than_its_name_says() {
     let flags = succeeds(&flags);
     let include = PathBuf::from(flags.trim().strip_prefix("-I").expect("a folder"));
     assert!(include.join("mpit_events.h").is_file(), "{flags}");
+}
+
+#[test]
+#[ignore = "slow"]
+fn the_wheel_measures_and_reads_where_pip_has_installed_it() {
+    let Some(arrow) = installed_by("scripts/pypi-readers", Some("pyarrow")) else { return };
+    let wheel = made(&succeeds(&script("wheel", &[])));
+    let name = wheel.file_name().expect("a name").to_string_lossy().into_owned();
+    assert!(cfg!(not(target_arch = "x86_64")) || name.contains("-py3-none-manylinux_2_28_x86_64."), "{name}");
+    let directory = fresh_dir();
+    // Beside what else a user has there: an environment with pyarrow.
+    let python = arrow.join("bin/python");
+    let place = directory.path().join("environment");
+    let run = |program: &Path, arguments: &[&OsStr]| {
+        let output = Command::new(program).args(arguments).env("PIP_DISABLE_PIP_VERSION_CHECK", "1").output();
+        succeeds(&output.expect("python can be started"))
+    };
+    run(&python, &["-m", "venv"].map(OsStr::new).into_iter().chain([place.as_os_str()]).collect::<Vec<_>>());
+    let install =
+        ["-m", "pip", "install", "--no-index"].map(OsStr::new).into_iter().chain([wheel.as_os_str()]);
+    let own = place.join("bin/python");
+    run(&own, &install.collect::<Vec<_>>());
+    let mpi = &Mpi::all()[0];
+    let program = compile_source(mpi, &root().join("examples/programs/halo2d.c"));
+    let output = directory.path().join("run");
+    let job = Job::new(mpi, 4, program).args(["--iterations", "20", "--slow-rank", "1", "--slow-us", "4000"]);
+    let options = ["--profile", "calls,queues,matrix", "--vars", "mel_*", "-o"].map(OsStr::new).into_iter();
+    let measured = job.under_mel_at(place.join("bin/mel"), options.chain([output.as_os_str()])).run();
+    measured.expect(measured.code == Some(0), "the wheel's mel");
+    let reader = root().join("tests/readers/read_tables.py");
+    let read = Command::new(own)
+        .arg(reader)
+        .arg(&output)
+        .env(
+            "PYTHONPATH",
+            succeeds(
+                &Command::new(&python)
+                    .args(["-c", "import site; print(site.getsitepackages()[0])"])
+                    .output()
+                    .expect("python"),
+            )
+            .trim(),
+        )
+        .output();
+    let tables: serde_json::Value = serde_json::from_str(&succeeds(&read.expect("python"))).expect("JSON");
+    assert_eq!(
+        tables["units"],
+        serde_json::json!({"total_s": "s", "bytes_sent": "B", "calls": "1"}),
+        "{tables}"
+    );
+    assert_eq!(tables["ranks"], 4, "{tables}");
+    assert_eq!(tables["queues"], 16, "{tables}");
+    assert_eq!(tables["sums_agree"], true, "{tables}");
+    for (table, rows) in [("verdict", 1), ("waits", 1), ("matrix", 4), ("variables", 4)] {
+        assert!(tables[table].as_u64() >= Some(rows), "{table}: {tables}");
+    }
+    assert!(tables["site"].as_str().is_some_and(|site| site.starts_with("halo2d.c:")), "{tables}");
 }
 
 fn numbers(version: &str) -> Vec<u32> {
@@ -124,6 +182,21 @@ fn the_recipes_install_what_make_install_installs() {
     for file in files.split(',').map(|file| file.trim().trim_matches('\'')) {
         assert!(directory.path().join(file).is_file(), "{file}");
     }
+}
+
+#[test]
+fn the_notes_of_a_release_are_of_its_version() {
+    let notes = succeeds(&script("release", &["--notes"]));
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).expect("the workspace's manifest");
+    let version =
+        manifest.split("version = \"").nth(1).and_then(|rest| rest.split('"').next()).expect("a version");
+    assert!(notes.starts_with(&format!("# MEL {version}\n\n### ")), "{notes:.200}");
+    assert!(!notes.contains("\n## ["), "one version's");
+    let recipe = std::fs::read_to_string(root().join("packaging/conda/meta.yaml")).expect("a recipe");
+    assert!(
+        recipe.contains(&format!("version = \"{version}\"")),
+        "the recipe has another version than {version}"
+    );
 }
 
 /// Cargo installs no library: the command works with results, and says what `run` lacks.

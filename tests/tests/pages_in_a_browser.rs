@@ -144,7 +144,9 @@ fn a_traced_run_can_be_explored() {
     assert!(search.contains("takes") && search.contains("source"), "{search}");
     picture(&mut browser, "hover-search.png");
 
-    // The wheel zooms around the mouse.
+    // The wheel scrolls the page; with Ctrl it zooms around the mouse.
+    browser.mouse("mouseWheel", (700.0, 450.0), &json!({"deltaX": 0, "deltaY": 1}));
+    assert_eq!(stretch(&mut browser), near);
     browser.mouse("mouseWheel", (700.0, 450.0), &json!({"deltaX": 0, "deltaY": -400, "modifiers": 2}));
     let nearer = stretch(&mut browser);
     assert!(nearer.1 - nearer.0 < (near.1 - near.0) * 0.8, "{near:?} {nearer:?}");
@@ -153,9 +155,9 @@ fn a_traced_run_can_be_explored() {
 
     // A call that sends shows to whom.
     browser.value(
-        "(() => { const row = data.events.rows.find((row) => row.kind === 'calls' && row.attributes.some(([, a]) => a[0] === 1)); \
-         const [i] = row.attributes.find(([, a]) => a[0] === 1); const at = row.steps.slice(0, i + 1).reduce((a, b) => a + b, 0); \
-         const duration = row.durations[i]; places[0] = {rank: row.rank, from: at - 5 * duration, to: at + 6 * duration}; \
+        "(() => { const row = modules.dom.data.events.rows.find((row) => row.kind === 'calls' && row.attributes.message && row.attributes.message.sent.includes(true)); \
+         const { of, sent } = row.attributes.message, i = of[sent.indexOf(true)]; const at = row.steps.slice(0, i + 1).reduce((a, b) => a + b, 0); \
+         const duration = row.durations[i]; modules.time.places[0] = {rank: row.rank, from: at - 5 * duration, to: at + 6 * duration}; \
          document.querySelector('[data-moment=\"0\"]').click(); })()",
     );
     let call = point_until(&mut browser, middle, &["MPI_", "sent to", "tag"]);
@@ -164,14 +166,13 @@ fn a_traced_run_can_be_explored() {
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
-/// The tooltip of the first block on a row of that kind whose attributes `a` fulfil a condition.
+/// The tooltip of the first block on a row of that kind one of whose attributes, `a`, fulfils a condition.
 fn tip_where(browser: &mut Browser, kind: &str, condition: &str) -> String {
     let script = format!(
-        "(() => {{ for (const row of data.events.rows.filter((row) => row.kind === '{kind}')) {{ \
-         const many = new Map(row.several.map((s) => [s[0], s])), attributes = new Map(row.attributes); \
-         const full = Object.assign(unpack(row), {{manyOf: many, attributesOf: attributes}}); \
-         for (const [i, a] of row.attributes) if ({condition}) {{ \
-         tip.innerHTML = sliceTip(full, i); tip.hidden = false; return tip.innerText; }} }} return ''; }})()"
+        "(() => {{ for (const row of modules.dom.data.events.rows.filter((row) => row.kind === '{kind}')) {{ \
+         const full = modules.timeline.blocksOf(row), several = full.manyOf; \
+         for (const [i, all] of full.attributesOf) if (all.some((a) => {condition})) {{ \
+         const {{ tip }} = modules.dom; tip.innerHTML = modules.timeline.sliceTip(full, i); tip.hidden = false; return tip.innerText; }} }} return ''; }})()"
     );
     browser.value(&script).as_str().unwrap_or_default().to_owned()
 }
@@ -226,11 +227,11 @@ fn windows_have_colours_and_attributes_of_their_own() {
     browser.open(&page);
     let legend = texts(&mut browser, "#timeline .legend");
     assert!(legend.contains("one-sided") && legend.contains("epochs of windows"), "{legend}");
-    let put = tip_where(&mut browser, "calls", "a[0] === 3");
+    let put = tip_where(&mut browser, "calls", "a.kind === 'operation'");
     assert!(put.contains("MPI_Put") && put.contains("window 0"), "{put}");
-    let completes = tip_where(&mut browser, "calls", "a.length >= 6 && a[0] === 9");
+    let completes = tip_where(&mut browser, "calls", "a.kind === 'completion'");
     assert!(completes.contains("completes") && completes.contains("took"), "{completes}");
-    let epoch = tip_where(&mut browser, "epochs", "a[2] > 0");
+    let epoch = tip_where(&mut browser, "epochs", "a.operations > 0");
     assert!(epoch.contains("epoch") && epoch.contains("operations") && epoch.contains("target"), "{epoch}");
     // What is not there is not because the run was not traced.
     for section in ["#lengths", "#matrix"] {
@@ -275,7 +276,7 @@ fn messages_in_calls_that_are_left_out_are_counted() {
         browser.open(&page_of(directory.path(), job, options));
         counted.push(
             browser.value(
-                "[data.events.messages, data.events.matrix.cells.map((c) => [c[0], c[1], c[2], c[3]])]",
+                "[modules.dom.data.events.messages, (({ sender, receiver, messages, bytes }) => [sender, receiver, messages, bytes])(modules.dom.data.events.matrix.cells)]",
             ),
         );
         let findings = texts(&mut browser, "#findings");
@@ -322,7 +323,7 @@ fn a_receive_shows_how_long_its_message_was_unexpected() {
     let job = Job::new(&mpi, program.ranks[0], program.compile(&mpi)).args(&program.args[0]);
     let page = page_of(directory.path(), job, &["--trace"]);
     browser.open(&page);
-    let receive = tip_where(&mut browser, "calls", "a[0] === 0 && a[5] > 0");
+    let receive = tip_where(&mut browser, "calls", "a.kind === 'message' && !a.sent && a.unexpected_ns > 0");
     assert!(receive.contains("received from") && receive.contains("was unexpected for"), "{receive}");
     let search = tip_where(&mut browser, "searches", "true");
     assert!(search.contains("queue length") && search.contains("communicator"), "{search}");
@@ -338,16 +339,22 @@ fn a_call_shows_the_line_that_it_is_in() {
     let job = Job::new(&mpi, 2, compile_special(&mpi, "call_sites"));
     let page = page_of(directory.path(), job, &["--trace", "--callsites"]);
     browser.open(&page);
-    let barrier = "data.events.names[row.names[i]].name === 'MPI_Barrier'";
+    let barrier = "modules.dom.data.events.names[row.names[i]].name === 'MPI_Barrier'";
     let barrier = tip_where(&mut browser, "calls", barrier);
     let source =
         fs::read_to_string(root().join("tests/programs/special/call_sites.c")).expect("a program of ours");
     let line = 1 + source.lines().position(|line| line.contains("MPI_Barrier(")).expect("it has a barrier");
     assert!(barrier.contains(&format!("called at\tcall_sites.c:{line} (meet)")), "{barrier}");
-    assert_eq!(browser.value("data.events.sites.length"), 6, "each line once, whichever rank is in it");
+    assert_eq!(
+        browser.value("modules.dom.data.events.sites.length"),
+        6,
+        "each line once, whichever rank is in it"
+    );
     // The same where blocks are drawn together.
-    browser.value("(() => { data.events.rows.forEach((row) => row.several.push([2, 9, 100, 50])); })()");
-    let several = tip_where(&mut browser, "calls", "many.has(i)");
+    browser.value(
+        "(() => { modules.dom.data.events.rows.forEach((row) => row.several = {of: [2], count: [9], busy_ns: [100], longest_ns: [50]}); })()",
+    );
+    let several = tip_where(&mut browser, "calls", "several.has(i)");
     assert!(several.contains("which is called at\tcall_sites.c:"), "{several}");
     assert_eq!(browser.complaints(), [""; 0]);
 }
@@ -360,20 +367,20 @@ fn where_recording_was_off_is_shaded() {
     let mpi = Mpi::all().into_iter().next().expect("an MPI");
     let page = page_of(directory.path(), Job::new(&mpi, 2, compile_special(&mpi, "phases")), &["--trace"]);
     browser.open(&page);
-    assert_eq!(browser.value("data.events.pauses.map((row) => row.steps.length)"), json!([1, 1]));
+    assert_eq!(browser.value("modules.dom.data.events.pauses.map((row) => row.steps.length)"), json!([1, 1]));
     for section in ["timeline", "lengths"] {
         let legend = texts(&mut browser, &format!("#{section} .legend"));
         assert!(legend.contains("recording off"), "{section}: {legend}");
     }
     // In the middle of it there is nothing else to point at.
     browser.value(
-        "(() => { const { rank, steps, durations } = data.events.pauses[0]; \
-         places[0] = { rank, from: steps[0] - durations[0], to: steps[0] + 2 * durations[0] }; \
+        "(() => { const { rank, steps, durations } = modules.dom.data.events.pauses[0]; \
+         modules.time.places[0] = { rank, from: steps[0] - durations[0], to: steps[0] + 2 * durations[0] }; \
          document.querySelector('[data-moment=\"0\"]').click(); })()",
     );
     // At an end of the run the page shows what is beside it instead.
     let pause =
-        browser.value("(() => { const { steps, durations } = data.events.pauses[0]; return steps[0] + durations[0] / 2; })()");
+        browser.value("(() => { const { steps, durations } = modules.dom.data.events.pauses[0]; return steps[0] + durations[0] / 2; })()");
     let (from, to) = stretch(&mut browser);
     let part = (pause.as_f64().expect("a time") - from) / (to - from);
     let middle = (74.0 + (1280.0 - 48.0 - 74.0) * part) / (1280.0 - 48.0);
@@ -381,7 +388,7 @@ fn where_recording_was_off_is_shaded() {
     assert!(tip.contains("rank"), "{tip}");
     picture(&mut browser, "pause.png");
     // All that came into a queue has left it, though some of it unseen.
-    let ends = "data.events.lengths.flatMap((of) => [of.posted.last, of.unexpected.last]).filter((last) => last.length).map((last) => last.at(-1))";
+    let ends = "modules.dom.data.events.lengths.flatMap((of) => [of.posted.last, of.unexpected.last]).filter((last) => last.length).map((last) => last.at(-1))";
     let ends = browser.value(ends);
     assert!(
         ends.as_array().is_some_and(|ends| !ends.is_empty() && ends.iter().all(|end| end == 0)),

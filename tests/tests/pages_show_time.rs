@@ -68,17 +68,23 @@ fn seen(browser: &mut Browser) -> (f64, f64) {
 #[ignore = "slow"]
 fn each_message_is_an_arrow() {
     let Some(mut browser) = traced(1280) else { return };
-    assert_eq!(browser.value("data.events.arrows.every"), 1);
-    assert_eq!(browser.value("data.events.arrows.from.length === data.events.messages"), true);
+    assert_eq!(browser.value("modules.dom.data.events.arrows.every"), 1);
+    assert_eq!(
+        browser.value("modules.dom.data.events.arrows.from.length === modules.dom.data.events.messages"),
+        true
+    );
     // No message comes before it was sent, and each comes from where the matrix says.
-    assert_eq!(browser.value("data.events.arrows.durations.every((duration) => duration > 0)"), true);
-    let pairs = "(() => { const a = data.events.arrows, size = data.events.matrix.size, all = {}; \
+    assert_eq!(
+        browser.value("modules.dom.data.events.arrows.durations.every((duration) => duration > 0)"),
+        true
+    );
+    let pairs = "(() => { const a = modules.dom.data.events.arrows, size = modules.dom.data.events.matrix.size, all = {}; \
                  a.from.forEach((from, i) => { const key = from * size + a.to[i]; all[key] = (all[key] || 0) + 1; }); \
-                 return data.events.matrix.cells.every(([from, to, messages]) => (all[from * size + to] || 0) === messages); })()";
+                 return modules.dom.rowsOfTable(modules.dom.data.events.matrix.cells).every((c) => (all[c.sender * size + c.receiver] || 0) === c.messages); })()";
     assert_eq!(browser.value(pairs), true);
     browser.value(
-        "(() => { const { first_look_ns: begin, to_ns: end } = data.events, at = (share) => begin + share * (end - begin); \
-         goTo({ rank: 0, from: at(0.4), to: at(0.5) }); })()",
+        "(() => { const { first_look_ns: begin, to_ns: end } = modules.dom.data.events, at = (share) => begin + share * (end - begin); \
+         modules.time.goTo({ rank: 0, from: at(0.4), to: at(0.5) }); })()",
     );
     browser.value("document.querySelector('#timeline').scrollIntoView()");
     picture(&mut browser, "arrows.png");
@@ -106,9 +112,9 @@ fn what_is_selected_is_counted() {
     let nearer = seen(&mut browser);
     assert!(nearer.0 > before.0 && nearer.1 < before.1, "{before:?} {nearer:?}");
     // The sums are those of the blocks.
-    let sums = "(() => { const rows = data.events.rows.map((row) => Object.assign(unpack(row), {manyOf: new Map(), longest: 1e15})); \
-                const { names } = selectedSums(rows, 0, data.events.to_ns + 1); \
-                return [names.reduce((sum, name) => sum + name.number, 0), data.events.rows.reduce((sum, row) => sum + row.steps.length, 0)]; })()";
+    let sums = "(() => { const rows = modules.dom.data.events.rows.map((row) => Object.assign(modules.time.unpack(row), {manyOf: new Map(), longest: 1e15})); \
+                const { names } = modules.selection.selectedSums(rows, 0, modules.dom.data.events.to_ns + 1); \
+                return [names.reduce((sum, name) => sum + name.number, 0), modules.dom.data.events.rows.reduce((sum, row) => sum + row.steps.length, 0)]; })()";
     let sums = browser.value(sums);
     assert_eq!(sums[0], sums[1]);
     browser.value("document.querySelector('#timeline [data-clear]').click()");
@@ -143,15 +149,15 @@ fn the_worst_instance_leads_into_the_timeline() {
     let Some(mut browser) = traced(1280) else { return };
     let worst = browser.value(
         "(() => { const link = document.querySelector('#verdict .worst [data-moment]'); link.click(); \
-         return places[link.dataset.moment].marked[0]; })()",
+         return modules.time.places[link.dataset.moment].marked[0]; })()",
     );
     let (from, to) = seen(&mut browser);
     assert!(worst.as_f64().is_some_and(|begin| from <= begin && begin <= to), "{worst} {from} {to}");
     picture(&mut browser, "worst.png");
     // So do those that the trace has itself.
     let worst = browser.value(
-        "(() => { const link = document.querySelector('#waits [data-moment]'); link.click(); const { marked, rank } = places[link.dataset.moment]; \
-         return data.exact.some((f) => f.worst.some((w) => w.rank === rank && w.begin_s * 1e9 === marked[0])) ? marked[0] : null; })()",
+        "(() => { const link = document.querySelector('#waits [data-moment]'); link.click(); const { marked, rank } = modules.time.places[link.dataset.moment]; \
+         return modules.dom.data.exact.some((f) => f.worst.some((w) => w.rank === rank && w.begin_s * 1e9 === marked[0])) ? marked[0] : null; })()",
     );
     let (from, to) = seen(&mut browser);
     assert!(worst.as_f64().is_some_and(|begin| from <= begin && begin <= to), "{worst} {from} {to}");
@@ -165,19 +171,19 @@ fn colours_are_as_large_as_the_time_that_they_stand_for() {
     let Some(mut browser) = traced(1280) else { return };
     // One call in half of the time, one search in a ten-thousandth of it, on one of two ranks.
     let shares = "(() => { const row = (kind, start, end) => ({ kind, start: [start], end: [end], longest: end - start, names: [0], manyOf: new Map(), classes: [0] }); \
-                  return [sharesOver([row('calls', 0, 500), row('calls', 2000, 2001)], 0, 1000, 4)[0], \
-                  sharesOver([row('searches', 333.3, 333.4)], 0, 1000, 1)[0]].map((part) => [...part]); })()";
+                  return [modules.shares.sharesOver([row('calls', 0, 500), row('calls', 2000, 2001)], 0, 1000, 4)[0], \
+                  modules.shares.sharesOver([row('searches', 333.3, 333.4)], 0, 1000, 1)[0]].map((part) => [...part]); })()";
     let shares: Vec<Vec<f64>> = serde_json::from_value(browser.value(shares)).expect("numbers");
     assert_eq!(shares[0], [0.5, 0.5, 0.0, 0.0]);
     assert!((shares[1][0] - 1e-4).abs() < 1e-9, "{shares:?}");
     // A row of short searches, as it is drawn: a hundredth of what it has room for.
     let drawn = "(() => { const canvas = document.createElement('canvas'); canvas.width = 1000; canvas.height = 20; const pen = canvas.getContext('2d'); \
                  const start = [], end = []; for (let i = 0; i < 5000; i++) { start.push(i * 100); end.push(i * 100 + 1); } \
-                 const place = CLASS_NAMES.indexOf('search_posted'); \
+                 const place = modules.shares.CLASS_NAMES.indexOf('search_posted'); \
                  const row = { kind: 'searches', start, end, longest: 1, names: start.map(() => 0), manyOf: new Map(), classes: [place] }; \
-                 const view = { stretch: { from: 0, to: 500000 }, width: 1000, x: (time) => LABELS + time / 500000 * (1000 - LABELS) }; \
-                 drawBlocks(pen, row, 0, 20, view); const { data } = pen.getImageData(LABELS, 0, 1000 - LABELS, 20); let alpha = 0; \
-                 for (let i = 3; i < data.length; i += 4) alpha += data[i] / 255; return alpha / (20 * (1000 - LABELS)); })()";
+                 const view = { stretch: { from: 0, to: 500000 }, width: 1000, x: (time) => modules.lanes.LABELS + time / 500000 * (1000 - modules.lanes.LABELS) }; \
+                 modules.timeline.drawBlocks(pen, row, 0, 20, view); const { data } = pen.getImageData(modules.lanes.LABELS, 0, 1000 - modules.lanes.LABELS, 20); let alpha = 0; \
+                 for (let i = 3; i < data.length; i += 4) alpha += data[i] / 255; return alpha / (20 * (1000 - modules.lanes.LABELS)); })()";
     let share = browser.value(drawn).as_f64().expect("a number");
     assert!((share - 0.01).abs() < 0.003, "{share}");
     let legend = texts(&mut browser, "#timeline .legend");

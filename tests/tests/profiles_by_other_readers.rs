@@ -70,7 +70,8 @@ fn cube_profiles_have_the_sums_of_the_profile() {
         let of = |metric: &str, rank: u64| number(&read["metrics"][metric]["by_rank"][rank.to_string()]);
         for rank in 0..4 {
             let sum = |of: &dyn Fn(&Value) -> f64| sum(&profile, Some(rank), of);
-            let waits = ["late_sender", "late_receiver", "wait_collective", "wait_window"];
+            let waits =
+                ["late_sender", "late_receiver", "wait_collective", "late_member", "polling", "wait_window"];
             let pairs = [
                 (of("time", rank), profile.seconds(rank as u32, "run_s")),
                 (of("visits", rank), 1.0 + sum(&|call| number(&call["calls"]))),

@@ -279,7 +279,7 @@ fn the_page_sets_only_where_that_was_allowed_and_for_who_has_its_address() {
         browser.open_address(&page.address);
         wait_for("the prompt", || {
             browser
-                .value("!document.querySelector('#set').hidden && last !== null")
+                .value("!document.querySelector('#set').hidden && document.querySelector('#run').textContent !== ''")
                 .as_bool()
                 .filter(|is| *is)
         });

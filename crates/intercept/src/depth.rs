@@ -25,7 +25,7 @@ pub(crate) struct Thread {
     pub(crate) fortran_from: Cell<usize>,
     /// What is known of the call under way.
     call: CallCells,
-    /// Where the stack was when the thread left the top.
+    /// The place on the stack of the arguments of the call by which the thread has left the top; they are there if a hook wants its entry.
     left_top_at: Cell<usize>,
     /// Each hook's slot, by the index of the hook.
     slots: [ThreadSlot; hook::MAX],
@@ -134,7 +134,7 @@ fn thread() -> &'static Thread {
 
 /// About where the stack is.
 #[inline(always)]
-fn stack() -> usize {
+pub(crate) fn stack() -> usize {
     let here = 0u8;
     (&raw const here).addr()
 }
@@ -158,11 +158,11 @@ pub(crate) struct Depth {
 }
 
 impl Depth {
-    /// One level down by a call of this function, if this thread is at the top; otherwise `None`.
+    /// One level down by a call of this function, if this thread is at the top; otherwise `None`. What the call keeps is `here` on the
+    /// stack, its arguments among it.
     #[inline]
-    pub(crate) fn enter_from_top(function: FunctionId) -> Option<Self> {
+    pub(crate) fn enter_from_top(function: FunctionId, here: usize) -> Option<Self> {
         let thread = thread();
-        let here = stack();
         (thread.depth.get() == 0 || was_abandoned(thread, here)).then(|| {
             thread.depth.set(1);
             thread.left_top_at.set(here);
@@ -218,6 +218,32 @@ impl Depth {
     pub(crate) fn set_inside(&self, running: Option<Running>) {
         self.thread().inside.set(Running::code(running));
     }
+}
+
+/// Where the state of the calling thread is.
+pub(crate) fn place() -> usize {
+    current::thread().addr()
+}
+
+/// A call that a thread is in, as its state says that was at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) function: FunctionId,
+    pub(crate) arguments: usize,
+    /// See [`CallCells::seen`].
+    pub(crate) entered: u64,
+    pub(crate) of_contexts: usize,
+}
+
+/// What the state of a thread says, a copy of it: the call of the program's that it is in, if it is in the real function of one. That
+/// lies between the entries of all hooks, after which the clock is read, and the exits, before which it is read again.
+pub(crate) fn seen(copy: &Thread) -> Option<Seen> {
+    let (entered, of_contexts) = copy.call.seen()?;
+    if copy.depth.get() == 0 || copy.inside.get() != 0 {
+        return None;
+    }
+    let function = FunctionId::from_index(usize::from(copy.function.get().checked_sub(1)?))?;
+    Some(Seen { function, arguments: copy.left_top_at.get(), entered, of_contexts })
 }
 
 /// What code of ours this thread runs.

@@ -13,7 +13,7 @@ use std::{
 use crate::{
     Call, FunctionId,
     depth::{self, Depth},
-    floats, fortran, hook, io, standard_error,
+    floats, fortran, hook, io, passing, standard_error,
 };
 
 /// The next functions are not resolved yet.
@@ -22,6 +22,8 @@ pub(crate) const UNRESOLVED: u8 = 0;
 pub(crate) const IDLE: u8 = 1;
 /// Hooks are called.
 pub(crate) const ACTIVE: u8 = 2;
+/// The same, but that functions which no hook wants are jumped to until a byte says otherwise ([`passing`]).
+pub(crate) const PASSING: u8 = 3;
 
 /// What every call reads, in one cache line.
 #[repr(C, align(8))]
@@ -39,6 +41,17 @@ pub(crate) static SHARED: Shared =
 
 /// The ABI is known and the startup functions have run: hooks may be called.
 static STARTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether hooks are called.
+#[inline(always)]
+pub(crate) fn is_active() -> bool {
+    match SHARED.state.load(Ordering::Relaxed) {
+        ACTIVE => true,
+        PASSING => passing::look(),
+        _ => false,
+    }
+}
+
 /// Ends measurement in this process for good: no hook is called any more, MPI calls of the
 /// application go straight to MPI. A hook that another thread is in returns normally.
 ///
@@ -48,7 +61,9 @@ pub fn stop() {
     fortran::ignore();
     io::ignore();
     // Where the next functions are not known yet the state stays, so that they will be.
-    let _ = SHARED.state.compare_exchange(ACTIVE, IDLE, Ordering::SeqCst, Ordering::SeqCst);
+    for state in [ACTIVE, PASSING] {
+        let _ = SHARED.state.compare_exchange(state, IDLE, Ordering::SeqCst, Ordering::SeqCst);
+    }
 }
 
 /// Runs what the program asks of the tool between its MPI calls, as hooks run: MPI calls in it are hidden, and a panic ends the
@@ -58,7 +73,9 @@ pub fn asked(f: impl FnOnce()) -> bool {
     if SHARED.stopped.load(Ordering::SeqCst) {
         return false;
     }
-    let Some(depth) = Depth::enter_from_top(FunctionId::Pcontrol) else { return false };
+    let Some(depth) = Depth::enter_from_top(FunctionId::Pcontrol, crate::depth::stack()) else {
+        return false;
+    };
     floats::without_traps(|| guarded(&depth, Running::Hook(FunctionId::Pcontrol), f))
 }
 
@@ -70,7 +87,9 @@ pub fn asked(f: impl FnOnce()) -> bool {
 pub fn pause() {
     hook::forget_wishes();
     fortran::ignore();
-    let _ = SHARED.state.compare_exchange(ACTIVE, IDLE, Ordering::SeqCst, Ordering::SeqCst);
+    for state in [ACTIVE, PASSING] {
+        let _ = SHARED.state.compare_exchange(state, IDLE, Ordering::SeqCst, Ordering::SeqCst);
+    }
 }
 
 /// Hooks may run from now on.

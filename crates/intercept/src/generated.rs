@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use mpi_abi::{Comm, HandlePtr, Request, Win};
+use mpi_abi::{Comm, File, HandlePtr, Request, Win};
 
 /// The arguments of each MPI function, named as in the MPI standard.
 pub mod args {
@@ -1726,6 +1726,68 @@ impl Call<'_> {
             Call::Win_unlock(a) => a.win,
             Call::Win_unlock_all(a) => a.win,
             Call::Win_wait(a) => a.win,
+            _ => return None,
+        })
+    }
+    /// The file that the call is about, where it is not closed.
+    pub fn file(&self) -> Option<File> {
+        Some(match self {
+            Call::File_call_errhandler(a) => a.fh,
+            Call::File_get_amode(a) => a.fh,
+            Call::File_get_atomicity(a) => a.fh,
+            Call::File_get_byte_offset(a) => a.fh,
+            Call::File_get_errhandler(a) => a.file,
+            Call::File_get_group(a) => a.fh,
+            Call::File_get_info(a) => a.fh,
+            Call::File_get_position(a) => a.fh,
+            Call::File_get_position_shared(a) => a.fh,
+            Call::File_get_size(a) => a.fh,
+            Call::File_get_type_extent(a) => a.fh,
+            Call::File_get_type_extent_c(a) => a.fh,
+            Call::File_get_view(a) => a.fh,
+            Call::File_iread(a) => a.fh,
+            Call::File_iread_all(a) => a.fh,
+            Call::File_iread_at(a) => a.fh,
+            Call::File_iread_at_all(a) => a.fh,
+            Call::File_iread_shared(a) => a.fh,
+            Call::File_iwrite(a) => a.fh,
+            Call::File_iwrite_all(a) => a.fh,
+            Call::File_iwrite_at(a) => a.fh,
+            Call::File_iwrite_at_all(a) => a.fh,
+            Call::File_iwrite_shared(a) => a.fh,
+            Call::File_preallocate(a) => a.fh,
+            Call::File_read(a) => a.fh,
+            Call::File_read_all(a) => a.fh,
+            Call::File_read_all_begin(a) => a.fh,
+            Call::File_read_all_end(a) => a.fh,
+            Call::File_read_at(a) => a.fh,
+            Call::File_read_at_all(a) => a.fh,
+            Call::File_read_at_all_begin(a) => a.fh,
+            Call::File_read_at_all_end(a) => a.fh,
+            Call::File_read_ordered(a) => a.fh,
+            Call::File_read_ordered_begin(a) => a.fh,
+            Call::File_read_ordered_end(a) => a.fh,
+            Call::File_read_shared(a) => a.fh,
+            Call::File_seek(a) => a.fh,
+            Call::File_seek_shared(a) => a.fh,
+            Call::File_set_atomicity(a) => a.fh,
+            Call::File_set_errhandler(a) => a.file,
+            Call::File_set_info(a) => a.fh,
+            Call::File_set_size(a) => a.fh,
+            Call::File_set_view(a) => a.fh,
+            Call::File_sync(a) => a.fh,
+            Call::File_write(a) => a.fh,
+            Call::File_write_all(a) => a.fh,
+            Call::File_write_all_begin(a) => a.fh,
+            Call::File_write_all_end(a) => a.fh,
+            Call::File_write_at(a) => a.fh,
+            Call::File_write_at_all(a) => a.fh,
+            Call::File_write_at_all_begin(a) => a.fh,
+            Call::File_write_at_all_end(a) => a.fh,
+            Call::File_write_ordered(a) => a.fh,
+            Call::File_write_ordered_begin(a) => a.fh,
+            Call::File_write_ordered_end(a) => a.fh,
+            Call::File_write_shared(a) => a.fh,
             _ => return None,
         })
     }

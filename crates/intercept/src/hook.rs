@@ -135,6 +135,12 @@ impl CallCells {
         self.left.set(0);
     }
 
+    /// When the real function was entered, if it has not returned, and what is in the slot of [`Contexts`].
+    pub(crate) fn seen(&self) -> Option<(u64, usize)> {
+        let entered = self.entered.get();
+        (entered != 0 && self.left.get() == 0).then(|| (entered, self.of_contexts.get().addr()))
+    }
+
     #[inline(always)]
     pub(crate) fn set_entered(&self, now: u64) {
         self.entered.set(now);
@@ -325,7 +331,26 @@ fn ask(index: usize, hook: &dyn Hook) {
         set(&of.enter, matches!(wants, Wants::Enter | Wants::Both));
         set(&of.leave, matches!(wants, Wants::Leave | Wants::Both));
         set(&of.timed, hook.wants_time(function));
+        let wanted = [&of.enter, &of.leave, &of.timed].iter().any(|bits| bits.load(Ordering::Relaxed) != 0);
+        of.passes.store(u16::from(!wanted && may_pass(function)), Ordering::Relaxed);
     }
+}
+
+/// Whether calls of a function may pass by: those that an MPI implements without others of which hooks could want to hear.
+fn may_pass(function: FunctionId) -> bool {
+    use mpi_functions::Kind;
+    matches!(
+        function.about().kind,
+        Kind::Send(_)
+            | Kind::Receive
+            | Kind::SendReceive
+            | Kind::Probe
+            | Kind::Start
+            | Kind::Completion
+            | Kind::Request
+            | Kind::Collective(_)
+            | Kind::Local
+    )
 }
 
 /// How many hooks there are now.

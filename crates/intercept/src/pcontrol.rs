@@ -8,7 +8,7 @@ use std::{ffi::c_int, sync::atomic::Ordering::Relaxed};
 use crate::{
     Call, FunctionId, args,
     depth::Depth,
-    dispatch::{self, ACTIVE, SHARED, UNRESOLVED},
+    dispatch::{self, SHARED, UNRESOLVED},
     lifecycle,
 };
 
@@ -17,8 +17,8 @@ pub(crate) extern "C" fn attend(level: c_int) {
     if SHARED.state.load(Relaxed) == UNRESOLVED {
         lifecycle::resolve();
     }
-    if SHARED.state.load(Relaxed) == ACTIVE
-        && let Some(depth) = Depth::enter_from_top(FunctionId::Pcontrol)
+    if dispatch::is_active()
+        && let Some(depth) = Depth::enter_from_top(FunctionId::Pcontrol, crate::depth::stack())
     {
         show(&depth, level);
     }

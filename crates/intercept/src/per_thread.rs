@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::{ThreadSlot, at_thread_end};
+use crate::{ThreadSlot, at_thread_end, under_way};
 
 /// A state, and the number of the threads that have it, one after the other.
 #[derive(Debug, Default)]
@@ -42,6 +42,7 @@ impl<T: Default + Send> PerThread<T> {
     #[cold]
     #[inline(never)]
     fn lend(&'static self, slot: &ThreadSlot) -> *mut Numbered<T> {
+        under_way::show_this_thread();
         let lent = {
             let mut vacant = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             vacant.states.pop().unwrap_or_else(|| {

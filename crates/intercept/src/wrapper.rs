@@ -25,6 +25,8 @@ pub(crate) struct Function {
     pub(crate) leave: AtomicU16,
     /// Those of them that want to know when it was entered.
     pub(crate) timed: AtomicU16,
+    /// Not zero where no hook wants its calls: they may pass by.
+    pub(crate) passes: AtomicU16,
 }
 
 impl Function {
@@ -34,6 +36,7 @@ impl Function {
             enter: AtomicU16::new(0),
             leave: AtomicU16::new(0),
             timed: AtomicU16::new(0),
+            passes: AtomicU16::new(0),
         }
     }
 }
@@ -228,7 +231,7 @@ macro_rules! wrapper {
     ($how:ident $symbol:ident = $id:ident: $args:ident($($p:ident: $c:ty),*)) => {
         const _: () = {
             use std::sync::atomic::Ordering::Relaxed;
-            use $crate::dispatch::{self, ACTIVE, SHARED, UNRESOLVED};
+            use $crate::dispatch::{self, SHARED, UNRESOLVED};
             use $crate::wrapper::FUNCTIONS;
             type Signature = unsafe extern "C-unwind" fn($($c),*) -> c_int;
 
@@ -246,13 +249,16 @@ macro_rules! wrapper {
             #[inline(never)]
             unsafe extern "C-unwind" fn attended($($p: $c),*) -> c_int {
                 $crate::wrapper::start!($how);
-                let mut state = SHARED.state.load(Relaxed);
-                if state == UNRESOLVED {
+                if SHARED.state.load(Relaxed) == UNRESOLVED {
                     $crate::lifecycle::resolve();
-                    state = SHARED.state.load(Relaxed);
                 }
-                let depth =
-                    if state == ACTIVE { $crate::depth::Depth::enter_from_top(FunctionId::$id) } else { None };
+                // Where they are in memory, if they are: another thread may look there (`under_way`).
+                let mut place = std::mem::MaybeUninit::<args::$args>::uninit();
+                let depth = if dispatch::is_active() {
+                    $crate::depth::Depth::enter_from_top(FunctionId::$id, place.as_ptr().addr())
+                } else {
+                    None
+                };
                 let Some(depth) = depth else {
                     // SAFETY: the arguments are those of our caller, unchanged.
                     return unsafe { next()($($p),*) };
@@ -273,15 +279,15 @@ macro_rules! wrapper {
                     }
                     return code;
                 }
-                let mut arguments = receive();
-                let entered = dispatch::enter(&depth, FunctionId::$id, &mut Call::$args(&mut arguments));
+                let arguments = place.write(receive());
+                let entered = dispatch::enter(&depth, FunctionId::$id, &mut Call::$args(arguments));
                 if entered.is_none() {
-                    arguments = receive();
+                    *arguments = receive();
                 }
                 // SAFETY: the arguments are those of our caller, except where hooks changed them,
                 // who answer for what they put there.
                 let code = unsafe { next()($($crate::wrapper::Argument::<$c>::pass(arguments.$p)),*) };
-                dispatch::leave(&depth, entered, FunctionId::$id, &mut Call::$args(&mut arguments), code);
+                dispatch::leave(&depth, entered, FunctionId::$id, &mut Call::$args(arguments), code);
                 code
             }
 
@@ -316,12 +322,25 @@ macro_rules! symbol {
                 "jne 2f",
                 "jmp qword ptr [rip + {next} + {offset}]",
                 "2:",
+                "cmp byte ptr [rip + {shared} + {state}], {passing}",
+                "jne 3f",
+                "cmp word ptr [rip + {next} + {passes}], 0",
+                "je 3f",
+                "mov r11, qword ptr [rip + {watched}]",
+                "cmp byte ptr [r11], 0",
+                "jne 3f",
+                "jmp qword ptr [rip + {next} + {offset}]",
+                "3:",
                 $crate::depth::store_call_site!(),
                 "jmp {attended}",
                 entered_from = const $crate::depth::ENTERED_FROM,
                 shared = sym SHARED,
                 state = const std::mem::offset_of!(dispatch::Shared, state),
                 idle = const $crate::dispatch::IDLE,
+                passing = const $crate::dispatch::PASSING,
+                watched = sym $crate::passing::WATCHED,
+                passes = const FunctionId::$id as usize * size_of::<$crate::wrapper::Function>()
+                    + std::mem::offset_of!($crate::wrapper::Function, passes),
                 attended = sym attended,
                 next = sym FUNCTIONS,
                 offset = const FunctionId::$id as usize * size_of::<$crate::wrapper::Function>()

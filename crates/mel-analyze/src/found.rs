@@ -1,10 +1,13 @@
 //! Losses added up into findings: by rule, call site, the cause's call site, communicator, and cause.
 
+use mel_verdict::findings::Causes;
 use rustc_hash::FxHashMap;
 
 use crate::loss::{Loss, Rule};
 use crate::model::{NO_SITE, Site};
 
+/// The most times that are kept without which nothing would have been lost.
+const MOST_REMOVED: usize = 1 << 21;
 /// The worst instances of a finding that are kept.
 const WORST: usize = 5;
 
@@ -34,6 +37,10 @@ pub struct Sum {
     pub worst: Vec<(u32, u64, f64)>,
     /// The time lost that was passed on: the one that was waited for is not the cause.
     pub passed_on: f64,
+    /// The time lost while the cause was in MPI, by its call there, in nanoseconds.
+    pub inside: FxHashMap<Site, f64>,
+    /// The times without which nothing would have been lost, by rank; none where they are too many.
+    pub removed: Option<Vec<(u32, (u64, u64))>>,
     /// The largest optimal distance of a wait, without the transfer, and the bytes that were transferred.
     pub distance: (u64, u64),
 }
@@ -52,6 +59,10 @@ pub struct Found {
     pub groups: FxHashMap<Group, Sum>,
     /// How long messages take.
     pub transfers: Transfers,
+    /// Who was the cause in operations in which all wait for the last, by rule, call site and communicator.
+    pub last: FxHashMap<(Rule, Site, u32), Causes>,
+    /// How many times are in [`Sum::removed`] of all.
+    removed: usize,
 }
 
 /// The shortest transfers of messages that their receivers waited for, by powers of two of their lengths.
@@ -81,13 +92,40 @@ impl Transfers {
     }
 }
 
+/// What a loss due to this cause and its call has in common with others.
+fn group(loss: &Loss, cause: Option<(u32, Site)>) -> Group {
+    let Loss { rule, site, communicator, .. } = *loss;
+    let cause_site = cause.map_or(NO_SITE, |cause| cause.1);
+    Group { rule, site, cause_site, communicator, cause: cause.map(|cause| cause.0) }
+}
+
 impl Found {
+    /// Adds a part of a loss, due to this cause and its call, and without these times of a rank nothing would have been lost.
+    pub fn add_without(
+        &mut self,
+        loss: &Loss,
+        cause: Option<(u32, Site)>,
+        part: f64,
+        (rank, times): (u32, &[(u64, u64)]),
+    ) {
+        self.add(loss, cause, part);
+        let sum = self.groups.get_mut(&group(loss, cause));
+        let Some(known) = sum.and_then(|sum| sum.removed.as_mut()) else { return };
+        self.removed += times.len();
+        known.extend(times.iter().map(|time| (rank, *time)));
+    }
+
     /// Adds a part of a loss, due to this cause and its call.
     pub fn add(&mut self, loss: &Loss, cause: Option<(u32, Site)>, part: f64) {
-        let Loss { rule, site, communicator, .. } = *loss;
-        let cause_site = cause.map_or(NO_SITE, |cause| cause.1);
-        let cause = cause.map(|cause| cause.0);
-        let sum = self.groups.entry(Group { rule, site, cause_site, communicator, cause }).or_default();
+        let key = group(loss, cause);
+        let sum =
+            self.groups.entry(key).or_insert_with(|| Sum { removed: Some(Vec::new()), ..Sum::default() });
+        if self.removed > MOST_REMOVED
+            && let Some(too_many) = sum.removed.take()
+        {
+            self.removed -= too_many.len();
+        }
+        let cause = key.cause;
         let nanos = loss.nanos() as f64 * part;
         if nanos <= 0.0 {
             return;
@@ -97,6 +135,9 @@ impl Found {
         *sum.by_rank.entry(loss.rank).or_default() += nanos;
         if cause != loss.culprit {
             sum.passed_on += nanos;
+        }
+        if loss.inside != NO_SITE {
+            *sum.inside.entry(loss.inside).or_default() += nanos;
         }
         sum.distance = sum.distance.max(loss.distance.unwrap_or_default());
         let place = sum.worst.partition_point(|worst| worst.2 >= nanos);

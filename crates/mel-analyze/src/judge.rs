@@ -2,22 +2,25 @@
 
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use mel_verdict::{Blame, Wait};
 
+use crate::did::Did;
 use crate::found::Found;
 use crate::loss::{Loss, Rule};
-use crate::model::{Call, Search, Site, Step};
+use crate::model::{Call, Entry, NO_SITE, Search, Site, Step};
 use crate::names::{Names, Processes};
+use crate::on_path::OnPath;
 use crate::operations::{Operation, Operations};
+use crate::path::{Most, Need, Paths};
+use crate::rules::collectives::Needed;
 use crate::rules::one_sided::Windows;
 use crate::rules::{Thresholds, close, collectives, messages, queues};
 use crate::units::{Part, Unit, Units};
-use mpi_functions::{Kind, Waits};
+use crate::what_if::{self, WhatIf};
+use mpi_functions::{Function, Kind, Mode, Waits};
 
-/// Times outside of MPI that are remembered of a rank.
-const REMEMBERED: usize = 4096;
 /// What queues have cost a rank is remembered for so many calls.
 const REMEMBERED_COSTS: usize = 1 << 14;
 /// What waits to be judged in order, at most; then the oldest is judged with what is known.
@@ -35,17 +38,45 @@ pub struct Judge<'a> {
     events_before: u64,
     blame: Blame,
     together: Together,
+    /// How long the shortest call of an operation took, by communicator and function.
+    shortest: FxHashMap<(u32, u16), u64>,
     /// By rank: when it had left `MPI_Init`.
     started: FxHashMap<u32, u64>,
+    /// When each has entered `MPI_Finalize`.
+    finalizes: Vec<Call>,
     /// By rank: what queues have cost.
     queues: FxHashMap<u32, VecDeque<Loss>>,
-    /// By rank: when it was outside of MPI.
-    outside: FxHashMap<u32, VecDeque<(u64, u64)>>,
+    /// By rank: what it did, and when.
+    did: FxHashMap<u32, Did>,
+    /// Ranks of which several threads call MPI: they may wait for two at once, and of what they do between calls nothing is known.
+    threads: FxHashSet<u32>,
     /// By sender, receiver and communicator: when messages were sent that are not received.
     sent: FxHashMap<(u32, u32, u32), BTreeMap<u64, u64>>,
     /// By rank: the last call that completed messages.
     before: FxHashMap<u32, Unit>,
     found: Found,
+    follows: Follows,
+    /// What is needed in operations that need everybody, and of how many members it was asked for.
+    needed: FxHashMap<(u32, u64), (Needs, usize)>,
+}
+
+/// What else is made of the calls in the order of time.
+#[derive(Debug, Default)]
+pub enum Follows {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The paths of all ranks.
+    Paths(Paths),
+    /// The run under suppositions, and who did what on the path.
+    WhatIf(WhatIf, OnPath),
+}
+
+/// What a call needs of other ranks, as far as it matters.
+#[derive(Clone, Debug, Default)]
+struct Needs {
+    most: Option<Most>,
+    latest: what_if::Latest,
 }
 
 /// Something to judge, when it was over.
@@ -58,9 +89,11 @@ struct Event {
 
 enum What {
     Unit(Box<Unit>),
-    Operation(Operation),
+    /// A process leaves an operation.
+    Leaves(Entry),
     Window(u32, Call, crate::model::OnWindow),
     Outside(u32, (u64, u64)),
+    InMpi(Call),
     Search(Search),
 }
 
@@ -149,13 +182,29 @@ impl<'a> Judge<'a> {
             events_before: 0,
             blame: Blame::new(),
             together: Together::default(),
+            shortest: FxHashMap::default(),
             started: FxHashMap::default(),
+            finalizes: Vec::new(),
             queues: FxHashMap::default(),
-            outside: FxHashMap::default(),
+            did: FxHashMap::default(),
+            threads: FxHashSet::default(),
             sent: FxHashMap::default(),
             before: FxHashMap::default(),
             found: Found::default(),
+            follows: Follows::Nothing,
+            needed: FxHashMap::default(),
         }
+    }
+
+    /// Makes something else of the calls, too.
+    #[must_use]
+    pub fn following(self, follows: Follows) -> Judge<'a> {
+        Judge { follows, ..self }
+    }
+
+    /// Several threads of a rank call MPI.
+    pub fn has_threads(&mut self, rank: u32) {
+        self.threads.insert(rank);
     }
 
     /// A rank has done something.
@@ -169,19 +218,22 @@ impl<'a> Judge<'a> {
             }
             Step::Received(side) => self.side(side, false),
             Step::Collective(entry) => {
-                let size = self.names.communicator(entry.communicator).map_or(0, Processes::count);
-                if size > 1
-                    && let Some(operation) = self.operations.enter(entry, size)
-                {
-                    self.event(operation.end(), What::Operation(operation));
+                if self.names.communicator(entry.communicator).map_or(0, Processes::count) > 1 {
+                    self.operations.enter(entry);
+                    self.event(entry.waiting.end, What::Leaves(entry));
                 }
             }
             Step::Window(window, call, what) => self.event(call.end, What::Window(window, call, what)),
             Step::Outside(since, call) => {
+                if let Follows::WhatIf(_, path) = &mut self.follows {
+                    path.outside(&call, since);
+                }
                 self.event(call.begin, What::Outside(call.rank, (since, call.begin)))
             }
+            Step::InMpi(call) => self.event(call.end, What::InMpi(call)),
             Step::Search(search) => self.event(search.call.end, What::Search(search)),
             Step::Started(rank, time) => _ = self.started.insert(rank, time),
+            Step::Finalizes(call) => self.finalizes.push(call),
         }
     }
 
@@ -204,33 +256,50 @@ impl<'a> Judge<'a> {
             let Some(Event { what, .. }) = self.events.pop() else { return };
             match what {
                 What::Unit(unit) => self.unit(*unit),
-                What::Operation(operation) => self.operation(&operation),
+                What::Leaves(entry) => self.leaves(&entry),
                 What::Window(window, call, what) => self.window(window, call, &what),
-                What::Outside(rank, interval) => {
-                    let known = self.outside.entry(rank).or_default();
-                    known.push_back(interval);
-                    if known.len() > REMEMBERED {
-                        known.pop_front();
-                    }
-                }
+                What::Outside(rank, interval) => self.did.entry(rank).or_default().outside(interval),
+                What::InMpi(call) => self.did.entry(call.rank).or_default().in_mpi(call),
                 What::Search(search) => self.queue(queues::search(&search)),
             }
         }
     }
 
     /// Nothing comes any more.
-    pub fn finish(mut self) -> Found {
+    pub fn finish(mut self) -> (Found, Follows) {
+        if !self.units.is_settled() {
+            self.not_known();
+        }
         let left: Vec<Unit> = self.units.finish().collect();
         for unit in left {
             self.event(unit.call.end, What::Unit(Box::new(unit)));
         }
         self.judge(u64::MAX);
-        self.found
+        self.end();
+        (self.found, self.follows)
+    }
+
+    /// Who comes early to `MPI_Finalize` waits there for the last.
+    fn end(&mut self) {
+        for call in &self.finalizes {
+            match &mut self.follows {
+                Follows::Paths(paths) => paths.ends(call),
+                Follows::WhatIf(what_if, _) => what_if.ends(call),
+                _ => {}
+            }
+        }
+        let Some(last) = self.finalizes.iter().copied().max_by_key(|call| call.begin) else { return };
+        for call in std::mem::take(&mut self.finalizes) {
+            let (who, culprit) = ((call.rank, call.site), (Some(last.rank), last.site));
+            if call.rank != last.rank {
+                self.lost(&Loss::new(Rule::WaitAtFinalize, who, (call.begin, last.begin), culprit), None);
+            }
+        }
     }
 
     fn unit(&mut self, unit: Unit) {
         let losses = {
-            let outside = |rank, interval| last_in(self.outside.get(&rank), interval);
+            let outside = |rank, interval| self.did.get(&rank)?.longest_outside(interval);
             let sent = &self.sent;
             let sent_before = |part: &Part| {
                 let key = (part.other.call.rank, part.own.call.rank, part.own.communicator);
@@ -239,6 +308,11 @@ impl<'a> Judge<'a> {
             };
             messages::judge(&unit, self.thresholds, &sent_before, &outside)
         };
+        if !matches!(self.follows, Follows::Nothing) {
+            let needs: Vec<Need> = needed_by(&unit, losses.iter().flatten()).collect();
+            let needs = self.needs(&needs);
+            self.follow(&unit.call, &needs);
+        }
         for loss in losses.into_iter().flatten() {
             self.lost(&loss, None);
         }
@@ -269,32 +343,109 @@ impl<'a> Judge<'a> {
         self.before.insert(unit.call.rank, unit);
     }
 
-    fn operation(&mut self, operation: &Operation) {
-        let Some(first) = operation.entries.first().copied() else { return };
-        let Some(of) = self.names.communicator(first.communicator) else { return };
-        let Some(function) = self.names.about(first.call.function) else { return };
-        let Some(waits) = function.waits() else { return };
-        if !collectives::is_whole(operation, of, waits, self.thresholds) {
-            return;
-        }
+    fn leaves(&mut self, entry: &Entry) {
+        let Some(of) = self.names.communicator(entry.communicator) else { return };
+        let Some(function) = self.names.about(entry.call.function) else { return };
+        let Some(mut operation) = self.operations.left(entry) else { return };
+        let shortest = self.shortest.entry((entry.communicator, entry.call.function)).or_insert(u64::MAX);
+        let known = if *shortest == u64::MAX { 0 } else { *shortest };
         let mut losses = Vec::new();
-        collectives::judge(operation, of, function, self.thresholds, &mut |loss| losses.push(loss));
-        losses.sort_by_key(|loss| loss.interval.1);
-        for loss in &losses {
-            self.lost(loss, Some(operation));
+        if !operation.is_broken {
+            let found = &mut |loss| losses.push(loss);
+            let of = (of, function);
+            operation.is_broken = !collectives::judge(&operation, entry, of, (self.thresholds, known), found);
         }
-        let ranks = operation.entries.iter().map(|entry| entry.call.rank);
-        let last = operation.entries.iter().map(|entry| entry.call.begin).max().unwrap_or(0);
+        *shortest = (*shortest).min(entry.call.end - entry.call.begin);
+        if operation.is_broken {
+            self.not_known();
+        } else if !matches!(self.follows, Follows::Nothing) {
+            self.follow_operation(entry, &operation, (of, function), &losses);
+        }
+        for loss in losses {
+            self.lost(&loss, Some(&operation));
+        }
+        if !operation.is_broken {
+            self.meet(entry, &operation, (of, function.waits()));
+        }
+        operation.first_left.get_or_insert(entry.waiting.end);
+        self.operations.back(operation, of.count());
+    }
+
+    /// What calls need of other ranks, as far as it matters.
+    fn needs(&mut self, needs: &[Need]) -> Needs {
+        match &mut self.follows {
+            Follows::Paths(paths) => Needs { most: paths.most(needs.iter().copied()), ..Needs::default() },
+            Follows::WhatIf(what_if, _) => Needs { latest: what_if.latest(needs), ..Needs::default() },
+            _ => Needs::default(),
+        }
+    }
+
+    /// A call is over that needed this.
+    fn follow(&mut self, call: &Call, needs: &Needs) {
+        match &mut self.follows {
+            Follows::Paths(paths) => paths.call(call, needs.most.as_ref()),
+            Follows::WhatIf(what_if, _) => what_if.call(call, &needs.latest),
+            _ => {}
+        }
+    }
+
+    /// A process leaves an operation, in which it has lost this.
+    fn follow_operation(
+        &mut self,
+        entry: &Entry,
+        operation: &Operation,
+        of: (&Processes, &Function),
+        losses: &[Loss],
+    ) {
+        let mut whom: Vec<Need> = match collectives::needed(operation, entry, of) {
+            Needed::All => {
+                let key = (entry.communicator, entry.number);
+                let (needs, asked) = self.needed.remove(&key).unwrap_or_else(|| {
+                    let all: Vec<Need> =
+                        operation.entries.iter().map(|entry| Need::of(&entry.call)).collect();
+                    (self.needs(&all), 0)
+                });
+                self.follow(&entry.waiting, &needs);
+                if asked + 1 < operation.entries.len() {
+                    self.needed.insert(key, (needs, asked + 1));
+                }
+                return;
+            }
+            Needed::These(entries) => entries.into_iter().map(|entry| Need::of(&entry.call)).collect(),
+            Needed::Unknown => {
+                self.not_known();
+                Vec::new()
+            }
+        };
+        // Whom it has waited for, though it needs nothing of it.
+        let waited = |loss: &Loss| Some(Need { rank: loss.culprit?, time: loss.interval.1, computed: None });
+        whom.extend(losses.iter().filter_map(waited));
+        let needs = self.needs(&whom);
+        self.follow(&entry.waiting, &needs);
+    }
+
+    /// It is not known what a call needs of which rank.
+    fn not_known(&mut self) {
+        if let Follows::Paths(paths) = &mut self.follows {
+            paths.not_known();
+        }
+    }
+
+    /// Whom a process that leaves an operation was together with in it.
+    fn meet(&mut self, entry: &Entry, operation: &Operation, (of, waits): (&Processes, Option<Waits>)) {
         match waits {
-            Waits::All => self.together.meet_all(first.communicator, ranks, last),
-            Waits::ForRoot | Waits::RootForAll => {
-                let Some(root) = collectives::root(operation, of) else { return };
-                for entry in &operation.entries {
+            Some(Waits::All) if operation.first_left.is_none() => {
+                let ranks = operation.entries.iter().map(|entry| entry.call.rank);
+                let last = operation.latest().map_or(0, |latest| latest.call.begin);
+                self.together.meet_all(entry.communicator, ranks, last);
+            }
+            Some(Waits::ForRoot | Waits::RootForAll) => {
+                if let Some(root) = collectives::root(&operation.entries, of) {
                     let time = entry.call.begin.max(root.call.begin);
                     self.together.meet(entry.call.rank, root.call.rank, time);
                 }
             }
-            Waits::ForLower | Waits::Neighbours => {}
+            _ => {}
         }
     }
 
@@ -305,10 +456,15 @@ impl<'a> Judge<'a> {
             _ => None,
         };
         let mut losses = Vec::new();
-        let outside = |rank, interval| last_in(self.outside.get(&rank), interval);
+        let outside = |rank, interval| self.did.get(&rank)?.longest_outside(interval);
         self.windows
             .step((window, &processes.members), (call, group), what, &outside, &mut |loss| losses.push(loss));
         for loss in losses {
+            if let Some(culprit) = loss.culprit.filter(|_| !matches!(self.follows, Follows::Nothing)) {
+                self.not_known();
+                let needs = self.needs(&[Need { rank: culprit, time: loss.interval.1, computed: None }]);
+                self.follow(&call, &needs);
+            }
             self.lost(&loss, None);
             if let Some(culprit) = loss.culprit {
                 self.together.meet(loss.rank, culprit, loss.interval.1);
@@ -318,7 +474,8 @@ impl<'a> Judge<'a> {
 
     /// What a queue has cost its rank.
     fn queue(&mut self, loss: Loss) {
-        self.found.add(&loss, Some((loss.rank, loss.cause_site)), 1.0);
+        let of_itself = (loss.rank, &[loss.interval][..]);
+        self.found.add_without(&loss, Some((loss.rank, loss.cause_site)), 1.0, of_itself);
         let known = self.queues.entry(loss.rank).or_default();
         known.push_back(loss);
         if known.len() > REMEMBERED_COSTS {
@@ -328,10 +485,16 @@ impl<'a> Judge<'a> {
 
     /// Charges a loss to its causes. Who took part in the same operation has its cause there.
     fn lost(&mut self, loss: &Loss, operation: Option<&Operation>) {
-        let Some(culprit) = loss.culprit else { return self.found.add(loss, None, 1.0) };
+        let Some(culprit) = loss.culprit else {
+            return self.found.add_without(loss, None, 1.0, (loss.rank, &[loss.interval]));
+        };
         // Who is still in MPI_Init is not late.
         let started = self.started.get(&culprit).copied().unwrap_or(0);
-        let interval = (loss.interval.0.max(started), loss.interval.1);
+        let mut interval = (loss.interval.0.max(started), loss.interval.1);
+        // What a rank has lost to one wait it has not lost to another one: only who polls goes on with other calls meanwhile.
+        if !self.threads.contains(&loss.rank) {
+            interval = self.did.entry(loss.rank).or_default().waited(interval);
+        }
         if interval.1.saturating_sub(interval.0) < self.thresholds.epsilon.max(1) {
             return;
         }
@@ -343,23 +506,83 @@ impl<'a> Judge<'a> {
         let since = if progress { begin } else { together() };
         let wait = Wait { begin, end, since, culprit, site: loss.cause_site };
         let causes = self.blame.wait(loss.rank, &wait);
+        if let Some(first) = operation.and_then(|of| of.entries.first())
+            && matches!(loss.rule, Rule::WaitAtBarrier | Rule::WaitAtNxn)
+        {
+            let last = self.found.last.entry((loss.rule, loss.site, loss.communicator)).or_default();
+            for cause in &causes {
+                last.add(first.number, cause.rank, loss.nanos() as f64 * cause.part);
+            }
+        }
         let site_of = |rank: u32, site: Site| {
             let entry = operation.and_then(|of| of.entries.iter().find(|entry| entry.call.rank == rank));
             entry.map_or(site, |entry| entry.call.site)
         };
         for cause in causes {
             let who = Some((cause.rank, site_of(cause.rank, cause.site)));
+            let is_direct = cause.rank == culprit && !progress;
+            let Some(loss) = &self.with_what_was_done(loss, (since, end), cause.part, is_direct) else {
+                let loss = Loss { rule: Rule::OnlyCommunication, ..*loss };
+                self.found.add(&loss, None, cause.part);
+                continue;
+            };
             let Some((of_queue, part)) = self.due_to_queue(cause.rank, (since, end), loss, cause.part) else {
-                self.found.add(loss, who, cause.part);
+                let removed = self.without(loss, (cause.rank, cause.part), since, progress);
+                self.found.add_without(loss, who, cause.part, (removed.0, &removed.1));
                 continue;
             };
             let rest = cause.part - part;
             let in_queue = Loss { rule: of_queue.rule, site: of_queue.site, ..*loss };
             self.found.add(&in_queue, Some((cause.rank, of_queue.cause_site)), part);
             if rest > 0.0 {
-                self.found.add(loss, who, rest);
+                let removed = self.without(loss, (cause.rank, rest), since, progress);
+                self.found.add_without(loss, who, rest, (removed.0, &removed.1));
             }
         }
+    }
+
+    /// The times without which a part of a loss would not be, and of which rank: what the cause did last before it came, as long as that
+    /// part; where the cause made no progress, the waiting itself. None where the one that was waited for is not the cause: what that one
+    /// waited for has times of its own.
+    fn without(
+        &self,
+        loss: &Loss,
+        (cause, part): (u32, f64),
+        since: u64,
+        progress: bool,
+    ) -> (u32, Vec<(u64, u64)>) {
+        if progress {
+            return (loss.rank, vec![loss.interval]);
+        }
+        let until = loss.interval.1;
+        let nanos = (loss.nanos() as f64 * part).round() as u64;
+        let times = match self.did.get(&cause) {
+            _ if loss.culprit != Some(cause) => Vec::new(),
+            Some(did) => did.busy_before(until, since, nanos),
+            None => Did::default().busy_before(until, since, nanos),
+        };
+        (cause, times)
+    }
+
+    /// A part of a loss with what its cause did instead in this interval, if that was in MPI; none where it did nothing but to send and receive,
+    /// so that nobody is the cause.
+    fn with_what_was_done(
+        &self,
+        loss: &Loss,
+        interval: (u64, u64),
+        part: f64,
+        is_direct: bool,
+    ) -> Option<Loss> {
+        let culprit = loss.culprit.filter(|culprit| is_direct && !self.threads.contains(culprit));
+        let did = culprit.and_then(|culprit| self.did.get(&culprit)).filter(|did| did.is_known());
+        let Some(did) = did else { return Some(*loss) };
+        let (spent, lost) = (did.spent(interval, self.names), (loss.nanos() as f64 * part) as u64);
+        let is_message = matches!(loss.rule.family(), Rule::LateSender | Rule::LateReceiver);
+        if is_message && spent.outside + spent.in_mpi < lost / 4 {
+            return None;
+        }
+        let most = spent.most.filter(|most| most.1 > spent.outside && most.1 >= lost / 2);
+        Some(Loss { inside: most.map_or(NO_SITE, |most| most.0), ..*loss })
     }
 
     /// What a rank's queues have cost it in an interval in which it was the cause of this part of a loss: then they are, as far
@@ -387,9 +610,23 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The last time outside of MPI that ended in an interval.
-fn last_in(known: Option<&VecDeque<(u64, u64)>>, (since, until): (u64, u64)) -> Option<(u64, u64)> {
-    let known = known?;
-    let place = known.partition_point(|outside| outside.1 <= until).checked_sub(1)?;
-    known.get(place).copied().filter(|outside| outside.1 > since)
+/// What a call that completes messages needs: what is sent to it, and the receivers that it has to wait for.
+fn needed_by<'a>(
+    unit: &'a Unit,
+    losses: impl Iterator<Item = &'a Loss> + Clone,
+) -> impl Iterator<Item = Need> {
+    let waited = move |part: &Part| {
+        let of = |loss: &Loss| {
+            loss.rule.family() == Rule::LateReceiver && loss.culprit == Some(part.other.call.rank)
+        };
+        part.own.mode == Mode::Synchronous || losses.clone().any(of)
+    };
+    let needs = unit
+        .parts
+        .iter()
+        .filter(move |part| !part.sends || part.other.call.begin <= unit.call.end && waited(part));
+    needs.map(|part| Need::of(&part.other.call))
 }
+
+#[cfg(test)]
+mod tests;

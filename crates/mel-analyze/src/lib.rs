@@ -3,21 +3,28 @@
 //! - [`names`]: what numbers stand for.
 //! - [`model`]: what a trace says, as the rules want it.
 //! - [`reader`]: one rank's log, step by step; [`numbering`]: which message a receive takes.
+//! - [`polling`]: calls that ask until they find something are one wait.
 //! - [`units`]: calls with both sides of their messages; [`operations`]: collective operations with all who take part.
 //! - [`rules`]: what a call has lost; [`loss`]: how they say so.
 //! - [`judge`]: everything in the order of time, and each wait followed back.
+//! - [`path`]: the critical path; [`on_path`]: who did what on it; [`what_if`]: what would be won.
+//! - [`did`]: what a rank did while others waited for it.
 //! - [`found`]: losses added up, for the room of findings in `mel-verdict`.
 //!
 //! Logs are read by several threads, all ranks in step, so that what is kept is what is under way. Nothing is drawn here and
 //! no command line is read.
 
+pub mod did;
 pub mod found;
 pub mod judge;
 pub mod loss;
 pub mod model;
 pub mod names;
 pub mod numbering;
+pub mod on_path;
 pub mod operations;
+pub mod path;
+pub mod polling;
 pub mod reader;
 mod report;
 pub mod rules;
@@ -25,6 +32,7 @@ mod run;
 #[cfg(test)]
 mod testing;
 pub mod units;
+pub mod what_if;
 
-pub use report::Analysis;
+pub use report::{Analysis, PathInWords, PlaceOnPath, RankOnPath};
 pub use run::{Options, analyze};

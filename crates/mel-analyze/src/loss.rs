@@ -2,7 +2,7 @@
 
 pub use mel_verdict::findings::Rule;
 
-use crate::model::{NO_COMMUNICATOR, Site};
+use crate::model::{NO_COMMUNICATOR, NO_SITE, Site};
 
 /// Time that one call has lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +19,8 @@ pub struct Loss {
     pub culprit: Option<u32>,
     /// The call that ended the waiting.
     pub cause_site: Site,
+    /// The call in MPI in which the cause was instead; [`NO_SITE`] where it was outside.
+    pub inside: Site,
     /// The communicator, where there is one.
     pub communicator: u32,
     /// What the optimal distance between a nonblocking call and its wait would have been, where the rule has one: without
@@ -41,6 +43,7 @@ impl Loss {
             interval,
             culprit,
             cause_site,
+            inside: NO_SITE,
             communicator: NO_COMMUNICATOR,
             distance: None,
         }

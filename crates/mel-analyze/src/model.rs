@@ -25,6 +25,8 @@ pub struct Call {
     pub site: Site,
     /// Which function.
     pub function: u16,
+    /// How long the rank was outside of MPI before, since `MPI_Init`, without what lies between the tests of a poll.
+    pub computed: u64,
 }
 
 /// Which message it is: the same on both of its sides.
@@ -143,10 +145,24 @@ pub enum Step {
     Window(u32, Call, OnWindow),
     /// The rank has left `MPI_Init`, at this time.
     Started(u32, u64),
+    /// The rank enters `MPI_Finalize`.
+    Finalizes(Call),
     /// The rank was in no MPI call, from the first time until it made this call.
     Outside(u64, Call),
+    /// The rank was in this call for some time.
+    InMpi(Call),
     /// Searches of a queue were long in this call.
     Search(Search),
+}
+
+impl Step {
+    /// The side of a message, if it is one.
+    pub fn side(&self) -> Option<&Side> {
+        match self {
+            Step::Sent(side) | Step::Received(side) => Some(side),
+            _ => None,
+        }
+    }
 }
 
 /// Searches of a queue in a call.

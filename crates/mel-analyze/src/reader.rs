@@ -11,15 +11,20 @@ use mel_convert::spans::{CallSpan, Region, Visitor, Walk};
 use mel_convert::time::Timeline;
 use mel_convert::types::{QueueKind, Types};
 use mel_convert::value::{self, Value};
+use mel_log::format::NO_ROOT;
 use mel_log::{Element, RankLog, StreamKind};
 
 use crate::model::{Call, Completing, Entry, Key, NO_COMMUNICATOR, OnWindow, Search, Side, Site, Step, Way};
 use crate::names::{Local, Names};
 use crate::numbering::Numbering;
-use mpi_functions::{Function, Kind, Mode, Step as How, WindowCall};
+use crate::polling::Polling;
+use mpi_functions::{FileCall, Function, Kind, Mode, Step as How, WindowCall};
 
 /// A function that the log does not define.
 const UNKNOWN: u16 = u16::MAX;
+
+/// What lies between two tests is waiting where it is shorter, in nanoseconds; else something was done.
+const SHORT_GAP: u64 = 100_000;
 
 /// Searches of queues with fewer entries are not looked at.
 const LONG: u64 = 16;
@@ -135,12 +140,14 @@ struct Maker<'a> {
     collectives: FxHashMap<u32, Entry>,
     sent: FxHashMap<u64, u64>,
     orders: FxHashMap<(u32, u32), u64>,
-    started_on: FxHashMap<u32, u64>,
+    /// By communicator, and whether they are about its files.
+    started_on: FxHashMap<(u32, bool), u64>,
     units: u64,
     /// Whether only one thread calls MPI.
     single: bool,
-    /// By thread: the last call, if it was a probe.
-    probes: FxHashMap<u32, Call>,
+    polling: Polling,
+    /// Communicators of the files that are open, the latest last.
+    files: Vec<u32>,
     /// Threads of streams.
     threads: FxHashMap<u32, u32>,
     /// By thread: what was searched in the call under way.
@@ -154,6 +161,10 @@ struct Maker<'a> {
     last: u64,
     /// The time in MPI, between the two.
     in_mpi: u64,
+    /// The time outside of MPI since `MPI_Init`, but for what lies between the tests of a poll.
+    computed: u64,
+    /// Whether the last call was a test that found nothing.
+    polls: bool,
 }
 
 impl<'a> Maker<'a> {
@@ -194,8 +205,9 @@ impl<'a> Maker<'a> {
             orders: FxHashMap::default(),
             started_on: FxHashMap::default(),
             units: u64::from(log.info.rank) << 40,
-            single: streams.values().filter(|stream| stream.kind == StreamKind::Calls).count() <= 1,
-            probes: FxHashMap::default(),
+            single: is_single(log),
+            polling: Polling::default(),
+            files: Vec::new(),
             threads: streams.iter().map(|(number, stream)| (*number, stream.thread)).collect(),
             searches: FxHashMap::default(),
             searching,
@@ -204,6 +216,8 @@ impl<'a> Maker<'a> {
             finalized: None,
             last: 0,
             in_mpi: 0,
+            computed: 0,
+            polls: false,
         }
     }
 
@@ -222,6 +236,7 @@ impl<'a> Maker<'a> {
             rank: self.rank,
             site,
             function,
+            computed: self.computed,
         }
     }
 
@@ -274,13 +289,26 @@ impl<'a> Maker<'a> {
         })
     }
 
+    /// The call as the wait that it is the end of.
+    fn waits(&mut self, span: &CallSpan<'_>, call: Call, about: About) -> Call {
+        let is_open = |step| {
+            use RequestStep::{CollectiveStarted, ReceivePosted, Tested};
+            matches!(step, Tested | ReceivePosted | CollectiveStarted)
+        };
+        let completes = span.messages.iter().any(|message| !message.sent)
+            || span.requests.iter().any(|(step, _)| !is_open(*step));
+        let first = self.polling.call(span.thread, call, about, completes);
+        if span.worked {
+            // Who works between its tests does not wait.
+            self.polling.forget(span.thread);
+            return call;
+        }
+        first
+    }
+
     /// Takes the messages and requests of a call in their order.
-    fn messages(&mut self, span: &CallSpan<'_>, call: Call, about: About) {
-        let probe = self.probes.remove(&span.thread);
+    fn messages(&mut self, span: &CallSpan<'_>, (call, waits): (Call, Call), about: About) {
         if span.messages.is_empty() && span.requests.is_empty() {
-            if does(about, Kind::Probe, How::Blocks) {
-                self.probes.insert(span.thread, call);
-            }
             return;
         }
         self.units += 1;
@@ -295,19 +323,16 @@ impl<'a> Maker<'a> {
                 count += self.message(message, (call, about), unit, &mut later);
             }
             next = before.max(next);
-            count += self.request(*step, *request, (call, unit), &mut later);
+            count += self.request(*step, *request, (waits, unit), &mut later);
         }
         for message in &span.messages[next..] {
             count += self.message(message, (call, about), unit, &mut later);
         }
         if count > 0 {
-            // Who probes first waits there.
-            let receives =
-                does(about, Kind::Receive, How::Blocks) && span.messages.iter().any(|message| !message.sent);
-            let call = match probe.filter(|probe| receives && probe.end <= call.begin) {
-                Some(probe) => Call { end: call.end, ..probe },
-                None => call,
-            };
+            // What was started since it began to ask was not asked for before.
+            let started = later.iter().filter_map(Step::side).filter(|side| side.way == Way::Nonblocking);
+            let begin = started.map(|side| side.call.end).fold(waits.begin, u64::max);
+            let call = Call { begin: begin.min(call.begin).max(waits.begin), ..waits };
             self.steps.insert(place, Step::Completing(Completing { unit, call, count }));
         }
         self.steps.append(&mut later);
@@ -387,7 +412,8 @@ impl<'a> Maker<'a> {
             }
             RequestStep::CollectiveComplete => {
                 if let Some(entry) = self.collectives.remove(&request) {
-                    later.push(Step::Collective(Entry { waiting: call, ..entry }));
+                    let waiting = Call { begin: call.begin.max(entry.call.end).min(call.end), ..call };
+                    later.push(Step::Collective(Entry { waiting, ..entry }));
                 }
                 0
             }
@@ -395,20 +421,43 @@ impl<'a> Maker<'a> {
         }
     }
 
-    fn collective(&mut self, span: &CallSpan<'_>, call: Call) {
+    fn collective(&mut self, span: &CallSpan<'_>, call: Call, about: About) {
         let requested = span.requests.iter().find(|(step, _)| *step == RequestStep::CollectiveStarted);
-        let Some((object, moved)) = span.collective else { return };
-        let communicator = self.communicator(object);
+        let (communicator, root, is_of_file) = match (span.collective, about.map(|about| about.kind)) {
+            (Some((object, moved)), kind) => {
+                let communicator = self.communicator(object);
+                if let Some(Kind::File { call: FileCall::Open, .. }) = kind {
+                    self.files.push(communicator);
+                }
+                (communicator, moved.root, false)
+            }
+            (None, Some(Kind::File { call, together: true })) => {
+                let Some(communicator) = self.file(call) else { return };
+                (communicator, NO_ROOT, true)
+            }
+            _ => return,
+        };
         if communicator == NO_COMMUNICATOR {
             return;
         }
-        let number = self.started_on.entry(communicator).or_default();
-        let entry = Entry { call, waiting: call, communicator, number: *number, root: moved.root };
+        let number = self.started_on.entry((communicator, is_of_file)).or_default();
+        let number_of_all = *number << 1 | u64::from(is_of_file);
+        let entry = Entry { call, waiting: call, communicator, number: number_of_all, root };
         *number += 1;
         match requested {
             Some((_, request)) => _ = self.collectives.insert(*request, entry),
             None => self.steps.push(Step::Collective(entry)),
         }
+    }
+
+    /// The communicator of a file about which all call: a trace does not say which file, so that all that are open have to have the same.
+    fn file(&mut self, call: FileCall) -> Option<u32> {
+        let latest = *self.files.last()?;
+        let is_clear = self.files.iter().all(|communicator| *communicator == latest);
+        if call == FileCall::Close {
+            self.files.pop();
+        }
+        is_clear.then_some(latest)
     }
 
     fn windows(&mut self, span: &CallSpan<'_>, call: Call) {
@@ -451,6 +500,20 @@ impl<'a> Maker<'a> {
         }
     }
 
+    /// How long the rank was outside of MPI until this call, which is not inside of another one.
+    fn computes_until(&mut self, span: &CallSpan<'_>, call: &Call, about: About) -> u64 {
+        let gap = call.begin.saturating_sub(self.last);
+        let tests = about.is_some_and(|about| {
+            matches!((about.kind, about.step), (Kind::Probe | Kind::Completion | Kind::Request, How::Tests))
+        });
+        // What lies shortly between two tests of which the first has found nothing is waiting.
+        if self.started.is_some() && self.finalized.is_none() && !(self.polls && tests && gap < SHORT_GAP) {
+            self.computed += gap;
+        }
+        self.polls = tests && span.messages.is_empty();
+        self.computed
+    }
+
     fn finish(&mut self) {
         let steps = &mut self.steps;
         self.numbering.finish(&mut |side| steps.push(Step::Received(side)));
@@ -462,21 +525,27 @@ impl<'a> Maker<'a> {
 /// What the function of a call is, where MPI has one of its name.
 type About = Option<&'static Function>;
 
-/// Whether a function does this, in this way.
-fn does(about: About, kind: Kind, step: How) -> bool {
-    about.is_some_and(|about| (about.kind, about.step) == (kind, step))
+/// Whether only one thread of a process has called MPI.
+pub fn is_single(log: &RankLog) -> bool {
+    log.definitions.streams.values().filter(|stream| stream.kind == StreamKind::Calls).count() <= 1
 }
 
 impl Visitor for Maker<'_> {
     fn call(&mut self, span: &CallSpan<'_>) {
-        let call = self.call_of(span);
+        let mut call = self.call_of(span);
         let about = self.about(&call);
+        if span.depth == 0 {
+            call.computed = self.computes_until(span, &call, about);
+        }
         match about.map(|about| about.kind) {
             Some(Kind::Init) => {
                 self.started = Some(call.end);
                 self.steps.push(Step::Started(self.rank, call.end));
             }
-            Some(Kind::Finalize) => self.finalized = Some(call.begin),
+            Some(Kind::Finalize) => {
+                self.finalized = Some(call.begin);
+                self.steps.push(Step::Finalizes(call));
+            }
             _ if span.depth == 0 => self.in_mpi += call.end - call.begin,
             _ => {}
         }
@@ -485,14 +554,18 @@ impl Visitor for Maker<'_> {
                 self.steps.push(Step::Outside(self.last, call));
             }
             self.last = self.last.max(call.end);
+            if call.end - call.begin >= self.shared.epsilon {
+                self.steps.push(Step::InMpi(call));
+            }
         }
         if let Some(search) = self.searches.remove(&span.thread)
             && search.entries >= LONG
         {
             self.steps.push(Step::Search(Search { call, ..search }));
         }
-        self.collective(span, call);
-        self.messages(span, call, about);
+        let waits = self.waits(span, call, about);
+        self.collective(span, call, about);
+        self.messages(span, (call, waits), about);
         if !(span.operations.is_empty() && span.synchronised.is_empty() && self.operated.is_none()) {
             self.windows(span, call);
         }
@@ -507,7 +580,7 @@ impl Visitor for Maker<'_> {
         let nanos = self.nanos(region.ticks.1) - self.nanos(region.ticks.0);
         let (entries, communicator) = (region.queue_length.unwrap_or(0), self.communicator(region.object));
         let found = self.searches.entry(thread).or_insert_with(|| Search {
-            call: Call { begin: 0, end: 0, rank: self.rank, site: 0, function: UNKNOWN },
+            call: Call { begin: 0, end: 0, rank: self.rank, site: 0, function: UNKNOWN, computed: 0 },
             communicator,
             nanos: 0,
             entries,

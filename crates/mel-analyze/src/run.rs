@@ -8,15 +8,20 @@ use mel_convert::time::Timeline;
 use mel_convert::types::Types;
 use mel_log::RankLog;
 
-use crate::judge::Judge;
+use crate::judge::{Follows, Judge};
 use crate::model::Step;
 use crate::names::{Local, Names};
-use crate::reader::{Reader, Shared};
-use crate::report::{self, Analysis, Span};
+use crate::on_path::OnPath;
+use crate::path::{CriticalPath, Paths};
+use crate::reader::{Reader, Shared, is_single};
+use crate::report::{Analysis, Computed, Losses, Span};
 use crate::rules::Thresholds;
+use crate::what_if::WhatIf;
 
 /// The least time that counts, in nanoseconds, if clocks are better than that.
 const EPSILON: u64 = 10_000;
+/// A send and a receive with less between them than this share of the transfer are close, in percent.
+const DELTA_PERCENT: u64 = 5;
 /// Steps of all ranks that are read at once, about.
 const STEPS: usize = 100_000;
 
@@ -25,7 +30,7 @@ const STEPS: usize = 100_000;
 pub struct Options {
     /// From when on a loss counts, in nanoseconds; without it the larger of 10 µs and the clocks' error.
     pub epsilon: Option<u64>,
-    /// From when on a send and a receive are not close any more, in nanoseconds; without it the same.
+    /// From when on a send and a receive are not close any more, in nanoseconds; without it 5 % of the transfer, and at least the same.
     pub delta_sr: Option<u64>,
 }
 
@@ -35,16 +40,50 @@ pub fn analyze(run: &Run, options: Options, tick: &(dyn Fn(u64) + Sync)) -> Anal
     let timeline = Timeline::new(logs);
     let clocks = clocks_error(logs);
     let epsilon = options.epsilon.unwrap_or(EPSILON.max(clocks));
-    let thresholds = Thresholds { epsilon, delta_sr: options.delta_sr.unwrap_or(epsilon), clocks };
+    let delta_percent = if options.delta_sr.is_some() { 0 } else { DELTA_PERCENT };
+    let delta_sr = options.delta_sr.unwrap_or(epsilon);
+    let thresholds = Thresholds { epsilon, delta_sr, delta_percent, clocks };
     let (names, locals) = Names::of(logs);
     let gaps = logs.iter().any(|log| log.definitions.phases);
     let shared = Shared { timeline: &timeline, names: &names, epsilon: epsilon.max(1), gaps };
-    let mut judge = Judge::new(&names, thresholds);
-    let spans = read(logs, &locals, &shared, tick, |steps, known| {
-        steps.into_iter().for_each(|step| judge.step(step));
-        judge.judge(known);
-    });
-    report::make(&names, logs, judge.finish(), &spans)
+    // Of several threads of a rank it is not known which one needs what; nor where calls are missing.
+    let is_whole = logs.iter().all(is_single) && !gaps;
+    let pass = |follows, tick: &(dyn Fn(u64) + Sync)| {
+        let mut judge = Judge::new(&names, thresholds).following(follows);
+        for log in logs.iter().filter(|log| !is_single(log)) {
+            judge.has_threads(log.info.rank);
+        }
+        let spans = read(logs, &locals, &shared, tick, |steps, known| {
+            steps.into_iter().for_each(|step| judge.step(step));
+            judge.judge(known);
+        });
+        (judge.finish(), spans)
+    };
+    let follows = if is_whole { Follows::Paths(Paths::default()) } else { Follows::Nothing };
+    let ((found, follows), spans) = pass(follows, tick);
+    let mut losses = Losses::of(&names, logs, found, &spans);
+    if !is_whole || spans.iter().any(|span| !span.finalized) {
+        return losses.analysis(&names, logs.len(), &spans, None);
+    }
+    // What would be won is known when the whole run has been seen: it is looked at once more.
+    let computed = match &follows {
+        Follows::Paths(paths) => Computed { ranks: paths.computed().collect(), path: paths.longest() },
+        _ => Computed::default(),
+    };
+    drop(follows);
+    let (keys, supposed): (Vec<_>, Vec<_>) = losses.suppositions().into_iter().unzip();
+    let mut on_path = OnPath::new(computed.path.as_ref().unwrap_or(&CriticalPath::default()));
+    if !keys.is_empty() || computed.path.is_some() {
+        let ((_, follows), _) = pass(Follows::WhatIf(WhatIf::new(supposed), on_path), &|_| {});
+        on_path = match follows {
+            Follows::WhatIf(what_if, on_path) => {
+                losses.won(keys.into_iter().zip(what_if.won()));
+                on_path
+            }
+            _ => OnPath::default(),
+        };
+    }
+    losses.analysis(&names, logs.len(), &spans, Some((computed, on_path)))
 }
 
 /// How far the clocks of two ranks may be apart: those of one host are one.

@@ -5,7 +5,7 @@ use mpi_functions::Mode;
 
 /// A call of a rank.
 pub(crate) fn call(rank: u32, (begin, end): (u64, u64)) -> Call {
-    Call { begin, end, rank, site: NO_SITE, function: 0 }
+    Call { begin, end, rank, site: NO_SITE, function: 0, computed: 0 }
 }
 
 /// A side of a message, in a call of a rank.

@@ -65,6 +65,11 @@ impl Units {
         }
     }
 
+    /// Whether both sides of all messages are known that calls have completed.
+    pub fn is_settled(&self) -> bool {
+        self.open.is_empty()
+    }
+
     /// The logs are at their ends: what is known of the units that are left.
     pub fn finish(&mut self) -> impl Iterator<Item = Unit> {
         self.waiting.clear();
@@ -93,7 +98,7 @@ mod tests {
         assert!(found.is_empty());
         units.side(of(1, 0, None), true, &mut |unit| found.push(unit));
         let numbers: Vec<u64> = found[0].parts.iter().map(|part| part.other.key.number).collect();
-        assert_eq!((found.len(), numbers), (1, vec![1, 0]));
+        assert_eq!((found.len(), numbers, units.is_settled()), (1, vec![1, 0], true));
         assert_eq!(units.finish().count(), 0);
     }
 }

@@ -4,14 +4,14 @@
 //! The files are read where the logs are converted, and are taken to be those that ran.
 
 use std::fmt::Write;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use addr2line::Loader;
+use addr2line::Frame;
 use object::{Object, ReadCache};
 use rustc_hash::FxHashMap;
 
+use super::debug_info::{DebugInfo, Reader};
 use mel_log::profile::CallSite;
 use mel_log::{RankLog, regular_file};
 
@@ -22,7 +22,7 @@ const DEBUG: &str = "/usr/lib/debug/.build-id";
 #[derive(Default)]
 pub struct CallSites {
     /// By path: what could be read.
-    files: FxHashMap<String, Option<Loader>>,
+    files: FxHashMap<String, Option<DebugInfo>>,
     /// By rank and address.
     known: FxHashMap<(u32, u64), Rc<str>>,
 }
@@ -59,8 +59,8 @@ impl CallSites {
         let Some(file) = file else { return site };
         if let Some(Found { file, line, function }) = find(file, call) {
             (site.file, site.line, site.function) = (file, line, function.unwrap_or_default());
-        } else if let Some(symbol) = file.find_symbol_info(call) {
-            site.function = addr2line::demangle_auto(symbol.name().into(), None).into_owned();
+        } else if let Some((_, name)) = file.symbol(call) {
+            site.function = addr2line::demangle_auto(name.into(), None).into_owned();
         }
         site
     }
@@ -79,22 +79,8 @@ impl CallSites {
 }
 
 /// The debug information of a file: its own, or what is installed for it.
-fn load(path: &Path) -> Option<Loader> {
-    // A log names what its process has loaded, and whoever has written the log may name anything. The loader opens what lies beside it, too.
-    let beside = path.with_extension(path.extension().map_or("dwp".into(), |extension| {
-        let mut extension = extension.to_owned();
-        extension.push(".dwp");
-        extension
-    }));
-    let is_safe = |path: &Path| match regular_file::open_named(path) {
-        Err(error) => error.kind() == io::ErrorKind::NotFound,
-        Ok(_) => true,
-    };
-    if !(is_safe(path) && is_safe(&beside)) {
-        return None;
-    }
-    let installed = installed(path).and_then(|separate| Loader::new(separate).ok());
-    installed.or_else(|| Loader::new(path).ok())
+fn load(path: &Path) -> Option<DebugInfo> {
+    installed(path).and_then(|separate| DebugInfo::open(&separate)).or_else(|| DebugInfo::open(path))
 }
 
 /// Where the debug information of a file is installed, by what identifies the build.
@@ -115,21 +101,37 @@ struct Found {
     function: Option<String>,
 }
 
-/// File, line and function of a call: of an inlined function, the line in it.
-fn find(file: &Loader, call: u64) -> Option<Found> {
-    let frame = file.find_frames(call).ok()?.next().ok()??;
+/// Whether a source file came with a package, and is not the user's: a crate of Cargo's registry, Rust's own library, an installed header.
+fn is_of_package(file: &str) -> bool {
+    file.contains("/registry/src/") || file.starts_with("/rustc/") || file.starts_with("/usr/include/")
+}
+
+/// File, line and function of a call: of an inlined function, the line in it, where that is no binding to MPI that came with a package.
+/// Then it is the line that calls the binding, if that was inlined as well.
+fn find(file: &DebugInfo, call: u64) -> Option<Found> {
+    let mut frames = file.frames(call)?;
+    let mut frame = frames.next().ok()??;
+    let is_binding = |frame: &Frame<'_, Reader>| frame.location.as_ref()?.file.map(is_of_package);
+    if is_binding(&frame) == Some(true) {
+        while let Ok(Some(outer)) = frames.next() {
+            if is_binding(&outer) == Some(false) {
+                frame = outer;
+                break;
+            }
+        }
+    }
     let location = frame.location?;
     let line = location.line.filter(|line| *line != 0)?;
     let name = location.file?.to_owned();
     let demangled = frame.function.as_ref().and_then(|function| Some(function.demangle().ok()?.into_owned()));
     // Where lines are all that the compiler gave.
-    let function = demangled
-        .or_else(|| Some(addr2line::demangle_auto(file.find_symbol(call)?.into(), None).into_owned()));
+    let function =
+        demangled.or_else(|| Some(addr2line::demangle_auto(file.symbol(call)?.1.into(), None).into_owned()));
     Some(Found { file: name, line, function })
 }
 
 /// The same as text.
-fn line(file: &Loader, call: u64) -> Option<String> {
+fn line(file: &DebugInfo, call: u64) -> Option<String> {
     let Found { file, line, function } = find(file, call)?;
     let name = Path::new(&file).file_name()?.display().to_string();
     Some(match function {
@@ -139,10 +141,10 @@ fn line(file: &Loader, call: u64) -> Option<String> {
 }
 
 /// The function that a call is in, and how far behind its start it returns to.
-fn symbol(file: &Loader, call: u64) -> Option<String> {
-    let symbol = file.find_symbol_info(call)?;
-    let name = addr2line::demangle_auto(symbol.name().into(), None);
-    Some(format!("{name}+{:#x}", call.checked_sub(symbol.address())?.saturating_add(1)))
+fn symbol(file: &DebugInfo, call: u64) -> Option<String> {
+    let (address, name) = file.symbol(call)?;
+    let name = addr2line::demangle_auto(name.into(), None);
+    Some(format!("{name}+{:#x}", call.checked_sub(address)?.saturating_add(1)))
 }
 
 #[cfg(test)]
@@ -173,6 +175,36 @@ mod tests {
         let log = LogFile::create(&path, &info).unwrap();
         definitions.iter().for_each(|definition| log.define(definition).unwrap());
         RankLog::open(&path).unwrap()
+    }
+
+    #[test]
+    fn a_binding_that_was_inlined_is_not_the_users_line() {
+        let room = tempfile::tempdir().unwrap();
+        let path = |name: &str| room.path().join(name);
+        let package = path("registry/src/binding-1");
+        std::fs::create_dir_all(&package).unwrap();
+        let inline = "static inline __attribute__((always_inline)) int";
+        let header = format!(
+            "{inline} inner(int i) {{ int send(int); return send(i) * 3; }}\n{inline} next(int i) {{ return inner(i); }}\n"
+        );
+        std::fs::write(package.join("binding.h"), header).unwrap();
+        let source = format!(
+            "#include \"binding.h\"\n{inline} own(int i) {{\n return next(i); }}\nint outer(int i) {{\n return own(i) + 1; }}\n"
+        );
+        std::fs::write(path("app.c"), source).unwrap();
+        let mut cc = std::process::Command::new("cc");
+        cc.args(["-g", "-O1", "-shared", "-fPIC", "-o"]).args([path("app.so"), path("app.c")]);
+        assert!(cc.arg("-I").arg(&package).status().unwrap().success());
+        let library = path("app.so").display().to_string();
+        let outer = DebugInfo::open(Path::new(&library)).unwrap().address_of("outer");
+        let mut sites = CallSites::default();
+        let lines: std::collections::BTreeSet<(u32, String)> = (outer + 1..outer + 24)
+            .map(|address| sites.place(&library, address))
+            .map(|site| (site.line, site.function))
+            .collect();
+        assert!(lines.contains(&(3, "own".to_owned())), "{lines:?}");
+        assert!(lines.iter().all(|(_, function)| function != "inner" && function != "next"), "{lines:?}");
+        assert!(!is_of_package("/home/me/app/src/main.rs") && is_of_package("/usr/include/c++/12/mpi.hpp"));
     }
 
     /// What the functions on the stack return to.

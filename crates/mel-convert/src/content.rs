@@ -29,6 +29,8 @@ pub enum Content {
     UnseenMessages(UnseenMessages),
     /// There were events while recording was off.
     UnseenEvents(UnseenEvents),
+    /// The call under way found what was polled for, by a thread that has worked between its tests.
+    Worked,
     /// A variable had a value.
     Sample(Sample),
     /// So many events, or samples, were lost before this record.
@@ -138,6 +140,7 @@ impl Content {
             kind::RECORDING => return Content::Recording(Switch::from_payload(payload)),
             kind::UNSEEN_MESSAGES => return Content::UnseenMessages(UnseenMessages::from_payload(payload)),
             kind::UNSEEN_EVENTS => return Content::UnseenEvents(UnseenEvents::from_payload(payload)),
+            kind::WORKED => return Content::Worked,
             kind::SAMPLE => return Content::Sample(Sample::from_payload(payload)),
             kind::DROPPED => return Content::LostEvents(u64_at(payload, 0)),
             kind::RMA_OPERATION..=kind::RMA_LAST_OPERATION => {

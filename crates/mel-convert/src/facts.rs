@@ -55,6 +55,8 @@ pub enum Fact<'a> {
     Event(EventFact<'a>),
     /// A variable had a value.
     Sample(Sample),
+    /// The call under way found what was polled for, by a thread that has worked between its tests.
+    Worked,
     /// Nothing that concerns anybody: its consequences are in other facts.
     Nothing,
 }
@@ -183,6 +185,7 @@ impl<'a, 't> Facts<'a, 't> {
                 self.queues.unseen(self.types, object, unseen);
                 Fact::Nothing
             }
+            Content::Worked => Fact::Worked,
             Content::Sample(sample) => Fact::Sample(sample),
             Content::UnseenMessages(_) | Content::LostEvents(_) | Content::Unknown => Fact::Nothing,
         }

@@ -90,7 +90,7 @@ impl Queues {
 
     /// Recording is on again, and these events on this communicator went unseen.
     pub fn unseen(&mut self, types: &Types<'_>, comm: u16, events: UnseenEvents) {
-        let UnseenEvents { event_type, count } = events;
+        let UnseenEvents { event_type, count, .. } = events;
         let Some(Role::Changes(Change { queue, inserts })) = types.get(event_type).map(|of| of.role) else {
             return;
         };

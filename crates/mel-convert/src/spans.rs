@@ -41,6 +41,8 @@ pub struct CallSpan<'a> {
     pub operations: &'a [OperationInCall],
     /// How many operations on windows it completed, and how long the longest of them took, in ticks.
     pub completed: (u64, u64),
+    /// Whether it found what the thread had polled for while it worked.
+    pub worked: bool,
 }
 
 /// From an event `X_begin` to its `X_end`.
@@ -177,6 +179,7 @@ struct OpenCall {
     collective: Option<(u16, Collective)>,
     operations: Vec<OperationInCall>,
     completed: (u64, u64),
+    worked: bool,
 }
 
 impl<'a> State<'a> {
@@ -222,6 +225,11 @@ impl<'a> State<'a> {
                 visitor.length_after_pause(time, types.queues[queue], length);
             }
             Fact::Event(event) => self.event(types, at, event, visitor),
+            Fact::Worked => {
+                if let Some(call) = self.open_call(stream) {
+                    call.worked = true;
+                }
+            }
             Fact::Sample(sample) => visitor.sample(time, &sample),
             Fact::Nothing => {}
         }
@@ -313,6 +321,7 @@ fn leave(open: &mut Vec<OpenCall>, thread: u32, time: u64, visitor: &mut impl Vi
         collective: call.collective,
         operations: &call.operations,
         completed: call.completed,
+        worked: call.worked,
     });
 }
 
@@ -333,6 +342,7 @@ impl OpenCall {
             collective,
             operations,
             completed,
+            worked: false,
         }
     }
 }

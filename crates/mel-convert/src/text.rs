@@ -122,6 +122,7 @@ fn write_record(
                 None => writeln!(out),
             }
         }
+        Content::Worked => writeln!(out, " worked between its tests"),
         Content::Leave(number) => writeln!(out, " leave {}", function(log, number)),
         Content::Message(transfer) => write_message(out, object, transfer),
         Content::Request(step, request) => writeln!(out, " {} request={request}", request_step(step)),
@@ -136,7 +137,7 @@ fn write_record(
             out,
             " unseen communicator={object} peer={peer} tag={tag} sent={sent} received={received}"
         ),
-        Content::UnseenEvents(UnseenEvents { event_type, count }) => {
+        Content::UnseenEvents(UnseenEvents { event_type, count, .. }) => {
             let event = log.definitions.event_types.get(&event_type).map_or("?", |of| of.name.as_str());
             writeln!(out, " unseen communicator={object} '{}' count={count}", name(event))
         }

@@ -7,6 +7,7 @@ use mpit_events::BindKind;
 use serde::{Deserialize, Serialize};
 
 use super::format::Entry;
+use super::profile::Port;
 use super::ranks::MOST_RANKS;
 
 /// One definition: one line. A later line about the same number replaces an earlier one.
@@ -86,12 +87,32 @@ pub enum Definition {
         /// Where the queue events come from.
         #[serde(default)]
         backend: String,
+        /// Where those come from that are counted for comparison; empty for nowhere.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        second: String,
         /// The version of MEL that measures.
         #[serde(default)]
         mel_version: String,
         /// What is counted, as `profile.json` has it.
         #[serde(default)]
         profiled: Vec<String>,
+    },
+    /// What an interface of the host has counted itself; known when the measurement ends.
+    Port(Port),
+    /// The processors that the thread that called `MPI_Init*` may use.
+    Processors {
+        /// Their numbers.
+        allowed: Members,
+        /// How many its control group may use at a time; none where there is no limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        quota: Option<f64>,
+    },
+    /// What that thread has got of them until now, in nanoseconds: at the begin of the measurement, and at its end.
+    Scheduled {
+        /// It was on a processor.
+        used_nanos: u64,
+        /// It could have run and had none.
+        waited_nanos: u64,
     },
     /// A communicator that was defined before has another name now.
     CommunicatorName {
@@ -215,6 +236,15 @@ pub enum Definition {
         #[serde(default)]
         parts: f64,
     },
+    /// From where the program made a communicator: the return address of the call.
+    CommunicatorMade {
+        /// The number of the communicator.
+        index: u16,
+        /// The address in the process.
+        site: u64,
+    },
+    /// This process idles by design, as the user says: that it waits is no loss.
+    Idle {},
     /// What a plugin has told of this process.
     Told {
         /// The plugin.
@@ -520,9 +550,14 @@ impl Definitions {
                 self.pairs.insert(begin, Ending { end, inserts, removes });
             }
             Definition::Program { .. }
+            | Definition::Port(_)
+            | Definition::Processors { .. }
+            | Definition::Scheduled { .. }
             | Definition::Phase { .. }
             | Definition::Region { .. }
             | Definition::Attributed { .. }
+            | Definition::CommunicatorMade { .. }
+            | Definition::Idle {}
             | Definition::Told { .. }
             | Definition::Action { .. } => {}
             Definition::Variable { number, name, description, class, object, unit, is_whole, of_mpi: _ } => {

@@ -3,6 +3,7 @@
 //! A change here is a change of the format: raise [`VERSION`] and change `docs/event-log.md`.
 
 use super::checksum;
+use super::payload::{array_at, payload};
 
 /// The first eight bytes of a log.
 pub const MAGIC: [u8; 8] = *b"MEL-LOG\n";
@@ -172,6 +173,8 @@ pub mod kind {
     pub const UNSEEN_EVENTS: u16 = 37;
     /// A variable had this value: [`Sample`](crate::Sample).
     pub const SAMPLE: u16 = 38;
+    /// In the call under way a thread has found what it has polled for; between its tests it has worked: for how many ticks it has waited, `u64`.
+    pub const WORKED: u16 = 39;
     /// Twenty more bytes of the payload of the record before.
     pub const CONTINUATION: u16 = 15;
     /// Instance of event type `n` is kind `EVENT + n`; the payload is the event's own.
@@ -224,40 +227,19 @@ pub struct HeaderInfo {
     pub host: String,
 }
 
-/// The payload of a message record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Message {
-    /// Rank of the other side in the communicator (in its remote group, if it has one).
-    pub peer: i32,
-    /// Tag of the message.
-    pub tag: i32,
-    /// Length of the message in bytes.
-    pub bytes: u64,
-    /// Number of the request. Of a blocking call: the last 32 bits of the address of its buffer, where that is one piece; 0
-    /// where it is not known.
-    pub request: u32,
-}
-
-impl Message {
-    /// The payload in the log's byte order.
-    #[inline(always)]
-    pub fn to_payload(self) -> [u8; PAYLOAD_BYTES] {
-        let mut payload = [0; PAYLOAD_BYTES];
-        payload[0..4].copy_from_slice(&self.peer.to_le_bytes());
-        payload[4..8].copy_from_slice(&self.tag.to_le_bytes());
-        payload[8..16].copy_from_slice(&self.bytes.to_le_bytes());
-        payload[16..20].copy_from_slice(&self.request.to_le_bytes());
-        payload
-    }
-
-    /// Reads a payload; bytes that are not there count as zero.
-    pub fn from_payload(payload: &[u8]) -> Message {
-        Message {
-            peer: u32_at(payload, 0) as i32,
-            tag: u32_at(payload, 4) as i32,
-            bytes: u64_at(payload, 8),
-            request: u32_at(payload, 16),
-        }
+payload! {
+    /// The payload of a message record.
+    #[derive(Eq)]
+    pub struct Message {
+        /// Rank of the other side in the communicator (in its remote group, if it has one).
+        pub peer: i32,
+        /// Tag of the message.
+        pub tag: i32,
+        /// Length of the message in bytes.
+        pub bytes: u64,
+        /// Number of the request. Of a blocking call: the last 32 bits of the address of its buffer, where that is one piece; 0
+        /// where it is not known.
+        pub request: u32,
     }
 }
 
@@ -268,108 +250,61 @@ pub const ROOT_ITSELF: i32 = -2;
 /// The root of a collective operation among two groups: another process of this group (`MPI_PROC_NULL`).
 pub const ROOT_IN_THIS_GROUP: i32 = -3;
 
-/// The payload of a collective operation's record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Collective {
-    /// Rank of the root (in the remote group, if there is one), or [`NO_ROOT`], [`ROOT_ITSELF`],
-    /// [`ROOT_IN_THIS_GROUP`].
-    pub root: i32,
-    /// Bytes that this process sends.
-    pub sent: u64,
-    /// Bytes that this process receives.
-    pub received: u64,
-}
-
-impl Collective {
-    /// The payload in the log's byte order.
-    pub fn to_payload(self) -> [u8; PAYLOAD_BYTES] {
-        let mut payload = [0; PAYLOAD_BYTES];
-        payload[0..4].copy_from_slice(&self.root.to_le_bytes());
-        payload[4..12].copy_from_slice(&self.sent.to_le_bytes());
-        payload[12..20].copy_from_slice(&self.received.to_le_bytes());
-        payload
-    }
-
-    /// Reads a payload; bytes that are not there count as zero.
-    pub fn from_payload(payload: &[u8]) -> Collective {
-        Collective {
-            root: u32_at(payload, 0) as i32,
-            sent: u64_at(payload, 4),
-            received: u64_at(payload, 12),
-        }
+payload! {
+    /// The payload of a collective operation's record.
+    #[derive(Eq)]
+    pub struct Collective {
+        /// Rank of the root (in the remote group, if there is one), or [`NO_ROOT`], [`ROOT_ITSELF`],
+        /// [`ROOT_IN_THIS_GROUP`].
+        pub root: i32,
+        /// Bytes that this process sends.
+        pub sent: u64,
+        /// Bytes that this process receives.
+        pub received: u64,
     }
 }
 
-/// The payload of an operation on a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Operation {
-    /// Rank of the target in the window.
-    pub target: i32,
-    /// Bytes at the target that it reads or writes.
-    pub bytes: u64,
-    /// Its number in the process.
-    pub number: u64,
-}
-
-impl Operation {
-    /// The payload in the log's byte order.
-    #[inline(always)]
-    pub fn to_payload(self) -> [u8; PAYLOAD_BYTES] {
-        let mut payload = [0; PAYLOAD_BYTES];
-        payload[0..4].copy_from_slice(&self.target.to_le_bytes());
-        payload[4..12].copy_from_slice(&self.bytes.to_le_bytes());
-        payload[12..20].copy_from_slice(&self.number.to_le_bytes());
-        payload
-    }
-
-    /// Reads a payload; bytes that are not there count as zero.
-    pub fn from_payload(payload: &[u8]) -> Operation {
-        let target = u32_at(payload, 0) as i32;
-        Operation { target, bytes: u64_at(payload, 4), number: u64_at(payload, 12) }
+payload! {
+    /// The payload of an operation on a window.
+    #[derive(Eq)]
+    pub struct Operation {
+        /// Rank of the target in the window.
+        pub target: i32,
+        /// Bytes at the target that it reads or writes.
+        pub bytes: u64,
+        /// Its number in the process.
+        pub number: u64,
     }
 }
 
-/// The payload of an epoch that has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Epoch {
-    /// 0 between fences, 1 access, 2 exposure, 3 lock of one target, 4 lock of all.
-    pub kind: u32,
-    /// The locked target; −1 where there is not one.
-    pub target: i32,
-    /// Ticks since it was opened.
-    pub duration: u64,
-}
-
-impl Epoch {
-    /// The payload in the log's byte order.
-    pub fn to_payload(self) -> [u8; 16] {
-        let mut payload = [0; 16];
-        payload[0..4].copy_from_slice(&self.kind.to_le_bytes());
-        payload[4..8].copy_from_slice(&self.target.to_le_bytes());
-        payload[8..16].copy_from_slice(&self.duration.to_le_bytes());
-        payload
-    }
-
-    /// Reads a payload; bytes that are not there count as zero.
-    pub fn from_payload(payload: &[u8]) -> Epoch {
-        let target = u32_at(payload, 4) as i32;
-        Epoch { kind: u32_at(payload, 0), target, duration: u64_at(payload, 8) }
+payload! {
+    /// The payload of an epoch that has ended.
+    #[derive(Eq)]
+    pub struct Epoch {
+        /// 0 between fences, 1 access, 2 exposure, 3 lock of one target, 4 lock of all.
+        pub kind: u32,
+        /// The locked target; −1 where there is not one.
+        pub target: i32,
+        /// Ticks since it was opened.
+        pub duration: u64,
     }
 }
 
-/// The payload of a call. Its last three fields are stored while the call runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Call {
-    /// Number of the function.
-    pub function: u16,
-    /// Number of the call site; 0 where it is not known.
-    pub site: u16,
-    /// Ticks until the function was left; 0 while it has not been.
-    pub duration: u64,
-    /// Number of the request of the receive that the call posted, or that it tested in vain; 0 where there is none.
-    pub request: u32,
-    /// Number of the request of a send that was complete when the call returned; 0 where there is none.
-    pub completed: u32,
+payload! {
+    /// The payload of a call. Its last three fields are stored while the call runs.
+    #[derive(Eq)]
+    pub struct Call {
+        /// Number of the function.
+        pub function: u16,
+        /// Number of the call site; 0 where it is not known.
+        pub site: u16,
+        /// Ticks until the function was left; 0 while it has not been.
+        pub duration: u64,
+        /// Number of the request of the receive that the call posted, or that it tested in vain; 0 where there is none.
+        pub request: u32,
+        /// Number of the request of a send that was complete when the call returned; 0 where there is none.
+        pub completed: u32,
+    }
 }
 
 impl Call {
@@ -379,43 +314,18 @@ impl Call {
     pub const REQUEST: usize = 12;
     /// Where [`completed`](Call::completed) is in the payload.
     pub const COMPLETED: usize = 16;
-
-    /// Reads a payload; bytes that are not there count as zero.
-    pub fn from_payload(payload: &[u8]) -> Call {
-        Call {
-            function: u16_at(payload, 0),
-            site: u16_at(payload, 2),
-            duration: u64_at(payload, Call::DURATION),
-            request: u32_at(payload, Call::REQUEST),
-            completed: u32_at(payload, Call::COMPLETED),
-        }
-    }
 }
 
-/// The payload of a call's entry, as readers see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Entry {
-    /// Number of the function.
-    pub function: u16,
-    /// Number of the call site; 0 where it is not known.
-    pub site: u16,
-    /// The address that it returns to; 0 where it was not recorded.
-    pub returns_to: u64,
-}
-
-impl Entry {
-    /// The payload in the log's byte order.
-    pub fn to_payload(self) -> [u8; 12] {
-        let mut payload = [0; 12];
-        payload[0..2].copy_from_slice(&self.function.to_le_bytes());
-        payload[2..4].copy_from_slice(&self.site.to_le_bytes());
-        payload[4..12].copy_from_slice(&self.returns_to.to_le_bytes());
-        payload
-    }
-
-    /// Reads a payload; bytes that are not there count as zero.
-    pub fn from_payload(payload: &[u8]) -> Entry {
-        Entry { function: u16_at(payload, 0), site: u16_at(payload, 2), returns_to: u64_at(payload, 4) }
+payload! {
+    /// The payload of a call's entry, as readers see it.
+    #[derive(Eq)]
+    pub struct Entry {
+        /// Number of the function.
+        pub function: u16,
+        /// Number of the call site; 0 where it is not known.
+        pub site: u16,
+        /// The address that it returns to; 0 where it was not recorded.
+        pub returns_to: u64,
     }
 }
 
@@ -470,23 +380,12 @@ impl Pair {
     }
 }
 
-/// The payload of a record about a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Completion {
-    /// Number of the request: the one of its start.
-    pub request: u32,
-}
-
-impl Completion {
-    /// The payload in the log's byte order.
-    #[inline(always)]
-    pub fn to_payload(self) -> [u8; 4] {
-        self.request.to_le_bytes()
-    }
-
-    /// Reads a payload; bytes that are not there count as zero.
-    pub fn from_payload(payload: &[u8]) -> Completion {
-        Completion { request: u32_at(payload, 0) }
+payload! {
+    /// The payload of a record about a request.
+    #[derive(Eq)]
+    pub struct Completion {
+        /// Number of the request: the one of its start.
+        pub request: u32,
     }
 }
 
@@ -523,15 +422,6 @@ pub fn u64_at(bytes: &[u8], offset: usize) -> u64 {
     u64::from_le_bytes(array_at(bytes, offset))
 }
 
-fn array_at<const N: usize>(bytes: &[u8], offset: usize) -> [u8; N] {
-    let mut array = [0; N];
-    if let Some(rest) = bytes.get(offset..) {
-        let length = rest.len().min(N);
-        array[..length].copy_from_slice(&rest[..length]);
-    }
-    array
-}
-
 const _: () = assert!(RECORDS_PER_CHUNK * RECORD_BYTES + CHUNK_HEADER_BYTES == CHUNK_BYTES);
 const _: () = assert!(header::DROPS + 8 * header::DROP_COUNTERS <= HEADER_BYTES);
 const _: () = assert!(header::HOST + header::HOST_BYTES <= header::DROPS);
@@ -547,6 +437,11 @@ mod tests {
         let collective = Collective { root: NO_ROOT, sent: 1 << 40, received: 3 };
         assert_eq!(Collective::from_payload(&collective.to_payload()), collective);
         assert_eq!(Completion::from_payload(&Completion { request: 9 }.to_payload()).request, 9);
+        assert_eq!(message.to_payload()[8..16], (1u64 << 40).to_le_bytes());
+        // These fields are stored one by one.
+        let call = Call { function: 1, site: 2, duration: 3, request: 4, completed: 5 }.to_payload();
+        assert_eq!(u64_at(&call, Call::DURATION), 3);
+        assert_eq!((u32_at(&call, Call::REQUEST), u32_at(&call, Call::COMPLETED)), (4, 5));
     }
 
     #[test]
@@ -605,6 +500,7 @@ mod tests {
             (kind::UNSEEN_MESSAGES, "messages went unseen"),
             (kind::UNSEEN_EVENTS, "events went unseen"),
             (kind::SAMPLE, "had this value"),
+            (kind::WORKED, "worked between its tests"),
             (kind::RMA_OPERATION, "put"),
             (kind::RMA_LAST_OPERATION, "compare and swap"),
             (kind::RMA_COMPLETE, "complete"),

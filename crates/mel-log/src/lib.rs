@@ -35,7 +35,6 @@ pub mod access;
 mod checksum;
 pub mod choice;
 pub mod control;
-#[cfg(feature = "csv")]
 pub mod csv;
 pub mod definitions;
 mod expand;
@@ -45,6 +44,7 @@ pub mod launcher;
 mod limit;
 pub mod names;
 pub mod number;
+mod payload;
 pub mod plugin_list;
 pub mod printable;
 pub mod profile;

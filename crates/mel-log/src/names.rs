@@ -2,6 +2,12 @@
 
 use std::cmp::Reverse;
 
+/// What a communicator is called that the program has not named, by its identity.
+#[must_use]
+pub fn of_communicator(context: u64) -> String {
+    format!("communicator {:x}", context as u32)
+}
+
 /// The names in a list as `MEL_EVENTS` has it: separated by commas, colons, semicolons or white space.
 pub fn parse_list(list: &str) -> impl Iterator<Item = &str> {
     list.split(|c: char| matches!(c, ',' | ':' | ';') || c.is_whitespace()).filter(|name| !name.is_empty())

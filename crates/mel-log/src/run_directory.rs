@@ -43,11 +43,16 @@ pub fn default_stem(program: &str, job: Option<&Job>) -> String {
     }
 }
 
+/// The file with what the watchdog of a run has said, which `mel run --stuck-after` starts: that of a rank other than 0 has its number before.
+pub const STUCK: &str = "stuck.json";
+
 /// Whether a run leaves a file or directory of this name.
 fn is_of_a_run(name: &str) -> bool {
     name == "profile.json"
         || name == "ranks.table"
         || name == "profile.json.part"
+        || name == STUCK
+        || name == "stuck.part"
         || name == "traces"
         || name.starts_with("traces.")
         || (name.starts_with("rank-")
@@ -119,7 +124,7 @@ mod tests {
         assert!(earlier(&room.path().join("none")).unwrap().is_empty());
         fs::write(room.path().join("notes"), "mine").unwrap();
         assert!(earlier(room.path()).unwrap().is_empty());
-        for name in ["profile.json", "rank-3.table", "traces.otf2"] {
+        for name in ["profile.json", "rank-3.table", "traces.otf2", STUCK, "rank-8.stuck.json"] {
             let file = room.path().join(name);
             fs::write(&file, "").unwrap();
             assert_eq!(earlier(room.path()).unwrap(), std::slice::from_ref(&file));

@@ -6,38 +6,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::definitions::{Definitions, SampledVariable};
-use super::format::{u32_at, u64_at};
+use super::payload::payload;
 
-/// The payload of a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct Sample {
-    /// The number of the variable's definition.
-    pub variable: u32,
-    /// Which element of the variable, from 0; none of the only one, and of the sum of all.
-    pub element: Option<u32>,
-    /// The value.
-    pub value: f64,
-}
-
-impl Sample {
-    /// The payload in the log's byte order.
-    pub fn to_payload(self) -> [u8; 16] {
-        let mut payload = [0; 16];
-        payload[0..4].copy_from_slice(&self.variable.to_le_bytes());
-        payload[4..8]
-            .copy_from_slice(&self.element.map_or(0, |element| element.wrapping_add(1)).to_le_bytes());
-        payload[8..16].copy_from_slice(&self.value.to_bits().to_le_bytes());
-        payload
-    }
-
-    /// Reads a payload; bytes that are not there count as zero, and so does what is no number.
-    pub fn from_payload(payload: &[u8]) -> Sample {
-        let value = f64::from_bits(u64_at(payload, 8));
-        Sample {
-            variable: u32_at(payload, 0),
-            element: u32_at(payload, 4).checked_sub(1),
-            value: if value.is_finite() { value } else { 0.0 },
-        }
+payload! {
+    /// The payload of a sample.
+    pub struct Sample {
+        /// The number of the variable's definition.
+        pub variable: u32,
+        /// Which element of the variable, from 0; none of the only one, and of the sum of all.
+        pub element: Option<u32>,
+        /// The value.
+        pub value: f64,
     }
 }
 

@@ -3,6 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
+/// The environment variables that MPICH and its kin list as control variables, by these names.
+const LISTED: &str = "MPIR_CVAR_";
+/// Environment variables that no MPI lists so.
+const BELOW: [&str; 7] = ["UCX_", "FI_", "I_MPI_", "MV2_", "MPICH_", "OMPI_MCA_", "PRTE_MCA_"];
+
+fn is_below(name: &str) -> bool {
+    BELOW.iter().any(|prefix| name.starts_with(prefix))
+}
+
 /// What separates several settings in `MEL_SET`: no name and no usual value has it.
 const SEPARATOR: char = ';';
 
@@ -15,6 +24,17 @@ pub struct Setting {
     pub value: String,
     /// First and last ranks; none for all ranks.
     ranks: Vec<(u64, u64)>,
+}
+
+/// First and last ranks of a list such as `0,4-7`.
+#[must_use]
+pub fn parse_ranks(list: &str) -> Option<Vec<(u64, u64)>> {
+    let range = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+        (first <= last).then_some((first, last))
+    };
+    list.split(',').map(range).collect()
 }
 
 impl FromStr for Setting {
@@ -34,13 +54,7 @@ impl FromStr for Setting {
         {
             return Err(HOW);
         }
-        let range = |range: &str| {
-            let (first, last) = range.split_once('-').unwrap_or((range, range));
-            let (first, last) = (first.parse().ok()?, last.parse().ok()?);
-            (first <= last).then_some((first, last))
-        };
-        let ranks =
-            ranks.map_or(Some(Vec::new()), |ranks| ranks.split(',').map(range).collect()).ok_or(HOW)?;
+        let ranks = ranks.map_or(Some(Vec::new()), parse_ranks).ok_or(HOW)?;
         Ok(Setting { name: name.into(), value: value.into(), ranks })
     }
 }
@@ -80,12 +94,17 @@ impl Setting {
     /// The environment variable for a control variable of this name. What is one already, of an MPI or of a library below it, stays.
     #[must_use]
     pub fn environment_of(name: &str) -> String {
-        const AS_THEY_ARE: [&str; 8] =
-            ["MPIR_CVAR_", "UCX_", "FI_", "I_MPI_", "MV2_", "MPICH_", "OMPI_MCA_", "PRTE_MCA_"];
-        match AS_THEY_ARE.iter().any(|prefix| name.starts_with(prefix)) {
+        match name.starts_with(LISTED) || is_below(name) {
             true => name.to_owned(),
             false => format!("OMPI_MCA_{name}"),
         }
+    }
+
+    /// Whether it is an environment variable, of an MPI or of a library below it, that no MPI has among its control variables: it is set, and
+    /// what comes of it cannot be read.
+    #[must_use]
+    pub fn is_below(&self) -> bool {
+        is_below(&self.name)
     }
 
     /// Several, as `MEL_SET` has them.
@@ -141,6 +160,8 @@ mod tests {
     fn an_mpi_has_it_from_its_own_environment_variable() {
         assert_eq!(of("MPIR_CVAR_X=1").environment(), "MPIR_CVAR_X");
         assert_eq!(of("UCX_RNDV_THRESH=1").environment(), "UCX_RNDV_THRESH");
+        assert!(of("UCX_RNDV_THRESH=1").is_below() && !of("MPIR_CVAR_X=1").is_below());
+        assert!(!of("btl_vader_eager_limit=1").is_below());
         assert_eq!(
             of("coll_tuned_use_dynamic_rules=1").environment(),
             "OMPI_MCA_coll_tuned_use_dynamic_rules"

@@ -8,7 +8,7 @@ pub use mel_settings::*;
 use crate::names::nearest_names;
 use crate::number::{bytes, interval, share};
 use crate::plugin_list::PluginName;
-use crate::setting::Setting as Assignment;
+use crate::setting::{Setting as Assignment, parse_ranks};
 
 /// The value of a setting in the environment of this process; `None` where it is not set, or empty.
 #[must_use]
@@ -34,6 +34,7 @@ pub fn is_understood(kind: Kind, value: &str) -> bool {
         Kind::Size => bytes(value).is_some(),
         Kind::SizeOrNever => size_or_never(value).is_some(),
         Kind::Ranks => value.parse::<u32>().is_ok(),
+        Kind::RankList => parse_ranks(value).is_some(),
         Kind::Assignments => value.parse::<Assignment>().is_ok(),
         Kind::Plugins => PluginName::parse(value).is_some(),
         Kind::On

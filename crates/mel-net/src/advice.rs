@@ -2,6 +2,7 @@
 
 use mel_log::number::size;
 use mel_log::profile::text::layout::percent;
+use serde::Serialize;
 
 use crate::bottleneck::{Seen, bottleneck};
 use crate::fabric::{Fabric, LinkEnd};
@@ -18,7 +19,7 @@ const LEAST_SHARE: f64 = 0.05;
 const LEAST_OF_PLANE: f64 = 0.5;
 
 /// Something that stands out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// `lossy_link`, `bottleneck`, `hot_link`, `hot_host`, `idle_plane` or `detour`.
     pub rule: &'static str,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use mel_traffic::ChoiceError;
 use thiserror::Error;
 
 /// Why a network could not be read, or ranks not be put into it.
@@ -37,6 +38,9 @@ pub enum NetError {
         /// What is wrong, and what is wanted.
         what: String,
     },
+    /// The run does not say who sends what to whom, or has nothing of such a name.
+    #[error(transparent)]
+    Choice(#[from] ChoiceError),
     /// Something else.
     #[error("{0}")]
     Other(String),

@@ -10,6 +10,7 @@
 //! - [`lossy`]: a link that loses packets where others do not; [`bottleneck`]: the one that holds the others up.
 //! - [`advice`]: what stands out, and what to do.
 //! - [`arrange`](mod@arrange): ranks on other hosts, so that the hottest links cool down.
+//! - [`of_run`]: all of this for a run.
 //! - [`write`](mod@write): comma-separated values; [`boxfish`]: tables for Boxfish.
 //!
 //! Knows no MPI, and nothing of how it is shown. Bytes are observed; what links carry is modelled from them and the routes.
@@ -26,6 +27,7 @@ pub mod levels;
 pub mod load;
 pub mod lossy;
 mod names;
+pub mod of_run;
 pub mod planes;
 pub mod ranks;
 pub mod read;

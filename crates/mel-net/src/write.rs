@@ -3,7 +3,7 @@
 use std::io;
 
 use mel_log::csv::Writer;
-use mel_log::profile::phases::shown;
+use mel_log::profile::phases::name_of;
 
 use crate::fabric::Fabric;
 use crate::levels::level_of;
@@ -35,8 +35,7 @@ pub fn csv(out: impl io::Write, fabric: &Fabric, load: &Load, phases: &[String])
         let link = &fabric.graph[end.edge()];
         let port =
             |side: usize| if link.ports[side] == 0 { String::new() } else { link.ports[side].to_string() };
-        let phase =
-            if phases.is_empty() { "" } else { phases.get(*phase as usize).map_or("", |name| shown(name)) };
+        let phase = name_of(phases, *phase);
         writer.write_record([
             &from.name,
             &port(end.side()),

@@ -1,7 +1,8 @@
 //! A template of a consumer: counts from which ranks messages come before their receive is posted.
 //!
-//! Copy it into a room of `crates/mel-preload/src/`, and change it part by part: the numbers of the comments are
-//! the steps. It runs as it is, without MPI, on events that it raises itself:
+//! Copy it into a folder of `crates/mel-preload/src/`, and change it part by part: the numbers of the comments are
+//! the steps. The last one is a line in the list of `crates/mel-preload/src/consumers.rs`. It runs as it is, without MPI, on events that it
+//! raises itself:
 //!
 //! ```text
 //! cargo run -p mel-preload --example template_consumer
@@ -18,12 +19,18 @@
 //! - What was lost is told with the result.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as Memory};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use mel::consumer::{Consumer, Parts};
+use mel::run::Run;
+use mel::warn::warn;
+use mel_log::profile::Ended;
 use mpit_events::{
-    BindKind, Clock, Core, Error, EventIndex, Instance, Object, Ordering, Registration, Safety, Source, Token,
+    BindKind, Clock, Core, Error, EventIndex, Instance, Object, Ordering, Registration, Safety, Source,
+    Ticks, Token,
 };
+use mpit_sources::calls::{Communicator, Observer};
 use mpit_sources::matching::{Event, Ob1Events, UnexpectedQueued};
 
 /// Step 1: The event that it listens to, by name: it may come from any source.
@@ -38,10 +45,11 @@ struct OfCommunicator {
 
 /// Counts, for each sender, the messages that no receive was waiting for.
 pub struct EarlySenders {
+    core: &'static Core,
     event: EventIndex,
     /// Which element of the payload is the sender's rank.
     source: usize,
-    communicators: Vec<OfCommunicator>,
+    communicators: Mutex<Vec<OfCommunicator>>,
 }
 
 impl EarlySenders {
@@ -50,22 +58,20 @@ impl EarlySenders {
     /// # Errors
     /// [`Error::InvalidName`] where there is no such event or element. A consumer that can do
     /// without an event leaves it out instead.
-    pub fn new(core: &Core) -> Result<Self, Error> {
+    pub fn new(core: &'static Core) -> Result<Self, Error> {
         let event = core.type_by_name(EVENT)?;
         let elements = &core.event_type(event).ok_or(Error::InvalidIndex)?.elements;
         let source =
             elements.iter().position(|element| element.name == "source").ok_or(Error::InvalidName)?;
-        Ok(EarlySenders { event, source, communicators: Vec::new() })
+        Ok(EarlySenders { core, event, source, communicators: Mutex::default() })
     }
 
-    /// Step 4: Listens to a communicator of `size` ranks. In MEL this is called for each communicator as
-    /// it comes, the predefined ones first: `Observer::communicator_created` in
-    /// `crates/mel-preload/src/session.rs`.
+    /// Step 4: Listens to a communicator of `size` ranks.
     ///
     /// # Errors
     /// Those of the events core.
-    pub fn listen(&mut self, core: &Core, communicator: Token, size: usize) -> Result<(), Error> {
-        let handle = core.alloc(self.event, Some(communicator))?;
+    fn listen(&self, communicator: Token, size: usize) -> Result<(), Error> {
+        let handle = self.core.alloc(self.event, Some(communicator))?;
         let from: Arc<[AtomicU64]> = (0..size).map(|_| AtomicU64::new(0)).collect();
         let (counts, source) = (from.clone(), self.source);
         // 5. The callback: the hot path, some nanoseconds per event. A consumer that takes very many
@@ -73,24 +79,26 @@ impl EarlySenders {
         //    `crates/mel-preload/src/queues/profiler.rs` does). `Safety::ThreadSafe` serves every context that is
         //    not a signal handler; a callback that is not thread-safe asks for `MpiRestricted`, and
         //    loses (and the core counts) what programs with several threads raise.
-        core.set_callback(handle, Safety::ThreadSafe, move |instance: &Instance<'_>| {
+        self.core.set_callback(handle, Safety::ThreadSafe, move |instance: &Instance<'_>| {
             let rank = instance.read::<i32>(source).and_then(|rank| usize::try_from(rank).ok());
             if let Some(count) = rank.and_then(|rank| counts.get(rank)) {
                 count.fetch_add(1, Memory::Relaxed);
             }
         })?;
-        self.communicators.push(OfCommunicator { handle, from });
+        let mut all = self.communicators.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(OfCommunicator { handle, from });
         Ok(())
     }
 
-    /// Step 6: The end: stops listening, and puts into words what was counted and what was lost. In MEL
-    /// this belongs into `crates/mel-preload/src/finish.rs`, and the numbers into `profile.json`.
-    pub fn finish(self, core: &Core) -> String {
+    /// Step 6: The end: stops listening, and puts into words what was counted and what was lost. What is to be in the profile is counted
+    /// in a section of the table instead (`Consumer::attach`).
+    fn end(&self) -> String {
         let mut text = String::new();
-        for (number, OfCommunicator { handle, from }) in self.communicators.iter().enumerate() {
-            let dropped = core.dropped(*handle).unwrap_or_default();
+        let all = std::mem::take(&mut *self.communicators.lock().unwrap_or_else(PoisonError::into_inner));
+        for (number, OfCommunicator { handle, from }) in all.iter().enumerate() {
+            let dropped = self.core.dropped(*handle).unwrap_or_default();
             // From here on no callback begins; nobody waits for one that is running.
-            let _ = core.free(*handle, None);
+            let _ = self.core.free(*handle, None);
             for (rank, count) in from.iter().enumerate() {
                 let count = count.load(Memory::Relaxed);
                 if count > 0 {
@@ -103,6 +111,31 @@ impl EarlySenders {
         }
         text
     }
+}
+
+/// Step 7: How the session asks and tells it; all else of the trait has a default.
+impl Consumer for EarlySenders {
+    fn observers(&'static self) -> Vec<&'static dyn Observer> {
+        vec![self]
+    }
+
+    fn settle(&self, _: &Run, _: Ended, _: Ticks) {
+        self.end().lines().for_each(warn);
+    }
+}
+
+/// What hears of each communicator as it comes, the predefined ones first.
+impl Observer for EarlySenders {
+    fn communicator_created(&self, communicator: &Communicator) {
+        // Without space in the core it is left out.
+        let _ = self.listen(communicator.token, communicator.size as usize);
+    }
+}
+
+/// Step 8: Makes it at the entry of `MPI_Init*`, where the user wants it: `early_senders::consumer` is its line in the list. What a user
+/// wants is a field of `Config`, read from a setting of the catalogue.
+pub fn consumer(parts: &Parts) -> Option<&'static dyn Consumer> {
+    EarlySenders::new(parts.core).ok().map(|made| Box::leak(Box::new(made)) as &dyn Consumer)
 }
 
 /// A source of our own, so that the template runs without MPI.
@@ -132,15 +165,29 @@ impl Mock {
     }
 }
 
-fn main() -> Result<(), Error> {
-    let core = Core::new();
-    let mock = Mock::new(&core)?;
-    let mut consumer = EarlySenders::new(&core)?;
-    consumer.listen(&core, mock.world.token(), 4)?;
-    for rank in [2, 0, 2, 2] {
-        mock.message(&core, Safety::MpiRestricted, rank);
+/// The communicator of the mock, as the model tells of it.
+fn world(mock: &Mock) -> Communicator {
+    Communicator {
+        token: mock.world.token(),
+        context: 1,
+        index: 0,
+        size: 4,
+        rank: 0,
+        inter: false,
+        group: 1,
+        made_in: 0,
     }
-    print!("{}", consumer.finish(&core));
+}
+
+fn main() -> Result<(), Error> {
+    let core: &'static Core = Box::leak(Box::default());
+    let mock = Mock::new(core)?;
+    let consumer = EarlySenders::new(core)?;
+    consumer.communicator_created(&world(&mock));
+    for rank in [2, 0, 2, 2] {
+        mock.message(core, Safety::MpiRestricted, rank);
+    }
+    print!("{}", consumer.end());
     Ok(())
 }
 
@@ -149,13 +196,13 @@ mod tests {
     use super::*;
 
     fn counted(messages: &[(Safety, i32)]) -> String {
-        let core = Core::new();
-        let mock = Mock::new(&core).unwrap();
-        let mut consumer = EarlySenders::new(&core).unwrap();
-        mock.message(&core, Safety::MpiRestricted, 1);
-        consumer.listen(&core, mock.world.token(), 4).unwrap();
-        messages.iter().for_each(|&(level, rank)| mock.message(&core, level, rank));
-        let text = consumer.finish(&core);
+        let core: &'static Core = Box::leak(Box::default());
+        let mock = Mock::new(core).unwrap();
+        let consumer = EarlySenders::new(core).unwrap();
+        mock.message(core, Safety::MpiRestricted, 1);
+        consumer.communicator_created(&world(&mock));
+        messages.iter().for_each(|&(level, rank)| mock.message(core, level, rank));
+        let text = consumer.end();
         assert!(!core.is_active(mock.events.index(Event::UnexInsert)), "nobody listens any more");
         text
     }
@@ -177,6 +224,6 @@ mod tests {
 
     #[test]
     fn without_the_event_there_is_nothing_to_count() {
-        assert_eq!(EarlySenders::new(&Core::new()).err(), Some(Error::InvalidName));
+        assert_eq!(EarlySenders::new(Box::leak(Box::default())).err(), Some(Error::InvalidName));
     }
 }

@@ -12,6 +12,8 @@ use mel_log::choice::Choice;
 use mel_log::names::parse_list;
 use mel_log::number::{bytes, interval, share};
 use mel_log::plugin_list::PluginName;
+use mel_log::profile::text::Screen;
+use mel_log::setting::parse_ranks;
 use mel_log::settings::{self, Setting, counted};
 
 /// What MEL does in this process.
@@ -40,6 +42,8 @@ pub struct Config {
     /// The share of the time that reading these may take, where that is more than a load (`MEL_ATTRIBUTE_BUDGET`: such as `3%`); none
     /// without a limit (`none`).
     pub budget: Option<Share>,
+    /// First and last ranks of those that idle by design (`MEL_IDLE`).
+    pub idle: Vec<(u64, u64)>,
     /// Plugins (`MEL_PLUGINS`), and where they are looked for (`MEL_PLUGINS_PATH`), with colons between them. Where there are some, `vars` is
     /// something, too.
     pub plugins: Vec<PluginName>,
@@ -49,6 +53,10 @@ pub struct Config {
     pub profile_unset: bool,
     /// Whether the end of the run has a line of statistics for each queue and window of each rank (`MEL_LINES=1`).
     pub lines: bool,
+    /// Whether all tables are printed at the end.
+    pub full: bool,
+    /// Where the end of the run is read.
+    pub screen: Screen,
     /// Up to how many ranks each rank's numbers are collected; of more, sums (`MEL_EXACT_RANKS`).
     pub exact_ranks: u32,
     /// Whether no profile is made of what each rank has counted: all leave their tables (`MEL_COLLECT=0`).
@@ -69,6 +77,10 @@ pub struct Config {
     pub settable: bool,
     /// Policies, as [`mel_rules::policy`] encodes them (`MEL_POLICY`).
     pub policy: Option<String>,
+    /// After how long without a move the job is called stuck (`MEL_STUCK_AFTER`: a time such as `60s`); none for never.
+    pub stuck_after: Option<Duration>,
+    /// Whether it is ended then (`MEL_STUCK_ABORT=1`).
+    pub stuck_abort: bool,
     /// The most bytes of a rank's event log (`MEL_LIMIT`: a number, and `K`, `M`, `G` or `T` for binary multiples).
     pub limit: Option<u64>,
     /// From which size on there are warnings how large all logs are, in bytes; 0 for never (`MEL_TELL_SIZE`, as `MEL_LIMIT`).
@@ -161,12 +173,14 @@ impl Config {
                 .filter(|names| !names.is_empty()),
             inside: reader.is_on(&settings::INSIDE),
             lines: reader.is_on(&settings::LINES),
+            full: reader.is_on(&settings::FULL),
             leaves_tables: reader.text(&settings::COLLECT).is_some_and(|value| value == "0"),
             trace: reader.is_on(&settings::TRACE),
             call_sites: reader.is_on(&settings::CALLSITES),
             paused: reader.is_on(&settings::PAUSED),
             set: reader.text(&settings::SET),
             settable: reader.is_on(&settings::SETTABLE),
+            stuck_abort: reader.is_on(&settings::STUCK_ABORT),
             policy: reader.text(&settings::POLICY),
             output: reader.text(&settings::OUTPUT).map(PathBuf::from),
             force: reader.is_on(&settings::FORCE),
@@ -191,7 +205,10 @@ impl Config {
             // The sampler runs, and samples what they want.
             config.vars = Choice::new("", "*").ok();
         }
+        config.screen = reader.value(&settings::TERMINAL, Screen::parse).unwrap_or_default();
         config.every = reader.value(&settings::EVERY, interval).unwrap_or_default();
+        config.idle = reader.value(&settings::IDLE, parse_ranks).unwrap_or_default();
+        config.stuck_after = reader.value(&settings::STUCK_AFTER, interval).filter(|after| !after.is_zero());
         config.access = reader.value(&settings::MODE, Access::parse).unwrap_or_default();
         config.limit = reader.value(&settings::LIMIT, bytes);
         config.tell_size = reader.value(&settings::TELL_SIZE, settings::size_or_never).unwrap_or_default();
@@ -208,6 +225,22 @@ impl Config {
                 "{}=1: nothing is measured, so that there is no directory to ask in; choose a profile, too",
                 settings::SETTABLE
             ));
+        }
+        if config.stuck_after.is_some() && !config.call_profile {
+            config.stuck_after = None;
+            reader.complaints.push(format!(
+                "{}: calls are not counted, so that nobody knows where ranks are; choose {}={}, too",
+                settings::STUCK_AFTER,
+                settings::PROFILE,
+                counted::CALLS
+            ));
+        }
+        if config.stuck_abort && config.stuck_after.is_none() {
+            config.stuck_abort = false;
+            let [what, needed] = [&settings::STUCK_ABORT, &settings::STUCK_AFTER];
+            reader
+                .complaints
+                .push(format!("{what}=1: nobody looks whether the job is stuck; set {needed}, too"));
         }
         let path = |word: &str| match word {
             "messages" => Some(Path::Messages),

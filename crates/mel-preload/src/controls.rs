@@ -3,7 +3,6 @@
 //! What each is called and may be, [`mpit_vars::own`] has; here is what they do. A variable is set where the program may call MPI:
 //! what was before is counted as it was before.
 
-use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mel_log::Definition;
@@ -15,45 +14,21 @@ use mpit_vars::control::{Contents, Control};
 use mpit_vars::controls::controls;
 use mpit_vars::own::Own;
 
-use crate::phases::{self, Asked};
-use crate::state::{Run, Session};
+use crate::asked::{self, Asked};
+use crate::phases;
+use crate::run::Run;
+use crate::settings::is_in_hook;
+use crate::state::Session;
+use crate::{trace, vars};
 
 /// The lists of functions that are recorded, as they were set.
 static CALLS: Mutex<Option<[String; 2]>> = Mutex::new(None);
-
-thread_local! {
-    /// Whether this thread is in a hook of MEL.
-    static IN_HOOK: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Runs `f`, which sets variables, in a hook: there the program may call MPI.
-pub(crate) fn in_hook<R>(f: impl FnOnce() -> R) -> R {
-    struct Leave;
-    impl Drop for Leave {
-        fn drop(&mut self) {
-            IN_HOOK.set(false);
-        }
-    }
-    IN_HOOK.set(true);
-    let _leave = Leave;
-    f()
-}
 
 /// Adds them to the variables of this process.
 pub(crate) fn add() {
     for (own, description) in Own::all() {
         // They are there once only.
         let _ = controls().add(description, Arc::new(Variable(own)));
-    }
-}
-
-/// Why a variable cannot be set at this time, in a few words.
-pub(crate) fn why_not_now(name: &str) -> &'static str {
-    match name {
-        "mel_sampling_interval" => "no variables are sampled: mel run --vars",
-        "mel_event_log_limit" => "there is no event log, or it was full",
-        "mel_only_calls" | "mel_no_calls" => "there is no trace, or several threads call MPI at once",
-        _ => "nothing is measured now",
     }
 }
 
@@ -71,13 +46,10 @@ impl Control for Variable {
         match self.0 {
             Own::Recording => {
                 let records = run.and_then(|run| run.recorder).is_none_or(|recorder| recorder.is_recording());
-                Contents::Choice((records && phases::now().1).into())
+                Contents::Choice((records && phases::all().now().1).into())
             }
-            Own::Phase => text(phases::now().0),
-            Own::SamplingInterval => {
-                let sampler = session.and_then(|session| session.sampler.get());
-                Contents::Number(sampler.map_or(0, |sampler| sampler.every()))
-            }
+            Own::Phase => text(phases::all().now().0.to_owned()),
+            Own::SamplingInterval => Contents::Number(vars::sampler().map_or(0, |sampler| sampler.every())),
             Own::EventLogLimit => Contents::Number(
                 run.and_then(|run| run.recorder).map_or(u64::MAX, |recorder| recorder.log().limit()),
             ),
@@ -93,7 +65,7 @@ impl Control for Variable {
 
     fn write(&self, contents: &Contents) -> Result<(), Error> {
         let mut result = Err(Error::SetNotNow);
-        if IN_HOOK.get() {
+        if is_in_hook() {
             result = self.set(contents);
         } else {
             mpi_intercept::asked(|| result = self.set(contents));
@@ -104,12 +76,12 @@ impl Control for Variable {
 
 impl Variable {
     fn set(&self, contents: &Contents) -> Result<(), Error> {
-        let (session, run) = phases::measured().ok_or(Error::SetNotNow)?;
+        let (session, run) = asked::measured().ok_or(Error::SetNotNow)?;
         match (self.0, contents) {
             (Own::Recording, Contents::Choice(on)) => record(session, run, *on != 0),
-            (Own::Phase, Contents::Text(name)) => phases::ask(Asked::Phase(name.trim())),
+            (Own::Phase, Contents::Text(name)) => asked::ask(Asked::Phase(name.trim())),
             (Own::SamplingInterval, Contents::Number(micros)) => {
-                session.sampler.get().ok_or(Error::SetNotNow)?.set_every(*micros);
+                vars::sampler().ok_or(Error::SetNotNow)?.set_every(*micros);
             }
             (Own::EventLogLimit, Contents::Number(bytes)) => {
                 let log = run.recorder.ok_or(Error::SetNotNow)?.log();
@@ -131,7 +103,7 @@ impl Variable {
 
 /// Counting and recording go on, or stop.
 fn record(session: &'static Session, run: &'static Run, on: bool) {
-    phases::ask(if on { Asked::Start } else { Asked::Stop });
+    asked::ask(if on { Asked::Start } else { Asked::Stop });
     if let Some(recorder) = run.recorder {
         let latest = session.queue_events.model().catch_up();
         recorder.set_recording(on, latest);
@@ -142,7 +114,7 @@ fn record(session: &'static Session, run: &'static Run, on: bool) {
 fn choose(session: &Session, run: &Run, place: usize, list: &str) -> Result<(), Error> {
     let threads = session.abi.constants.thread;
     let several = pmpi::query_thread().unwrap_or(threads.multiple) == threads.multiple;
-    let (Some(tracer), Some(recorder)) = (run.tracer.filter(|_| !several), run.recorder) else {
+    let (Some(tracer), Some(recorder)) = (trace::log::tracer().filter(|_| !several), run.recorder) else {
         return Err(Error::SetNotNow);
     };
     let mut known = CALLS.lock().unwrap_or_else(PoisonError::into_inner);

@@ -66,7 +66,7 @@ pub(crate) fn name(communicator: &Communicator) -> String {
 
 /// A name made of its identity.
 pub(crate) fn made_of(communicator: &Communicator) -> String {
-    format!("communicator {:x}", communicator.context as u32)
+    mel_log::names::of_communicator(communicator.context)
 }
 
 /// Its processes. Where MPI may be asked; takes a short lock.

@@ -70,14 +70,18 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
     fs::canonicalize(path)
 }
 
-/// Rank 0 makes the directory and sends its path to all; `None` where there is none.
+/// Rank 0 makes the directory, names it in a line, and sends its path to all; `None` where there is none.
 pub fn agree(config: &Config, rank: i32, world: Comm) -> Option<PathBuf> {
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     let mut path = Vec::new();
     if rank == 0 {
         // Both jobs have inherited the same wishes, and must not write into each other's files.
         match make(config, pmpi::has_parent()) {
-            Ok(made) => path = made.as_os_str().as_bytes().to_vec(),
+            Ok(made) => {
+                // Whoever is killed is left with what stands there.
+                super::warn::warn(&format!("measuring; the results go to {}", made.display()));
+                path = made.as_os_str().as_bytes().to_vec();
+            }
             Err(line) => super::warn::warn(&line),
         }
     }

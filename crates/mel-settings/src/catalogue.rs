@@ -11,6 +11,24 @@ macro_rules! catalogue {
     };
 }
 
+/// The parts of help: each with the setting that it begins with, and up to the next part.
+static HEADINGS: &[(&str, &Setting)] = &[
+    ("What is measured", &EVENTS),
+    ("What is printed at the end", &LINES),
+    ("Trace", &TRACE),
+    ("Control variables", &SET),
+    ("While the program runs", &PAUSED),
+    ("Files", &LIMIT),
+];
+
+/// The part of help in which a setting is.
+#[must_use]
+pub fn heading(setting: &Setting) -> Option<&'static str> {
+    let place = |of: &Setting| ALL.iter().position(|known| *known == of);
+    let own = place(setting);
+    HEADINGS.iter().rfind(|(_, first)| place(first) <= own).map(|(heading, _)| *heading)
+}
+
 /// An option with a value.
 const fn option(long: &'static str, value: &'static str) -> Flag {
     Flag { long, short: None, value, repeats: false, needs: None }
@@ -151,6 +169,16 @@ catalogue! {
                 read",
         ..GIVEN
     };
+    /// The ranks that idle by design.
+    IDLE = Setting {
+        name: "MEL_IDLE",
+        option: Some(option("idle", "RANKS")),
+        kind: Kind::RankList,
+        short: "These ranks, such as 0,4-7, idle by design, as a master or a server does: that they wait is no \
+                loss, and no finding",
+        more: "verdict.md#the-budget",
+        ..GIVEN
+    };
     /// Plugins.
     PLUGINS = Setting {
         name: "MEL_PLUGINS",
@@ -176,6 +204,13 @@ catalogue! {
         name: "MEL_LINES",
         option: Some(switch("lines")),
         short: "At the end print the statistics of each rank's queues and windows, too: a line for each",
+        ..GIVEN
+    };
+    /// Whether all tables are printed at the end.
+    FULL = Setting {
+        name: "MEL_FULL",
+        option: Some(switch("full")),
+        short: "At the end print all tables, as mel report does later, and not one screen of what matters most",
         ..GIVEN
     };
     /// Whether a trace is recorded.
@@ -276,6 +311,26 @@ catalogue! {
         short: "Record nothing until the program calls MPI_Pcontrol(1)",
         ..GIVEN
     };
+    /// After how long without a move the job is called stuck.
+    STUCK_AFTER = Setting {
+        name: "MEL_STUCK_AFTER",
+        option: Some(option("stuck-after", "TIME")),
+        kind: Kind::Time,
+        short: "When no rank has entered or left a call for so long, such as 60s, and no test has succeeded, \
+                say once who waits for whom, and keep it in stuck.json in the run's directory; 0 for never",
+        long: "A thread of one process of each node reads the tables of its node, and nothing else is done. It \
+               needs --profile calls.",
+        more: "stuck.md#while-it-runs",
+        ..GIVEN
+    };
+    /// Whether a job that is stuck is ended.
+    STUCK_ABORT = Setting {
+        name: "MEL_STUCK_ABORT",
+        option: Some(Flag { needs: Some(&STUCK_AFTER), ..switch("stuck-abort") }),
+        short: "With --stuck-after: end the job then, with exit code 86; what was measured is kept",
+        more: "stuck.md#while-it-runs",
+        ..GIVEN
+    };
     /// The most bytes of a rank's event log.
     LIMIT = Setting {
         name: "MEL_LIMIT",
@@ -343,8 +398,6 @@ catalogue! {
         kind: Kind::Off,
         short: "Collect nothing at the end, so that MEL sends no message between ranks there; each rank \
                 leaves its table, and mel report reads them",
-        long: "What only profile.json has is not there then: one-sided communication by window, and the \
-               truth check.",
         ..INHERITED
     };
     /// The folder of InfiniBand's devices.
@@ -398,6 +451,16 @@ catalogue! {
         default: Unset::words("that of its file"),
         reach: Reach::ByRun,
         short: "The program's name, after which the run's directory is named",
+        ..GIVEN
+    };
+    /// The terminal on which the end of the run is read.
+    TERMINAL = Setting {
+        name: "MEL_TERMINAL",
+        kind: Kind::Text,
+        default: Unset::words("100 columns without colours"),
+        reach: Reach::ByRun,
+        short: "The columns of the terminal on which the end of the run is read, and whether it has colours: 80, or \
+                80,colours",
         ..GIVEN
     };
     /// The process that `mel run` has become.

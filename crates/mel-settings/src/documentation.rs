@@ -36,6 +36,7 @@ fn value(setting: &Setting) -> String {
         Kind::Size => "a size: `500M`, `2G`",
         Kind::SizeOrNever => "a size: `500M`, `2G`; or `0`",
         Kind::Ranks => "a number",
+        Kind::RankList => "ranks: `0,4-7`",
         Kind::Assignments => "`NAME=VALUE;NAME=VALUE`",
         Kind::Plugins => "`NAME,ARGS:NAME,ARGS`",
         Kind::Policies => {

@@ -91,6 +91,8 @@ pub enum Kind {
     SizeOrNever,
     /// A number of ranks.
     Ranks,
+    /// Ranks such as `0,4-7`.
+    RankList,
     /// Control variables with their values and ranks: `NAME=VALUE@RANKS`, with semicolons.
     Assignments,
     /// Plugins with their arguments, with colons.
@@ -135,6 +137,7 @@ impl Kind {
             Kind::Size => "give a size such as 500M or 2G",
             Kind::SizeOrNever => "give a size such as 500M or 2G, or 0",
             Kind::Ranks => "give a number of ranks",
+            Kind::RankList => "give ranks such as 0,4-7",
             Kind::Assignments => "give NAME=VALUE, or NAME=VALUE@RANKS with ranks such as 0,4-7",
             Kind::Plugins => "give a name, or the path of a shared object, and what it is to get: NAME,a,b=1",
             Kind::Policies => "give a file of policies",
@@ -260,6 +263,13 @@ mod tests {
         }
         assert_eq!(of_name("MEL_LIMIT"), Some(&LIMIT));
         assert_eq!(of_name("MEL_NONE"), None);
+    }
+
+    #[test]
+    fn help_has_parts_that_begin_with_their_settings() {
+        assert_eq!(heading(&EVENTS), Some("What is measured"));
+        assert_eq!((heading(&TRACE), heading(&CALLSITES)), (Some("Trace"), Some("Trace")));
+        assert!(ALL.iter().all(|setting| heading(setting).is_some()));
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use mel_log::profile::Profile;
 
+use super::Rows;
+
 /// The hosts of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hosts {
@@ -50,6 +52,18 @@ impl Hosts {
     }
 }
 
+/// The host of each rank. A rank that has left nothing is taken to be where the one before it was.
+pub fn hosts_of_ranks(profile: &Profile) -> Vec<&str> {
+    let mut hosts: Vec<&str> = Vec::new();
+    let mut known = profile.ranks.iter().peekable();
+    for rank in 0..Rows::of(profile).size() {
+        let this = known.next_if(|known| known.rank == rank).map(|known| known.host.as_str());
+        let first = profile.ranks.first().map_or("", |first| first.host.as_str());
+        hosts.push(this.unwrap_or(hosts.last().copied().unwrap_or(first)));
+    }
+    hosts
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,5 +79,14 @@ mod tests {
             ("b a (unknown)".into(), vec![0, 1, 2, 0])
         );
         assert_eq!(hosts.borders(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn ranks_without_a_profile_are_where_the_others_are() {
+        let of = |rank, host: &str| RankProfile { rank, host: host.into(), ..RankProfile::default() };
+        let profile =
+            Profile { world_size: 6, ranks: vec![of(1, "a"), of(2, "b"), of(4, "c")], ..Profile::default() };
+        assert_eq!(hosts_of_ranks(&profile), ["a", "a", "b", "b", "c", "c"]);
+        assert!(hosts_of_ranks(&Profile::default()).is_empty());
     }
 }

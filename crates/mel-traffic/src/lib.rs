@@ -24,7 +24,7 @@ pub mod sizes;
 pub mod write;
 
 pub use choice::{Choice, ChoiceError};
-pub use hosts::Hosts;
+pub use hosts::{Hosts, hosts_of_ranks};
 pub use matrix::{Cell, Matrix, Of};
 pub use parts::{Amount, Parts};
 pub use rows::{Flow, Rows, Unplaced};

@@ -2,13 +2,14 @@
 
 use mel_log::profile::Traffic;
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 
 use crate::choice::Choice;
 use crate::rows::{Rows, Unplaced};
 use crate::shape::Shape;
 
 /// What has flowed from a sender to a receiver.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Cell {
     /// Messages; of collective operations calls.
     pub messages: u64,

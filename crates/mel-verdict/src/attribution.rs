@@ -154,7 +154,7 @@ fn fill(
 
 #[cfg(test)]
 mod tests {
-    use mel_log::profile::{CallSite, Profile, RankProfile};
+    use mel_log::profile::CallSite;
     use mel_log::table::{ContextKey, Identity, ProfileTable};
 
     use super::*;
@@ -199,8 +199,7 @@ mod tests {
     }
 
     fn profile(every: u64) -> Vec<AttributedProfile> {
-        let mut profile = Profile { ranks: vec![RankProfile::default()], ..Profile::default() };
-        crate::fill(&mut profile, vec![table(every).rows()], |_, _| CallSite::default());
+        let mut profile = crate::profile(vec![table(every).rows()], |_, _| CallSite::default());
         std::mem::take(&mut profile.ranks[0].attributed)
     }
 

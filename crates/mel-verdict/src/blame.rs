@@ -9,6 +9,9 @@
 //! its waits, in proportion to their lengths. Comparing times, not only what overlaps, matters where ranks do the same work
 //! step by step: a neighbour of a slow rank computes while its own neighbours wait, as long as they did before.
 //!
+//! The time of a rank is of three kinds: outside of MPI, waiting by a rule, and in MPI otherwise ([`Blame::inside`]). Only the first is its
+//! own work. The third is charged to it as what it is: it comes late because it was in that call.
+//!
 //! Times are numbers of any one unit on one clock. Waits are known in the order of their ends, and one depends only on
 //! those before it: nothing is followed in a circle.
 
@@ -44,6 +47,8 @@ pub struct Cause {
     pub rank: u32,
     /// Its call that came late.
     pub site: u32,
+    /// Where it was before that, if it was in MPI and no rule says for whom: as it was given to [`Blame::inside`]. `None`: outside of MPI.
+    pub inside: Option<u32>,
     /// Its part of the time lost, 0 to 1. The parts of a wait add up to 1.
     pub part: f64,
 }
@@ -54,11 +59,13 @@ pub struct Blame {
     ranks: FxHashMap<u32, VecDeque<Known>>,
 }
 
-/// A wait whose causes are known.
+/// A wait whose causes are known, or time in MPI.
 #[derive(Clone, Debug)]
 struct Known {
     begin: u64,
     end: u64,
+    /// Whether no rule says for whom the rank was in MPI.
+    is_inside: bool,
     causes: Vec<Cause>,
 }
 
@@ -72,37 +79,75 @@ impl Blame {
     /// ends, those of all ranks; one that comes later than it should is still answered, by what is known then.
     pub fn wait(&mut self, rank: u32, wait: &Wait) -> Vec<Cause> {
         let causes = self.causes(rank, wait);
+        self.remember(
+            rank,
+            Known { begin: wait.begin, end: wait.end, is_inside: false, causes: causes.clone() },
+        );
+        causes
+    }
+
+    /// This rank was in MPI from `begin` to `end`. What of that is no known wait is not its work: `place` says where it was. To be given
+    /// with the waits in the order of the ends.
+    pub fn inside(&mut self, rank: u32, (begin, end): (u64, u64), place: u32) {
+        let cause = Cause { rank, site: place, inside: Some(place), part: 1.0 };
+        self.remember(rank, Known { begin, end, is_inside: true, causes: vec![cause] });
+    }
+
+    fn remember(&mut self, rank: u32, more: Known) {
         let known = self.ranks.entry(rank).or_default();
+        // Calls in a wait of several, as in polling, are no time in MPI besides it.
+        while let Some(last) =
+            known.back_mut().filter(|last| last.is_inside && !more.is_inside && last.end > more.begin)
+        {
+            if last.begin < more.begin {
+                last.end = more.begin;
+            } else {
+                known.pop_back();
+            }
+        }
         // What several threads wait at once is waited once.
-        let begin = known.back().map_or(wait.begin, |last| last.end.max(wait.begin));
-        if begin < wait.end {
-            known.push_back(Known { begin, end: wait.end, causes: causes.clone() });
+        let begin = known.back().map_or(more.begin, |last| last.end.max(more.begin));
+        if begin < more.end {
+            known.push_back(Known { begin, ..more });
             if known.len() > REMEMBERED {
                 known.pop_front();
             }
         }
-        causes
     }
 
     fn causes(&self, rank: u32, wait: &Wait) -> Vec<Cause> {
         let Wait { begin, end, culprit, site, .. } = *wait;
-        let all = vec![Cause { rank: culprit, site, part: 1.0 }];
+        let all = vec![Cause { rank: culprit, site, inside: None, part: 1.0 }];
         let since = wait.since.min(begin);
-        let waited: u64 = self.waits(culprit, (since, end)).map(|(length, _)| length).sum();
-        if culprit == rank || waited == 0 || end <= begin {
+        let sum = |rank, interval| {
+            self.waits(rank, interval).fold((0, 0), |(waited, inside), (length, known)| {
+                match known.is_inside {
+                    false => (waited + length, inside),
+                    true => (waited, inside + length),
+                }
+            })
+        };
+        let (waited, inside) = sum(culprit, (since, end));
+        if culprit == rank || waited + inside == 0 || end <= begin {
             return all;
         }
-        let waited_before: u64 = self.waits(rank, (since, begin)).map(|(length, _)| length).sum();
-        let busy = (end - since).saturating_sub(waited);
-        let busy_before = (begin - since).saturating_sub(waited_before);
+        let (waited_before, inside_before) = sum(rank, (since, begin));
+        let busy = (end - since).saturating_sub(waited + inside);
+        let busy_before = (begin - since).saturating_sub(waited_before + inside_before);
         let own = busy.saturating_sub(busy_before).min(end - begin) as f64 / (end - begin) as f64;
+        // Of the time in MPI, too, only what the other one had more of.
+        let longer = inside.saturating_sub(inside_before) as f64 / inside.max(1) as f64;
+        let rest = waited as f64 + inside as f64 * longer;
         let mut causes = vec![Cause { part: own, ..all[0] }];
         for (length, known) in self.waits(culprit, (since, end)) {
-            let part = (1.0 - own) * length as f64 / waited as f64;
+            let length = length as f64 * if known.is_inside { longer } else { 1.0 };
+            let part = if rest > 0.0 { (1.0 - own) * length / rest } else { 0.0 };
             for cause in &known.causes {
-                // A rank is no cause of its own waiting: it is the one that it waited for that was late.
-                let cause = if cause.rank == rank { all[0] } else { *cause };
-                add(&mut causes, cause, part * cause.part);
+                // A rank is no cause of its own waiting, and the one that waited for it has not done so to keep it waiting: that is left out.
+                if cause.rank != rank {
+                    let of_culprit = if known.is_inside { Cause { site, ..*cause } } else { *cause };
+                    add(&mut causes, of_culprit, part * cause.part);
+                }
             }
         }
         keep_largest(&mut causes);
@@ -122,7 +167,10 @@ impl Blame {
 }
 
 fn add(causes: &mut Vec<Cause>, cause: Cause, part: f64) {
-    match causes.iter_mut().find(|known| (known.rank, known.site) == (cause.rank, cause.site)) {
+    match causes
+        .iter_mut()
+        .find(|known| (known.rank, known.site, known.inside) == (cause.rank, cause.site, cause.inside))
+    {
         Some(known) => known.part += part,
         None => causes.push(Cause { part, ..cause }),
     }
@@ -170,7 +218,7 @@ mod tests {
     #[test]
     fn who_computes_longer_is_the_cause() {
         let found = blame(&[vec![wait((10, 50), 0, 1)], vec![]]);
-        assert_eq!(found[0][0], [Cause { rank: 1, site: 10, part: 1.0 }]);
+        assert_eq!(found[0][0], [Cause { rank: 1, site: 10, inside: None, part: 1.0 }]);
     }
 
     #[test]
@@ -179,7 +227,7 @@ mod tests {
         let waits =
             [vec![], vec![wait((0, 100), 0, 0)], vec![wait((0, 101), 0, 1)], vec![wait((0, 102), 0, 2)]];
         let found = blame(&waits);
-        assert_eq!(found[1][0], [Cause { rank: 0, site: 0, part: 1.0 }]);
+        assert_eq!(found[1][0], [Cause { rank: 0, site: 0, inside: None, part: 1.0 }]);
         for (rank, of_rank) in found.iter().enumerate().skip(2) {
             assert!(part_of(&of_rank[0], 0) > 0.97, "{rank}: {of_rank:?}");
         }
@@ -221,6 +269,14 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_for_the_victim_is_left_out() {
+        // A server waited for rank 2 until 40 and for rank 0 until 80; then rank 2 waits for the server.
+        let waits = [vec![], vec![wait((0, 40), 0, 2), wait((40, 80), 40, 0)], vec![wait((41, 81), 0, 1)]];
+        let causes = &blame(&waits)[2][0];
+        assert!(part_of(causes, 0) > 0.95 && part_of(causes, 2) == 0.0, "{causes:?}");
+    }
+
+    #[test]
     fn ranks_that_wait_for_each_other_in_turn_are_no_circle() {
         let mut waits = vec![Vec::new(), Vec::new()];
         for step in 0..100u64 {
@@ -230,6 +286,50 @@ mod tests {
         for of_wait in blame(&waits).into_iter().flatten() {
             assert!((of_wait.iter().map(|cause| cause.part).sum::<f64>() - 1.0).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn who_is_in_mpi_until_then_is_late_for_that_and_not_for_work() {
+        let mut known = Blame::new();
+        // Rank 1 polls from 10 to 90 and computes until 100, as rank 0 did before it waited.
+        known.inside(1, (10, 90), 7);
+        let causes = known.wait(0, &wait((20, 100), 0, 1));
+        assert_eq!(causes, [Cause { rank: 1, site: 10, inside: Some(7), part: 1.0 }]);
+        // Rank 2 waited for rank 1 from there on: the same is the cause.
+        let causes = known.wait(2, &wait((30, 101), 0, 0));
+        assert!(causes[0].rank == 1 && causes[0].inside == Some(7) && causes[0].part > 0.9, "{causes:?}");
+    }
+
+    #[test]
+    fn a_wait_that_is_known_is_no_other_time_in_mpi() {
+        let mut known = Blame::new();
+        known.wait(1, &wait((0, 60), 0, 2));
+        known.inside(1, (0, 70), 7);
+        let causes = known.wait(0, &wait((0, 70), 0, 1));
+        assert!((part_of(&causes, 2) - 60.0 / 70.0).abs() < 1e-9, "{causes:?}");
+        assert_eq!(causes[1].inside, Some(7));
+    }
+
+    #[test]
+    fn calls_in_a_wait_of_several_are_no_other_time_in_mpi() {
+        let mut known = Blame::new();
+        // Rank 1 polls for rank 2 from 10 to 70, in calls of which one began before.
+        known.inside(1, (0, 30), 7);
+        known.inside(1, (30, 60), 7);
+        known.wait(1, &wait((10, 70), 0, 2));
+        let causes = known.wait(0, &wait((0, 70), 0, 1));
+        assert!((part_of(&causes, 2) - 60.0 / 70.0).abs() < 1e-9, "{causes:?}");
+        assert!((part_of(&causes, 1) - 10.0 / 70.0).abs() < 1e-9, "{causes:?}");
+    }
+
+    #[test]
+    fn what_both_did_in_mpi_is_nobodys_fault() {
+        let mut known = Blame::new();
+        // Both write a file for 50; then rank 1 computes for 30 while rank 0 waits.
+        known.inside(0, (0, 50), 3);
+        known.inside(1, (0, 50), 3);
+        let causes = known.wait(0, &wait((50, 80), 0, 1));
+        assert_eq!(causes, [Cause { rank: 1, site: 10, inside: None, part: 1.0 }]);
     }
 
     #[test]

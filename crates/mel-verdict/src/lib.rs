@@ -3,8 +3,12 @@
 //! - [`run`](mod@run): the tables of all ranks as one: call sites, communicators, contexts.
 //! - [`losses`]: the time that each call lost, and who had caused it.
 //! - [`findings`]: losses as findings, worst first, with their sentences; those of a trace, too.
+//! - [`budget`]: where all of the ranks' time goes.
 //! - [`blame`]: who is the cause of a wait, followed back through the waits of others.
 //! - [`many`]: collecting along a tree.
+//! - `lateness`: what a rank that came late did before.
+//! - `nobody`: what is lost in the communication itself.
+//! - `places`: call sites of a rank, and the time in their calls.
 //! - `attribution`: what performance variables did in each call and region.
 //! - `connections`: what went over the network.
 //! - `communicators`: what a rank did on each communicator.
@@ -15,30 +19,88 @@
 
 mod attribution;
 pub mod blame;
+pub mod budget;
 mod communicators;
 mod connections;
 pub mod findings;
+mod lateness;
 pub mod losses;
 pub mod many;
+mod nobody;
+mod places;
 pub mod run;
+#[cfg(test)]
+mod tests;
 mod traffic;
 pub mod words;
 
-use mel_log::profile::{CallSite, Profile};
+use mel_log::Definition;
+use mel_log::profile::{CallSite, Profile, efficiency};
 use mel_log::table::TableRows;
 
 pub use blame::{Blame, Cause, Wait};
 
-/// Fills a profile with what the tables of its ranks say: call sites, communicators, calls, waits, and the verdict. `resolve` says what
+/// The profile of a run from the tables of its ranks, which are running or have ended in any way; some may be missing. `resolve` says what
 /// a return address stands for, as the file at a path counts addresses.
-pub fn fill(profile: &mut Profile, tables: Vec<TableRows>, resolve: impl FnMut(&str, u64) -> CallSite) {
-    if tables.is_empty() {
-        return;
-    }
+pub fn profile(mut tables: Vec<TableRows>, resolve: impl FnMut(&str, u64) -> CallSite) -> Profile {
+    let mut profile = described(&tables);
+    tables.retain(|rows| profile.world_size == 0 || rows.rank < profile.world_size);
+    profile.number_phases();
     let run = run::Run::of(tables, resolve);
     let losses = losses::of(&run);
-    run.fill(profile, &losses);
+    run.fill(&mut profile, &losses);
     if profile.counts("calls") {
         profile.verdict = Some(findings::estimated::of(&run, &losses));
+        let (budget, of_ranks) = budget::of(&run, &losses);
+        profile.budget = Some(budget);
+        for (rank, parts) in run.ranks.iter().zip(of_ranks) {
+            let Some(of) = profile.ranks.iter_mut().find(|of| of.rank == rank.rank) else { continue };
+            of.budget = Some(parts);
+            for (phase, seconds) in budget::computing_in_phases(&run, rank) {
+                let name = run.phases.get(phase as usize);
+                let place = name.and_then(|name| profile.phases.iter().position(|known| known == name));
+                if let Some(of) = of.phases.iter_mut().find(|of| Some(of.phase as usize) == place) {
+                    of.computing_s = Some(seconds);
+                }
+            }
+        }
+        profile.efficiency = efficiency::of(&profile);
     }
+    profile
+}
+
+/// What tables say of the run as a whole, and of each rank by itself.
+pub fn described(tables: &[TableRows]) -> Profile {
+    let mut profile = Profile::default();
+    let mut said = Vec::new();
+    for rows in tables {
+        said.push((rows.rank, rows.world_size));
+        if profile.started_unix_s == 0.0 {
+            profile.started_unix_s = rows.started_realtime_nanos as f64 * 1e-9;
+        }
+        let ticks = rows.measured_until().saturating_sub(rows.started);
+        profile.duration_s = profile.duration_s.max(ticks as f64 / rows.ticks_per_second.max(1) as f64);
+        if profile.ranks.iter().all(|rank| rank.rank != rows.rank) {
+            profile.ranks.push(rows.rank_profile());
+        }
+        let program = rows.definitions.iter().find_map(|definition| match definition {
+            Definition::Program { command, mpi, backend, mel_version, profiled, .. } => {
+                Some((command, mpi, backend, mel_version, profiled))
+            }
+            _ => None,
+        });
+        if let Some((command, mpi, backend, mel_version, profiled)) =
+            program.filter(|_| profile.command.is_empty())
+        {
+            (profile.command, profile.mpi) = (command.clone(), mpi.clone());
+            (profile.backend, profile.mel_version) = (backend.clone(), mel_version.clone());
+            profile.profiled.clone_from(profiled);
+        }
+    }
+    if profile.profiled.is_empty() && tables.iter().all(|rows| rows.queues.is_empty()) {
+        profile.profiled = vec!["calls".into()];
+    }
+    profile.ranks.sort_by_key(|rank| rank.rank);
+    profile.settle_size(&said, "profile table");
+    profile
 }

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
+use mel_log::names::of_communicator;
 use mel_log::profile::phases::place_of;
 use mel_log::profile::{
-    CallProfile, CallSite, Connection, Histogram, LastCall, MessagesFound, NamedCommunicator, Profile,
+    CallProfile, CallSite, Connection, Ended, Histogram, LastCall, MessagesFound, NamedCommunicator, Profile,
     Traffic, WaitKind, WaitProfile,
 };
 use mel_log::table::layout::bounds;
@@ -16,6 +17,12 @@ use super::communicators;
 use super::findings::Rule;
 use super::losses::Losses;
 use super::{attribution, connections, traffic};
+
+#[cfg(test)]
+thread_local! {
+    /// How many times contexts and peers were looked up.
+    pub(crate) static LOOKED: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
 
 /// A context as it is known in the run.
 #[derive(Clone, Debug, Default)]
@@ -52,6 +59,10 @@ pub struct Rank {
     /// Ticks per second. Each process has measured the rate of the one clock of its node for itself, a millionth more or less, which
     /// is milliseconds over the time since the machine was started: so all use what one has measured.
     rate: u64,
+    /// When it entered `MPI_Finalize` or ended otherwise; where that is not known, when it or any other rank was last seen.
+    until: u64,
+    /// The contexts of calls that it is in, and that count as if they had returned.
+    open: Vec<u32>,
     /// The place in [`Run::communicators`] of each communicator of the table, by its number.
     pub communicators: HashMap<u32, u32>,
     /// World ranks of the members, by the number of the communicator; of the remote group, for an intercommunicator.
@@ -75,8 +86,41 @@ impl Rank {
     /// From the exit of `MPI_Init*` to the entry of `MPI_Finalize`, or to the last thing known, but for the time that does not count, in
     /// seconds.
     pub fn run_s(&self) -> f64 {
-        let until = if self.rows.runs_until > 0 { self.rows.runs_until } else { self.rows.last_seen() };
-        self.seconds(until.saturating_sub(self.rows.runs_since).saturating_sub(self.rows.stopped))
+        self.seconds(self.until.saturating_sub(self.rows.runs_since).saturating_sub(self.rows.stopped))
+    }
+
+    /// When it ended, as far as that is known, in nanoseconds of the clock of all ranks.
+    pub fn ends(&self) -> u64 {
+        self.nanos(self.until)
+    }
+
+    /// In ticks of this rank: a time of the clock of all ranks.
+    fn ticks(&self, nanos: u64) -> u64 {
+        let (at, then) = self.instant;
+        let since = i128::from(nanos) - i128::from(then);
+        (i128::from(at) + since * i128::from(self.rate) / 1_000_000_000).clamp(0, i128::from(u64::MAX)) as u64
+    }
+
+    /// The rank did not come to an end that it has written down, and was there when any rank was seen last, in nanoseconds of the clock of
+    /// all: calls that it is in count up to then.
+    fn last_until(&mut self, seen: u64) {
+        // Of one that runs it is known when it is looked at, and not here.
+        if self.rows.runs_until > 0 || self.rows.is_running {
+            return;
+        }
+        self.until = self.until.max(self.ticks(seen));
+        for thread in self.rows.threads.iter().filter(|thread| thread.is_in_call()) {
+            if let Some(row) = self.rows.contexts.get_mut(thread.context as usize) {
+                row.count(self.until.saturating_sub(thread.entered));
+                self.open.push(thread.context);
+            }
+        }
+    }
+
+    /// How many calls of a context have returned.
+    pub fn returned(&self, context: u32) -> u64 {
+        let calls = self.rows.contexts.get(context as usize).map_or(0, |row| row.calls);
+        calls.saturating_sub(self.open.iter().filter(|open| **open == context).count() as u64)
     }
 
     /// A time in seconds since `MPI_Init*` was called.
@@ -101,8 +145,17 @@ impl Rank {
 
     /// The world rank of a rank in the communicator of a context.
     pub fn peer(&self, context: u32, rank: i32) -> Option<u32> {
+        #[cfg(test)]
+        LOOKED.set(LOOKED.get() + 1);
         let number = self.contexts.get(context as usize)?.number;
         u32::try_from(self.members.get(&number)?.get(u32::try_from(rank).ok()?)?).ok()
+    }
+
+    /// World ranks of the members of a communicator, by its place in [`Run::communicators`], as this rank knows them; of the remote
+    /// group, for an intercommunicator.
+    pub fn members(&self, communicator: u32) -> Option<&Members> {
+        let (number, _) = self.communicators.iter().find(|(_, place)| **place == communicator)?;
+        self.members.get(number)
     }
 
     /// The size of the communicator of a context.
@@ -113,12 +166,152 @@ impl Rank {
 
     /// A context by its number.
     pub fn context(&self, number: u32) -> Option<&Context> {
+        #[cfg(test)]
+        LOOKED.set(LOOKED.get() + 1);
         self.contexts.get(number as usize)
     }
 }
 
+/// What one table defines: names of its own numbers.
+#[derive(Default)]
+struct Defined {
+    /// Modules by their first address: the end, what is added to addresses of the file, and the path.
+    modules: BTreeMap<u64, (u64, u64, Rc<str>)>,
+    functions: HashMap<u16, Rc<str>>,
+    /// Places of communicators in [`Run::communicators`].
+    numbers: HashMap<u32, u32>,
+    members: BTreeMap<u32, Members>,
+}
+
+/// A run that is put together, and the places of what several ranks name.
+struct Joined<R> {
+    run: Run,
+    resolve: R,
+    sites: HashMap<(Rc<str>, u64), u32>,
+    /// What is compiled twice, such as a template, has two addresses and is one place.
+    same: HashMap<CallSite, u32>,
+    communicators: HashMap<u64, u32>,
+    /// By the place of a communicator: the line that made it, and the first of its ranks in `MPI_COMM_WORLD`.
+    made: BTreeMap<u32, (String, i32)>,
+    has_traffic: bool,
+}
+
+impl<R: FnMut(&str, u64) -> CallSite> Joined<R> {
+    /// Takes what a table defines.
+    fn definitions(&mut self, definitions: &[Definition]) -> Defined {
+        let mut defined = Defined::default();
+        for definition in definitions {
+            match definition {
+                Definition::Module { start, end, bias, path } => {
+                    defined.modules.insert(*start, (*end, *bias, path.as_str().into()));
+                }
+                Definition::Function { number, name } => {
+                    defined.functions.insert(*number, name.as_str().into());
+                }
+                Definition::Communicator { index, context, name, members, remote } => {
+                    let place = self.communicator(*context, name, members, remote.as_ref());
+                    defined.numbers.insert((*index).into(), place);
+                    defined.members.insert((*index).into(), remote.as_ref().unwrap_or(members).clone());
+                }
+                Definition::CommunicatorMade { index, site } => {
+                    let number = u32::from(*index);
+                    let module = defined.modules.range(..=*site).next_back();
+                    if let Some(place) = defined.numbers.get(&number)
+                        && let Some((_, (_, bias, path))) = module.filter(|(_, module)| *site < module.0)
+                    {
+                        let line = (self.resolve)(path, site.wrapping_sub(*bias)).to_string();
+                        let line = line.split(' ').next().unwrap_or_default().to_owned();
+                        let first = defined.members.get(&number).and_then(|members| members.get(0));
+                        self.made.entry(*place).or_insert((line, first.unwrap_or(0)));
+                    }
+                }
+                Definition::CommunicatorName { index, name } if !name.is_empty() => {
+                    if let Some(place) = defined.numbers.get(&u32::from(*index)) {
+                        self.run.communicators[*place as usize].name.clone_from(name);
+                    }
+                }
+                _ => {}
+            }
+        }
+        defined
+    }
+
+    /// The place of a communicator. Its members are known where traffic was counted.
+    fn communicator(&mut self, context: u64, name: &str, members: &Members, remote: Option<&Members>) -> u32 {
+        let known = &mut self.run.communicators;
+        *self.communicators.entry(context).or_insert_with(|| {
+            let (name, size) = (name.to_owned(), members.len() as u32);
+            let mut communicator = NamedCommunicator { context, name, size, ..NamedCommunicator::default() };
+            if self.has_traffic {
+                (communicator.members, communicator.remote) = (members.clone(), remote.cloned());
+            }
+            known.push(communicator);
+            known.len() as u32 - 1
+        })
+    }
+
+    /// Communicators without a name of the program's are called by the line that made them, and so are their windows.
+    fn name_by_lines(&mut self) {
+        let known = &mut self.run.communicators;
+        let mut lines: HashMap<&str, usize> = HashMap::new();
+        for (line, _) in self.made.values() {
+            *lines.entry(line).or_default() += 1;
+        }
+        for (place, (line, first)) in &self.made {
+            let unnamed = of_communicator(known[*place as usize].context);
+            if known[*place as usize].name != unnamed {
+                continue;
+            }
+            let among = match lines.get(line.as_str()) {
+                Some(1) => String::new(),
+                _ => format!(", from rank {first}"),
+            };
+            let name = format!("communicator made at {line}{among}");
+            let of_windows = format!(" of {unnamed}");
+            for window in known.iter_mut() {
+                if let Some(window_of) = window.name.strip_suffix(&of_windows) {
+                    window.name = format!("{window_of} of {name}");
+                }
+            }
+            known[*place as usize].name = name;
+        }
+    }
+
+    /// The context of a row.
+    fn context(&mut self, row: &ContextRow, defined: &Defined, phases: &HashMap<u16, u32>) -> Context {
+        let key = &row.key;
+        let module = defined.modules.range(..=key.site).next_back().filter(|(_, module)| key.site < module.0);
+        let place = module.map_or_else(
+            || ("".into(), key.site),
+            |(_, (_, bias, path))| (Rc::clone(path), key.site.wrapping_sub(*bias)),
+        );
+        Context {
+            function: defined.functions.get(&key.function).cloned().unwrap_or_default(),
+            thread: key.thread.into(),
+            site: (key.site != 0).then(|| self.site(place)),
+            communicator: defined.numbers.get(&key.communicator).copied(),
+            phase: phases.get(&key.phase).copied().unwrap_or(0),
+            number: key.communicator,
+        }
+    }
+
+    /// The place of a call site in a module.
+    fn site(&mut self, place: (Rc<str>, u64)) -> u32 {
+        let known = &mut self.run.sites;
+        *self.sites.entry(place).or_insert_with_key(|(path, offset)| {
+            let site = (self.resolve)(path, *offset);
+            let line = CallSite { offset: 0, ..site.clone() };
+            let key = if site.line == 0 { site.clone() } else { line };
+            *self.same.entry(key).or_insert_with(|| {
+                known.push(site);
+                known.len() as u32 - 1
+            })
+        })
+    }
+}
+
 /// All ranks of a run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Run {
     /// Call sites.
     pub sites: Vec<CallSite>,
@@ -128,129 +321,71 @@ pub struct Run {
     pub phases: Vec<String>,
     /// By rank, ascending; some may be missing.
     pub ranks: Vec<Rank>,
+    /// Whether times of different ranks can be compared: they are on one node, or their clocks were compared.
+    pub has_one_clock: bool,
     places: HashMap<u32, usize>,
 }
 
 impl Run {
     /// The run whose ranks have left these tables.
-    pub fn of(mut tables: Vec<TableRows>, mut resolve: impl FnMut(&str, u64) -> CallSite) -> Run {
+    pub fn of(mut tables: Vec<TableRows>, resolve: impl FnMut(&str, u64) -> CallSite) -> Run {
         tables.sort_by_key(|table| table.rank);
         tables.dedup_by_key(|table| table.rank);
-        let mut run = Run {
-            sites: Vec::new(),
-            communicators: Vec::new(),
-            phases: Vec::new(),
-            ranks: Vec::new(),
-            places: HashMap::new(),
-        };
-        let mut sites: HashMap<(Rc<str>, u64), u32> = HashMap::new();
-        // What is compiled twice, such as a template, has two addresses and is one place.
-        let mut same: HashMap<CallSite, u32> = HashMap::new();
-        let mut communicators: HashMap<u64, u32> = HashMap::new();
         let rate = tables.first().map_or(1, |first| first.ticks_per_second);
-        let has_traffic = tables.iter().any(|table| !table.traffic.is_empty());
         let hosts: HashMap<u32, String> =
             tables.iter().map(|table| (table.rank, table.host.clone())).collect();
         let origin = tables.iter().map(|table| table.started).min().unwrap_or(0);
+        let mut joined = Joined {
+            run: Run::default(),
+            resolve,
+            sites: HashMap::new(),
+            same: HashMap::new(),
+            communicators: HashMap::new(),
+            made: BTreeMap::new(),
+            has_traffic: tables.iter().any(|table| !table.traffic.is_empty()),
+        };
         for rows in tables {
-            let mut modules: BTreeMap<u64, (u64, u64, Rc<str>)> = BTreeMap::new();
-            let mut functions: HashMap<u16, Rc<str>> = HashMap::new();
-            let mut numbers: HashMap<u32, u32> = HashMap::new();
-            let mut members: BTreeMap<u32, Members> = BTreeMap::new();
-            for definition in &rows.definitions {
-                match definition {
-                    Definition::Module { start, end, bias, path } => {
-                        modules.insert(*start, (*end, *bias, path.as_str().into()));
-                    }
-                    Definition::Function { number, name } => {
-                        functions.insert(*number, name.as_str().into());
-                    }
-                    Definition::Communicator { index, context, name, members: of, remote } => {
-                        let place = *communicators.entry(*context).or_insert_with(|| {
-                            let (context, size) = (*context, of.len() as u32);
-                            run.communicators.push(NamedCommunicator {
-                                context,
-                                name: name.clone(),
-                                size,
-                                ..if has_traffic {
-                                    NamedCommunicator {
-                                        members: of.clone(),
-                                        remote: remote.clone(),
-                                        ..NamedCommunicator::default()
-                                    }
-                                } else {
-                                    NamedCommunicator::default()
-                                }
-                            });
-                            run.communicators.len() as u32 - 1
-                        });
-                        numbers.insert((*index).into(), place);
-                        members.insert((*index).into(), remote.clone().unwrap_or_else(|| of.clone()));
-                    }
-                    Definition::CommunicatorName { index, name } if !name.is_empty() => {
-                        if let Some(place) = numbers.get(&u32::from(*index)) {
-                            run.communicators[*place as usize].name.clone_from(name);
-                        }
-                    }
-                    _ => {}
-                }
-            }
+            let defined = joined.definitions(&rows.definitions);
             let mut phases: HashMap<u16, u32> = HashMap::new();
             for phase in &rows.phases {
-                phases.insert(phase.number, place_of(&mut run.phases, &phase.name));
+                phases.insert(phase.number, place_of(&mut joined.run.phases, &phase.name));
             }
-            let mut contexts = Vec::new();
-            for ContextRow { key, .. } in &rows.contexts {
-                let module = modules.range(..=key.site).next_back().filter(|(_, module)| key.site < module.0);
-                let place = module.map_or_else(
-                    || ("".into(), key.site),
-                    |(_, (_, bias, path))| (Rc::clone(path), key.site.wrapping_sub(*bias)),
-                );
-                let site = (key.site != 0).then(|| {
-                    *sites.entry(place).or_insert_with_key(|(path, offset)| {
-                        let site = resolve(path, *offset);
-                        let line = CallSite { offset: 0, ..site.clone() };
-                        let key = if site.line == 0 { site.clone() } else { line };
-                        *same.entry(key).or_insert_with(|| {
-                            run.sites.push(site);
-                            run.sites.len() as u32 - 1
-                        })
-                    })
-                });
-                contexts.push(Context {
-                    function: functions.get(&key.function).cloned().unwrap_or_default(),
-                    thread: key.thread.into(),
-                    site,
-                    communicator: numbers.get(&key.communicator).copied(),
-                    phase: phases.get(&key.phase).copied().unwrap_or(0),
-                    number: key.communicator,
-                });
-            }
+            let context = |row: &ContextRow| joined.context(row, &defined, &phases);
+            let contexts = rows.contexts.iter().map(context).collect();
             let names = traffic::Names {
-                functions: &functions,
-                communicators: &numbers,
+                functions: &defined.functions,
+                communicators: &defined.numbers,
                 phases: &phases,
-                members: &members,
+                members: &defined.members,
             };
             let traffic = traffic::of(&rows.traffic, &names);
             let connections = connections::of(&rows.connections, &phases, &hosts);
-            run.places.insert(rows.rank, run.ranks.len());
             let (instant, rate) = match rows.clock {
                 Some((ticks, nanos, _)) => ((ticks, nanos), rows.ticks_per_second),
                 None => ((origin, 1_000_000_000), rate),
             };
+            let run = &mut joined.run;
+            run.places.insert(rows.rank, run.ranks.len());
             run.ranks.push(Rank {
                 rank: rows.rank,
                 contexts,
+                until: rows.measured_until(),
                 rows,
                 traffic,
                 connections,
                 instant,
                 rate,
-                communicators: numbers,
-                members,
+                open: Vec::new(),
+                communicators: defined.numbers,
+                members: defined.members,
             });
         }
+        joined.name_by_lines();
+        let mut run = joined.run;
+        let is_one_node = hosts.values().all(|host| Some(host) == hosts.values().next());
+        run.has_one_clock = is_one_node || run.ranks.iter().all(|rank| rank.rows.clock.is_some());
+        let seen = run.ranks.iter().map(Rank::ends).max().filter(|_| run.has_one_clock).unwrap_or(0);
+        run.ranks.iter_mut().for_each(|rank| rank.last_until(seen));
         run
     }
 
@@ -281,6 +416,8 @@ impl Run {
             of_rank.caused_s = losses.caused(rank.rank);
             if of_rank.ended.is_open() {
                 of_rank.last_seen_s = Some(rank.since_start_s(rank.rows.last_seen()));
+            }
+            if of_rank.ended != Ended::Finalised {
                 of_rank.last_call = rank.last_call();
             }
             let mut calls = self.calls(rank);
@@ -337,6 +474,7 @@ impl Run {
                 max_s: rank.seconds(row.longest),
                 bytes_sent: row.sent,
                 bytes_received: row.received,
+                bytes_given: row.given,
                 times: Histogram(filled.map(bin).collect()),
                 messages: MessagesFound {
                     expected,
@@ -357,7 +495,9 @@ pub(crate) fn kind(rule: Rule) -> WaitKind {
     match rule {
         Rule::LateSender => WaitKind::LateSender,
         Rule::LateReceiver => WaitKind::LateReceiver,
+        Rule::LateMember => WaitKind::LateMember,
         Rule::WaitAtFence => WaitKind::Window,
+        Rule::Polling => WaitKind::Polling,
         _ => WaitKind::Collective,
     }
 }

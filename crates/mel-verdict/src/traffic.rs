@@ -31,10 +31,11 @@ pub(crate) fn of(rows: &[TrafficRow], names: &Names<'_>) -> Vec<Traffic> {
             (found.peer, found.operation.clone(), found.root, found.function.clone()),
         );
         let (traffic, sizes) = all.entry(key).or_insert_with(|| (found, BTreeMap::new()));
-        traffic.messages += row.messages;
-        traffic.bytes += row.bytes;
+        traffic.messages = traffic.messages.saturating_add(row.messages);
+        traffic.bytes = traffic.bytes.saturating_add(row.bytes);
         for (bin, count) in &row.sizes {
-            *sizes.entry(*bin).or_default() += count;
+            let known = sizes.entry(*bin).or_default();
+            *known = known.saturating_add(*count);
         }
     }
     let whole = |(traffic, sizes): (Traffic, BTreeMap<u8, u64>)| Traffic {

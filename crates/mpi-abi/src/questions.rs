@@ -36,5 +36,5 @@ pub use kinds::world_is_there;
 pub use sizes::TypeSizes;
 pub use statuses::{get_count, test_cancelled};
 pub use topology::{Neighbours, neighbours};
-pub use types::{bytes_of, type_extent, type_name, type_size, type_size_at_any_time};
+pub use types::{bytes_of, type_extent, type_name, type_name_at_any_time, type_size, type_size_at_any_time};
 pub use windows::{win_get_group, win_get_name};

@@ -4,7 +4,7 @@
 //! `opal_common_ucx_verbose`, where the interface was initialised before MPI): who reads what nobody needs does so in a
 //! process of its own.
 //!
-//! MPI's own rules hold: between `MPI_Init` and `MPI_Finalize`, from one thread at a time.
+//! MPI's own rules hold: until `MPI_Finalize`, from one thread at a time. Before `MPI_Init` what is bound to an object has no value.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
@@ -96,7 +96,7 @@ pub struct ToolVar {
     enumeration: usize,
 }
 
-/// Initialises the tool information interface once more. To be called after `MPI_Init`.
+/// Initialises the tool information interface once more. Allowed before `MPI_Init`.
 ///
 /// # Errors
 /// [`Error::Missing`] where the MPI has none; MPI's own.
@@ -192,7 +192,7 @@ pub fn describe(kind: VarKind, index: c_int) -> Result<ToolVar> {
         class,
         bind: of(&BINDINGS, &tool.bind, bind),
         size: questions::type_size_at_any_time(datatype).unwrap_or(0),
-        datatype: questions::type_name(datatype).unwrap_or_default(),
+        datatype: questions::type_name_at_any_time(datatype).unwrap_or_default(),
         readonly: readonly != 0 || matches!(class, "constant" | "readonly"),
         continuous: continuous != 0,
         enumeration: values,

@@ -112,6 +112,12 @@ impl Function {
         }
     }
 
+    /// Whether it ends as soon as one of the requests that it is given is complete, of those that wait for some.
+    #[must_use]
+    pub fn waits_for_one(&self) -> bool {
+        self.step == Step::Completes && ["MPI_Waitany", "MPI_Waitsome"].contains(&self.name)
+    }
+
     /// Whether all processes of a communicator, or of a window, are in it at the same time, so that calls of it can be counted: the first
     /// one of each process belongs together, and so on.
     #[must_use]

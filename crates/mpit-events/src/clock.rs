@@ -10,11 +10,13 @@ pub struct Ticks(pub u64);
 
 impl Ticks {
     /// Ticks from `earlier` to `self`; zero where `earlier` is the later one.
+    #[inline(always)]
     pub fn since(self, earlier: Ticks) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
 
     /// The point in time `ticks` later.
+    #[inline(always)]
     #[must_use]
     pub fn plus(self, ticks: u64) -> Ticks {
         Ticks(self.0.saturating_add(ticks))
@@ -73,6 +75,11 @@ impl Clock {
                 })
             }
         }
+    }
+
+    /// A microsecond in ticks, at least one.
+    pub fn microsecond(self) -> u64 {
+        (self.ticks_per_second() / 1_000_000).max(1)
     }
 
     /// Reads this clock and `CLOCK_MONOTONIC` at the same time, keeping of several attempts the one that

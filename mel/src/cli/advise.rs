@@ -11,9 +11,9 @@ use mel_rules::advice::{Advices, advise};
 use super::incomplete::{complain, missing};
 use super::output::to_stdout;
 use super::rules;
-use crate::run_profile;
-use crate::tune::advice::{EXPECTATION, text};
-use crate::tune::command::typed;
+use mel_run::profile as run_profile;
+use mel_tune::advice::{EXPECTATION, text};
+use mel_tune::command::typed;
 
 /// Says which settings of the MPI are worth a try, after a run under the profile
 ///
@@ -31,7 +31,7 @@ use crate::tune::command::typed;
       tries what is advised, in paired runs")]
 pub struct Args {
     /// The run's directory
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", value_parser = super::of_run::directory)]
     pub directory: PathBuf,
     /// Rules of this file, too
     #[arg(long, value_name = "FILE.toml")]

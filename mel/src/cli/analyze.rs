@@ -1,22 +1,26 @@
 //! `mel analyze`: what costs time in a run, from each call of its trace.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{bail, ensure};
-use mel_analyze::{Analysis, Options, analyze};
+use mel_analyze::{Analysis, Options, PathInWords, PlaceOnPath, analyze};
 use mel_convert::Run;
 use mel_convert::run::RunError;
 use mel_log::StreamKind;
 use mel_log::number::duration;
 use mel_log::profile::verdict::Finding;
+use mel_log::profile::{CallSite, Efficiency, LeftOut, left_out};
+use mel_run::profile as run_profile;
 use serde::Serialize;
 
 use super::incomplete::complain;
 use super::output::to_stdout;
 use crate::progress_bar::ProgressBar;
+use mel_log::profile::text::efficiency::in_words;
 use mel_log::profile::text::layout::wrapped;
+use mel_log::profile::text::verdict::sentence;
 use mel_verdict::findings::LEAST_SHARE;
 
 /// Tells what costs time in a traced run, at which line, and which rank is the cause
@@ -36,7 +40,7 @@ use mel_verdict::findings::LEAST_SHARE;
 Exit code: 0; 1 if it failed; 3 if logs of the run are cut off, damaged or missing: the rest is analysed")]
 pub struct Args {
     /// The run's directory
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", value_parser = super::of_run::directory)]
     pub directory: PathBuf,
     /// Print all findings as JSON
     #[arg(long)]
@@ -44,13 +48,18 @@ pub struct Args {
     /// Times lost in one call count from here on, like 50us. Default: 10us, or what the clocks may be apart
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub epsilon: Option<Duration>,
-    /// A send and a receive are close if less is between them. Default: the same as --epsilon
+    /// A send and a receive are close if less is between them. Default: 5 % of the transfer, and at least --epsilon
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub delta_sr: Option<Duration>,
     /// Show so many findings
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
 }
+
+/// The most places on the critical path that are told.
+const MOST_PLACES: usize = 4;
+/// What has less of the critical path than this is not told.
+const LEAST_ON_PATH: f64 = 0.05;
 
 /// Analyses.
 ///
@@ -73,12 +82,24 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let progress = ProgressBar::new("analysing the trace", run.records_at_most());
     let analysis = analyze(&run, options, &|records| progress.advance(records));
     drop(progress);
+    let left_out = tables_left_out(&args.directory);
     if args.json {
         #[derive(Serialize)]
         struct Verdict<'a> {
             verdict: &'a [Finding],
+            #[serde(skip_serializing_if = "Option::is_none")]
+            efficiency: &'a Option<Efficiency>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            critical_path: &'a Option<PathInWords>,
+            #[serde(skip_serializing_if = "LeftOut::is_none")]
+            left_out: LeftOut,
         }
-        let mut text = serde_json::to_string_pretty(&Verdict { verdict: &analysis.verdict })?;
+        let mut text = serde_json::to_string_pretty(&Verdict {
+            verdict: &analysis.verdict,
+            efficiency: &analysis.efficiency,
+            critical_path: &analysis.critical_path,
+            left_out,
+        })?;
         text.push('\n');
         to_stdout(|out| out.write_all(text.as_bytes()))?;
         return Ok(code);
@@ -92,11 +113,21 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             text += &format!("{count} {what}\n");
         }
     }
+    if let Some(sentence) = left_out.sentence() {
+        text += &format!("{sentence}\n");
+    }
     for filter in run.filters() {
         text += &format!("recorded: {filter}\n");
     }
     to_stdout(|out| out.write_all(text.as_bytes()))?;
     Ok(code)
+}
+
+/// What the tables of the run had no space for; nothing where it has left none.
+fn tables_left_out(directory: &Path) -> LeftOut {
+    let profile =
+        run_profile::read_with(directory, run_profile::tables(directory), |_, _| CallSite::default());
+    profile.map(|profile| left_out::of(&profile)).unwrap_or_default()
 }
 
 /// A time with its unit.
@@ -113,15 +144,42 @@ pub(super) fn time(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * scale).map_err(|_| format!("{text} is no time to wait for"))
 }
 
+/// The critical path in a sentence: how long it is, and where most of it is.
+fn path_in_words(path: &PathInWords) -> String {
+    let turns = match path.turns {
+        0 => "all of it on one rank".to_owned(),
+        1 => "going once from one rank to another".to_owned(),
+        turns => format!("going {turns} times from one rank to another"),
+    };
+    let mut text = format!("The critical path computes for {}, {turns}", duration(path.computing_s));
+    let place = |of: &PlaceOnPath| {
+        format!(
+            "{} ({:.0} %) on rank {} before {}",
+            duration(of.seconds),
+            100.0 * of.share,
+            of.rank,
+            of.before
+        )
+    };
+    let places: Vec<String> =
+        path.places.iter().take(MOST_PLACES).filter(|of| of.share >= LEAST_ON_PATH).map(place).collect();
+    if !places.is_empty() {
+        text += &format!(": {}", places.join("; "));
+    }
+    text + "."
+}
+
 /// The worst findings for people.
 fn told(analysis: &Analysis, top: usize) -> String {
-    let Analysis { verdict, all_ranks_s, ranks, run_s, mpi_s } = analysis;
+    let Analysis { verdict, all_ranks_s, ranks, run_s, mpi_s, efficiency, critical_path } = analysis;
     let mut text = format!(
         "{ranks} ranks, {} between MPI_Init and MPI_Finalize; {} of all ranks together, {:.0} % in MPI\n",
         duration(*run_s),
         duration(*all_ranks_s),
         100.0 * mpi_s / all_ranks_s.max(1e-9),
     );
+    text.extend(efficiency.as_ref().map(|of| wrapped("", &sentence(&in_words(of)))));
+    text.extend(critical_path.as_ref().map(|path| wrapped("", &path_in_words(path))));
     let worth = verdict.iter().filter(|finding| finding.share >= LEAST_SHARE);
     let shown: Vec<&Finding> = worth.clone().take(top).collect();
     if shown.is_empty() {
@@ -178,10 +236,39 @@ mod tests {
     }
 
     #[test]
+    fn the_path_is_told_with_its_places() {
+        let place = |rank, seconds, share| PlaceOnPath {
+            rank,
+            before: "MPI_Send at a.c:7 (main)".into(),
+            seconds,
+            share,
+        };
+        let places = vec![place(1, 0.75, 0.75), place(0, 0.2, 0.2), place(2, 0.01, 0.01)];
+        let path = PathInWords { computing_s: 1.0, turns: 8, ranks: Vec::new(), places };
+        let efficiency = Efficiency::of([(0, 0.5), (1, 0.8)], 1.25).map(|of| of.with_ideal(1.0));
+        let analysis = Analysis { efficiency, critical_path: Some(path), ..Analysis::default() };
+        let text = told(&analysis, 5).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("(serialisation 80.0 % x transfer 80.0 %); rank 1 computes longest"), "{text}");
+        assert!(
+            text.contains(
+                "computes for 1.00 s, going 8 times from one rank to another: 750 ms (75 %) on rank 1 before \
+                 MPI_Send at a.c:7 (main); 200 ms (20 %) on rank 0 before MPI_Send at a.c:7 (main)."
+            ),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn what_is_small_is_not_told() {
         let finding = Finding { rule: "late_sender".into(), share: 0.009, ..Finding::default() };
-        let mut analysis =
-            Analysis { verdict: vec![finding], all_ranks_s: 4.0, ranks: 4, run_s: 1.0, mpi_s: 2.0 };
+        let mut analysis = Analysis {
+            verdict: vec![finding],
+            all_ranks_s: 4.0,
+            ranks: 4,
+            run_s: 1.0,
+            mpi_s: 2.0,
+            ..Analysis::default()
+        };
         assert!(told(&analysis, 5).contains("MPI is not what holds"));
         analysis.verdict[0].share = 0.5;
         analysis.verdict[0].cause_rank = Some(3);

@@ -16,15 +16,10 @@ use mel_log::launcher::{Job, is_first_rank};
 use mel_log::names::{parse_list, unknown_events};
 use mel_log::run_directory::{earlier, in_the_way, is_older, of_pattern};
 use mel_log::settings;
-use mpi_intercept::FunctionId;
+use mpi_functions::FUNCTIONS;
 use mpit_sources::Backend;
 
 use super::{events, of_mpi};
-
-/// The names in a setting: what the command line has, else the environment.
-fn setting(given: Option<&String>, variable: &str) -> String {
-    given.cloned().or_else(|| env::var_os(variable)?.into_string().ok()).unwrap_or_default()
-}
 
 /// Why a run cannot go into its directory; `None` where it can.
 pub fn of_directory(output: Option<&Path>, force: bool) -> Option<String> {
@@ -69,27 +64,27 @@ fn launched() -> Option<SystemTime> {
 
 /// A line about each name of an event or MPI function that nothing has.
 pub fn of_names(args: &super::run::Args, program: Option<&Path>) -> Vec<String> {
-    let mut lines = of_events(&setting(args.events.as_ref(), settings::EVENTS.name), program);
-    let functions: Vec<&str> = FunctionId::all().map(FunctionId::name).collect();
+    // What the command line has, else the environment.
+    let value = |setting: &settings::Setting| {
+        let given = args.given.of(setting).map(OsString::from).or_else(|| env::var_os(setting.name));
+        given.and_then(|value| value.into_string().ok()).unwrap_or_default()
+    };
+    let mut lines = of_events(&value(&settings::EVENTS), program);
+    let functions: Vec<&str> = FUNCTIONS.iter().map(|function| function.name).collect();
     for (only, without, names) in [
-        (
-            (&args.only_calls, settings::ONLY_CALLS.name),
-            (&args.no_calls, settings::NO_CALLS.name),
-            Some(&functions),
-        ),
+        (&settings::ONLY_CALLS, &settings::NO_CALLS, Some(&functions)),
         // Communicators have their names later.
-        ((&args.only_comms, settings::ONLY_COMMS.name), (&args.no_comms, settings::NO_COMMS.name), None),
+        (&settings::ONLY_COMMS, &settings::NO_COMMS, None),
     ] {
-        let list = |(given, variable): (&Option<String>, _)| setting(given.as_ref(), variable);
-        match Choice::new(&list(only), &list(without)) {
+        match Choice::new(&value(only), &value(without)) {
             Ok(choice) => {
                 lines.extend(names.into_iter().flat_map(|names| choice.complaints("MPI function", names)))
             }
             Err(line) => lines.push(line),
         }
     }
-    lines.extend(of_variables(&setting(args.vars.as_ref(), settings::VARS.name)));
-    lines.extend(of_variables(&setting(args.attribute.as_ref(), settings::ATTRIBUTE.name)));
+    lines.extend(of_variables(&value(&settings::VARS)));
+    lines.extend(of_variables(&value(&settings::ATTRIBUTE)));
     lines
 }
 

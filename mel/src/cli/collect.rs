@@ -118,7 +118,7 @@ fn is_of_run(name: &str) -> bool {
     name == "profile.json"
         || name == columns::FILE_NAME
         || name.starts_with("traces.")
-        || of_rank("rank-", &[".mlog", ".table", ".profile.json"])
+        || of_rank("rank-", &[".mlog", ".table"])
         || of_rank("events-", &[".txt"])
 }
 

@@ -8,14 +8,14 @@ use anyhow::bail;
 use super::incomplete::{complain, missing};
 use super::output::{to_stdout, warn, write_file, write_text};
 use crate::progress_bar::ProgressBar;
-use crate::run_profile;
-use crate::view::exact;
 use crate::{cubex, perfetto};
 use mel_convert::{Run, otf2, text};
 use mel_log::launcher::Place;
 use mel_log::number;
 use mel_log::profile::{Finding, Instance};
 use mel_log::settings::EXACT_RANKS;
+use mel_page::view::exact;
+use mel_run::profile as run_profile;
 
 /// Findings whose worst instances are marked.
 const MOST_REMARKED: usize = 10;
@@ -39,7 +39,7 @@ const MOST_REMARKED: usize = 10;
 Exit code: 0; 1 if it failed; 3 if logs of the run are cut off, damaged or missing: the rest is converted")]
 pub struct Args {
     /// The run's directory
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", value_parser = super::of_run::directory)]
     pub directory: PathBuf,
     /// One line per event; this is what happens without any option
     #[arg(long, conflicts_with = "otf2")]
@@ -142,7 +142,7 @@ fn make_room(args: &Args) -> anyhow::Result<()> {
 
 /// The worst instances of what costs time.
 fn remarks(run: &Run) -> Vec<otf2::Remark> {
-    let findings = exact::findings(run, &|_| {}).unwrap_or_default();
+    let findings = exact::analysis(run, &|_| {}).unwrap_or_default().verdict;
     let of_finding = |finding: &Finding| {
         let (subject, text) = (finding.rule.replace('_', " "), finding.text.clone());
         let remark = move |worst: &Instance| otf2::Remark {

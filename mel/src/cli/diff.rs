@@ -10,7 +10,7 @@ use super::output::{to_stdout, warn};
 use crate::diff::condition::Condition;
 use crate::diff::terminal::terminal;
 use crate::diff::{Change, compare};
-use crate::run_profile;
+use mel_run::profile as run_profile;
 
 /// Shows two runs side by side: what takes longer in the second, and what less
 ///
@@ -27,6 +27,8 @@ use crate::run_profile;
       where waiting takes over 2 % of the second run, or MPI_Waitall 100 ms longer than before
   mel diff baseline mel-app-2 --fail-if 'halo.c:42>1.5s'
       where the calls from a line take more than so long
+  mel diff baseline mel-app-2 --fail-if 'parallel_efficiency<0.8'
+      where the ranks compute less than 80 % of their time (docs/efficiency.md)
   mel diff mel-app-1 mel-app-2 --json | jq '.changes[] | select(.section == \"call_site\")'
       all numbers
 
@@ -35,14 +37,16 @@ A condition is a quantity, < or >, and a limit:
   mpi_time>+0.1s  more than 0.1 s above it; also ms, us, ns
   mpi_time>30%    more than 30 % of the time of all ranks of the second run
   mpi_time>2s     more than 2 s
+  load_balance<0.9    below 0.9; efficiencies are from 0 to 1
 Quantities are run_time, mpi_time, lost_time, search_time, calls, bytes_sent, bytes_received,
-messages, unexpected_messages, the time of an MPI function (MPI_Recv) or of a line (halo.c:42).")]
+messages, unexpected_messages, parallel_efficiency, load_balance, communication_efficiency,
+serialisation, transfer (these two of runs with a trace), the time of an MPI function (MPI_Recv) or of a line (halo.c:42).")]
 pub struct Args {
     /// The directory of the first run: what the second is held against
-    #[arg(value_name = "A")]
+    #[arg(value_name = "A", value_parser = super::of_run::directory)]
     pub a: PathBuf,
     /// The directory of the second run
-    #[arg(value_name = "B")]
+    #[arg(value_name = "B", value_parser = super::of_run::directory)]
     pub b: PathBuf,
     /// Print all numbers as JSON
     #[arg(long)]

@@ -15,10 +15,10 @@ use mel_log::setting::Setting;
 
 use super::output::to_stdout;
 use super::watch::every;
-use crate::gather::message::{self, Message};
-use crate::gather::sender::Sender;
-use crate::gather::word::decoded as decoded_bytes;
-use crate::watch::elsewhere::{Report, decoded};
+use mel_watch::elsewhere::{Report, decoded};
+use mel_watch::gather::message::{self, Message};
+use mel_watch::gather::sender::Sender;
+use mel_watch::gather::word::decoded as decoded_bytes;
 
 /// Of the time at most this part goes into reading.
 const PART_FOR_READING: u32 = 3;

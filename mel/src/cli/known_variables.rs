@@ -18,8 +18,11 @@ use mel_log::setting::Setting;
 use mpit_sources::vars::own::Own;
 use serde::{Deserialize, Serialize};
 
-use super::{of_mpi, vars};
+use super::of_mpi;
+use super::vars::asked;
 
+/// What is asked of a library: another one has what is kept asked anew.
+const ASKED: &str = "before and after MPI_Init";
 /// How long one rank waits for the one that asks.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -77,6 +80,10 @@ fn of_own(setting: &Setting) -> Option<String> {
 
 fn of_mpi(setting: &Setting, known: &Variables) -> Option<String> {
     let Some(variable) = known.get(&setting.name) else {
+        // What a library below the MPI reads is none of its variables: it is set, and nobody can say whether that is right.
+        if setting.is_below() {
+            return None;
+        }
         return Some(unknown(setting, "this MPI", known.keys().map(String::as_str)));
     };
     if may_be(&setting.value, variable) {
@@ -148,7 +155,8 @@ fn folder() -> Option<PathBuf> {
 fn kept(folder: &Path, library: &Path, ask: impl FnOnce(&Path) -> Option<Variables>) -> Option<Variables> {
     let found = fs::metadata(library).ok()?;
     let mut hasher = DefaultHasher::new();
-    (library, found.mtime(), found.mtime_nsec(), found.size(), env!("CARGO_PKG_VERSION")).hash(&mut hasher);
+    let version = env!("CARGO_PKG_VERSION");
+    (library, found.mtime(), found.mtime_nsec(), found.size(), version, ASKED).hash(&mut hasher);
     let name = format!("{}-{:016x}.json", library.file_name()?.to_string_lossy(), hasher.finish());
     let path = folder.join(name);
     if let Some(known) = read(&path) {
@@ -191,7 +199,7 @@ fn lock_within(file: &File, patience: Duration) -> Option<()> {
 }
 
 fn ask(library: &Path) -> Option<Variables> {
-    let known = vars::known_controls(library).ok()?;
+    let known = asked::known_controls(library).ok()?;
     // A library that has none cannot say which are wrong.
     (!known.is_empty()).then_some(known)
 }
@@ -239,6 +247,8 @@ mod tests {
             "size=-1",
             "text=^tcp",
             "size=auto",
+            "UCX_RNDV_THRESH=64k",
+            "OMPI_MCA_size=1",
         ] {
             assert_eq!(judged(right), None, "{right}");
         }

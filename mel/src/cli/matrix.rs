@@ -9,12 +9,12 @@ use clap::ValueEnum;
 
 use super::incomplete::{code, complain, missing};
 use super::output::{to_stdout, write_text};
-use crate::png;
-use crate::run_profile;
 use crate::tables;
 use mel_log::profile::Profile;
 use mel_log::profile::text::header::header;
 use mel_log::profile::text::layout::wrapped;
+use mel_page::png;
+use mel_run::profile as run_profile;
 use mel_traffic::choice::Asked;
 use mel_traffic::write::{csv, plain, prof};
 use mel_traffic::{Choice, Hosts, Matrix, Of, Rows, functions};

@@ -20,6 +20,7 @@ pub mod manual;
 pub mod matrix;
 pub mod net;
 pub mod of_mpi;
+mod of_run;
 pub mod output;
 pub mod place;
 pub mod plugins;
@@ -27,25 +28,31 @@ pub mod probe;
 pub mod report;
 pub mod rules;
 pub mod run;
+mod screen;
 mod settings;
+pub mod stuck;
 pub mod tune;
 pub mod vars;
 pub mod watch;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
+use mel_log::launcher::is_first_rank;
 
 /// The command line.
 #[derive(Debug, Parser)]
 #[command(
     name = "mel",
     version,
-    about = "Shows what happens inside MPI's message queues: on any MPI, in any program, without recompiling.",
+    about = "Tells where the time of an MPI program goes, at which line, which rank is the cause, and what inside MPI explains it: on any \
+             MPI, without recompiling.",
     after_help = "Examples:
   mpirun -n 4 mel run ./app          where the time goes, at which line, and who is the cause
   mpirun -n 4 mel run --trace ./app  the same, and an OTF2 trace for Vampir and the like
   mel watch mel-app-1                a run while it goes on, in the terminal or in a browser
+  mel stuck mel-app-1                who waits for whom in a job that hangs, or was killed
   mel analyze mel-app-1              what costs time in a traced run, and which rank is the cause
   mel report mel-app-1               what a finished run has found
   mel report mel-app-1 --html a.html the same as a page for the browser
@@ -66,6 +73,7 @@ pub struct Cli {
 enum Command {
     Run(run::Args),
     Watch(watch::Args),
+    Stuck(stuck::Args),
     Gather(gather::Args),
     Report(report::Args),
     Analyze(analyze::Args),
@@ -86,11 +94,25 @@ enum Command {
     Probe(probe::Args),
 }
 
+/// Waits until the first rank of a job has said what is wrong: a launcher ends all ranks when one has ended so.
+fn leave_it_to_the_first_rank() {
+    std::thread::sleep(Duration::from_secs(1));
+}
+
 /// Runs the command `mel` with the arguments of this process.
 pub fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let command = match Cli::try_parse() {
+        Ok(line) => line.command,
+        Err(error) if is_first_rank() => error.exit(),
+        Err(error) => {
+            leave_it_to_the_first_rank();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(u8::MAX));
+        }
+    };
+    let result = match command {
         Command::Run(args) => run::run(&args),
         Command::Watch(args) => watch::run(&args),
+        Command::Stuck(args) => stuck::run(&args),
         Command::Gather(args) => gather::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Analyze(args) => analyze::run(&args),

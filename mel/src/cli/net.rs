@@ -8,14 +8,14 @@ use mel_traffic::choice::Asked;
 
 use super::incomplete::{complain, missing};
 use super::output::{to_stdout, write_file, write_text};
-use crate::html;
 use crate::net::beside;
 use crate::net::terminal::terminal;
-use crate::net::{Found, read};
-use crate::png;
-use crate::run_profile;
-use crate::view::network::{network, network_of_two};
-use crate::view::{Window, view};
+use mel_net::of_run::{Found, read};
+use mel_page::html;
+use mel_page::png;
+use mel_page::view::network::{network, network_of_two};
+use mel_page::view::{Window, view};
+use mel_run::profile as run_profile;
 
 /// Shows which links of the network a run has loaded, and by how much
 ///
@@ -46,7 +46,7 @@ use crate::view::{Window, view};
       two runs beside each other: which links carry more, and which less")]
 pub struct Args {
     /// The directory of a run that was measured with `--profile matrix`
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", value_parser = super::of_run::directory)]
     pub directory: PathBuf,
     /// The network: output of ibnetdiscover and dump_fts, of ibdiagnet or opensm, Slurm's topology.conf, or FILE.toml; several files together
     #[arg(long, value_name = "FILE", num_args = 1.., required = true)]

@@ -69,16 +69,20 @@ pub fn ask_library(path: &Path) -> anyhow::Result<Offer> {
     Ok(Offer { library, family, interface, types, peruse })
 }
 
-/// Lets `user` do something with an MPI library that is initialised, which gets its name. Once in a process.
+/// Has something done with an MPI library: first before it is initialised, with its name, then afterwards. Once in a process.
 ///
 /// # Errors
-/// As [`ask_library`].
-pub fn with_library<R>(path: &Path, user: impl FnOnce(&str) -> R) -> anyhow::Result<R> {
-    let name = short(&open(path)?.library);
+/// As [`ask_library`]; those of what is done.
+pub fn with_library(
+    path: &Path,
+    before: impl FnOnce(&str) -> anyhow::Result<()>,
+    after: impl FnOnce() -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    before(&short(&open(path)?.library))?;
     initialise()?;
-    let result = user(&name);
+    let result = after();
     finalise();
-    Ok(result)
+    result
 }
 
 /// Opens an MPI library.

@@ -13,7 +13,7 @@ use crate::place::json::json;
 use crate::place::links::OnLinks;
 use crate::place::terminal::terminal;
 use crate::place::{Found, traffic};
-use crate::run_profile;
+use mel_run::profile as run_profile;
 
 /// Finds a placement of the ranks that sends less over the network and between sockets
 ///
@@ -47,7 +47,7 @@ use crate::run_profile;
       the new rank of each process, for MPI_Comm_split: examples/reorder")]
 pub struct Args {
     /// The directory of a run that was measured with `--profile matrix`
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", value_parser = super::of_run::directory)]
     pub directory: PathBuf,
     /// The nodes: `auto` (like this machine), a file of `lstopo --of xml`, or words such as "node:2 pack:2 core:4"
     #[arg(long, value_name = "auto|FILE.xml|WORDS", default_value = "auto")]
@@ -112,7 +112,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let topology = Topology::of_argument(&args.topology).with_context(cannot)?;
     let mut found = Found::new(&profile, graph, &topology, &source(&args.topology, &topology));
     if !args.fabric.is_empty() {
-        let (network, map) = crate::net::read(&args.fabric, args.map.as_deref())?;
+        let (network, map) = mel_net::of_run::read(&args.fabric, args.map.as_deref())?;
         let links =
             OnLinks::of(&profile, (&network, &map), asked, &found.graph, (&found.slots, &mut found.advice));
         found.score_on(links.with_context(cannot)?);
@@ -231,7 +231,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s.toml");
         std::fs::write(&path, text).unwrap();
-        let (network, map) = crate::net::read(&[path], None).unwrap();
+        let (network, map) = mel_net::of_run::read(&[path], None).unwrap();
         let mut found_torn = found(&torn);
         let links = OnLinks::of(
             &torn,

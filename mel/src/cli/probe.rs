@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::vars;
+use super::vars::asked;
 use crate::doctor::probe;
 
 /// Tries one thing for `mel doctor`
@@ -17,13 +17,8 @@ pub struct Args {
 enum What {
     /// Ask an MPI library what it is
     Library { path: PathBuf },
-    /// Read the variables of an MPI library from this one on, with what has no number counted too
-    Variables {
-        /// The library
-        path: PathBuf,
-        /// How many are left out
-        from: usize,
-    },
+    /// Read the variables of an MPI library
+    Variables { path: PathBuf },
     /// Have memory to share until standard input ends
     Hold,
     /// Reach the memory of another process
@@ -41,7 +36,7 @@ enum What {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.what {
         What::Library { path } => probe::library(path)?,
-        What::Variables { path, from } => vars::probe(path, *from)?,
+        What::Variables { path } => asked::probe(path)?,
         What::Hold => probe::hold()?,
         What::Reach { address } => probe::reach(address)?,
     }

@@ -10,25 +10,26 @@ use comfy_table::{CellAlignment, Table, presets};
 use super::incomplete::{code, complain, missing};
 use super::matrix;
 use super::output::{to_stdout, write_file};
-use super::rules;
-use crate::html;
-use crate::png;
+use super::{rules, stuck};
 use crate::progress_bar::ProgressBar;
-use crate::run_profile;
 use crate::tables::terminal::terminal;
 use crate::tables::{csv, csv_of_many};
-use crate::tune::advice::pointer;
-use crate::view::traffic::traffic;
-use crate::view::{View, Window, exact, view};
 use mel_convert::Run;
 use mel_convert::run::RunError;
 use mel_log::profile::Profile;
 use mel_log::profile::columns::Columns;
+use mel_log::profile::ends;
 use mel_log::profile::file::ProfileError;
 use mel_log::profile::text::layout::wrapped;
 use mel_log::profile::text::report::lines;
 use mel_log::{RankLog, State};
+use mel_page::html;
+use mel_page::png;
+use mel_page::view::traffic::traffic;
+use mel_page::view::{View, Window, exact, view};
 use mel_rules::advice::advise;
+use mel_run::profile as run_profile;
+use mel_tune::advice::pointer;
 
 /// Shows what a finished run has found
 ///
@@ -65,8 +66,11 @@ use mel_rules::advice::advise;
 Exit code: 0; 1 if it failed; 3 if files of the run are cut off, damaged or missing: the rest is shown")]
 pub struct Args {
     /// The run's directory
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", value_parser = super::of_run::directory)]
     pub directory: PathBuf,
+    /// More directories, of which nothing is shown: there is another command for them
+    #[arg(hide = true)]
+    pub others: Vec<PathBuf>,
     /// Print the profile of all ranks as JSON
     #[arg(long)]
     pub json: bool,
@@ -104,6 +108,10 @@ pub struct Args {
 /// # Errors
 /// The directory holds neither a profile nor an event log, or they cannot be read.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let [other, ..] = &args.others[..] {
+        let (this, other) = (args.directory.display(), other.display());
+        bail!("a report is of one run: `mel diff {this} {other}` shows two side by side");
+    }
     if args.matrix.matrix {
         let out = (args.csv, args.png.as_deref());
         return matrix::run(&args.directory, &args.matrix, args.phase.as_deref(), out);
@@ -142,14 +150,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         to_stdout(|out| out.write_all(text.as_bytes()))?;
     } else if args.csv && profile.reduced.is_some() {
         let columns = Columns::read(&args.directory)?;
-        to_stdout(|out| csv_of_many(out, &columns))?;
+        to_stdout(|out| csv_of_many(out, &profile, &columns))?;
         profile.incomplete.extend(columns.incomplete());
     } else if args.csv {
         to_stdout(|out| csv(out, &profile))?;
     } else {
         // What is missing is among its last lines.
         let lines = if args.lines { lines(&profile) } else { String::new() };
-        let text = lines + &terminal(&profile, &args.directory) + &advised(&profile, args)?;
+        // A run that has ended well does not hang: nothing is read once more.
+        let may_hang = args.phase.is_none() && !ends::sentences(&profile).is_empty();
+        let hangs = if may_hang { stuck::first_words(&args.directory) } else { String::new() };
+        let text = hangs + &lines + &terminal(&profile, &args.directory) + &advised(&profile, args)?;
         to_stdout(|out| out.write_all(text.as_bytes()))?;
     }
     Ok(if args.json || args.csv { complain(&missing(&profile)) } else { code(profile.is_whole()) })
@@ -171,8 +182,10 @@ fn improve(profile: &mut Profile, args: &Args) {
         return;
     }
     let progress = ProgressBar::new("analyzing the trace", run.records_at_most());
-    let findings = exact::findings(&run, &|records| progress.advance(records));
+    let analysis = exact::analysis(&run, &|records| progress.advance(records));
+    let (findings, efficiency) = analysis.map(|of| (of.verdict, of.efficiency)).unzip();
     profile.verdict = exact::verdict(&run, findings.as_deref(), profile.verdict.as_deref());
+    profile.efficiency = exact::efficiency(&run, efficiency.flatten().as_ref(), profile.efficiency.take());
 }
 
 /// What a page or a picture shows of the run, from whatever it has left.

@@ -6,15 +6,15 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
 use super::elf::{self, Program};
 use super::output::warn;
-use super::settings::{described, understood};
-use super::{before, known_variables, library, plugins};
+use super::screen::screen;
+use super::settings::{Given, described};
+use super::{before, known_variables, leave_it_to_the_first_rank, library, plugins};
 use mel_log::launcher::{Place, is_first_rank};
 use mel_log::setting::Setting;
 use mel_log::settings::{self, counted};
@@ -59,54 +59,16 @@ has recorded is not in the trace.")]
 #[command(mut_args(described))]
 #[allow(missing_docs, reason = "the catalogue of settings has the words of each option")]
 pub struct Args {
-    #[arg(long)]
-    pub events: Option<String>,
+    #[command(flatten)]
+    pub given: Given,
     #[arg(long, value_enum, value_delimiter = ',')]
     pub profile: Vec<Profile>,
-    #[arg(long)]
-    pub inside: bool,
-    #[arg(long)]
-    pub vars: Option<String>,
-    #[arg(long, value_parser = understood(&settings::EVERY))]
-    pub every: Option<String>,
-    #[arg(long)]
-    pub attribute: Option<String>,
-    #[arg(long, value_parser = understood(&settings::ATTRIBUTE_BUDGET))]
-    pub attribute_budget: Option<String>,
     #[arg(long, value_parser = plugins::plugin)]
     pub plugin: Vec<String>,
     #[arg(long)]
-    pub lines: bool,
-    #[arg(long)]
-    pub trace: bool,
-    #[arg(long)]
-    pub only_calls: Option<String>,
-    #[arg(long)]
-    pub no_calls: Option<String>,
-    #[arg(long)]
-    pub only_comms: Option<String>,
-    #[arg(long)]
-    pub no_comms: Option<String>,
-    #[arg(long)]
-    pub callsites: bool,
-    #[arg(long)]
     pub set: Vec<Setting>,
     #[arg(long)]
-    pub settable: bool,
-    #[arg(long)]
     pub policy: Vec<PathBuf>,
-    #[arg(long)]
-    pub paused: bool,
-    #[arg(long, value_parser = understood(&settings::LIMIT))]
-    pub limit: Option<String>,
-    #[arg(long, value_parser = understood(&settings::TELL_SIZE))]
-    pub tell_size: Option<String>,
-    #[arg(long)]
-    pub output: Option<PathBuf>,
-    #[arg(long, value_parser = understood(&settings::MODE))]
-    pub mode: Option<String>,
-    #[arg(long)]
-    pub force: bool,
     /// Run although there is no event, MPI function or control variable of a name that was given, or it may not have that value
     ///
     /// Else such a name ends the run before it starts. What an MPI may have itself is known only when it runs: if there is no such event,
@@ -170,8 +132,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         if is_first_rank() {
             objections.iter().for_each(|line| warn(line));
         } else {
-            // A launcher ends all ranks when one has ended so: the first one is to have said why.
-            std::thread::sleep(Duration::from_secs(1));
+            leave_it_to_the_first_rank();
         }
         return Ok(ExitCode::FAILURE);
     }
@@ -179,7 +140,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Ok(policies) => policies,
         Err(error) if is_first_rank() => return Err(error.context("nothing was started")),
         Err(_) => {
-            std::thread::sleep(Duration::from_secs(1));
+            leave_it_to_the_first_rank();
             return Ok(ExitCode::FAILURE);
         }
     };
@@ -188,6 +149,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         command.env(settings::POLICY.name, Policy::encode(&policies));
     }
     command.args(arguments).envs(environment(args, &library, |name| env::var_os(name)));
+    // The first rank prints.
+    if is_first_rank() && env::var_os(settings::TERMINAL.name).is_none() {
+        command.envs(screen().map(|screen| (settings::TERMINAL.name, screen.in_words())));
+    }
     let rank = Place::here().map_or(0, |place| place.rank);
     command.envs(
         args.set
@@ -226,10 +191,8 @@ fn environment(
         vec![("LD_PRELOAD", library::preload(library, inherited("LD_PRELOAD").as_deref()))];
     let options = library::asan_options(inherited(library::ASAN_OPTIONS).as_deref());
     set.extend(options.map(|options| (library::ASAN_OPTIONS, options)));
-    if let Some(events) = &args.events {
-        set.push((settings::EVENTS.name, events.into()));
-    }
-    let logs_events = args.events.is_some() || is_set(settings::EVENTS.name);
+    set.extend(args.given.variables());
+    let logs_events = args.given.has(&settings::EVENTS) || is_set(settings::EVENTS.name);
     let wanted: Vec<&str> = args
         .profile
         .iter()
@@ -244,69 +207,17 @@ fn environment(
         _ => Some(wanted.join(",")),
     };
     set.extend(profile.map(|profile| (settings::PROFILE.name, profile.into())));
-    if args.inside {
-        set.push((settings::INSIDE.name, "1".into()));
-        // What the user has set, or has given to mpirun, stays.
-        if !is_set(MONITORING) {
-            set.push((MONITORING, "2".into()));
-        }
-    }
-    if let Some(list) = &args.vars {
-        set.push((settings::VARS.name, list.into()));
-    }
-    if let Some(time) = &args.every {
-        set.push((settings::EVERY.name, time.into()));
-    }
-    if let Some(list) = &args.attribute {
-        set.push((settings::ATTRIBUTE.name, list.into()));
-    }
-    if let Some(share) = &args.attribute_budget {
-        set.push((settings::ATTRIBUTE_BUDGET.name, share.into()));
+    // What the user has set, or has given to mpirun, stays.
+    if args.given.has(&settings::INSIDE) && !is_set(MONITORING) {
+        set.push((MONITORING, "2".into()));
     }
     if let Some(list) = plugins::variable(&args.plugin) {
         set.push((settings::PLUGINS.name, list.into()));
-    }
-    if args.lines {
-        set.push((settings::LINES.name, "1".into()));
-    }
-    if args.trace {
-        set.push((settings::TRACE.name, "1".into()));
-    }
-    let filters = [
-        (settings::ONLY_CALLS.name, &args.only_calls),
-        (settings::NO_CALLS.name, &args.no_calls),
-        (settings::ONLY_COMMS.name, &args.only_comms),
-        (settings::NO_COMMS.name, &args.no_comms),
-    ];
-    set.extend(filters.into_iter().filter_map(|(name, list)| Some((name, list.as_ref()?.into()))));
-    if args.callsites {
-        set.push((settings::CALLSITES.name, "1".into()));
-    }
-    if args.paused {
-        set.push((settings::PAUSED.name, "1".into()));
     }
     let rank = Place::here().map_or(0, |place| place.rank);
     let for_this: Vec<&Setting> = args.set.iter().filter(|setting| setting.is_for(rank)).collect();
     if !for_this.is_empty() {
         set.push((settings::SET.name, Setting::join(&for_this).into()));
-    }
-    if args.settable {
-        set.push((settings::SETTABLE.name, "1".into()));
-    }
-    if let Some(limit) = &args.limit {
-        set.push((settings::LIMIT.name, limit.into()));
-    }
-    if let Some(size) = &args.tell_size {
-        set.push((settings::TELL_SIZE.name, size.into()));
-    }
-    if let Some(directory) = &args.output {
-        set.push((settings::OUTPUT.name, directory.into()));
-    }
-    if let Some(who) = &args.mode {
-        set.push((settings::MODE.name, who.into()));
-    }
-    if args.force {
-        set.push((settings::FORCE.name, "1".into()));
     }
     let name = args.program.first().and_then(|program| Path::new(program).file_name());
     set.push((settings::PROGRAM.name, name.unwrap_or(OsStr::new("program")).to_owned()));
@@ -315,8 +226,8 @@ fn environment(
 
 /// Why the program is not to start.
 fn objections(args: &Args, program: Option<&Path>) -> Vec<String> {
-    let mut lines: Vec<String> =
-        before::of_directory(args.output.as_deref(), args.force).into_iter().collect();
+    let (directory, force) = (args.given.of(&settings::OUTPUT), args.given.has(&settings::FORCE));
+    let mut lines: Vec<String> = before::of_directory(directory.map(Path::new), force).into_iter().collect();
     lines.extend(
         plugins::objections(&args.plugin).into_iter().map(|line| format!("{line} (nothing was started)")),
     );
@@ -397,10 +308,10 @@ mod tests {
             variables("mel run -e a --profile queues --trace -o d --force app", &[])[2..],
             [
                 "MEL_EVENTS=a",
-                "MEL_PROFILE=queues",
                 "MEL_TRACE=1",
                 "MEL_OUTPUT=d",
                 "MEL_FORCE=1",
+                "MEL_PROFILE=queues",
                 "MEL_PROGRAM=app"
             ]
         );
@@ -437,7 +348,7 @@ mod tests {
             ["./app", "--trace", "-e", "x", "--", "y"]
         );
         assert_eq!(parse("mel run --trace -- ./app --help").program, ["./app", "--help"]);
-        assert!(!parse("mel run ./app --trace").trace);
+        assert!(!parse("mel run ./app --trace").given.has(&settings::TRACE));
         assert!(Cli::try_parse_from(["mel", "run", "--trase", "./app"]).is_err());
         assert!(Cli::try_parse_from(["mel", "run"]).is_err());
         assert!(Cli::try_parse_from(["mel", "run", "--callsites", "./app"]).is_err());

@@ -1,7 +1,9 @@
 //! The options of `mel run` have the words of the catalogue of settings: help, manual and completions come from one place.
 
-use clap::{Arg, ArgAction};
-use mel_log::settings::{ALL, Setting, is_understood};
+use std::ffi::{OsStr, OsString};
+
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use mel_log::settings::{ALL, Flag, Kind, Reach, Setting, heading, is_understood};
 
 /// The setting of an option.
 fn of_option(long: &str) -> Option<&'static Setting> {
@@ -22,6 +24,9 @@ pub(super) fn described(arg: Arg) -> Arg {
     };
     let takes_value = !option.value.is_empty() && !matches!(arg.get_action(), ArgAction::SetTrue);
     let arg = if takes_value { arg.value_name(option.value) } else { arg };
+    // Help has the order of the catalogue.
+    let place = ALL.iter().position(|known| *known == setting).unwrap_or(ALL.len());
+    let arg = arg.display_order(place).help_heading(heading(setting));
     let arg = match option.short {
         Some(letter) => arg.short(letter),
         None => arg,
@@ -33,9 +38,70 @@ pub(super) fn described(arg: Arg) -> Arg {
     }
 }
 
+/// What was given for the settings that are handed over as they are given: by an option each, of which the catalogue says all.
+#[derive(Clone, Debug, Default)]
+pub struct Given(Vec<(&'static Setting, OsString)>);
+
+impl Given {
+    /// What was given for a setting.
+    pub fn of(&self, setting: &Setting) -> Option<&OsStr> {
+        self.0.iter().find(|(known, _)| *known == setting).map(|(_, value)| value.as_os_str())
+    }
+
+    /// Whether a setting was given.
+    pub fn has(&self, setting: &Setting) -> bool {
+        self.of(setting).is_some()
+    }
+
+    /// The variables and their values, in the order of the catalogue.
+    pub fn variables(&self) -> impl Iterator<Item = (&'static str, OsString)> + '_ {
+        self.0.iter().map(|(setting, value)| (setting.name, value.clone()))
+    }
+}
+
+/// The settings that are handed over as they are given, with their options.
+fn handed_over() -> impl Iterator<Item = (&'static Setting, &'static Flag)> {
+    let as_given = ALL.iter().copied().filter(|setting| setting.reach == Reach::AsGiven);
+    as_given.filter_map(|setting| Some((setting, setting.option.as_ref()?)))
+}
+
+impl Args for Given {
+    fn augment_args(command: Command) -> Command {
+        command.args(handed_over().map(|(setting, option)| {
+            let arg = Arg::new(option.long).long(option.long);
+            match option.value {
+                "" => arg.action(ArgAction::SetTrue),
+                _ if setting.kind == Kind::Path => arg.value_parser(value_parser!(OsString)),
+                _ => arg.value_parser(understood(setting)),
+            }
+        }))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Given::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Given {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Given, clap::Error> {
+        let value = |setting: &'static Setting, option: &Flag| match option.value {
+            "" => matches.get_flag(option.long).then(|| "1".into()),
+            _ if setting.kind == Kind::Path => matches.get_one::<OsString>(option.long).cloned(),
+            _ => matches.get_one::<String>(option.long).map(OsString::from),
+        };
+        let given = handed_over().filter_map(|(setting, option)| Some((setting, value(setting, option)?)));
+        Ok(Given(given.collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Given::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
 /// The parser of the values of a setting's option, which the library in the program reads again: what it would not understand is an
 /// error with the same remedy.
-pub(super) fn understood(setting: &'static Setting) -> impl Fn(&str) -> Result<String, String> + Clone {
+fn understood(setting: &'static Setting) -> impl Fn(&str) -> Result<String, String> + Clone {
     move |value| match is_understood(setting.kind, value) {
         true => Ok(value.to_owned()),
         false => Err(setting.kind.remedy()),

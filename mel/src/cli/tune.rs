@@ -11,13 +11,13 @@ use mel_rules::rule::Rule;
 
 use super::output::{to_stdout, warn};
 use super::rules;
-use crate::run_profile;
-use crate::tune::candidates::{Candidate, of_advice};
-use crate::tune::job::{Check, Jobs, Outcome};
-use crate::tune::json::json;
-use crate::tune::measure::{CHEAPEST, Measure, Runner, scratch};
-use crate::tune::text::text;
-use crate::tune::{Plan, Stopped, Tuning, advice, command, try_all};
+use mel_run::profile as run_profile;
+use mel_tune::candidates::{Candidate, of_advice};
+use mel_tune::job::{Check, Jobs, Outcome};
+use mel_tune::json::json;
+use mel_tune::measure::{CHEAPEST, Measure, Runner, scratch};
+use mel_tune::text::text;
+use mel_tune::{Plan, Stopped, Tuning, advice, command, try_all};
 
 /// Tries settings of the MPI in paired runs, and tells which make the program faster
 ///

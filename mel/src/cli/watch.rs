@@ -9,15 +9,15 @@ use anyhow::ensure;
 
 use super::analyze::time;
 use super::output::{to_stdout, warn};
-use crate::gather::supervisor::{Gathering, Node, words};
-use crate::watch::elsewhere::Elsewhere;
-use crate::watch::feed::{Feed, Frames};
-use crate::watch::frame::Frame;
-use crate::watch::reading::Stage;
-use crate::watch::setting::{self, Setter};
-use crate::watch::{terminal, text, web};
 use mel_log::printable;
 use mel_log::setting::Setting;
+use mel_watch::elsewhere::Elsewhere;
+use mel_watch::feed::{Feed, Frames};
+use mel_watch::frame::Frame;
+use mel_watch::gather::supervisor::{Gathering, Node, words};
+use mel_watch::reading::Stage;
+use mel_watch::setting::{self, Setter};
+use mel_watch::{terminal, text, web};
 
 /// Shows a run while it goes on
 ///

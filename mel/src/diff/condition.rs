@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use mel_log::profile::quantities::Unit;
 use mel_log::profile::quantities::run::RUN;
 
 use super::{Change, Diff, terminal};
@@ -31,11 +32,17 @@ enum Limit {
 }
 
 impl Condition {
-    /// What there is to say where the comparison fails: a sentence with both numbers; nothing where it does not.
+    /// What there is to say where the comparison fails: a sentence with both numbers; nothing where it does not. What cannot be compared
+    /// has failed, too: nobody wants to be told that all is well.
     pub fn failed(&self, diff: &Diff) -> Option<String> {
+        if diff.lacks(&self.name) {
+            return Some(format!("{self} cannot be checked: the second run has no {}", self.name));
+        }
         let change = diff.find(&self.name);
         let fails = match self.limit {
             Limit::Value(limit) => self.beyond(change.b, limit),
+            // A share is one already.
+            Limit::Share(limit) if change.unit == Unit::Share => self.beyond(change.b, limit),
             Limit::Share(limit) => self.beyond(change.b, limit * diff.all_runs_s),
             Limit::Difference(limit) => self.beyond(change.difference(), limit),
             // From nothing to something is more than any part of nothing.
@@ -111,6 +118,24 @@ mod tests {
 
     fn fails(condition: &str, diff: &Diff) -> bool {
         condition.parse::<Condition>().unwrap().failed(diff).is_some()
+    }
+
+    #[test]
+    fn an_efficiency_is_held_against_a_share_and_fails_where_it_is_not_known() {
+        // Of 4 ranks three compute 390 ms of a second, and one 990 ms.
+        let diff = compare(&sample::healthy(4), &sample::late_rank(4, 1));
+        for (condition, expected) in [
+            ("parallel_efficiency<0.8", true),
+            ("parallel_efficiency<80%", true),
+            ("parallel_efficiency<0.5", false),
+            ("communication_efficiency<0.9", false),
+            ("load_balance<-10%", true),
+            ("transfer<0.1", true),
+        ] {
+            assert_eq!(fails(condition, &diff), expected, "{condition}");
+        }
+        let unknown = "transfer>0.1".parse::<Condition>().unwrap().failed(&diff).unwrap();
+        assert_eq!(unknown, "transfer>0.1 cannot be checked: the second run has no transfer");
     }
 
     #[test]

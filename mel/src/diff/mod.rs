@@ -10,9 +10,10 @@ pub mod terminal;
 use std::collections::{BTreeMap, HashMap};
 
 use mel_log::profile::quantities::run::RUN;
+use mel_log::profile::quantities::sites::{CALLED, Part};
 use mel_log::profile::quantities::{Quantity, Unit, queues};
 use mel_log::profile::schema::{Profile, RankProfile};
-use mel_log::profile::sums::{OfSite, all_runs_s, by_function, by_site, waits};
+use mel_log::profile::sums::{OfFunction, OfSite, all_runs_s, by_function, by_site, waits};
 use mel_log::profile::text::waits::word;
 use serde::{Serialize, Serializer};
 
@@ -22,9 +23,9 @@ use serde::{Serialize, Serializer};
 pub enum Section {
     /// The run as a whole.
     Run,
-    /// The time in an MPI function, of all ranks together.
+    /// The calls of an MPI function, of all ranks together.
     Function,
-    /// The time in the calls from one call site, of all ranks together.
+    /// The calls from one call site, of all ranks together.
     CallSite,
     /// The time lost in the waits of a call site, of all ranks together.
     WaitState,
@@ -78,6 +79,12 @@ pub struct Diff {
 }
 
 impl Diff {
+    /// Whether a number of the run as a whole is not known of the second run.
+    pub fn lacks(&self, name: &str) -> bool {
+        let of_run = |change: &Change| change.section == Section::Run && change.name == name;
+        RUN.iter().any(|quantity| quantity.name == name) && !self.changes.iter().any(of_run)
+    }
+
     /// A number by the name that [`condition`]s have for it: one of the run as a whole, an MPI function, or a call site as
     /// `file:line`. Zero in both runs where neither has it.
     pub fn find(&self, name: &str) -> Change {
@@ -116,11 +123,17 @@ pub fn compare(a: &Profile, b: &Profile) -> Diff {
         let of = |profile| {
             (quantity.of)(profile).map(|value| (quantity.name.to_owned(), value)).into_iter().collect()
         };
-        add(Section::Run, quantity.unit, of(a), of(b));
+        // What the second run does not have is not zero there: it is not known.
+        if (quantity.of)(b).is_some() {
+            add(Section::Run, quantity.unit, of(a), of(b));
+        }
     }
-    add(Section::Function, Unit::Seconds, functions(a), functions(b));
     let names = SiteNames::between(a, b);
-    add(Section::CallSite, Unit::Seconds, sites(a, None), sites(b, Some(&names)));
+    for quantity in CALLED.iter().filter(|quantity| quantity.diff) {
+        add(Section::Function, quantity.unit, functions(a, quantity), functions(b, quantity));
+        let [of_a, of_b] = [sites(a, None, quantity), sites(b, Some(&names), quantity)];
+        add(Section::CallSite, quantity.unit, of_a, of_b);
+    }
     add(Section::WaitState, Unit::Seconds, wait_states(a, None), wait_states(b, Some(&names)));
     for unit in [Unit::Seconds, Unit::Count] {
         add(Section::Queue, unit, queues(a, unit), queues(b, unit));
@@ -128,18 +141,21 @@ pub fn compare(a: &Profile, b: &Profile) -> Diff {
     Diff { changes, all_runs_s: all_runs_s(b) }
 }
 
-fn functions(profile: &Profile) -> Named {
-    by_function(profile).into_iter().map(|entry| (entry.function, entry.sum.total_s)).collect()
+fn functions(profile: &Profile, quantity: &Quantity<Part>) -> Named {
+    let part = Part::of_run(profile);
+    let named = |of: OfFunction| Some((of.function, (quantity.of)(&part(&of.sum))?));
+    by_function(profile).into_iter().filter_map(named).collect()
 }
 
-fn sites(profile: &Profile, names: Option<&SiteNames>) -> Named {
-    let named = by_site(profile).into_iter().map(|site| {
+fn sites(profile: &Profile, names: Option<&SiteNames>, quantity: &Quantity<Part>) -> Named {
+    let part = Part::of_run(profile);
+    let mut parts: BTreeMap<String, Vec<Part>> = BTreeMap::new();
+    for site in by_site(profile) {
         let name = site_name(site.site.as_deref(), &site.function);
-        (names.map_or(name.clone(), |names| names.name(&name)), site.sum.total_s)
-    });
-    let mut sums = BTreeMap::new();
-    named.for_each(|(name, total_s)| *sums.entry(name).or_default() += total_s);
-    sums
+        let name = names.map_or(name.clone(), |names| names.name(&name));
+        parts.entry(name).or_default().push(part(&site.sum));
+    }
+    parts.into_iter().filter_map(|(name, parts)| Some((name, quantity.folded(&parts)?))).collect()
 }
 
 fn wait_states(profile: &Profile, names: Option<&SiteNames>) -> Named {

@@ -13,7 +13,7 @@ use super::command::{on_path, output};
 use super::probe::{Answer, answer};
 use crate::cli::of_mpi::{is_mpi_library, library_of};
 use crate::cli::run::why_not_measured;
-use crate::own_folder::own_folder;
+use mel_run::own_folder;
 
 const WHAT: &str = "MPI";
 

@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use mel_log::settings;
 use mpit_events::Clock;
 
 use super::Finding;
@@ -102,17 +103,35 @@ fn container() -> Option<Finding> {
     Some(Finding::ok("container", format!("{kind}; docs/containers.md says what MEL needs in it")))
 }
 
-/// Settings in the environment: they hold for each run that says nothing else.
+/// Settings in the environment: they hold for each run that says nothing else. What looks like one and is none does nothing.
 fn settings() -> Option<Finding> {
-    let mut set: Vec<String> = env::vars_os()
-        .filter_map(|(name, value)| {
-            let name = name.to_str()?;
-            let ours = name.starts_with("MEL_") && name != "MEL_ROOT" || name.starts_with("MPIT_");
-            (ours || name == "LD_PRELOAD").then(|| format!("{name}={}", value.to_string_lossy()))
-        })
-        .collect();
+    of_settings(
+        env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.to_string_lossy().into_owned()))
+        }),
+    )
+}
+
+fn of_settings(variables: impl Iterator<Item = (String, String)>) -> Option<Finding> {
+    let (mut set, mut unknown) = (Vec::new(), Vec::new());
+    for (name, value) in variables {
+        unknown.extend(settings::unknown([name.as_str()]));
+        if settings::of_name(&name).is_some() || name == "LD_PRELOAD" {
+            set.push(format!("{name}={value}"));
+        }
+    }
     set.sort();
-    (!set.is_empty()).then(|| Finding::ok("settings", set.join(" ")))
+    unknown.sort();
+    match (set.is_empty(), unknown.is_empty()) {
+        (true, true) => None,
+        (false, true) => Some(Finding::ok("settings", set.join(" "))),
+        (_, false) => Some(Finding::less(
+            "settings",
+            unknown.join("; "),
+            "it changes nothing",
+            "docs/environment.md lists all settings",
+        )),
+    }
 }
 
 #[cfg(test)]
@@ -124,6 +143,16 @@ mod tests {
     fn a_slower_clock_is_less() {
         assert_eq!(clock(Clock::Tsc).level, Level::Ok);
         assert_eq!(clock(Clock::Monotonic).level, Level::Less);
+    }
+
+    #[test]
+    fn what_only_looks_like_a_setting_is_told() {
+        let of = |names: &[&str]| of_settings(names.iter().map(|name| ((*name).to_owned(), "1".to_owned())));
+        assert!(of(&["HOME", "PATH"]).is_none());
+        assert_eq!(of(&["MEL_TRACE", "HOME"]).unwrap().level, Level::Ok);
+        let wrong = of(&["MEL_TRAEC", "MEL_LINES"]).unwrap();
+        assert_eq!(wrong.level, Level::Less);
+        assert!(wrong.found.contains("nearest: MEL_TRACE"), "{}", wrong.found);
     }
 
     #[test]

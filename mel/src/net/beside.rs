@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use mel_log::number::{duration, size};
-use mel_log::profile::phases::shown;
+use mel_log::profile::phases;
 use mel_log::profile::text::header::header;
 use mel_log::profile::text::layout::{cut, percent, table, wrapped};
 use mel_net::levels::{level_of, levels};
@@ -12,8 +12,8 @@ use mel_net::load::is_by_time;
 use mel_net::{Fabric, LinkEnd};
 use rustc_hash::FxHashMap;
 
-use super::Found;
 use super::terminal::name_of;
+use mel_net::of_run::Found;
 
 /// So many link ends have a line.
 const MOST_ENDS: usize = 12;
@@ -141,9 +141,9 @@ pub fn csv(out: impl io::Write, found: [&Found<'_>; 2]) -> io::Result<()> {
     let fabric = &found[0].network.fabric;
     let mut rows = FxHashMap::<(LinkEnd, &str), [u64; 2]>::default();
     for (place, found) in found.iter().enumerate() {
-        let phases = &found.profile.phases;
+        let names = &found.profile.phases;
         for ((end, phase), bytes) in &found.load.by_phase {
-            let name = phases.get(*phase as usize).map_or("", |name| shown(name));
+            let name = phases::name_of(names, *phase);
             rows.entry((*end, name)).or_default()[place] += bytes;
         }
     }

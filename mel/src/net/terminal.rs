@@ -11,7 +11,7 @@ use mel_net::levels::{Level, level_of, levels};
 use mel_net::load::is_by_time;
 use mel_net::routes::How;
 
-use super::Found;
+use mel_net::of_run::Found;
 
 const MARK: &str = "[MEL] ";
 /// So many link ends have a line.

@@ -37,7 +37,7 @@ pub struct Found<'a> {
 impl<'a> Found<'a> {
     /// Compares placements.
     pub fn new(profile: &'a Profile, graph: Graph, topology: &Topology, source: &str) -> Found<'a> {
-        let slots = Slots::new(topology, &traffic::hosts(profile));
+        let slots = Slots::new(topology, &mel_traffic::hosts_of_ranks(profile));
         let advice = mel_place::advise(&graph, &slots);
         Found { profile, source: source.to_owned(), graph, slots, advice, links: None }
     }

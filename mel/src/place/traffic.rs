@@ -1,4 +1,4 @@
-//! The bytes and the hosts of a run.
+//! The bytes of a run.
 
 use mel_log::profile::Profile;
 use mel_place::Graph;
@@ -16,30 +16,14 @@ pub fn graph(profile: &Profile, asked: Asked<'_>) -> Result<Graph, ChoiceError> 
     Ok(Graph::new(rows.size(), cells))
 }
 
-/// The host of each rank. A rank that has left nothing is taken to be where the one before it was.
-pub fn hosts(profile: &Profile) -> Vec<&str> {
-    let mut hosts: Vec<&str> = Vec::new();
-    let mut known = profile.ranks.iter().peekable();
-    for rank in 0..Rows::of(profile).size() {
-        let this = known.next_if(|known| known.rank == rank).map(|known| known.host.as_str());
-        let first = profile.ranks.first().map_or("", |first| first.host.as_str());
-        hosts.push(this.unwrap_or(hosts.last().copied().unwrap_or(first)));
-    }
-    hosts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use mel_log::profile::RankProfile;
 
     #[test]
-    fn ranks_without_a_profile_are_where_the_others_are() {
-        let of = |rank, host: &str| RankProfile { rank, host: host.into(), ..RankProfile::default() };
-        let profile =
-            Profile { world_size: 6, ranks: vec![of(1, "a"), of(2, "b"), of(4, "c")], ..Profile::default() };
-        assert_eq!(hosts(&profile), ["a", "a", "b", "b", "c", "c"]);
+    fn a_profile_without_traffic_has_no_graph() {
+        let profile = Profile { world_size: 2, ranks: vec![RankProfile::default()], ..Profile::default() };
         assert!(graph(&profile, Asked::default()).unwrap_err().to_string().contains("--profile matrix"));
-        assert!(hosts(&Profile::default()).is_empty());
     }
 }

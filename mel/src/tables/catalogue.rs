@@ -2,19 +2,23 @@
 
 use std::path::Path;
 
+use mel_log::profile::efficiency::{Efficiencies, Efficiency, OfPhase};
 use mel_log::profile::quantities::calls::{CALLS, RECEIVES, WAITS};
 use mel_log::profile::quantities::communicators::COMMUNICATORS;
 use mel_log::profile::quantities::connections::{CONNECTIONS, PORTS};
+use mel_log::profile::quantities::efficiency::EFFICIENCY;
+use mel_log::profile::quantities::times::TIMES;
 use mel_log::profile::quantities::windows::WINDOWS;
 use mel_log::profile::quantities::{Quantity, numbers, queues, word_of};
 use mel_log::profile::text::report::{Options, report};
 use mel_log::profile::{
-    CallProfile, Connection, KindProfile, Profile, RankProfile, Times, WindowProfile, WindowThread,
+    CallProfile, CommunicatorProfile, Connection, Ended, KindProfile, Profile, QueueStats, Queues,
+    RankProfile, SearchStats, Times, WindowProfile, WindowThread,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
-use super::csv::csv;
+use super::csv::{csv, section};
 use super::terminal::terminal;
 
 /// A row of `profile.json` in which each number of the catalogue has another value, and that value.
@@ -54,7 +58,7 @@ fn arrives<R: Serialize>(catalogue: &'static [Quantity<R>], row: &R, profile: &P
             assert!(documented.contains(&format!("| `{last}` | ")), "docs/profile.md has no {key}");
         }
         let is_it = |line: &&std::collections::HashMap<String, String>| {
-            line["section"].starts_with(&word_of(group)) && line["quantity"] == word_of(name)
+            line["section"].starts_with(&section(group)) && line["quantity"] == word_of(name)
         };
         if !is_rank || quantity.over_ranks {
             let line = lines.iter().find(is_it).unwrap_or_else(|| panic!("CSV has no {group}: {name}"));
@@ -100,15 +104,29 @@ fn each_quantity_arrives_in_json_csv_and_text() {
         of_rank(RankProfile { connections: vec![Connection::clone(&connection)], ..RankProfile::default() });
     arrives(CONNECTIONS, &connection, &profile, false);
 
+    let of: Efficiency = row_of(&[EFFICIENCY]);
+    let phases = vec![OfPhase { phase: 1, of: of.clone() }];
+    let efficiency = Some(Efficiencies { whole: of.clone(), phases });
+    let profile = of_rank(RankProfile::default());
+    let phases = vec![String::new(), "solve".into()];
+    arrives(EFFICIENCY, &of, &Profile { efficiency, phases, ..profile }, false);
+
     let port = row_of(&[PORTS]);
     let profile =
         of_rank(RankProfile { ports: vec![mel_log::profile::Port::clone(&port)], ..RankProfile::default() });
     arrives(PORTS, &port, &profile, false);
 
-    let mut of: mel_log::profile::CommunicatorProfile = row_of(&[COMMUNICATORS]);
-    of.queues = Some(mel_log::profile::Queues::default());
-    let profile = of_rank(RankProfile { communicators: vec![of.clone()], ..RankProfile::default() });
+    let mut of: CommunicatorProfile = row_of(&[COMMUNICATORS]);
+    let posted = QueueStats { max_length: 3, ..QueueStats::default() };
+    let posted_search = SearchStats { total_s: 0.5, ..SearchStats::default() };
+    of.queues = Some(Queues { unexpected: posted.clone(), posted, posted_search, ..Queues::default() });
+    let other = CommunicatorProfile { context: of.context + 1, ..of.clone() };
+    let profile = of_rank(RankProfile { communicators: vec![of.clone(), other], ..RankProfile::default() });
     arrives(COMMUNICATORS, &of, &profile, false);
+
+    let mut rank: RankProfile = row_of(&[TIMES]);
+    (rank.calls, rank.ended) = (vec![row_of(&[CALLS])], Ended::Finalised);
+    arrives(TIMES, &rank, &of_rank(rank.clone()), true);
 
     let wait = row_of(&[WAITS]);
     let call = CallProfile { waits: vec![wait], ..row_of(&[CALLS, RECEIVES]) };

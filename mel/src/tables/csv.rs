@@ -4,22 +4,27 @@ use std::io::{self, Write};
 
 use mel_log::csv::Writer;
 use mel_log::profile::attribution::{OUTSIDE, ShareProfile};
-use mel_log::profile::columns::{self, Columns};
+use mel_log::profile::columns::{Columns, FUNCTIONS, TIME};
+use mel_log::profile::left_out::LEFT_OUT;
 use mel_log::profile::phases::{part_of, shown};
+use mel_log::profile::quantities::budget::{BUDGET, PROCESSORS};
 use mel_log::profile::quantities::calls::{CALLS, RECEIVES, WAITS};
 use mel_log::profile::quantities::communicators::COMMUNICATORS;
 use mel_log::profile::quantities::connections::{CONNECTIONS, PORTS};
+use mel_log::profile::quantities::efficiency::EFFICIENCY;
+use mel_log::profile::quantities::times::TIMES;
 use mel_log::profile::quantities::{Quantity, numbers, word_of};
 use mel_log::profile::summary::quantities;
 use mel_log::profile::sums::Names;
 use mel_log::profile::text::waits::word;
-use mel_log::profile::{Ended, Profile, RankProfile};
+use mel_log::profile::{Profile, RankProfile};
 use serde::Serialize;
 
 /// A line. What does not apply is empty.
 #[derive(Clone, Debug, Default, Serialize)]
 struct Row<'a> {
-    rank: u32,
+    /// Empty for numbers of the run.
+    rank: Option<u32>,
     host: &'a str,
     section: String,
     quantity: String,
@@ -41,7 +46,7 @@ impl Row<'_> {
     /// The same with the number of a quantity.
     fn of<R>(&self, quantity: &Quantity<R>, value: f64) -> Self {
         Row {
-            section: word_of(quantity.group),
+            section: section(quantity.group),
             quantity: word_of(quantity.name),
             unit: quantity.unit.symbol(),
             value,
@@ -56,111 +61,155 @@ impl Row<'_> {
 /// # Errors
 /// Those of `out`.
 pub fn csv(out: impl Write, profile: &Profile) -> io::Result<()> {
-    let names = Names::of(profile);
-    let mut out = Writer::new(out);
+    let names = &Names::of(profile);
+    let mut lines = Lines { out: Writer::new(out), profile, names };
     if profile.ranks.is_empty() {
-        out.write_record(COLUMNS)?;
+        lines.out.write_record(COLUMNS)?;
     }
     for rank in &profile.ranks {
         let phase = (!profile.phases.is_empty()).then_some("");
-        let row = Row { rank: rank.rank, host: &rank.host, phase, ..Row::default() };
-        for (quantity, unit, value) in of_rank(rank) {
-            let section = "rank".into();
-            out.serialize(Row { section, quantity: quantity.into(), unit, value, ..row.clone() })?;
+        let row = Row { rank: Some(rank.rank), host: &rank.host, phase, ..Row::default() };
+        lines.numbers(TIMES, rank, &row)?;
+        lines.numbers(LEFT_OUT, &rank.left_out, &row)?;
+        lines.phases(rank, &row)?;
+        lines.connections(rank, &row)?;
+        for of in &rank.communicators {
+            lines.numbers(COMMUNICATORS, of, &Row { communicator: &of.name, ..row.clone() })?;
         }
-        for (quantity, count, _) in rank.left_out.numbers().into_iter().filter(|(_, count, _)| *count > 0) {
-            let (section, quantity, unit) = ("left_out".into(), quantity.into(), "count");
-            out.serialize(Row { section, quantity, unit, value: count as f64, ..row.clone() })?;
+        lines.attributed(rank, &row)?;
+        lines.calls(rank, &row)?;
+    }
+    if !profile.ranks.is_empty() {
+        lines.efficiency()?;
+    }
+    lines.out.flush()
+}
+
+/// The lines of a profile that are being written.
+struct Lines<'a, W: Write> {
+    out: Writer<W>,
+    profile: &'a Profile,
+    names: &'a Names,
+}
+
+impl<'a, W: Write> Lines<'a, W> {
+    /// The numbers of a row of the profile, each as a line like `row`.
+    fn numbers<R>(&mut self, catalogue: &'static [Quantity<R>], of: &R, row: &Row<'_>) -> io::Result<()> {
+        numbers(catalogue, of).try_for_each(|(quantity, value)| self.out.serialize(row.of(quantity, value)))
+    }
+
+    /// The name of a phase, if the program has named any.
+    fn phase(&self, number: u32) -> Option<&'a str> {
+        self.profile.phases.get(number as usize).map(|name| shown(name))
+    }
+
+    fn communicator(&self, place: Option<u32>) -> &'a str {
+        let known = place.and_then(|place| self.profile.communicators.get(place as usize));
+        known.map_or("", |known| &known.name)
+    }
+
+    /// The efficiencies of the run and of its phases.
+    fn efficiency(&mut self) -> io::Result<()> {
+        let Some(all) = &self.profile.efficiency else { return Ok(()) };
+        let phase = (!self.profile.phases.is_empty()).then_some("");
+        let of_phases = all.phases.iter().map(|of| (self.phase(of.phase), &of.of));
+        let all: Vec<_> = std::iter::once((phase, &all.whole)).chain(of_phases).collect();
+        for (phase, of) in all {
+            self.numbers(EFFICIENCY, of, &Row { phase, ..Row::default() })?;
         }
+        Ok(())
+    }
+
+    /// The numbers of a rank that are known by phase, too.
+    fn phases(&mut self, rank: &RankProfile, row: &Row<'_>) -> io::Result<()> {
         let by_phase = rank.phases.iter().filter_map(|phase| {
-            let name = profile.phases.get(phase.phase as usize).filter(|_| phase.queues.is_some())?;
+            let name = self.profile.phases.get(phase.phase as usize).filter(|_| phase.queues.is_some())?;
             Some((Some(shown(name)), part_of(rank, phase.phase)))
         });
-        for (phase, part) in std::iter::once((phase, rank.clone())).chain(by_phase) {
-            for quantity in quantities(profile) {
+        for (phase, part) in std::iter::once((row.phase, rank.clone())).chain(by_phase) {
+            for quantity in quantities(self.profile).chain(BUDGET).chain(PROCESSORS) {
                 let Some(value) = (quantity.of)(&part) else { continue };
-                out.serialize(Row { phase, ..row.of(quantity, value) })?;
+                self.out.serialize(Row { phase, ..row.of(quantity, value) })?;
             }
         }
+        Ok(())
+    }
+
+    fn connections(&mut self, rank: &RankProfile, row: &Row<'_>) -> io::Result<()> {
         for connection in &rank.connections {
+            let host = connection.peer_host.as_str();
             let row = Row {
                 kind: &connection.interface,
                 peer: connection.peer,
-                peer_site: match connection.peer_host.as_str() {
-                    "" => &connection.peer_address,
-                    host => host,
-                },
-                phase: phase
-                    .and_then(|_| profile.phases.get(connection.phase as usize))
-                    .map(|name| shown(name)),
+                peer_site: if host.is_empty() { &connection.peer_address } else { host },
+                phase: self.phase(connection.phase),
                 ..row.clone()
             };
             for (quantity, value) in numbers(CONNECTIONS, connection) {
                 let section = format!("{}_{}", quantity.group, connection.purpose.name());
-                out.serialize(Row { section, ..row.of(quantity, value) })?;
+                self.out.serialize(Row { section, ..row.of(quantity, value) })?;
             }
         }
-        for port in &rank.ports {
-            let row = Row { kind: &port.interface, ..row.clone() };
-            for (quantity, value) in numbers(PORTS, port) {
-                out.serialize(row.of(quantity, value))?;
-            }
+        rank.ports
+            .iter()
+            .try_for_each(|port| self.numbers(PORTS, port, &Row { kind: &port.interface, ..row.clone() }))
+    }
+
+    fn attributed(&mut self, rank: &RankProfile, row: &Row<'_>) -> io::Result<()> {
+        for (of, share) in
+            rank.attributed.iter().flat_map(|of| of.shares.iter().map(move |share| (of, share)))
+        {
+            let (unit, value) = of_share(share);
+            let line = Row {
+                section: "attribution".into(),
+                quantity: of.name.clone(),
+                unit,
+                value,
+                thread: Some(share.thread),
+                function: if share.function.is_empty() { OUTSIDE } else { &share.function },
+                site: self.names.name(share.site).unwrap_or_default(),
+                communicator: self.communicator(share.communicator),
+                kind: &share.region,
+                phase: self.phase(share.phase),
+                ..row.clone()
+            };
+            self.out.serialize(line)?;
         }
-        for of in &rank.communicators {
-            let row = Row { communicator: &of.name, ..row.clone() };
-            for (quantity, value) in numbers(COMMUNICATORS, of) {
-                out.serialize(row.of(quantity, value))?;
-            }
-        }
-        for of in &rank.attributed {
-            for share in &of.shares {
-                let communicator =
-                    share.communicator.and_then(|place| profile.communicators.get(place as usize));
-                let (unit, value) = of_share(share);
-                out.serialize(Row {
-                    section: "attribution".into(),
-                    quantity: of.name.clone(),
-                    unit,
-                    value,
-                    thread: Some(share.thread),
-                    function: if share.function.is_empty() { OUTSIDE } else { &share.function },
-                    site: names.name(share.site).unwrap_or_default(),
-                    communicator: communicator.map_or("", |communicator| &communicator.name),
-                    kind: &share.region,
-                    phase: phase
-                        .and_then(|_| profile.phases.get(share.phase as usize))
-                        .map(|name| shown(name)),
-                    ..row.clone()
-                })?;
-            }
-        }
+        Ok(())
+    }
+
+    fn calls(&mut self, rank: &RankProfile, row: &Row<'_>) -> io::Result<()> {
         for call in &rank.calls {
-            let communicator = call.communicator.and_then(|place| profile.communicators.get(place as usize));
             let row = Row {
                 thread: Some(call.thread),
                 function: &call.function,
-                site: names.name(call.site).unwrap_or_default(),
-                communicator: communicator.map_or("", |communicator| &communicator.name),
-                phase: phase.and_then(|_| profile.phases.get(call.phase as usize)).map(|name| shown(name)),
+                site: self.names.name(call.site).unwrap_or_default(),
+                communicator: self.communicator(call.communicator),
+                phase: self.phase(call.phase),
                 ..row.clone()
             };
             for (quantity, value) in numbers(CALLS, call).chain(numbers(RECEIVES, call)) {
-                out.serialize(row.of(quantity, value))?;
+                self.out.serialize(row.of(quantity, value))?;
             }
             for wait in &call.waits {
                 let row = Row {
                     kind: word(wait.kind),
                     peer: wait.peer,
-                    peer_site: names.name(wait.peer_site).unwrap_or_default(),
+                    peer_site: self.names.name(wait.peer_site).unwrap_or_default(),
                     ..row.clone()
                 };
                 for (quantity, value) in numbers(WAITS, wait) {
-                    out.serialize(row.of(quantity, value))?;
+                    self.out.serialize(row.of(quantity, value))?;
                 }
             }
         }
+        Ok(())
     }
-    out.flush()
+}
+
+/// What the column `section` calls a group.
+pub(super) fn section(group: &str) -> String {
+    if group == TIME { "rank".into() } else { word_of(group) }
 }
 
 /// What a variable did in one place: by how much it has grown, or its mean, or its last value. The column `kind` has the region.
@@ -172,11 +221,11 @@ fn of_share(share: &ShareProfile) -> (&'static str, f64) {
     }
 }
 
-/// The same of very many ranks: a line per number of the table of ranks.
+/// The same of very many ranks: a line per number of the table of ranks, and of the run.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn csv_of_many(out: impl Write, all: &Columns) -> io::Result<()> {
+pub fn csv_of_many(out: impl Write, profile: &Profile, all: &Columns) -> io::Result<()> {
     let mut out = Writer::new(out);
     for (place, rank) in all.ranks.iter().enumerate() {
         let host = all
@@ -186,14 +235,13 @@ pub fn csv_of_many(out: impl Write, all: &Columns) -> io::Result<()> {
             .and_then(|host| all.hosts.get(*host as usize));
         for (column, values) in &all.columns {
             let Some(value) = values.get(place).copied().filter(|value| value.is_finite()) else { continue };
-            let is_function = column.group == columns::FUNCTIONS;
-            let (section, quantity) = match &*column.group {
-                columns::TIME => ("rank".into(), word_of(&column.name)),
-                columns::FUNCTIONS => ("calls".into(), "total".into()),
-                group => (word_of(group), word_of(&column.name)),
+            let is_function = column.group == FUNCTIONS;
+            let (section, quantity) = match is_function {
+                true => ("calls".into(), "total".into()),
+                false => (section(&column.group), word_of(&column.name)),
             };
             out.serialize(Row {
-                rank: *rank,
+                rank: Some(*rank),
                 host: host.map_or("", String::as_str),
                 section,
                 quantity,
@@ -203,6 +251,9 @@ pub fn csv_of_many(out: impl Write, all: &Columns) -> io::Result<()> {
                 ..Row::default()
             })?;
         }
+    }
+    for (quantity, value) in profile.efficiency.iter().flat_map(|all| numbers(EFFICIENCY, &all.whole)) {
+        out.serialize(Row::default().of(quantity, value))?;
     }
     out.flush()
 }
@@ -223,15 +274,6 @@ const COLUMNS: [&str; 13] = [
     "peer",
     "peer_site",
 ];
-
-fn of_rank(rank: &RankProfile) -> [(&'static str, &'static str, f64); 4] {
-    [
-        ("run", "s", rank.run_s),
-        ("init", "s", rank.init_s),
-        ("caused", "s", rank.caused_s),
-        ("finalised", "count", f64::from(u8::from(rank.ended == Ended::Finalised))),
-    ]
-}
 
 #[cfg(test)]
 mod tests {
@@ -266,6 +308,35 @@ mod tests {
         assert_eq!(sum("receives", "unexpected"), whole.messages.unexpected as f64);
         assert_eq!(sum("posted_queue", "receives"), 720.0);
         assert_eq!(sum("rank", "run"), 4.0);
+        assert!(sum("rank", "finalised") >= 0.0);
+        assert!((sum("rank", "in_MPI") - whole.total_s).abs() < 1e-9);
+    }
+
+    #[test]
+    fn each_rank_and_very_many_have_the_same_names() {
+        let (reduced, columns) = sample::reduce(sample::late_rank(300, 17));
+        assert!(reduced.ranks.is_empty());
+        let mut bytes = Vec::new();
+        csv_of_many(&mut bytes, &reduced, &columns).unwrap();
+        let mut reader = csv::Reader::from_reader(&*bytes);
+        let of_many = reader.deserialize().map(Result::unwrap);
+        let of_many: Vec<std::collections::HashMap<String, String>> = of_many.collect();
+        let of_each = rows(&sample::late_rank(300, 17));
+        for row in of_many.iter().filter(|row| row["rank"] == "17" && row["section"] == "rank") {
+            let same = ["rank", "section", "quantity", "unit", "value"];
+            assert!(of_each.iter().any(|one| same.iter().all(|name| one[*name] == row[*name])), "{row:?}");
+        }
+        let of_run = |row: &&std::collections::HashMap<String, String>| row["section"] == "efficiency";
+        assert_eq!(of_many.iter().filter(of_run).count(), 3);
+        assert!(of_each.iter().filter(of_run).all(|row| row["rank"].is_empty()));
+    }
+
+    #[test]
+    fn what_found_no_space_has_a_line() {
+        let mut profile = sample::late_rank(2, 1);
+        profile.ranks[0].left_out.waits = 7;
+        assert!(text(&profile).contains("0,node0,left_out,waits,count,7.0,"), "{}", text(&profile));
+        assert!(!text(&profile).contains("left_out,contexts"));
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub fn matrix(shown: &Shown<'_>) -> String {
 
 /// A row for each MPI function.
 fn by_function(functions: &[OfFunction<'_>]) -> String {
-    let all: u64 = functions.iter().map(|function| function.total.bytes).sum();
+    let all = functions.iter().fold(0u64, |sum, function| sum.saturating_add(function.total.bytes));
     let head = ["MPI function", "messages", "bytes", "of all", "mean size", "the greatest pair"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for OfFunction { name, total, greatest } in functions.iter().take(MOST_LINES) {

@@ -3,14 +3,14 @@
 //! It calls no MPI function, takes no signal, and shares the model with the application's calls by the lock
 //! of the state. It ends with `MPI_Finalize`, with `exit`, or after a panic; a forked child has none.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use mel_settings::PROGRESS;
-use mpi_intercept::signals::without_signals;
+use mpi_intercept::own_thread::OwnThread;
 use mpit_events::Safety;
 
 use super::{Tracker, Watch};
@@ -18,17 +18,10 @@ use super::{Tracker, Watch};
 /// Between two polls. The kernel adds some 50 microseconds of its own.
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// How often the end of the thread is waited for, with a pause of a millisecond each time: a callback may
-/// be stuck in something that only ends with the process.
-const PATIENCE: u32 = 1000;
+/// How long the end of the thread is waited for: a callback may be stuck in something that only ends with the process.
+const PATIENCE: Duration = Duration::from_secs(1);
 
-struct Helper {
-    thread: JoinHandle<()>,
-    /// The process that it belongs to.
-    pid: u32,
-}
-
-static HELPER: OnceLock<Helper> = OnceLock::new();
+static HELPER: OnceLock<OwnThread> = OnceLock::new();
 static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Starts the thread; the state is shared by threads from then on.
@@ -39,10 +32,9 @@ pub(crate) fn start(tracker: &'static Tracker) -> Result<(), String> {
     tracker.set_threads();
     let description = "the ob1 model, as it runs in a thread of its own, while the application computes";
     let watch = Watch::new(tracker, Safety::ThreadSafe, "ob1 progress thread", description);
-    let spawned =
-        without_signals(|| thread::Builder::new().name("mpit-progress".into()).spawn(move || run(watch)));
-    let thread = spawned.map_err(|error| format!("{PROGRESS}=thread: no thread: {error}"))?;
-    let _ = HELPER.set(Helper { thread, pid: std::process::id() });
+    let thread = OwnThread::start("mpit-progress", move || run(watch))
+        .map_err(|error| format!("{PROGRESS}=thread: no thread: {error}"))?;
+    let _ = HELPER.set(thread);
     extern "C" fn at_exit() {
         stop();
     }
@@ -54,15 +46,8 @@ pub(crate) fn start(tracker: &'static Tracker) -> Result<(), String> {
 /// Ends the thread and waits for it.
 pub(crate) fn stop() {
     STOP.store(true, Ordering::Release);
-    let Some(Helper { thread, pid }) = HELPER.get() else { return };
-    if *pid != std::process::id() || thread.thread().id() == thread::current().id() {
-        return;
-    }
-    for _ in 0..PATIENCE {
-        if thread.is_finished() {
-            return;
-        }
-        thread::sleep(Duration::from_millis(1));
+    if let Some(thread) = HELPER.get() {
+        thread.ends_within(PATIENCE);
     }
 }
 
@@ -76,7 +61,6 @@ fn run(mut watch: Watch) {
     });
     if let Err(panic) = catch_unwind(polls) {
         mpi_intercept::stop();
-        // Its destructor might panic in turn.
-        std::mem::forget(panic);
+        resume_unwind(panic);
     }
 }

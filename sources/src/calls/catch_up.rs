@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering;
 use mpit_events::Ticks;
 
 use super::deferred::DeferredCall;
+use super::state::State;
 use super::tracker::Work;
-use super::waits::{Origin, PostedLate};
+use super::waits::{Origin, PostedLate, TestFound};
 use crate::matching::Envelope;
 use crate::progress_model::{Awaits, CallInterval, Polling};
 use crate::transport::ring::Ring;
@@ -17,6 +18,8 @@ const PATIENCE: u32 = 64;
 const LAST_TRIES: u32 = 4;
 /// How often in a row that may be in vain before it is not done again: envelopes that are lost never come.
 const MOST_IN_VAIN: u32 = 8;
+/// Observers are notified of how right the model is once for so many receives: not for each, which takes a twentieth of a message.
+const MATCHED_AT_A_TIME: u64 = 64;
 
 impl Work<'_> {
     /// A call has polled since `entered`, and waited for this: the model will follow later. The receives that it has
@@ -77,7 +80,20 @@ impl Work<'_> {
             self.post_some()
         };
         self.tracker.behind.store(more, Ordering::Relaxed);
+        if self.state.engine.matched_so_far() - self.state.matched_told >= MATCHED_AT_A_TIME {
+            self.tell_truth();
+        }
         more
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_truth(&mut self) {
+        let (truth, not_followed) = (self.state.engine.truth(), self.state.not_followed);
+        self.state.matched_told = truth.matched;
+        if self.tracker.wants_waits() {
+            self.notify_of_waits(|observer| observer.followed(&truth, &not_followed));
+        }
     }
 
     /// Follows some of the calls that were deferred; whether there may be more.
@@ -85,6 +101,9 @@ impl Work<'_> {
     pub(crate) fn follow_deferred(&mut self) -> bool {
         if !self.state.rows.is_empty() {
             return self.follow_row();
+        }
+        if self.passes_vain_poll() {
+            return false;
         }
         let Some(call) = self.state.deferred.next() else { return false };
         let known = self.state.deferred.interval;
@@ -108,6 +127,23 @@ impl Work<'_> {
             self.end_tally(&call);
         }
         self.state.deferred.advance()
+    }
+
+    /// Follows what is deferred where that is no more than a call that has completed nothing, and for which nothing has come: most tests
+    /// of a loop are like that, and nothing changes. Whether it was so.
+    #[inline(always)]
+    pub(crate) fn passes_vain_poll(&mut self) -> bool {
+        let State { deferred, routes, model, inbox, tally, .. } = &mut *self.state;
+        let in_vain = deferred.is_one_poll()
+            && routes.ring.as_ref().is_none_or(Ring::has_none)
+            && !model.has_leftover()
+            && inbox.is_empty()
+            && !tally.has_any();
+        if in_vain {
+            model.begin_anew();
+            deferred.advance();
+        }
+        in_vain
     }
 
     /// The call that is being followed has got this message, by this receive.
@@ -135,12 +171,24 @@ impl Work<'_> {
     /// The call is followed: observers are notified of what it has got and waited for.
     #[inline]
     fn end_tally(&mut self, call: &DeferredCall) {
+        if call.polling == Polling::ForSome {
+            self.notify_of_test(call);
+        }
         let (received, waited) =
             self.state.tally.end(call.context, (call.from, call.until), self.tracker.shortest_wait());
         self.notify_of_waits(|observer| observer.received_bytes(&received));
         if let Some(waited) = waited {
             self.notify_of_waits(|observer| observer.waited(&waited));
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn notify_of_test(&self, call: &DeferredCall) {
+        let (comm, Envelope { source, context_of_send, sent, .. }) = self.state.tally.latest();
+        let (context, until) = (call.context, call.until);
+        let found = TestFound { context, comm: comm.0, source, context_of_send, sent, until };
+        self.notify_of_waits(|observer| observer.test_found(&found));
     }
 
     /// Begins to follow a call.
@@ -200,7 +248,8 @@ impl Work<'_> {
         let (receive, real) = self.state.deferred.completion(place);
         let in_vain = self.state.deferred.in_vain;
         let tries = if in_vain < MOST_IN_VAIN { LAST_TRIES } else { 0 };
-        let mut patience = PATIENCE + tries;
+        // Where it may have been sent before there were envelopes, none is waited for: they go before their messages then.
+        let mut patience = if self.state.engine.is_late() { 0 } else { PATIENCE + tries };
         while let Some(lacking) = self.state.engine.lacks(receive, real) {
             if let Some(envelope) = self.next_of(&lacking) {
                 // It came before the call returned, if not before the receive was posted.

@@ -251,7 +251,16 @@ mod tests {
     fn comm(core: &Core, index: u32, context: u64) -> Comm {
         let token = Token(u64::from(index));
         Comm {
-            public: Communicator { token, context, index, size: 2, rank: 0, inter: false, group: 0 },
+            public: Communicator {
+                token,
+                context,
+                index,
+                size: 2,
+                rank: 0,
+                inter: false,
+                group: 0,
+                made_in: 0,
+            },
             index: CommIndex(index),
             processes: Processes { size: 2, peers: 2, ..Processes::default() },
             created: 0,

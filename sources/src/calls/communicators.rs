@@ -3,6 +3,7 @@
 use mpi_abi::{Comm, Handle, HandlePtr, questions};
 use mpi_functions::{Kind, Making, Step, WindowCall};
 use mpi_intercept::{Call, FunctionId, Wants};
+use mpit_events::Ticks;
 
 use super::comms::{self, Processes, mix, with_member};
 use super::frame::Frame;
@@ -57,7 +58,7 @@ pub(crate) fn leave(
             tracker.with_state(frame, |work, _| work.state.not_followed.partitioned += 1);
         }
         call => {
-            if tracker.wants_messages()
+            if tracker.wants_collectives()
                 && let Some(stage) = collective_with_request(function)
                 && let (Some(comm), Some(request)) = (call.comm(), call.request())
             {
@@ -78,10 +79,10 @@ pub(crate) fn changes_communicators(function: FunctionId, awaited: bool) -> bool
 }
 
 /// Which of these calls matter, and at which end.
-pub(crate) fn wants(function: FunctionId, messages: bool) -> Wants {
+pub(crate) fn wants(function: FunctionId, collectives: bool) -> Wants {
     let about = function.about();
     match (about.kind, about.step) {
-        (Kind::Collective(_), Step::Starts | Step::Prepares) if messages => Wants::Leave,
+        (Kind::Collective(_), Step::Starts | Step::Prepares) if collectives => Wants::Leave,
         (Kind::Communicator(Making::Free), _) => Wants::Nothing,
         (Kind::Communicator(Making::WithoutParent), _) | (Kind::Communicator(_), Step::Starts) => {
             Wants::Leave
@@ -140,9 +141,10 @@ fn keep_collective(
         if !is_complete {
             work.state.requests.insert(handle.word(), Tracked::Collective { comm, request, stage });
         }
-        work.notify_of_message(|observer| observer.collective_requested(comm.0, request));
+        let during = work.during(Ticks(0));
+        work.notify_of_collective(|observer| observer.collective_requested(comm.0, request, during));
         if is_complete {
-            work.notify_of_message(|observer| observer.collective_completed(comm.0, request));
+            work.notify_of_collective(|observer| observer.collective_completed(comm.0, request, during));
         }
     });
 }

@@ -7,6 +7,7 @@
 use std::ffi::c_int;
 
 use mpi_abi::{Handle, HandlePtr, Request, StatusPtr};
+use mpit_events::Ticks;
 
 use super::frame::{Current, Frame, Pending};
 use super::requests::Tracked;
@@ -41,6 +42,7 @@ pub(crate) fn await_requests(
     }
     tracker.with_caught_up(frame, |work, local| {
         local.entered = tracker.now();
+        local.needs_statuses = false;
         if work.state.requests.is_empty() {
             local.awaits = work.awaits_sends(requests, count, 0);
             return;
@@ -63,6 +65,7 @@ pub(crate) fn await_requests(
             }
         }
         local.awaits = local.awaits.max(work.awaits_sends(requests, count, local.pending.len()));
+        local.needs_statuses = needs_statuses;
         if needs_statuses && !local.pending.is_empty() && statuses.is_ignore(work.tracker.abi) {
             work.own_statuses(local, statuses, count);
         }
@@ -144,15 +147,16 @@ fn complete(
     which: impl Fn(&Pending) -> Option<Option<StatusPtr>>,
     ends: Ends,
 ) {
-    let at_once = tracker.raises_of_sends(frame);
+    let (at_once, entered) = (tracker.raises_of_sends(frame), frame.call.entered);
     let is_due = tracker.with_state(frame, |work, local| {
-        work.defer(local.entered, local.awaits, Polling::ForRequests);
-        local.entered = mpit_events::Ticks(0);
+        let polling = if ends == Ends::Some { Polling::ForSome } else { Polling::ForRequests };
+        work.defer(local.entered, local.awaits, polling);
+        local.entered = Ticks(0);
         for pending in &local.pending {
             if (!at_once || work.is_receive(pending))
                 && let Some(status) = which(pending)
             {
-                end(work, pending, status, ends);
+                end(work, pending, (status, entered), ends);
             }
         }
         work.is_due()
@@ -165,7 +169,7 @@ fn complete(
                 if !work.is_receive(pending)
                     && let Some(status) = which(pending)
                 {
-                    end(work, pending, status, ends);
+                    end(work, pending, (status, entered), ends);
                 }
             }
         });
@@ -174,10 +178,10 @@ fn complete(
 }
 
 #[inline(always)]
-fn end(work: &mut Work<'_>, pending: &Pending, status: Option<StatusPtr>, ends: Ends) {
+fn end(work: &mut Work<'_>, pending: &Pending, (status, entered): (Option<StatusPtr>, Ticks), ends: Ends) {
     match ends {
-        Ends::All => work.ended(pending, status),
-        Ends::Some => work.completed(pending, status),
+        Ends::All => work.ended(pending, status, entered),
+        Ends::Some => work.completed(pending, status, entered),
     }
 }
 
@@ -194,6 +198,7 @@ pub(crate) fn complete_failed(
     if in_row != 0 {
         return tracker.fail_row(frame, requests, in_row);
     }
+    let entered = frame.call.entered;
     tracker.polled(frame);
     let pending_error = tracker.abi.constants.err_pending;
     tracker.with_state(frame, |work, local| {
@@ -221,9 +226,9 @@ pub(crate) fn complete_failed(
                 continue;
             }
             match ends {
-                Ends::All if complete => work.ended(pending, status),
+                Ends::All if complete => work.ended(pending, status, entered),
                 Ends::All => work.state.requests.insert(pending.handle, pending.tracked),
-                Ends::Some if complete => work.completed(pending, status),
+                Ends::Some if complete => work.completed(pending, status, entered),
                 Ends::Some => {}
             }
         }

@@ -72,6 +72,12 @@ impl Deferred {
         self.calls.len() > MAX_DEFERRED || self.completions.len() > MAX_DEFERRED
     }
 
+    /// Whether there is one call, which has completed nothing and which the model has not begun to follow.
+    #[inline(always)]
+    pub(crate) fn is_one_poll(&self) -> bool {
+        matches!(&self.calls[..], [call] if call.first == call.end) && self.interval.is_none()
+    }
+
     /// When the call returned that was deferred last.
     #[inline(always)]
     pub(crate) fn returned(&self) -> Option<Ticks> {

@@ -1,6 +1,7 @@
 //! Requests that start again or end: what that means for the model, for observers, and for the table.
 
 use mpi_abi::{Datatype, StatusPtr};
+use mpit_events::Ticks;
 
 use super::frame;
 use super::requests::{Active, FollowedSend, Persistent, Stage, Tracked};
@@ -17,7 +18,8 @@ impl Work<'_> {
             Tracked::Collective { comm, request, .. } => {
                 let active = Tracked::Collective { comm, request, stage: Stage::Active };
                 self.state.requests.insert(handle, active);
-                self.notify_of_message(|observer| observer.collective_requested(comm.0, request));
+                let during = self.during(Ticks(0));
+                self.notify_of_collective(|observer| observer.collective_requested(comm.0, request, during));
                 return Some((handle, active));
             }
             _ => return None,
@@ -63,27 +65,27 @@ impl Work<'_> {
         }
     }
 
-    /// The application's completion call says that this request, of which the table still knows, is
+    /// The application's completion call, entered at this time, says that this request, of which the table still knows, is
     /// complete.
-    pub(crate) fn completed(&mut self, pending: &frame::Pending, status: Option<StatusPtr>) {
+    pub(crate) fn completed(&mut self, pending: &frame::Pending, status: Option<StatusPtr>, entered: Ticks) {
         if let Some(identity) = pending.tracked.identity() {
             self.state.requests.forget(pending.handle, identity);
         }
-        self.ended(pending, status);
+        self.ended(pending, status, entered);
     }
 
-    /// A request is complete that was taken out of the table.
+    /// A request is complete that was taken out of the table, in a call that was entered at this time.
     #[inline(always)]
-    pub(crate) fn ended(&mut self, pending: &frame::Pending, status: Option<StatusPtr>) {
+    pub(crate) fn ended(&mut self, pending: &frame::Pending, status: Option<StatusPtr>, entered: Ticks) {
         if let Tracked::Receive { receive, comm, request, source, tag } = pending.tracked {
             let ending = status.map_or_else(|| Ending::asked_for(source, tag), Ending::Status);
             return self.received((receive, comm, request), ending, false);
         }
-        self.ended_otherwise(pending, status);
+        self.ended_otherwise(pending, status, entered);
     }
 
     #[inline(never)]
-    fn ended_otherwise(&mut self, pending: &frame::Pending, status: Option<StatusPtr>) {
+    fn ended_otherwise(&mut self, pending: &frame::Pending, status: Option<StatusPtr>, entered: Ticks) {
         match pending.tracked {
             Tracked::Receive { .. } => {}
             Tracked::Silent { receive, comm, request, source, tag } => {
@@ -98,7 +100,10 @@ impl Work<'_> {
                     self.state.requests.insert(pending.handle, idle);
                 }
                 if stage != Stage::Idle {
-                    self.notify_of_message(|observer| observer.collective_completed(comm.0, request));
+                    let during = self.during(entered);
+                    self.notify_of_collective(|observer| {
+                        observer.collective_completed(comm.0, request, during);
+                    });
                 }
             }
             Tracked::Probed { comm, request, bytes } => {

@@ -11,6 +11,7 @@ use mpit_events::{
     Clock, Core, EventIndex, Object, Ordering, Raise, Record, Safety, Source, SourceIndex, Ticks,
 };
 
+use super::again::TestedInVain;
 use super::comms::Seen;
 use super::mode::Part;
 use super::observer::Observer;
@@ -67,6 +68,10 @@ pub(crate) struct Current {
     pub(crate) awaits: Awaits,
     /// Whether the call's probe has found a message in the model.
     pub(crate) found: bool,
+    /// Whether statuses are needed of what is pending.
+    pub(crate) needs_statuses: bool,
+    /// What the last call that was about requests has tested in vain.
+    pub(crate) tested_in_vain: Option<TestedInVain>,
     /// How many requests the call has whose receives are a row; none where it does not wait for one.
     pub(crate) in_row: usize,
     /// The requests that the call may complete.
@@ -135,6 +140,8 @@ fn make(events: Ob1Events) -> *mut Frame {
             envelope_sent: false,
             awaits: Awaits::Receives,
             found: false,
+            needs_statuses: false,
+            tested_in_vain: None,
             in_row: 0,
             pending: Vec::with_capacity(256),
             started: Vec::with_capacity(256),

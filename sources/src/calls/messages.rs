@@ -232,16 +232,22 @@ impl Work<'_> {
         }
     }
 
-    /// A probe searches: whether it finds a message; `None` where nothing is searched.
-    pub(crate) fn probe(&mut self, comm: usize, source: i32, tag: i32) -> Option<bool> {
+    /// A communicator, source and tag as the model has them; `None` for a communicator that is not followed, and for nobody.
+    #[inline(always)]
+    pub(crate) fn asked(&mut self, comm: usize, source: i32, tag: i32) -> Option<(CommIndex, i32, i32)> {
         let constants = &self.tracker.abi.constants;
         if source == constants.proc_null {
             return None;
         }
         let Some(known) = self.state.comms.get(comm) else { return self.on_unknown_comm() };
-        let index = known.index;
         let source = if source == constants.any_source { ANY_SOURCE } else { source };
         let tag = if tag == constants.any_tag { ANY_TAG } else { tag };
+        Some((known.index, source, tag))
+    }
+
+    /// A probe searches: whether it finds a message; `None` where nothing is searched.
+    pub(crate) fn probe(&mut self, comm: usize, source: i32, tag: i32) -> Option<bool> {
+        let (index, source, tag) = self.asked(comm, source, tag)?;
         let request = self.state.engine.identity();
         Some(self.state.engine.probe(self.sink, index, request, source, tag).0.is_some())
     }

@@ -13,9 +13,11 @@
 //! | [`communicators`], [`groups`] | communicators come and go |
 //! | [`polled`], [`deferred`], [`catch_up`] | calls that have polled are noted, and followed later |
 //! | [`waits`] | what calls have waited for |
+//! | [`glimpse`] | what a call waits for that is under way, seen by another thread |
 //! | [`take_in`], [`descheduled`] | what the library has taken in goes to the matching |
 //! | [`tracker`], [`state`], [`session`] | who may use the state when; start and end |
 
+mod again;
 mod catch_up;
 mod comms;
 mod communicators;
@@ -25,6 +27,7 @@ mod descheduled;
 mod endings;
 mod exchange;
 pub(crate) mod frame;
+mod glimpse;
 mod groups;
 mod messages;
 mod mode;
@@ -39,12 +42,14 @@ pub(crate) mod state;
 mod table;
 mod take_in;
 pub(crate) mod tracker;
+mod unheard;
 pub(crate) mod waits;
 
 pub(crate) use deferred::DeferredCall;
+pub use glimpse::{Asked, Glimpse, OfComm, What};
 pub(crate) use groups::world_ranks;
 pub use mode::{Mode, Part};
 pub use not_followed::NotFollowed;
-pub use observer::{Communicator, Message, Observer};
+pub use observer::{Communicator, During, Message, Observer};
 pub use session::{Ob1Model, Path};
-pub use waits::{Origin, PostedLate, Received, Waited};
+pub use waits::{Origin, PostedLate, Received, TestFound, Waited};

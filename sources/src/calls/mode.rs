@@ -49,6 +49,7 @@ impl Mode {
         self != Mode::Profile
     }
 
+    #[inline(always)]
     fn of(number: u8) -> Mode {
         [Mode::Profile, Mode::Trace, Mode::Log, Mode::Tool][usize::from(number).min(3)]
     }

@@ -2,7 +2,9 @@
 
 use mpit_events::{Ticks, Token};
 
-use super::waits::{PostedLate, Received, Waited};
+use super::not_followed::NotFollowed;
+use super::waits::{PostedLate, Received, TestFound, Waited};
+use crate::matching::Truth;
 
 /// A communicator, as its own process sees it.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +24,8 @@ pub struct Communicator {
     /// The same number for communicators that have the same processes with the same ranks, as far as that is known: a duplicate has
     /// that of the one it was made from.
     pub group: u64,
+    /// The number that the call has from other hooks in which it was made; 0 where that is not known.
+    pub made_in: u16,
 }
 
 /// A message that was sent or received.
@@ -39,6 +43,17 @@ pub struct Message {
     pub request: Option<u64>,
 }
 
+/// The call in which something is complete, or begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct During {
+    /// The number that it has from other hooks.
+    pub context: u16,
+    /// When it was entered; zero where that is not known.
+    pub entered: Ticks,
+    /// When it returned.
+    pub left: Ticks,
+}
+
 /// Told of the application's communicators and messages, on the thread that calls MPI, inside that
 /// call: it must not wait, and it must not call the tracker.
 pub trait Observer: Sync {
@@ -53,13 +68,19 @@ pub trait Observer: Sync {
     fn wants_messages(&self) -> bool {
         false
     }
-    /// Whether the five after this are wanted. They come when the model follows a call: later than the call, on the thread that
+    /// Whether the two about collective operations are wanted, which those get in any case that want messages.
+    fn wants_collectives(&self) -> bool {
+        self.wants_messages()
+    }
+    /// Whether the seven after this are wanted. They come when the model follows a call: later than the call, on the thread that
     /// follows, one at a time.
     fn wants_waits(&self) -> bool {
         false
     }
     /// A call has waited for a message.
     fn waited(&self, _: &Waited) {}
+    /// A test has found messages, which the thread may have polled for.
+    fn test_found(&self, _: &TestFound) {}
     /// Receives have got messages.
     fn received_bytes(&self, _: &Received) {}
     /// A receive was posted after its message had been sent.
@@ -69,6 +90,8 @@ pub trait Observer: Sync {
     /// The search for a receive of this context, in an unexpected queue with messages, took so many ticks; whether the receive has a
     /// wildcard.
     fn searched(&self, _context: u16, _ticks: u64, _wildcard: bool) {}
+    /// How right the model was so far, and what it has not followed: once for some 64 receives.
+    fn followed(&self, _: &Truth, _: &NotFollowed) {}
     /// A message is about to be sent. Where this gives a time, the message counts as sent then: the clock need not be
     /// read again.
     fn sent(&self, _: &Message) -> Option<Ticks> {
@@ -86,7 +109,7 @@ pub trait Observer: Sync {
     fn tested(&self, _comm: u32, _request: u64) {}
     /// The collective operation of the call under way has this request; or one that has it, because it is persistent, is
     /// started.
-    fn collective_requested(&self, _comm: u32, _request: u64) {}
+    fn collective_requested(&self, _comm: u32, _request: u64, _during: During) {}
     /// A collective operation that has a request is complete.
-    fn collective_completed(&self, _comm: u32, _request: u64) {}
+    fn collective_completed(&self, _comm: u32, _request: u64, _during: During) {}
 }

@@ -1,8 +1,12 @@
 //! Exits of calls that have polled.
 
+use std::sync::atomic::Ordering;
+
 use mpit_events::Ticks;
 
-use super::frame::Frame;
+use super::deferred::DeferredCall;
+use super::frame::{Current, Frame};
+use super::state::State;
 use super::tracker::Tracker;
 use crate::progress_model::{Awaits, Polling};
 
@@ -18,6 +22,25 @@ impl Tracker {
     #[inline]
     pub(crate) fn polled_once(&'static self, frame: &mut Frame) {
         self.defer(frame, Awaits::Others, Polling::Once);
+    }
+
+    /// [`polled_once`](Tracker::polled_once), of a test or a probe that has found nothing. Straight for what loops do again and again:
+    /// one thread calls MPI, nothing was posted before, and the call was too short for the thread to be descheduled in it.
+    #[inline(always)]
+    pub(crate) fn polled_in_vain(&'static self, frame: &mut Frame) {
+        let Current { entered, left, context, .. } = frame.call;
+        let took = left.since(entered);
+        let is_short = took <= self.parameters().may_be_descheduled;
+        let deferred = is_short && self.has_home() && self.current_mode().defers() && {
+            self.state.with(|state| state.defer_vain_poll(entered.plus(took / 2), left, context))
+                == Some(true)
+        };
+        if deferred {
+            self.behind.store(true, Ordering::Relaxed);
+            frame.call.entered = Ticks(0);
+        } else {
+            self.polled_once(frame);
+        }
     }
 
     /// [`polled`](Tracker::polled), in a collective operation.
@@ -47,5 +70,21 @@ impl Tracker {
                 local.pending.iter().for_each(|pending| work.notify_tested(pending.tracked));
             });
         }
+    }
+}
+
+impl State {
+    /// A call has polled once, and completed nothing: the model will follow. Not where receives were posted before it, or much waits to be
+    /// followed: whether it is deferred.
+    #[inline(always)]
+    fn defer_vain_poll(&mut self, from: Ticks, until: Ticks, context: u16) -> bool {
+        if !self.posts.is_empty() || self.deferred.is_full() || !self.between_calls.is_empty() {
+            return false;
+        }
+        let (awaits, polling) = (Awaits::Others, Polling::Once);
+        let call =
+            DeferredCall { from, until, first: 0, end: 0, awaits, polling, descheduled: false, context };
+        self.deferred.add(call);
+        true
     }
 }

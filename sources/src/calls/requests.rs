@@ -107,6 +107,11 @@ impl Default for Requests {
 }
 
 impl Requests {
+    /// Where the persistent requests are, without a look at them.
+    pub(crate) fn place_of_persistent(requests: *const Requests) -> *const Vec<Persistent> {
+        requests.wrapping_byte_add(std::mem::offset_of!(Requests, persistent)).cast()
+    }
+
     /// Remembers a request.
     #[inline(always)]
     pub(crate) fn insert(&mut self, handle: usize, tracked: Tracked) {

@@ -1,6 +1,7 @@
 //! The ways to the other processes: whose ring, whose batch.
 
 use std::io;
+use std::sync::atomic::AtomicU8;
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -51,6 +52,18 @@ impl Routes {
         self.node.clear();
         self.writers.clear();
         self.ring = None;
+    }
+
+    /// The byte that all processes of the node look at, to see whether somebody listens.
+    pub(crate) fn heard(&mut self) -> Option<&'static AtomicU8> {
+        if self.node.get(&self.world_rank) == Some(&0) {
+            return self.ring.as_ref().map(Ring::heard);
+        }
+        self.open(0).ok()?;
+        match &self.writers[0] {
+            Writer::Open(ring) => Some(ring.heard()),
+            _ => None,
+        }
     }
 
     /// The way to a rank of `MPI_COMM_WORLD`.

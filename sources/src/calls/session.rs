@@ -47,6 +47,10 @@ impl Ob1Model {
         Ok(Ob1Model(Box::leak(Box::new(Tracker::new(abi, core, events)))))
     }
 
+    pub(super) fn tracker(self) -> &'static Tracker {
+        self.0
+    }
+
     /// The hook that follows the application's calls.
     pub fn hook(self) -> &'static dyn Hook {
         Box::leak(Box::new(Calls(self.0)))
@@ -83,13 +87,16 @@ impl Ob1Model {
     /// Begins to follow, at the end of `MPI_Init*`, all processes together. Gives a line for the
     /// user where shared memory cannot be used.
     ///
+    /// Where `may_wait`, in all processes, and all are on one node, nothing is followed until one of them has a tool
+    /// ([`mpi_intercept::listen`]).
+    ///
     /// Calls collectives on `MPI_COMM_WORLD`, which nobody else can use yet. A communicator of our
     /// own is made only for envelopes that go in messages: Open MPI's progress takes longer in every
     /// call once a communicator has been duplicated.
     ///
     /// # Errors
     /// Those of MPI; nothing is followed then.
-    pub fn start(self, path: Path) -> mpi_abi::Result<Option<String>> {
+    pub fn start(self, path: Path, may_wait: bool) -> mpi_abi::Result<Option<String>> {
         let tracker = self.0;
         let abi = tracker.abi;
         let world = abi.constants.comm_world;
@@ -133,7 +140,7 @@ impl Ob1Model {
         let own = members.iter().position(|(rank, _)| *rank == world_rank).unwrap_or(0);
         let neighbour = (own + 1) % members.len();
         let neighbour_pid = members[neighbour].1.pid;
-        let (reachable, alone) = tracker
+        let (reachable, alone, heard) = tracker
             .outside_of_calls(|work| {
                 let routes = &mut work.state.routes;
                 routes.world_rank = world_rank;
@@ -149,30 +156,22 @@ impl Ob1Model {
                 });
                 ring.iter().for_each(|ring| tracker.watch(ring));
                 routes.ring = ring.ok();
-                (reachable, routes.node_is_world(world_size))
+                let heard = if may_wait && reachable.is_ok() { routes.heard() } else { None };
+                (reachable, routes.node_is_world(world_size), heard)
             })
-            .unwrap_or((Ok(()), true));
+            .unwrap_or((Ok(()), true, None));
 
         // All processes use the same way, so that none waits for envelopes that go the other.
-        let mut verdict = [0i32; 2];
-        let found = [i32::from(reachable.is_err()), i32::from(!alone)];
+        let mut verdict = [0i32; 3];
+        let found = [reachable.is_err(), !alone, heard.is_none()].map(i32::from);
         pmpi::allreduce(&found, &mut verdict, abi.constants.max, world)?;
-        let [unreachable, several_nodes] = verdict.map(|any| any != 0);
+        let [unreachable, several_nodes, follows] = verdict.map(|any| any != 0);
         if unreachable {
             tracker.outside_of_calls(|work| work.state.routes.forget_node());
         }
         if unreachable || several_nodes {
-            let private = pmpi::comm_dup(world)?;
-            pmpi::comm_return_errors(private)?;
-            let clock = if several_nodes {
-                let nodes = Nodes::new(all.chunks_exact(mine.len()).map(|one| [one[0], one[1]]), world_rank);
-                let compared = NodeClock::compare(tracker.clock(), &nodes, private)?;
-                tracker.set_compared(compared, nodes);
-                compared
-            } else {
-                NodeClock::of_reference(tracker.clock())
-            };
-            tracker.mail.open(abi, private, clock);
+            let nodes = all.chunks_exact(mine.len()).map(|one| [one[0], one[1]]);
+            tracker.open_mail(several_nodes.then(|| Nodes::new(nodes, world_rank)))?;
         }
         let floor = tracker.shortest_search();
         let copying = Copying {
@@ -184,6 +183,9 @@ impl Ob1Model {
             work.state.engine.set_floor(floor);
             work.follow_predefined();
         });
+        if let Some(heard) = heard.filter(|_| !(follows || several_nodes || unreachable)) {
+            tracker.pass_until(heard);
+        }
         let warns = unreachable && path == Path::Best && world_rank == 0;
         Ok(warns.then(|| {
             let why = reachable.err().unwrap_or_else(|| "on another rank".into());

@@ -39,6 +39,8 @@ pub(crate) struct State {
     /// How often the thread had been descheduled when the system was asked last.
     pub(crate) switches: i64,
     pub(crate) not_followed: NotFollowed,
+    /// How many receives were matched when observers were last notified of how right the model is.
+    pub(crate) matched_told: u64,
     /// Calls that the real library has made and the model has yet to follow.
     pub(crate) deferred: Deferred,
     /// What the call that is being followed has completed so far.

@@ -10,6 +10,7 @@ use mpi_abi::{Handle, HandlePtr, Request, StatusPtr};
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
 use mpit_events::Ticks;
 
+use super::again::TestedInVain;
 use super::communicators;
 use super::completion::{
     Ends, await_requests, complete_all, complete_failed, complete_one, complete_some, needs_status,
@@ -50,7 +51,13 @@ impl Hook for Calls {
         {
             return Wants::Nothing;
         }
+        if self.0.is_unheard()
+            && let Some(wants) = self.0.wants_unheard(function)
+        {
+            return wants;
+        }
         match function {
+            F::Irecv | F::Irecv_c if self.0.suspects() => Wants::Both,
             // The clock is read once, and at the entry only where a call may take long.
             F::Irecv | F::Irecv_c => if self.0.times_posts() { Wants::Both } else { Wants::Leave },
             F::Isend | F::Isend_c | F::Ibsend | F::Ibsend_c | F::Irsend | F::Irsend_c | F::Issend | F::Issend_c
@@ -66,7 +73,7 @@ impl Hook for Calls {
             | F::Request_get_status | F::Request_free | F::Cancel | F::Comm_free | F::Comm_disconnect => Wants::Both,
             F::Send_init | F::Send_init_c | F::Bsend_init | F::Bsend_init_c | F::Rsend_init | F::Rsend_init_c
             | F::Ssend_init | F::Ssend_init_c | F::Recv_init | F::Recv_init_c => Wants::Leave,
-            other => communicators::wants(other, self.0.wants_messages()),
+            other => communicators::wants(other, self.0.wants_collectives()),
         }
     }
 
@@ -75,7 +82,12 @@ impl Hook for Calls {
         self.0.with_frame_kept(here.slot(), |frame| {
             frame.call.context = here.context(function, call) as u16;
             // The most frequent ones first, without what the table of all needs.
-            if !matches!(call, Call::Isend(_)) || !self.0.mode(frame).is_in_bulk() {
+            let is_done = match call {
+                Call::Isend(_) => self.0.mode(frame).is_in_bulk(),
+                Call::Test(a) => self.0.tests_again(frame, a.request, &mut a.status),
+                _ => false,
+            };
+            if !is_done {
                 enter(self.0, frame, call);
             }
         });
@@ -83,6 +95,9 @@ impl Hook for Calls {
 
     #[inline]
     fn leave_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>, code: c_int) {
+        if self.0.is_unheard() && self.0.left_unheard(function) {
+            return;
+        }
         let success = code == self.0.abi.constants.success;
         self.0.with_frame_kept(here.slot(), |frame| {
             frame.call.context = here.context(function, call) as u16;
@@ -90,6 +105,10 @@ impl Hook for Calls {
             // The most frequent ones first, as in `enter_in_thread`.
             if let Call::Isend(a) = call {
                 isend_returned(self.0, frame, a, success);
+                frame.call.left.0 = 0;
+                return;
+            }
+            if success && self.polled_in_vain(frame, call) {
                 frame.call.left.0 = 0;
                 return;
             }
@@ -113,6 +132,25 @@ impl Hook for Calls {
     }
 }
 
+impl Calls {
+    /// The exit of a test or a probe that has found nothing: whether it is one.
+    #[inline(always)]
+    fn polled_in_vain(&self, frame: &mut Frame, call: &Call<'_>) -> bool {
+        match call {
+            // SAFETY: MPI has filled the flag, because the call succeeded.
+            Call::Test(a) if unsafe { a.flag.read() } == 0 => {
+                self.0.tested(frame);
+                frame.call.tested_in_vain = TestedInVain::of(a.request);
+            }
+            // SAFETY: as above.
+            Call::Iprobe(a) if unsafe { a.flag.read() } == 0 => {}
+            _ => return false,
+        }
+        self.0.polled_in_vain(frame);
+        true
+    }
+}
+
 /// What a persistent send does each time it is started, in whichever mode.
 macro_rules! persistent_send {
     ($work:ident, $a:ident) => {{
@@ -122,6 +160,13 @@ macro_rules! persistent_send {
 }
 
 fn enter(tracker: &'static Tracker, frame: &mut Frame, call: &mut Call<'_>) {
+    if !matches!(call, Call::Iprobe(_)) {
+        // It may be about requests.
+        frame.call.tested_in_vain = None;
+    }
+    if tracker.suspects() {
+        tracker.forget_what_is_gone(frame, call);
+    }
     match call {
         // Blocking sends. Those that ob1 waits in make progress, from here on.
         Call::Send(a) => blocking_send(tracker, frame, &sending!(a)),
@@ -310,10 +355,9 @@ fn leave(
         Call::Recv(a) => finish_receive(tracker, frame, a.status, (a.source, a.tag), success),
         Call::Sendrecv(a) => finish_receive(tracker, frame, a.status, (a.source, a.recvtag), success),
         Call::Sendrecv_replace(a) => finish_receive(tracker, frame, a.status, (a.source, a.recvtag), success),
-        Call::Iprobe(a) => {
-            // SAFETY: MPI has filled the flag where it succeeded.
-            let found = success && unsafe { a.flag.read() } != 0;
-            if found && frame.call.found {
+        Call::Iprobe(_) => {
+            // One that has found nothing: in `leave_in_thread`.
+            if success && frame.call.found {
                 // ob1 makes progress only where the search has found nothing.
                 frame.call.entered.0 = 0;
             } else {
@@ -377,8 +421,8 @@ fn leave(
         Call::Startall(a) if success => restarted(tracker, frame, a.array_of_requests),
         Call::Wait(a) => complete_all(tracker, frame, a.status, Ends::All),
         Call::Test(a) => {
-            // SAFETY: MPI has filled the flag where it succeeded.
-            if success && unsafe { a.flag.read() } != 0 {
+            // One that has found nothing: in `leave_in_thread`.
+            if success {
                 complete_all(tracker, frame, a.status, Ends::Some);
             } else {
                 tracker.tested(frame);
@@ -477,16 +521,15 @@ fn probe(
     comm: usize,
     source: i32,
     tag: i32,
-    status: Option<&mut StatusPtr>,
+    mut status: Option<&mut StatusPtr>,
 ) {
-    tracker.catch_up(frame);
-    frame.call.entered = tracker.now();
     frame.call.handle = comm;
-    tracker.with_state(frame, |work, local| {
+    tracker.with_caught_up(frame, |work, local| {
+        local.entered = tracker.now();
         let searched = work.probe(comm, source, tag);
         local.found = searched == Some(true);
         if searched.is_some()
-            && let Some(status) = status
+            && let Some(status) = &mut status
         {
             own_status(work, local, status);
         }

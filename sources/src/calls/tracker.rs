@@ -3,15 +3,16 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 
-use mpi_abi::{Abi, Family, StatusPtr};
+use mpi_abi::{Abi, Family, StatusPtr, pmpi};
 use mpi_intercept::ThreadSlot;
 use mpit_events::{Clock, Core, Safety, Ticks, Token};
 
 use super::comms::{Comm, Destination, Processes};
 use super::frame::{self, Buffer, Current, Frame};
 use super::mode::{Mode, Modes, Part};
-use super::observer::{Communicator, Observer};
+use super::observer::{Communicator, During, Observer};
 use super::state::State;
+use super::unheard::Unheard;
 use crate::Serial;
 use crate::matching::{Engine, Envelope, Event, Ob1Events};
 use crate::progress_model::{Copying, Parameters, Progress};
@@ -71,6 +72,7 @@ pub(crate) struct Tracker {
     /// Those of them that want messages.
     of_messages: OnceLock<Vec<&'static dyn Observer>>,
     wants_messages: AtomicBool,
+    of_collectives: OnceLock<Vec<&'static dyn Observer>>,
     /// Those that want to know what calls have waited for.
     of_waits: OnceLock<Vec<&'static dyn Observer>>,
     wants_waits: AtomicBool,
@@ -80,6 +82,7 @@ pub(crate) struct Tracker {
     for_bytes: OnceLock<&'static dyn Observer>,
     /// The shortest wait that they are notified of: a microsecond.
     shortest_wait: u64,
+    pub(super) unheard: Unheard,
 }
 
 /// What is known of how a receive has ended.
@@ -145,11 +148,13 @@ impl Tracker {
             observers: OnceLock::new(),
             of_messages: OnceLock::new(),
             wants_messages: AtomicBool::new(false),
+            of_collectives: OnceLock::new(),
             of_waits: OnceLock::new(),
             wants_waits: AtomicBool::new(false),
             of_waits_later: OnceLock::new(),
             for_bytes: OnceLock::new(),
             shortest_wait: (per_second / 1_000_000).max(1),
+            unheard: Unheard::default(),
         }
     }
 
@@ -159,6 +164,8 @@ impl Tracker {
             observers.iter().copied().filter(|observer| observer.wants_messages()).collect();
         self.wants_messages.store(!of_messages.is_empty(), Ordering::Relaxed);
         let _ = self.of_messages.set(of_messages);
+        let of_collectives = observers.iter().copied().filter(|observer| observer.wants_collectives());
+        let _ = self.of_collectives.set(of_collectives.collect());
         let of_waits: Vec<_> = observers.iter().copied().filter(|observer| observer.wants_waits()).collect();
         self.wants_waits.store(!of_waits.is_empty(), Ordering::Relaxed);
         let _ = self.of_waits.set(of_waits);
@@ -179,6 +186,16 @@ impl Tracker {
     /// Who wants the bytes of unexpected messages.
     pub(crate) fn for_bytes(&self) -> Option<&'static dyn Observer> {
         self.for_bytes.get().copied()
+    }
+
+    /// Envelopes that wait in this process's ring, but no more than `most`. For any thread.
+    pub(crate) fn waiting_in_ring(&self, most: usize) -> Vec<Envelope> {
+        self.ring.get().map_or(Vec::new(), |ring| ring.waiting(most))
+    }
+
+    /// The frame of the only thread that calls MPI; null where there may be several. It is never freed.
+    pub(crate) fn home(&self) -> *const Frame {
+        self.home.load(Ordering::Relaxed)
     }
 
     /// Whether the calling thread is the only one that calls MPI.
@@ -206,10 +223,24 @@ impl Tracker {
         self.clock
     }
 
-    /// The clocks of the nodes have been compared, at the start.
-    pub(crate) fn set_compared(&self, compared: NodeClock, nodes: Nodes) {
-        let _ = self.compared[0].set(compared);
-        let _ = self.nodes.set(nodes);
+    /// From now on envelopes can go in messages. Where there are several nodes, their clocks are compared. All processes together.
+    ///
+    /// # Errors
+    /// Those of the MPI.
+    pub(crate) fn open_mail(&self, nodes: Option<Nodes>) -> mpi_abi::Result<()> {
+        let private = pmpi::comm_dup(self.abi.constants.comm_world)?;
+        pmpi::comm_return_errors(private)?;
+        let clock = match nodes {
+            Some(nodes) => {
+                let compared = NodeClock::compare(self.clock, &nodes, private)?;
+                let _ = self.compared[0].set(compared);
+                let _ = self.nodes.set(nodes);
+                compared
+            }
+            None => NodeClock::of_reference(self.clock),
+        };
+        self.mail.open(self.abi, private, clock);
+        Ok(())
     }
 
     /// Compares the clocks of the nodes at the end, all processes together; where they cannot be, the comparison
@@ -322,6 +353,11 @@ impl Tracker {
     #[inline(always)]
     pub(crate) fn observers_of_messages(&self) -> &[&'static dyn Observer] {
         self.of_messages.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether anybody wants to know of collective operations that have a request.
+    pub(crate) fn wants_collectives(&self) -> bool {
+        self.of_collectives.get().is_some_and(|observers| !observers.is_empty())
     }
 
     #[inline(always)]
@@ -448,7 +484,7 @@ impl Tracker {
 
     /// Whether only one thread calls MPI.
     #[inline(always)]
-    fn has_home(&self) -> bool {
+    pub(crate) fn has_home(&self) -> bool {
         !self.home.load(Ordering::Relaxed).is_null()
     }
 
@@ -593,7 +629,8 @@ impl Work<'_> {
         let token = Token(handle as u64);
         let object = self.tracker.core.bind(mpit_events::BindKind::Comm, token);
         let Processes { rank, size, peers, inter, group, .. } = processes;
-        let public = Communicator { token, context, index: index.0, size, rank, inter, group };
+        let made_in = self.context;
+        let public = Communicator { token, context, index: index.0, size, rank, inter, group, made_in };
         let destinations: Vec<Destination> = bytemuck::zeroed_vec(usize::try_from(peers).unwrap_or(0));
         self.state.objects.set(index, object.clone(), self.tracker.core.no_object());
         self.state.comms.insert(handle, Comm { public, index, processes, created: 0, object, destinations });
@@ -620,6 +657,16 @@ impl Work<'_> {
     #[inline(always)]
     pub(crate) fn notify_of_message(&self, what: impl Fn(&dyn Observer)) {
         self.tracker.observers_of_messages().iter().for_each(|observer| what(*observer));
+    }
+
+    /// Notifies those who want collective operations.
+    pub(crate) fn notify_of_collective(&self, what: impl Fn(&dyn Observer)) {
+        self.tracker.of_collectives.get().into_iter().flatten().for_each(|observer| what(*observer));
+    }
+
+    /// The call under way, which was entered at this time.
+    pub(crate) fn during(&self, entered: Ticks) -> During {
+        During { context: self.context, entered, left: self.left }
     }
 
     /// Notifies those who want to know what calls have waited for.

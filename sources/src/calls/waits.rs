@@ -24,6 +24,23 @@ pub struct Waited {
     pub end: Ticks,
 }
 
+/// A test that has completed receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TestFound {
+    /// The context of the call.
+    pub context: u16,
+    /// Of the message that was sent last: the [`Communicator::index`](super::Communicator::index).
+    pub comm: u32,
+    /// The sender's rank in the communicator.
+    pub source: i32,
+    /// The sender's context of its call; 0 where it is not known.
+    pub context_of_send: u16,
+    /// When it was sent.
+    pub sent: Ticks,
+    /// When the call returned.
+    pub until: Ticks,
+}
+
 /// A receive that was posted after its message had been sent, by a microsecond or more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PostedLate {
@@ -105,6 +122,11 @@ impl Tally {
     #[inline(always)]
     pub(crate) fn has_any(&self) -> bool {
         self.received.messages != 0
+    }
+
+    /// The message that was sent last, with its communicator.
+    pub(crate) fn latest(&self) -> (CommIndex, Envelope) {
+        self.latest
     }
 
     /// The call is followed that was in this interval, in this context: what is to be reported of it. A wait counts from `shortest`

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use super::envelope::{ANY_SOURCE, CommIndex, EAGER_LIMIT, Envelope};
 use super::events::{Event, Request};
 use super::peers::{Peer, Peers};
-use super::queues::{List, Slab};
+use super::queues::{List, Node, Slab};
 use super::receive::{Awaited, Receive, ReceiveIndex, State};
 use super::sink::Sink;
 use super::truth::Truth;
@@ -79,12 +79,19 @@ pub struct Posted {
 
 /// A message in the unexpected queue.
 #[derive(Clone, Copy, Debug, Default)]
-struct Message {
+pub(crate) struct Message {
     /// Its identity, as events have it.
     id: u64,
     /// When it came into the queue.
     queued: Ticks,
     envelope: Envelope,
+}
+
+impl Message {
+    /// What came.
+    pub(crate) fn envelope(&self) -> &Envelope {
+        &self.envelope
+    }
 }
 
 #[derive(Debug)]
@@ -130,6 +137,8 @@ pub struct Engine {
     floor: u64,
     /// Whether a receive has ever waited for any source.
     wildcards: bool,
+    /// Whether there was something before the first event that is not known.
+    is_late: bool,
 }
 
 impl Default for Engine {
@@ -155,6 +164,7 @@ impl Engine {
             identities: 0,
             floor: 0,
             wildcards: false,
+            is_late: false,
         }
     }
 
@@ -162,6 +172,12 @@ impl Engine {
     /// timed, because reading the clock twice takes several times as long; it is charged this.
     pub fn set_floor(&mut self, ticks: u64) {
         self.floor = ticks;
+    }
+
+    /// Receives so far that the library completed with the message that was matched.
+    #[inline(always)]
+    pub fn matched_so_far(&self) -> u64 {
+        self.truth.matched
     }
 
     /// The truth check's counts so far.
@@ -186,6 +202,13 @@ impl Engine {
     #[inline(always)]
     pub fn searched(&self, now: Ticks) -> Ticks {
         self.last.max(now).plus(self.floor)
+    }
+
+    /// Where the unexpected messages of an engine are, and its receives, without a look at it.
+    pub(crate) fn places(engine: *const Engine) -> (*const Vec<Node<Message>>, *const Vec<Node<Receive>>) {
+        let messages = engine.wrapping_byte_add(std::mem::offset_of!(Engine, messages));
+        let receives = engine.wrapping_byte_add(std::mem::offset_of!(Engine, receives));
+        (Slab::place(messages.cast()), Slab::place(receives.cast()))
     }
 
     /// Messages in the unexpected queues.
@@ -475,8 +498,28 @@ impl Engine {
             self.truth.matched += 1;
             return Some(envelope);
         }
-        self.comms[comm.0 as usize].awaited.push_back(Awaited { source, tag, request: 0 });
+        if !self.is_late {
+            self.comms[comm.0 as usize].awaited.push_back(Awaited { source, tag, request: 0 });
+        }
         None
+    }
+
+    /// The first such message in the unexpected queue is gone: a receive that is not known has got it.
+    pub fn forget(&mut self, sink: &mut impl Sink, comm: CommIndex, source: i32, tag: i32) {
+        let now = self.advance(sink.now());
+        if let Some(place) = self.search_unexpected(sink, comm, source, tag).0 {
+            self.take_message(sink, comm, place, now);
+        }
+    }
+
+    /// What began before now is not known: receives may complete with messages that have no envelopes.
+    pub fn begin_late(&mut self) {
+        self.is_late = true;
+    }
+
+    /// Whether that is so.
+    pub fn is_late(&self) -> bool {
+        self.is_late
     }
 
     /// A send, or a receive of a probed message, is active.

@@ -25,13 +25,15 @@ mod receive;
 mod sink;
 mod truth;
 
-pub(crate) use engine::emit;
 pub use engine::{Completed, Completion, Engine, Lacking, MAX_EMITTED, Posted, Probed, Waiting};
+pub(crate) use engine::{Message, emit};
 pub use envelope::{ANY_SOURCE, ANY_TAG, CommIndex, EAGER_LIMIT, Envelope, MAX_CONTEXT, Sender};
 pub use events::{
     Arrived, Event, Ob1Events, Queued, Request, Searched, SearchedFor, Transferred,
     Unexpected as UnexpectedQueued,
 };
+pub(crate) use queues::Node;
+pub(crate) use receive::Receive;
 pub use receive::ReceiveIndex;
 pub use sink::Sink;
 pub use truth::Truth;

@@ -7,8 +7,9 @@
 
 const NONE: u32 = u32::MAX;
 
-#[derive(Clone, Debug, Default)]
-struct Node<T> {
+/// An entry, with what links it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Node<T> {
     next: u32,
     prev: u32,
     live: bool,
@@ -46,7 +47,20 @@ impl List {
     }
 }
 
+impl<T> Node<T> {
+    /// The value, if the entry is in use.
+    pub(crate) fn value(&self) -> Option<&T> {
+        self.live.then_some(&self.value)
+    }
+}
+
 impl<T: Default> Slab<T> {
+    /// Where the entries of a slab are, without a look at it.
+    pub(crate) fn place(slab: *const Slab<T>) -> *const Vec<Node<T>> {
+        // Nothing is read: it is an address.
+        slab.wrapping_byte_add(std::mem::offset_of!(Slab<T>, nodes)).cast()
+    }
+
     pub(crate) fn with_capacity(capacity: usize) -> Self {
         Slab { nodes: Vec::with_capacity(capacity), vacant: NONE, len: 0, listed: 0 }
     }

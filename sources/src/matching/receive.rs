@@ -31,7 +31,7 @@ pub(super) struct Awaited {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Receive {
+pub(crate) struct Receive {
     /// The request's identity, as events have it.
     pub(super) request: u64,
     /// Position in the order of posting, over both kinds of lists.
@@ -51,6 +51,11 @@ pub(super) struct Receive {
 }
 
 impl Receive {
+    /// Whether it waits for its message.
+    pub(crate) fn is_posted(&self) -> bool {
+        self.state == State::Posted
+    }
+
     /// Whether this receive, which waits in a list for messages from this source, accepts one with this
     /// tag, and is not known to get another.
     #[inline]

@@ -286,42 +286,9 @@ impl Queues {
                 let searched = Searched { source: peer, tag, sequence };
                 sink.emit(Event::SearchPostedBegin, comm, begin, false, searched);
             }
-            Kind::SearchPostedEnd => {
-                // Field by field: copying the whole would wait until the stores of its fields have left the processor. The
-                // same below.
-                let Some(PostedSearch { comm: its, begin, changed, sequence }) = thread.posted else {
-                    return;
-                };
-                thread.posted = None;
-                if its != comm {
-                    return;
-                }
-                let end = if changed == begin { sink.now() } else { changed };
-                let searched = Searched { source: peer, tag, sequence };
-                sink.emit_end(Event::SearchPostedEnd, comm, begin, end, false, searched);
-            }
-            Kind::RemovePosted => {
-                // A probe was never queued.
-                let Some(queued) = self.posted.remove(request as usize) else { return };
-                let now = sink.now();
-                let removed = Queued { request, source: peer, tag };
-                sink.emit_end(Event::PostedRemove, comm, queued, now, false, removed);
-                match thread.posted.as_mut().filter(|search| search.comm == comm) {
-                    Some(search) => search.changed = now,
-                    None => sink.emit(Event::Cancel, comm, now, false, Request { request }),
-                }
-            }
-            Kind::InsertUnexpected => {
-                let now = sink.now();
-                let search = thread.posted.as_mut().filter(|search| search.comm == comm);
-                let sequence = search.as_ref().map_or(0, |search| search.sequence);
-                if let Some(search) = search {
-                    search.changed = now;
-                }
-                let id = self.queue(peer, tag, sequence, now);
-                let inserted = UnexpectedQueued { request: id, source: peer, tag, sequence };
-                sink.emit(Event::UnexInsert, comm, now, false, inserted);
-            }
+            Kind::SearchPostedEnd => search_posted_ended(notification, comm, thread, sink),
+            Kind::RemovePosted => self.removed_posted(notification, comm, thread, sink),
+            Kind::InsertUnexpected => self.inserted_unexpected(notification, comm, thread, sink),
             Kind::RemoveUnexpected => {
                 let now = sink.now();
                 if let Some(search) = &mut thread.unexpected {
@@ -335,25 +302,7 @@ impl Queues {
                 let searched = SearchedFor { request, source: peer, tag };
                 sink.emit(Event::SearchUnexpectedBegin, comm, begin, false, searched);
             }
-            Kind::SearchUnexpectedEnd => {
-                let Some(UnexpectedSearch { request: its, begin, changed, .. }) = thread.unexpected else {
-                    return;
-                };
-                thread.unexpected = None;
-                if its != request {
-                    return;
-                }
-                let end = if changed != begin {
-                    changed
-                } else if self.messages.len() == 0 {
-                    begin.plus(self.empty_search.take(|| sink.now().since(begin)))
-                } else {
-                    sink.now()
-                };
-                let searched = SearchedFor { request, source: peer, tag };
-                sink.emit_end(Event::SearchUnexpectedEnd, comm, begin, end, false, searched);
-                thread.ended = Some((request, end));
-            }
+            Kind::SearchUnexpectedEnd => self.search_unexpected_ended(notification, comm, thread, sink),
             Kind::InsertPosted => {
                 let now = match thread.ended {
                     Some((its, end)) if its == request => end,
@@ -363,26 +312,7 @@ impl Queues {
                 self.posted.insert(request as usize, now);
                 sink.emit(Event::PostedInsert, comm, now, false, Queued { request, source: peer, tag });
             }
-            Kind::Complete => {
-                // A receive's search has ended before: this one was for a probe, and found a message.
-                if let Some(search) = thread.unexpected.take_if(|search| search.request == request) {
-                    thread.probe_found = true;
-                    let searched = SearchedFor { request, source: peer, tag };
-                    let now = sink.now();
-                    sink.emit_end(
-                        Event::SearchUnexpectedEnd,
-                        search.comm,
-                        search.begin,
-                        now,
-                        false,
-                        searched,
-                    );
-                    return;
-                }
-                if sink.wants(Event::RequestComplete) {
-                    sink.emit(Event::RequestComplete, comm, sink.now(), false, Request { request });
-                }
-            }
+            Kind::Complete => completed(notification, comm, thread, sink),
             Kind::Activate => {
                 sink.emit(Event::RequestActivate, comm, sink.now(), false, Request { request });
             }
@@ -398,6 +328,74 @@ impl Queues {
             }
             Kind::Notify => sink.emit(Event::Free, comm, sink.now(), false, Request { request }),
         }
+    }
+
+    /// A receive has left the posted queue: found by a search, or cancelled.
+    fn removed_posted(
+        &mut self,
+        of: Notification,
+        comm: CommIndex,
+        thread: &mut Searching,
+        sink: &mut impl Sink,
+    ) {
+        let Notification { request, peer, tag, .. } = of;
+        // A probe was never queued.
+        let Some(queued) = self.posted.remove(request as usize) else { return };
+        let now = sink.now();
+        let removed = Queued { request, source: peer, tag };
+        sink.emit_end(Event::PostedRemove, comm, queued, now, false, removed);
+        match thread.posted.as_mut().filter(|search| search.comm == comm) {
+            Some(search) => search.changed = now,
+            None => sink.emit(Event::Cancel, comm, now, false, Request { request }),
+        }
+    }
+
+    /// A message has entered the unexpected queue.
+    fn inserted_unexpected(
+        &mut self,
+        of: Notification,
+        comm: CommIndex,
+        thread: &mut Searching,
+        sink: &mut impl Sink,
+    ) {
+        let Notification { peer, tag, .. } = of;
+        let now = sink.now();
+        let search = thread.posted.as_mut().filter(|search| search.comm == comm);
+        let sequence = search.as_ref().map_or(0, |search| search.sequence);
+        if let Some(search) = search {
+            search.changed = now;
+        }
+        let id = self.queue(peer, tag, sequence, now);
+        let inserted = UnexpectedQueued { request: id, source: peer, tag, sequence };
+        sink.emit(Event::UnexInsert, comm, now, false, inserted);
+    }
+
+    /// A search of the unexpected queue has ended.
+    fn search_unexpected_ended(
+        &mut self,
+        of: Notification,
+        comm: CommIndex,
+        thread: &mut Searching,
+        sink: &mut impl Sink,
+    ) {
+        let Notification { request, peer, tag, .. } = of;
+        let Some(UnexpectedSearch { request: its, begin, changed, .. }) = thread.unexpected else {
+            return;
+        };
+        thread.unexpected = None;
+        if its != request {
+            return;
+        }
+        let end = if changed != begin {
+            changed
+        } else if self.messages.len() == 0 {
+            begin.plus(self.empty_search.take(|| sink.now().since(begin)))
+        } else {
+            sink.now()
+        };
+        let searched = SearchedFor { request, source: peer, tag };
+        sink.emit_end(Event::SearchUnexpectedEnd, comm, begin, end, false, searched);
+        thread.ended = Some((request, end));
     }
 
     /// A matched probe has taken a message out of the unexpected queue.
@@ -455,6 +453,39 @@ impl Queues {
         sink.emit(Event::UnexInsert, comm, now, false, queued);
         sink.emit(Event::SearchPostedEnd, comm, now, false, searched);
         sink.emit_end(Event::UnexRemove, comm, since, now, false, queued);
+    }
+}
+
+/// A search of the posted queue has ended.
+fn search_posted_ended(of: Notification, comm: CommIndex, thread: &mut Searching, sink: &mut impl Sink) {
+    let Notification { peer, tag, .. } = of;
+    // Field by field: copying the whole would wait until the stores of its fields have left the processor. The
+    // same below.
+    let Some(PostedSearch { comm: its, begin, changed, sequence }) = thread.posted else {
+        return;
+    };
+    thread.posted = None;
+    if its != comm {
+        return;
+    }
+    let end = if changed == begin { sink.now() } else { changed };
+    let searched = Searched { source: peer, tag, sequence };
+    sink.emit_end(Event::SearchPostedEnd, comm, begin, end, false, searched);
+}
+
+/// A request is complete.
+fn completed(of: Notification, comm: CommIndex, thread: &mut Searching, sink: &mut impl Sink) {
+    let Notification { request, peer, tag, .. } = of;
+    // A receive's search has ended before: this one was for a probe, and found a message.
+    if let Some(search) = thread.unexpected.take_if(|search| search.request == request) {
+        thread.probe_found = true;
+        let searched = SearchedFor { request, source: peer, tag };
+        let now = sink.now();
+        sink.emit_end(Event::SearchUnexpectedEnd, search.comm, search.begin, now, false, searched);
+        return;
+    }
+    if sink.wants(Event::RequestComplete) {
+        sink.emit(Event::RequestComplete, comm, sink.now(), false, Request { request });
     }
 }
 

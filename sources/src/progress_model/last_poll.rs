@@ -28,6 +28,8 @@ pub enum Polling {
     ToTheEnd,
     /// Until requests are complete that it was given.
     ForRequests,
+    /// Until some of the requests that it was given are complete, or once, and some were.
+    ForSome,
     /// Until a collective operation is done.
     Together,
 }
@@ -41,10 +43,12 @@ impl Parameters {
             Polling::Once => returned,
             Polling::Together => before(self.transit),
             Polling::ToTheEnd => before(self.after_sending),
-            Polling::ForRequests if awaits == Awaits::Buffers && returned.since(entered) < self.one_poll => {
+            Polling::ForRequests | Polling::ForSome
+                if awaits == Awaits::Buffers && returned.since(entered) < self.one_poll =>
+            {
                 entered
             }
-            Polling::ForRequests => before(self.after_waiting),
+            Polling::ForRequests | Polling::ForSome => before(self.after_waiting),
         }
     }
 }

@@ -73,6 +73,14 @@ impl ProgressModel {
         }
     }
 
+    /// A call has polled for which nothing was there, and earlier polls have left nothing.
+    #[inline(always)]
+    pub fn begin_anew(&mut self) {
+        if !self.polls.is_new() {
+            self.polls.begin();
+        }
+    }
+
     /// Whether a poll has left anything for the next one.
     #[inline(always)]
     pub fn has_leftover(&self) -> bool {

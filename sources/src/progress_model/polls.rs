@@ -72,6 +72,12 @@ impl Polls {
         self.first.is_some()
     }
 
+    /// Whether the poll has neither taken anything in nor held anything back.
+    #[inline(always)]
+    pub(super) fn is_new(&self) -> bool {
+        self.first.is_none() && !self.held
+    }
+
     /// Goes through what is left once more, where messages are held back and others have been taken in since: whether it does.
     pub(super) fn reconsiders(&mut self) -> bool {
         if !self.held || !self.moved {

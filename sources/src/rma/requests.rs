@@ -2,37 +2,142 @@
 //!
 //! The request of a put or an accumulate says only that the origin's buffer is free (MPI-5.0, section 12.3.5), so
 //! these are not here.
+//!
+//! Each operation is in three lists: those of its request, of its window, and of its target. So a wait looks at one operation, and a call that
+//! synchronises at those that it completes, however many others are pending.
 
-use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
-use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustc_hash::FxHashMap;
 
 use super::operation::Operation;
-use super::synchronisation::Completes;
+use super::synchronisation::{Completes, Whose};
 use super::window::Window;
 use crate::Serial;
 
-/// The most operations that share a request: an application may never wait for them.
-const MOST: usize = 1 << 16;
+/// The most operations that share a request: an application may never wait for them. An MPI may have one request for all operations that
+/// are complete when their call returns: Open MPI does, in shared memory. Each wait for it completes one of them.
+const MOST: u32 = 1 << 16;
+
+/// No place.
+const NOWHERE: u32 = u32::MAX;
 
 /// Operations with requests, by the requests' handles.
 #[derive(Default)]
 pub(super) struct Requests {
     count: AtomicUsize,
-    table: Serial<FxHashMap<usize, Waiting>>,
+    table: Serial<Table>,
 }
 
 type Started = (Arc<Window>, Operation);
 
-/// The operations of a request. An MPI may have one request for all operations that are complete when their call
-/// returns: Open MPI does, in shared memory. Each wait for it completes one of them.
+/// What the operations of a list have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Common {
+    Request(usize),
+    Window(u32),
+    Target(u32, i32),
+}
+
+/// A list of operations, the first one that was started first.
+struct List {
+    first: u32,
+    last: u32,
+    count: u32,
+}
+
+/// The neighbours of an operation in a list.
+#[derive(Clone, Copy)]
+struct Link {
+    before: u32,
+    next: u32,
+}
+
+/// An operation that waits to be completed.
 struct Waiting {
-    first: Started,
-    others: VecDeque<Started>,
+    handle: usize,
+    started: Started,
+    /// In the lists of [`commons`].
+    links: [Link; 3],
+}
+
+/// The lists that an operation is in.
+fn commons(handle: usize, (window, operation): &Started) -> [Common; 3] {
+    let window = window.index;
+    [Common::Request(handle), Common::Window(window), Common::Target(window, operation.moved.target)]
+}
+
+#[derive(Default)]
+struct Table {
+    places: Vec<Option<Waiting>>,
+    free: Vec<u32>,
+    lists: FxHashMap<Common, List>,
+}
+
+impl Table {
+    fn count(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
+    fn get(&mut self, place: u32) -> Option<&mut Waiting> {
+        self.places.get_mut(place as usize)?.as_mut()
+    }
+
+    fn first(&self, of: Common) -> u32 {
+        self.lists.get(&of).map_or(NOWHERE, |list| list.first)
+    }
+
+    /// Adds an operation; removes the first one of its request where too many share it.
+    fn insert(&mut self, handle: usize, started: Started) -> Option<Started> {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push(None);
+            self.places.len() as u32 - 1
+        });
+        let mut links = [Link { before: NOWHERE, next: NOWHERE }; 3];
+        let mut of_request = 0;
+        for (kind, common) in commons(handle, &started).into_iter().enumerate().rev() {
+            let list = self.lists.entry(common).or_insert(List { first: place, last: NOWHERE, count: 0 });
+            list.count += 1;
+            of_request = list.count;
+            let before = std::mem::replace(&mut list.last, place);
+            links[kind].before = before;
+            if let Some(before) = self.get(before) {
+                before.links[kind].next = place;
+            }
+        }
+        self.places[place as usize] = Some(Waiting { handle, started, links });
+        if of_request <= MOST { None } else { self.remove(self.first(Common::Request(handle))) }
+    }
+
+    fn remove(&mut self, place: u32) -> Option<Started> {
+        let Waiting { handle, started, links } = self.places.get_mut(place as usize)?.take()?;
+        self.free.push(place);
+        for (kind, common) in commons(handle, &started).into_iter().enumerate() {
+            let Link { before, next } = links[kind];
+            if let Some(before) = self.get(before) {
+                before.links[kind].next = next;
+            }
+            if let Some(next) = self.get(next) {
+                next.links[kind].before = before;
+            }
+            let Entry::Occupied(mut list) = self.lists.entry(common) else { continue };
+            let List { first, last, count } = list.get_mut();
+            *count -= 1;
+            if *count == 0 {
+                list.remove();
+                continue;
+            }
+            if *first == place {
+                *first = next;
+            }
+            if *last == place {
+                *last = before;
+            }
+        }
+        Some(started)
+    }
 }
 
 impl Requests {
@@ -51,37 +156,24 @@ impl Requests {
         self.count.load(Ordering::Relaxed) == 0
     }
 
+    /// What is done with the table.
+    fn with<R>(&self, change: impl FnOnce(&mut Table) -> R) -> Option<R> {
+        self.table.with(|table| {
+            let result = change(table);
+            self.count.store(table.count(), Ordering::Relaxed);
+            result
+        })
+    }
+
     /// Adds the operation of a request; returns the first one where too many have it.
     #[must_use]
     pub(super) fn insert(&self, handle: usize, window: Arc<Window>, operation: Operation) -> Option<Started> {
-        let started = (window, operation);
-        let insert = |table: &mut FxHashMap<usize, Waiting>| {
-            let too_many = match table.entry(handle) {
-                Entry::Vacant(vacant) => {
-                    vacant.insert(Waiting { first: started, others: VecDeque::new() });
-                    None
-                }
-                Entry::Occupied(mut waiting) => {
-                    let waiting = waiting.get_mut();
-                    waiting.others.push_back(started);
-                    if waiting.others.len() < MOST { None } else { waiting.next() }
-                }
-            };
-            self.count.store(table.len(), Ordering::Relaxed);
-            too_many
-        };
-        self.table.with(insert).flatten()
+        self.with(|table| table.insert(handle, (window, operation))).flatten()
     }
 
     /// Removes and returns the first operation of this request.
     pub(super) fn take(&self, handle: usize) -> Option<Started> {
-        let take = |table: &mut FxHashMap<usize, Waiting>| {
-            let Entry::Occupied(mut waiting) = table.entry(handle) else { return None };
-            let first = waiting.get_mut().next().unwrap_or_else(|| waiting.remove().first);
-            self.count.store(table.len(), Ordering::Relaxed);
-            Some(first)
-        };
-        self.table.with(take).flatten()
+        self.with(|table| table.remove(table.first(Common::Request(handle)))).flatten()
     }
 
     /// Moves the operations of a window that are completed to the end of `taken`, in any order; true where there were any.
@@ -94,29 +186,18 @@ impl Requests {
         if self.is_empty() {
             return false;
         }
+        let common = match completes.whose {
+            Whose::All => Common::Window(window),
+            Whose::Target(target) => Common::Target(window, target),
+        };
         let before = taken.len();
-        self.table.with(|table| {
-            let mut stays = |(of, operation): &Started| {
-                let stays = of.index != window || !completes.includes(operation);
-                if !stays {
-                    taken.push(*operation);
-                }
-                stays
-            };
-            table.retain(|_, waiting| {
-                waiting.others.retain(&mut stays);
-                stays(&waiting.first) || waiting.next().is_some()
-            });
-            self.count.store(table.len(), Ordering::Relaxed);
+        // All that wait here bring data, and are completed by a call that completes only those, too.
+        self.with(|table| {
+            while let Some((_, operation)) = table.remove(table.first(common)) {
+                taken.push(operation);
+            }
         });
         taken.len() > before
-    }
-}
-
-impl Waiting {
-    /// Takes the first, if others follow.
-    fn next(&mut self) -> Option<Started> {
-        self.others.pop_front().map(|next| mem::replace(&mut self.first, next))
     }
 }
 
@@ -164,7 +245,7 @@ mod tests {
         assert_eq!(requests.take(10).unwrap().1.id, 1);
         let mut taken = Vec::new();
         assert!(requests.take_completed(1, Call::Free.completes().unwrap(), &mut taken));
-        assert_eq!(taken.iter().map(|operation| operation.id).collect::<Vec<_>>(), [4, 2]);
+        assert_eq!(taken.iter().map(|operation| operation.id).collect::<Vec<_>>(), [2, 4]);
         assert_eq!(requests.take(10).unwrap().1.id, 3);
         assert!(requests.take(10).is_none() && requests.is_empty());
     }
@@ -172,9 +253,41 @@ mod tests {
     #[test]
     fn operations_that_nobody_waits_for_are_bounded() {
         let (requests, window) = (Requests::default(), window(0));
-        let removed = (0..MOST as u64 + 5)
+        let removed = (0..u64::from(MOST) + 5)
             .filter_map(|id| requests.insert(10, window.clone(), operation(id, 0)))
             .map(|(_, operation)| operation.id);
         assert_eq!(removed.collect::<Vec<_>>(), (0..5).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn whatever_ends_first_what_is_left_is_what_has_not_ended() {
+        let (requests, windows) = (Requests::default(), [window(0), window(1)]);
+        let mut left: Vec<(usize, u32, Operation)> = Vec::new();
+        let mut taken = Vec::new();
+        for id in 0..3000u64 {
+            let (handle, of, target) = ((id * 7 % 13) as usize, (id % 2) as u32, (id * 5 % 3) as i32);
+            let started = operation(id, target);
+            assert!(requests.insert(handle, windows[of as usize].clone(), started).is_none());
+            left.push((handle, of, started));
+            if id % 3 == 0 {
+                let handle = (id % 17) as usize;
+                let place = left.iter().position(|waiting| waiting.0 == handle);
+                let expected = place.map(|place| left.remove(place).2);
+                assert_eq!(requests.take(handle).map(|(_, operation)| operation), expected);
+            }
+            if id % 50 == 0 {
+                let (of, call) =
+                    ((id / 50 % 2) as u32, [Call::Flush(1), Call::FlushLocalAll][id as usize / 100 % 2]);
+                let completes = call.completes().unwrap();
+                taken.clear();
+                requests.take_completed(of, completes, &mut taken);
+                let is_taken =
+                    |waiting: &(usize, u32, Operation)| waiting.1 == of && completes.includes(&waiting.2);
+                let expected: Vec<Operation> =
+                    left.extract_if(.., |waiting| is_taken(waiting)).map(|waiting| waiting.2).collect();
+                assert_eq!(taken, expected);
+            }
+            assert_eq!(requests.count.load(Ordering::Relaxed), left.len());
+        }
     }
 }

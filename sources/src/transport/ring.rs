@@ -19,7 +19,7 @@ use std::cell::Cell;
 use std::io;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use mpit_events::{Ticks, prefetch};
 
@@ -42,6 +42,8 @@ struct Header {
     head: Line<AtomicU64>,
     /// Envelopes that did not fit.
     lost: Line<AtomicU64>,
+    /// Whether somebody listens: of one ring of the node only.
+    heard: Line<AtomicU8>,
 }
 
 /// An envelope in four words.
@@ -209,6 +211,13 @@ impl Ring {
         if self.passed.is_empty() { self.position } else { self.next_passed() }
     }
 
+    /// Whether no envelope has come that could be taken.
+    #[inline(always)]
+    pub fn has_none(&self) -> bool {
+        let position = self.next();
+        !self.shared.slot(position).holds(position)
+    }
+
     /// One that was passed over and has been written since comes before what is after it.
     #[cold]
     #[inline(never)]
@@ -288,6 +297,11 @@ impl Ring {
         prefetch::for_reading(self.shared.slot(self.position));
     }
 
+    /// The byte of this ring that says whether somebody listens. The memory stays.
+    pub fn heard(&self) -> &'static AtomicU8 {
+        heard(&self.shared)
+    }
+
     /// A view of the ring for all threads of its owner.
     pub fn view(&self) -> RingView {
         RingView { shared: self.shared.clone() }
@@ -328,6 +342,15 @@ pub struct RingView {
 }
 
 impl RingView {
+    /// Envelopes that wait, but no more than `most`. One that another thread is just taking may be among them. Of their times nothing is known.
+    pub fn waiting(&self, most: usize) -> Vec<Envelope> {
+        let header = self.shared.header();
+        let (head, tail) = (header.head.0.load(Ordering::Acquire), header.tail.0.load(Ordering::Acquire));
+        let places = (head..tail.max(head)).take(most);
+        let slots = places.map(|position| (position, self.shared.slot(position)));
+        slots.filter(|(position, slot)| slot.holds(*position)).map(|(_, slot)| slot.envelope(0)).collect()
+    }
+
     /// Whether the next envelope has not come yet. One that another thread is just taking may still count as waiting; while a
     /// place is [passed over](Ring::pass_over), what is behind it does not.
     #[inline(always)]
@@ -335,6 +358,10 @@ impl RingView {
         let position = self.shared.header().head.0.load(Ordering::Relaxed);
         !self.shared.slot(position).holds(position)
     }
+}
+
+fn heard(shared: &Shared) -> &'static AtomicU8 {
+    &Box::leak(Box::new(shared.clone())).header().heard.0
 }
 
 /// A writer's end of another process's ring. One thread at a time (the caller's lock).
@@ -387,6 +414,11 @@ impl RingWriter {
         // envelope.
         prefetch::for_writing(self.shared.slot(position + 4));
         true
+    }
+
+    /// The same byte as [`Ring::heard`].
+    pub fn heard(&self) -> &'static AtomicU8 {
+        heard(&self.shared)
     }
 
     /// Prepares for the next envelope: its slot, which the owner may have looked at in vain, comes

@@ -27,7 +27,7 @@ static void master(void)
 {
     int left[4] = {0, TASKS, TASKS, TASKS}, working = size - 1;
     while (working > 0) {
-        work(5);
+        compute(5);
         answer(left, &working);
     }
 }

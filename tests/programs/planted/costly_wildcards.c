@@ -3,7 +3,7 @@
  *
  * ranks: 3
  * default: rule=wildcard_cost cause=0 site=RECV lost=any
- * exact: rule=wildcard_cost cause=0 site=RECV lost=any
+ * exact: rule=wildcard_cost cause=0 site=RECV lost=any place=any
  */
 #include "planted.h"
 

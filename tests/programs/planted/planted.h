@@ -67,6 +67,14 @@ static inline void work(double ms)
     worked_s += now_s() - begin;
 }
 
+/* Uses a processor for so many milliseconds: between tests, who sleeps polls. */
+static inline void compute(double ms)
+{
+    double until = now_s() + 1e-3 * ms;
+    while (now_s() < until)
+        continue;
+}
+
 /* From here on it counts what is used of the processors. */
 static inline void start_watch(void)
 {

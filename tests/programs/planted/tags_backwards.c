@@ -3,7 +3,7 @@
  *
  * ranks: 2
  * default: rule=long_searches cause=1 site=RECV lost=any
- * exact: rule=long_searches cause=1 site=RECV lost=any
+ * exact: rule=long_searches cause=1 site=RECV lost=any place=any
  */
 #include "planted.h"
 

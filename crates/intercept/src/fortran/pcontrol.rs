@@ -8,7 +8,7 @@ use crate::{FunctionId, pcontrol};
 /// The path of a call that does more than jump, for all names.
 unsafe extern "C-unwind" fn call(symbol: &Symbol, level: *mut c_int) {
     type Signature = unsafe extern "C-unwind" fn(*mut c_int);
-    if let Some((_, depth)) = seen(symbol, FunctionId::Pcontrol)
+    if let Some((_, depth)) = seen(symbol, FunctionId::Pcontrol, crate::depth::stack())
         && wanted(FunctionId::Pcontrol)
         && !level.is_null()
     {

@@ -8,12 +8,7 @@ use std::{
 use mpi_abi::next;
 
 use super::mpi::Mpi;
-use crate::{
-    FunctionId,
-    depth::Depth,
-    dispatch::{ACTIVE, SHARED},
-    hook, missing,
-};
+use crate::{FunctionId, depth::Depth, dispatch, hook, missing};
 
 /// An interposed name of a subroutine.
 #[repr(C)]
@@ -52,17 +47,17 @@ impl Symbol {
     }
 }
 
-/// Whether hooks are to see this call: they listen, and it comes from the application.
+/// Whether hooks are to see this call, whose arguments will be at this place of the stack: they listen, and it comes from the application.
 #[inline]
-pub(super) fn seen(symbol: &Symbol, function: FunctionId) -> Option<(&'static Mpi, Depth)> {
-    if !symbol.layer.load(Ordering::Relaxed) || SHARED.state.load(Ordering::Relaxed) != ACTIVE {
+pub(super) fn seen(symbol: &Symbol, function: FunctionId, place: usize) -> Option<(&'static Mpi, Depth)> {
+    if !symbol.layer.load(Ordering::Relaxed) || !dispatch::is_active() {
         return None;
     }
     let mpi = Mpi::get()?;
     if !mpi.fits() {
         return None;
     }
-    Some((mpi, Depth::enter_from_top(function)?))
+    Some((mpi, Depth::enter_from_top(function, place)?))
 }
 
 /// Whether any hook asked for this function: otherwise nothing needs to be converted.
@@ -124,7 +119,8 @@ macro_rules! wrapper {
                 $crate::fortran::wrapper::start!($how);
                 // SAFETY: the next symbol of this name, which has this signature.
                 let next = unsafe { std::mem::transmute::<*mut c_void, Signature>(symbol.next()) };
-                let seen = seen(symbol, FunctionId::$id);
+                let mut place = std::mem::MaybeUninit::<args::$id>::uninit();
+                let seen = seen(symbol, FunctionId::$id, place.as_ptr().addr());
                 let Some(&(mpi, ref depth)) = seen.as_ref().filter(|_| wanted(FunctionId::$id)) else {
                     // SAFETY: the arguments are those of our caller, unchanged.
                     return unsafe { next($($p,)* ierror, $($length),*) };
@@ -139,12 +135,12 @@ macro_rules! wrapper {
                 };
                 // SAFETY: a Fortran program passes such arguments to this subroutine.
                 let converted = Converted { $($p: unsafe { Conversion::before(passed.$p) },)* };
-                let mut arguments = args::$id {
+                let arguments = place.write(args::$id {
                     // SAFETY: a Fortran program passes such arguments; `converted` is not moved until the end of the call.
                     $($p: unsafe { converted.$p.field(passed.$p) },)*
                     $($absent: Nothing::NOTHING,)*
-                };
-                let entered = dispatch::enter(depth, FunctionId::$id, &mut Call::$id(&mut arguments));
+                });
+                let entered = dispatch::enter(depth, FunctionId::$id, &mut Call::$id(arguments));
                 if entered.is_none() {
                     // SAFETY: the arguments are those of our caller, unchanged.
                     return unsafe { next($($p,)* ierror, $($length),*) };
@@ -164,7 +160,7 @@ macro_rules! wrapper {
                 let success = code == mpi.abi.constants.success;
                 // SAFETY: a Fortran program passes such arguments to this subroutine.
                 $(unsafe { converted.$p.after(passed.$p, success, &mut arguments.$p) };)*
-                dispatch::leave(depth, entered, FunctionId::$id, &mut Call::$id(&mut arguments), code);
+                dispatch::leave(depth, entered, FunctionId::$id, &mut Call::$id(arguments), code);
             }
 
             struct PassedArguments {

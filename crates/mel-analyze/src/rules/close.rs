@@ -1,6 +1,6 @@
 //! A send and a receive with one other rank, one right after the other, that may be one `MPI_Sendrecv`.
 //!
-//! Only where |T_s(receive) − T_e(send)| < ΔSR, the two buffers have no byte in common, and the same is true on the other rank,
+//! Only where |T_s(receive) − T_e(send)| < ΔSR, which is a share of the transfer, the two buffers have no byte in common, and the same is true on the other rank,
 //! or it sent before it had received: so neither message depends on the other. Lost is what both transfers could have had in
 //! common.
 
@@ -13,7 +13,7 @@ use crate::units::{Part, Unit};
 pub fn judge(before: &Unit, unit: &Unit, thresholds: Thresholds) -> Option<Loss> {
     let ([send], [receive]) = (&before.parts[..], &unit.parts[..]) else { return None };
     let blocking = [send, receive].iter().all(|part| part.own.way == Way::Blocking);
-    if !blocking || !send.sends || receive.sends || !are_close(send, receive, thresholds.delta_sr) {
+    if !blocking || !send.sends || receive.sends || !are_close(send, receive, thresholds) {
         return None;
     }
     let (there, back) =
@@ -31,7 +31,10 @@ pub fn judge(before: &Unit, unit: &Unit, thresholds: Thresholds) -> Option<Loss>
     })
 }
 
-fn are_close(send: &Part, receive: &Part, delta: u64) -> bool {
+fn are_close(send: &Part, receive: &Part, thresholds: Thresholds) -> bool {
+    let longest =
+        transfer(send.own.call, send.other.call).max(transfer(receive.other.call, receive.own.call));
+    let delta = thresholds.delta_sr.max(longest * thresholds.delta_percent / 100);
     if send.own.peer != receive.own.peer || send.own.communicator != receive.own.communicator {
         return false;
     }
@@ -58,7 +61,7 @@ mod tests {
     use super::*;
     use crate::testing::{call, side};
 
-    const THRESHOLDS: Thresholds = Thresholds { epsilon: 10, delta_sr: 10, clocks: 0 };
+    const THRESHOLDS: Thresholds = Thresholds { epsilon: 10, delta_sr: 10, delta_percent: 0, clocks: 0 };
 
     /// Rank 0 sends for 50 and receives for 50, rank 1 the other way round.
     fn exchange() -> (Unit, Unit) {
@@ -75,6 +78,15 @@ mod tests {
         let (send, receive) = exchange();
         let found = judge(&send, &receive, THRESHOLDS).unwrap();
         assert_eq!((found.rule, found.nanos(), found.culprit), (Rule::CloseSendAndReceive, 48, None));
+    }
+
+    #[test]
+    fn close_is_a_share_of_the_transfer() {
+        let (send, mut receive) = exchange();
+        (receive.parts[0].own.call.begin, receive.parts[0].other.call.begin) = (162, 162);
+        assert_eq!(judge(&send, &receive, THRESHOLDS), None);
+        let share = Thresholds { delta_percent: 30, ..THRESHOLDS };
+        assert!(judge(&send, &receive, share).is_some(), "12 are less than 30 % of 50");
     }
 
     #[test]

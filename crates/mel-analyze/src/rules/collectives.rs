@@ -1,6 +1,7 @@
-//! Processes that wait in a collective operation for the one that comes last; and what it takes until all have left it.
+//! Processes that wait in a collective operation for the one that comes last; and what it takes until all have left it. Each is judged when
+//! it leaves: who comes later harms it no more.
 
-use mel_log::format::ROOT_ITSELF;
+use mel_log::format::{ROOT_IN_THIS_GROUP, ROOT_ITSELF};
 use mpi_functions::{Function, Operation as Op, Waits};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -10,134 +11,188 @@ use crate::model::{Entry, NO_SITE};
 use crate::names::Processes;
 use crate::operations::Operation;
 
-/// Whether the operation is one: all have called the same, and nobody has left it before all whom it waits for had come. If
-/// not, calls are missing in the logs.
-pub fn is_whole(operation: &Operation, of: &Processes, waits: Waits, thresholds: Thresholds) -> bool {
-    let [first, ..] = &operation.entries[..] else { return false };
-    // Between groups the root is another number for each of them.
-    let same_root = |entry: &Entry| of.remote.is_some() || entry.root == first.root;
-    let same = |entry: &Entry| entry.call.function == first.call.function && same_root(entry);
-    let in_time = |leaving: &[&Entry], entering: &[&Entry]| {
-        let entered = entering.iter().map(|entry| entry.call.begin).max().unwrap_or(0);
-        let left = leaving.iter().map(|entry| entry.waiting.end).min().unwrap_or(u64::MAX);
-        left.saturating_add(thresholds.clocks) >= entered
-    };
-    let (here, there) = groups(operation, of);
-    operation.entries.iter().all(same)
-        && match (waits, &of.remote) {
-            (Waits::All, None) => in_time(&here, &here),
-            (Waits::All, Some(_)) => in_time(&here, &there) && in_time(&there, &here),
-            _ => true,
-        }
-}
-
-/// Who takes part, and who of the other group does, if there is one: by rank.
-fn groups<'a>(operation: &'a Operation, of: &Processes) -> (Vec<&'a Entry>, Vec<&'a Entry>) {
-    let mut entries: Vec<&Entry> = operation.entries.iter().collect();
-    entries.sort_unstable_by_key(|entry| entry.call.rank);
-    if of.remote.is_none() {
-        return (entries, Vec::new());
-    }
-    let members: FxHashSet<u32> = of.members.iter().copied().collect();
-    entries.into_iter().partition(|entry| members.contains(&entry.call.rank))
-}
-
-/// The root of the operation, if it has one.
-pub fn root<'a>(operation: &'a Operation, of: &Processes) -> Option<&'a Entry> {
-    let mut entries = operation.entries.iter();
-    match of.remote {
-        Some(_) => entries.find(|entry| entry.root == ROOT_ITSELF),
-        None => {
-            let rank = of.members.get(usize::try_from(operation.entries.first()?.root).ok()?)?;
-            entries.find(|entry| entry.call.rank == *rank)
-        }
-    }
-}
-
-/// What each process has lost.
+/// What one process that leaves an operation has lost in it, given who has entered until then. `shortest` is how long the operation takes
+/// where nobody waits. Says whether the operation is one: all have come for whom the process has to wait. If not, calls are missing in
+/// the logs.
 pub fn judge(
     operation: &Operation,
-    of: &Processes,
+    entry: &Entry,
+    (of, function): (&Processes, &Function),
+    (thresholds, shortest): (Thresholds, u64),
+    found: &mut impl FnMut(Loss),
+) -> bool {
+    let Some(way) = function.waits() else { return true };
+    let had_come = |other: &&Entry| {
+        let other = other.call;
+        other.rank != entry.call.rank && other.begin <= entry.waiting.end.saturating_add(thresholds.clocks)
+    };
+    let others = operation.entries.iter().filter(had_come);
+    let direct = match (way, &of.remote) {
+        (Waits::All, None) => {
+            let latest =
+                operation.latest().filter(|latest| latest.call.rank == entry.call.rank || had_come(latest));
+            if latest.is_none() || operation.entries.len() < of.members.len() {
+                return false;
+            }
+            latest
+        }
+        (Waits::All, Some(remote)) => {
+            let is_here = of.members.contains(&entry.call.rank);
+            let whom: FxHashSet<u32> = if is_here { remote } else { &of.members }.iter().copied().collect();
+            let others: Vec<&Entry> =
+                others.clone().filter(|other| whom.contains(&other.call.rank)).collect();
+            if others.len() < whom.len() {
+                return false;
+            }
+            latest(others)
+        }
+        (Waits::Neighbours, _) => latest(others.clone()),
+        // Of the group of the root nobody else takes part.
+        (Waits::ForRoot | Waits::RootForAll, Some(_)) if entry.root == ROOT_IN_THIS_GROUP => return true,
+        (Waits::ForRoot | Waits::RootForAll, _) => {
+            let takes_part = |other: &&Entry| of.remote.is_none() || other.root >= 0;
+            match root(&operation.entries, of).filter(|root| *root == entry || had_come(root)) {
+                Some(root) if of.remote.is_none() && root.root != entry.root => return false,
+                Some(root) if root == entry && way == Waits::RootForAll => {
+                    latest(others.clone().filter(takes_part))
+                }
+                Some(root) if root != entry && way == Waits::ForRoot => Some(root),
+                None if way == Waits::ForRoot => return false,
+                _ => None,
+            }
+        }
+        (Waits::ForLower, _) => {
+            let places: FxHashMap<u32, usize> = of.members.iter().copied().zip(0..).collect();
+            let place = |entry: &Entry| places.get(&entry.call.rank);
+            latest(others.clone().filter(|other| place(other) < place(entry)))
+        }
+    };
+    if let Some(last) = direct {
+        let rule = Rule::of_waits(way, function.operation() == Some(Op::Barrier));
+        wait(rule, entry, (entry.waiting.begin, last), thresholds, found);
+    }
+    // Only of blocking ones it is known when they are left.
+    if entry.waiting != entry.call {
+        return true;
+    }
+    match way {
+        Waits::All => completion(operation, entry, function, thresholds, found),
+        Waits::ForRoot | Waits::RootForAll | Waits::ForLower if of.remote.is_none() => {
+            let since = direct.map_or(0, |last| last.call.begin).max(entry.call.begin);
+            if let Some(last) = latest(others.filter(|other| other.call.begin > since))
+                && was_waited_for(entry, (since, last), shortest)
+            {
+                wait(Rule::LateMember, entry, (since, last), thresholds, found);
+            }
+        }
+        _ => {}
+    }
+    true
+}
+
+/// Whom a process that leaves an operation needs by what the operation means, of those who have come.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Needed<'a> {
+    /// Everybody, itself too.
+    All,
+    /// These.
+    These(Vec<&'a Entry>),
+    /// That is not known.
+    Unknown,
+}
+
+/// Whom a process needs that leaves an operation.
+pub fn needed<'a>(
+    operation: &'a Operation,
+    entry: &Entry,
+    (of, function): (&Processes, &Function),
+) -> Needed<'a> {
+    let Some(way) = function.waits() else { return Needed::These(Vec::new()) };
+    let others = || operation.entries.iter().filter(|other| other.call.rank != entry.call.rank);
+    let is_in = |group: &[u32], other: &Entry| group.contains(&other.call.rank);
+    match (way, &of.remote) {
+        (Waits::All, None) => Needed::All,
+        (Waits::All, Some(remote)) => {
+            let whom = if is_in(&of.members, entry) { remote } else { &of.members };
+            Needed::These(others().filter(|other| is_in(whom, other)).collect())
+        }
+        (Waits::Neighbours, _) => Needed::Unknown,
+        (Waits::ForRoot | Waits::RootForAll, Some(_)) if entry.root == ROOT_IN_THIS_GROUP => {
+            Needed::These(Vec::new())
+        }
+        (Waits::ForRoot | Waits::RootForAll, _) => match root(&operation.entries, of) {
+            Some(root) if root.call.rank == entry.call.rank => Needed::These(match way {
+                Waits::RootForAll => {
+                    others().filter(|other| of.remote.is_none() || other.root >= 0).collect()
+                }
+                _ => Vec::new(),
+            }),
+            Some(root) => Needed::These(if way == Waits::ForRoot { vec![root] } else { Vec::new() }),
+            None if way == Waits::ForRoot => Needed::Unknown,
+            None => Needed::These(Vec::new()),
+        },
+        (Waits::ForLower, _) => {
+            let place = |entry: &Entry| of.members.iter().position(|rank| *rank == entry.call.rank);
+            let own = place(entry);
+            Needed::These(others().filter(|other| place(other) < own).collect())
+        }
+    }
+}
+
+/// Whether a process that had all that it needs by the meaning of the operation waited for another one nevertheless: because data is large, or
+/// because that one passes it on. It left soon after the other one had come, and stayed for longer than the operation takes where nobody
+/// waits.
+fn was_waited_for(entry: &Entry, (since, last): (u64, &Entry), shortest: u64) -> bool {
+    let waited = last.call.begin.saturating_sub(since);
+    let after = entry.call.end.saturating_sub(last.call.begin);
+    after <= waited && waited + after >= 2 * shortest
+}
+
+/// The root of the operation, if it has one and it is known.
+pub fn root<'a>(entries: &'a [Entry], of: &Processes) -> Option<&'a Entry> {
+    match of.remote {
+        Some(_) => entries.iter().find(|entry| entry.root == ROOT_ITSELF),
+        None => {
+            let rank = of.members.get(usize::try_from(entries.first()?.root).ok()?)?;
+            entries.iter().find(|entry| entry.call.rank == *rank)
+        }
+    }
+}
+
+/// Who of these came last.
+fn latest<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Option<&'a Entry> {
+    entries.into_iter().max_by_key(|entry| (entry.call.begin, entry.call.rank))
+}
+
+/// What it takes until a process has left, from when the first one has.
+fn completion(
+    operation: &Operation,
+    entry: &Entry,
     function: &Function,
     thresholds: Thresholds,
     found: &mut impl FnMut(Loss),
 ) {
-    let Some(way) = function.waits() else { return };
-    let is_barrier = function.operation() == Some(Op::Barrier);
-    let rule = Rule::of_waits(way, is_barrier);
-    let (mut here, there) = groups(operation, of);
-    let mut waits = |rule, entry: &Entry, last: &Entry| wait(rule, entry, last, thresholds, found);
-    match way {
-        Waits::All if of.remote.is_some() => {
-            for (entries, others) in [(&here, &there), (&there, &here)] {
-                let Some(last) = latest(others) else { continue };
-                entries.iter().for_each(|entry| waits(rule, entry, last));
-            }
-        }
-        Waits::All => {
-            let Some(last) = latest(&here) else { return };
-            here.iter().for_each(|entry| waits(rule, entry, last));
-        }
-        Waits::Neighbours => {
-            for entry in &here {
-                // Who has left before another one came has not waited for it.
-                let others = here.iter().filter(|other| other.call.begin <= entry.waiting.end);
-                if let Some(last) = others.max_by_key(|other| other.call.begin) {
-                    waits(rule, entry, last);
-                }
-            }
-        }
-        Waits::ForRoot | Waits::RootForAll => {
-            let Some(root) = root(operation, of) else { return };
-            // Of the group of the root nobody else takes part.
-            let takes_part = |entry: &&Entry| of.remote.is_none() || entry.root >= 0;
-            let others: Vec<&Entry> = here.iter().chain(&there).copied().filter(takes_part).collect();
-            if way == Waits::ForRoot {
-                others.iter().for_each(|entry| waits(rule, entry, root));
-            } else if let Some(last) = latest(&others) {
-                waits(rule, root, last);
-            }
-        }
-        Waits::ForLower => {
-            let places: FxHashMap<u32, usize> = of.members.iter().copied().zip(0..).collect();
-            here.sort_unstable_by_key(|entry| places.get(&entry.call.rank).copied().unwrap_or(usize::MAX));
-            let Some(mut last) = here.first().copied() else { return };
-            for entry in here {
-                waits(rule, entry, last);
-                last = if entry.call.begin > last.call.begin { entry } else { last };
-            }
-        }
-    }
-    if way == Waits::All {
+    let last = operation.latest().map_or(0, |latest| latest.call.begin);
+    let first = operation.first_left.unwrap_or(entry.call.end).max(last);
+    if entry.call.end.saturating_sub(first) >= thresholds.epsilon.max(1) {
+        let is_barrier = function.operation() == Some(Op::Barrier);
         let rule = if is_barrier { Rule::BarrierCompletion } else { Rule::NxnCompletion };
-        completion(rule, operation, thresholds, found);
+        let who = (entry.call.rank, entry.call.site);
+        let communicator = entry.communicator;
+        found(Loss { communicator, ..Loss::new(rule, who, (first, entry.call.end), (None, NO_SITE)) });
     }
-}
-
-/// What it takes until all have left, from when the first one has.
-fn completion(rule: Rule, operation: &Operation, thresholds: Thresholds, found: &mut impl FnMut(Loss)) {
-    let entries = || operation.entries.iter();
-    let last = entries().map(|entry| entry.call.begin).max().unwrap_or(0);
-    let first = entries().map(|entry| entry.waiting.end).min().unwrap_or(0).max(last);
-    // Only of blocking ones it is known when they are left.
-    for entry in entries().filter(|entry| entry.waiting == entry.call) {
-        let interval = (first, entry.call.end);
-        if entry.call.end.saturating_sub(first) >= thresholds.epsilon.max(1) {
-            let who = (entry.call.rank, entry.call.site);
-            let communicator = entry.communicator;
-            found(Loss { communicator, ..Loss::new(rule, who, interval, (None, NO_SITE)) });
-        }
-    }
-}
-
-fn latest<'a>(entries: &[&'a Entry]) -> Option<&'a Entry> {
-    entries.iter().copied().max_by_key(|entry| entry.call.begin)
 }
 
 /// A process waits for another one, from when it is in the operation and has nothing else to do.
-fn wait(rule: Rule, entry: &Entry, last: &Entry, thresholds: Thresholds, found: &mut impl FnMut(Loss)) {
-    let (since, until) = (entry.waiting.begin, last.call.begin.min(entry.waiting.end));
-    if entry.call.rank == last.call.rank || until.saturating_sub(since) < thresholds.epsilon.max(1) {
+fn wait(
+    rule: Rule,
+    entry: &Entry,
+    (since, last): (u64, &Entry),
+    thresholds: Thresholds,
+    found: &mut impl FnMut(Loss),
+) {
+    let until = last.call.begin.min(entry.waiting.end);
+    if until.saturating_sub(since) < thresholds.epsilon.max(1) {
         return;
     }
     let culprit = (Some(last.call.rank), last.call.site);
@@ -153,16 +208,20 @@ mod tests {
     use super::*;
     use crate::testing::call;
 
-    const THRESHOLDS: Thresholds = Thresholds { epsilon: 10, delta_sr: 10, clocks: 0 };
+    const THRESHOLDS: Thresholds = Thresholds { epsilon: 10, delta_sr: 10, delta_percent: 0, clocks: 0 };
+
+    /// The rule, who has lost, how much, and who came last.
+    type Wait = (Rule, u32, u64, Option<u32>);
 
     #[test]
     fn a_root_is_a_rank_of_the_communicator() {
         let late = operation(0, &[100, 300, 200]);
-        let mut all = Vec::new();
-        let mut add = |loss: Loss| all.push((loss.rank, loss.culprit));
         // Rank 0 of the communicator is rank 1 of all.
-        judge(&late, &processes(&[1, 2, 0]), named("MPI_Bcast").unwrap(), THRESHOLDS, &mut add);
-        assert_eq!(all, [(0, Some(1)), (2, Some(1))]);
+        let waits = found_among(&late, &processes(&[1, 2, 0]), "MPI_Bcast").unwrap();
+        assert_eq!(
+            waits.iter().map(|wait| (wait.1, wait.3)).collect::<Vec<_>>(),
+            [(0, Some(1)), (2, Some(1))]
+        );
     }
 
     /// An operation in which the ranks come at these times, and all leave at 320.
@@ -171,26 +230,53 @@ mod tests {
             let call = call(rank, (*begin, 320));
             Entry { call, waiting: call, communicator: 0, number: 0, root }
         };
-        Operation { entries: (0..).zip(begins).map(entry).collect() }
+        let mut operation = Operation::default();
+        (0..).zip(begins).map(entry).for_each(|entry| operation.enter(entry));
+        operation
     }
 
     fn processes(members: &[u32]) -> Processes {
         Processes { members: members.to_vec(), ..Processes::default() }
     }
 
-    fn found(operation: &Operation, function: &str) -> Vec<(Rule, u32, u64, Option<u32>)> {
-        found_among(operation, &processes(&[0, 1, 2]), function)
+    fn found(operation: &Operation, function: &str) -> Vec<Wait> {
+        found_among(operation, &processes(&[0, 1, 2]), function).expect("it is an operation")
     }
 
-    fn found_among(
-        operation: &Operation,
-        of: &Processes,
-        function: &str,
-    ) -> Vec<(Rule, u32, u64, Option<u32>)> {
+    /// What all have lost, by rank; nothing where it is no operation.
+    fn found_among(operation: &Operation, of: &Processes, function: &str) -> Option<Vec<Wait>> {
         let mut all = Vec::new();
         let mut add = |loss: Loss| all.push((loss.rule, loss.rank, loss.nanos(), loss.culprit));
-        judge(operation, of, named(function).unwrap(), THRESHOLDS, &mut add);
-        all
+        let mut operation = operation.clone();
+        let mut leaving = operation.entries.clone();
+        leaving.sort_by_key(|entry| entry.waiting.end);
+        for entry in leaving {
+            let about = named(function).unwrap();
+            if !judge(&operation, &entry, (of, about), (THRESHOLDS, 0), &mut add) {
+                return None;
+            }
+            operation.first_left.get_or_insert(entry.waiting.end);
+        }
+        all.sort_by_key(|loss| loss.1);
+        Some(all)
+    }
+
+    #[test]
+    fn who_is_needed_is_what_the_operation_means() {
+        let operation = operation(1, &[100, 300, 200]);
+        let of = processes(&[0, 1, 2]);
+        let needs = |rank: usize, function: &str| -> Option<Vec<u32>> {
+            match needed(&operation, &operation.entries[rank], (&of, named(function).unwrap())) {
+                Needed::All => None,
+                Needed::These(entries) => Some(entries.iter().map(|entry| entry.call.rank).collect()),
+                Needed::Unknown => Some(vec![99]),
+            }
+        };
+        assert_eq!(needs(0, "MPI_Allreduce"), None);
+        assert_eq!([needs(0, "MPI_Bcast"), needs(1, "MPI_Bcast")], [Some(vec![1]), Some(vec![])]);
+        assert_eq!([needs(0, "MPI_Reduce"), needs(1, "MPI_Reduce")], [Some(vec![]), Some(vec![0, 2])]);
+        assert_eq!([needs(0, "MPI_Scan"), needs(2, "MPI_Scan")], [Some(vec![]), Some(vec![0, 1])]);
+        assert_eq!(needs(0, "MPI_Neighbor_alltoall"), Some(vec![99]));
     }
 
     #[test]
@@ -200,21 +286,19 @@ mod tests {
         // The last of its own group, rank 0, is none that rank 1 waits for.
         let late = operation(-1, &[300, 100, 200, 150]);
         let waits = [(rule, 1, 100, Some(2)), (rule, 2, 100, Some(0)), (rule, 3, 150, Some(0))];
-        assert_eq!(found_among(&late, &of, "MPI_Allreduce"), waits);
-        assert!(is_whole(&late, &of, Waits::All, THRESHOLDS));
+        assert_eq!(found_among(&late, &of, "MPI_Allreduce").unwrap(), waits);
         let mut left = late;
         left.entries[3].waiting.end = 290;
-        assert!(!is_whole(&left, &of, Waits::All, THRESHOLDS));
+        assert_eq!(found_among(&left, &of, "MPI_Allreduce"), None);
         // Rank 0 is the root: rank 1 has nothing to do with it, and those of the other group have its rank.
         let mut rooted = operation(0, &[300, 100, 200, 150]);
         (rooted.entries[0].root, rooted.entries[1].root) = (ROOT_ITSELF, ROOT_IN_THIS_GROUP);
         let rule = Rule::LateBroadcast;
-        assert!(is_whole(&rooted, &of, Waits::ForRoot, THRESHOLDS));
         let waits = [(rule, 2, 100, Some(0)), (rule, 3, 150, Some(0))];
-        assert_eq!(found_among(&rooted, &of, "MPI_Scatter"), waits);
+        assert_eq!(found_among(&rooted, &of, "MPI_Scatter").unwrap(), waits);
         rooted.entries[0].call.begin = 90;
         rooted.entries[0].waiting.begin = 90;
-        assert_eq!(found_among(&rooted, &of, "MPI_Gather"), [(Rule::EarlyReduce, 0, 110, Some(2))]);
+        assert_eq!(found_among(&rooted, &of, "MPI_Gather").unwrap(), [(Rule::EarlyReduce, 0, 110, Some(2))]);
     }
 
     #[test]
@@ -224,7 +308,6 @@ mod tests {
         let rule = Rule::WaitAtNxn;
         let waits = [(rule, 0, 100, Some(2)), (rule, 2, 100, Some(1))];
         assert_eq!(found(&late, "MPI_Neighbor_allgather"), waits);
-        assert!(is_whole(&late, &processes(&[0, 1, 2]), Waits::Neighbours, THRESHOLDS));
     }
 
     #[test]
@@ -250,18 +333,17 @@ mod tests {
         let late = operation(1, &[100, 300, 200]);
         let rule = Rule::LateBroadcast;
         assert_eq!(found(&late, "MPI_Bcast"), [(rule, 0, 200, Some(1)), (rule, 2, 100, Some(1))]);
-        assert_eq!(found(&operation(1, &[300, 100, 200]), "MPI_Bcast"), []);
         let early = operation(1, &[300, 100, 200]);
-        assert_eq!(found(&early, "MPI_Reduce"), [(Rule::EarlyReduce, 1, 200, Some(0))]);
-        assert_eq!(found(&late, "MPI_Reduce"), []);
+        let passes_on = (Rule::LateMember, 2, 100, Some(0));
+        assert_eq!(found(&early, "MPI_Reduce"), [(Rule::EarlyReduce, 1, 200, Some(0)), passes_on]);
     }
 
     #[test]
     fn in_a_scan_each_waits_for_those_before_it() {
         let rule = Rule::EarlyScan;
         let late = operation(-1, &[100, 300, 200]);
-        assert_eq!(found(&late, "MPI_Scan"), [(rule, 2, 100, Some(1))]);
-        assert_eq!(found(&operation(-1, &[100, 200, 300]), "MPI_Scan"), []);
+        let others = (Rule::LateMember, 0, 200, Some(1));
+        assert_eq!(found(&late, "MPI_Scan"), [others, (rule, 2, 100, Some(1))]);
     }
 
     #[test]
@@ -284,12 +366,40 @@ mod tests {
     #[test]
     fn an_operation_that_somebody_left_too_early_is_none() {
         let of = processes(&[0, 1, 2]);
-        let mut operation = operation(-1, &[100, 300, 200]);
-        assert!(is_whole(&operation, &of, Waits::All, THRESHOLDS));
+        let mut operation = operation(0, &[100, 300, 200]);
         operation.entries[0].waiting.end = 150;
-        assert!(!is_whole(&operation, &of, Waits::All, THRESHOLDS));
-        assert!(is_whole(&operation, &of, Waits::ForRoot, THRESHOLDS));
+        assert_eq!(found_among(&operation, &of, "MPI_Barrier"), None);
+        assert!(found_among(&operation, &of, "MPI_Bcast").is_some(), "the root waits for nobody");
         operation.entries[0].root = 2;
-        assert!(!is_whole(&operation, &of, Waits::ForRoot, THRESHOLDS));
+        assert_eq!(found_among(&operation, &of, "MPI_Bcast"), None);
+    }
+
+    #[test]
+    fn who_needs_no_data_of_a_late_one_may_wait_for_it() {
+        // The root of a large broadcast has to wait for rank 1, from which rank 2 gets the data that it passes on.
+        let late = operation(0, &[100, 300, 200]);
+        let rule = Rule::LateMember;
+        assert_eq!(found(&late, "MPI_Bcast"), [(rule, 0, 200, Some(1)), (rule, 2, 100, Some(1))]);
+        // The root of a reduction is late: leaves of large data wait for it.
+        let late = operation(1, &[100, 300, 200]);
+        assert_eq!(found(&late, "MPI_Reduce"), [(rule, 0, 200, Some(1)), (rule, 2, 100, Some(1))]);
+    }
+
+    #[test]
+    fn who_stays_as_long_as_the_data_needs_has_not_waited() {
+        let of = (&processes(&[0, 1, 2]), named("MPI_Bcast").unwrap());
+        let late = operation(0, &[100, 300, 200]);
+        let found = |operation: &Operation, shortest| {
+            let mut all = Vec::new();
+            judge(operation, &operation.entries[0], of, (THRESHOLDS, shortest), &mut |loss| {
+                all.push(loss.rule)
+            });
+            all
+        };
+        assert_eq!(found(&late, 100), [Rule::LateMember]);
+        assert_eq!(found(&late, 111), [], "it takes 111 at least, and took 220");
+        let mut long = late;
+        (long.entries[0].call.end, long.entries[0].waiting.end) = (600, 600);
+        assert_eq!(found(&long, 0), [], "it went on for longer after the late one had come");
     }
 }

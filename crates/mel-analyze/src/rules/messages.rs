@@ -3,7 +3,8 @@
 //! A receive waits for a send that is entered later: min(T_s(send), T_e) − T_s. A send waits for a receive that is posted
 //! later, if it did not return before that: then it was buffered, or eager, and has lost nothing. A call that completes
 //! several messages waits for the one that comes last, once. What it waits for after that, because the other rank has begun
-//! its side and is outside of MPI, is a wait without progress.
+//! its side and is outside of MPI, is a wait without progress. Where both sides had begun before, and nobody is outside, a wait for
+//! requests is as long as the data is on its way.
 
 use super::Thresholds;
 use crate::loss::{Loss, Rule};
@@ -11,13 +12,16 @@ use crate::model::{Side, Way};
 use crate::units::{Part, Unit};
 use mpi_functions::Mode;
 
-/// When a rank was outside of MPI: the last such time that ended in this interval.
+/// When a rank was outside of MPI: of such times that ended in this interval, the one that has most of it.
 pub type Outside<'a> = &'a dyn Fn(u32, (u64, u64)) -> Option<(u64, u64)>;
 
 /// Whether messages that were sent before to the same rank are not received: when the first of them was sent.
 pub type SentBefore<'a> = &'a dyn Fn(&Part) -> Option<u64>;
 
-/// What a call has lost: by a side that came late, and by one that made no progress.
+/// The largest message, in bytes, that a call with receives too sends without waiting for its receiver.
+const SHORT: u64 = 4096;
+
+/// What a call has lost: by a side that came late, by one that made no progress, or by the transfer alone.
 pub fn judge(
     unit: &Unit,
     thresholds: Thresholds,
@@ -25,11 +29,9 @@ pub fn judge(
     outside: Outside<'_>,
 ) -> [Option<Loss>; 2] {
     let call = unit.call;
-    let late = unit.parts.iter().filter_map(|part| Some((came(part, unit, thresholds)?, part)));
-    let last = late.max_by_key(|((came, _), part)| (*came, part.other.call.rank));
     let lost = |until: u64| until.min(call.end).saturating_sub(call.begin);
-    let late =
-        last.filter(|((came, _), _)| lost(*came) >= thresholds.epsilon.max(1)).map(|((came, site), part)| {
+    let late = last(unit, thresholds).filter(|((came, _), _)| lost(*came) >= thresholds.epsilon.max(1)).map(
+        |((came, site), part)| {
             let until = came.min(call.end);
             let (mut rule, mut since) = (rule_of(part), call.begin);
             if let Some((misarranged, sent)) = misarranged(part).zip(sent_before(part)) {
@@ -44,7 +46,8 @@ pub fn judge(
                 distance: distance(part, unit),
                 ..Loss::new(rule, (call.rank, call.site), (since, until), culprit)
             }
-        });
+        },
+    );
     let from = late.as_ref().map_or(call.begin, |late| late.interval.1);
     let without = unit.parts.iter().filter_map(|part| {
         let begun = part.other.call.begin.max(part.own.call.begin).max(from);
@@ -67,7 +70,54 @@ pub fn judge(
     });
     let without =
         without.filter(|loss| loss.nanos() >= thresholds.epsilon.max(1)).max_by_key(|loss| loss.interval.1);
-    [late, without]
+    let is_explained = late.is_some() || without.is_some();
+    [late, without.or_else(|| if is_explained { None } else { only_transfer(unit, thresholds) })]
+}
+
+/// Whom a call waits for: the side that comes last, and when. One rank that sends and receives in one go comes once, and then what it
+/// sends was late: the order in which it starts the two says nothing. And who receives something anyway does not wait for the receiver
+/// of a short message.
+fn last(unit: &Unit, thresholds: Thresholds) -> Option<((u64, u32), &Part)> {
+    let receives = unit.parts.iter().any(|part| !part.sends);
+    let needs_nobody =
+        |part: &Part| receives && part.sends && part.own.bytes <= SHORT && part.own.mode != Mode::Synchronous;
+    let of = |sends: bool| {
+        let parts = unit.parts.iter().filter(move |part| part.sends == sends && !needs_nobody(part));
+        let came = parts.filter_map(|part| Some((came(part, unit, thresholds)?, part)));
+        came.max_by_key(|((came, _), part)| (*came, part.other.call.rank))
+    };
+    match (of(false), of(true)) {
+        (Some(sender), Some(receiver)) => {
+            let (sent, posted) = (sender.1.other.call, receiver.1.other.call);
+            let in_one_go = sent.rank == posted.rank && posted.begin <= sent.end + thresholds.epsilon;
+            Some(if in_one_go || receiver.0.0 <= sender.0.0 { sender } else { receiver })
+        }
+        (sender, receiver) => sender.or(receiver),
+    }
+}
+
+/// A wait for nonblocking operations that both sides had begun before: it lasts as long as the data is on its way.
+fn only_transfer(unit: &Unit, thresholds: Thresholds) -> Option<Loss> {
+    let call = unit.call;
+    let begun = |part: &Part| part.other.call.begin.max(part.own.call.begin);
+    let waits = |part: &&Part| {
+        let is_started_before = part.own.way == Way::Nonblocking && part.own.call.end <= call.begin;
+        is_started_before && part.own.bytes > SHORT && part.other.call.rank != call.rank
+    };
+    let nanos = call.end.saturating_sub(call.begin);
+    let in_time = unit.parts.iter().all(|part| begun(part) < call.begin + thresholds.epsilon.max(1));
+    let part = unit.parts.iter().filter(waits).max_by_key(|part| (part.own.bytes, begun(part)))?;
+    (in_time && nanos >= thresholds.epsilon.max(1)).then(|| Loss {
+        communicator: part.own.communicator,
+        // With as much work after its start the data would have come.
+        distance: Some((call.end - part.own.call.end, 0)),
+        ..Loss::new(
+            Rule::WaitForTransfer,
+            (call.rank, call.site),
+            (call.begin, call.end),
+            (None, crate::model::NO_SITE),
+        )
+    })
 }
 
 /// When the other side began, after this call; and its call site.
@@ -149,7 +199,7 @@ mod tests {
     use super::*;
     use crate::testing::{call, side};
 
-    const THRESHOLDS: Thresholds = Thresholds { epsilon: 10, delta_sr: 10, clocks: 0 };
+    const THRESHOLDS: Thresholds = Thresholds { epsilon: 10, delta_sr: 10, delta_percent: 0, clocks: 0 };
 
     fn unit(sends: bool, own: (u64, u64), other: (u64, u64), change: impl Fn(&mut Part)) -> Unit {
         let mut part = Part { sends, own: side(0, own, 1), other: side(1, other, 0) };
@@ -286,5 +336,50 @@ mod tests {
         let without = without.unwrap();
         assert_eq!((without.rule, without.interval), (Rule::WaitWithoutProgress, (100, 310)));
         assert_eq!(without.culprit, Some(1));
+    }
+
+    /// A call of rank 0 that completes what it sends to rank 1 and receives from there, where rank 1 starts to receive and to send
+    /// at these times.
+    fn exchange(bytes: u64, posts: u64, sends: u64) -> Unit {
+        let mut send = unit(true, (100, 320), (posts, posts + 1), nonblocking(true, Mode::Standard));
+        let receive = unit(false, (100, 320), (sends, sends + 1), nonblocking(false, Mode::Standard));
+        send.parts.push(receive.parts[0]);
+        send.parts.iter_mut().for_each(|part| part.own.bytes = bytes);
+        send
+    }
+
+    #[test]
+    fn the_order_of_requests_decides_nothing() {
+        for bytes in [8, 1 << 20] {
+            for (posts, sends) in [(300, 300), (299, 300), (301, 300)] {
+                let found = found(&exchange(bytes, posts, sends));
+                assert_eq!(
+                    found.map(|found| found.0),
+                    Some(Rule::WaitAtReceiverIsend),
+                    "{bytes} {posts} {sends}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_short_message_has_no_late_receiver_where_another_one_is_received() {
+        assert_eq!(found(&exchange(8, 300, 90)), None);
+        let long = exchange(1 << 20, 300, 90);
+        assert_eq!(found(&long), Some((Rule::WaitAtSenderIsend, 200)));
+    }
+
+    #[test]
+    fn a_wait_for_data_on_its_way_has_no_cause() {
+        let begun = |bytes: u64| {
+            let mut unit = unit(true, (100, 320), (50, 51), nonblocking(true, Mode::Standard));
+            unit.parts[0].own.bytes = bytes;
+            judge(&unit, THRESHOLDS, &|_| None, &|_, _| None)[1]
+        };
+        let only = begun(1 << 20).unwrap();
+        assert_eq!((only.rule, only.interval, only.culprit), (Rule::WaitForTransfer, (100, 320), None));
+        // Started until 1, there at 320.
+        assert_eq!(only.distance, Some((319, 0)));
+        assert_eq!(begun(8), None);
     }
 }

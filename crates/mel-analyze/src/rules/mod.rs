@@ -21,8 +21,10 @@ pub mod queues;
 pub struct Thresholds {
     /// Shorter losses of one call are none, in nanoseconds.
     pub epsilon: u64,
-    /// A send and a receive are close where there is less between them, in nanoseconds.
+    /// A send and a receive are close where less time lies between them, in nanoseconds.
     pub delta_sr: u64,
+    /// They are close, too, where less than this share of the transfer lies between them, in percent.
+    pub delta_percent: u64,
     /// How far the clocks of two ranks may be apart, in nanoseconds.
     pub clocks: u64,
 }

@@ -71,7 +71,7 @@ fn steps(number: usize, message: &Message, sends: bool) -> [Step; 2] {
         false => (to, from, received, requests.1),
     };
     // Each from a site of its own, so that what is found of each can be told apart.
-    let call = Call { begin, end, rank, site: number as u32, function: 0 };
+    let call = Call { begin, end, rank, site: number as u32, function: 0, computed: 0 };
     let unit = 2 * number as u64 + u64::from(sends);
     let side = Side {
         key: Key { channel: number as u64, number: 0 },
@@ -96,8 +96,10 @@ fn judged(messages: &[Message], round: u64) -> Found {
     let mut names = Names::default();
     names.functions.push(Function::of("MPI_Other"));
     names.communicators.push(Processes { members: (0..RANKS).collect(), ..Processes::default() });
-    let thresholds = Thresholds { epsilon: EPSILON, delta_sr: EPSILON, clocks: 0 };
+    let thresholds = Thresholds { epsilon: EPSILON, delta_sr: EPSILON, delta_percent: 0, clocks: 0 };
     let mut judge = Judge::new(&names, thresholds);
+    // Calls of a rank are made up without a look at each other.
+    (0..RANKS).for_each(|rank| judge.has_threads(rank));
     let mut all: Vec<(u64, u32, [Step; 2])> = Vec::new();
     for (number, message) in messages.iter().enumerate() {
         all.push((message.sent.1, message.from, steps(number, message, true)));
@@ -113,7 +115,7 @@ fn judged(messages: &[Message], round: u64) -> Found {
         }
         steps.into_iter().for_each(|step| judge.step(step));
     }
-    judge.finish()
+    judge.finish().0
 }
 
 fn message() -> impl Strategy<Value = Message> {

@@ -147,7 +147,7 @@ impl Windows {
         let before = self.fences_before.entry((window, call.rank)).or_default();
         let entry = Entry { call, waiting: call, communicator: window, number: *before, root: -1 };
         *before += 1;
-        let Some(Operation { entries }) = self.fences.enter(entry, size) else { return };
+        let Some(Operation { entries, .. }) = self.fences.enter_last(entry, size) else { return };
         let Some(last) = entries.iter().map(|entry| entry.call).max_by_key(|call| call.begin) else { return };
         // A fence that need not wait, because nothing follows or came before it, is left before the last one comes.
         let left = entries.iter().map(|entry| entry.call.end).min().unwrap_or(0);
@@ -316,7 +316,7 @@ mod tests {
     use super::*;
     use crate::testing::call;
 
-    const THRESHOLDS: Thresholds = Thresholds { epsilon: 10, delta_sr: 10, clocks: 0 };
+    const THRESHOLDS: Thresholds = Thresholds { epsilon: 10, delta_sr: 10, delta_percent: 0, clocks: 0 };
 
     /// Rule, rank, interval, and who was waited for.
     type Lost = (Rule, u32, (u64, u64), Option<u32>);

@@ -132,6 +132,7 @@ impl Conversion<'_> {
             Fact::Recording(_)
             | Fact::LengthAfterPause { .. }
             | Fact::Event(_)
+            | Fact::Worked
             | Fact::Sample(_)
             | Fact::Nothing => Ok(()),
         }

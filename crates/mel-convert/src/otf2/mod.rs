@@ -208,6 +208,14 @@ enum Lane {
     Samples,
 }
 
+/// What the streams of a rank are written to, and which of them goes where.
+struct Tracks {
+    threads: Vec<Thread>,
+    streams: Vec<Stream>,
+    samples: Option<Samples>,
+    lanes: BTreeMap<u32, Lane>,
+}
+
 struct Conversion<'a> {
     share: &'a Share<'a>,
     archive: Archive,
@@ -327,21 +335,14 @@ impl<'a> Conversion<'a> {
         self.locations = 1;
     }
 
-    fn convert_rank(
-        &mut self,
-        position: usize,
-        log: &RankLog,
-        communicators: &Communicators,
-        windows: &Windows,
-    ) -> Result<(), ConvertError> {
+    /// The locations that the streams of a rank are written to.
+    fn open_tracks(&mut self, log: &RankLog, types: &Types<'_>) -> Result<Tracks, ConvertError> {
         let rank = log.info.rank;
-        self.position = position;
         let (mut threads, mut streams) = (Vec::<Thread>::new(), Vec::new());
         let mut samples = None;
         let mut lanes = BTreeMap::new();
         let events = || log.definitions.streams.values().filter(|stream| stream.kind == StreamKind::Events);
-        let types = Types::of(log);
-        let parts = self.pairs.parts(&types);
+        let parts = self.pairs.parts(types);
         for (number, stream) in &log.definitions.streams {
             let lane = match stream.kind {
                 StreamKind::Calls => {
@@ -380,6 +381,19 @@ impl<'a> Conversion<'a> {
             };
             lanes.insert(*number, lane);
         }
+        Ok(Tracks { threads, streams, samples, lanes })
+    }
+
+    fn convert_rank(
+        &mut self,
+        position: usize,
+        log: &RankLog,
+        communicators: &Communicators,
+        windows: &Windows,
+    ) -> Result<(), ConvertError> {
+        self.position = position;
+        let types = Types::of(log);
+        let Tracks { mut threads, mut streams, mut samples, lanes } = self.open_tracks(log, &types)?;
         let mut epochs = Vec::new();
         let mut requests = match &self.recorded {
             Some(recorded) => Requests::with_gaps(log, recorded),
@@ -416,7 +430,7 @@ impl<'a> Conversion<'a> {
                 _ => {}
             }
         }
-        self.convert_epochs(rank, epochs)?;
+        self.convert_epochs(log.info.rank, epochs)?;
         self.mark_losses((position, log), &lanes, (&threads, &streams, samples.as_ref()));
         for thread in threads {
             self.summary.add(thread.track.close()?);

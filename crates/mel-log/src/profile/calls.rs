@@ -31,6 +31,11 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_none_given(bytes: &u64) -> bool {
+    *bytes == 0
+}
+
 impl fmt::Display for CallSite {
     /// `halo.c:42 (exchange)`; without debug information `exchange, app+0x1234`, or `app+0x1234`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -91,6 +96,9 @@ pub struct CallProfile {
     pub bytes_sent: u64,
     /// Bytes of the messages that they have received.
     pub bytes_received: u64,
+    /// Of collective operations: bytes of the data as the program gives it, count times type, whoever it goes to or comes from.
+    #[serde(skip_serializing_if = "is_none_given")]
+    pub bytes_given: u64,
     /// Distribution of the durations.
     #[serde(skip_serializing_if = "Histogram::is_empty")]
     pub times: Histogram,
@@ -136,8 +144,12 @@ pub enum WaitKind {
     LateReceiver,
     /// A collective operation waited for the process that came last.
     Collective,
+    /// A collective operation waited for a member whose data it does not need: data passes through it, or is large.
+    LateMember,
     /// A call that synchronises a window waited for another process.
     Window,
+    /// A thread tested again and again whether something is complete, or has come.
+    Polling,
 }
 
 /// Time that calls have lost waiting for one process.

@@ -16,6 +16,8 @@ use serde::{Deserialize, Serialize};
 use super::file::ProfileError;
 use super::over_ranks::OverRanks;
 use super::quantities::Unit;
+use super::quantities::budget::BUDGET;
+use super::quantities::times::TIMES;
 use super::schema::{Profile, RankProfile};
 use super::summary;
 use super::sums;
@@ -57,8 +59,8 @@ pub struct Column {
 }
 
 impl Column {
-    fn new(group: &str, name: &str, unit: Unit) -> Column {
-        Column { group: group.into(), name: name.into(), unit }
+    fn of(quantity: &summary::OfRank) -> Column {
+        Column { group: quantity.group.into(), name: quantity.name.into(), unit: quantity.unit }
     }
 }
 
@@ -70,28 +72,27 @@ pub fn columns(
 ) -> Vec<Column> {
     let mut columns = Vec::new();
     if has_calls {
-        columns.extend([RUN, IN_MPI, WAITING, CAUSED].map(|name| Column::new(TIME, name, Unit::Seconds)));
-        columns.extend(functions.iter().map(|name| Column::new(FUNCTIONS, name, Unit::Seconds)));
+        let times = TIMES.iter().chain(BUDGET);
+        columns.extend(times.filter(|quantity| quantity.over_ranks).map(Column::of));
+        columns.extend(functions.iter().map(|name| Column {
+            group: FUNCTIONS.into(),
+            name: name.clone(),
+            unit: Unit::Seconds,
+        }));
     }
-    columns.extend(quantities.map(|quantity| Column::new(quantity.group, quantity.name, quantity.unit)));
+    columns.extend(quantities.map(Column::of));
     columns
 }
 
 /// The numbers of a rank in these columns; those of times from its calls.
 pub fn row(columns: &[Column], rank: &RankProfile) -> Vec<f64> {
-    let sum = sums::of_rank(rank);
-    let value = |column: &Column| match (&*column.group, &*column.name) {
-        (TIME, RUN) => rank.run_s,
-        (TIME, IN_MPI) => sum.total_s,
-        (TIME, WAITING) => sum.lost_s,
-        (TIME, CAUSED) => rank.caused_s,
-        (FUNCTIONS, name) => {
-            sums::calls(rank).filter(|call| call.function == name).map(|call| call.total_s).sum()
+    let value = |Column { group, name, .. }: &Column| {
+        if group == FUNCTIONS {
+            return sums::calls(rank).filter(|call| call.function == *name).map(|call| call.total_s).sum();
         }
-        (group, name) => {
-            let quantity = summary::all().find(|known| known.group == group && known.name == name);
-            quantity.and_then(|known| (known.of)(rank)).unwrap_or(f64::NAN)
-        }
+        let mut known = TIMES.iter().chain(BUDGET).chain(summary::all());
+        let quantity = known.find(|known| known.group == group && known.name == name);
+        quantity.and_then(|known| (known.of)(rank)).unwrap_or(f64::NAN)
     };
     columns.iter().map(value).collect()
 }
@@ -366,7 +367,7 @@ mod tests {
     fn damage_is_an_error_or_leaves_out_the_numbers_of_the_rank() {
         let directory = tempfile::tempdir().unwrap();
         let path = path_in(directory.path());
-        let column = Column::new(TIME, RUN, Unit::Seconds);
+        let column = Column::of(&TIMES[0]);
         let description = Description { columns: vec![column], hosts: vec!["a".into()] };
         let table = RankTable::create(&path, 4, description).unwrap();
         // Rank 3 has left nothing.
@@ -420,7 +421,7 @@ mod tests {
     fn a_table_that_is_cut_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
         let path = path_in(directory.path());
-        let column = Column::new(TIME, RUN, Unit::Seconds);
+        let column = Column::of(&TIMES[0]);
         let description = Description { columns: vec![column], hosts: Vec::new() };
         let table = RankTable::create(&path, 1000, description).unwrap();
         table.write(0, &[vec![1.0, 0.0]]).unwrap();

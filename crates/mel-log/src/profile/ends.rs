@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::reduced::Reduced;
 use super::schema::{Profile, RankProfile};
-use super::text::layout::ranks as ranks_in_words;
+use super::text::layout::{ranks as ranks_in_words, ranks_of};
 use crate::number::{duration, instant};
 
 /// How a rank ended.
@@ -42,6 +43,11 @@ impl Ended {
     pub fn is_open(self) -> bool {
         matches!(self, Ended::Killed | Ended::Running)
     }
+
+    /// Whether the rank came to an end before `MPI_Finalize`.
+    pub fn is_early(self) -> bool {
+        matches!(self, Ended::Aborted | Ended::Exited | Ended::Killed)
+    }
 }
 
 /// A call that was the last that a rank has made, or is in. Times are in seconds since the rank called `MPI_Init*`.
@@ -65,11 +71,23 @@ pub struct LastCall {
     pub returned_s: Option<f64>,
 }
 
+/// Whether some rank came to an end before `MPI_Finalize`, or has left nothing: then a verdict on the run is none on its program.
+pub fn is_early(profile: &Profile) -> bool {
+    let of_many = profile.reduced.iter().flat_map(|reduced| &reduced.ended);
+    profile.ranks.iter().any(|rank| rank.ended.is_early())
+        || of_many.into_iter().any(|of| of.ended.is_early())
+        || !profile.missing_ranks().is_empty()
+        || profile.missing_of_many() > 0
+}
+
 /// The most places that are named where ranks were last seen.
 const MOST_PLACES: usize = 4;
 
 /// Sentences about the ranks that did not end with `MPI_Finalize`, and about those of which nothing is known.
 pub fn sentences(profile: &Profile) -> Vec<String> {
+    if let Some(reduced) = &profile.reduced {
+        return of_many(profile, reduced);
+    }
     let mut sentences = Vec::new();
     for ended_as in [Ended::Aborted, Ended::Exited, Ended::Killed, Ended::Running] {
         let ended: Vec<&RankProfile> = profile.ranks.iter().filter(|rank| rank.ended == ended_as).collect();
@@ -100,8 +118,23 @@ pub fn sentences(profile: &Profile) -> Vec<String> {
     sentences
 }
 
+/// The same of very many ranks.
+fn of_many(profile: &Profile, reduced: &Reduced) -> Vec<String> {
+    let named = reduced.ended.iter().filter_map(|of| {
+        let who = ranks_of(&of.first, of.ranks as usize)?;
+        (of.ended != Ended::Finalised).then(|| sentence(&who, of.ended, of.ranks == 1))
+    });
+    let mut sentences: Vec<String> = named.collect();
+    let missing = profile.missing_of_many();
+    if missing > 0 {
+        let ranks = if missing == 1 { "rank" } else { "ranks" };
+        sentences.push(format!("{missing} {ranks} left no profile: killed, or never came to their end"));
+    }
+    sentences
+}
+
 /// How these ranks ended, of which there is one or are several.
-pub(super) fn sentence(who: &str, ended: Ended, is_one: bool) -> String {
+fn sentence(who: &str, ended: Ended, is_one: bool) -> String {
     let what = match (ended, is_one) {
         (Ended::Finalised, _) => "called MPI_Finalize",
         (Ended::Aborted, _) => "called MPI_Abort",
@@ -116,6 +149,9 @@ pub(super) fn sentence(who: &str, ended: Ended, is_one: bool) -> String {
     format!("{who} {what}: {until}")
 }
 
+/// What a rank did last that is in a call.
+const ENTERED: &str = "entered";
+
 /// Where these ranks were last seen, by place: in a call, or after one.
 fn last_places(profile: &Profile, ranks: &[&RankProfile]) -> Vec<String> {
     let mut places: Vec<(String, &str, f64, Vec<u32>)> = Vec::new();
@@ -124,7 +160,7 @@ fn last_places(profile: &Profile, ranks: &[&RankProfile]) -> Vec<String> {
         let site = call.site.and_then(|site| profile.sites.get(site as usize));
         let site = site.map_or(String::new(), |site| format!(" at {site}"));
         let (place, verb, at) = match call.returned_s {
-            None => (format!("in {}{site}", call.function), "entered", call.entered_s),
+            None => (format!("in {}{site}", call.function), ENTERED, call.entered_s),
             Some(returned) => (format!("after {}{site}", call.function), "left", returned),
         };
         match places.iter_mut().find(|(known, ..)| *known == place) {
@@ -139,7 +175,8 @@ fn last_places(profile: &Profile, ranks: &[&RankProfile]) -> Vec<String> {
     let more: usize = places.iter().skip(MOST_PLACES).map(|(.., who)| who.len()).sum();
     let sentence = |(place, verb, at, who): (String, &str, f64, Vec<u32>)| {
         let first = if who.len() > 1 { " by the first of them" } else { "" };
-        Some(format!("{} last seen {place}, {verb} at {}{first}", ranks_in_words(&who)?, duration(at)))
+        let open = if verb == ENTERED { ", and not left since" } else { "" };
+        Some(format!("{} last seen {place}, {verb} at {}{first}{open}", ranks_in_words(&who)?, duration(at)))
     };
     let mut sentences: Vec<String> = places.into_iter().take(MOST_PLACES).filter_map(sentence).collect();
     if more > 0 {
@@ -188,6 +225,16 @@ mod tests {
     }
 
     #[test]
+    fn a_run_is_early_that_lacks_a_rank_or_the_end_of_one() {
+        assert!(!is_early(&run(vec![rank(0, Ended::Finalised), rank(1, Ended::Running)])));
+        for ended in [Ended::Aborted, Ended::Exited, Ended::Killed] {
+            assert!(is_early(&run(vec![rank(0, Ended::Finalised), rank(1, ended)])));
+        }
+        let lacking = Profile { world_size: 3, ..run(vec![rank(0, Ended::Finalised)]) };
+        assert!(is_early(&lacking));
+    }
+
+    #[test]
     fn where_killed_ranks_were_last_seen_is_said_by_place() {
         let mut profile = run((0..4).map(|number| rank(number, Ended::Killed)).collect());
         profile.started_unix_s = 1_700_000_000.0;
@@ -207,7 +254,7 @@ mod tests {
             sentences(&profile),
             [
                 "ranks 0, 1, 2, 3 were killed: the numbers end there, last seen 6.00 s after MPI_Init (2023-11-14 22:13:26 UTC)",
-                "ranks 0, 2, 3 last seen in MPI_Recv at ring.c:45 (main), entered at 2.00 s by the first of them",
+                "ranks 0, 2, 3 last seen in MPI_Recv at ring.c:45 (main), entered at 2.00 s by the first of them, and not left since",
                 "rank 1 last seen after MPI_Send at ring.c:45 (main), left at 2.50 s",
             ]
         );

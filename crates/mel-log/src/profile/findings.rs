@@ -7,12 +7,18 @@ use super::over_ranks::OverRanks;
 use super::reduced::Reduced;
 use super::schema::{NotFollowed, Profile, RankProfile, Truth};
 use super::summary::spread;
-use super::text::layout::ranks_of;
 use super::{actions, ends, left_out, planes, windows};
 use crate::number::duration;
 
-/// The sentences about a profile: about the queues, then about how far they can be trusted.
+/// The sentences about a profile: about ranks that have not ended with `MPI_Finalize`, then all [others].
 pub fn findings(profile: &Profile) -> Vec<String> {
+    let mut sentences = ends::sentences(profile);
+    sentences.extend(others(profile));
+    sentences
+}
+
+/// Those about the queues, then those about how far the numbers can be trusted.
+pub fn others(profile: &Profile) -> Vec<String> {
     if let Some(reduced) = &profile.reduced {
         return of_many(profile, reduced);
     }
@@ -31,7 +37,6 @@ pub fn findings(profile: &Profile) -> Vec<String> {
         sentences.extend(windows::quiet(profile));
     }
     sentences.extend(actions::sentences(profile));
-    sentences.extend(ends::sentences(profile));
     sentences.extend(profile.incomplete.iter().cloned());
     sentences.extend(left_out::of(profile).sentence());
     sentences.extend(samples_lost(profile));
@@ -48,16 +53,6 @@ fn of_many(profile: &Profile, reduced: &Reduced) -> Vec<String> {
     let mut sentences = Vec::new();
     let longest = reduced.over("unexpected queue", "max length").and_then(OverRanks::max);
     sentences.extend(longest.and_then(|(rank, longest)| grown(rank, longest)));
-    for of in &reduced.ended {
-        if let Some(who) = ranks_of(&of.first, of.ranks as usize) {
-            sentences.push(ends::sentence(&who, of.ended, of.ranks == 1));
-        }
-    }
-    let missing = profile.missing_of_many();
-    if missing > 0 {
-        let ranks = if missing == 1 { "rank" } else { "ranks" };
-        sentences.push(format!("{missing} {ranks} left no profile: killed, or never came to their end"));
-    }
     if reduced.left_out > 0 {
         sentences.push(format!(
             "{} sums by call site or communicator found no space, and are in no number above",
@@ -230,14 +225,13 @@ mod tests {
     }
 
     #[test]
-    fn how_ranks_ended_and_what_is_missing_comes_after_the_queues() {
+    fn how_ranks_ended_comes_first_and_what_is_missing_after_the_queues() {
         let mut profile = run(vec![rank(0, 100, 0), rank(1, 100, 0)]);
         profile.ranks[1].ended = crate::profile::Ended::Killed;
         profile.incomplete = vec!["rank-1.table is cut off".into()];
-        assert_eq!(
-            findings(&profile)[1..],
-            ["rank 1 was killed: the numbers end there", "rank-1.table is cut off"]
-        );
+        let sentences = findings(&profile);
+        assert_eq!(sentences[0], "rank 1 was killed: the numbers end there");
+        assert_eq!(sentences[2..], ["rank-1.table is cut off"]);
     }
 
     #[test]

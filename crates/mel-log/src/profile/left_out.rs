@@ -2,39 +2,67 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::quantities::{Quantity, numbers};
 use super::schema::Profile;
 
-/// How many of what found no space, or shares the space of others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LeftOut {
+/// Declares [`LeftOut`] once: what is counted, its field, and what users read of it.
+macro_rules! left_out {
+    ($($(#[doc = $meaning:literal])+ $field:ident $sentence:literal;)*) => {
+        /// How many of what found no space, or shares the space of others.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct LeftOut {
+            $($(#[doc = $meaning])+ #[serde(skip_serializing_if = "is_none")] pub $field: u64,)*
+        }
+
+        /// What found no space, of what there is any. The sentences follow the number.
+        pub const LEFT_OUT: &[Quantity<LeftOut>] = &[$(Quantity {
+            group: "left out",
+            name: stringify!($field),
+            key: stringify!($field),
+            sentence: $sentence,
+            of: |of| (of.$field > 0).then_some(of.$field as f64),
+            ..Quantity::NONE
+        }),*];
+
+        /// How many numbers there are.
+        pub const NUMBERS: usize = LEFT_OUT.len();
+
+        impl From<LeftOut> for [u64; NUMBERS] {
+            fn from(of: LeftOut) -> Self {
+                [$(of.$field),*]
+            }
+        }
+
+        impl From<[u64; NUMBERS]> for LeftOut {
+            fn from([$($field),*]: [u64; NUMBERS]) -> Self {
+                Self { $($field),* }
+            }
+        }
+    };
+}
+
+left_out! {
     /// Combinations of function, call site, communicator, thread and phase: their calls are counted together.
-    #[serde(skip_serializing_if = "is_none")]
-    pub contexts: u64,
+    contexts "call sites by communicator, thread and phase (calls counted together)";
     /// Combinations of a context and whom it has waited for.
-    #[serde(skip_serializing_if = "is_none")]
-    pub waits: u64,
+    waits "pairs of a call site and whom it waited for";
     /// Communicators and windows that have no number: what is counted on them is counted as on none.
-    #[serde(skip_serializing_if = "is_none")]
-    pub communicators: u64,
+    communicators "communicators and windows (counted as if on none)";
+    /// The same of the event log: its records on them name none.
+    logged "communicators and windows of the event log (its records name none)";
     /// Communicators whose queues are counted together.
-    #[serde(skip_serializing_if = "is_none")]
-    pub queues: u64,
+    queues "queues of communicators (counted together)";
     /// Threads that share a row.
-    #[serde(skip_serializing_if = "is_none")]
-    pub threads: u64,
+    threads "threads (counted together)";
     /// Times that a phase beyond the last number was named: it is counted with the last one.
-    #[serde(skip_serializing_if = "is_none")]
-    pub phases: u64,
+    phases "begins of phases beyond the last number (counted with the last)";
     /// Combinations of sender, receiver and kind of traffic.
-    #[serde(skip_serializing_if = "is_none")]
-    pub traffic: u64,
+    traffic "pairs of sender and receiver";
     /// Connections.
-    #[serde(skip_serializing_if = "is_none")]
-    pub connections: u64,
+    connections "connections";
     /// Names.
-    #[serde(skip_serializing_if = "is_none")]
-    pub definitions: u64,
+    definitions "names";
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)]
@@ -42,40 +70,7 @@ fn is_none(number: &u64) -> bool {
     *number == 0
 }
 
-impl From<LeftOut> for [u64; 9] {
-    fn from(of: LeftOut) -> Self {
-        of.numbers().map(|(_, number, _)| number)
-    }
-}
-
-impl From<[u64; 9]> for LeftOut {
-    fn from(numbers: [u64; 9]) -> Self {
-        let [contexts, waits, communicators, queues, threads, phases, traffic, connections, definitions] =
-            numbers;
-        Self { contexts, waits, communicators, queues, threads, phases, traffic, connections, definitions }
-    }
-}
-
 impl LeftOut {
-    /// The numbers with their keys in `profile.json`, and what they are numbers of.
-    pub fn numbers(&self) -> [(&'static str, u64, &'static str); 9] {
-        [
-            (
-                "contexts",
-                self.contexts,
-                "call sites by communicator, thread and phase (calls counted together)",
-            ),
-            ("waits", self.waits, "pairs of a call site and whom it waited for"),
-            ("communicators", self.communicators, "communicators and windows (counted as if on none)"),
-            ("queues", self.queues, "queues of communicators (counted together)"),
-            ("threads", self.threads, "threads (counted together)"),
-            ("phases", self.phases, "begins of phases beyond the last number (counted with the last)"),
-            ("traffic", self.traffic, "pairs of sender and receiver"),
-            ("connections", self.connections, "connections"),
-            ("definitions", self.definitions, "names"),
-        ]
-    }
-
     /// Whether all found space.
     pub fn is_none(&self) -> bool {
         *self == LeftOut::default()
@@ -84,14 +79,14 @@ impl LeftOut {
     /// The sum of both.
     #[must_use]
     pub fn plus(self, other: LeftOut) -> LeftOut {
-        let (own, more) = (<[u64; 9]>::from(self), <[u64; 9]>::from(other));
+        let (own, more) = (<[u64; NUMBERS]>::from(self), <[u64; NUMBERS]>::from(other));
         std::array::from_fn(|place| own[place].saturating_add(more[place])).into()
     }
 
     /// What users read; nothing where all found space.
     pub fn sentence(&self) -> Option<String> {
-        let parts = self.numbers().into_iter().filter(|(_, count, _)| *count > 0);
-        let parts: Vec<String> = parts.map(|(_, count, what)| format!("{count} {what}")).collect();
+        let parts = numbers(LEFT_OUT, self).map(|(quantity, count)| format!("{count} {}", quantity.sentence));
+        let parts: Vec<String> = parts.collect();
         (!parts.is_empty()).then(|| format!("tables were full, and had no space for {}", parts.join(", ")))
     }
 }
@@ -125,21 +120,11 @@ mod tests {
 
     #[test]
     fn every_number_has_the_key_that_it_has_in_the_file() {
-        let all = LeftOut {
-            contexts: 1,
-            waits: 1,
-            communicators: 1,
-            queues: 1,
-            threads: 1,
-            phases: 1,
-            traffic: 1,
-            connections: 1,
-            definitions: 1,
-        };
+        let all = LeftOut::from(std::array::from_fn(|place| place as u64 + 1));
         let json = serde_json::to_value(all).expect("it is JSON");
-        for (key, count, _) in all.numbers() {
-            assert_eq!((json[key].as_u64(), count), (Some(1), 1), "{key}");
+        for (quantity, count) in numbers(LEFT_OUT, &all) {
+            assert_eq!(json[quantity.key].as_f64(), Some(count), "{}", quantity.key);
         }
-        assert_eq!(all.plus(all).numbers().map(|(_, count, _)| count), [2; 9]);
+        assert_eq!(<[u64; NUMBERS]>::from(all.plus(all))[NUMBERS - 1], 2 * NUMBERS as u64);
     }
 }

@@ -2,6 +2,9 @@
 //! searched them.
 //!
 //! - [`schema`], [`calls`], [`verdict`]: the types behind `profile.json`; `docs/profile.md` is their prose.
+//! - [`budget`]: where the time of the ranks goes.
+//! - [`processors`]: which processors ranks may use, and how long they had none.
+//! - [`efficiency`](mod@efficiency): how well the ranks are used.
 //! - [`ends`]: how ranks ended, and where they were last seen.
 //! - [`histogram`]: distributions as sparse lists of bins.
 //! - [`file`](mod@file): reading and writing, whole and per rank.
@@ -25,10 +28,12 @@
 
 pub mod actions;
 pub mod attribution;
+pub mod budget;
 pub mod calls;
 pub mod columns;
 pub mod communicators;
 pub mod connections;
+pub mod efficiency;
 pub mod ends;
 pub mod file;
 pub mod findings;
@@ -38,9 +43,9 @@ pub mod one_sided;
 pub mod over_ranks;
 pub mod phases;
 pub mod planes;
+pub mod processors;
 pub mod quantities;
 pub mod reduced;
-#[cfg(any(test, feature = "sample"))]
 pub mod sample;
 pub mod schema;
 pub mod statistics;
@@ -58,6 +63,7 @@ pub use attribution::{AttributedProfile, ShareProfile};
 pub use calls::{CallProfile, CallSite, MessagesFound, NamedCommunicator, WaitKind, WaitProfile};
 pub use communicators::{CommunicatorProfile, OTHER_COMMUNICATORS};
 pub use connections::{Connection, Port, Protocol, Purpose};
+pub use efficiency::{Efficiencies, Efficiency};
 pub use ends::{Ended, LastCall};
 pub use histogram::Histogram;
 pub use left_out::LeftOut;

@@ -1,5 +1,6 @@
 //! The phases of a run: each rank has numbers of its own, the run has one for each name.
 
+use super::efficiency::Efficiencies;
 use super::schema::{Profile, Queues, RankProfile};
 use super::sums::{self, Sum};
 
@@ -9,6 +10,11 @@ pub const SHOWN_WITHOUT_NAME: &str = "(no phase)";
 /// A phase's name as it is shown.
 pub fn shown(name: &str) -> &str {
     if name.is_empty() { SHOWN_WITHOUT_NAME } else { name }
+}
+
+/// The name of a phase as it is shown, of those that a profile has; empty where it has none of this number.
+pub fn name_of(phases: &[String], number: u32) -> &str {
+    phases.get(number as usize).map_or("", |name| shown(name))
 }
 
 /// What all ranks did in one phase.
@@ -89,7 +95,7 @@ pub fn place_of(list: &mut Vec<String>, name: &str) -> u32 {
 }
 
 impl Profile {
-    /// The numbers of one phase: what is known by phase, and no verdict, which is about the whole run.
+    /// The numbers of one phase: what is known by phase, and neither verdict nor budget, which are about the whole run.
     ///
     /// # Errors
     /// A sentence with the names that there are, where there is no phase of this name.
@@ -107,6 +113,11 @@ impl Profile {
         Ok(Profile {
             ranks: self.ranks.iter().map(|rank| part_of(rank, place as u32)).collect(),
             verdict: None,
+            budget: None,
+            efficiency: self.efficiency.as_ref().and_then(|all| {
+                let of = all.phases.iter().find(|of| of.phase == place as u32)?;
+                Some(Efficiencies { whole: of.of.clone(), phases: Vec::new() })
+            }),
             ..self.clone()
         })
     }
@@ -126,7 +137,7 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{PhaseProfile, RankProfile, file, sample};
+    use crate::profile::{PhaseProfile, RankProfile, sample};
 
     fn of_rank(rank: u32, names: &[&str]) -> RankProfile {
         let phase = |(number, name): (usize, &&str)| PhaseProfile {
@@ -169,10 +180,5 @@ mod tests {
         let before = profile.clone();
         profile.number_phases();
         assert_eq!(profile, before, "a second time changes nothing");
-        let mut other = Profile { ranks: vec![of_rank(2, &["", "more", "last"])], ..Profile::default() };
-        other.number_phases();
-        let merged = file::merge([profile, other]).unwrap();
-        assert_eq!(merged.phases, ["", "solve", "write", "more", "last"]);
-        assert_eq!(numbers(&merged, 2), [0, 3, 4]);
     }
 }

@@ -72,6 +72,7 @@ pub struct SumOfCalls {
     pub max_s: f64,
     pub bytes_sent: u64,
     pub bytes_received: u64,
+    pub bytes_given: u64,
     #[serde(skip_serializing_if = "MessagesFound::is_empty")]
     pub messages: MessagesFound,
     /// The part of the time that was lost waiting; estimated.
@@ -116,6 +117,7 @@ impl SumOfCalls {
             max_s: self.max_s,
             bytes_sent: self.bytes_sent,
             bytes_received: self.bytes_received,
+            bytes_given: self.bytes_given,
             messages: self.messages,
             lost_s: self.lost_s,
         }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use super::budget::Parts;
 use super::calls::{CallProfile, CallSite, MessagesFound, NamedCommunicator, WaitKind, WaitProfile};
 use super::columns::{self, Columns, Description, RankTable};
 use super::file;
@@ -11,14 +12,26 @@ use super::schema::{Profile, QueueStats, RankProfile, SearchStats};
 use super::text::layout::{percent, ranks as in_words};
 use super::traffic::{Traffic, TrafficKind, size_bin};
 use super::verdict::Finding;
-use super::{Histogram, sums};
-use crate::Members;
+use super::{Histogram, efficiency, sums};
 use crate::number::duration;
+use crate::{Definition, Members};
 
 /// Steps of the programs.
 const STEPS: u64 = 100;
 /// How long each runs between `MPI_Init` and `MPI_Finalize`.
 const RUN_S: f64 = 1.0;
+
+/// What a table says of the program that runs, of which this is counted.
+pub fn program(profiled: &[&str]) -> Definition {
+    Definition::Program {
+        command: vec!["./app".into()],
+        mpi: "an MPI".into(),
+        backend: "model".into(),
+        second: String::new(),
+        mel_version: "1".into(),
+        profiled: profiled.iter().map(|what| (*what).to_owned()).collect(),
+    }
+}
 
 /// A halo exchange of `ranks` ranks with a sum per step, in which one computes longer than the others: of the second that it runs, the
 /// others wait 400 ms for its messages, and 200 ms in the sum.
@@ -61,6 +74,7 @@ pub fn late_rank(ranks: u32, late: u32) -> Profile {
         finding("wait_at_nxn", 0.2, 3, 3, &of_sums, "look at what it does before"),
     ];
     profile.verdict = Some(findings);
+    profile.efficiency = efficiency::of(&profile);
     profile
 }
 
@@ -68,6 +82,7 @@ pub fn late_rank(ranks: u32, late: u32) -> Profile {
 pub fn healthy(ranks: u32) -> Profile {
     let mut profile = run((0..ranks).map(|rank| exchange(rank, rank, 0.0, 0.0)).collect());
     profile.verdict = Some(Vec::new());
+    profile.efficiency = efficiency::of(&profile);
     profile
 }
 
@@ -154,6 +169,7 @@ pub fn reduce(whole: Profile) -> (Profile, Columns) {
             max_s: site.sum.max_s,
             bytes_sent: site.sum.bytes_sent,
             bytes_received: site.sum.bytes_received,
+            bytes_given: site.sum.bytes_given,
             messages: site.sum.messages,
             lost_s: site.sum.lost_s,
         }
@@ -189,6 +205,7 @@ pub fn reduce(whole: Profile) -> (Profile, Columns) {
         finding.victims.truncate(8);
         finding.lost_by_rank_s.truncate(8);
     }
+    profile.efficiency = efficiency::of(&profile);
     (profile, columns)
 }
 
@@ -274,8 +291,17 @@ fn exchange(rank: u32, late: u32, receiving_s: f64, summing_s: f64) -> RankProfi
         search_s: 4e-5,
         longest_search_s: 1e-6,
     };
+    let waiting_s = receiving_s + summing_s;
+    let budget = Parts {
+        total_s: RUN_S,
+        computing_s: RUN_S - waiting_s - 0.01,
+        waiting_s,
+        data_s: 0.01,
+        ..Parts::default()
+    };
     RankProfile {
         rank,
+        budget: Some(budget),
         host: format!("node{}", rank / 4),
         run_s: RUN_S,
         init_s: 0.02,

@@ -7,12 +7,15 @@ use serde::{Deserialize, Serialize};
 use super::Histogram;
 use super::actions::ActionProfile;
 use super::attribution::AttributedProfile;
+use super::budget::{Budget, Parts};
 use super::calls::{CallProfile, CallSite, NamedCommunicator};
 use super::communicators::CommunicatorProfile;
 use super::connections::{Connection, Port};
+use super::efficiency::Efficiencies;
 use super::ends::{Ended, LastCall};
 use super::left_out::LeftOut;
 use super::one_sided::WindowProfile;
+use super::processors::Processors;
 use super::reduced::Reduced;
 use super::told::Told;
 use super::traffic::Traffic;
@@ -48,6 +51,12 @@ pub struct Profile {
     /// back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Vec<Finding>>,
+    /// Where the time of all ranks goes, if calls were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+    /// How well the ranks are used, if calls were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub efficiency: Option<Efficiencies>,
     /// The call sites that the entries of `calls` refer to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sites: Vec<CallSite>,
@@ -77,7 +86,7 @@ pub struct RankProfile {
     /// The last instant that it is known to have been there, in seconds since it called `MPI_Init*`, where no end is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_seen_s: Option<f64>,
-    /// The call that it has made last, where no end is known.
+    /// The call that it has made last, where it did not end with `MPI_Finalize`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_call: Option<LastCall>,
     /// From the exit of `MPI_Init*` to the entry of `MPI_Finalize`, or to the end of the measurement. Shares are of this.
@@ -89,6 +98,12 @@ pub struct RankProfile {
     /// Time that other ranks lost waiting for this one, their waiting followed back to its cause; estimated.
     #[serde(skip_serializing_if = "is_zero")]
     pub caused_s: f64,
+    /// Where its time goes, if calls were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Parts>,
+    /// The processors that it may use, and how long it had none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processors: Option<Processors>,
     /// The posted receive queue.
     pub posted: QueueStats,
     /// The unexpected message queue.
@@ -196,6 +211,9 @@ pub struct PhaseProfile {
     pub name: String,
     /// How long the rank was in it, between `MPI_Init*` and `MPI_Finalize`.
     pub run_s: f64,
+    /// The part of that outside of MPI, but for what lies between the tests of a thread that polls; if calls were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub computing_s: Option<f64>,
     /// The queues of the application's messages in this phase; absent where they were not counted, and where there are so many phases
     /// that this one has none of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -291,12 +309,7 @@ impl Profile {
         RankRanges::missing(self.ranks.iter().map(|rank| rank.rank), self.world_size)
     }
 
-    /// What the profile says of the size of the run, for each rank that it has: as [`SizeOfRun::of`] takes it.
-    pub fn said_sizes(&self) -> Vec<(u32, u32)> {
-        self.ranks.iter().map(|rank| (rank.rank, self.world_size)).collect()
-    }
-
-    /// Takes as the number of ranks what the files of the run agree on, where they say it, and leaves out ranks that it does not have.
+    /// Takes as the number of ranks what the files of the run agree on, where they say it (each its rank and the size), and leaves out ranks that it does not have.
     /// Files that contradict the others are named by their `kind` in [`Profile::incomplete`].
     pub fn settle_size(&mut self, said: &[(u32, u32)], kind: &str) {
         if said.iter().all(|(_, size)| *size == 0) {
@@ -433,6 +446,7 @@ mod tests {
         rank.internal = Some(Queues::default());
         rank.phases.push(PhaseProfile {
             name: "solve".into(),
+            computing_s: Some(1.0),
             queues: Some(Queues::default()),
             ..PhaseProfile::default()
         });
@@ -450,7 +464,13 @@ mod tests {
         let site = CallSite { file: "f".into(), line: 1, function: "f".into(), ..CallSite::default() };
         let worst = vec![crate::profile::Instance::default()];
         let patterns = vec![crate::profile::Pattern::default()];
-        let finding = Finding { worst, patterns, lost_by_rank_s: vec![1.0], ..Finding::default() };
+        let finding = Finding {
+            worst,
+            patterns,
+            would_win_s: Some(1.0),
+            lost_by_rank_s: vec![1.0],
+            ..Finding::default()
+        };
         rank.last_seen_s = Some(1.0);
         rank.last_call = Some(LastCall {
             site: Some(0),
@@ -507,7 +527,20 @@ mod tests {
         rank.comparison = Some(Comparison::default());
         rank.posted.lifetimes = Histogram(vec![(1, 1, 1)]);
         rank.posted_search.times = Histogram(vec![(1, 1, 1)]);
+        rank.budget = Some(Parts::default());
+        let (quota, used_s, waited_s) = (Some(1.0), Some(1.0), Some(1.0));
+        rank.processors = Some(Processors { quota, used_s, waited_s, ..Processors::default() });
+        let unexplained =
+            vec![crate::profile::budget::Unexplained { site: Some("f".into()), ..Default::default() }];
+        let waiting = vec![crate::profile::budget::Waiting::default()];
+        let not_looked_at = vec!["MPI_Win_lock".into()];
+        let budget = Budget { waiting, unexplained, not_looked_at, ..Budget::default() };
+        use crate::profile::Efficiency;
+        let whole = Efficiency { busiest_site: Some("f".into()), ..Efficiency::default() }.with_ideal(1.0);
+        let phases = vec![crate::profile::efficiency::OfPhase::default()];
         let profile = Profile {
+            efficiency: Some(Efficiencies { whole, phases }),
+            budget: Some(budget),
             ranks: vec![rank],
             profiled: vec!["rma".into()],
             incomplete: vec!["a file".into()],

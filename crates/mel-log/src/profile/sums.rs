@@ -23,6 +23,8 @@ pub struct Sum {
     pub bytes_sent: u64,
     /// Bytes of the messages that they have received.
     pub bytes_received: u64,
+    /// Of collective operations: bytes of the data as the program gives it.
+    pub bytes_given: u64,
     /// What the receives posted there found in the queues.
     pub messages: MessagesFound,
     /// The part of the time that was lost waiting; estimated.
@@ -30,13 +32,13 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Sent and received bytes per call; 0 without calls.
+    /// The bytes of a message, as the program means it: count times type; of messages what is sent and received. 0 without calls.
     pub fn mean_bytes(&self) -> f64 {
-        if self.calls == 0 {
-            0.0
-        } else {
-            (self.bytes_sent as f64 + self.bytes_received as f64) / self.calls as f64
-        }
+        let bytes = match self.bytes_given {
+            0 => self.bytes_sent as f64 + self.bytes_received as f64,
+            given => given as f64,
+        };
+        if self.calls == 0 { 0.0 } else { bytes / self.calls as f64 }
     }
 
     /// Adds calls of one context.
@@ -47,6 +49,7 @@ impl Sum {
             max_s: call.max_s,
             bytes_sent: call.bytes_sent,
             bytes_received: call.bytes_received,
+            bytes_given: call.bytes_given,
             messages: call.messages,
             lost_s: call.waits.iter().map(|wait| wait.lost_s).sum(),
         });
@@ -59,6 +62,7 @@ impl Sum {
         self.max_s = self.max_s.max(other.max_s);
         self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
         self.bytes_received = self.bytes_received.saturating_add(other.bytes_received);
+        self.bytes_given = self.bytes_given.saturating_add(other.bytes_given);
         self.lost_s += other.lost_s;
         let (found, more) = (&mut self.messages, &other.messages);
         found.expected = found.expected.saturating_add(more.expected);

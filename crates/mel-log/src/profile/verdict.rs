@@ -32,6 +32,9 @@ pub struct Finding {
     pub victims: Vec<u32>,
     /// The communicator's name; absent where there is none, or several.
     pub communicator: Option<String>,
+    /// The phases of the program in which most of the time is lost; none where it names none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<String>,
     /// Where the time is lost: `file:line (function)`.
     pub site: Option<String>,
     /// Where the cause is: the call of the causing rank that ended the waiting.
@@ -44,6 +47,9 @@ pub struct Finding {
     pub text: String,
     /// What to change, in a sentence.
     pub advice: String,
+    /// By how much the run would be shorter without it, in seconds; only where `basis` is `exact`, and where that can be computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub would_win_s: Option<f64>,
     /// Time lost by rank, in the order of `victims`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lost_by_rank_s: Vec<f64>,

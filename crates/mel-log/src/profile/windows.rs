@@ -73,7 +73,11 @@ pub fn findings(profile: &Profile) -> Vec<String> {
     let sums: Vec<(u32, Sum)> =
         profile.ranks.iter().map(|rank| (rank.rank, Sum::of(&rank.windows))).collect();
     let all = sums.iter().fold((0u64, 0u64, 0u64), |(started, completed, for_others), (_, sum)| {
-        (started + sum.started, completed + sum.completed, for_others + sum.for_others)
+        (
+            started.saturating_add(sum.started),
+            completed.saturating_add(sum.completed),
+            for_others.saturating_add(sum.for_others),
+        )
     });
     if all.0 == 0 {
         return Vec::new();

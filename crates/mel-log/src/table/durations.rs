@@ -73,8 +73,8 @@ pub trait Counts: Default {
     fn clear(&self);
     /// The numbers as `profile.json` has them.
     fn stats(&self, ticks_per_second: u64) -> profile::Times;
-    /// Takes over what a file has: its words, of which any may be missing.
-    fn load(&self, words: &mut dyn Iterator<Item = u64>);
+    /// Those that are in the first bytes of a file, which are taken away; any may be missing.
+    fn take(bytes: &mut &[u8]) -> Self;
     /// Adds those that were recorded with their distribution.
     fn join(&self, other: &Durations);
 }
@@ -108,20 +108,21 @@ impl<const BINS: u64, const ALL: usize> DurationsIn<BINS, ALL> {
 
     /// How many there were; of a bin that is full, as many as it holds.
     pub fn count(&self) -> u64 {
-        self.bins.iter().map(|bin| u64::from(bin.load(Relaxed))).sum()
+        self.filled().map(|(_, count)| count).sum()
     }
 
     /// The numbers as `profile.json` has them.
     pub fn stats(&self, ticks_per_second: u64) -> profile::Times {
         let time = |ticks: u64| ticks as f64 / ticks_per_second as f64;
-        let (count, total_s) = (self.count(), time(self.total.get()));
+        let (times, total_s) = (self.distribution(ticks_per_second), time(self.total.get()));
+        let count = times.count();
         profile::Times {
             count,
             total_s,
             mean_s: if count == 0 { 0.0 } else { total_s / count as f64 },
             min_s: if count == 0 { 0.0 } else { time(!self.shortest_inverted.get()) },
             max_s: time(self.longest.get()),
-            times: self.distribution(ticks_per_second),
+            times,
         }
     }
 
@@ -130,29 +131,29 @@ impl<const BINS: u64, const ALL: usize> DurationsIn<BINS, ALL> {
             let nanos = u128::from(ticks) * 1_000_000_000 / u128::from(ticks_per_second.max(1));
             u64::try_from(nanos).unwrap_or(u64::MAX)
         };
-        let bins = self.filled().into_iter();
-        profile::Histogram(bins.map(|(low, high, count)| (nanos(low), nanos(high), count)).collect())
+        let bins = self.filled().map(|(bin, count)| {
+            let (low, high) = (lowest(BINS, bin), lowest(BINS, bin + 1) - 1);
+            (nanos(low), nanos(high), count)
+        });
+        profile::Histogram(bins.collect())
     }
 
-    /// The bins that hold something: lowest and highest value in ticks, and how many.
-    fn filled(&self) -> Vec<(u64, u64, u64)> {
-        let counts = self.bins.iter().map(|bin| u64::from(bin.load(Relaxed))).enumerate();
-        let filled = counts.filter(|(_, count)| *count != 0);
-        filled.map(|(bin, count)| (lowest(BINS, bin), lowest(BINS, bin + 1) - 1, count)).collect()
+    /// The bins that hold something: their places, and how many.
+    fn filled(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        // Of thousands of bins few are filled: most blocks are empty.
+        let (blocks, rest) = self.bins.as_chunks::<BLOCK>();
+        let filled = (0..).step_by(BLOCK).zip(blocks).filter(|(_, block)| !is_empty(block));
+        let bins = filled.flat_map(|(first, block)| (first..).zip(block));
+        let bins = bins.chain((blocks.len() * BLOCK..).zip(rest));
+        bins.map(|(place, bin)| (place, u64::from(bin.load(Relaxed)))).filter(|(_, count)| *count != 0)
     }
+}
 
-    /// Takes over what a file has: its words, of which any may be missing.
-    pub(super) fn load(&self, words: &mut dyn Iterator<Item = u64>) {
-        for column in [&self.total, &self.shortest_inverted, &self.longest] {
-            column.set(words.next().unwrap_or(0));
-        }
-        for bins in self.bins.chunks(2) {
-            let word = words.next().unwrap_or(0).to_ne_bytes();
-            for (bin, bytes) in bins.iter().zip(word.chunks_exact(4)) {
-                bin.store(u32::from_ne_bytes(bytes.try_into().unwrap_or_default()), Relaxed);
-            }
-        }
-    }
+/// Bins that are looked at together.
+const BLOCK: usize = 16;
+
+fn is_empty(block: &[AtomicU32; BLOCK]) -> bool {
+    block.iter().fold(0, |any, bin| any | bin.load(Relaxed)) == 0
 }
 
 impl<const BINS: u64, const ALL: usize> Cell for DurationsIn<BINS, ALL> {
@@ -160,11 +161,22 @@ impl<const BINS: u64, const ALL: usize> Cell for DurationsIn<BINS, ALL> {
     const NAME: &'static str = "durations";
 
     fn take(bytes: &mut &[u8]) -> Self {
-        let durations = Self::default();
-        let (own, rest) = bytes.split_at(bytes.len().min(size_of::<Self>()));
+        let (mut own, rest) = bytes.split_at(bytes.len().min(size_of::<Self>()));
         *bytes = rest;
-        let word = |word: &[u8]| u64::from_ne_bytes(word.try_into().unwrap_or_default());
-        durations.load(&mut own.chunks_exact(8).map(word));
+        let [total, shortest_inverted, longest] = Cell::take(&mut own);
+        let durations = DurationsIn { total, shortest_inverted, longest, ..Self::default() };
+        let fill = |bins: &[AtomicU32], bytes: &[u8]| {
+            for (bin, bytes) in bins.iter().zip(bytes.as_chunks().0) {
+                bin.store(u32::from_ne_bytes(*bytes), Relaxed);
+            }
+        };
+        let (blocks, rest) = own.as_chunks::<{ BLOCK * size_of::<u32>() }>();
+        for (bins, block) in durations.bins.chunks(BLOCK).zip(blocks) {
+            if block.iter().fold(0, |any, byte| any | byte) != 0 {
+                fill(bins, block);
+            }
+        }
+        fill(&durations.bins[ALL.min(blocks.len() * BLOCK)..], rest);
         durations
     }
 
@@ -202,8 +214,8 @@ impl Counts for Durations {
         DurationsIn::stats(self, ticks_per_second)
     }
 
-    fn load(&self, words: &mut dyn Iterator<Item = u64>) {
-        DurationsIn::load(self, words);
+    fn take(bytes: &mut &[u8]) -> Self {
+        Cell::take(bytes)
     }
 
     fn join(&self, other: &Durations) {
@@ -254,8 +266,9 @@ impl Counts for Brief {
         }
     }
 
-    fn load(&self, words: &mut dyn Iterator<Item = u64>) {
-        self.columns().into_iter().for_each(|column| column.set(words.next().unwrap_or(0)));
+    fn take(bytes: &mut &[u8]) -> Self {
+        let [count, total, shortest_inverted, longest] = Cell::take(bytes);
+        Brief { count, total, shortest_inverted, longest }
     }
 
     fn join(&self, other: &Durations) {
@@ -330,7 +343,7 @@ mod tests {
             recorded.saturating_record(value.min(LARGEST));
             counted.record(value);
         }
-        prop_assert_eq!(counted.filled(), bins(&recorded));
+        prop_assert_eq!(counted.distribution(1_000_000_000).0, bins(&recorded));
         Ok(())
     }
 

@@ -20,8 +20,8 @@ pub use super::row::Column;
 
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"MELTABLE";
-/// The version of the layout.
-pub const VERSION: u32 = 8;
+/// The version of the layout. A reader takes no other one.
+pub const VERSION: u32 = 10;
 
 /// Bytes before the first section.
 pub const HEADER_BYTES: usize = 4096;
@@ -45,6 +45,8 @@ pub const MAX_INTERVALS: usize = 32 * 1024;
 pub const MAX_WINDOWS: usize = 65;
 /// The most threads of a window: those beyond share rows.
 pub const MAX_THREADS_OF_WINDOW: usize = 64;
+/// The most rows of what holds calls up.
+pub const MAX_HOLDS: usize = 1024;
 /// The most rows of traffic.
 pub const MAX_TRAFFIC: usize = 64 * 1024;
 /// The most rows of connections.
@@ -134,6 +136,8 @@ sections! {
     Windows "windows": [Window; MAX_WINDOWS], windows;
     /// What threads did with windows.
     ThreadsOfWindows "threads of windows": [ThreadOfWindow; MAX_WINDOWS * MAX_THREADS_OF_WINDOW], threads_of_windows;
+    /// What holds up calls that last long.
+    Holds "what holds calls up": [Hold; MAX_HOLDS], holds;
     /// Who has sent what to whom. It and what comes after it are last, so that a file is short without them.
     Traffic "traffic": [Traffic; MAX_TRAFFIC], traffic, lost_traffic;
     /// What went over the network.
@@ -148,6 +152,7 @@ sections! {
 
 impl Section {
     /// Where it is, and what is in it.
+    #[inline(always)]
     pub const fn place(self) -> Place {
         Section::PLACES[self as usize]
     }
@@ -164,11 +169,6 @@ impl Section {
         }
         let Place { most, row, .. } = self.place();
         header.rows_of(self).min(most as u64) as usize * row
-    }
-
-    /// Whether it goes to the process that puts all ranks together: whole queues, threads and windows go another way.
-    pub(super) fn is_sent(self) -> bool {
-        !matches!(self, Section::Threads | Section::Queues | Section::Windows | Section::ThreadsOfWindows)
     }
 }
 
@@ -270,6 +270,8 @@ row! {
     key mismatched_regions;
     /// Communicators and windows beyond the last number.
     key lost_communicators;
+    /// Communicators and windows beyond the last number of the event log.
+    key lost_logged;
     /// Communicators whose queues share a row.
     key shared_queues;
     /// Threads that share a row.
@@ -280,7 +282,9 @@ row! {
     key windows;
     /// Rows of threads of windows.
     key threads_of_windows;
-    /// Receives that the MPI completed with the message that the model had matched. This and what follows is known when the measurement ends.
+    /// Rows of what holds calls up.
+    key holds;
+    /// Receives that the MPI completed with the message that the model had matched. This and what follows is stored once for 64 receives.
     key matched;
     /// With another message; the model followed it.
     key rematched;
@@ -429,8 +433,10 @@ row! {
     key phase_and_region: AtomicU32;
     /// Not used.
     unused unused: AtomicU32;
+    /// Of collective operations: bytes of the data as the program gives it, count times type.
+    sum given;
     /// Not used.
-    unused unused_too: [Column; 3];
+    unused unused_too: [Column; 2];
     /// Calls by duration: below 64 ticks, below 128, and so on.
     sum bins: [AtomicU32; BINS];
 }
@@ -480,6 +486,17 @@ impl Context {
     }
 }
 
+impl ContextRow {
+    /// Adds a call of so many ticks.
+    pub fn count(&mut self, ticks: u64) {
+        self.calls = self.calls.saturating_add(1);
+        self.ticks = self.ticks.saturating_add(ticks);
+        self.longest = self.longest.max(ticks);
+        self.bins.resize(BINS, 0);
+        self.bins[bin(ticks)] = self.bins[bin(ticks)].saturating_add(1);
+    }
+}
+
 /// What an interval, or a row of waits, is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
@@ -495,13 +512,24 @@ pub enum IntervalKind {
     PostedLate = 3,
     /// A collective operation, from entry to exit.
     Collective = 4,
+    /// A thread polled for something: from the first test without success until the one that had it. The peer is not known.
+    Polled = 5,
+    /// A call that lasted long, from entry to exit, whatever it did. The peer is not known.
+    Long = 6,
+    /// A collective operation that has a request is started, from entry to exit of the call.
+    Started = 7,
+    /// The operation is waited for: from the entry of the call that completes it, or from the first test without success, until it is
+    /// complete.
+    Completed = 8,
 }
 
 impl IntervalKind {
     /// The kind of this number.
     pub fn of(number: u8) -> IntervalKind {
-        use IntervalKind::{Collective, LateReceiver, LateSender, PostedLate, Unknown};
-        [Unknown, LateSender, LateReceiver, PostedLate, Collective]
+        use IntervalKind::{
+            Collective, Completed, LateReceiver, LateSender, Long, Polled, PostedLate, Started, Unknown,
+        };
+        [Unknown, LateSender, LateReceiver, PostedLate, Collective, Polled, Long, Started, Completed]
             .into_iter()
             .find(|kind| *kind as u8 == number)
             .unwrap_or_default()
@@ -545,14 +573,14 @@ row! {
     sum ticks;
     /// The longest.
     max longest;
-    /// Bytes of the messages.
+    /// Bytes of the messages; of polling the part of the time that is outside of MPI, between the tests.
     sum bytes;
     /// The context of the call that waits.
     key context: AtomicU32;
     /// The peer's rank in the communicator of that context.
     key peer: AtomicU32;
     /// The context of the peer's call in the peer's table (0 where it is not known), and why in the upper half: 1 late sender, 2 late receiver, 3 a
-    /// receive that was posted late.
+    /// receive that was posted late, 5 polling, 8 a collective operation that has a request.
     key peer_context_and_kind: AtomicU32;
     /// Not used.
     unused unused: AtomicU32;
@@ -599,7 +627,8 @@ row! {
     key context: AtomicU32;
     /// The peer's rank in the communicator; of a collective operation its number on the communicator, from 0.
     key peer: AtomicU32;
-    /// As of waits; of a collective operation the root plus one (0 where there is none), and 4 in the upper half.
+    /// As of waits; of a collective operation the root plus one (0 where there is none), and 4 in the upper half, or 7 and 8 of the start and
+    /// the wait of one that has a request; of any other long call 6 there.
     key peer_context_and_kind: AtomicU32;
     /// Not used.
     unused unused: AtomicU32;
@@ -613,8 +642,95 @@ impl Interval {
     }
 }
 
+/// What a row of [`Hold`] says of a call that lasts long, or of its rank meanwhile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum HoldKind {
+    /// Nothing that is known: of a later version.
+    #[default]
+    Unknown = 0,
+    /// The call waits for a message, which a receive or a probe asks for.
+    Receive = 1,
+    /// The call sends a message.
+    Send = 2,
+    /// A message has come that no receive has asked for.
+    Message = 3,
+    /// Requests that the call waits for of which more is not known: the peer is how many.
+    Others = 4,
+    /// The call has this root.
+    Root = 5,
+    /// The call was still under way at this time, in place of bytes.
+    Lasts = 6,
+}
+
+impl HoldKind {
+    /// The kind of this number.
+    pub fn of(number: u8) -> HoldKind {
+        use HoldKind::{Lasts, Message, Others, Receive, Root, Send, Unknown};
+        [Receive, Send, Message, Others, Root, Lasts]
+            .into_iter()
+            .find(|kind| *kind as u8 == number)
+            .unwrap_or(Unknown)
+    }
+}
+
+row! {
+    /// What holds up a call that lasts long, or has come to its rank meanwhile: 40 bytes, written by a thread that looks now and then.
+    #[repr(C)]
+    pub struct Hold =>
+    /// What holds up a call that lasts long, or has come to its rank meanwhile.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    HoldRow;
+    /// When the call was entered, as the row of its thread has it: that of a later call is another one. Of a thread that was in no call, when it
+    /// left the last one.
+    kept entered;
+    /// The identity of the communicator of the message or the root, the same in all of its processes.
+    kept communicator;
+    /// Bytes of the message; of a call that was still under way, when that was.
+    kept bytes;
+    /// The peer's rank in the communicator, or the root; signed, negative for any.
+    kept peer: AtomicU32;
+    /// The tag; signed, negative for any.
+    kept tag: AtomicU32;
+    /// The thread, and in the upper half what it is: 1 a message that is waited for, 2 one that is sent, 3 one that has come and that no receive
+    /// has asked for, 4 requests of which more is not known, 5 a root, 6 that it was still under way.
+    kept thread_and_kind: AtomicU32;
+    /// Not used.
+    unused unused: AtomicU32;
+}
+
+impl HoldRow {
+    /// That of a call of this thread, which was entered then.
+    pub fn new(kind: HoldKind, thread: u16, entered: u64) -> HoldRow {
+        let thread_and_kind = u32::from(kind as u8) << 16 | u32::from(thread);
+        HoldRow { entered, thread_and_kind, ..HoldRow::default() }
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> HoldKind {
+        HoldKind::of((self.thread_and_kind >> 16) as u8)
+    }
+
+    /// The thread of the call.
+    pub fn thread(&self) -> u16 {
+        self.thread_and_kind as u16
+    }
+}
+
+impl Hold {
+    /// Sets it to a row of plain values.
+    pub(super) fn set(&self, row: &HoldRow) {
+        self.entered.set(row.entered);
+        self.communicator.set(row.communicator);
+        self.bytes.set(row.bytes);
+        self.peer.store(row.peer, Relaxed);
+        self.tag.store(row.tag, Relaxed);
+        self.thread_and_kind.store(row.thread_and_kind, Relaxed);
+    }
+}
+
 /// Columns of each kind of row, by what it is called, for the documentation. Queues and text have none that are declared.
-pub const COLUMNS: [(&str, &[ColumnOf]); 13] = [
+pub const COLUMNS: [(&str, &[ColumnOf]); 14] = [
     ("Header", Header::COLUMNS),
     ("Threads", Thread::COLUMNS),
     ("Contexts", Context::COLUMNS),
@@ -622,6 +738,7 @@ pub const COLUMNS: [(&str, &[ColumnOf]); 13] = [
     ("Intervals", Interval::COLUMNS),
     ("Windows", Window::COLUMNS),
     ("Threads of windows", ThreadOfWindow::COLUMNS),
+    ("What holds calls up", Hold::COLUMNS),
     ("Traffic", Traffic::COLUMNS),
     ("Connections", Connection::COLUMNS),
     ("Sampled variables", Sampled::COLUMNS),
@@ -648,7 +765,7 @@ mod tests {
     use super::*;
 
     /// The tables of docs/profile-table.md: the sections, and the columns of each kind of row.
-    fn documented() -> String {
+    fn documented(with_meaning: bool) -> String {
         let mut text = String::from("| section | at byte | rows | bytes of a row |\n|---|---|---|---|\n");
         text += &format!("| header | 0 | 1 | {HEADER_BYTES} |\n");
         for section in Section::ALL {
@@ -662,14 +779,26 @@ mod tests {
             let mut at = 0;
             for ColumnOf { name, cell: (cell, count), bytes, fold, meaning } in columns {
                 let times = if *count > 1 { format!("{count} × ") } else { String::new() };
+                let meaning = meaning.iter().filter(|_| with_meaning).map(|line| line.trim());
                 if *fold != "unused" {
-                    let meaning = meaning.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
+                    let meaning = meaning.collect::<Vec<_>>().join(" ");
                     text += &format!("| `{name}` | {at} | {times}{cell} | {fold} | {meaning} |\n");
                 }
                 at += bytes;
             }
         }
         text
+    }
+
+    /// Tables of another layout must not be taken for those of this one.
+    #[test]
+    fn the_version_is_that_of_the_layout() {
+        let layout = checksum::of([documented(false).as_bytes()]);
+        assert_eq!(
+            (VERSION, layout),
+            (10, 2_626_848_175),
+            "the layout has changed: raise VERSION, and put its checksum here"
+        );
     }
 
     #[test]
@@ -680,10 +809,10 @@ mod tests {
         let (before, rest) = text.split_once(begin).expect("the documentation says where the tables begin");
         let (there, after) = rest.split_once(end).expect("and where they end");
         if std::env::var_os("MEL_WRITE_DOCS").is_some() {
-            return std::fs::write(path, format!("{before}{begin}{}{end}{after}", documented())).unwrap();
+            return std::fs::write(path, format!("{before}{begin}{}{end}{after}", documented(true))).unwrap();
         }
         assert!(
-            there == documented(),
+            there == documented(true),
             "MEL_WRITE_DOCS=1 cargo test -p mel-log the_documentation writes it anew"
         );
     }

@@ -37,8 +37,8 @@ pub use attributed::{
 };
 pub use connections::{Connection, ConnectionCounts, ConnectionKey, ConnectionRow};
 pub use layout::{
-    Column, Context, ContextKey, ContextRow, Header, Interval, IntervalKind, IntervalRow, Section, Thread,
-    ThreadRow, Wait, WaitKey, WaitRow,
+    Column, Context, ContextKey, ContextRow, Header, Hold, HoldKind, HoldRow, Interval, IntervalKind,
+    IntervalRow, Section, Thread, ThreadRow, Wait, WaitKey, WaitRow,
 };
 pub use phases::PhaseRow;
 pub use queues::{BriefQueues, Queues, QueuesKey};

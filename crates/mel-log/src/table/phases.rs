@@ -82,11 +82,17 @@ impl TableRows {
                 self.phases.push(PhaseRow { number: *number, name: name.clone(), ..PhaseRow::default() });
             }
         }
+        // Most programs name no phase: then all that is counted is that of one set, which is summed up already.
+        let is_of = |set: &Queues| set.key().whose == 0 && set.key().phase != STOPPED;
+        let is_only = of.queues.iter().filter(|set| is_of(set)).count() == 1;
         for phase in &mut self.phases {
             phase.ticks = time(phase.number);
             let key = QueuesKey { whose: 0, phase: phase.number };
             let queues = of.queues.iter().find(|set| set.key() == key);
-            phase.queues = queues.map(|set| set.stats(self.ticks_per_second));
+            phase.queues = queues.map(|set| match self.queues.first().filter(|_| is_only) {
+                Some(all) => all.clone(),
+                None => set.stats(self.ticks_per_second),
+            });
         }
         self.leave_out_stopped();
     }
@@ -113,6 +119,7 @@ impl TableRows {
             phase: phase.number.into(),
             name: phase.name.clone(),
             run_s: seconds(phase.ticks),
+            computing_s: None,
             queues: phase.queues.clone(),
         };
         self.phases.iter().map(of_phase).collect()

@@ -1,7 +1,8 @@
 //! What a table says of its rank, but for calls and waits: for a rank that has ended in any way, or runs.
 
 use super::TableRows;
-use crate::profile::{self, Comparison, Ended, RankProfile};
+use crate::Definition;
+use crate::profile::{self, Comparison, Ended, Port, RankProfile};
 
 impl TableRows {
     /// The profile of the rank. What all ranks together are needed for is not in it: calls, waits, traffic.
@@ -15,9 +16,9 @@ impl TableRows {
         let profile::Queues { posted, unexpected, posted_search, unexpected_search } =
             self.queues.first().cloned().unwrap_or_default();
         let comparison = self.queues.get(2).map(|queues| Comparison {
+            backend: self.second_backend(),
             queues: queues.clone(),
             internal: of_mpi(3),
-            ..Comparison::default()
         });
         let clock =
             self.clock.map(|(_, _, error)| (self.clock_offset_nanos as f64 / 1e9, error as f64 / 1e9));
@@ -38,16 +39,47 @@ impl TableRows {
             phases: self.phase_profiles(),
             variables: self.variable_profiles(),
             left_out: self.left_out,
-            samples_lost: self.lost_samples + self.lost_sampled,
+            samples_lost: self.lost_samples.saturating_add(self.lost_sampled),
+            processors: profile::processors::Processors::of(&self.definitions),
             told: profile::told::told(&self.definitions),
             actions: self.action_profiles(),
             windows: self.windows.clone(),
+            ports: self.ports(),
             ..RankProfile::default()
         }
+    }
+
+    /// What the interfaces of its host have counted themselves.
+    fn ports(&self) -> Vec<Port> {
+        let port = |definition: &Definition| match definition {
+            Definition::Port(port) => Some(port.clone()),
+            _ => None,
+        };
+        self.definitions.iter().filter_map(port).collect()
+    }
+
+    /// Where the queue events came from that were counted for comparison.
+    fn second_backend(&self) -> String {
+        let second = |definition: &Definition| match definition {
+            Definition::Program { second, .. } => Some(second.clone()),
+            _ => None,
+        };
+        self.definitions.iter().find_map(second).unwrap_or_default()
     }
 
     /// How its process ended.
     pub fn how_it_ended(&self) -> Ended {
         Ended::of_table(self.ended, self.is_running)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_lost_of_a_damaged_table_are_as_many_as_a_number_holds() {
+        let rows = TableRows { lost_samples: u64::MAX, lost_sampled: 1, ..TableRows::default() };
+        assert_eq!(rows.rank_profile().samples_lost, u64::MAX);
     }
 }

@@ -126,11 +126,11 @@ impl<D: Counts> QueueOf<D> {
         }
     }
 
-    fn load(&self, words: &mut dyn Iterator<Item = u64>) {
-        self.lifetimes.load(words);
-        for column in [&self.length, &self.longest, &self.populated, &self.populated_since, &self.carried] {
-            column.set(words.next().unwrap_or(0));
-        }
+    /// From the first bytes of a file, which are taken away; zero where there are too few.
+    fn take(bytes: &mut &[u8]) -> Self {
+        let lifetimes = D::take(bytes);
+        let [length, longest, populated, populated_since, carried] = Cell::take(bytes);
+        QueueOf { lifetimes, length, longest, populated, populated_since, carried }
     }
 }
 
@@ -267,18 +267,16 @@ impl<D: Counts> QueuesOf<D> {
     }
 
     /// What a file has, of which any part may be missing.
-    pub(super) fn of_bytes(bytes: &[u8]) -> Box<Self> {
-        let queues = Box::<Self>::default();
-        let mut words =
-            bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()));
-        queues.posted.load(&mut words);
-        queues.unexpected.load(&mut words);
-        queues.posted_search.0.load(&mut words);
-        queues.unexpected_search.0.load(&mut words);
-        let mut key = &words.next().unwrap_or(0).to_ne_bytes()[..];
-        queues.phase_and_whose.copy(&Cell::take(&mut key));
-        queues.communicator.copy(&Cell::take(&mut key));
-        queues
+    pub(super) fn of_bytes(mut bytes: &[u8]) -> Box<Self> {
+        let bytes = &mut bytes;
+        Box::new(QueuesOf {
+            posted: QueueOf::take(bytes),
+            unexpected: QueueOf::take(bytes),
+            posted_search: SearchesOf(D::take(bytes)),
+            unexpected_search: SearchesOf(D::take(bytes)),
+            phase_and_whose: Cell::take(bytes),
+            communicator: Cell::take(bytes),
+        })
     }
 }
 

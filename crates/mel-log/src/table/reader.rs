@@ -10,9 +10,9 @@ use thiserror::Error;
 use super::attributed::{AttributedContextRow, AttributedVariable, AttributedVariableRow};
 use super::connections::ConnectionRow;
 use super::layout::{
-    Context, ContextRow, HEADER_BYTES, Header, Interval, IntervalRow, MAGIC, MAX_ATTRIBUTED, MAX_BYTES,
-    MAX_CONTEXTS, STOPPED, Section, Thread, ThreadRow, VERSION, Wait, WaitRow, header_checksum,
-    identity_checksum,
+    Context, ContextRow, HEADER_BYTES, Header, Hold, HoldKind, HoldRow, Interval, IntervalRow, MAGIC,
+    MAX_ATTRIBUTED, MAX_BYTES, MAX_CONTEXTS, STOPPED, Section, Thread, ThreadRow, VERSION, Wait, WaitRow,
+    header_checksum, identity_checksum,
 };
 use super::lock;
 use super::phases::{PhaseRow, Sections};
@@ -108,8 +108,7 @@ pub struct TableRows {
     /// Bytes that the file should have, and those that it has; the same where nothing is known to be missing. A file may have more.
     pub bytes: (u64, u64),
     pub threads: Vec<ThreadRow>,
-    /// The queues of the application's messages and of the MPI's own, then those of a second backend; all phases together. None in an
-    /// image.
+    /// The queues of the application's messages and of the MPI's own, then those of a second backend; all phases together.
     pub queues: Vec<profile::Queues>,
     /// The queues of the application's messages by communicator.
     pub communicator_queues: Vec<CommunicatorQueuesRow>,
@@ -121,9 +120,11 @@ pub struct TableRows {
     pub waits: Vec<WaitRow>,
     pub waited: Vec<IntervalRow>,
     pub collectives: Vec<IntervalRow>,
-    /// One-sided communication. None in an image.
+    /// One-sided communication.
     pub windows: Vec<WindowProfile>,
-    /// How right the model was, and what it did not follow: known when the measurement ends.
+    /// What holds up calls that last long.
+    pub holds: Vec<HoldRow>,
+    /// How right the model was, and what it did not follow, as far as it has followed.
     pub truth: Truth,
     pub not_followed: NotFollowed,
     /// Where clocks were compared: how far the node's is behind that of rank 0's, in nanoseconds.
@@ -256,8 +257,33 @@ impl TableRows {
         intervals.chain(threads).chain([self.runs_since, self.runs_until]).max().unwrap_or(0)
     }
 
+    /// The same, with when calls were seen that lasted long and had not returned.
+    pub fn seen_until(&self) -> u64 {
+        let is_in_it = |hold: &&HoldRow| {
+            let thread = self.threads.get(usize::from(hold.thread()));
+            hold.kind() == HoldKind::Lasts
+                && thread.is_some_and(|thread| thread.is_in_call() && thread.entered == hold.entered)
+        };
+        let seen = self.holds.iter().filter(is_in_it).map(|hold| hold.bytes).max();
+        self.last_seen().max(seen.unwrap_or(0))
+    }
+
+    /// The entry of `MPI_Finalize`, or the end of the measurement; where there was none, what is known last. In ticks.
+    pub fn measured_until(&self) -> u64 {
+        if self.runs_until > 0 { self.runs_until } else { self.last_seen() }
+    }
+
     /// The rows of an [image](super::ProfileTable::image); `None` where it is none.
     pub fn of_image(image: &[u8]) -> Option<TableRows> {
+        let (length, packed) = lz4_flex::block::uncompressed_size(image).ok()?;
+        if !(HEADER_BYTES..=MAX_BYTES).contains(&length) {
+            return None;
+        }
+        TableRows::of_unpacked_image(&lz4_flex::block::decompress(packed, length).ok()?)
+    }
+
+    /// The same of an image that is not packed any more.
+    pub fn of_unpacked_image(image: &[u8]) -> Option<TableRows> {
         if image.len() < HEADER_BYTES || image[..8] != MAGIC {
             return None;
         }
@@ -268,7 +294,7 @@ impl TableRows {
                     return image[..HEADER_BYTES].to_vec();
                 }
                 let mut begin = HEADER_BYTES;
-                for section in Section::ALL.into_iter().filter(|section| section.is_sent()) {
+                for section in Section::ALL {
                     let used = section.used(&header);
                     if section.begin() == at {
                         let end = image.len().min(begin.saturating_add(used.min(length)));
@@ -294,6 +320,10 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>, is_checked: bool)
         || is_sealed && header.sealed.get() != header_checksum(&header_bytes);
     let damaged = RefCell::new(Vec::new());
     let section = |section: Section| {
+        // How much there is of it, a damaged header does not say.
+        if is_header_damaged {
+            return Vec::new();
+        }
         let wanted = section.used(&header);
         let bytes = bytes(section.begin(), wanted);
         let sum = header.checksums[section as usize].get();
@@ -304,41 +334,55 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>, is_checked: bool)
         }
         bytes
     };
+    let mut all = TableRows { is_header_damaged, ..of_header(&header) };
     // In the order of the file, in which damage is told.
-    let threads = rows(&section(Section::Threads), |row: &Thread| row.plain(()));
+    all.threads = rows(&section(Section::Threads), |row: &Thread| row.plain(()));
     let sets = section(Section::Queues);
     let queues: Vec<Box<Queues>> = sets.chunks_exact(size_of::<Queues>()).map(Queues::of_bytes).collect();
     let by_communicator = section(Section::CommunicatorQueues);
-    let contexts = rows(&section(Section::Contexts), |row: &Context| row.plain(row.key()));
-    let waits = rows(&section(Section::Waits), |row: &Wait| row.plain(row.key()));
+    all.contexts = rows(&section(Section::Contexts), |row: &Context| row.plain(row.key()));
+    all.waits = rows(&section(Section::Waits), |row: &Wait| row.plain(row.key()));
     let intervals = |of| rows(&section(of), |row: &Interval| row.plain(row.key()));
-    let (waited, collectives) = (intervals(Section::Waited), intervals(Section::Collectives));
+    (all.waited, all.collectives) = (intervals(Section::Waited), intervals(Section::Collectives));
     let text = section(Section::Definitions);
     let definitions: Vec<Definition> =
         text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
     let windows = section(Section::Windows);
-    let windows = windows::profiles(
-        &windows,
-        &section(Section::ThreadsOfWindows),
-        header.ticks_per_second.get().max(1),
-    );
+    all.windows = windows::profiles(&windows, &section(Section::ThreadsOfWindows), all.ticks_per_second);
+    all.holds = rows(&section(Section::Holds), |row: &Hold| row.plain(()));
     let traffic = rows(&section(Section::Traffic), |row: &Traffic| Some(row.plain(row.key()?)));
-    let connections = rows(&section(Section::Connections), ConnectionRow::of);
-    let sampled = rows(&section(Section::Sampled), SampledRow::of);
-    let attributed_variables =
+    all.traffic = traffic.into_iter().flatten().collect();
+    all.connections = rows(&section(Section::Connections), ConnectionRow::of).into_iter().flatten().collect();
+    all.sampled = rows(&section(Section::Sampled), SampledRow::of);
+    all.attributed_variables =
         rows(&section(Section::AttributedVariables), |row: &AttributedVariable| row.plain(()));
     let of_context =
         (header.attributed.get().min(MAX_ATTRIBUTED as u64) as usize + 1) * size_of::<AttributedVariable>();
     let attributed = section(Section::Attributed);
-    let attributed = attributed.chunks_exact(of_context).map(AttributedContextRow::of_bytes).collect();
+    all.attributed = attributed.chunks_exact(of_context).map(AttributedContextRow::of_bytes).collect();
+    all.damaged = damaged.take();
+    let phases = Sections {
+        ticks: &header.phase_ticks.plain(),
+        now: (header.phase.get() as u16, header.phase_since.get()),
+        queues: &queues,
+        definitions: &definitions,
+    };
+    let until = all.measured_until();
+    all.set_phases(&phases, until);
+    all.definitions = definitions;
+    all.set_communicator_queues(&by_communicator);
+    all
+}
+
+/// What the header says, without the rows.
+fn of_header(header: &Header) -> TableRows {
     let number = |column: &Column| column.get();
     let length = number(&header.length).min(MAX_BYTES as u64);
-    let mut all = TableRows {
+    TableRows {
         rank: number(&header.rank).min(u32::MAX.into()) as u32,
         world_size: number(&header.world_size).min(u32::MAX.into()) as u32,
         pid: number(&header.pid) as u32,
         ended: number(&header.ended),
-        is_running: false,
         ticks_per_second: number(&header.ticks_per_second).max(1),
         started: number(&header.started),
         started_realtime_nanos: number(&header.started_realtime_nanos),
@@ -354,6 +398,7 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>, is_checked: bool)
             contexts: number(&header.lost_contexts),
             waits: number(&header.lost_waits),
             communicators: number(&header.lost_communicators),
+            logged: number(&header.lost_logged),
             queues: number(&header.shared_queues),
             threads: number(&header.shared_threads),
             phases: number(&header.lost_phases),
@@ -364,16 +409,6 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>, is_checked: bool)
         host: text_of(&header.host),
         contexts_made: number(&header.contexts).min(MAX_CONTEXTS as u64),
         bytes: (length, length),
-        threads,
-        queues: Vec::new(),
-        communicator_queues: Vec::new(),
-        phases: Vec::new(),
-        stopped: 0,
-        contexts,
-        waits,
-        waited,
-        collectives,
-        windows,
         truth: Truth {
             matched: number(&header.matched),
             rematched: number(&header.rematched),
@@ -387,30 +422,12 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>, is_checked: bool)
             partitioned: number(&header.partitioned_not_followed),
         },
         clock_offset_nanos: number(&header.clock_offset_nanos) as i64,
-        traffic: traffic.into_iter().flatten().collect(),
-        connections: connections.into_iter().flatten().collect(),
-        sampled,
         lost_sampled: number(&header.lost_sampled),
         lost_samples: number(&header.lost_samples),
-        attributed_variables,
-        attributed,
         lost_regions: number(&header.lost_regions),
         mismatched_regions: number(&header.mismatched_regions),
-        definitions: Vec::new(),
-        damaged: damaged.into_inner(),
-        is_header_damaged,
-    };
-    let phases = Sections {
-        ticks: &header.phase_ticks.plain(),
-        now: (number(&header.phase) as u16, number(&header.phase_since)),
-        queues: &queues,
-        definitions: &definitions,
-    };
-    let until = if all.runs_until > 0 { all.runs_until } else { all.last_seen() };
-    all.set_phases(&phases, until);
-    all.definitions = definitions;
-    all.set_communicator_queues(&by_communicator);
-    all
+        ..TableRows::default()
+    }
 }
 
 /// The rows of a section.
@@ -469,6 +486,9 @@ mod tests {
         let row = table.add_traffic(to).unwrap();
         [0, 5, 7].into_iter().for_each(|bytes| table.traffic(row).count(bytes));
         table.add_traffic(TrafficKey::collective(1, 200, 4)).unwrap();
+        let hold = HoldRow { communicator: 9, peer: 2, tag: 5, ..HoldRow::new(HoldKind::Send, 3, 4000) };
+        table.set_holds(&[hold, HoldRow::new(HoldKind::Root, 0, 1)]);
+        table.set_holds(&[hold]);
         assert_eq!(table.add_queues(QueuesKey::default()), Some(0));
         assert_eq!(table.add_queues(QueuesKey { whose: 1, phase: 0 }), Some(1));
         let on_one = table.add_communicator_queues(7, 0).unwrap();
@@ -497,6 +517,8 @@ mod tests {
         let collective = rows.collectives[0];
         assert_eq!((collective.key.peer, collective.key.kind), (5, IntervalKind::Collective));
         assert_eq!(rows.definitions.len(), 1);
+        assert_eq!(rows.holds, [hold]);
+        assert_eq!((rows.holds[0].kind(), rows.holds[0].thread()), (HoldKind::Send, 3));
         let sizes = vec![(0, 1), (3, 2)];
         assert_eq!(rows.traffic[0], TrafficRow { key: to, messages: 3, bytes: 12, sizes });
         assert_eq!(rows.traffic[1].key, TrafficKey::collective(1, 200, 4));
@@ -506,15 +528,19 @@ mod tests {
         let [on_one, only] = &rows.communicator_queues[..] else { panic!("what is stopped is left out") };
         assert_eq!((on_one.communicator, on_one.queues.unexpected_search.max_s), (7, 4e-9));
         assert_eq!((only.communicator, &only.queues), (8, &rows.queues[0].without_distributions()));
-        // In an image there are no whole queues.
-        table.communicator_queues(1).set_only(false);
-        let rows = read(&path).unwrap();
         assert_eq!(rows.threads[1], ThreadRow { entered: 4000, left: 3000, context });
         assert!(rows.threads[1].is_in_call() && rows.threads.len() == 2);
         assert_eq!((rows.last_seen(), rows.missing_bytes()), (4000, 0));
-        // The queues and threads of a rank go another way.
-        let image = TableRows { queues: Vec::new(), threads: Vec::new(), is_running: false, ..rows };
+        // Of a call that is under way it may be known that it was so later.
+        let lasts = HoldRow { bytes: 6000, ..HoldRow::new(HoldKind::Lasts, 1, 4000) };
+        let with = |holds| TableRows { holds, ..rows.clone() }.seen_until();
+        assert_eq!((with(vec![lasts]), with(vec![HoldRow { entered: 3999, ..lasts }])), (6000, 4000));
+        let image = TableRows { is_running: false, ..rows };
         assert_eq!(TableRows::of_image(&table.image(100)).unwrap(), image);
+        let saved = directory.path().join("saved");
+        table.save(&saved).unwrap();
+        let length = image.bytes.0.min(std::fs::metadata(&saved).unwrap().len());
+        assert_eq!(read(&saved).unwrap(), TableRows { bytes: (image.bytes.0, length), ..image });
         table.finish(Ended::Finalised, 5000);
         let rows = read(&path).unwrap();
         assert_eq!((rows.ended, rows.runs_until), (Ended::Finalised.in_table(), 5000));

@@ -4,6 +4,7 @@
 //! looks for what was lost, would get a `SIGBUS` for each word of it.
 
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,9 +15,9 @@ use mpit_events::own_file::{self, OwnFile};
 use super::attributed::{self, Attributed, AttributedContext, AttributedVariable};
 use super::connections::{Connection, ConnectionKey};
 use super::layout::{
-    Context, ContextKey, HEADER_BYTES, Header, Interval, IntervalKind, MAGIC, MAX_ATTRIBUTED, MAX_BYTES,
-    MAX_CONTEXTS, MAX_DEFINITIONS, MAX_INTERVALS, MAX_THREADS, Section, Thread, VERSION, Wait, WaitKey,
-    header_checksum, identity_checksum,
+    Context, ContextKey, HEADER_BYTES, Header, Hold, HoldRow, Interval, IntervalKind, MAGIC, MAX_ATTRIBUTED,
+    MAX_BYTES, MAX_CONTEXTS, MAX_DEFINITIONS, MAX_HOLDS, MAX_INTERVALS, MAX_THREADS, Section, Thread,
+    VERSION, Wait, WaitKey, header_checksum, identity_checksum,
 };
 use super::lock;
 use super::queues::{BriefQueues, Queues, QueuesKey};
@@ -369,6 +370,22 @@ impl ProfileTable {
         self.add_row(Section::Connections, |row: &Connection| row.set_key(key))
     }
 
+    /// These rows, as many as there is space for, are what holds up calls now. One thread at a time.
+    pub fn set_holds(&self, rows: &[HoldRow]) {
+        let rows = &rows[..rows.len().min(MAX_HOLDS)];
+        let count = self.count(Section::Holds);
+        // Readers see none while they change.
+        count.set(0);
+        if rows.is_empty() || !self.reserve_until(Section::Holds, rows.len() * size_of::<Hold>()) {
+            return;
+        }
+        for (place, row) in rows.iter().enumerate() {
+            self.row::<Hold>(Section::Holds, place).set(row);
+        }
+        std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
+        count.set(rows.len() as u64);
+    }
+
     /// Whether intervals are kept of the period of this time.
     #[inline(always)]
     pub fn keeps(&self, ticks: u64) -> bool {
@@ -385,8 +402,20 @@ impl ProfileTable {
     /// Adds a collective operation, the `number`-th on its communicator, likewise. One thread at a time adds those. Where it has a root,
     /// `root` is its rank plus one, else zero; a root that has no such number is 0xffff.
     #[inline]
-    pub fn add_collective(&self, context: u32, number: u32, root: u16, (begin, end): (u64, u64)) {
-        let kind = u32::from(IntervalKind::Collective as u8) << 16 | u32::from(root);
+    pub fn add_collective(&self, context: u32, number: u32, root: u16, times: (u64, u64)) {
+        self.add_part_of_collective(IntervalKind::Collective, context, (number, root), times);
+    }
+
+    /// The same of a part: of one that has a request its start, or the wait for it.
+    #[inline]
+    pub fn add_part_of_collective(
+        &self,
+        kind: IntervalKind,
+        context: u32,
+        (number, root): (u32, u16),
+        (begin, end): (u64, u64),
+    ) {
+        let kind = u32::from(kind as u8) << 16 | u32::from(root);
         self.add_interval(Section::Collectives, (begin, end), (context, number, kind));
     }
 
@@ -488,8 +517,7 @@ impl ProfileTable {
     pub fn finish(&self, ended: Ended, at: u64) {
         self.header().runs_until.set(at);
         self.header().ended.set(ended.in_table());
-        let is_file = self.inner.reserved.lock().unwrap_or_else(PoisonError::into_inner).file.is_some();
-        if is_file && (ended == Ended::Finalised || self.header().threads.get() <= 1) {
+        if self.is_in_file() && (ended == Ended::Finalised || self.header().threads.get() <= 1) {
             self.seal();
         }
     }
@@ -528,10 +556,32 @@ impl ProfileTable {
         }
         let mut image = self.bytes(0, HEADER_BYTES);
         let used = Header::of_bytes(&image);
-        for section in Section::ALL.into_iter().filter(|section| section.is_sent()) {
+        for section in Section::ALL {
             image.extend(self.bytes(section.begin(), section.used(&used)));
         }
-        image
+        lz4_flex::compress_prepend_size(&image)
+    }
+
+    /// Whether it is in a file, and not in memory alone.
+    pub fn is_in_file(&self) -> bool {
+        self.inner.reserved.lock().unwrap_or_else(PoisonError::into_inner).file.is_some()
+    }
+
+    /// Writes a table that is in memory alone into a new file.
+    ///
+    /// # Errors
+    /// Those of the file system; no half file is left behind.
+    pub fn save(&self, path: &Path) -> io::Result<()> {
+        let file = crate::access::create(path)?;
+        let header = self.header();
+        let sections = Section::ALL.map(|section| (section.begin(), section.used(header)));
+        let parts = sections.into_iter().chain([(0, HEADER_BYTES)]);
+        let written =
+            parts.into_iter().try_for_each(|(at, used)| file.write_all_at(&self.bytes(at, used), at as u64));
+        if written.is_err() {
+            let _ = std::fs::remove_file(path);
+        }
+        written
     }
 
     /// A copy of bytes that are reserved.

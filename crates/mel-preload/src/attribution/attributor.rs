@@ -6,6 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use mel_log::Definition;
 use mel_log::choice::Choice;
+use mel_log::profile::Ended;
 use mel_log::table::attributed::{OUTSIDE, OfContext, growth};
 use mel_log::table::{Arithmetic, ProfileTable};
 use mpi_abi::Abi;
@@ -20,14 +21,20 @@ use super::chosen::{Chosen, Loaded};
 use super::group::Group;
 use super::regions;
 use super::threads::{self, NO_CONTEXT, Thread};
-use crate::calls::CallProfiler;
+use crate::calls::{self, CallProfiler};
+use crate::config::Config;
+use crate::consumer::{Consumer, Parts};
 use crate::phases;
+use crate::registry::Registry;
+use crate::run::Run;
 use crate::warn::warn;
 
 /// Attributes variables to calls. Lives as long as the process.
 pub(crate) struct Attributor {
     abi: &'static Abi,
     calls: &'static CallProfiler,
+    registry: &'static Registry,
+    config: &'static Config,
     counts: Option<&'static QueueCounts>,
     active: OnceLock<Active>,
     /// Whether calls of a function have to do with the queues.
@@ -47,15 +54,6 @@ impl std::fmt::Debug for Attributor {
 fn has_to_do_with_queues(function: FunctionId) -> bool {
     let about = function.about();
     !(about.is_local() || matches!(about.kind, Kind::Send(_)))
-}
-
-/// What is wanted.
-pub(crate) struct Wanted {
-    pub(crate) choice: Choice,
-    /// The share of the time that reading may take; none without a limit.
-    pub(crate) budget: Option<f64>,
-    /// Whether this process tells the user what is the same for all.
-    pub(crate) tells: bool,
 }
 
 /// Variables that grow, with what tells when one of them has.
@@ -109,35 +107,36 @@ struct Active {
 }
 
 impl Attributor {
-    /// Attributes nothing until [`begin`](Attributor::begin).
-    pub(crate) fn new(
-        abi: &'static Abi,
-        calls: &'static CallProfiler,
-        counts: Option<&'static QueueCounts>,
-    ) -> &'static Attributor {
+    fn new(parts: &Parts, calls: &'static CallProfiler) -> &'static Attributor {
+        let &Parts { abi, config, registry, variables: counts, .. } = parts;
         let (several, over) = (AtomicBool::new(false), AtomicBool::new(false));
         let mut of_queues = [true; FunctionId::COUNT];
         for function in FunctionId::all() {
             of_queues[function.index()] = has_to_do_with_queues(function);
         }
         let active = OnceLock::new();
-        Box::leak(Box::new(Attributor { abi, calls, counts, active, of_queues, several, over }))
-    }
-
-    /// Several threads may call MPI.
-    pub(crate) fn set_threads(&self) {
-        self.several.store(true, Ordering::Relaxed);
+        Box::leak(Box::new(Attributor {
+            abi,
+            calls,
+            registry,
+            config,
+            counts,
+            active,
+            of_queues,
+            several,
+            over,
+        }))
     }
 
     /// Finds the variables, reads them for the first time, and attributes from now on. Where the program may call MPI, at the end of
-    /// `MPI_Init*`.
-    pub(crate) fn begin(&self, table: ProfileTable, wanted: &Wanted) {
+    /// `MPI_Init*`. Where it `tells` the user, what is the same for all.
+    fn attribute(&self, table: ProfileTable, choice: &Choice, tells: bool) {
         let clock = Clock::best();
         let mut reading = Reading::open(self.abi);
-        let chosen = Chosen::find(self.abi, &reading, &wanted.choice, clock.ticks_per_second());
-        if wanted.tells {
+        let chosen = Chosen::find(self.abi, &reading, choice, clock.ticks_per_second());
+        if tells {
             let names: Vec<&str> = chosen.names.iter().map(String::as_str).collect();
-            wanted.choice.complaints("performance variable", &names).iter().for_each(|line| warn(line));
+            choice.complaints("performance variable", &names).iter().for_each(|line| warn(line));
             if chosen.left_out > 0 {
                 warn(&format!(
                     "{} performance variables are not attributed: there are too many",
@@ -145,10 +144,10 @@ impl Attributor {
                 ));
             }
         }
-        chosen.definitions.iter().for_each(|definition| self.calls.define(definition));
+        chosen.definitions.iter().for_each(|definition| self.registry.define(definition));
         if chosen.count() == 0 {
             reading.close();
-            if wanted.tells {
+            if tells {
                 warn("nothing is attributed: there is no such variable; mel vars --performance lists them");
             }
             return regions::abandon();
@@ -171,8 +170,9 @@ impl Attributor {
             row.every.set(1);
             row.most_every.set(1);
         }
-        let group = (!chosen.read_out.is_empty())
-            .then(|| Mutex::new(Group::new(chosen.read_out, wanted.budget, clock, &table)));
+        let group = (!chosen.read_out.is_empty()).then(|| {
+            Mutex::new(Group::new(chosen.read_out, self.config.budget.map(|share| share.0), clock, &table))
+        });
         let several = self.several.load(Ordering::Relaxed);
         let counts_lost = chosen.loaded.iter().any(|of| matches!(of.what, Direct::Lost(_)));
         let sent = chosen.loaded.iter().find_map(|of| of.what.sent());
@@ -204,7 +204,7 @@ impl Attributor {
 
     /// Defines something in the table.
     pub(super) fn define(&self, definition: &Definition) {
-        self.calls.define(definition);
+        self.registry.define(definition);
     }
 
     /// So many regions found no number, and so many ends fitted no beginning.
@@ -213,6 +213,10 @@ impl Attributor {
             active.table.header().lost_regions.set(lost);
             active.table.header().mismatched_regions.set(mismatched);
         }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
     }
 
     fn active(&self) -> Option<&Active> {
@@ -232,13 +236,6 @@ impl Attributor {
         }
     }
 
-    /// A phase ends, in this thread at least.
-    pub(crate) fn phase_ends(&self) {
-        if let Some(thread) = threads::known() {
-            self.between_calls(thread);
-        }
-    }
-
     /// The context of what is outside of MPI in this thread; `None` before its first call.
     #[inline]
     fn outside(&self, thread: &Thread) -> Option<u32> {
@@ -254,7 +251,7 @@ impl Attributor {
     }
 
     /// The program is in `MPI_Finalize`: last values are taken, and all handles end.
-    pub(crate) fn finish(&self) {
+    fn end(&self) {
         if self.over.load(Ordering::Relaxed) {
             return;
         }
@@ -276,7 +273,7 @@ impl Attributor {
     }
 
     /// The program ends otherwise: MPI is not called.
-    pub(crate) fn finish_alone(&self) {
+    fn end_alone(&self) {
         if let (Some(active), Some(thread)) = (self.active(), threads::known())
             && let Some(outside) = self.outside(thread)
         {
@@ -453,6 +450,56 @@ impl Hook for Attributor {
         if thread.reads.get() {
             active.read_at_exit(thread, context);
         }
+    }
+}
+
+static ATTRIBUTOR: OnceLock<&'static Attributor> = OnceLock::new();
+
+/// Who attributes in this process, until the run is over.
+pub(super) fn attributor() -> Option<&'static Attributor> {
+    ATTRIBUTOR.get().copied().filter(|attributor| !attributor.is_over())
+}
+
+/// The consumer that attributes variables.
+pub(crate) fn consumer(parts: &Parts) -> Option<&'static dyn Consumer> {
+    let Some(calls) = calls::profiler(parts).filter(|_| parts.config.attribute.is_some()) else {
+        regions::abandon();
+        return None;
+    };
+    Some(*ATTRIBUTOR.get_or_init(|| Attributor::new(parts, calls)))
+}
+
+impl Consumer for Attributor {
+    fn hooks(&'static self) -> Vec<&'static dyn Hook> {
+        vec![self]
+    }
+
+    fn set_threads(&self) {
+        self.several.store(true, Ordering::Relaxed);
+    }
+
+    fn start(&'static self, run: Option<&'static Run>) {
+        if let (Some(Run { table: Some(table), rank, .. }), Some(choice)) = (run, &self.config.attribute) {
+            self.attribute(table.clone(), choice, *rank == 0);
+        }
+    }
+
+    fn phase_ends(&self) {
+        if let Some(thread) = threads::known() {
+            self.between_calls(thread);
+        }
+    }
+
+    fn finish(&self, ended: Ended) {
+        if ended == Ended::Finalised { self.end() } else { self.end_alone() }
+    }
+
+    fn forked(&self) {
+        regions::abandon();
+    }
+
+    fn counted(&self) -> Option<&'static str> {
+        Some("attribution")
     }
 }
 

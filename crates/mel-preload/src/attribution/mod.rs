@@ -23,6 +23,5 @@ mod group;
 mod regions;
 mod threads;
 
-pub(crate) use attributor::{Attributor, Wanted};
-pub(crate) use regions::abandon;
+pub(crate) use attributor::consumer;
 pub(crate) use threads::current_region;

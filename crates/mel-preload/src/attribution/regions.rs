@@ -1,15 +1,14 @@
 //! Regions that the program names: they lie in each other, by thread. A region is a path of names.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use mel_log::Definition;
 use mel_log::settings::ATTRIBUTE;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::attributor::Attributor;
-use super::threads::{self, Thread};
-use crate::state::Session;
+use super::attributor::attributor;
+use super::threads::{self, Entry, Thread};
 use crate::warn::warn;
 
 /// The most regions of a process; those beyond count in what they lie in.
@@ -23,18 +22,11 @@ const NOTED: u8 = 1;
 const IGNORED: u8 = 2;
 
 static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
-static ANY: AtomicBool = AtomicBool::new(false);
-
-/// Whether the program has begun any that is noted.
-#[inline(always)]
-pub(super) fn any() -> bool {
-    ANY.load(Ordering::Relaxed)
-}
 
 /// Nobody wants regions any more: nothing is attributed, or this is the child of a fork.
-pub(crate) fn abandon() {
+pub(super) fn abandon() {
     STATE.store(IGNORED, Ordering::Relaxed);
-    ANY.store(false, Ordering::Relaxed);
+    threads::note_regions(false);
 }
 
 /// Whether regions are noted. Before MPI is initialised the environment says it.
@@ -51,14 +43,6 @@ fn find_out() -> bool {
     let wanted = std::env::var_os(ATTRIBUTE.name).is_some_and(|list| !list.is_empty() && list != "none");
     STATE.store(if wanted { NOTED } else { IGNORED }, Ordering::Relaxed);
     wanted
-}
-
-/// A region that was begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
-    region: u16,
-    /// Of its name.
-    hash: u64,
 }
 
 /// All regions of this process.
@@ -119,13 +103,6 @@ fn end_of(stack: &mut Vec<Entry>, hash: u64) -> bool {
     }
 }
 
-/// What is attributed, once something is.
-fn attributor() -> Option<&'static Attributor> {
-    Session::get()
-        .filter(|session| !session.over.load(Ordering::Acquire))
-        .and_then(|session| session.attributor)
-}
-
 /// Something happens to regions of which the table has the number, and the user a line.
 fn tell(lost: bool) {
     let mut regions = REGIONS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -158,7 +135,7 @@ pub(super) fn begin(name: &[u8]) {
     }
     thread.stack.borrow_mut().push(Entry { region: region.unwrap_or(within), hash });
     thread.region.set(region.unwrap_or(within));
-    ANY.store(true, Ordering::Relaxed);
+    threads::note_regions(true);
     if region.is_none() {
         tell(true);
     }
@@ -166,7 +143,7 @@ pub(super) fn begin(name: &[u8]) {
 
 #[cold]
 fn find(thread: &Thread, within: u16, hash: u64, name: &[u8]) -> Option<u16> {
-    let name = crate::phases::c::name_of(name);
+    let name = crate::phases::kept_name(name);
     let number = REGIONS.lock().unwrap_or_else(PoisonError::into_inner).number(within, hash, &name)?;
     define_new();
     thread.known.borrow_mut().insert((within, hash), number);

@@ -4,16 +4,24 @@
 //! between the program's MPI calls, and hooks run in these.
 
 use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use mpi_intercept::at_thread_end;
 use rustc_hash::FxHashMap;
 
 use super::budget::Dice;
-use super::regions::{self, Entry};
 
 /// What stands for no context.
 pub(super) const NO_CONTEXT: u32 = u32::MAX;
+
+/// A region that was begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) region: u16,
+    /// Of its name.
+    pub(super) hash: u64,
+}
 
 /// What a thread keeps. Lives as long as the process: a thread that ends leaves it to a later one.
 #[derive(Debug)]
@@ -97,8 +105,8 @@ fn lend() -> &'static Thread {
     let thread = match vacant {
         Some(Vacant(thread)) => thread,
         None => {
-            static MADE: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
-            let seed = MADE.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            static MADE: AtomicU64 = AtomicU64::new(1);
+            let seed = MADE.fetch_add(1, Ordering::Relaxed);
             Box::leak(Box::new(Thread::new(seed)))
         }
     };
@@ -111,8 +119,16 @@ fn lend() -> &'static Thread {
     thread
 }
 
+/// Whether the program has begun any region that is noted.
+static ANY: AtomicBool = AtomicBool::new(false);
+
+/// From now on threads may be in regions, or are in none.
+pub(super) fn note_regions(any: bool) {
+    ANY.store(any, Ordering::Relaxed);
+}
+
 /// The region that this thread is in; 0 for none. A load where the program has named none.
 #[inline(always)]
 pub(crate) fn current_region() -> u16 {
-    if regions::any() { known().map_or(0, |thread| thread.region.get()) } else { 0 }
+    if ANY.load(Ordering::Relaxed) { known().map_or(0, |thread| thread.region.get()) } else { 0 }
 }

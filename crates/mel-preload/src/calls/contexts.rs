@@ -6,38 +6,28 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use mel_log::Definition;
 use mel_log::table::{ContextKey, ProfileTable};
 use mpi_intercept::FunctionId;
 use rustc_hash::FxHashMap;
 
-use crate::trace::modules::{self, ByAddress, Loaded};
+use crate::registry::Registry;
 
 /// All contexts of this process.
 #[derive(Debug)]
 pub(super) struct Contexts {
     pub(super) table: ProfileTable,
-    known: Mutex<Known>,
-    /// Counts up when handles may mean something else than before.
-    epoch: AtomicU32,
-    /// The same for datatypes.
+    registry: &'static Registry,
+    known: Mutex<FxHashMap<ContextKey, u32>>,
+    /// Counts up when handles of datatypes may mean something else than before.
     datatypes: AtomicU32,
 }
 
-#[derive(Debug, Default)]
-struct Known {
-    contexts: FxHashMap<ContextKey, u32>,
-    functions: Vec<bool>,
-    /// Modules that are defined, and code that is in none.
-    modules: ByAddress<()>,
-}
-
 impl Contexts {
-    pub(super) fn new(table: ProfileTable) -> Contexts {
-        Contexts { table, known: Mutex::default(), epoch: AtomicU32::new(0), datatypes: AtomicU32::new(0) }
+    pub(super) fn new(table: ProfileTable, registry: &'static Registry) -> Contexts {
+        Contexts { table, registry, known: Mutex::default(), datatypes: AtomicU32::new(0) }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, FxHashMap<ContextKey, u32>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -46,51 +36,18 @@ impl Contexts {
     #[inline(never)]
     pub(super) fn find(&self, key: ContextKey) -> u32 {
         let mut known = self.known();
-        if let Some(&context) = known.contexts.get(&key) {
+        if let Some(&context) = known.get(&key) {
             return context;
         }
         let context = self.table.add_context(key);
-        known.contexts.insert(key, context);
+        known.insert(key, context);
         if usize::from(key.function) < FunctionId::COUNT {
-            self.define_in(&mut known, key.function);
+            self.registry.define_function(key.function);
         }
-        if key.site != 0 && known.modules.get(key.site).is_none() {
-            let module = modules::loaded().into_iter().find(|module| module.addresses.contains(&key.site));
-            let addresses = module.as_ref().map_or(key.site..key.site + 1, |module| module.addresses.clone());
-            if let Some(definition) = module.as_ref().map(Loaded::definition) {
-                self.table.define(&definition);
-            }
-            known.modules.insert(addresses, ());
+        if key.site != 0 {
+            self.registry.define_module(key.site);
         }
         context
-    }
-
-    fn define_in(&self, known: &mut Known, function: u16) {
-        let place = usize::from(function);
-        if known.functions.len() <= place {
-            known.functions.resize(place + 1, false);
-        }
-        if !std::mem::replace(&mut known.functions[place], true) {
-            let name = FunctionId::from_index(place).map_or("MPI", FunctionId::name).into();
-            self.table.define(&Definition::Function { number: function, name });
-        }
-    }
-
-    /// Defines a function, once.
-    pub(super) fn define_function(&self, function: u16) {
-        self.define_in(&mut self.known(), function);
-    }
-
-    /// Defines something else.
-    pub(super) fn define(&self, definition: &Definition) {
-        let _one_at_a_time = self.known();
-        self.table.define(definition);
-    }
-
-    /// A communicator or a window has no number.
-    pub(super) fn lose_communicator(&self) {
-        let _one_at_a_time = self.known();
-        self.table.header().lost_communicators.add(1);
     }
 
     /// So many variables are attributed from now on, whether there is space for that.
@@ -99,26 +56,21 @@ impl Contexts {
         self.table.begin_attribution(variables)
     }
 
-    /// Forgets what was counted until `now`, in ticks.
-    pub(super) fn clear(&self, now: u64) {
-        let _one_at_a_time = self.known();
-        self.table.clear(now);
-    }
-
-    /// Handles may mean something else from now on.
-    pub(super) fn forget_handles(&self) {
-        self.epoch.fetch_add(1, Ordering::Release);
+    /// Runs this while no context is found or made.
+    pub(super) fn while_none_is_made(&self, user: impl FnOnce()) {
+        let _none = self.known();
+        user();
     }
 
     /// A datatype was freed: its handle may become another's.
     pub(super) fn forget_datatypes(&self) {
         self.datatypes.fetch_add(1, Ordering::Release);
-        self.forget_handles();
+        self.registry.forget_handles();
     }
 
     #[inline(always)]
     pub(super) fn epoch(&self) -> u32 {
-        self.epoch.load(Ordering::Acquire)
+        self.registry.epoch()
     }
 
     pub(super) fn epoch_of_datatypes(&self) -> u32 {
@@ -126,17 +78,34 @@ impl Contexts {
     }
 }
 
-/// What a call is looked up by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a call is looked up by: three words, which are compared at once.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Place {
     pub(super) site: usize,
     /// The communicator's handle; 0 where the call has none.
     pub(super) comm: usize,
-    pub(super) function: u16,
-    /// The region that the thread is in; 0 for none.
-    pub(super) region: u16,
-    /// The [epoch](Contexts::epoch) in which its handle means what it does.
-    pub(super) epoch: u32,
+    /// The function, the region that the thread is in (0 for none), and the [epoch](Registry::epoch) in which the handle means what it does.
+    rest: u64,
+}
+
+impl Place {
+    #[inline(always)]
+    pub(super) fn new(site: usize, comm: usize, function: u16, (region, epoch): (u16, u32)) -> Place {
+        Place { site, comm, rest: u64::from(epoch) << 32 | u64::from(region) << 16 | u64::from(function) }
+    }
+
+    pub(super) fn function(&self) -> u16 {
+        self.rest as u16
+    }
+
+    pub(super) fn region(&self) -> u16 {
+        (self.rest >> 16) as u16
+    }
+
+    #[inline(always)]
+    fn is(&self, other: &Place) -> bool {
+        (self.site ^ other.site) as u64 | (self.comm ^ other.comm) as u64 | (self.rest ^ other.rest) == 0
+    }
 }
 
 const ENTRIES: usize = 256;
@@ -148,7 +117,7 @@ pub(super) struct Cache([(Place, u32); ENTRIES]);
 impl Default for Cache {
     fn default() -> Self {
         // A place that no call has.
-        let nowhere = Place { site: usize::MAX, comm: 0, function: u16::MAX, region: 0, epoch: 0 };
+        let nowhere = Place::new(usize::MAX, 0, u16::MAX, (0, 0));
         Cache([(nowhere, 0); ENTRIES])
     }
 }
@@ -160,9 +129,9 @@ impl Cache {
         let mixed = place.site
             ^ (place.site >> 7)
             ^ (place.comm >> 4).wrapping_mul(31)
-            ^ usize::from(place.function ^ place.region.rotate_left(5));
+            ^ (place.rest ^ (place.rest >> 11)) as usize;
         let entry = &mut self.0[mixed % ENTRIES];
-        if entry.0 != place {
+        if !entry.0.is(&place) {
             *entry = (place, find());
         }
         entry.1
@@ -172,11 +141,14 @@ impl Cache {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mel_log::Definition;
     use mel_log::table::Identity;
 
     #[test]
     fn a_context_is_one_number_however_it_is_found() {
-        let contexts = Contexts::new(ProfileTable::in_memory(&Identity::default()).unwrap());
+        let (table, registry) = (ProfileTable::in_memory(&Identity::default()).unwrap(), Registry::new(None));
+        crate::consumer::Consumer::attach(registry, &table);
+        let contexts = Contexts::new(table, registry);
         let key = |site| ContextKey {
             site,
             communicator: 1,
@@ -187,7 +159,7 @@ mod tests {
         assert!(first != second && first != 0);
         assert_eq!(contexts.find(key(16)), first);
         let mut cache = Cache::default();
-        let place = |site| Place { site, comm: 5, function: 3, region: 0, epoch: 0 };
+        let place = |site| Place::new(site, 5, 3, (0, 0));
         let mut asked = 0;
         for site in [1, 2, 1, 2, 1 << 40, 1] {
             let found = cache.get(place(site), || {
@@ -197,6 +169,11 @@ mod tests {
             assert_eq!(found, site as u32);
         }
         assert!((3..=6).contains(&asked));
+        for other in [Place::new(1, 5, 3, (0, 1)), Place::new(1, 5, 3, (1, 0)), Place::new(1, 5, 4, (0, 0))] {
+            assert_eq!(cache.get(other, || 77), 77, "{other:?} is another place");
+        }
+        let place = Place::new(1, 2, 599, (7, u32::MAX));
+        assert_eq!((place.function(), place.region()), (599, 7));
         let rows = contexts.table.rows();
         let functions = rows.definitions.iter().filter(|d| matches!(d, Definition::Function { .. })).count();
         assert_eq!(functions, 1, "a function is defined once");

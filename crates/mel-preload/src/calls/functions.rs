@@ -5,23 +5,27 @@ use mpi_intercept::FunctionId;
 
 /// What kind of call a function makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Its calls are not counted: it starts or ends MPI, or does not return.
     NotCounted,
     /// Nothing is special.
     Plain,
+    /// It looks whether something is complete, or has come.
+    Tests,
+    /// It receives a message, or completes requests, and sends nothing.
+    Waits,
+    /// It has to do with this process alone.
+    Local,
     /// A send that may wait for its receiver.
     BlockingSend,
     /// It waits for a message.
     Probe,
     /// All processes of a communicator take part, and some may wait for others.
     Collective,
-    /// The same, and they make a window.
-    MakesWindow,
+    /// It starts such an operation, which a request completes.
+    StartsCollective,
     /// It makes a handle unknown that was known.
     Frees,
-    /// A communicator gets a name.
-    Names,
 }
 
 /// Whether a function does not wait for anything: it starts something, looks, or answers from memory.
@@ -38,8 +42,15 @@ pub(super) fn returns_at_once(function: FunctionId) -> bool {
     }
 }
 
+impl Kind {
+    /// Whether who makes such calls between two tests polls no more for what was tested.
+    pub(crate) fn ends_polling(self) -> bool {
+        !matches!(self, Kind::Tests | Kind::Local | Kind::Frees | Kind::NotCounted)
+    }
+}
+
 /// The kind of each function.
-pub(super) fn kinds() -> [Kind; FunctionId::COUNT] {
+pub(crate) fn kinds() -> [Kind; FunctionId::COUNT] {
     let mut kinds = [Kind::Plain; FunctionId::COUNT];
     for function in FunctionId::all() {
         kinds[function.index()] = kind(function);
@@ -53,15 +64,19 @@ fn kind(function: FunctionId) -> Kind {
     match function {
         F::Session_init | F::Abort | F::Pcontrol => return Kind::NotCounted,
         F::Type_free => return Kind::Frees,
-        F::Comm_set_name => return Kind::Names,
         _ => {}
     }
     match (about.kind, about.step) {
         (Of::Init | Of::Finalize, _) => Kind::NotCounted,
         (Of::Send(mode), Step::Blocks) if mode != Mode::Buffered => Kind::BlockingSend,
         (Of::Probe, Step::Blocks) => Kind::Probe,
-        _ if about.makes == Some(Object::Window) => Kind::MakesWindow,
-        _ if about.is_met_by_all() => Kind::Collective,
+        (Of::Receive, Step::Blocks) | (Of::Completion, Step::Completes) => Kind::Waits,
+        (Of::Completion | Of::Probe | Of::Request | Of::Window(_), Step::Tests) => Kind::Tests,
+        (Of::Collective(_), Step::Starts) => Kind::StartsCollective,
+        // They wait for each other where all do something with a file.
+        (Of::File { together: true, .. }, Step::Blocks) => Kind::Collective,
+        _ if about.makes == Some(Object::Window) || about.is_met_by_all() => Kind::Collective,
+        _ if about.is_local() => Kind::Local,
         _ => Kind::Plain,
     }
 }
@@ -82,11 +97,23 @@ mod tests {
     }
 
     #[test]
+    fn tests_return_at_once() {
+        for function in FunctionId::all().filter(|function| kind(*function) == Kind::Tests) {
+            assert!(returns_at_once(function), "{}", function.name());
+        }
+        assert_eq!(kind(FunctionId::Testsome), Kind::Tests);
+        assert_eq!((kind(FunctionId::Wait), kind(FunctionId::Recv)), (Kind::Waits, Kind::Waits));
+        assert_eq!(kind(FunctionId::Sendrecv), Kind::Plain, "it sends");
+    }
+
+    #[test]
     fn forms_that_have_a_request_do_not_wait_for_others() {
         let collective = |function| kind(function) == Kind::Collective;
         assert!(collective(FunctionId::Allreduce) && collective(FunctionId::Alltoallv_c));
         assert!(collective(FunctionId::Comm_split) && collective(FunctionId::Reduce_scatter_block));
         assert!(!collective(FunctionId::Iallreduce) && !collective(FunctionId::Bcast_init));
+        assert_eq!(kind(FunctionId::Iallreduce), Kind::StartsCollective);
+        assert!(collective(FunctionId::File_write_at_all) && !collective(FunctionId::File_write_at));
         assert!(!collective(FunctionId::Reduce_local) && !collective(FunctionId::Comm_create_group));
     }
 }

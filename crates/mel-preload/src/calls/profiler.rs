@@ -1,32 +1,53 @@
 //! The hook: all that runs per call.
 
 use std::ffi::c_int;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
-use mel_log::Definition;
-use mel_log::table::{ContextKey, IntervalKind, ProfileTable, TableRows};
+use mel_log::settings::counted;
+use mel_log::table::{ContextKey, IntervalKind, ProfileTable};
 use mpi_abi::questions::TypeSizes;
-use mpi_abi::{Abi, Handle, StatusPtr, questions};
+use mpi_abi::{Abi, Handle, StatusPtr};
 use mpi_functions::Direction;
+use mpi_intercept::under_way::UnderWay;
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Numbered, PerThread, ThreadSlot, Wants};
 use mpit_events::Clock;
-use mpit_sources::calls::{Communicator, Ob1Model, Observer, PostedLate, Received, Waited};
+use mpit_sources::calls::{During, NotFollowed, Observer, PostedLate, Received, TestFound, Waited};
+use mpit_sources::matching::Truth;
 use mpit_sources::transfers::Transfer;
 
 use super::bytes;
-use super::communicators::{Communicators, First, Known};
 use super::contexts::{Cache, Contexts, Place};
 use super::functions::{Kind, kinds, returns_at_once};
+use super::operations::{Operation, Operations};
 use super::waits::Waits;
-use crate::described;
+use crate::consumer::Consumer;
+use crate::polling::Polling;
+use crate::registry::{Known, Registry};
+use crate::truth;
 
 /// Above this size, in bytes, a standard send may wait for its receiver; below it, it waits for space at most.
 const LONG: u64 = 4096;
 
-/// The communicator that a call is on, or the window: handles of both are never the same.
+/// A call that lasts longer may be why its rank is late elsewhere.
+const LONG_CALL_MICROSECONDS: u64 = 100;
+/// Polling that waits for less does not matter.
+const SHORT_POLLING_MICROSECONDS: u64 = 10;
+
+/// The communicator that a call is on, or the window, or the file: handles of these are never the same.
 #[inline(always)]
 fn handle(call: &Call<'_>) -> Option<usize> {
-    call.comm().map(Handle::word).or_else(|| call.win().map(Handle::word))
+    let of_others = || call.win().map(Handle::word).or_else(|| file(call));
+    call.comm().map(Handle::word).or_else(of_others)
+}
+
+/// The file that a call is about; of one that has closed it none.
+#[inline(always)]
+fn file(call: &Call<'_>) -> Option<usize> {
+    match call {
+        // SAFETY: the program gives MPI the address of a file.
+        Call::File_close(a) => (!a.fh.is_null()).then(|| unsafe { a.fh.read() }.word()),
+        call => call.file().map(Handle::word),
+    }
 }
 
 /// The root of a collective operation as the table has it: plus one, 0 where there is none.
@@ -46,16 +67,17 @@ pub struct CallProfiler {
     clock: Clock,
     /// A microsecond in ticks.
     microsecond: u64,
+    /// Single calls that last longer are kept, in ticks.
+    long_call: u64,
+    /// `MPI_PROC_NULL`.
+    nobody: c_int,
     kinds: [Kind; FunctionId::COUNT],
     contexts: OnceLock<Contexts>,
-    communicators: Communicators,
+    registry: &'static Registry,
     waits: Waits,
-    model: Ob1Model,
     threads: PerThread<Thread>,
-    /// Whether calls are counted; otherwise only communicators and windows are followed, for others to count on them.
-    counts: bool,
-    /// Where several threads may be in collective operations at the same time: for one at a time.
-    several: OnceLock<Mutex<()>>,
+    /// Held by the thread that counts one.
+    operations: Operations,
 }
 
 impl std::fmt::Debug for CallProfiler {
@@ -83,6 +105,7 @@ struct Thread {
     sizes: TypeSizes,
     /// The communicator that was asked for last.
     recent: Option<(usize, Option<Known>)>,
+    polling: Polling,
 }
 
 impl Thread {
@@ -98,65 +121,22 @@ impl Thread {
 }
 
 impl CallProfiler {
-    /// Counts nothing until [`begin`](CallProfiler::begin); then calls, if `counts`. Otherwise it knows and defines communicators
-    /// and windows only.
-    pub fn new(abi: &'static Abi, model: Ob1Model, counts: bool) -> &'static CallProfiler {
+    /// Counts nothing until [`attach`](Consumer::attach).
+    pub fn new(abi: &'static Abi, registry: &'static Registry) -> &'static CallProfiler {
         let clock = Clock::best();
         Box::leak(Box::new(CallProfiler {
             abi,
             clock,
-            microsecond: (clock.ticks_per_second() / 1_000_000).max(1),
+            microsecond: clock.microsecond(),
+            long_call: (clock.ticks_per_second() / 1_000_000).max(1) * LONG_CALL_MICROSECONDS,
+            nobody: abi.constants.proc_null,
             kinds: kinds(),
             contexts: OnceLock::new(),
-            communicators: Communicators::default(),
+            registry,
             waits: Waits::default(),
-            model,
             threads: PerThread::default(),
-            counts,
-            several: OnceLock::new(),
+            operations: Operations::default(),
         }))
-    }
-
-    /// Counts into this table from now on; before communicators are followed.
-    pub fn begin(&'static self, table: ProfileTable) {
-        let _ = self.contexts.set(Contexts::new(table));
-        if self.counts {
-            mpi_intercept::set_clock(self.clock.reader());
-            mpi_intercept::set_contexts(self);
-        }
-    }
-
-    /// Several threads may call MPI at the same time.
-    pub fn set_threads(&self) {
-        let _ = self.several.set(Mutex::default());
-    }
-
-    /// From now on waits are counted without a lock.
-    ///
-    /// # Safety
-    /// The program's threads do not call MPI at the same time.
-    pub unsafe fn leave_to_one_thread(&self) {
-        // SAFETY: the caller promises it.
-        unsafe { self.waits.leave_to_one_thread() };
-    }
-
-    /// The table, once there is one.
-    pub fn table(&self) -> Option<&ProfileTable> {
-        self.contexts.get().map(|contexts| &contexts.table)
-    }
-
-    /// The process is in another [phase](crate::phases::current): calls that begin from now on count in that.
-    pub fn phase_changed(&self) {
-        if let Some(contexts) = self.contexts.get() {
-            contexts.forget_handles();
-        }
-    }
-
-    /// Defines something in the table.
-    pub fn define(&self, definition: &Definition) {
-        if let Some(contexts) = self.contexts.get() {
-            contexts.define(definition);
-        }
     }
 
     /// So many variables are attributed from now on; whether there is space for that.
@@ -177,76 +157,32 @@ impl CallProfiler {
         (!thread.is_null()).then(|| unsafe { (*thread).number })
     }
 
+    /// The number of the thread that a call is under way in; `None` where the call has ended.
+    pub fn thread_of(call: &UnderWay) -> Option<u16> {
+        let thread: *const Numbered<Thread> = std::ptr::without_provenance(call.of_contexts());
+        let number = thread.wrapping_byte_add(std::mem::offset_of!(Numbered<Thread>, number));
+        // SAFETY: while the call is under way the slot leads to its thread's state, or is null.
+        if thread.is_null() { None } else { unsafe { call.copy(number.cast()) } }
+    }
+
     /// Whether calls of this function are counted.
     pub fn counts_calls_of(&self, function: FunctionId) -> bool {
-        self.counts && self.kinds[function.index()] != Kind::NotCounted
-    }
-
-    /// Forgets what was counted until `now`, in ticks.
-    pub fn clear(&self, now: u64) {
-        if let Some(contexts) = self.contexts.get() {
-            let _no_collectives =
-                self.several.get().map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
-            self.waits.while_none_is_counted(|| contexts.clear(now));
-        }
-    }
-
-    /// What was counted so far.
-    pub fn rows(&self) -> Option<TableRows> {
-        self.table().map(ProfileTable::rows)
-    }
-
-    /// The number of a communicator or a window in the table, by the value of its handle; 0 where it has none.
-    pub fn number_of(&self, handle: usize) -> u32 {
-        self.known(handle).map_or(0, |known| known.number)
-    }
-
-    /// The number of the communicator at this place of the model; 0 where it has none.
-    pub fn number_at(&self, place: u32) -> u32 {
-        match self.communicators.number(place) {
-            Some(number) => number,
-            None => self.used(self.communicators.arrive_at(place)).map_or(0, |known| known.number),
-        }
-    }
-
-    /// What is known of the communicator or window with this handle, on which the program makes a call.
-    fn known(&self, handle: usize) -> Option<Known> {
-        self.communicators.get(handle).or_else(|| self.used(self.communicators.call_on(handle)))
-    }
-
-    /// Something counts on a communicator for the first time: the table has its definition from now on.
-    #[cold]
-    #[inline(never)]
-    fn used(&self, first: Option<First>) -> Option<Known> {
-        let First { known, definition, is_lost } = first?;
-        let contexts = self.contexts.get()?;
-        if is_lost {
-            contexts.lose_communicator();
-        }
-        definition.iter().for_each(|definition| contexts.define(definition));
-        Some(known)
-    }
-
-    /// The table has the name of this function.
-    pub fn define_function(&self, function: FunctionId) {
-        if let Some(contexts) = self.contexts.get() {
-            contexts.define_function(function as u16);
-        }
+        self.kinds[function.index()] != Kind::NotCounted
     }
 
     /// The context of a call that is not at hand.
     #[cold]
     #[inline(never)]
     fn find(&self, contexts: &Contexts, place: Place, thread: u16) -> u32 {
-        let communicator = self.known(place.comm).map_or(0, |known| known.number);
+        let communicator = self.registry.number_of(place.comm);
         let phase = crate::phases::current();
         contexts.find(ContextKey {
             site: place.site as u64,
             communicator,
-            function: place.function,
+            function: place.function(),
             thread,
             phase,
-            region: place.region,
+            region: place.region(),
         })
     }
 
@@ -256,14 +192,14 @@ impl CallProfiler {
         match thread.recent {
             Some((recent, known)) if recent == handle => known,
             _ => {
-                let known = self.known(handle);
+                let known = self.registry.known(handle);
                 thread.recent = Some((handle, known));
                 known
             }
         }
     }
 
-    /// A collective operation has returned.
+    /// A collective operation has returned, or the call that starts it.
     #[inline(never)]
     fn operated(
         &self,
@@ -273,21 +209,35 @@ impl CallProfiler {
         made: Made,
         success: bool,
     ) {
+        thread.polling.forget();
         let known = handle(call).and_then(|handle| self.communicator(thread, handle));
         // Objects are made without data of the program.
         let transfer = Transfer::of(self.abi, function, call);
         if success && let Some(transfer) = &transfer {
-            let (sent, received) = bytes::of_collective(self.abi, &mut thread.sizes, known, transfer);
+            let bytes = bytes::of_collective(self.abi, &mut thread.sizes, known, transfer);
             let row = contexts.table.context(made.context);
-            row.sent.add(sent);
-            row.received.add(received);
+            row.sent.add(bytes.sent);
+            row.received.add(bytes.received);
+            row.given.add(bytes.given);
         }
-        if let Some(known) = known {
-            let _one_at_a_time =
-                self.several.get().map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
-            let number = self.communicators.operate(known.number);
+        // The handle of a file that is closed is gone.
+        let of_closed = || {
+            let key = matches!(call, Call::File_close(_)).then(|| contexts.table.context(made.context).key());
+            key.map(|key| key.communicator).filter(|communicator| *communicator != 0)
+        };
+        if let Some(communicator) = known.map(|known| known.number).or_else(of_closed) {
+            let mut operations = self.operations.lock();
+            let number = operations.count(communicator);
             let root = transfer.as_ref().map_or(0, root);
-            contexts.table.add_collective(made.context, number, root, (made.entered, made.left));
+            let kind = match self.kinds[function.index()] {
+                Kind::StartsCollective => {
+                    operations.started(Operation { communicator, number, root }, made.left);
+                    IntervalKind::Started
+                }
+                _ => IntervalKind::Collective,
+            };
+            let times = (made.entered, made.left);
+            contexts.table.add_part_of_collective(kind, made.context, (number, root), times);
         }
     }
 
@@ -307,42 +257,54 @@ impl CallProfiler {
         }
     }
 
-    /// A probe has found a message, which it may have waited for.
+    /// A call has lasted long; of collective operations all are kept.
     #[cold]
     #[inline(never)]
-    fn probed(&self, contexts: &Contexts, call: &Call<'_>, made: Made) {
+    fn lasted(&self, contexts: &Contexts, kind: Kind, made: Made) {
+        if kind != Kind::Collective {
+            self.waits.lasted(contexts, made.context, (made.entered, made.left));
+        }
+    }
+
+    /// A call has looked whether something is complete, or has come.
+    #[inline(always)]
+    fn tested(&self, contexts: &Contexts, thread: &mut Thread, call: &Call<'_>, made: Made) {
+        let polled = thread.polling.called(call, (made.entered, made.left), self.microsecond);
+        let least = SHORT_POLLING_MICROSECONDS * self.microsecond;
+        if let Some(polled) = polled.filter(|polled| polled.waited >= least) {
+            self.waits.polled(contexts, made.context, polled, self.probed_source(call));
+            let mut operations = self.operations.lock();
+            if let Some(operation) = operations.tested(made.left).filter(|_| polled.is_waiting()) {
+                self.waits.completed(contexts, made.context, operation, (polled.begin, polled.end));
+            }
+        }
+    }
+
+    /// The sender of the message that a probe has found, as far as it is known.
+    fn probed_source(&self, call: &Call<'_>) -> Option<i32> {
         let (asked, status) = match call {
             Call::Probe(a) => (a.source, a.status),
             Call::Mprobe(a) => (a.source, a.status),
-            _ => return,
+            Call::Iprobe(a) => (a.source, a.status),
+            Call::Improbe(a) => (a.source, a.status),
+            _ => return None,
         };
         let of_status = |status: StatusPtr| {
             // SAFETY: the call has succeeded and has filled its status, the program's or one of ours.
             (!status.is_ignore(self.abi)).then(|| unsafe { status.source(self.abi) })
         };
-        let source = if asked >= 0 { asked } else { of_status(status).unwrap_or(-1) };
-        if source >= 0 {
+        let source = if asked >= 0 { Some(asked) } else { of_status(status) };
+        source.filter(|source| *source >= 0)
+    }
+
+    /// A probe has found a message, which it may have waited for.
+    #[cold]
+    #[inline(never)]
+    fn probed(&self, contexts: &Contexts, call: &Call<'_>, made: Made) {
+        if let Some(source) = self.probed_source(call) {
             let what = (made.context, source, IntervalKind::LateSender);
             self.waits.blocked(contexts, what, (made.entered, made.left), 0);
         }
-    }
-
-    /// A window was made: from now on calls on it have a communicator of their own.
-    #[cold]
-    fn made_window(&self, contexts: &Contexts, call: &Call<'_>) {
-        let (comm, window) = match call {
-            Call::Win_create(a) => (a.comm, a.win),
-            Call::Win_allocate(a) => (a.comm, a.win),
-            Call::Win_allocate_shared(a) => (a.comm, a.win),
-            Call::Win_create_dynamic(a) => (a.comm, a.win),
-            _ => return,
-        };
-        // SAFETY: MPI has filled the window, because the call succeeded.
-        let window = unsafe { window.read() }.word();
-        self.known(comm.word());
-        let Some(first) = self.communicators.add_window(window, comm.word()) else { return };
-        contexts.forget_handles();
-        self.used(Some(first));
     }
 }
 
@@ -365,7 +327,7 @@ impl mpi_intercept::Contexts for CallProfiler {
             thread.forget(epoch, contexts.epoch_of_datatypes());
         }
         let region = crate::attribution::current_region();
-        let place = Place { site, comm: handle(call).unwrap_or(0), function: function as u16, region, epoch };
+        let place = Place::new(site, handle(call).unwrap_or(0), function as u16, (region, epoch));
         thread.cache.get(place, || this.find(contexts, place, number))
     }
 }
@@ -374,8 +336,6 @@ impl Hook for CallProfiler {
     fn wants(&self, function: FunctionId) -> Wants {
         match self.kinds[function.index()] {
             Kind::NotCounted => Wants::Nothing,
-            Kind::Names | Kind::MakesWindow if !self.counts => Wants::Leave,
-            _ if !self.counts => Wants::Nothing,
             // It may be the last call of a process that is killed, or the handle that the context has is gone at the exit.
             _ if !returns_at_once(function) => Wants::Both,
             _ => Wants::Leave,
@@ -383,7 +343,7 @@ impl Hook for CallProfiler {
     }
 
     fn wants_time(&self, function: FunctionId) -> bool {
-        self.counts && self.kinds[function.index()] != Kind::NotCounted
+        self.counts_calls_of(function)
     }
 
     #[inline]
@@ -402,9 +362,6 @@ impl Hook for CallProfiler {
     fn leave_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>, code: c_int) {
         let Some(contexts) = self.contexts.get() else { return };
         let success = code == self.abi.constants.success;
-        if !self.counts {
-            return self.only_objects(contexts, function, call, success);
-        }
         let left = here.left(|| self.clock.now().0);
         let made = Made { context: here.context(function, call), entered: here.entered(), left };
         let thread = here.slot_of_contexts().get().cast::<Numbered<Thread>>();
@@ -421,21 +378,24 @@ impl Hook for CallProfiler {
         last.leave(left);
         let row = contexts.table.context(made.context);
         row.count(took);
-        match self.kinds[function.index()] {
-            Kind::Collective => self.operated(contexts, thread, (function, call), made, success),
-            Kind::MakesWindow => {
+        let kind = self.kinds[function.index()];
+        if took > self.long_call {
+            self.lasted(contexts, kind, made);
+        }
+        match kind {
+            Kind::Collective | Kind::StartsCollective => {
                 self.operated(contexts, thread, (function, call), made, success);
-                if success {
-                    self.made_window(contexts, call);
-                }
             }
             Kind::Probe if took > self.microsecond && success => self.probed(contexts, call, made),
             Kind::Frees => contexts.forget_datatypes(),
-            Kind::Names => self.named(call),
+            Kind::Tests if success => self.tested(contexts, thread, call, made),
+            Kind::Local => {}
+            Kind::Waits => thread.polling.forget(),
             // It has moved nothing, and its arguments may be anything.
             _ if !success => {}
             kind => {
-                let (sent, received) = bytes::of_messages(&mut thread.sizes, call);
+                thread.polling.forget();
+                let (sent, received) = bytes::of_messages(self.nobody, &mut thread.sizes, call);
                 if sent != 0 {
                     row.sent.add(sent);
                     // What the data needs at a gigabyte per second: one byte takes a nanosecond.
@@ -453,63 +413,54 @@ impl Hook for CallProfiler {
     }
 }
 
-impl CallProfiler {
-    /// A call that makes or names an object has returned, and calls are not counted.
-    #[cold]
-    #[inline(never)]
-    fn only_objects(&self, contexts: &Contexts, function: FunctionId, call: &Call<'_>, success: bool) {
-        match self.kinds[function.index()] {
-            Kind::Names => self.named(call),
-            Kind::MakesWindow if success => self.made_window(contexts, call),
-            _ => {}
-        }
-    }
-
-    #[cold]
-    fn named(&self, call: &Call<'_>) {
-        // One that is not known may be none at all.
-        if let Call::Comm_set_name(a) = call
-            && let Some(contexts) = self.contexts.get()
-            && self.known(a.comm.word()).is_some()
-        {
-            let name = questions::comm_get_name(a.comm).unwrap_or_default();
-            if let Some(number) =
-                self.communicators.rename(a.comm.word(), &name).filter(|number| *number != 0)
-            {
-                contexts.define(&Definition::CommunicatorName { index: number as u16, name });
-            }
-        }
-    }
-}
-
 impl Observer for CallProfiler {
-    fn communicator_created(&self, communicator: &Communicator) {
-        self.communicators.add(communicator, described::groups(self.model, communicator));
-        if let Some(contexts) = self.contexts.get() {
-            contexts.forget_handles();
-        }
-    }
-
-    fn communicator_freed(&self, communicator: &Communicator) {
-        self.communicators.remove(communicator);
-        if let Some(contexts) = self.contexts.get() {
-            contexts.forget_handles();
-        }
-    }
-
     fn wants_waits(&self) -> bool {
-        self.counts
+        true
+    }
+
+    fn wants_collectives(&self) -> bool {
+        true
+    }
+
+    fn collective_requested(&self, _: u32, request: u64, during: During) {
+        self.operations.lock().requested(request, during);
+    }
+
+    fn collective_completed(&self, _: u32, request: u64, during: During) {
+        let Some(contexts) = self.contexts.get() else { return };
+        let mut operations = self.operations.lock();
+        let Some(operation) = operations.completed(request) else { return };
+        let context = during.context.into();
+        let function = contexts.table.context(context).key().function;
+        // Since when a thread has tested is known when the call has returned.
+        if self.kinds.get(usize::from(function)) == Some(&Kind::Tests) {
+            operations.found(operation, during);
+        } else if during.entered.0 != 0 {
+            self.waits.completed(contexts, context, operation, (during.entered.0, during.left.0));
+        }
     }
 
     fn waited(&self, waited: &Waited) {
         if let Some(contexts) = self.contexts.get() {
-            self.waits.waited(contexts, waited, self.number_at(waited.comm));
+            self.waits.waited(contexts, waited, self.registry.number_at(waited.comm));
+        }
+    }
+
+    fn test_found(&self, found: &TestFound) {
+        if let Some(contexts) = self.contexts.get() {
+            self.waits.test_found(contexts, found, self.registry.number_at(found.comm));
         }
     }
 
     fn received_bytes(&self, received: &Received) {
         if let Some(contexts) = self.contexts.get() {
             Waits::received(contexts, received);
+        }
+    }
+
+    fn followed(&self, truth: &Truth, not_followed: &NotFollowed) {
+        if let Some(contexts) = self.contexts.get() {
+            truth::store(contexts.table.header(), truth, not_followed);
         }
     }
 
@@ -529,5 +480,38 @@ impl Observer for CallProfiler {
         if let Some(contexts) = self.contexts.get() {
             Waits::searched(contexts, context, ticks, wildcard);
         }
+    }
+}
+
+impl Consumer for CallProfiler {
+    fn hooks(&'static self) -> Vec<&'static dyn Hook> {
+        vec![self]
+    }
+
+    fn observers(&'static self) -> Vec<&'static dyn Observer> {
+        vec![self]
+    }
+
+    fn attach(&'static self, table: &ProfileTable) {
+        let _ = self.contexts.set(Contexts::new(table.clone(), self.registry));
+        mpi_intercept::set_clock(self.clock.reader());
+        mpi_intercept::set_contexts(self);
+    }
+
+    unsafe fn leave_to_one_thread(&self) {
+        // SAFETY: the caller promises it: below MPI_THREAD_MULTIPLE one thread at a time calls MPI.
+        unsafe { self.waits.leave_to_one_thread() };
+    }
+
+    fn while_still(&self, user: &mut dyn FnMut()) {
+        let _no_collectives = self.operations.lock();
+        self.waits.while_none_is_counted(|| match self.contexts.get() {
+            Some(contexts) => contexts.while_none_is_made(user),
+            None => user(),
+        });
+    }
+
+    fn counted(&self) -> Option<&'static str> {
+        Some(counted::CALLS)
     }
 }

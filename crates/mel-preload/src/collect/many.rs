@@ -6,7 +6,7 @@ use std::path::Path;
 
 use mel_convert::callsites::CallSites;
 use mel_log::profile::columns::{self, Column, Description, RankTable};
-use mel_log::profile::{OverRanks, Profile, RankProfile};
+use mel_log::profile::{Ended, OverRanks, Profile, efficiency};
 use mel_log::table::TableRows;
 use mel_verdict::many::{Detail, Judgement, OfRank, Selection, fill};
 use ranks::{CommunicationError, Processes, tree};
@@ -23,15 +23,24 @@ pub(super) struct Counted {
     pub(super) windows: bool,
 }
 
-/// Brings the sums of all ranks together; at rank 0 they are in `profile` then. Collective.
+/// Brings the sums of all ranks together: the profile, at rank 0. Collective.
 pub(super) fn collect(
     ranks: &dyn Processes,
-    own: RankProfile,
     table: Option<TableRows>,
-    (profile, directory): (&mut Profile, Option<&Path>),
+    directory: Option<&Path>,
     counted: Counted,
-) -> Result<(), CommunicationError> {
-    let of_rank = OfRank::new(own, table);
+) -> Result<Option<Profile>, CommunicationError> {
+    let table = table.unwrap_or_else(|| TableRows {
+        rank: ranks.rank(),
+        ended: Ended::Finalised.in_table(),
+        ..TableRows::default()
+    });
+    let mut profile = match ranks.rank() {
+        // Of the ranks there are sums.
+        0 => Profile { ranks: Vec::new(), ..calm(|| mel_verdict::described(std::slice::from_ref(&table))) },
+        _ => Profile::default(),
+    };
+    let of_rank = OfRank::new(table);
     let since = tree::all_reduce(ranks, of_rank.out_of_init(), |latest, other| *latest = other.max(*latest))?;
     let of_rank = of_rank.since(since);
     let part = tree::reduce(ranks, calm(|| of_rank.part()), |all, part| calm(|| all.join(part)))?;
@@ -53,10 +62,9 @@ pub(super) fn collect(
             written = table.write(first, &decoded(rows, first, judgement, table));
         }
     })?;
-    if let (Some(judgement), Some(detail)) = (&judgement, detail) {
-        calm(|| finish(profile, judgement, &detail, table, written));
-    }
-    Ok(())
+    let (Some(judgement), Some(detail)) = (&judgement, detail) else { return Ok(None) };
+    calm(|| finish(&mut profile, judgement, &detail, table, written));
+    Ok(Some(profile))
 }
 
 /// Rank 0 has all.
@@ -78,6 +86,7 @@ fn finish(
     if let Some(reduced) = &mut profile.reduced {
         reduced.over_ranks = over;
     }
+    profile.efficiency = efficiency::of(profile);
 }
 
 /// What a fault of ours makes nothing of: others wait for what comes next.

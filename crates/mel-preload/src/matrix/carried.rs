@@ -6,13 +6,12 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use mel_log::profile::TrafficKind;
-use mel_log::table::{ProfileTable, TrafficKey};
+use mel_log::table::TrafficKey;
 use mpi_intercept::FunctionId;
 use mpit_events::{Core, Error, EventIndex, Instance, Safety};
 use mpit_sources::netops::{NetOp, Operation};
 
 use super::Rows;
-use crate::calls::CallProfiler;
 use crate::phases;
 
 /// Counts the bytes of each operation of a transport under its peer. An operation takes a search in the rows that its thread has
@@ -63,32 +62,25 @@ impl Recent {
 }
 
 impl Carried {
-    /// Counts in `rows`, where others count in them too, and nothing before [`begin`](Carried::begin).
-    pub fn new(rows: Option<&'static Rows>, calls: Option<&'static CallProfiler>) -> &'static Carried {
-        let rows = rows.unwrap_or_else(|| Box::leak(Box::new(Rows::new(calls))));
+    /// Counts in these rows, in which others may count too, and nothing before they [begin](Rows::begin).
+    pub fn new(rows: &'static Rows) -> &'static Carried {
         Box::leak(Box::new(Carried { rows, threads: AtomicU16::new(0) }))
     }
 
-    /// Listens to the event of the transports. Counts in `rows`, where others count in them too, and nothing before
-    /// [`begin`](Carried::begin).
+    /// The same, listening to the event of the transports.
     ///
     /// # Errors
     /// Those of the events core.
-    pub fn listen(
-        core: &Core,
-        event: EventIndex,
-        rows: Option<&'static Rows>,
-        calls: Option<&'static CallProfiler>,
-    ) -> Result<&'static Carried, Error> {
-        let carried = Carried::new(rows, calls);
+    pub fn listen(core: &Core, event: EventIndex, rows: &'static Rows) -> Result<&'static Carried, Error> {
+        let carried = Carried::new(rows);
         let handle = core.alloc(event, None)?;
         core.set_callback(handle, Safety::ThreadSafe, move |instance| carried.take(instance))?;
         Ok(carried)
     }
 
-    /// Counts in this table from now on.
-    pub fn begin(&self, table: ProfileTable) {
-        self.rows.begin(table);
+    /// Where it counts.
+    pub(crate) fn rows(&self) -> &'static Rows {
+        self.rows
     }
 
     fn take(&self, instance: &Instance<'_>) {
@@ -125,7 +117,7 @@ impl Carried {
 
     #[cold]
     fn find(&self, kind: TrafficKind, wanted: &Recent, within: Option<FunctionId>) -> Option<u32> {
-        within.into_iter().for_each(|function| self.rows.define_function(function));
+        within.into_iter().for_each(|function| self.rows.registry.define_function(function as u16));
         // A peer that is not known is none.
         let of_peer = TrafficKey::with_peer(kind, 0, wanted.peer);
         let &Recent { phase, function, .. } = wanted;
@@ -146,17 +138,19 @@ impl Carried {
 
 #[cfg(test)]
 mod tests {
-    use mel_log::table::Identity;
+    use mel_log::table::{Identity, ProfileTable};
     use mpit_events::{Clock, Ordering as Order, Source};
     use mpit_sources::netops;
 
     use super::*;
+    use crate::registry::Registry;
 
     #[test]
     fn bytes_are_counted_by_peer_and_direction() {
         let core: &'static Core = Box::leak(Box::default());
         let event = netops::register(core).unwrap();
-        let carried = Carried::listen(core, event, None, None).unwrap();
+        let rows: &'static Rows = Box::leak(Box::new(Rows::new(Registry::new(None))));
+        Carried::listen(core, event, rows).unwrap();
         let source = core.add_source(Source::new("s", "", Order::Ordered, Clock::best()));
         let raise = |operation: Operation, target, size| {
             let payload = NetOp { operation: operation as i32, target, size, local: 1, remote: 2 };
@@ -165,7 +159,7 @@ mod tests {
         };
         raise(Operation::Send, 1, 5);
         let table = ProfileTable::in_memory(&Identity::default()).unwrap();
-        carried.begin(table.clone());
+        rows.begin(table.clone());
         for (operation, target, size) in [
             (Operation::Send, 1, 10),
             (Operation::CmaWrite, 1, 20),

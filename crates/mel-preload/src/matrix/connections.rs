@@ -14,7 +14,7 @@ use crate::trace::SampleLog;
 /// Counts what each connection carries in the row of its interface and peer, in the phase that the process is in. Memory: a row for each
 /// interface, peer and phase, and a number for each connection.
 #[derive(Default)]
-pub struct Connections {
+pub(super) struct Connections {
     table: OnceLock<ProfileTable>,
     known: Mutex<Known>,
     interfaces: Interfaces,
@@ -29,22 +29,22 @@ struct Known {
 
 impl Connections {
     /// Counts in this table from now on.
-    pub fn begin(&self, table: ProfileTable) {
+    pub(super) fn begin(&self, table: ProfileTable) {
         let _ = self.table.set(table);
     }
 
     /// What they have carried by interface goes into this log, too, from now on.
-    pub(crate) fn log(&self, log: &'static SampleLog) {
+    pub(super) fn log(&self, log: &'static SampleLog) {
         self.interfaces.begin(log);
     }
 
     /// What the interfaces of this host have counted themselves from one time to another, in ticks, goes into the log.
-    pub(crate) fn log_ports(&self, ports: &[Port], times: (u64, u64)) {
+    pub(super) fn log_ports(&self, ports: &[Port], times: (u64, u64)) {
         self.interfaces.ports(ports, times);
     }
 
     /// The table was set to zero: connections that carry something from now on count again.
-    pub fn clear(&self) {
+    pub(super) fn clear(&self) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).of_connection.clear();
     }
 

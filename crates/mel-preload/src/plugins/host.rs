@@ -1,18 +1,17 @@
 //! The plugins of this process, from `MPI_Init*` to the end.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crossbeam_queue::ArrayQueue;
 use mel_log::Definition;
 use mel_log::choice::Choice;
+use mel_log::profile::Ended;
 use mel_log::table::layout::STOPPED;
 use mel_plugin::raw;
-use mpi_intercept::FunctionId;
-use mpi_intercept::signals::without_signals;
+use mpi_intercept::own_thread::OwnThread;
+use mpi_intercept::{Call, FunctionId, Hook, Wants};
 use mpit_events::Clock;
 use smallvec::SmallVec;
 
@@ -20,8 +19,10 @@ use super::control;
 use super::load::{Plugin, load};
 use super::shared::Shared;
 use super::teller::{Message, Teller};
-use crate::phases;
-use crate::state::{Run, Session};
+use crate::config::Config;
+use crate::consumer::{Consumer, Parts, wants_entries};
+use crate::registry::Registry;
+use crate::run::Run;
 use crate::warn::warn;
 
 /// So much may wait to be told.
@@ -49,7 +50,7 @@ pub(crate) struct Host {
     attending: Mutex<()>,
     /// Whether the thread is to look now; whether it is to end.
     wanted_now: (Mutex<(bool, bool)>, Condvar),
-    thread: OnceLock<JoinHandle<()>>,
+    thread: OnceLock<OwnThread>,
 }
 
 static HOST: OnceLock<&'static Host> = OnceLock::new();
@@ -64,14 +65,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Loads what the user has asked for. At the exit of `MPI_Init*`.
-pub(crate) fn begin(session: &'static Session, run: &'static Run) {
-    let config = &session.config;
-    if config.plugins.is_empty() {
-        return;
-    }
-    let calls = Box::new(move |function: &str| calls_of(session, run, function));
-    let define = Box::new(move |definition: &Definition| phases::define_in_table(session, run, definition));
+/// Loads what the user has asked for.
+fn begin(config: &'static Config, registry: &'static Registry, run: &'static Run) {
+    let calls = Box::new(move |function: &str| calls_of(config, run, function));
+    let define = Box::new(|definition: &Definition| registry.define(definition));
     let shared: &'static Shared = Box::leak(Box::new(Shared::new(calls)));
     let mut plugins = Vec::new();
     for name in &config.plugins {
@@ -121,15 +118,7 @@ impl Host {
         if plugins.is_empty() {
             return host;
         }
-        let run = move || {
-            if let Err(panic) =
-                catch_unwind(AssertUnwindSafe(|| host.run(Teller::new(plugins, shared, clock))))
-            {
-                // Its destructor might panic in turn.
-                std::mem::forget(panic);
-            }
-        };
-        match without_signals(|| thread::Builder::new().name("mel-plugins".into()).spawn(run)) {
+        match OwnThread::start("mel-plugins", move || host.run(Teller::new(plugins, shared, clock))) {
             Ok(thread) => _ = host.thread.set(thread),
             Err(error) => warn(&format!("plugins are told nothing: {error}")),
         }
@@ -189,7 +178,7 @@ impl Host {
 
     /// The program enters a call.
     #[inline]
-    pub(crate) fn enter(&self, function: FunctionId) {
+    fn enter(&self, function: FunctionId) {
         if self.seen.get(function as usize).is_some_and(|seen| !seen.load(Ordering::Relaxed)) {
             self.first(function);
         }
@@ -209,13 +198,6 @@ impl Host {
         {
             let _ = seen;
             self.push(Message::Function(function.name()));
-        }
-    }
-
-    /// A phase was named for the first time.
-    pub(crate) fn phase(&self, name: &str) {
-        if self.pid == std::process::id() {
-            self.push(Message::Phase(name.to_owned()));
         }
     }
 
@@ -273,23 +255,18 @@ impl Host {
     }
 
     /// The run is over, in this way: plugins are told, and what they have asked for is done as far as it can be.
-    pub(crate) fn finish(&self, how: i32) {
+    fn finish(&self, how: i32) {
         if self.pid != std::process::id() {
             return;
         }
         if how == raw::FINALIZED {
+            self.enter(FunctionId::Finalize);
             self.attend(false);
         }
         if let Some(thread) = self.thread.get() {
             self.push(Message::End(Clock::best().now().0, how));
             self.wake(true);
-            let step = Duration::from_millis(1);
-            let mut waited = Duration::ZERO;
-            while !thread.is_finished() && waited < PATIENCE {
-                thread::sleep(step);
-                waited += step;
-            }
-            if !thread.is_finished() {
+            if !thread.ends_within(PATIENCE) {
                 warn(&format!(
                     "a plugin has not returned for {} seconds: it is left alone",
                     PATIENCE.as_secs()
@@ -305,10 +282,9 @@ impl Host {
 }
 
 /// What the calls of a function were.
-fn calls_of(session: &Session, run: &Run, function: &str) -> Option<raw::Calls> {
+fn calls_of(config: &Config, run: &Run, function: &str) -> Option<raw::Calls> {
     let function = FunctionId::all().find(|known| known.name() == function)? as u16;
-    session.calls.filter(|_| session.config.call_profile)?;
-    let rows = run.table.as_ref()?.rows();
+    let rows = run.table.as_ref().filter(|_| config.call_profile)?.rows();
     let seconds = |ticks: u64| ticks as f64 / rows.ticks_per_second.max(1) as f64;
     let run_ticks = Clock::best().now().0.saturating_sub(rows.runs_since).saturating_sub(rows.stopped);
     let mut calls = raw::Calls { run_seconds: seconds(run_ticks), ..raw::Calls::default() };
@@ -319,6 +295,56 @@ fn calls_of(session: &Session, run: &Run, function: &str) -> Option<raw::Calls> 
         calls.seconds += seconds(row.ticks);
     }
     Some(calls)
+}
+
+/// The consumer that tells plugins.
+struct Plugins {
+    config: &'static Config,
+    registry: &'static Registry,
+}
+
+/// The consumer that tells plugins, where there are some.
+pub(crate) fn consumer(&Parts { config, registry, .. }: &Parts) -> Option<&'static dyn Consumer> {
+    (!config.plugins.is_empty()).then(|| Box::leak(Box::new(Plugins { config, registry })) as &dyn Consumer)
+}
+
+impl Consumer for Plugins {
+    fn hooks(&'static self) -> Vec<&'static dyn Hook> {
+        vec![self]
+    }
+
+    fn begin(&'static self, run: &'static Run) {
+        begin(self.config, self.registry, run);
+    }
+
+    fn phase_named(&self, name: &str) {
+        if let Some(host) = host().filter(|host| host.pid == std::process::id()) {
+            host.push(Message::Phase(name.to_owned()));
+        }
+    }
+
+    fn finish(&self, ended: Ended) {
+        if let Some(host) = host() {
+            host.finish(match ended {
+                Ended::Finalised => raw::FINALIZED,
+                Ended::Aborted => raw::ABORTED,
+                _ => raw::EXITED,
+            });
+        }
+    }
+}
+
+impl Hook for Plugins {
+    fn wants(&self, function: FunctionId) -> Wants {
+        wants_entries(function)
+    }
+
+    #[inline]
+    fn enter(&self, function: FunctionId, _: &mut Call<'_>) {
+        if let Some(host) = host() {
+            host.enter(function);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -20,7 +20,4 @@ mod services;
 mod shared;
 mod teller;
 
-pub(crate) use host::{begin, host};
-
-/// How a run ended, as plugins are told.
-pub(crate) use mel_plugin::raw::{ABORTED, EXITED, FINALIZED};
+pub(crate) use host::{consumer, host};

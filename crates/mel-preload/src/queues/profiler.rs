@@ -14,7 +14,7 @@ use mel_log::table::queues::QueuesOf;
 use mel_log::table::{Identity, ProfileTable, Queues, QueuesKey};
 
 use super::by_communicator::{Around, ByCommunicator};
-use crate::calls::CallProfiler;
+use crate::registry::Registry;
 
 /// So many phases have queues of their own, of 90 kB each; those beyond share those of the last of them.
 const MOST_PHASES: usize = 32;
@@ -49,8 +49,8 @@ struct Listener {
     current: [AtomicUsize; 2],
     /// Held by who counts.
     counting: Serial<ByCommunicator>,
-    /// Knows the numbers of communicators, where these are counted apart.
-    calls: Option<&'static CallProfiler>,
+    /// Has the numbers of communicators, where these are counted apart.
+    registry: Option<&'static Registry>,
     /// What to count, by event type.
     changes: QueueChanges,
 }
@@ -64,9 +64,9 @@ impl BulkListener for Listener {
                 let queues = sets[usize::from(record.internal)];
                 let what = self.changes.by(record.event);
                 // Before it is counted in the whole queues, which may be all that there is of a communicator so far.
-                let own = match self.calls {
-                    Some(calls) if !record.internal && what != QueueChange::Nothing => {
-                        self.around(table, calls, |around| by_communicator.row(record.object, around))
+                let own = match self.registry {
+                    Some(registry) if !record.internal && what != QueueChange::Nothing => {
+                        self.around(table, registry, |around| by_communicator.row(record.object, around))
                     }
                     _ => None,
                 };
@@ -82,13 +82,8 @@ impl BulkListener for Listener {
 impl Listener {
     /// What the rows of communicators need. For who counts.
     #[inline(always)]
-    fn around<R>(
-        &self,
-        table: &ProfileTable,
-        calls: &CallProfiler,
-        with: impl FnOnce(&Around<'_>) -> R,
-    ) -> R {
-        let number = |place| calls.number_at(place);
+    fn around<R>(&self, table: &ProfileTable, registry: &Registry, with: impl FnOnce(&Around<'_>) -> R) -> R {
+        let number = |place| registry.number_at(place);
         let whole = |each: &mut dyn FnMut(&Queues, u16, bool)| {
             let current = self.current[0].load(Relaxed);
             for number in 0..table.header().queues.get() as usize {
@@ -138,14 +133,14 @@ impl Listener {
 
 impl QueueProfiler {
     /// Counts from [`begin`](QueueProfiler::begin) on, for the life of the core, the events whose types have `prefix` before their
-    /// names. Types that do not exist are left out. Those of each communicator are counted apart, too, where `calls` know their numbers.
+    /// names. Types that do not exist are left out. Those of each communicator are counted apart, too, where a `registry` has their numbers.
     ///
     /// # Errors
     /// [`Error::OutOfHandles`] where the core takes no further bulk listener.
     pub fn listen(
         core: &Core,
         prefix: &str,
-        calls: Option<&'static CallProfiler>,
+        registry: Option<&'static Registry>,
     ) -> Result<QueueProfiler, Error> {
         let changes = QueueChanges::of(core, prefix);
         let events = changes.events().to_vec();
@@ -155,7 +150,7 @@ impl QueueProfiler {
             sets: Mutex::default(),
             current: Default::default(),
             counting: Serial::default(),
-            calls,
+            registry,
             changes,
         });
         // The core keeps it for ever: so does this reference.
@@ -219,15 +214,9 @@ impl QueueProfiler {
         self.with_communicators(|by_communicator, around| by_communicator.forget_place(place, around));
     }
 
-    /// Each communicator has its numbers in a row of its own from now on: readers of an [image](ProfileTable::image) of the table need
-    /// no whole queues.
-    pub fn settle(&self) {
-        self.with_communicators(ByCommunicator::split);
-    }
-
     fn with_communicators(&self, with: impl FnOnce(&mut ByCommunicator, &Around<'_>)) {
-        let (Some(table), Some(calls)) = (self.0.table.get(), self.0.calls) else { return };
-        self.0.counting.with(|rows| self.0.around(table, calls, |around| with(rows, around)));
+        let (Some(table), Some(registry)) = (self.0.table.get(), self.0.registry) else { return };
+        self.0.counting.with(|rows| self.0.around(table, registry, |around| with(rows, around)));
     }
 
     /// From now on counting takes no lock.

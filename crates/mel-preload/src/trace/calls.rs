@@ -7,7 +7,7 @@ use mpi_abi::{Abi, questions};
 use mpi_functions::Members;
 use mpi_intercept::{Call, FunctionId, Hook, InThread};
 use mpit_events::{BulkListener, Core, MAX_EVENT_TYPES, Record, SourceIndex, Ticks};
-use mpit_sources::calls::{Message, Observer};
+use mpit_sources::calls::{During, Message, Observer};
 use mpit_sources::rma;
 use mpit_sources::transfers::Transfer;
 
@@ -16,6 +16,7 @@ use super::chosen::{Chosen, Hidden};
 use super::collectives::{self, Processes};
 use super::handles::Handles;
 use super::recorder::{Kind, Objects, Place, Queue, Recorder};
+use crate::calls::functions::{self, kinds};
 use mel_log::choice::Choice;
 use mel_log::format::{NO_OBJECT, NO_ROOT};
 use mel_log::{self as log, kind};
@@ -65,6 +66,12 @@ const BY_COMMUNICATOR: u8 = 4;
 const CALL_SITE: u8 = 8;
 /// It has one buffer, or frees a datatype.
 const BUFFER: u8 = 16;
+/// It looks whether something is complete, or has come.
+const TESTS: u8 = 32;
+/// Who calls it polls no more for what was tested before.
+const ENDS_POLLING: u8 = 64;
+/// What there is to do as a call returns.
+const AT_EXIT: u8 = TESTS | ENDS_POLLING;
 
 impl Tracer {
     /// A tracer into this recorder, listening from now on. `logged` are event types that somebody
@@ -256,15 +263,18 @@ fn is_together(function: FunctionId) -> bool {
 
 /// What there is to do for each function besides recording its calls.
 fn flags(calls: &Choice, chosen: bool, sites: bool) -> [u8; FunctionId::COUNT] {
-    let mut flags = [0; FunctionId::COUNT];
+    let (mut flags, kinds) = ([0; FunctionId::COUNT], kinds());
     for function in FunctionId::all() {
+        let kind = kinds[function.index()];
         let names = [function.name(), function.about().plain().name];
         let flag = |set: bool, flag: u8| if set { flag } else { 0 };
         flags[function.index()] = flag(is_together(function), COLLECTIVE)
             | flag(!calls.wants(&names), UNWANTED)
             | flag(chosen, BY_COMMUNICATOR)
             | flag(sites, CALL_SITE)
-            | flag(has_buffer(function), BUFFER);
+            | flag(has_buffer(function), BUFFER)
+            | flag(kind == functions::Kind::Tests, TESTS)
+            | flag(kind.ends_polling(), ENDS_POLLING);
     }
     flags
 }
@@ -278,15 +288,19 @@ impl BulkListener for Tracer {
 impl Hook for Tracer {
     #[inline]
     fn enter_in_thread(&self, here: InThread<'_>, function: FunctionId, call: &mut Call<'_>) {
-        if self.flags[function.index()].load(Ordering::Relaxed) != 0 {
+        if self.flags[function.index()].load(Ordering::Relaxed) & !AT_EXIT != 0 {
             return self.enter_otherwise(here, function, call);
         }
         self.recorder.enter(function as u16, here.call_site());
     }
 
     #[inline]
-    fn leave(&self, function: FunctionId, _: &mut Call<'_>, _: c_int) {
-        self.recorder.leave(function as u16);
+    fn leave(&self, function: FunctionId, call: &mut Call<'_>, result: c_int) {
+        let flags = self.flags[function.index()].load(Ordering::Relaxed);
+        if flags & TESTS != 0 && result == self.abi.constants.success {
+            self.recorder.polled(call);
+        }
+        self.recorder.leave(function as u16, flags & ENDS_POLLING != 0);
     }
 }
 
@@ -351,12 +365,12 @@ impl Observer for Tracer {
         self.recorder.tested(request as u32);
     }
 
-    fn collective_requested(&self, _: u32, request: u64) {
+    fn collective_requested(&self, _: u32, request: u64, _: During) {
         let payload = log::Completion { request: request as u32 }.to_payload();
         self.recorder.at_entry(kind::COLLECTIVE_REQUEST, NO_OBJECT, &payload);
     }
 
-    fn collective_completed(&self, _: u32, request: u64) {
+    fn collective_completed(&self, _: u32, request: u64, _: During) {
         let payload = log::Completion { request: request as u32 }.to_payload();
         if self.recorder.ended(kind::COLLECTIVE_COMPLETE, NO_OBJECT, &payload).is_none() {
             self.recorder.ended_unseen(request, kind::COLLECTIVE_COMPLETE, NO_OBJECT, &payload);

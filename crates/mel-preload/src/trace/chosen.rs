@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mpi_abi::{Handle, HandlePtr};
 use mpi_intercept::Call;
 use mpit_events::{BulkListener, Record, SourceIndex, Ticks, Token};
-use mpit_sources::calls::{Message, Observer};
+use mpit_sources::calls::{During, Message, Observer};
 use mpit_sources::rma::{self, Created, Operation, Synchronised};
 
 use super::calls::Tracer;
@@ -145,15 +145,15 @@ impl Observer for Chosen {
         }
     }
 
-    fn collective_requested(&self, comm: u32, request: u64) {
+    fn collective_requested(&self, comm: u32, request: u64, during: During) {
         if let Some(tracer) = self.wanted(comm) {
-            tracer.collective_requested(comm, request);
+            tracer.collective_requested(comm, request, during);
         }
     }
 
-    fn collective_completed(&self, comm: u32, request: u64) {
+    fn collective_completed(&self, comm: u32, request: u64, during: During) {
         if let Some(tracer) = self.wanted(comm) {
-            tracer.collective_completed(comm, request);
+            tracer.collective_completed(comm, request, during);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What goes into the event log: MPI calls, messages, and instances of the chosen event types.
 //!
+//! - `log`: the consumer: what is recorded of which communicators and windows, from `MPI_Init*` to the end.
 //! - [`recorder`]: the streams of each thread, and what appends to them.
 //! - [`calls`]: the hook, the observer and the listener of a trace: MPI calls, messages, searches.
 //! - [`collectives`]: what a collective call moves; [`handles`]: on which communicator.
@@ -19,6 +20,7 @@ mod chosen;
 pub(crate) mod collectives;
 pub mod events;
 mod handles;
+pub(crate) mod log;
 pub(crate) mod modules;
 pub mod recorder;
 pub mod samples;

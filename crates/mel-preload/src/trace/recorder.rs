@@ -7,12 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, O
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use mpi_abi::Datatype;
+use mpi_intercept::Call;
 use mpit_events::own_file::is_taken;
 use mpit_events::{Clock, Core, Record, SourceIndex, Ticks};
 
 use super::buffers::Buffers;
 use super::callsites::{CallSites, Recent};
 use super::unseen::Unseen;
+use crate::polling::Polling;
 use crate::warn::warn;
 use mel_log::format::{NO_OBJECT, PAYLOAD_BYTES, u64_at};
 use mel_log::number::general;
@@ -23,6 +25,8 @@ pub struct Recorder {
     log: LogFile,
     core: &'static Core,
     clock: Clock,
+    /// A microsecond in ticks.
+    microsecond: u64,
     /// Whether anything is recorded: one of the numbers below.
     state: AtomicU8,
     /// Whether the log says already that it has gaps.
@@ -102,6 +106,7 @@ pub(super) struct Thread {
     /// The buffer of the current call, as the log has it; 0 where it is not known.
     buffer: u32,
     buffers: Buffers,
+    polling: Polling,
     /// Whether they stay when the thread has ended.
     is_home: bool,
 }
@@ -133,11 +138,25 @@ impl Recorder {
             (AtomicU8::new(RECORDS), AtomicBool::new(false), AtomicU32::new(0));
         let home = AtomicPtr::new(std::ptr::null_mut());
         let (clock, sites, unseen) = (Clock::best(), OnceLock::new(), Unseen::default());
+        let microsecond = clock.microsecond();
         let (vacant, unwinds) = (Arc::default(), AtomicBool::new(false));
         if let Some(found) = CallSites::new() {
             let _ = sites.set(found);
         }
-        Recorder { log, core, clock, state, has_phases, threads, vacant, home, sites, unwinds, unseen }
+        Recorder {
+            log,
+            core,
+            clock,
+            microsecond,
+            state,
+            has_phases,
+            threads,
+            vacant,
+            home,
+            sites,
+            unwinds,
+            unseen,
+        }
     }
 
     /// Only this thread calls MPI: its streams need not be looked up.
@@ -214,10 +233,25 @@ impl Recorder {
         });
     }
 
-    /// The MPI call ends; also where recording was switched off in it.
+    /// The MPI call, a test, has succeeded: where the thread has polled until now, and worked for the most part of that, it is recorded.
+    #[inline(never)]
+    pub(super) fn polled(&self, call: &Call<'_>) {
+        self.with(|thread| {
+            let left = self.left(thread);
+            let polled = thread.polling.called(call, (thread.entered.0, left.0), self.microsecond);
+            if let Some(polled) = polled.filter(|polled| !polled.is_waiting()) {
+                self.call(thread, left, kind::WORKED, NO_OBJECT, &polled.waited.to_le_bytes());
+            }
+        });
+    }
+
+    /// The MPI call ends; also where recording was switched off in it. It may be one after which nothing is polled for.
     #[inline]
-    pub(super) fn leave(&self, function: u16) {
+    pub(super) fn leave(&self, function: u16, ends_polling: bool) {
         self.with_unless(CLOSED, |thread| {
+            if ends_polling {
+                thread.polling.forget();
+            }
             let left = thread.left.take().unwrap_or_else(|| self.clock.now());
             let duration = left.since(thread.entered);
             if !self.calls_of(thread).leave(duration) {
@@ -576,7 +610,7 @@ impl Recorder {
     #[cold]
     #[inline(never)]
     fn warn_of_failure(&self) {
-        // Of a closed descriptor there is one line, whatever file it was: `Session::try_begin`.
+        // Of a closed descriptor there is one line, whatever file it was: `Session::find_run`.
         if let Some(error) = self.log.take_failure().filter(|error| !is_taken(error)) {
             let line = if is_limit(&error) {
                 let bytes = general(self.log.bytes() as f64 / f64::from(1 << 20));
@@ -644,8 +678,9 @@ impl Recorder {
         let thread = Box::into_raw(Box::new(vacant.unwrap_or_else(|| {
             let number = self.threads.fetch_add(1, Ordering::Relaxed);
             let (calls, events, entered) = (None, Vec::new(), self.clock.now());
-            let (recent, buffers) = (Recent::default(), Buffers::default());
-            Thread { number, calls, events, entered, left: None, recent, buffer: 0, buffers, is_home: false }
+            let (recent, buffers, polling) = (Recent::default(), Buffers::default(), Polling::default());
+            let (left, buffer, is_home) = (None, 0, false);
+            Thread { number, calls, events, entered, left, recent, buffer, buffers, polling, is_home }
         })));
         THREAD.set(thread);
         let vacant = Arc::clone(&self.vacant);

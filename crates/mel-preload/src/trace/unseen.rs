@@ -81,7 +81,9 @@ impl Counts {
 
     /// The events of each communicator.
     pub(super) fn events(&self) -> impl Iterator<Item = (u16, UnseenEvents)> + '_ {
-        self.events.iter().map(|(&(event_type, object), &count)| (object, UnseenEvents { event_type, count }))
+        self.events.iter().map(|(&(event_type, object), &count)| {
+            (object, UnseenEvents { event_type, count, ..UnseenEvents::default() })
+        })
     }
 }
 

@@ -1,8 +1,9 @@
 //! Performance variables, sampled while the program runs: the MPI's own and ours.
 //!
-//! - [`sampler`]: which variables are read for which objects, when, and by whom.
+//! - [`mod@sampler`]: which variables are read for which objects, when, and by whom.
 //! - [`series`]: a variable on one object, and a sample of it.
 //! - [`keeper`]: what was read goes into the profile table.
+//! - `consumer`: from `MPI_Init*` to the end.
 //! - [`c`]: the C function by which a program asks for a sample.
 //!
 //! Handles are made and ended in the program's MPI calls. A thread of ours reads all that any thread may read; what the MPI allows
@@ -13,9 +14,10 @@
 //! Must not know: what a variable counts.
 
 pub mod c;
+mod consumer;
 mod keeper;
 mod sampler;
 mod series;
 
-pub(crate) use sampler::{Sampler, Wanted};
+pub(crate) use consumer::{consumer, sampler};
 pub(crate) use series::class_name;

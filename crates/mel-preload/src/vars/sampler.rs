@@ -1,9 +1,7 @@
 //! Which variables are read for which objects, when, and by whom.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crossbeam_queue::ArrayQueue;
@@ -13,7 +11,7 @@ use mel_log::table::ProfileTable;
 use mel_log::table::layout::MAX_SAMPLED;
 use mpi_abi::{Abi, Comm, Handle as _, Win, questions};
 use mpi_intercept::Call;
-use mpi_intercept::signals::without_signals;
+use mpi_intercept::own_thread::OwnThread;
 use mpit_events::{BindKind, Clock, Token};
 use mpit_events_entry_points::reading::{Described, Number, Reading};
 use mpit_sources::calls::{Communicator, Observer};
@@ -29,8 +27,8 @@ use crate::warn::warn;
 const QUEUE: usize = 16 * 1024;
 /// How often they are kept where no interval says so.
 const KEEPS: Duration = Duration::from_secs(1);
-/// How often the end of the thread is waited for, with a pause of a millisecond each time: a read may be stuck in the MPI.
-const PATIENCE: u32 = 1000;
+/// How long the end of the thread is waited for: a read may be stuck in the MPI.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Samples the variables of this process. Lives as long as the process.
 pub(crate) struct Sampler {
@@ -56,7 +54,7 @@ pub(crate) struct Sampler {
     attends: AtomicBool,
     is_due: AtomicBool,
     stopped: (Mutex<bool>, Condvar),
-    thread: OnceLock<JoinHandle<()>>,
+    thread: OnceLock<OwnThread>,
 }
 
 /// What there is to be read.
@@ -141,13 +139,7 @@ impl Sampler {
         self.read(|_| true, true);
         // However far the next one is: a process that is killed, or whose log is full by then, leaves the first.
         self.keep(&mut lock(&self.keeper));
-        let run = move || {
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run())) {
-                // Its destructor might panic in turn.
-                std::mem::forget(panic);
-            }
-        };
-        match without_signals(|| thread::Builder::new().name("mel-sample".into()).spawn(run)) {
+        match OwnThread::start("mel-sample", move || self.run()) {
             Ok(thread) => _ = self.thread.set(thread),
             Err(error) => warn(&format!("variables are sampled where the program asks for it only: {error}")),
         }
@@ -250,7 +242,7 @@ impl Sampler {
 
     /// Takes a sample of everything. Where the program may call MPI.
     pub(crate) fn sample(&self) {
-        if self.pid == std::process::id() {
+        if self.pid == std::process::id() && !*lock(&self.stopped.0) {
             self.take_up();
             self.read(|_| true, true);
         }
@@ -441,14 +433,7 @@ impl Sampler {
         let (stopped, changed) = &self.stopped;
         *lock(stopped) = true;
         changed.notify_all();
-        let Some(thread) = self.thread.get() else { return true };
-        for _ in 0..PATIENCE {
-            if thread.is_finished() {
-                return true;
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-        false
+        self.thread.get().is_none_or(|thread| thread.ends_within(PATIENCE))
     }
 
     fn add(&self, object: Object) {

@@ -6,3 +6,10 @@
 mod profiler;
 
 pub use profiler::WindowProfiler;
+
+use crate::consumer::{Consumer, Parts};
+
+/// The consumer of one-sided communication.
+pub(crate) fn consumer(parts: &Parts) -> Option<&'static dyn Consumer> {
+    parts.config.windows.then(|| Box::leak(Box::<WindowProfiler>::default()) as &dyn Consumer)
+}

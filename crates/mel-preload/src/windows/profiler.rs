@@ -6,18 +6,21 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use mel_log::settings::counted;
 use mel_log::table::windows::ThreadOfWindow;
 use mel_log::table::{ProfileTable, layout};
 use mpit_events::{Ticks, Token};
 use mpit_sources::Serial;
 use mpit_sources::rma::{Created, EpochKind, Observer, Operation, Synchronised};
 
+use crate::consumer::Consumer;
+
 /// Windows that are counted by themselves.
 const MOST_WINDOWS: usize = layout::MAX_WINDOWS - 1;
 /// Threads that are counted by themselves: further ones are counted with these.
 const MOST_THREADS: usize = layout::MAX_THREADS_OF_WINDOW;
 
-/// Counts what is done with windows, from [`begin`](WindowProfiler::begin) on. Thread-safe.
+/// Counts what is done with windows, from [`attach`](Consumer::attach) on. Thread-safe.
 #[derive(Default)]
 pub struct WindowProfiler {
     table: OnceLock<ProfileTable>,
@@ -46,16 +49,6 @@ struct Window {
 struct Thread(Serial<Option<u32>>);
 
 impl WindowProfiler {
-    /// Counts in this table.
-    pub fn begin(&self, table: ProfileTable) {
-        let _ = self.table.set(table);
-    }
-
-    /// Several threads may call MPI at the same time from now on. Before the first window.
-    pub fn set_threads(&self) {
-        let _ = self.threads.set(());
-    }
-
     fn window(&self, window: u32) -> Option<&Window> {
         self.windows.0[(window as usize).min(MOST_WINDOWS)].get().map(Box::as_ref)
     }
@@ -79,6 +72,24 @@ impl WindowProfiler {
             unsafe { serial(&value).leave_to_one_thread() };
         }
         Box::new(value)
+    }
+}
+
+impl Consumer for WindowProfiler {
+    fn window_observers(&'static self) -> Vec<&'static dyn Observer> {
+        vec![self]
+    }
+
+    fn set_threads(&self) {
+        let _ = self.threads.set(());
+    }
+
+    fn attach(&'static self, table: &ProfileTable) {
+        let _ = self.table.set(table.clone());
+    }
+
+    fn counted(&self) -> Option<&'static str> {
+        Some(counted::RMA)
     }
 }
 
@@ -161,10 +172,10 @@ mod tests {
     }
 
     /// Counts in memory, a thousand ticks a second.
-    fn begun() -> WindowProfiler {
-        let profiler = WindowProfiler::default();
+    fn begun() -> &'static WindowProfiler {
+        let profiler: &'static WindowProfiler = Box::leak(Box::default());
         let identity = Identity { ticks_per_second: 1000, ..Identity::default() };
-        profiler.begin(ProfileTable::in_memory(&identity).unwrap());
+        profiler.attach(&ProfileTable::in_memory(&identity).unwrap());
         profiler
     }
 
@@ -184,13 +195,13 @@ mod tests {
     #[test]
     fn threads_are_counted_apart_and_who_completed_for_whom() {
         let profiler = begun();
-        create(&profiler, 0);
+        create(profiler, 0);
         profiler.started(0, &operation(0, Kind::Put, 8));
         profiler.started(0, &operation(1, Kind::Put, 8));
         profiler.started(0, &operation(1, Kind::FetchAndOp, 4));
         profiler.completed(0, 0, &operation(0, Kind::Put, 8), Ticks(300));
         profiler.completed(0, 0, &operation(1, Kind::Put, 8), Ticks(300));
-        let [window] = &profile(&profiler)[..] else { panic!("one window") };
+        let [window] = &profile(profiler)[..] else { panic!("one window") };
         assert_eq!((window.window, window.windows, window.processes), (0, 1, 2));
         let [first, second] = &window.threads[..] else { panic!("two threads") };
         assert_eq!((first.completed, first.completed_for_others), (2, 1));
@@ -203,7 +214,7 @@ mod tests {
     #[test]
     fn an_epoch_is_as_long_as_it_was_open() {
         let profiler = begun();
-        create(&profiler, 0);
+        create(profiler, 0);
         for kind in [EpochKind::Lock(0), EpochKind::Fence] {
             let ended = Some(Epoch { kind, since: Ticks(1000) });
             let (entered, left) = (Ticks(1900), Ticks(2000));
@@ -211,7 +222,7 @@ mod tests {
                 Synchronised { call: Call::Unlock(0), entered, left, ended, opens: false, partners: &[] };
             profiler.synchronised(0, 0, &what);
         }
-        let [window] = &profile(&profiler)[..] else { panic!("one window") };
+        let [window] = &profile(profiler)[..] else { panic!("one window") };
         assert_eq!((window.locks_held.count, window.locks_held.total_s), (1, 1.0));
         assert_eq!((window.fence_epochs.count, window.access_epochs.count), (1, 0));
         let thread = &window.threads[0];
@@ -222,10 +233,10 @@ mod tests {
     fn windows_beyond_the_most_are_counted_together() {
         let profiler = begun();
         for window in 0..MOST_WINDOWS as u32 + 3 {
-            create(&profiler, window);
+            create(profiler, window);
             profiler.started(window, &operation(0, Kind::Get, 1));
         }
-        let windows = profile(&profiler);
+        let windows = profile(profiler);
         let last = windows.last().unwrap();
         assert_eq!((windows.len(), last.windows), (MOST_WINDOWS + 1, 3));
         assert_eq!(last.threads[0].operations["get"].started, 3);

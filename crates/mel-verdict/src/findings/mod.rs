@@ -1,12 +1,14 @@
 //! The one room where losses become findings: merged, in order of what they cost, and in words.
 //!
 //! - `rule`: why time was lost, with names and words.
+//! - `chance`: whether a rank is a cause, or comes last by chance.
 //! - [`estimated`]: from the sums of each rank to whom to name.
 //!
 //! Three producers say what was lost: the sums of each rank ([`estimated`]), the sums over very many ranks
 //! ([`crate::many`]), and each call of a trace (the crate `mel-analyze`). A finding has the same name, the same form of addresses and
 //! the same sentences from all of them, and says by its basis who has made it.
 
+mod chance;
 pub mod estimated;
 mod rule;
 
@@ -15,6 +17,7 @@ use std::collections::BTreeMap;
 use mel_log::number::duration;
 use mel_log::profile::verdict::{Basis, Finding, Instance, Pattern};
 
+pub use chance::Causes;
 pub use rule::Rule;
 
 use super::words::{percent, ranks_of};
@@ -23,11 +26,17 @@ use super::words::{percent, ranks_of};
 pub const LEAST_SHARE: f64 = 0.01;
 /// Where no rank is the cause: the share of the time of all ranks from which on that is worth a word.
 pub(crate) const LEAST_SHARE_OF_ALL: f64 = 0.1;
+/// The share of a wait from which on it is said in which call its cause was before.
+const INSIDE_SHARE: f64 = 0.25;
+/// Messages that take less than this each, in seconds, are worth joining,
+const SHORT_MESSAGE: f64 = 100e-6;
+/// and so many of them in one.
+const JOINED: f64 = 10.0;
 /// The most instances that are kept of a finding.
 const MOST_INSTANCES: usize = 5;
 
-/// The share of the time lost at a line from which on the rank that caused it is named: 30 %, and among few ranks twice the share that
-/// each would have if all caused the same, but at most 60 %.
+/// The share of the time lost at a line from which on one of very many ranks that caused it is named, of which it is not known how often
+/// each did: 30 %, and among few ranks twice the share that each would have if all caused the same, but at most 60 %.
 pub(crate) fn least_part(ranks: usize) -> f64 {
     let alike = 2.0 / ranks.max(1) as f64;
     alike.clamp(0.3, 0.6)
@@ -40,12 +49,18 @@ pub struct Lost {
     pub function: Option<String>,
     /// The line: `file:line (function)`.
     pub site: Option<String>,
+    /// Seconds by the phase of the program, where it names phases.
+    pub phases: BTreeMap<String, f64>,
     /// The communicator's name.
     pub communicator: Option<String>,
     /// The rank in `MPI_COMM_WORLD` that is the cause.
     pub cause: Option<u32>,
     /// Its call.
     pub cause_site: Option<String>,
+    /// Whether no cause is named because the rank that it would be had no processor.
+    pub lacks_processor: bool,
+    /// The rank that came late because it waited itself, and its call, where no cause is named because it is not known for whom.
+    pub waits_itself: Option<(u32, String)>,
     /// Seconds lost by all ranks together.
     pub seconds: f64,
     /// How many ranks have lost them, where these are not all in `by_rank`.
@@ -56,20 +71,47 @@ pub struct Lost {
     pub count: f64,
     /// Seconds that were lost waiting for others, who themselves waited for the cause.
     pub passed_on: f64,
+    /// Seconds that were lost while the cause was in MPI and no rule says for whom, by the call: `MPI_Test at app.c:12 (main)`.
+    pub inside: BTreeMap<String, f64>,
     /// How long the work between the start and the wait would have to be so that nothing is lost, in seconds.
     pub distance: Option<f64>,
+    /// By how many seconds the run would be shorter without the whole finding, and how long it is.
+    pub would_win: Option<(f64, f64)>,
     /// The worst single calls.
     pub worst: Vec<Instance>,
 }
 
+/// Why time was lost where ranks are late because others have the processors.
+const WITHOUT_PROCESSOR: &str =
+    "waiting for ranks that had no processor: it is not known who comes late otherwise";
+
 /// What is one finding: the rule without its patterns, the function, its line, and the cause.
 type Key = (Rule, Option<String>, Option<String>, Option<u32>);
+
+/// What ranks lose by their own doing: by the rank and its call, why, and how much.
+type OwnCosts = BTreeMap<(u32, String), (Rule, f64)>;
+
+/// A call with its line: `MPI_Test at app.c:12 (main)`.
+pub fn call(function: &str, site: Option<&str>) -> String {
+    site.filter(|site| !site.is_empty())
+        .map_or_else(|| function.to_owned(), |site| format!("{function} at {site}"))
+}
+
+/// The phases that have at least a tenth of what is lost, the one with most first.
+fn phases_of(phases: &BTreeMap<String, f64>, seconds: f64) -> Vec<String> {
+    let mut most: Vec<(&String, f64)> = phases.iter().map(|(name, lost)| (name, *lost)).collect();
+    most.retain(|(_, lost)| *lost >= 0.1 * seconds);
+    most.sort_by(|a, b| b.1.total_cmp(&a.1));
+    most.into_iter().map(|(name, _)| name.clone()).collect()
+}
 
 /// Losses that are one finding.
 #[derive(Default)]
 struct Sum {
     all: Lost,
     cause_sites: BTreeMap<Option<String>, f64>,
+    lacking_s: f64,
+    waits_itself: BTreeMap<(u32, String), f64>,
     patterns: BTreeMap<Rule, (f64, f64)>,
     is_on_several: bool,
 }
@@ -81,19 +123,49 @@ impl Sum {
         let pattern = self.patterns.entry(rule).or_default();
         *pattern = (pattern.0 + lost.seconds, pattern.1 + lost.count);
         *self.cause_sites.entry(lost.cause_site).or_default() += lost.seconds;
+        self.lacking_s += if lost.lacks_processor { lost.seconds } else { 0.0 };
+        if let Some(waits) = lost.waits_itself {
+            *self.waits_itself.entry(waits).or_default() += lost.seconds;
+        }
         self.is_on_several |= !is_first && all.communicator != lost.communicator;
         all.communicator = lost.communicator;
         all.seconds += lost.seconds;
         all.count += lost.count;
         all.passed_on += lost.passed_on;
+        for (phase, seconds) in lost.phases {
+            *all.phases.entry(phase).or_default() += seconds;
+        }
+        for (call, seconds) in lost.inside {
+            *all.inside.entry(call).or_default() += seconds;
+        }
         lost.by_rank.into_iter().for_each(|(rank, seconds)| *all.by_rank.entry(rank).or_default() += seconds);
         // Ranks that are known one by one are not counted twice. Of the others it is known how many there are at least.
         all.ranks = all.ranks.max(lost.ranks).max(all.by_rank.len() as u64);
         all.distance = [all.distance, lost.distance].into_iter().flatten().reduce(f64::max);
+        all.would_win = all.would_win.or(lost.would_win);
         all.worst.extend(lost.worst);
     }
 
-    fn finding(mut self, (rule, function, site, cause): Key, all_s: f64, basis: Basis) -> Finding {
+    /// The call in which the cause was in MPI before it came, where that is worth a word, and for how long.
+    fn inside(&self) -> Option<(&str, f64)> {
+        let most = self.all.inside.iter().max_by(|a, b| a.1.total_cmp(b.1));
+        most.filter(|(_, seconds)| **seconds >= INSIDE_SHARE * self.all.seconds)
+            .map(|(call, seconds)| (&**call, *seconds))
+    }
+
+    /// What the cause loses by its own doing in the call in which it was before it came, where that is a good part of it.
+    fn explained(&self, cause: Option<u32>, own: &OwnCosts) -> Option<(Rule, f64)> {
+        let (call, seconds) = self.inside()?;
+        own.get(&(cause?, call.to_owned())).copied().filter(|own| own.1 >= 0.1 * seconds)
+    }
+
+    fn finding(
+        mut self,
+        (rule, function, site, cause): Key,
+        (all_s, basis): (f64, Basis),
+        explained: Option<(Rule, f64)>,
+    ) -> Finding {
+        let inside = self.inside().map(|(call, seconds)| (call.to_owned(), seconds));
         let all = &mut self.all;
         let most = |a: &f64, b: &f64| a.total_cmp(b);
         let worst_site = self.cause_sites.into_iter().max_by(|a, b| most(&a.1, &b.1));
@@ -114,22 +186,70 @@ impl Sum {
         };
         // Of the time that a rank has lost by itself nobody else is the cause.
         let blamed = cause.filter(|cause| all.ranks != 1 || victims.first().map(|v| v.0) != Some(*cause));
-        let at = site.as_ref().map(|site| format!(" at {site}")).unwrap_or_default();
+        let is_lacking = cause.is_none() && self.lacking_s > 0.5 * all.seconds;
+        let waiting = self.waits_itself.into_iter().max_by(|a, b| most(&a.1, &b.1));
+        let waiting =
+            waiting.filter(|(_, seconds)| cause.is_none() && !is_lacking && *seconds > 0.5 * all.seconds);
+        let why = match &waiting {
+            _ if is_lacking => WITHOUT_PROCESSOR.to_owned(),
+            Some(((rank, call), _)) => {
+                format!(
+                    "waiting for rank {rank}, which is in {call} before, and it is not known for whom it waits there"
+                )
+            }
+            None => pattern.why(blamed, cause_site.as_deref()),
+        };
+        let phases = phases_of(&all.phases, all.seconds);
+        let in_phases = match &phases[..] {
+            [] => String::new(),
+            [one] => format!(" in phase {one}"),
+            several => format!(" in phases {}", several.join(", ")),
+        };
         let mut text = format!(
-            "{who} lost {} ({} of the run) in {}{at}, {}",
+            "{who} lost {} ({} of the run) in {}{in_phases}, {why}",
             duration(all.seconds),
             percent(share),
-            function.as_deref().unwrap_or("MPI"),
-            pattern.why(blamed, cause_site.as_deref()),
+            call(function.as_deref().unwrap_or("MPI"), site.as_deref()),
         );
         if blamed.is_some() && all.passed_on > 0.5 * all.seconds {
             text += "; those that the ranks waited for had waited for that rank themselves";
         }
         let mut advice = pattern.advice(blamed, cause_site.as_deref());
+        if let Some(((_, call), _)) = &waiting {
+            advice = format!(
+                "look at what is waited for in {call}: whoever completes it comes later; a trace knows more (mel analyze)"
+            );
+        }
+        if is_lacking {
+            advice = "run as many ranks, with their threads, as there are processors".into();
+        }
+        if let (Some(cause), Some((inside, seconds))) = (blamed, inside) {
+            // What part of the lateness is no work.
+            let part = if seconds > 0.9 * all.seconds {
+                String::new()
+            } else {
+                format!(", for {} of it", duration(seconds))
+            };
+            text += &format!("; rank {cause} is in {inside} before{part}");
+            if let Some((own, own_s)) = explained {
+                text += &format!(" ({} {})", duration(own_s), own.why(None, None));
+                advice = own.advice(None, None);
+            } else if seconds > 0.5 * all.seconds {
+                advice =
+                    format!("look at why rank {cause} is in {inside}: what it waits for there is not known");
+            }
+        }
+        if let Some((won, run_s)) = all.would_win {
+            text += &without(won, run_s);
+        }
         if let Some(distance) = all.distance {
             let distance = duration(distance);
             advice +=
                 &format!("; or do {distance} of work between the start and the wait: then nothing is lost");
+        }
+        if pattern == Rule::OnlyCommunication && all.seconds < SHORT_MESSAGE * all.count {
+            let saved = duration(all.seconds * (1.0 - 1.0 / JOINED));
+            advice += &format!("; {JOINED} messages in one would save about {saved} (estimated)");
         }
         all.worst.sort_by(|a, b| b.lost_s.total_cmp(&a.lost_s).then(a.rank.cmp(&b.rank)));
         all.worst.truncate(MOST_INSTANCES);
@@ -151,6 +271,7 @@ impl Sum {
             share,
             cause_rank: cause,
             victims: victims.iter().map(|victim| victim.0).collect(),
+            phases,
             communicator: all.communicator.take().filter(|_| !self.is_on_several),
             site,
             cause_site,
@@ -158,13 +279,22 @@ impl Sum {
             basis,
             text,
             advice,
+            would_win_s: all.would_win.map(|won| won.0),
             lost_by_rank_s: victims.iter().map(|victim| victim.1).collect(),
             worst: std::mem::take(&mut all.worst),
         }
     }
 }
 
-/// The findings of these losses, worst first: one for each cause at a line, whoever it kept waiting, from wherever it sent, on whatever
+/// What the run would take where so much would be won.
+fn without(won: f64, run_s: f64) -> String {
+    if won < LEAST_SHARE * run_s {
+        return "; without it the run would take as long".into();
+    }
+    format!("; without it the run would take {} in place of {}", duration(run_s - won), duration(run_s))
+}
+
+/// The findings of these losses, worst first, and before each what explains why its cause is late: one for each cause at a line, whoever it kept waiting, from wherever it sent, on whatever
 /// communicator. `all_s` is the time of all ranks between `MPI_Init` and `MPI_Finalize`.
 pub fn of(losses: impl IntoIterator<Item = (Rule, Lost)>, all_s: f64, basis: Basis) -> Vec<Finding> {
     let mut sums: BTreeMap<Key, Sum> = BTreeMap::new();
@@ -174,13 +304,38 @@ pub fn of(losses: impl IntoIterator<Item = (Rule, Lost)>, all_s: f64, basis: Bas
             sums.entry(key).or_default().add(rule, lost);
         }
     }
-    let mut findings: Vec<Finding> =
-        sums.into_iter().map(|(key, sum)| sum.finding(key, all_s, basis)).collect();
-    findings.sort_by(|a, b| {
-        let order = b.lost_s.total_cmp(&a.lost_s);
+    let mut own = OwnCosts::new();
+    for ((rule, function, site, cause), sum) in &sums {
+        if let (Some(function), &Some(cause), false) = (function, cause, rule.is_wait()) {
+            let known = own.entry((cause, call(function, site.as_deref()))).or_insert((*rule, 0.0));
+            *known = if known.1 < sum.all.seconds { (*rule, sum.all.seconds) } else { *known };
+        }
+    }
+    // What explains why a rank is late comes before the waits for that rank.
+    let mut consequences: BTreeMap<(Rule, u32, String), f64> = BTreeMap::new();
+    for (key, sum) in &sums {
+        let explained = sum.explained(key.3, &own);
+        if let (Some((rule, _)), Some(cause), Some((call, _))) = (explained, key.3, sum.inside()) {
+            let most = consequences.entry((rule, cause, call.to_owned())).or_default();
+            *most = most.max(sum.all.seconds);
+        }
+    }
+    let worth = |(rule, function, site, cause): &Key, seconds: f64| -> f64 {
+        let call = function.as_ref().map(|function| call(function, site.as_deref()));
+        let consequence = cause.zip(call).and_then(|(cause, call)| consequences.get(&(*rule, cause, call)));
+        consequence.map_or(seconds, |consequence| consequence.max(seconds))
+    };
+    let found = sums.into_iter().map(|(key, sum)| {
+        let explained = sum.explained(key.3, &own);
+        let place = (worth(&key, sum.all.seconds), explained.is_some());
+        (place, sum.finding(key, (all_s, basis), explained))
+    });
+    let mut findings: Vec<((f64, bool), Finding)> = found.collect();
+    findings.sort_by(|((a_worth, a_explained), a), ((b_worth, b_explained), b)| {
+        let order = b_worth.total_cmp(a_worth).then(a_explained.cmp(b_explained));
         order.then_with(|| (&a.rule, &a.site, a.cause_rank).cmp(&(&b.rule, &b.site, b.cause_rank)))
     });
-    findings
+    findings.into_iter().map(|(_, finding)| finding).collect()
 }
 
 #[cfg(test)]
@@ -239,12 +394,73 @@ mod tests {
     }
 
     #[test]
+    fn phases_that_lose_much_are_named() {
+        let in_phase =
+            |name: &str, seconds| Lost { phases: [(name.into(), seconds)].into(), ..lost(0, 1, seconds) };
+        let losses = [("solve", 1.0), ("write", 0.5), ("read", 0.01)];
+        let losses = losses.map(|(name, seconds)| (Rule::LateSender, in_phase(name, seconds)));
+        let finding = &of(losses, 4.0, Basis::Estimated)[0];
+        assert!(finding.text.contains("at a.c:3 (main) in phases solve, write, waiting"), "{}", finding.text);
+        assert_eq!(finding.phases, ["solve", "write"]);
+    }
+
+    #[test]
+    fn who_is_in_mpi_until_then_is_not_said_to_work() {
+        let polls = Lost { inside: [("MPI_Test at a.c:5 (main)".into(), 1.0)].into(), ..lost(0, 1, 1.0) };
+        let finding = &of([(Rule::WaitAtBarrier, polls)], 4.0, Basis::Estimated)[0];
+        assert!(finding.text.ends_with("; rank 1 is in MPI_Test at a.c:5 (main) before"), "{}", finding.text);
+        assert!(
+            finding.advice.starts_with("look at why rank 1 is in MPI_Test at a.c:5"),
+            "{}",
+            finding.advice
+        );
+        let partly = Lost { inside: [("MPI_Test at a.c:5 (main)".into(), 0.4)].into(), ..lost(0, 1, 1.0) };
+        let text = &of([(Rule::WaitAtBarrier, partly)], 4.0, Basis::Exact)[0].text;
+        assert!(text.ends_with("MPI_Test at a.c:5 (main) before, for 400 ms of it"), "{text}");
+    }
+
+    #[test]
+    fn what_makes_a_rank_late_comes_before_the_waits_for_it() {
+        let inside = [("MPI_Recv at a.c:3 (main)".into(), 1.5)].into();
+        let late = Lost { function: Some("MPI_Finalize".into()), site: None, inside, ..lost(1, 0, 2.0) };
+        let other = Lost { site: Some("a.c:4 (main)".into()), ..lost(1, 0, 1.0) };
+        let own = |seconds| (Rule::LongSearches, lost(0, 0, seconds));
+        let said = |searches| {
+            let losses =
+                [(Rule::WaitAtFinalize, late.clone()), own(searches), (Rule::LateSender, other.clone())];
+            of(losses, 10.0, Basis::Estimated)
+        };
+        let rules = |findings: &[Finding]| findings.iter().map(|of| of.rule.clone()).collect::<Vec<_>>();
+        let explained = said(0.5);
+        assert_eq!(rules(&explained), ["long_searches", "wait_at_finalize", "late_sender"]);
+        let Finding { text, advice, .. } = &explained[1];
+        assert!(text.ends_with("before, for 1.50 s of it (500 ms searching the unexpected queue)"), "{text}");
+        assert!(advice.starts_with("post receives earlier"), "{advice}");
+        let unexplained = said(0.01);
+        assert_eq!(rules(&unexplained), ["wait_at_finalize", "late_sender", "long_searches"]);
+        assert!(unexplained[0].advice.ends_with("is not known"), "{}", unexplained[0].advice);
+    }
+
+    #[test]
     fn a_rank_that_loses_time_by_itself_is_not_told_to_wait_for_itself() {
         let text = &of([(Rule::LongSearches, lost(4, 4, 1.0))], 4.0, Basis::Estimated)[0].text;
         assert_eq!(
             text,
             "rank 4 lost 1.00 s (25 % of the run) in MPI_Recv at a.c:3 (main), searching the unexpected queue"
         );
+    }
+
+    #[test]
+    fn what_would_be_won_is_said_of_the_finding_and_not_of_each_part() {
+        let won = |won| Lost { would_win: Some((won, 5.0)), ..lost(0, 1, 1.0) };
+        let losses = [(Rule::LateStandardSend, won(0.9)), (Rule::LateSynchronousSend, won(0.9))];
+        let finding = &of(losses, 20.0, Basis::Exact)[0];
+        assert_eq!(finding.would_win_s, Some(0.9));
+        let said = "; without it the run would take 4.10 s in place of 5.00 s";
+        assert!(finding.text.ends_with(said), "{}", finding.text);
+        let finding = &of([(Rule::LateStandardSend, won(0.01))], 20.0, Basis::Exact)[0];
+        assert!(finding.text.ends_with("; without it the run would take as long"), "{}", finding.text);
+        assert_eq!(of([(Rule::LateSender, lost(0, 1, 1.0))], 4.0, Basis::Estimated)[0].would_win_s, None);
     }
 
     #[test]

@@ -66,6 +66,13 @@ rules! {
     EarlyReduce "early_reduce" EarlyReduce LAST NOBODY "";
     EarlyScan "early_scan" EarlyScan LAST NOBODY "";
     WaitAtFence "wait_at_fence" WaitAtFence LAST NOBODY "";
+    LateMember "late_member" LateMember
+        "waiting for {rank}, which comes later: data is large, or {rank} passes it on" NOBODY "";
+    WaitAtFinalize "wait_at_finalize" WaitAtFinalize LAST NOBODY
+        "look at what {rank} does before MPI_Finalize: it comes there later than the others";
+    Polling "polling" Polling "polling for what {rank} completes later"
+        "testing again and again for what is not there yet"
+        "look at what it is tested for: whoever completes it, and that is not known here, comes later; a trace knows (mel analyze)";
     UnexpectedCopies "unexpected_copies" UnexpectedCopies ""
         "with copies of messages that came before their receives were posted"
         "post the receives before the messages are sent";
@@ -73,14 +80,23 @@ rules! {
         "post receives earlier, or in the order in which the messages are sent; fewer messages under way make searches short";
     WildcardCost "wildcard_cost" WildcardCost "" "searching the queues of all senders for receives with a wildcard"
         "name the source where it is known, or let fewer messages wait";
-    // The rules of a trace alone.
-    WaitWithoutProgress "wait_without_progress" WaitWithoutProgress
-        "though both sides had begun: {rank} is outside of MPI, and nobody makes progress" NOBODY
-        "call MPI_Test now and then in the long work of {rank}, or use a progress thread";
+    Idle "idle_by_design" Idle "" "idle by design" "";
+    FileAccess "file_access" FileAccess "" "in calls about files"
+        "write and read less often and in larger pieces, or let processes do it that do nothing else";
+    WaitForTransfer "wait_for_transfer" WaitForTransfer ""
+        "waiting for data on its way, though both sides had begun"
+        "start the operation earlier, or move less data: the bandwidth is the bound";
+    OnlyCommunication "only_communication" OnlyCommunication ""
+        "waiting for messages whose other side did nothing but communicate: no rank is the cause"
+        "send fewer and larger messages, or let them overlap with work";
     BarrierCompletion "barrier_completion" BarrierCompletion "" "until all have left the barrier"
         "see whether there are more processes than processors";
     NxnCompletion "nxn_completion" NxnCompletion "" "until all have left an operation of all with all"
         "see whether there are more processes than processors";
+    // The rules of a trace alone.
+    WaitWithoutProgress "wait_without_progress" WaitWithoutProgress
+        "though both sides had begun: {rank} is outside of MPI, and nobody makes progress" NOBODY
+        "call MPI_Test now and then in the long work of {rank}, or use a progress thread";
     LatePost "late_post" LatePost "waiting until {rank} exposes its window (MPI_Win_post)" NOBODY
         "let {rank} expose its window earlier (before {before})";
     EarlyWait "early_wait" EarlyWait "waiting until {rank} completes its accesses (MPI_Win_complete)" NOBODY
@@ -92,7 +108,7 @@ rules! {
         "let {rank} call MPI now and then, or use a progress thread";
     CloseSendAndReceive "close_send_and_receive" CloseSendAndReceive ""
         "sending to a rank and then receiving from it, with buffers that are disjoint"
-        "this may be one MPI_Sendrecv";
+        "this may be one MPI_Sendrecv, if the reply does not depend on what is sent";
     // The patterns of messages in a trace.
     EarlyStandardSend "early_standard_send" LateReceiver RECEIVER NOBODY POST;
     EarlySynchronousSend "early_synchronous_send" LateReceiver RECEIVER NOBODY POST;
@@ -129,6 +145,22 @@ impl Rule {
     /// Whether the time was spent waiting for another rank; else it is of the rank's own doing.
     pub fn is_wait(self) -> bool {
         !self.about().because.is_empty()
+    }
+
+    /// Whether it is about time in calls that is no work of the library and not of the queues.
+    pub(crate) fn takes_time_of_calls(self) -> bool {
+        use Rule::{BarrierCompletion, Idle, NxnCompletion, OnlyCommunication};
+        self.is_wait() || matches!(self, Idle | OnlyCommunication | BarrierCompletion | NxnCompletion)
+    }
+
+    /// Whether the queues take the time.
+    pub(crate) fn is_of_queues(self) -> bool {
+        matches!(self, Rule::UnexpectedCopies | Rule::LongSearches | Rule::WildcardCost)
+    }
+
+    /// Whether the communication itself is the bound: then it is worth a word only where it is much.
+    pub(crate) fn is_a_bound(self) -> bool {
+        matches!(self, Rule::FileAccess | Rule::WaitForTransfer)
     }
 
     /// The rule of a function that processes call together, by its name.
@@ -175,7 +207,8 @@ impl Rule {
         let advice = self.about().advice;
         match cause {
             _ if !self.is_wait() => advice.to_owned(),
-            None => SPREAD.to_owned(),
+            None if self.about().without == NOBODY => SPREAD.to_owned(),
+            None => advice.to_owned(),
             Some(cause) => {
                 let before = cause_site.unwrap_or("its calls");
                 let advice = match advice {

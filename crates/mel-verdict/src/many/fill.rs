@@ -95,16 +95,17 @@ fn calls<R: FnMut(&str, u64) -> CallSite>(judgement: &Judgement, sites: &mut Sit
             ..SumOfCalls::default()
         });
         sum.ranks = sum.ranks.max(calls.ranks as u32);
-        sum.calls += calls.calls;
+        sum.calls = sum.calls.saturating_add(calls.calls);
         sum.total_s += seconds(calls.nanos);
         sum.max_s = sum.max_s.max(seconds(calls.longest.into()));
-        sum.bytes_sent += calls.sent;
-        sum.bytes_received += calls.received;
+        sum.bytes_sent = sum.bytes_sent.saturating_add(calls.sent);
+        sum.bytes_received = sum.bytes_received.saturating_add(calls.received);
+        sum.bytes_given = sum.bytes_given.saturating_add(calls.given);
         let (found, more) = (&mut sum.messages, calls);
         *found = MessagesFound {
-            expected: found.expected + more.expected,
-            unexpected: found.unexpected + more.unexpected,
-            unexpected_bytes: found.unexpected_bytes + more.unexpected_bytes,
+            expected: found.expected.saturating_add(more.expected),
+            unexpected: found.unexpected.saturating_add(more.unexpected),
+            unexpected_bytes: found.unexpected_bytes.saturating_add(more.unexpected_bytes),
             search_s: found.search_s + seconds(more.search_nanos.into()),
             longest_search_s: found.longest_search_s.max(seconds(more.longest_search.into())),
         };
@@ -212,7 +213,7 @@ fn verdict<R: FnMut(&str, u64) -> CallSite>(
                 );
             }
             // Several come late to an operation where one of them had waited for another before.
-            if causes.is_empty() && run::kind(*rule) == WaitKind::Collective {
+            if causes.is_empty() && matches!(run::kind(*rule), WaitKind::Collective | WaitKind::LateMember) {
                 causes = of_sources();
             }
             causes.retain(|(_, lost_s, _)| *lost_s >= LEAST_SHARE * all_s);

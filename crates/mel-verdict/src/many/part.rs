@@ -37,6 +37,7 @@ pub struct Calls {
     pub longest: u64,
     pub sent: u64,
     pub received: u64,
+    pub given: u64,
     pub expected: u64,
     pub unexpected: u64,
     pub unexpected_bytes: u64,
@@ -100,7 +101,7 @@ impl Group {
     pub fn join(&mut self, other: Group) {
         self.size = self.size.max(other.size);
         self.seen += other.seen;
-        self.count += other.count;
+        self.count = self.count.saturating_add(other.count);
         self.nanos += other.nanos;
         self.longest = self.longest.max(other.longest);
         self.least.extend(other.least);
@@ -182,14 +183,15 @@ pub struct Part {
 /// left out as in `profile.json`.
 mod as_numbers {
     use mel_log::profile::LeftOut;
+    use mel_log::profile::left_out::NUMBERS;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     pub(super) fn serialize<S: Serializer>(of: &LeftOut, serializer: S) -> Result<S::Ok, S::Error> {
-        <[u64; 9]>::from(*of).serialize(serializer)
+        <[u64; NUMBERS]>::from(*of).serialize(serializer)
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LeftOut, D::Error> {
-        <[u64; 9]>::deserialize(deserializer).map(LeftOut::from)
+        <[u64; NUMBERS]>::deserialize(deserializer).map(LeftOut::from)
     }
 }
 
@@ -230,7 +232,8 @@ impl Part {
         }
         for (times, other) in self.times.iter_mut().zip(other.times) {
             for (bin, count) in other {
-                *times.entry(bin).or_default() += count;
+                let known = times.entry(bin).or_default();
+                *known = known.saturating_add(count);
             }
         }
         self.keep_largest();
@@ -293,15 +296,16 @@ impl Calls {
     /// Adds calls of the same place.
     pub fn join(&mut self, other: &Calls) {
         self.ranks += other.ranks;
-        self.calls += other.calls;
+        self.calls = self.calls.saturating_add(other.calls);
         self.nanos += other.nanos;
         self.longest = self.longest.max(other.longest);
-        self.sent += other.sent;
-        self.received += other.received;
-        self.expected += other.expected;
-        self.unexpected += other.unexpected;
-        self.unexpected_bytes += other.unexpected_bytes;
-        self.search_nanos += other.search_nanos;
+        self.sent = self.sent.saturating_add(other.sent);
+        self.received = self.received.saturating_add(other.received);
+        self.given = self.given.saturating_add(other.given);
+        self.expected = self.expected.saturating_add(other.expected);
+        self.unexpected = self.unexpected.saturating_add(other.unexpected);
+        self.unexpected_bytes = self.unexpected_bytes.saturating_add(other.unexpected_bytes);
+        self.search_nanos = self.search_nanos.saturating_add(other.search_nanos);
         self.longest_search = self.longest_search.max(other.longest_search);
     }
 }
@@ -309,7 +313,7 @@ impl Calls {
 impl Lost {
     /// Adds what was lost for the same reason.
     pub fn join(&mut self, other: &Lost) {
-        self.count += other.count;
+        self.count = self.count.saturating_add(other.count);
         self.nanos += other.nanos;
         self.longest = self.longest.max(other.longest);
     }

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use mel_log::profile::budget::Parts;
 use mel_log::profile::columns;
 use mel_log::profile::{Histogram, RankProfile, Truth};
-use mel_log::table::{IntervalKind, TableRows};
+use mel_log::table::{IntervalKind, IntervalRow, TableRows};
 use serde::{Deserialize, Serialize};
 
 use super::judge::Selection;
 use super::part::{Blame, Calls, Ends, Group, GroupKey, Lost, Nanos, Part, Place};
+use crate::budget;
 use crate::findings::Rule;
 use crate::losses::COPYING;
 use crate::run::{Rank, Run};
@@ -98,16 +100,17 @@ impl Detail {
 }
 
 impl OfRank {
-    /// A rank with its profile and its table, which may be missing.
-    pub fn new(profile: RankProfile, table: Option<TableRows>) -> OfRank {
+    /// A rank that has counted this.
+    pub fn new(table: TableRows) -> OfRank {
         let place = |module: &str, offset| CallSite { module: module.into(), offset, ..CallSite::default() };
-        OfRank { profile, run: Run::of(table.into_iter().collect(), place), all_run_since: 0 }
+        let profile = table.rank_profile();
+        OfRank { profile, run: Run::of(vec![table], place), all_run_since: 0 }
     }
 
     /// When it was out of `MPI_Init*`: in nanoseconds of the clock of all ranks, where there are several nodes; else in ticks, which are
     /// those of one clock. 0 where that is not known.
     pub fn out_of_init(&self) -> u64 {
-        self.rank().map_or(0, |rank| comparable(rank, rank.rows.runs_since))
+        comparable(self.rank(), self.rank().rows.runs_since)
     }
 
     /// The latest of all ranks: before that nobody is late.
@@ -116,8 +119,8 @@ impl OfRank {
         OfRank { all_run_since, ..self }
     }
 
-    fn rank(&self) -> Option<&Rank> {
-        self.run.ranks.first()
+    fn rank(&self) -> &Rank {
+        &self.run.ranks[0]
     }
 
     fn place(&self, rank: &Rank, context: u32) -> Place {
@@ -140,7 +143,10 @@ impl OfRank {
         part.ends.insert(self.profile.ended, Ends { ranks: 1, first: [own].into() });
         part.truth = Truth::default().plus(self.profile.truth);
         part.not_followed = self.profile.not_followed;
-        part.tables_left_out = self.rank().map(|rank| rank.rows.left_out).unwrap_or_default();
+        let rank = self.rank();
+        part.tables_left_out = rank.rows.left_out;
+        // The first is for what finds no space.
+        part.has_calls = rank.rows.contexts.len() > 1;
         let profile = &self.profile;
         let histograms = [
             &profile.posted.lifetimes,
@@ -149,8 +155,6 @@ impl OfRank {
             &profile.unexpected_search.times,
         ];
         part.times = histograms.map(Histogram::tenths);
-        let Some(rank) = self.rank() else { return part };
-        part.has_calls = true;
         part.nanos = nanos(rank.run_s()).into();
         for (place, calls) in self.calls(rank) {
             part.blame.entry(own).or_default().in_mpi += calls.nanos;
@@ -170,7 +174,7 @@ impl OfRank {
         };
         for (context, row) in (0..).zip(&rank.rows.contexts) {
             let place = || self.place(rank, context);
-            let rule = Rule::of_searches(row.wildcard_search_ticks * 2 > row.search_ticks);
+            let rule = Rule::of_searches(row.wildcard_search_ticks > row.search_ticks / 2);
             lost(
                 rule,
                 place(),
@@ -195,9 +199,9 @@ impl OfRank {
             }
         }
         let late = rank.rows.waits.iter().filter(|row| row.key.kind == IntervalKind::PostedLate);
-        let late: u64 = late.map(|row| nanos(rank.seconds(row.ticks))).sum();
+        let late: Nanos = late.map(|row| Nanos::from(nanos(rank.seconds(row.ticks)))).sum();
         if late > 0 {
-            part.blame.entry(own).or_default().posted_late += Nanos::from(late);
+            part.blame.entry(own).or_default().posted_late += late;
         }
         part.blame.retain(|_, blame| *blame != Blame::default());
         part
@@ -217,6 +221,7 @@ impl OfRank {
                 longest: nanos(call.max_s),
                 sent: call.bytes_sent,
                 received: call.bytes_received,
+                given: call.bytes_given,
                 expected: call.messages.expected,
                 unexpected: call.messages.unexpected,
                 unexpected_bytes: call.messages.unexpected_bytes,
@@ -232,7 +237,8 @@ impl OfRank {
     fn groups(&self, rank: &Rank) -> BTreeMap<GroupKey, Group> {
         // With the time in each until all ranks were out of `MPI_Init*`.
         let mut contexts: BTreeMap<u32, u64> = BTreeMap::new();
-        for interval in &rank.rows.collectives {
+        let is_blocking = |interval: &&IntervalRow| interval.key.kind == IntervalKind::Collective;
+        for interval in rank.rows.collectives.iter().filter(is_blocking) {
             let (begin, end) = (comparable(rank, interval.begin), comparable(rank, interval.end));
             let early = end.min(self.all_run_since).saturating_sub(begin);
             let early = if rank.rows.clock.is_some() { early } else { nanos(rank.seconds(early)) };
@@ -261,11 +267,11 @@ impl OfRank {
                 // Of several threads.
                 std::collections::btree_map::Entry::Occupied(mut there) => {
                     let there = there.get_mut();
-                    let least = there.least() + time;
+                    let least = there.least().saturating_add(time);
                     *there = Group::of(
                         rank.rank,
                         size,
-                        there.count + row.calls,
+                        there.count.saturating_add(row.calls),
                         least,
                         there.longest.max(longest),
                     );
@@ -299,7 +305,7 @@ impl OfRank {
     /// The details of what is selected.
     pub fn detail(&self, selection: &Selection) -> Detail {
         let (own, mut detail) = (self.profile.rank, Detail::default());
-        let Some(rank) = self.rank() else { return detail };
+        let rank = self.rank();
         for wait in self.waits(rank) {
             let place = self.place(rank, wait.context);
             let victim = Victims::of(own, wait.nanos, wait.count, wait.longest);
@@ -338,7 +344,7 @@ impl OfRank {
         for (key, group) in self.groups(rank) {
             let Some(closed) = selection.closed.get(&key) else { continue };
             let lost = group.least().saturating_sub(closed.least());
-            if lost > 1000 * group.count {
+            if lost > group.count.saturating_mul(1000) {
                 all.push((key, lost, group.count, closed.last()));
             }
         }
@@ -349,13 +355,13 @@ impl OfRank {
     pub fn row(&self, selection: &Selection) -> Vec<f64> {
         let columns = &selection.columns;
         let mut profile = self.profile.clone();
-        let mut lost = 0;
-        if let Some(rank) = self.rank() {
-            profile.run_s = rank.run_s();
-            profile.calls = self.run.calls(rank);
-            lost = self.waits(rank).filter(|wait| wait.rule == Rule::LateSender).map(|wait| wait.nanos).sum();
-            lost += self.lost_in_collectives(rank, selection).iter().map(|(_, lost, ..)| lost).sum::<u64>();
-        }
+        let rank = self.rank();
+        profile.run_s = rank.run_s();
+        profile.budget = Some(Parts { computing_s: budget::computing_s(rank), ..Parts::default() });
+        profile.calls = self.run.calls(rank);
+        let late = self.waits(rank).filter(|wait| wait.rule == Rule::LateSender).map(|wait| wait.nanos);
+        let mut lost: Nanos = late.map(Nanos::from).sum();
+        lost += self.lost_in_collectives(rank, selection).iter().map(|of| Nanos::from(of.1)).sum::<Nanos>();
         let mut row = columns::row(columns, &profile);
         for (value, column) in row.iter_mut().zip(columns) {
             if (&*column.group, &*column.name) == (columns::TIME, columns::WAITING) {

@@ -1,7 +1,7 @@
 //! Simulated ranks: joining in a tree, in any order, gives the same as joining all at once; what is sent stays small; and the rank that
 //! is slow is found.
 
-use mel_log::profile::{CallSite, LeftOut, Profile, RankProfile, columns};
+use mel_log::profile::{CallSite, LeftOut, Profile, columns};
 use mel_log::table::{ContextKey, ContextRow, IntervalKind, IntervalRow, TableRows, WaitKey, WaitRow};
 use mel_log::{Definition, Members};
 use proptest::prelude::*;
@@ -76,8 +76,8 @@ fn table(rank: u32, size: u32, late: u32) -> TableRows {
 }
 
 fn rank(rank: u32, size: u32, late: u32) -> OfRank {
-    let profile = RankProfile { rank, host: format!("node{}", rank / 128), ..RankProfile::default() };
-    OfRank::new(profile, Some(table(rank, size, late)))
+    let host = format!("node{}", rank / 128);
+    OfRank::new(TableRows { host, ..table(rank, size, late) })
 }
 
 fn site(module: &str, offset: u64) -> CallSite {
@@ -198,7 +198,7 @@ fn nobody_is_late_before_all_are_out_of_mpi_init() {
         }
         table.contexts[2].ticks = 501_000_000 - entered;
         table.contexts[3].ticks = 501_000_000 - entered;
-        OfRank::new(RankProfile { rank: place, ..RankProfile::default() }, Some(table))
+        OfRank::new(table)
     };
     let latest = (0..size).map(|place| of(place).out_of_init()).max().unwrap();
     assert_eq!(latest, 500_000_000);

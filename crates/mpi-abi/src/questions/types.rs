@@ -54,24 +54,36 @@ pub fn bytes_of(datatype: Datatype) -> u64 {
     type_size(datatype).ok().and_then(|size| u64::try_from(size).ok()).unwrap_or(0)
 }
 
-/// The same of a predefined datatype, such as those of variables and of elements of events; `None` where only a running MPI knows
-/// it. Allowed at any time.
+/// The bytes of an element and the name of a predefined datatype that variables and elements of events have; `None` of another one.
+fn of_variables(datatype: Datatype) -> Option<(usize, &'static str)> {
+    let constants = &abi().ok()?.constants;
+    let all = [
+        (constants.byte, 1, "MPI_BYTE"),
+        (constants.char, 1, "MPI_CHAR"),
+        (constants.int, 4, "MPI_INT"),
+        (constants.unsigned, 4, "MPI_UNSIGNED"),
+        (constants.unsigned_long, 8, "MPI_UNSIGNED_LONG"),
+        (constants.unsigned_long_long, 8, "MPI_UNSIGNED_LONG_LONG"),
+        (constants.count, 8, "MPI_COUNT"),
+        (constants.double, 8, "MPI_DOUBLE"),
+    ];
+    all.iter().find(|(known, ..)| *known == datatype).map(|&(_, size, name)| (size, name))
+}
+
+/// The bytes of an element of a datatype, also before MPI is initialised, where it is predefined and variables or elements of events have
+/// it; `None` where only a running MPI knows it. Allowed at any time.
 #[must_use]
 pub fn type_size_at_any_time(datatype: Datatype) -> Option<usize> {
-    let constants = &abi().ok()?.constants;
-    let sizes = [
-        (constants.byte, 1),
-        (constants.char, 1),
-        (constants.int, 4),
-        (constants.unsigned, 4),
-        (constants.unsigned_long, 8),
-        (constants.unsigned_long_long, 8),
-        (constants.count, 8),
-        (constants.double, 8),
-    ];
-    let known = sizes.iter().find(|(known, _)| *known == datatype).map(|&(_, size)| size);
+    let known = of_variables(datatype).map(|(size, _)| size);
     // MPI answers between its initialisation and its end only.
     known.or_else(|| world_is_there().then(|| bytes_of(datatype) as usize))
+}
+
+/// The name of a datatype, as [`type_size_at_any_time`] has its size.
+#[must_use]
+pub fn type_name_at_any_time(datatype: Datatype) -> Option<String> {
+    let known = of_variables(datatype).map(|(_, name)| name.to_owned());
+    known.or_else(|| if world_is_there() { type_name(datatype).ok() } else { None })
 }
 
 /// The name of a datatype, empty where it has none.

@@ -100,6 +100,7 @@ pub(crate) fn arrival_searched(
 }
 
 /// A message comes into the unexpected queue.
+#[inline(always)]
 pub(crate) fn message_queued(
     sink: &mut impl Sink,
     comm: CommIndex,
@@ -112,6 +113,7 @@ pub(crate) fn message_queued(
 }
 
 /// A message leaves the unexpected queue, in which it was `since`.
+#[inline(always)]
 pub(crate) fn message_removed(
     sink: &mut impl Sink,
     comm: CommIndex,

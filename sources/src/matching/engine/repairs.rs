@@ -80,8 +80,8 @@ impl Engine {
             return Some(envelope);
         }
         let peer = self.comms[receive.comm.0 as usize].peers.meet(source);
-        if peer.lost > 0 {
-            peer.lost -= 1;
+        if peer.lost > 0 || self.is_late {
+            peer.lost = peer.lost.saturating_sub(1);
             self.receives.discard(index.0);
             self.synthesise(sink, receive.comm, receive.request, now);
         } else {

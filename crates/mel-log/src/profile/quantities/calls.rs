@@ -51,6 +51,14 @@ pub const CALLS: &[Quantity<CallProfile>] = &[
         cube: Some(["bytes_received", "Bytes received"]),
         ..CALL
     },
+    Quantity {
+        name: "bytes given",
+        key: "bytes_given",
+        unit: Unit::Bytes,
+        sentence: "of collective operations: bytes of the data as the program gives it, count times type",
+        of: |call| Some(call.bytes_given as f64),
+        ..CALL
+    },
 ];
 
 /// What receives found, of calls whose receives found anything.
@@ -164,6 +172,20 @@ pub const LOST: &[Quantity<CallProfile>] = &[
         sentence: "Part of the time: waiting in collective operations for the process that comes last",
         of: |call| lost(call, WaitKind::Collective),
         cube: Some(["wait_collective", "Wait in collectives"]),
+        ..LOSS
+    },
+    Quantity {
+        name: "late member",
+        sentence: "Part of the time: waiting in collective operations for a process that passes data on, or takes large data late",
+        of: |call| lost(call, WaitKind::LateMember),
+        cube: Some(["late_member", "Late member of a collective"]),
+        ..LOSS
+    },
+    Quantity {
+        name: "polling",
+        sentence: "Part of the time: testing again and again whether something is complete, or has come",
+        of: |call| lost(call, WaitKind::Polling),
+        cube: Some(["polling", "Polling"]),
         ..LOSS
     },
     Quantity {

@@ -16,6 +16,7 @@ fn queues(of: &CommunicatorProfile, number: impl Fn(&Queues) -> f64) -> Option<f
 pub const COMMUNICATORS: &[Quantity<CommunicatorProfile>] = &[
     Quantity {
         name: "calls",
+        head: Some("calls"),
         key: "calls",
         sentence: "calls on it; those that complete requests, such as `MPI_Waitall`, are on none",
         of: |of| Some(of.calls as f64),
@@ -23,6 +24,7 @@ pub const COMMUNICATORS: &[Quantity<CommunicatorProfile>] = &[
     },
     Quantity {
         name: "in mpi",
+        head: Some("in MPI"),
         key: "in_mpi_s",
         unit: Unit::Seconds,
         sentence: "time in these",
@@ -31,6 +33,7 @@ pub const COMMUNICATORS: &[Quantity<CommunicatorProfile>] = &[
     },
     Quantity {
         name: "waiting",
+        head: Some("waiting"),
         key: "waiting_s",
         unit: Unit::Seconds,
         basis: Basis::Estimated,
@@ -40,6 +43,7 @@ pub const COMMUNICATORS: &[Quantity<CommunicatorProfile>] = &[
     },
     Quantity {
         name: "messages",
+        head: Some("messages"),
         key: "messages",
         sentence: "messages of the program that the rank has sent on it, where `matrix` was counted",
         of: |of| Some(of.messages as f64),
@@ -47,6 +51,7 @@ pub const COMMUNICATORS: &[Quantity<CommunicatorProfile>] = &[
     },
     Quantity {
         name: "bytes",
+        head: Some("bytes"),
         key: "bytes",
         unit: Unit::Bytes,
         sentence: "their bytes",
@@ -61,6 +66,7 @@ pub const COMMUNICATORS: &[Quantity<CommunicatorProfile>] = &[
     },
     Quantity {
         name: "posted queue max length",
+        head: Some("posted"),
         fold: Fold::Max,
         sentence: "the most receives in the posted queue at any one time",
         of: |of| queues(of, |queues| queues.posted.max_length as f64),
@@ -74,6 +80,7 @@ pub const COMMUNICATORS: &[Quantity<CommunicatorProfile>] = &[
     },
     Quantity {
         name: "unexpected queue max length",
+        head: Some("unexpected"),
         fold: Fold::Max,
         sentence: "the most messages in the unexpected queue at any one time",
         of: |of| queues(of, |queues| queues.unexpected.max_length as f64),
@@ -103,6 +110,14 @@ pub const COMMUNICATORS: &[Quantity<CommunicatorProfile>] = &[
         unit: Unit::Seconds,
         sentence: "time in these",
         of: |of| queues(of, |queues| queues.unexpected_search.total_s),
+        ..QUEUE
+    },
+    Quantity {
+        name: "searching",
+        head: Some("searching"),
+        unit: Unit::Seconds,
+        sentence: "time in searches of both",
+        of: |of| queues(of, |queues| queues.posted_search.total_s + queues.unexpected_search.total_s),
         ..QUEUE
     },
 ];

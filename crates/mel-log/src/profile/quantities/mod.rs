@@ -2,10 +2,13 @@
 //! several rows become one. Text, CSV, page, differences, Cube, and the tables of `docs/profile.md` are made from it; none of them has a
 //! list of its own.
 //!
+//! - [`budget`](mod@budget): where the time of a rank goes.
+//! - [`efficiency`](mod@efficiency): how well the ranks of a run are used.
 //! - [`queues`], [`windows`](mod@windows): message queues and one-sided communication of a rank.
 //! - [`calls`], [`communicators`]: what was done from each call site, and on each communicator.
 //! - [`connections`](mod@connections): connections over networks, and interfaces.
-//! - [`run`]: a run as a whole.
+//! - [`sites`]: calls of all ranks together, by function and call site.
+//! - [`times`]: times of a rank; [`run`]: a run as a whole.
 //!
 //! A derived number is an entry here. One that is counted is a field of its row in `profile.json`, and an entry.
 
@@ -14,11 +17,15 @@ use serde::{Deserialize, Serialize};
 use super::text::layout::percent;
 use crate::number::{duration, general, size};
 
+pub mod budget;
 pub mod calls;
 pub mod communicators;
 pub mod connections;
+pub mod efficiency;
 pub mod queues;
 pub mod run;
+pub mod sites;
+pub mod times;
 pub mod windows;
 
 /// How a quantity is written.
@@ -192,11 +199,14 @@ pub fn heads<R>(catalogue: &'static [Quantity<R>]) -> impl Iterator<Item = &'sta
     catalogue.iter().filter_map(|quantity| quantity.head)
 }
 
-/// The cells under [`heads`], of several rows together.
+/// The cells under [`heads`], of several rows together, or of one.
 pub fn cells<R>(catalogue: &'static [Quantity<R>], rows: &[&R]) -> impl Iterator<Item = String> {
-    let text = |quantity: &Quantity<R>| {
-        let folded = quantity.folded(rows.iter().copied());
-        folded.map_or_else(|| "-".into(), |value| quantity.unit.text(value))
+    let text = move |quantity: &Quantity<R>| {
+        let value = match rows {
+            [row] => (quantity.of)(row),
+            rows => quantity.folded(rows.iter().copied()),
+        };
+        value.map_or_else(|| "-".into(), |value| quantity.unit.text(value))
     };
     let shown = catalogue.iter().filter(|quantity| quantity.head.is_some());
     shown.map(move |quantity| {
@@ -221,7 +231,7 @@ pub fn line<R>(catalogue: &[Quantity<R>], row: &R) -> String {
 pub fn documentation<R>(catalogue: &[Quantity<R>]) -> String {
     let row = |quantity: &Quantity<R>| {
         let key = quantity.key.rsplit('.').next().unwrap_or_default();
-        let kind = if key.ends_with("_s") { "number" } else { "integer" };
+        let kind = if key.ends_with("_s") || quantity.unit == Unit::Share { "number" } else { "integer" };
         let basis = quantity.basis.word("");
         format!("| `{key}` | {kind} | {} | {basis} |\n", quantity.sentence)
     };
@@ -234,8 +244,11 @@ mod tests {
     use super::*;
 
     /// Each table of `docs/profile.md` that is made of the catalogue.
-    fn tables() -> [(&'static str, String); 8] {
+    fn tables() -> [(&'static str, String); 11] {
         [
+            ("budget", documentation(budget::BUDGET)),
+            ("efficiency", documentation(efficiency::EFFICIENCY)),
+            ("processors", documentation(budget::PROCESSORS)),
             ("queue", documentation(queues::POSTED)),
             ("searches", documentation(queues::POSTED_SEARCHES)),
             ("communicators", documentation(communicators::COMMUNICATORS)),

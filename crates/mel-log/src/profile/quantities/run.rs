@@ -1,5 +1,6 @@
 //! A run as a whole: what `mel diff` compares first, and what its conditions name.
 
+use super::efficiency::EFFICIENCY;
 use super::{Basis, Fold, Quantity, Unit, queues};
 use crate::profile::columns::{RUN as RUN_TIME, TIME};
 use crate::profile::over_ranks::OverRanks;
@@ -32,6 +33,25 @@ fn longest_run_s(profile: &Profile) -> f64 {
         Some(reduced) => reduced.over(TIME, RUN_TIME).and_then(OverRanks::max).map_or(0.0, |max| max.1),
         None => profile.ranks.iter().map(|rank| run_s(profile, rank)).fold(0.0, f64::max),
     }
+}
+
+/// An efficiency of a run, by its place in the catalogue.
+fn efficiency(profile: &Profile, place: usize) -> Option<f64> {
+    (EFFICIENCY[place].of)(&profile.efficiency.as_ref()?.whole)
+}
+
+/// The entry of a run for an efficiency.
+macro_rules! efficiency {
+    ($place:literal) => {
+        Quantity {
+            name: EFFICIENCY[$place].name,
+            unit: EFFICIENCY[$place].unit,
+            basis: EFFICIENCY[$place].basis,
+            sentence: EFFICIENCY[$place].sentence,
+            of: |profile| efficiency(profile, $place),
+            ..OF_RUN
+        }
+    };
 }
 
 const OF_RUN: Quantity<Profile> = Quantity { group: "run", fold: Fold::None, diff: true, ..Quantity::NONE };
@@ -105,4 +125,9 @@ pub const RUN: &[Quantity<Profile>] = &[
         },
         ..OF_RUN
     },
+    efficiency!(0),
+    efficiency!(1),
+    efficiency!(2),
+    efficiency!(3),
+    efficiency!(4),
 ];

@@ -1,9 +1,10 @@
 //! The call sites that take the most time, and those whose receives found their messages unexpected or searched long.
 
-use super::layout::{percent, table};
-use crate::number::{duration, size};
+use super::layout::{table, table_to};
+use crate::profile::quantities::sites::{CALLED, CALLED_IN_SHORT, Part, RECEIVED};
+use crate::profile::quantities::{Quantity, cells, heads};
 use crate::profile::schema::Profile;
-use crate::profile::sums::{OfSite, all_runs_s, by_site, share, whole};
+use crate::profile::sums::{OfSite, by_site};
 
 /// The most call sites in a table.
 const MOST: usize = 10;
@@ -16,24 +17,24 @@ pub fn call_sites(profile: &Profile) -> String {
     if sites.is_empty() {
         return String::new();
     }
-    let (whole_s, in_mpi_s) = (all_runs_s(profile), whole(profile).total_s);
-    let header =
-        ["called from", "MPI function", "calls", "time", "of run", "of MPI", "bytes/call", "waits for"];
-    let mut rows = vec![header.map(str::to_owned).to_vec()];
-    for site in sites.iter().take(MOST) {
-        rows.push(vec![
-            name(site),
-            site.function.clone(),
-            site.sum.calls.to_string(),
-            duration(site.sum.total_s),
-            percent(share(site.sum.total_s, whole_s)),
-            percent(share(site.sum.total_s, in_mpi_s)),
-            size(site.sum.mean_bytes()),
-            cause(site),
-        ]);
-    }
+    let rows = rows(profile, &sites, ["called from", "MPI function"], CALLED, true);
     let title = "call sites that take the most time, all ranks together";
     format!("\n {title}\n{}{}", table(&rows, &[0, 1]), more(sites.len()))
+}
+
+/// The first so many of them in so many columns, with less of each; nothing where calls were not counted.
+pub(super) fn in_short(profile: &Profile, most: usize, columns: usize) -> String {
+    let sites = by_site(profile);
+    if sites.is_empty() {
+        return String::new();
+    }
+    let shown = &sites[..sites.len().min(most)];
+    let rows = rows(profile, shown, ["called from", "MPI function"], CALLED_IN_SHORT, true);
+    let number = if sites.len() > most { format!(" {most} of {}", sites.len()) } else { String::new() };
+    format!(
+        " the{number} call sites that take the most time, all ranks together\n{}",
+        table_to(columns, &rows, &[0, 1])
+    )
 }
 
 /// The table of receives by call site; nothing where none found a message unexpected.
@@ -47,24 +48,29 @@ pub fn receives(profile: &Profile) -> String {
         let cost = |site: &OfSite| (site.sum.messages.unexpected_bytes, site.sum.messages.unexpected);
         cost(b).cmp(&cost(a)).then_with(|| a.site.cmp(&b.site))
     });
-    let header =
-        ["received from", "MPI function", "messages", "unexpected", "copied", "searching", "longest search"];
-    let mut rows = vec![header.map(str::to_owned).to_vec()];
-    for site in sites.iter().take(MOST) {
-        let found = site.sum.messages;
-        let messages = found.expected.saturating_add(found.unexpected);
-        rows.push(vec![
-            name(site),
-            site.function.clone(),
-            messages.to_string(),
-            percent(share(found.unexpected as f64, messages as f64)),
-            size(found.unexpected_bytes as f64),
-            duration(found.search_s),
-            duration(found.longest_search_s),
-        ]);
-    }
+    let rows = rows(profile, &sites, ["received from", "MPI function"], RECEIVED, false);
     let title = "receives that find their messages unexpected, by call site (modelled)";
     format!(" {title}\n{}{}", table(&rows, &[0, 1]), more(sites.len()))
+}
+
+/// Heads and lines: names, the quantities of the catalogue that have heads, and whom the calls wait for.
+fn rows(
+    profile: &Profile,
+    sites: &[OfSite],
+    names: [&str; 2],
+    catalogue: &'static [Quantity<Part>],
+    has_cause: bool,
+) -> Vec<Vec<String>> {
+    let part = Part::of_run(profile);
+    let causes: &[&str] = if has_cause { &["waits for"] } else { &[] };
+    let head = [names.to_vec(), heads(catalogue).collect(), causes.to_vec()].concat();
+    let mut rows = vec![head.into_iter().map(str::to_owned).collect::<Vec<_>>()];
+    rows.extend(sites.iter().take(MOST).map(|site| {
+        let numbers = cells(catalogue, &[&part(&site.sum)]).collect::<Vec<_>>();
+        let cause = has_cause.then(|| cause(site)).into_iter().collect();
+        [vec![name(site), site.function.clone()], numbers, cause].concat()
+    }));
+    rows
 }
 
 fn more(sites: usize) -> String {

@@ -1,9 +1,10 @@
 //! What was done on each communicator, a line each.
 
 use super::layout::table;
-use crate::number::{duration, size};
-use crate::profile::communicators::by_communicator;
-use crate::profile::schema::{Profile, Queues};
+use crate::profile::communicators::{CommunicatorProfile, by_communicator};
+use crate::profile::quantities::communicators::COMMUNICATORS;
+use crate::profile::quantities::{Basis, Fold, Quantity};
+use crate::profile::schema::Profile;
 
 /// The most communicators that have a line.
 const MOST: usize = 16;
@@ -14,37 +15,26 @@ pub fn communicators(profile: &Profile) -> String {
     if all.len() < 2 {
         return String::new();
     }
-    let has_traffic = all.iter().any(|of| of.sum.messages > 0);
-    let has_queues = all.iter().any(|of| of.sum.queues.is_some());
-    let mut header = vec!["communicator", "size"];
-    let has_calls = profile.has_calls();
-    if has_calls {
-        header.extend(["calls", "in MPI", "waiting"]);
+    let has_any = |quantity: &&Quantity<CommunicatorProfile>| {
+        quantity.head.is_some()
+            && all.iter().any(|of| (quantity.of)(&of.sum).is_some_and(|value| value != 0.0))
+    };
+    let shown: Vec<&Quantity<CommunicatorProfile>> = COMMUNICATORS.iter().filter(has_any).collect();
+    let head = ["communicator", "size"].into_iter().chain(shown.iter().filter_map(|quantity| quantity.head));
+    let mut rows = vec![head.map(str::to_owned).collect::<Vec<_>>()];
+    for CommunicatorProfile { name, size, .. } in all.iter().take(MOST).map(|of| &of.sum) {
+        rows.push(vec![name.clone(), if *size == 0 { "-".into() } else { size.to_string() }]);
     }
-    if has_traffic {
-        header.extend(["messages", "bytes"]);
+    for (row, of) in rows.iter_mut().skip(1).zip(&all) {
+        let text = |quantity: &&Quantity<CommunicatorProfile>| {
+            (quantity.of)(&of.sum).map_or_else(|| "-".into(), |value| quantity.unit.text(value))
+        };
+        row.extend(shown.iter().map(text));
     }
-    if has_queues {
-        header.extend(["posted", "unexpected", "searching"]);
-    }
-    let mut rows = vec![header.into_iter().map(str::to_owned).collect::<Vec<_>>()];
-    for of in all.iter().take(MOST) {
-        let sum = &of.sum;
-        let members = if sum.size == 0 { "-".into() } else { sum.size.to_string() };
-        let mut row = vec![sum.name.clone(), members];
-        if has_calls {
-            row.extend([sum.calls.to_string(), duration(sum.in_mpi_s), duration(sum.waiting_s)]);
-        }
-        if has_traffic {
-            row.extend([sum.messages.to_string(), size(sum.bytes as f64)]);
-        }
-        if has_queues {
-            row.extend(of_queues(sum.queues.as_ref()));
-        }
-        rows.push(row);
-    }
-    let queues = if has_queues { ", queues at their longest" } else { "" };
-    let waiting = if has_calls { ", waiting is estimated" } else { "" };
+    let is_shown =
+        |basis, fold| shown.iter().any(|quantity| (quantity.basis, quantity.fold) == (basis, fold));
+    let queues = if is_shown(Basis::Modelled, Fold::Max) { ", queues at their longest" } else { "" };
+    let waiting = if is_shown(Basis::Estimated, Fold::Sum) { ", waiting is estimated" } else { "" };
     let mut text = format!("\n communicators: sums over ranks{waiting}{queues}\n{}", table(&rows, &[0]));
     if all.len() > MOST {
         text += &format!("   and {} communicators with less\n", all.len() - MOST);
@@ -52,19 +42,10 @@ pub fn communicators(profile: &Profile) -> String {
     text
 }
 
-fn of_queues(queues: Option<&Queues>) -> [String; 3] {
-    let Some(queues) = queues else { return ["-"; 3].map(str::to_owned) };
-    [
-        queues.posted.max_length.to_string(),
-        queues.unexpected.max_length.to_string(),
-        duration(queues.posted_search.total_s + queues.unexpected_search.total_s),
-    ]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{CommunicatorProfile, sample};
+    use crate::profile::{Queues, sample};
 
     #[test]
     fn each_communicator_has_a_line_and_one_alone_has_none() {

@@ -2,28 +2,34 @@
 
 use std::path::Path;
 
-use super::layout::{COLUMNS, cut, wrapped};
+use super::layout::{COLUMNS, cut, wrapped, wrapped_to};
 use crate::number::{date, duration};
 use crate::profile::schema::Profile;
 
 /// Two or three lines: the program and its arguments with the date, where it ran, and its directory if that is known. Each begins with
 /// `mark`.
 pub fn header(profile: &Profile, directory: Option<&Path>, mark: &str) -> String {
+    let mut text = run(profile, COLUMNS, mark);
+    if let Some(directory) = directory {
+        text += &wrapped(mark, &format!("directory {}", directory.display()));
+    }
+    text
+}
+
+/// The same without the directory, in so many columns.
+pub(super) fn run(profile: &Profile, columns: usize, mark: &str) -> String {
     let mut text = String::new();
     let command = profile.command.join(" ");
     let when = if profile.started_unix_s > 0.0 { date(profile.started_unix_s) } else { String::new() };
     if !command.is_empty() || !when.is_empty() {
-        let space = COLUMNS.saturating_sub(mark.chars().count() + when.chars().count() + 2);
+        let space = columns.saturating_sub(mark.chars().count() + when.chars().count() + 2);
         let command = cut(&command, space);
         let between = if command.is_empty() || when.is_empty() { "" } else { ", " };
         text += &format!("{mark}{command}{between}{when}\n");
     }
-    text += &wrapped(mark, &headline(profile));
+    text += &wrapped_to(columns, mark, &headline(profile));
     if profile.reduced.is_some() {
-        text += &wrapped(mark, super::many::REDUCED);
-    }
-    if let Some(directory) = directory {
-        text += &wrapped(mark, &format!("directory {}", directory.display()));
+        text += &wrapped_to(columns, mark, super::many::REDUCED);
     }
     text
 }

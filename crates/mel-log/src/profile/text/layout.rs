@@ -2,19 +2,24 @@
 
 use crate::printable;
 
-/// The most columns of a line.
+/// The most columns of a line where nobody says how wide a terminal is.
 pub const COLUMNS: usize = 100;
 /// The least columns that a text is cut to.
 const LEAST: usize = 8;
 
 /// The lines of a text, none longer than [`COLUMNS`] where words allow it. The first begins with `mark`, the others with as many blanks.
 pub fn wrapped(mark: &str, text: &str) -> String {
+    wrapped_to(COLUMNS, mark, text)
+}
+
+/// The same in so many columns.
+pub fn wrapped_to(columns: usize, mark: &str, text: &str) -> String {
     let indent = " ".repeat(mark.chars().count());
     let (mut lines, mut column, mut empty) = (mark.to_owned(), indent.len(), true);
     for word in text.split_whitespace() {
         let word = printable::name(word);
         let length = word.chars().count();
-        if !empty && column + 1 + length > COLUMNS {
+        if !empty && column + 1 + length > columns {
             lines.push('\n');
             lines += &indent;
             column = indent.len();
@@ -37,6 +42,17 @@ pub fn cut(text: &str, columns: usize) -> String {
     }
     let kept: String = text.chars().take(columns.saturating_sub(1)).collect();
     kept + "…"
+}
+
+/// A name in at most so many columns; where it is longer, its middle is left out: names of one program differ at their ends.
+pub fn shortened(name: &str, columns: usize) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= columns {
+        return name.to_owned();
+    }
+    let kept = columns.saturating_sub(1);
+    let (first, last) = (kept.div_ceil(2), kept / 2);
+    letters[..first].iter().chain(&['…']).chain(&letters[letters.len() - last..]).collect()
 }
 
 /// A part of a whole in per cent: `12.3 %`.
@@ -65,9 +81,14 @@ pub fn ranks_of(first: &[u32], all: usize) -> Option<String> {
 }
 
 /// Rows of cells as columns with two blanks between them, each line indented by one; none longer than [`COLUMNS`]. The first row is the
-/// header. Columns whose numbers are in `texts` are aligned to the left, and the widest of them are cut where it is too much; all others
-/// are aligned to the right.
+/// header. Columns whose numbers are in `texts` are aligned to the left, and the widest of them are [`shortened`] where it is too much; all
+/// others are aligned to the right.
 pub fn table(rows: &[Vec<String>], texts: &[usize]) -> String {
+    table_to(COLUMNS, rows, texts)
+}
+
+/// The same in so many columns.
+pub fn table_to(most: usize, rows: &[Vec<String>], texts: &[usize]) -> String {
     let printable = |row: &Vec<String>| row.iter().map(|cell| printable::name(cell).into_owned()).collect();
     let rows: Vec<Vec<String>> = rows.iter().map(printable).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -75,7 +96,7 @@ pub fn table(rows: &[Vec<String>], texts: &[usize]) -> String {
         rows.iter().filter_map(|row| Some(row.get(column)?.chars().count())).max().unwrap_or(0)
     };
     let mut widths: Vec<usize> = (0..columns).map(width).collect();
-    while 1 + widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1) > COLUMNS {
+    while 1 + widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1) > most {
         let widest =
             texts.iter().copied().filter(|column| *column < columns).max_by_key(|column| widths[*column]);
         match widest {
@@ -87,7 +108,7 @@ pub fn table(rows: &[Vec<String>], texts: &[usize]) -> String {
     for row in &rows {
         let mut line = String::from(" ");
         for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            let (between, cell) = (if column == 0 { "" } else { "  " }, cut(cell, *width));
+            let (between, cell) = (if column == 0 { "" } else { "  " }, shortened(cell, *width));
             line += &match texts.contains(&column) {
                 true => format!("{between}{cell:<width$}"),
                 false => format!("{between}{cell:>width$}"),
@@ -129,7 +150,12 @@ mod tests {
         let long = "x".repeat(200);
         let text = table(&[row(["site", "function", "time"]), row([&long, "MPI_Recv", "123 ms"])], &[0, 1]);
         assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
-        assert!(text.contains("x…  MPI_Recv  123 ms"), "{text}");
+        assert!(text.contains("x…x") && text.contains("x  MPI_Recv  123 ms"), "{text}");
+        assert_eq!(shortened("LAMMPS_NS::CommBrick::exchange+0x33", 15), "LAMMPS_…ge+0x33");
+        assert_eq!(
+            (shortened("short", 5), shortened("ab", 1), shortened("abc", 0)),
+            ("short".into(), "…".into(), "…".into())
+        );
         assert_eq!(table(&[], &[0]), "");
     }
 

@@ -2,7 +2,9 @@
 //! text.
 //!
 //! - [`report`](mod@report): the whole, and [`overview`](report::overview), what comes before the queues.
+//! - [`short`](mod@short): what of it is shown when a run has ended.
 //! - [`header`]: which run it is.
+//! - [`budget`]: where all of the time goes; [`efficiency`]: how well the ranks are used.
 //! - [`verdict`]: what costs time, and who is the cause.
 //! - [`mpi_time`]: time in MPI by rank and by function.
 //! - [`phases`]: the phases of the program.
@@ -17,15 +19,18 @@
 //! - [`layout`]: lines and columns.
 
 pub mod attribution;
+pub mod budget;
 pub mod call_sites;
 pub mod communicators;
 pub mod connections;
+pub mod efficiency;
 pub mod header;
 pub mod layout;
 pub mod many;
 pub mod mpi_time;
 pub mod phases;
 pub mod report;
+pub mod short;
 pub mod told;
 pub mod traffic;
 pub mod variables;
@@ -34,3 +39,4 @@ pub mod waits;
 
 pub use layout::COLUMNS;
 pub use report::{Options, report};
+pub use short::{Screen, short};

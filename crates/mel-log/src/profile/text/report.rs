@@ -15,8 +15,10 @@ use super::traffic::traffic;
 use super::variables;
 use super::verdict::verdict;
 use super::waits::waits;
+use super::{budget, efficiency};
 use crate::profile::columns::{FUNCTIONS, TIME};
-use crate::profile::findings::findings;
+use crate::profile::ends;
+use crate::profile::findings::others;
 use crate::profile::schema::{Profile, RankProfile};
 use crate::profile::statistics;
 use crate::profile::summary::{longest_of_queues, spread, table, table_over_ranks};
@@ -25,7 +27,7 @@ use crate::profile::windows;
 /// Above so many ranks the text has no lines per rank, except for the extremes.
 pub const MOST_RANKS: usize = 32;
 /// What the first lines of the text begin with, so that they are told from the program's own.
-const MARK: &str = "[MEL] ";
+pub(super) const MARK: &str = "[MEL] ";
 
 /// What the text has.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,11 +77,15 @@ pub fn lines(profile: &Profile) -> String {
     text
 }
 
-/// Which run it is, what costs time, and where it goes: all before the queues. Sentences begin with `mark`.
+/// Which run it is, how ranks ended that have not called `MPI_Finalize`, what costs time, and where it goes: all before the queues. Sentences begin with `mark`.
 pub fn overview(profile: &Profile, directory: Option<&Path>, mark: &str) -> String {
     let mut text = header(profile, directory, mark);
+    text.extend(ends::sentences(profile).iter().map(|sentence| wrapped(mark, sentence)));
+    let of_time = efficiency::sentence(profile).into_iter().chain(budget::parts(profile));
+    text.extend(of_time.map(|sentence| wrapped(mark, &sentence)));
     text += &verdict(profile, mark);
     text += &phases(profile);
+    text += &efficiency::by_phase(profile);
     text += &mpi_time(profile);
     text += &call_sites(profile);
     text + &waits(profile)
@@ -97,7 +103,7 @@ pub fn queues(profile: &Profile) -> String {
 
 /// Facts without a problem, and how far the numbers can be trusted: a sentence each, which begins with `mark`.
 pub fn facts(profile: &Profile, mark: &str) -> String {
-    findings(profile).iter().map(|sentence| wrapped(mark, sentence)).collect()
+    others(profile).iter().map(|sentence| wrapped(mark, sentence)).collect()
 }
 
 /// The ranks that have the longest lifetime in either queue or the longest search of either.
@@ -161,6 +167,18 @@ mod tests {
         ];
         let places: Vec<usize> = order.iter().map(|part| text.find(part).expect(part)).collect();
         assert!(places.is_sorted(), "{places:?} {text}");
+    }
+
+    #[test]
+    fn how_a_rank_ended_comes_before_all_else_and_nothing_is_said_of_the_program() {
+        let mut profile = sample::healthy(4);
+        profile.ranks[1].ended = crate::profile::Ended::Killed;
+        let text = report(&profile, Options::default());
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[2], "[MEL] rank 1 was killed: the numbers end there", "{text}");
+        assert_eq!(text.matches("was killed").count(), 1, "{text}");
+        assert!(!text.contains("not what holds this program back"), "{text}");
+        assert!(!text.contains("no rank waits long"), "{text}");
     }
 
     #[test]

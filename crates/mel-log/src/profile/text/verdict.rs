@@ -1,9 +1,12 @@
 //! The verdict in words.
 
+use super::budget::{LEAST, unexplained};
 use super::layout::{percent, wrapped};
+use crate::profile::ends;
+use crate::profile::processors;
 use crate::profile::schema::Profile;
 use crate::profile::sums::{all_runs_s, share, whole};
-use crate::profile::verdict::Basis;
+use crate::profile::verdict::{Basis, Finding};
 
 /// The most findings that are told.
 const MOST: usize = 5;
@@ -14,17 +17,57 @@ const MUCH: f64 = 0.25;
 /// Lines begin with `mark`.
 pub fn verdict(profile: &Profile, mark: &str) -> String {
     let Some(findings) = &profile.verdict else { return String::new() };
-    let in_mpi = profile.has_calls().then(|| share(whole(profile).total_s, all_runs_s(profile)));
-    if findings.is_empty() {
-        return wrapped(mark, &quiet(in_mpi));
+    let unexplained = profile.budget.as_ref().map(unexplained).unwrap_or_default();
+    let lines = |sentences: &[String]| -> String {
+        sentences.iter().map(|sentence| wrapped(mark, sentence)).collect()
+    };
+    let said = match without_findings(profile) {
+        Some(said) => wrapped(mark, &said),
+        None => told(profile, findings, mark),
+    };
+    lines(processors::sentence(profile).as_slice()) + &said + &lines(&unexplained)
+}
+
+/// What there is to say where calls were counted and no finding is worth a sentence.
+#[must_use]
+pub fn without_findings(profile: &Profile) -> Option<String> {
+    if !profile.verdict.as_ref()?.is_empty() {
+        return None;
     }
+    let in_mpi = in_mpi(profile);
+    let of_budget =
+        |part: f64| profile.budget.as_ref().map_or(0.0, |budget| share(part, budget.parts.total_s));
+    let parts = profile.budget.as_ref().map(|budget| budget.parts).unwrap_or_default();
+    Some(match ends::is_early(profile) {
+        true => unended(in_mpi),
+        false if of_budget(parts.unexplained_s) >= LEAST => unknown(in_mpi),
+        false => quiet(in_mpi, of_budget(parts.waiting_s)),
+    })
+}
+
+/// The share of MPI in the time of all ranks, if that is known.
+fn in_mpi(profile: &Profile) -> Option<f64> {
+    profile.has_calls().then(|| share(whole(profile).total_s, all_runs_s(profile)))
+}
+
+/// What comes before the findings, of which there is one at least.
+pub(super) fn opening(profile: &Profile, findings: &[Finding]) -> String {
+    let in_mpi = in_mpi(profile);
     let takes = in_mpi.map(|share| format!("MPI takes {} of the run. ", percent(share))).unwrap_or_default();
     let exact = findings.iter().any(|finding| finding.basis == Basis::Exact);
     let basis = if exact { " (from each call of the trace)" } else { "" };
-    let mut text = wrapped(mark, &format!("{takes}What costs time{basis}:"));
+    format!("{takes}What costs time{basis}:")
+}
+
+/// What was found, and what to do.
+pub(super) fn finding_in_words(finding: &Finding) -> String {
+    [sentence(&finding.text), sentence(&finding.advice)].join(" ")
+}
+
+fn told(profile: &Profile, findings: &[Finding], mark: &str) -> String {
+    let mut text = wrapped(mark, &opening(profile, findings));
     for (number, finding) in (1..).zip(findings.iter().take(MOST)) {
-        let sentences = [sentence(&finding.text), sentence(&finding.advice)].join(" ");
-        text += &wrapped(&format!("{mark}{number}. "), &sentences);
+        text += &wrapped(&format!("{mark}{number}. "), &finding_in_words(finding));
     }
     if findings.len() > MOST {
         let more = findings.len() - MOST;
@@ -33,10 +76,15 @@ pub fn verdict(profile: &Profile, mark: &str) -> String {
     text
 }
 
-/// What there is to say where no finding is worth a sentence, and how much of the run was spent in MPI, if that is known.
-fn quiet(in_mpi: Option<f64>) -> String {
+/// The same where all is explained, of a run that spent these shares in MPI, if that is known, and waiting.
+fn quiet(in_mpi: Option<f64>, waiting: f64) -> String {
     match in_mpi {
         None => "MPI is not what holds this program back: nothing in it costs 1 % of the run".into(),
+        Some(share) if share > MUCH && waiting >= LEAST => format!(
+            "no single rank keeps others waiting; of the {} of the run that MPI takes {} are waiting, without a line where it is much",
+            percent(share),
+            percent(waiting)
+        ),
         Some(share) if share > MUCH => format!(
             "no rank waits long for another; the {} of the run that MPI takes are the communication itself",
             percent(share)
@@ -47,8 +95,22 @@ fn quiet(in_mpi: Option<f64>) -> String {
     }
 }
 
+/// The same where a part of the time in MPI is not explained.
+fn unknown(in_mpi: Option<f64>) -> String {
+    let takes = in_mpi.map(|share| format!("; MPI takes {}", percent(share))).unwrap_or_default();
+    format!(
+        "MEL finds nobody that others wait for 1 % of the run, and cannot explain all of the time in MPI{takes}"
+    )
+}
+
+/// The same of a run that did not come to its end.
+fn unended(in_mpi: Option<f64>) -> String {
+    let took = in_mpi.map(|share| format!(", in which MPI took {}", percent(share))).unwrap_or_default();
+    format!("until then{took}, no rank is known that kept others waiting for 1 % of the time")
+}
+
 /// With a capital at its beginning and a full stop at its end. A name in code, such as that of a file, stays as it is.
-fn sentence(text: &str) -> String {
+pub fn sentence(text: &str) -> String {
     let text = text.trim();
     let is_word = text.split(' ').next().is_some_and(|word| word.chars().all(char::is_lowercase));
     let mut letters = text.chars();
@@ -61,6 +123,7 @@ fn sentence(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::budget::{Budget, Parts};
     use crate::profile::sample;
     use crate::profile::text::COLUMNS;
 
@@ -98,6 +161,23 @@ mod tests {
         let mut busy = sample::healthy(4);
         busy.ranks.iter_mut().for_each(|rank| rank.calls[2].total_s = 0.8);
         assert!(verdict(&busy, "").starts_with("no rank waits long for another; the 80.6 % of the run"));
+    }
+
+    #[test]
+    fn what_is_not_explained_is_not_called_communication() {
+        let mut busy = sample::healthy(4);
+        busy.ranks.iter_mut().for_each(|rank| rank.calls[2].total_s = 0.8);
+        let parts = |unexplained_s, waiting_s| Budget {
+            parts: Parts { total_s: 4.0, unexplained_s, waiting_s, ..Parts::default() },
+            ..Budget::default()
+        };
+        busy.budget = Some(parts(0.039, 0.0));
+        assert!(verdict(&busy, "").starts_with("no rank waits long for another"));
+        busy.budget = Some(parts(0.041, 0.0));
+        let words = verdict(&busy, "").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("cannot explain all of the time in MPI; MPI takes 80.6 %"), "{words}");
+        busy.budget = Some(parts(0.0, 0.2));
+        assert!(verdict(&busy, "").starts_with("no single rank keeps others waiting"));
     }
 
     #[test]

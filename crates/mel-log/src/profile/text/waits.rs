@@ -62,7 +62,9 @@ pub fn word(kind: WaitKind) -> &'static str {
         WaitKind::LateSender => "late sender",
         WaitKind::LateReceiver => "late receiver",
         WaitKind::Collective => "collective",
+        WaitKind::LateMember => "late member",
         WaitKind::Window => "window",
+        WaitKind::Polling => "polling",
     }
 }
 
@@ -73,7 +75,8 @@ fn place(wait: &OfWaits) -> String {
         WaitKind::LateSender => "sent",
         WaitKind::LateReceiver => "received",
         WaitKind::Collective => "entered last",
-        WaitKind::Window => "ended",
+        WaitKind::LateMember => "entered later",
+        WaitKind::Window | WaitKind::Polling => "ended",
     };
     let ended = wait.peer_site.as_ref().map(|site| format!(", {verb} at {site}")).unwrap_or_default();
     format!("in {}{site}{ended}", wait.function)

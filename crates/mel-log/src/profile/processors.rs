@@ -1,0 +1,130 @@
+//! Which processors ranks may use, and how long they had none.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::schema::Profile;
+use super::sums::{run_s, share};
+use super::text::layout::percent;
+use crate::{Definition, Members};
+
+/// From this share of the time of all ranks without a processor on it is worth a word.
+const MUCH: f64 = 0.1;
+
+/// What a rank knows of processors.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Processors {
+    /// The numbers of those that its thread might use at `MPI_Init`, as `[first, count, stride]`.
+    pub allowed: Members,
+    /// How many its control group may use at a time; absent where there is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quota: Option<f64>,
+    /// How long the thread that called `MPI_Finalize` has used one since `MPI_Init`, in seconds; absent where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used_s: Option<f64>,
+    /// How long it could have run and had none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waited_s: Option<f64>,
+}
+
+impl Processors {
+    /// What the definitions of a table say.
+    #[must_use]
+    pub fn of(definitions: &[Definition]) -> Option<Processors> {
+        let mut found = definitions.iter().find_map(|definition| match definition {
+            Definition::Processors { allowed, quota } => {
+                Some(Processors { allowed: allowed.clone(), quota: *quota, ..Processors::default() })
+            }
+            _ => None,
+        })?;
+        let mut readings = definitions.iter().filter_map(|definition| match definition {
+            Definition::Scheduled { used_nanos, waited_nanos } => Some((*used_nanos, *waited_nanos)),
+            _ => None,
+        });
+        if let (Some(first), Some(last)) = (readings.next(), readings.next_back()) {
+            let since = |first: u64, last: u64| Some(last.saturating_sub(first) as f64 * 1e-9);
+            (found.used_s, found.waited_s) = (since(first.0, last.0), since(first.1, last.1));
+        }
+        Some(found)
+    }
+}
+
+/// That ranks had no processor, in a sentence; nothing where they had.
+#[must_use]
+pub fn sentence(profile: &Profile) -> Option<String> {
+    let mut hosts: BTreeMap<&str, (u32, BTreeSet<i32>, f64)> = BTreeMap::new();
+    let (mut waited, mut all) = (0.0, 0.0);
+    for rank in &profile.ranks {
+        let processors = rank.processors.as_ref()?;
+        let (ranks, allowed, quota) = hosts.entry(&rank.host).or_insert((0, BTreeSet::new(), f64::INFINITY));
+        *ranks += 1;
+        allowed
+            .extend((0..processors.allowed.len() as u32).filter_map(|place| processors.allowed.get(place)));
+        *quota = quota.min(processors.quota.unwrap_or(f64::INFINITY));
+        waited += processors.waited_s.unwrap_or(0.0);
+        all += run_s(profile, rank);
+    }
+    let share = share(waited, all);
+    let most = |(ranks, allowed, quota): &(u32, BTreeSet<i32>, f64)| {
+        let processors = quota.min(allowed.len() as f64);
+        (f64::from(*ranks) / processors.max(0.01), *ranks, processors)
+    };
+    let (_, ranks, processors) = hosts.values().map(most).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let time = format!("{} of the time the ranks had no processor", percent(share));
+    let number =
+        if processors.fract() == 0.0 { format!("{processors:.0}") } else { format!("{processors:.1}") };
+    let plural = if processors == 1.0 { "" } else { "s" };
+    if f64::from(ranks) > processors {
+        let on = if hosts.len() > 1 { " of a host" } else { "" };
+        return Some(format!("{ranks} ranks on {number} processor{plural}{on}: {time}"));
+    }
+    (share >= MUCH).then(|| format!("{time}: other processes or threads use them"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::RankProfile;
+
+    fn rank(rank: u32, allowed: &[i32], waited_s: f64) -> RankProfile {
+        let processors = Processors {
+            allowed: Members::from_ranks(allowed.iter().copied()),
+            waited_s: Some(waited_s),
+            ..Processors::default()
+        };
+        RankProfile { rank, run_s: 1.0, processors: Some(processors), ..RankProfile::default() }
+    }
+
+    #[test]
+    fn more_ranks_than_processors_are_told() {
+        let profile =
+            Profile { ranks: (0..4).map(|of| rank(of, &[0, 1], 0.61)).collect(), ..Profile::default() };
+        let said = sentence(&profile).unwrap();
+        assert_eq!(said, "4 ranks on 2 processors: 61.0 % of the time the ranks had no processor");
+        let bound =
+            Profile { ranks: (0..4).map(|of| rank(of, &[of as i32], 0.0)).collect(), ..Profile::default() };
+        assert_eq!(sentence(&bound), None);
+        let mut busy = bound;
+        busy.ranks.iter_mut().for_each(|rank| rank.processors.as_mut().unwrap().waited_s = Some(0.5));
+        assert!(sentence(&busy).unwrap().starts_with("50.0 % of the time the ranks had no processor: other"));
+        busy.ranks[0].processors.as_mut().unwrap().quota = Some(1.5);
+        assert!(sentence(&busy).unwrap().starts_with("4 ranks on 1.5 processors: "));
+    }
+
+    #[test]
+    fn what_was_before_mpi_init_does_not_count() {
+        let scheduled = |used_nanos, waited_nanos| Definition::Scheduled { used_nanos, waited_nanos };
+        let allowed = Members::from_ranks([0, 1]);
+        let definitions = [
+            Definition::Processors { allowed, quota: None },
+            scheduled(5, 1_000_000_000),
+            scheduled(9, 3_000_000_000),
+        ];
+        let found = Processors::of(&definitions).unwrap();
+        assert_eq!((found.allowed.len(), found.waited_s), (2, Some(2.0)));
+        assert_eq!(Processors::of(&definitions[..2]).unwrap().waited_s, None, "it was killed");
+        assert_eq!(Processors::of(&[]), None);
+    }
+}

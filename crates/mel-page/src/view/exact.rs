@@ -1,0 +1,97 @@
+//! What costs time in a traced run, from each of its calls.
+
+use mel_analyze::{Analysis, Options, analyze};
+use mel_convert::Run;
+use mel_log::StreamKind;
+use mel_log::profile::{Efficiencies, Efficiency, Finding};
+use mel_verdict::findings::LEAST_SHARE;
+
+/// What costs less than that share of the run is not shown.
+const LEAST_SHARE_SHOWN: f64 = 0.001;
+/// More findings are not shown.
+const MOST: usize = 60;
+
+/// What a trace says: the findings that are shown, worst first, and how well the ranks are used; none where the logs have no calls.
+pub fn analysis(run: &Run, tick: &(dyn Fn(u64) + Sync)) -> Option<Analysis> {
+    let mut streams = run.ranks.iter().flat_map(|log| log.definitions.streams.values());
+    if !streams.any(|stream| stream.kind == StreamKind::Calls) {
+        return None;
+    }
+    let mut analysis = analyze(run, Options::default(), tick);
+    analysis.verdict.retain(|finding| finding.share >= LEAST_SHARE_SHOWN);
+    analysis.verdict.truncate(MOST);
+    Some(analysis)
+}
+
+/// Whether the logs have the whole run.
+fn is_whole(run: &Run) -> bool {
+    run.filters().is_empty() && run.lost() == 0 && run.ended_early() == 0 && run.incomplete().is_empty()
+}
+
+/// How well the ranks are used: as the profile has it, with what a whole trace adds to that.
+pub fn efficiency(
+    run: &Run,
+    exact: Option<&Efficiency>,
+    known: Option<Efficiencies>,
+) -> Option<Efficiencies> {
+    let exact = exact.filter(|_| is_whole(run));
+    match (known, exact) {
+        (Some(known), Some(exact)) => Some(match exact.ideal_s {
+            Some(ideal_s) => Efficiencies { whole: known.whole.with_ideal(ideal_s), ..known },
+            None => known,
+        }),
+        (None, Some(exact)) => Some(Efficiencies { whole: exact.clone(), phases: Vec::new() }),
+        (known, None) => known,
+    }
+}
+
+/// The verdict on a run: from its trace, if that has all calls with their lines, else from its profile.
+pub fn verdict(run: &Run, exact: Option<&[Finding]>, estimated: Option<&[Finding]>) -> Option<Vec<Finding>> {
+    let exact = exact.filter(|_| is_whole(run)).map(|findings| {
+        let worth = |finding: &&Finding| finding.share >= LEAST_SHARE;
+        findings.iter().filter(worth).cloned().collect::<Vec<_>>()
+    });
+    let has_lines = |findings: &[Finding]| findings.iter().any(|finding| finding.site.is_some());
+    match (exact, estimated) {
+        (Some(exact), Some(estimated)) if !has_lines(&exact) => Some(estimated.to_vec()),
+        (Some(exact), _) => Some(exact),
+        (None, estimated) => estimated.map(<[Finding]>::to_vec),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str, site: Option<&str>) -> Vec<Finding> {
+        vec![Finding { text: text.into(), site: site.map(str::to_owned), share: 0.5, ..Finding::default() }]
+    }
+
+    #[test]
+    fn a_trace_adds_what_a_profile_does_not_know() {
+        let of = Efficiency::of([(0, 0.5), (1, 0.25)], 1.0).unwrap();
+        let exact = of.clone().with_ideal(0.8);
+        let run = Run::default();
+        let known = Efficiencies { whole: of, phases: Vec::new() };
+        let both = efficiency(&run, Some(&exact), Some(known.clone())).unwrap().whole;
+        assert_eq!((both.serialisation, both.transfer), (Some(0.625), Some(0.8)));
+        assert_eq!(efficiency(&run, Some(&exact), None).unwrap().whole, exact);
+        assert_eq!(efficiency(&run, None, Some(known.clone())), Some(known));
+    }
+
+    #[test]
+    fn a_trace_is_trusted_where_it_is_whole_and_has_lines() {
+        let (exact, lines, estimated) =
+            (of("exact", None), of("exact", Some("a.c:3")), of("estimated", None));
+        let run = Run::default();
+        let text = |exact: Option<&Vec<Finding>>, estimated: Option<&Vec<Finding>>| {
+            let verdict = verdict(&run, exact.map(Vec::as_slice), estimated.map(Vec::as_slice));
+            verdict.map(|all| all[0].text.clone())
+        };
+        assert_eq!(text(Some(&exact), Some(&estimated)).unwrap(), "estimated");
+        assert_eq!(text(Some(&lines), Some(&estimated)).unwrap(), "exact");
+        assert_eq!(text(Some(&exact), None).unwrap(), "exact");
+        assert_eq!(text(None, Some(&estimated)).unwrap(), "estimated");
+        assert_eq!(text(None, None), None);
+    }
+}

@@ -1,0 +1,44 @@
+//! The list of consumers. Adding one is its folder, and its line here.
+
+use crate::consumer::{Consumer, Parts};
+use crate::{
+    attribution, calls, holds, matrix, plugins, policies, queues, registry, requests, trace, vars, watchdog,
+    windows,
+};
+
+/// Makes a consumer, where the user wants it.
+type Make = fn(&Parts) -> Option<&'static dyn Consumer>;
+
+/// All consumers. Hooks are registered in this order, behind that of the session and before those of the sources: calls are entered in it
+/// and returned from in the reverse one. All else is done in this order, too.
+#[rustfmt::skip]
+const ALL: [Make; 15] = [
+    // What they do as a call is entered sets and reads variables: before anybody attributes what these do. The first reads its last
+    // samples before plugins, which are told of them, end.
+    vars::consumer,
+    plugins::consumer,
+    requests::consumer,
+    holds::consumer,
+    watchdog::consumer,
+    // It hears of a communicator before the registry forgets the one that was at its place.
+    queues::consumer,
+    // Before all that changes variables as calls are entered, and after that as they return.
+    attribution::consumer,
+    // They count on what the registry knows of communicators and windows: that hears first of calls that return.
+    matrix::consumer,
+    matrix::net::consumer,
+    matrix::inside::consumer,
+    // It hears of a window that was made after the call was counted.
+    registry::consumer,
+    calls::consumer,
+    windows::consumer,
+    // What they set does not change what the call under way has counted at its entry.
+    policies::consumer,
+    // Nearest to the real function: what it records is the call itself.
+    trace::log::consumer,
+];
+
+/// Those that the user wants.
+pub(crate) fn make(parts: &Parts) -> Vec<&'static dyn Consumer> {
+    ALL.iter().filter_map(|make| make(parts)).collect()
+}

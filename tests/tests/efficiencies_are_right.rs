@@ -1,0 +1,203 @@
+//! Efficiencies, the critical path and what would be won are those that the times say by which a program works; and what is said to be won
+//! is won where the program does without it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use mel_tests::artifacts::{fresh_dir, mel};
+use mel_tests::verdict::TRIES;
+use mel_tests::{Job, Mpi, compile_special};
+use serde_json::Value;
+
+/// How far a number may be from what was planted.
+const NEAR: f64 = 0.1;
+/// What an efficiency may lack of what was planted: a machine that is busy takes time from all of them.
+const LACKS: f64 = 0.12;
+
+/// A program with its arguments, on four ranks of an MPI.
+struct Case<'a> {
+    mpi: &'a Mpi,
+    program: PathBuf,
+    args: &'a str,
+}
+
+impl Case<'_> {
+    /// What `command` says in JSON of a run with these options.
+    fn says(&self, options: &[&str], command: &str) -> Value {
+        let directory = fresh_dir();
+        let output = directory.path().join("run").display().to_string();
+        let job = Job::new(self.mpi, 4, &self.program).args(self.args.split(' ')).patient();
+        let job = job.current_dir(directory.path());
+        let run = job.under_mel(["-o", output.as_str()].into_iter().chain(options.iter().copied())).run();
+        run.expect(run.code == Some(0), self.args);
+        said(command, Path::new(&output))
+    }
+
+    fn exact(&self) -> Value {
+        self.says(&["--trace", "--callsites"], "analyze")
+    }
+}
+
+fn said(command: &str, directory: &Path) -> Value {
+    let json = Command::new(mel()).args([command, "--json"]).arg(directory).output().expect("mel starts");
+    assert!(json.status.success(), "mel {command}: {}", String::from_utf8_lossy(&json.stderr));
+    serde_json::from_slice(&json.stdout).expect("JSON")
+}
+
+/// Tries until `check` finds nothing wrong: a machine with something else to do lends no rank its processor in time.
+fn in_time(what: &str, check: impl Fn() -> Result<(), String>) {
+    let mut wrong = Vec::new();
+    for _ in 0..TRIES {
+        match check() {
+            Ok(()) => return,
+            Err(said) => wrong.push(said),
+        }
+    }
+    panic!("{what}: {wrong:#?}");
+}
+
+/// The efficiencies of these names are near to those planted, and none is above 1.
+fn are_near(of: &Value, planted: &[(&str, f64)]) -> Result<(), String> {
+    for (name, planted) in planted {
+        let value = of[name].as_f64().ok_or_else(|| format!("no {name}: {of}"))?;
+        if value > 1.0 || value > planted + 0.06 || value < planted - LACKS {
+            return Err(format!("{name} is {value}, and not {planted}: {of}"));
+        }
+    }
+    Ok(())
+}
+
+/// Efficiencies of a run in this order: parallel, load balance, communication, serialisation, transfer.
+fn efficiencies(args: &str, planted: [f64; 5], busiest: Option<u64>) {
+    let names =
+        ["parallel_efficiency", "load_balance", "communication_efficiency", "serialisation", "transfer"];
+    let named: Vec<(&str, f64)> = names.into_iter().zip(planted).collect();
+    for mpi in Mpi::all().iter().filter(|mpi| mpi.ranks_give_way()) {
+        let case = Case { mpi, program: compile_special(mpi, "could_be"), args };
+        let is_busiest =
+            |of: &Value| busiest.is_none_or(|busiest| of["busiest_rank"].as_u64() == Some(busiest));
+        in_time(&format!("{} {args}", mpi.name), || {
+            let of = &case.says(&[], "report")["efficiency"];
+            assert!(of["transfer"].is_null() && of["serialisation"].is_null(), "nobody knows: {of}");
+            are_near(of, &named[..3])?;
+            if is_busiest(of) { Ok(()) } else { Err(format!("not {busiest:?}: {of}")) }
+        });
+        in_time(&format!("{} {args}, traced", mpi.name), || {
+            let said = case.exact();
+            are_near(&said["efficiency"], &named)?;
+            if is_busiest(&said["efficiency"]) { Ok(()) } else { Err(format!("not {busiest:?}: {said}")) }
+        });
+    }
+}
+
+#[test]
+fn ranks_that_work_as_long_are_used_well() {
+    efficiencies("all 10 60 60 60 60", [1.0; 5], None);
+}
+
+#[test]
+fn a_rank_that_works_longer_lowers_the_load_balance() {
+    // 600, 900, 600 and 600 ms of 900 ms.
+    efficiencies("all 10 60 90 60 60", [0.75, 0.75, 1.0, 1.0, 1.0], Some(1));
+}
+
+#[test]
+fn ranks_that_work_in_turn_lower_the_serialisation() {
+    // Each works 200 ms of 800 ms, one after the other.
+    efficiencies("chain 5 40 40 40 40", [0.25, 1.0, 0.25, 0.25, 1.0], None);
+}
+
+#[test]
+fn ranks_that_are_late_in_turn_lower_the_serialisation() {
+    // Each works 3 times 90 ms and 9 times 60 ms: 810 ms of 1080 ms.
+    efficiencies("turns 12 90 60 60 60", [0.75, 1.0, 0.75, 0.75, 1.0], None);
+}
+
+/// The first finding is won where the program does without it: `mended`. It computes so much on the path, by rank.
+fn is_won(args: &str, mended: &str, cause: u64) {
+    for mpi in Mpi::all().iter().filter(|mpi| mpi.ranks_give_way()) {
+        let program = compile_special(mpi, "could_be");
+        let (case, mended) =
+            (Case { mpi, program: program.clone(), args }, Case { mpi, program, args: mended });
+        in_time(&format!("{} {args}", mpi.name), || {
+            let (with, without) = (case.exact(), mended.exact());
+            let [real, shorter] =
+                [&with, &without].map(|said| said["efficiency"]["run_s"].as_f64().expect("it runs"));
+            let of_cause = |finding: &&Value| finding["cause_rank"].as_u64() == Some(cause);
+            let findings = with["verdict"].as_array().expect("there is one");
+            let finding = findings.iter().find(of_cause).ok_or_else(|| format!("not {cause}: {with}"))?;
+            let won = finding["would_win_s"].as_f64().ok_or_else(|| format!("nothing is won: {finding}"))?;
+            let text = finding["text"].as_str().unwrap_or_default();
+            assert!(text.contains("without it the run would take"), "{text}");
+            let share = ((real - won) - shorter).abs() / shorter;
+            if share <= NEAR {
+                return Ok(());
+            }
+            Err(format!("{real} s, {shorter} s without it, and {} s was said", real - won))
+        });
+    }
+}
+
+#[test]
+fn the_delay_of_a_rank_before_an_operation_of_all_is_won() {
+    is_won("all 10 60 90 60 60", "all 10 60 60 60 60", 1);
+}
+
+#[test]
+fn the_delay_of_a_rank_between_its_neighbours_is_won() {
+    is_won("halo 10 60 90 60 60", "halo 10 60 60 60 60", 1);
+}
+
+#[test]
+fn of_two_late_ranks_the_later_one_is_won_up_to_the_other() {
+    // Without the delay of rank 1 rank 2 is the last: 80 ms a step, and not 60.
+    is_won("all 10 60 100 80 60", "all 10 60 60 80 60", 1);
+}
+
+#[test]
+fn the_path_is_where_the_work_is_that_all_wait_for() {
+    for mpi in Mpi::all().iter().filter(|mpi| mpi.ranks_give_way()) {
+        let args = "all 10 20 60 20 20";
+        let case = Case { mpi, program: compile_special(mpi, "could_be"), args };
+        in_time(mpi.name, || {
+            let said = case.exact();
+            let first = &said["critical_path"]["places"][0];
+            let is_there = first["before"].as_str().is_some_and(|before| before.starts_with("MPI_Allreduce"));
+            let share = first["share"].as_f64().unwrap_or_default();
+            if is_there && first["rank"] == 1 && share > 0.85 { Ok(()) } else { Err(said.to_string()) }
+        });
+    }
+}
+
+#[test]
+fn each_phase_has_efficiencies_and_a_gate_holds_them() {
+    for mpi in Mpi::all().iter().filter(|mpi| mpi.ranks_give_way()) {
+        let directory = fresh_dir();
+        let output = directory.path().join("run").display().to_string();
+        let program = compile_special(mpi, "could_be");
+        let run = |args: &str| {
+            let job =
+                Job::new(mpi, 4, &program).args(args.split(' ')).patient().current_dir(directory.path());
+            let run = job.under_mel(["-o", output.as_str(), "--force"]).run();
+            run.expect(run.code == Some(0), args);
+            run
+        };
+        in_time(mpi.name, || {
+            let run = run("all 10 60 90 60 60");
+            let said = said("report", Path::new(&output));
+            let phases = said["efficiency"]["phases"].as_array().expect("there are two");
+            assert_eq!(phases.len(), 2, "{said}");
+            assert!(run.stderr.contains("parallel efficiency "), "{}", run.stderr);
+            phases
+                .iter()
+                .try_for_each(|of| are_near(of, &[("parallel_efficiency", 0.75), ("load_balance", 0.75)]))
+        });
+        let gate = |condition: &str| {
+            let diff = Command::new(mel()).args(["diff", &output, &output, "--fail-if", condition]).output();
+            diff.expect("mel starts").status.code()
+        };
+        assert_eq!(gate("parallel_efficiency<0.9"), Some(1));
+        assert_eq!(gate("parallel_efficiency<0.3"), Some(0));
+        assert_eq!(gate("transfer<0.3"), Some(1), "without a trace it is not known");
+    }
+}
