@@ -30,6 +30,8 @@ static long long sent_by_all(MPI_Comm comm, int is_first_of_node)
     MPI_Barrier(comm);
     long long mine = is_first_of_node ? sent_by_link() : 0, all = 0;
     MPI_Reduce(&mine, &all, 1, MPI_LONG_LONG, MPI_SUM, 0, comm);
+    /* Nobody goes on sending before every node has read. */
+    MPI_Barrier(comm);
     return all;
 }
 
