@@ -190,7 +190,7 @@ fn of_data(rank: &Rank, losses: &[Loss]) -> Vec<Loss> {
             continue;
         }
         let sum = moved.entry(places::of(context)).or_insert((number, 0, 0));
-        (sum.1, sum.2) = (sum.1.saturating_add(bytes), sum.2 + calls);
+        (sum.1, sum.2) = (sum.1.saturating_add(bytes), sum.2.saturating_add(calls));
         if function(context).is_some_and(|of| of.step == Step::Starts) && bytes / calls > LARGE {
             requested += bytes as f64 * OF_BYTE;
         }
