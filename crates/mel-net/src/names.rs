@@ -2,6 +2,8 @@
 
 /// More names than that are a mistake.
 const MOST: usize = 1 << 20;
+/// More letters in all names together are, too.
+const MOST_LETTERS: usize = 1 << 25;
 
 /// The names of a list. Numbers keep their leading zeros.
 ///
@@ -51,6 +53,11 @@ fn expand_one(part: &str, names: &mut Vec<String>) -> Result<(), String> {
         if made.len().saturating_mul(numbers.len()) > MOST {
             return Err(format!("{part} are more than {MOST} names"));
         }
+        let longest = |names: &[String]| names.iter().map(String::len).max().unwrap_or(0);
+        let letters = longest(&made) + before.len() + longest(&numbers);
+        if (made.len() * numbers.len()).saturating_mul(letters) > MOST_LETTERS {
+            return Err(format!("the names of {part} have more than {MOST_LETTERS} letters"));
+        }
         made = made
             .iter()
             .flat_map(|name| numbers.iter().map(move |number| format!("{name}{before}{number}")))
@@ -99,9 +106,18 @@ mod tests {
 
     #[test]
     fn what_is_no_list_is_an_error() {
-        for wrong in
-            ["a[1-3", "a]1[", "a[3-1]", "a[x]", "a[[1]]", "a[1-99999999999]", "a[1-99999]b[1-99999]", "a[]"]
-        {
+        let long = format!("{}[1-99999]", "x".repeat(MOST_LETTERS / 99999));
+        for wrong in [
+            long.as_str(),
+            "a[1-3",
+            "a]1[",
+            "a[3-1]",
+            "a[x]",
+            "a[[1]]",
+            "a[1-99999999999]",
+            "a[1-99999]b[1-99999]",
+            "a[]",
+        ] {
             assert!(expand(wrong).is_err(), "{wrong}");
         }
     }
