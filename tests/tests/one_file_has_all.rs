@@ -5,23 +5,21 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mel_tests::artifacts::{fresh_dir, release, root, target_dir};
+use mel_tests::artifacts::{fresh_dir, release, target_dir};
 use mel_tests::{Job, Mpi, Program};
 
-/// The command, with the libraries of the release build in it.
+/// The command with the libraries of the release build in it, which `scripts/test` has built.
 fn bundled() -> PathBuf {
-    release("libmel.so");
-    release("libmpit_events.so");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    // Only the command itself is compiled anew.
-    command
-        .args(["build", "--quiet", "-p", "mel", "--bin", "mel", "--features", "bundled"])
-        .current_dir(root());
-    let output =
-        command.env("MEL_BUNDLE", target_dir().join("release")).output().expect("cargo can be started");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    target_dir().join("debug/mel")
+    let path = target_dir().join("release/bundled/mel");
+    let built = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
+    let newest =
+        ["libmel.so", "libmpit_events.so"].map(|name| built(&release(name))).into_iter().max().flatten();
+    assert!(
+        built(&path) >= newest,
+        "{} is not there, or old: run `scripts/build bundled` first",
+        path.display()
+    );
+    path
 }
 
 fn folders(cache: &Path) -> Vec<PathBuf> {
