@@ -9,11 +9,7 @@ use mel_tests::{Job, Mpi, compile_source};
 
 fn script(name: &str, arguments: &[&str]) -> Output {
     let script = root().join("scripts").join(name);
-    let mut command = Command::new(script);
-    // What is built for a test alone need not be fast.
-    command.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
-    command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
-    command.args(arguments).output().unwrap_or_else(|error| panic!("{name}: {error}"))
+    Command::new(script).args(arguments).output().unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 fn succeeds(output: &Output) -> String {
