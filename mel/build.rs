@@ -62,7 +62,7 @@ fn build(out: &Path) -> Result<PathBuf, Box<dyn Error>> {
         PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("not started by cargo")?).join("..");
     if !workspace.join("crates/mel-preload").is_dir() {
         return Err(
-            "the sources of libmel.so are not beside those of the command. Remedy: build in a checkout of \
+            "the sources of libmel.so are not beside the sources of the command. Remedy: build in a checkout of \
                     MEL, or let MEL_BUNDLE name a folder with libmel.so and libmpit_events.so"
                 .into(),
         );

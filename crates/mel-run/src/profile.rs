@@ -93,7 +93,7 @@ fn cut(name: &str, rows: &TableRows) -> Option<String> {
     let (of, there) = rows.bytes;
     (there < of).then(|| {
         format!(
-            "{name} is cut off: {there} of {of} bytes are there, with {} of {} rows of calls; the rest of rank {} is in no number here",
+            "{name} is cut off: {there} of {of} bytes are there, with {} of {} rows of calls; the remaining data of rank {} is not included",
             rows.contexts.len(),
             rows.contexts_made,
             rows.rank

@@ -134,7 +134,7 @@ catalogue! {
         option: Some(option("vars", "LIST")),
         kind: Kind::PatternsOrAll,
         short: "Sample these performance variables (MPI_T) while the program runs: names with wildcards, \
-                such as 'pml_*,unexpected_recvq_length', or all; those of the MPI and those of MEL",
+                such as 'pml_*,unexpected_recvq_length', or all; of the MPI and of MEL",
         more: "variables.md#sampling",
         ..GIVEN
     };
@@ -185,7 +185,7 @@ catalogue! {
         option: Some(Flag { repeats: true, ..option("plugin", "NAME[,ARGS]") }),
         kind: Kind::Plugins,
         reach: Reach::Made,
-        short: "Load a plugin into each process: a shared object that is told what is sampled and advises, \
+        short: "Load a plugin into each process: a shared object that receives what is sampled and advises, \
                 or sets control variables; by its path, or by its name in MEL_PLUGINS_PATH. What follows, \
                 separated by commas, is given to it. May be given several times",
         more: "plugins.md",
@@ -300,7 +300,7 @@ catalogue! {
         short: "Apply the policies of this file while the program runs: rules that set control variables \
                 when something is so in a process",
         long: "They are looked at in an MPI call, at most once in the time of --every (1 s). Each action \
-               is read back, told in a line, and kept in the profile. May be given several times.",
+               is read back, reported in a line, and kept in the profile. May be given several times.",
         more: "tuning.md#policies",
         ..GIVEN
     };

@@ -129,7 +129,7 @@ pub const QUANTITIES: [Quantity<Row>; 14] = [
     Quantity {
         name: "messages_per_s",
         head: Some("msgs/s"),
-        sentence: "messages sent per second of the last interval, without those of collective operations; with --profile matrix",
+        sentence: "point-to-point messages sent per second in the last interval; with --profile matrix",
         unit: Unit::PerSecond,
         basis: Basis::Observed,
         of: |row| row.last.messages_per_s,

@@ -279,7 +279,7 @@ impl Reader {
             reading.ranks = last.ranks.iter().map(ended).collect();
         }
         reading.remarks.push(format!(
-            "the run has ended; of so many ranks these are the numbers that were seen last: `mel report {}` has those of the whole run",
+            "the run has ended; these numbers were seen last: `mel report {}` shows the whole run",
             self.shown.display()
         ));
         reading
@@ -324,7 +324,7 @@ fn remarks(profile: &Profile, reading: &Reading) -> Vec<String> {
         ));
     }
     if reading.stage == Stage::Ended {
-        remarks.push("the run has ended: the numbers are those of the whole run".into());
+        remarks.push("the run has ended: the numbers cover the whole run".into());
     }
     remarks
 }

@@ -51,12 +51,12 @@ pub struct Args {
     /// A send and a receive are close if less is between them. Default: 5 % of the transfer, and at least --epsilon
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub delta_sr: Option<Duration>,
-    /// Show so many findings
+    /// How many findings to show
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
 }
 
-/// The most places on the critical path that are told.
+/// How many places on the critical path to show.
 const MOST_PLACES: usize = 4;
 /// What has less of the critical path than this is not told.
 const LEAST_ON_PATH: f64 = 0.05;

@@ -20,7 +20,7 @@ use mel_log::{access, regular_file};
 ///
 /// Where the directory of a run is on a disk that other nodes do not see, each node has its part of the
 /// run there: event logs, profile tables, and its files of the trace. Copy the directories to where you
-/// are, and join them: report, analyze and convert read the result as that of any run.
+/// are, and join them: report, analyze and convert read the result like any run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   mel collect node-a/mel-app-1 node-b/mel-app-1 -o mel-app-1

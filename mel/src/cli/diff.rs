@@ -15,7 +15,7 @@ use mel_run::profile as run_profile;
 /// Shows two runs side by side: what takes longer in the second, and what less
 ///
 /// Compares run time, time in MPI by function and call site, wait states and queues; the largest change
-/// comes first. Times are those of all ranks together, but run_time, which is that of the slowest. Call
+/// comes first. Times are sums over all ranks; run_time is the time of the slowest rank. Call
 /// sites are matched by file, line and function, and where a line has moved by file and function.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

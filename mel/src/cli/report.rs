@@ -80,7 +80,7 @@ pub struct Args {
     /// Print the statistics of each rank's queues and windows, too: a line for each
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     pub lines: bool,
-    /// Show the numbers of one phase of the program, which has named it; without a verdict, and of pictures only that of --matrix
+    /// Show the numbers of one phase that the program has named; without a verdict, and of the pictures --matrix alone
     #[arg(long, value_name = "NAME", conflicts_with = "html")]
     pub phase: Option<String>,
     /// Take the verdict from the profile even where there is a trace: quicker, and estimated

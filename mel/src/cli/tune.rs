@@ -19,10 +19,10 @@ use mel_tune::measure::{CHEAPEST, Measure, Runner, scratch};
 use mel_tune::text::text;
 use mel_tune::{Plan, Stopped, Tuning, advice, command, try_all};
 
-/// Tries settings of the MPI in paired runs, and tells which make the program faster
+/// Tries settings of the MPI in paired runs, and reports which make the program faster
 ///
 /// Runs the program once under the profile, asks rules which control variables of the MPI are worth a try, and runs the whole job
-/// without and with each of them in turn, without MEL (--measure program: the time of the program alone, under MEL). It tells the
+/// without and with each of them in turn, without MEL (--measure program: the time of the program alone, under MEL). It reports the
 /// difference with its confidence, and the command to use; or that nothing that was tried makes the program faster. A setting that is
 /// clearly no better is left early, one with which the program fails is dropped. Give a run that is short and like the long ones: what is tried is started many times.
 #[derive(Debug, clap::Args)]

@@ -58,7 +58,7 @@ pub struct Args {
     /// Where the run's directory is on a disk of each node: a node, and the directory there if it has another name. May be given several
     /// times. What this machine sees itself needs no --node
     ///
-    /// On each of these nodes `mel gather` is started, which reads the directory there and tells what it reads, through the launcher's own
+    /// On each of these nodes `mel gather` is started, which reads the directory there and reports it through the launcher's own
     /// connection; no port is opened. docs/watch.md has more.
     #[arg(long, value_name = "HOST[:DIR]")]
     pub node: Vec<String>,

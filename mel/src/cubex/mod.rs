@@ -59,7 +59,7 @@ impl Metric {
     /// What it means; of time and calls, what the program itself has of them.
     pub fn description(&self) -> String {
         let of_program = match self.name {
-            "time" => "; that of the program itself, between MPI_Init and MPI_Finalize, is outside of MPI",
+            "time" => "; time of the program itself, between MPI_Init and MPI_Finalize, is outside of MPI",
             "visits" => "; the program itself has one in each process",
             _ => "",
         };

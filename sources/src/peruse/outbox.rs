@@ -110,7 +110,7 @@ pub(super) fn make(core: &Core, events: Ob1Events, threads: bool) -> &'static Se
         source(
             format!("ob1 (PERUSE) thread {number}, internal"),
             format!(
-                "the same, for messages of the MPI itself, such as those of collectives, in thread {number}"
+                "the same, for messages of the MPI itself, such as in collectives, in thread {number}"
             ),
         ),
     ];

@@ -55,7 +55,7 @@ fn of_many(profile: &Profile, reduced: &Reduced) -> Vec<String> {
     sentences.extend(longest.and_then(|(rank, longest)| grown(rank, longest)));
     if reduced.left_out > 0 {
         sentences.push(format!(
-            "{} sums by call site or communicator found no space, and are in no number above",
+            "{} sums by call site or communicator found no space: the numbers above lack them",
             reduced.left_out
         ));
     }
@@ -85,7 +85,7 @@ fn regions(profile: &Profile) -> Option<String> {
         )
     });
     let mismatched = (mismatched > 0).then(|| {
-        format!("{mismatched} ends of regions were not those of the region begun last: what lies in a region ends with it")
+        format!("{mismatched} region ends do not match the region begun last: the enclosed regions were closed, too")
     });
     let all: Vec<String> = lost.into_iter().chain(mismatched).collect();
     (!all.is_empty()).then(|| all.join("; "))
@@ -161,7 +161,7 @@ pub fn not_followed(counts: NotFollowed) -> Option<String> {
     ];
     let parts: Vec<String> =
         parts.iter().filter(|p| p.0 > 0).map(|(count, what)| format!("{count} {what}")).collect();
-    (!parts.is_empty()).then(|| format!("not followed, and in no number above: {}", parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("not followed, so the numbers above lack them: {}", parts.join(", ")))
 }
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ pub fn of_texts(texts: &[(PathBuf, String)]) -> Result<Network, NetError> {
     }
     fabric.find_levels();
     notes.extend(fabric.planes.iter().filter(|plane| plane.is_logical).map(|_| {
-        "Slurm's file has one link where there may be several cables: a link's load is that of all of them".to_owned()
+        "Slurm's file has one link where there may be several cables: a link's load is the sum over all of them".to_owned()
     }));
     Ok(Network { fabric, notes })
 }

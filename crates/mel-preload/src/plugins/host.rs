@@ -120,7 +120,7 @@ impl Host {
         }
         match OwnThread::start("mel-plugins", move || host.run(Teller::new(plugins, shared, clock))) {
             Ok(thread) => _ = host.thread.set(thread),
-            Err(error) => warn(&format!("plugins are told nothing: {error}")),
+            Err(error) => warn(&format!("plugins get no data: {error}")),
         }
         host
     }

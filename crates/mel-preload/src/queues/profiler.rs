@@ -123,7 +123,7 @@ impl Listener {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
             warn(&format!(
-                "{MOST_PHASES} phases have queues of their own; those of the others are counted together with the last of these"
+                "{MOST_PHASES} phases have queues of their own; all further phases are counted with the last of these"
             ));
         });
         let last = sets.iter().rev().find(|(known, _)| counting(known));

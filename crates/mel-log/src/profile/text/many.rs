@@ -11,7 +11,7 @@ use crate::profile::schema::Profile;
 use crate::profile::sums::{OfFunction, all_runs_s, by_function, share, whole};
 
 /// What is special about such a profile.
-pub const REDUCED: &str = "so many ranks are shown in sums over all of them; waits are charged to the ranks that were waited for, \
+pub const REDUCED: &str = "a run of this size is shown in sums over all ranks; waits are charged to the ranks that were waited for, \
                            and collective operations are judged by their times on each rank (estimated)";
 
 /// How the times of ranks and of MPI functions are distributed.

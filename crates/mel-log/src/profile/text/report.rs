@@ -57,7 +57,7 @@ pub fn report(profile: &Profile, options: Options<'_>) -> String {
 /// and searches.
 pub fn lines(profile: &Profile) -> String {
     if profile.reduced.is_some() {
-        return "[MEL] of so many ranks there is no line for each: the numbers of each rank are in ranks.table\n".into();
+        return "[MEL] a run of this size has no line for each rank: ranks.table has the numbers of each\n".into();
     }
     let mut text = String::new();
     let shown: Vec<&RankProfile> = match profile.ranks.len() {
@@ -72,7 +72,7 @@ pub fn lines(profile: &Profile) -> String {
         text += &variables::lines(rank);
     }
     if profile.ranks.len() > shown.len() {
-        text += "[MEL] the lines above are those of the extremes; all ranks are in the profile\n";
+        text += "[MEL] the lines above show the extremes; the profile has all ranks\n";
     }
     text
 }
