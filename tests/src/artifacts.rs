@@ -26,6 +26,20 @@ pub fn release(name: &str) -> PathBuf {
     path
 }
 
+/// A file of the release build that has what users do not get by default, such as `verbs/libmel.so`.
+///
+/// # Panics
+///
+/// If it has not been built, or before the libraries that users get.
+pub fn variant(name: &str) -> PathBuf {
+    let path = release(name);
+    let built = |path: &Path| std::fs::metadata(path).and_then(|file| file.modified()).expect("a file");
+    let is_new =
+        ["libmel.so", "libmpit_events.so"].iter().all(|other| built(&release(other)) <= built(&path));
+    assert!(is_new, "{} is old: run `scripts/build variants` first", path.display());
+    path
+}
+
 /// The `mel` command.
 pub fn mel() -> PathBuf {
     release("mel")

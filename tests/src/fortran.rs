@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 
 use crate::Mpi;
 use crate::artifacts::{fresh_dir, root, target_dir};
+use crate::program::{is_current, lock};
 
 /// What a Fortran program gets MPI from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +77,10 @@ pub(crate) fn compile_fortran_source(mpi: &Mpi, source: &Path, interface: Interf
     let directory = target_dir().join("test-programs").join(mpi.name);
     fs::create_dir_all(&directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
     let executable = directory.join(format!("{name}-{}", interface.macro_name()));
-    // Tests run side by side: each compiles under a name of its own, and renaming puts a whole file in place.
+    let _one_at_a_time = lock(&executable);
+    if is_current(&executable, &[source, &root().join("include/mel.f90")]) {
+        return executable;
+    }
     let draft =
         tempfile::Builder::new().prefix("draft-").tempdir_in(&directory).expect("target can be written");
     let draft_file = draft.path().join("program");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::SystemTime;
@@ -224,10 +224,10 @@ fn compile(mpi: &Mpi, source: &Path, inputs: &[&Path], flags: &[OsString]) -> Pa
     let directory = target_dir().join("test-programs").join(mpi.name).join(room);
     fs::create_dir_all(&directory).unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
     let executable = directory.join(source.file_stem().unwrap_or_default());
+    let _one_at_a_time = lock(&executable);
     if is_current(&executable, inputs) {
         return executable;
     }
-    // Tests run side by side: each compiles under a name of its own, and renaming puts a whole file in place.
     let draft =
         tempfile::Builder::new().prefix("draft-").tempdir_in(&directory).expect("target can be written");
     let draft_file = draft.path().join("program");
@@ -252,7 +252,21 @@ fn compile(mpi: &Mpi, source: &Path, inputs: &[&Path], flags: &[OsString]) -> Pa
     executable
 }
 
-fn is_current(executable: &Path, inputs: &[&Path]) -> bool {
+/// Tests run side by side: none exchanges a program while another one runs it. Until the file is closed this one alone compiles it.
+///
+/// # Panics
+///
+/// If the folder of the executable cannot be written.
+pub(crate) fn lock(executable: &Path) -> File {
+    let mut name = executable.as_os_str().to_owned();
+    name.push(".lock");
+    let file = File::create(&name).unwrap_or_else(|e| panic!("{}: {e}", name.display()));
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).expect("a file can be locked");
+    file
+}
+
+/// Whether the executable is newer than what it is made of.
+pub(crate) fn is_current(executable: &Path, inputs: &[&Path]) -> bool {
     let modified = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
     let newest_input: Option<SystemTime> = inputs.iter().filter_map(|path| modified(path)).max();
     modified(executable).is_some_and(|built| newest_input.is_some_and(|input| built > input))

@@ -69,6 +69,7 @@ mod profiles_by_other_readers;
 mod programs_pass;
 mod progress_between_calls;
 mod progress_is_told;
+mod remarks_after_good_runs;
 mod reports_of_runs;
 mod results_unchanged;
 mod samples_in_logs;

@@ -5,22 +5,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mel_tests::artifacts::{fresh_dir, release, target_dir};
+use mel_tests::artifacts::{fresh_dir, release, variant};
 use mel_tests::{Job, Mpi, Program};
-
-/// The command with the libraries of the release build in it, which `scripts/test` has built.
-fn bundled() -> PathBuf {
-    let path = target_dir().join("release/bundled/mel");
-    let built = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
-    let newest =
-        ["libmel.so", "libmpit_events.so"].map(|name| built(&release(name))).into_iter().max().flatten();
-    assert!(
-        built(&path) >= newest,
-        "{} is not there, or old: run `scripts/build bundled` first",
-        path.display()
-    );
-    path
-}
 
 fn folders(cache: &Path) -> Vec<PathBuf> {
     fs::read_dir(cache).expect("the cache").map(|entry| entry.expect("an entry").path()).collect()
@@ -33,7 +19,7 @@ fn one_file_measures_a_program() {
     let [mel, home] = ["bin/mel", "home"].map(|name| directory.path().join(name));
     fs::create_dir(directory.path().join("bin")).unwrap();
     fs::create_dir(&home).unwrap();
-    fs::copy(bundled(), &mel).unwrap();
+    fs::copy(variant("bundled/mel"), &mel).unwrap();
     for mpi in Mpi::all() {
         let program = Program::named("sendrecv").compile(&mpi);
         let output = directory.path().join(mpi.name);

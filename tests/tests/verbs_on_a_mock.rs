@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mel_tests::artifacts::{absent, fresh_dir, root, target_dir};
+use mel_tests::artifacts::{absent, fresh_dir, root, variant};
 use mel_tests::events::Log;
 use mel_tests::profile::Profile;
 use mel_tests::{Job, Mpi, compile_source};
@@ -33,15 +33,9 @@ fn has_header() -> bool {
     there
 }
 
-/// `libmel.so` with the feature, beside what is built without it.
+/// `libmel.so` with the feature, which `scripts/test` has built.
 fn libmel_with_verbs() -> PathBuf {
-    let target = target_dir().join("verbs");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["rustc", "-p", "mel-preload", "--lib", "--crate-type", "cdylib", "--features", "verbs"]);
-    let status = command.current_dir(root()).arg("--target-dir").arg(&target).status();
-    assert!(status.expect("cargo can be started").success());
-    target.join("debug/libmel.so")
+    variant("verbs/libmel.so")
 }
 
 /// A folder as that of the system: of each rank a device with a LID, and one of RoCE.

@@ -35,7 +35,7 @@ mod traffic;
 pub mod words;
 
 use mel_log::Definition;
-use mel_log::profile::{CallSite, Profile, efficiency};
+use mel_log::profile::{CallSite, Profile, efficiency, remarks};
 use mel_log::table::TableRows;
 
 pub use blame::{Blame, Cause, Wait};
@@ -66,6 +66,7 @@ pub fn profile(mut tables: Vec<TableRows>, resolve: impl FnMut(&str, u64) -> Cal
         }
         profile.efficiency = efficiency::of(&profile);
     }
+    profile.remarks = remarks::of(&profile);
     profile
 }
 

@@ -365,7 +365,7 @@ impl Polled {
             let Some(place) = rank.context(row.key.context).map(places::of) else { continue };
             let polled = places.entry(place).or_default();
             polled.context = row.key.context;
-            polled.count += row.count;
+            polled.count = polled.count.saturating_add(row.count);
             polled.waited = polled.waited.saturating_add(row.ticks);
             polled.between = polled.between.saturating_add(row.bytes);
             polled.longest = polled.longest.max(row.longest);
@@ -374,7 +374,8 @@ impl Polled {
             for row in of_kind(IntervalKind::LateSender).chain(of_kind(IntervalKind::Completed)) {
                 let place = rank.context(row.key.context).map(places::of);
                 if let Some(polled) = place.and_then(|place| places.get_mut(&place)) {
-                    polled.known = (polled.known.0 + row.count, polled.known.1.saturating_add(row.ticks));
+                    let (count, ticks) = polled.known;
+                    polled.known = (count.saturating_add(row.count), ticks.saturating_add(row.ticks));
                 }
             }
         }

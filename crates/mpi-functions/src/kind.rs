@@ -32,7 +32,7 @@ pub enum Step {
     Returns,
 }
 
-/// An object of MPI that a function makes.
+/// An object of MPI that a function makes or frees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "each is the object of that name")]
 pub enum Object {
@@ -43,6 +43,7 @@ pub enum Object {
     Group,
     Info,
     Op,
+    Request,
     Session,
     Window,
 }

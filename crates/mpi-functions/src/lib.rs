@@ -35,6 +35,8 @@ pub struct Function {
     pub step: Step,
     /// The object that it makes, if it makes one.
     pub makes: Option<Object>,
+    /// The object that it frees, if it frees one.
+    pub frees: Option<Object>,
     /// The number of the function that does the same with counts of type `int`; its own, if it has no large counts.
     plain: u16,
 }

@@ -30,10 +30,11 @@ pub(crate) fn file(functions: &[Function]) -> Result<String> {
         let plain = numbers.get(function.plain().unwrap_or(function.short()));
         let plain: &usize = plain.with_context(|| format!("{} has no plain form", function.name))?;
         let meaning = semantics::of(function)?;
-        let makes = meaning.makes.map_or("None".into(), |object| format!("Some(Object::{object})"));
+        let object = |of: Option<&str>| of.map_or("None".into(), |object| format!("Some(Object::{object})"));
+        let (makes, frees) = (object(meaning.makes), object(meaning.frees));
         writeln!(
             out,
-            "    Function {{ name: \"{}\", kind: Kind::{}, step: Step::{}, makes: {makes}, plain: {plain} }},",
+            "    Function {{ name: \"{}\", kind: Kind::{}, step: Step::{}, makes: {makes}, frees: {frees}, plain: {plain} }},",
             function.name, meaning.kind, meaning.step,
         )?;
     }

@@ -11,7 +11,27 @@ pub(crate) struct Meaning {
     pub(crate) kind: String,
     pub(crate) step: &'static str,
     pub(crate) makes: Option<&'static str>,
+    pub(crate) frees: Option<&'static str>,
 }
+
+/// What gives back an object that was there.
+const GIVES_PREDEFINED: [&str; 4] =
+    ["Type_match_size", "Type_create_f90_complex", "Type_create_f90_integer", "Type_create_f90_real"];
+
+/// What frees an object: the functions' names, and the object's in `mpi_functions::Object`.
+const FREES: [(&str, &str); 11] = [
+    ("Comm_free", "Communicator"),
+    ("Comm_disconnect", "Communicator"),
+    ("Type_free", "Datatype"),
+    ("Errhandler_free", "Errhandler"),
+    ("File_close", "File"),
+    ("Group_free", "Group"),
+    ("Info_free", "Info"),
+    ("Op_free", "Op"),
+    ("Request_free", "Request"),
+    ("Session_finalize", "Session"),
+    ("Win_free", "Window"),
+];
 
 /// Collective operations: the functions' names, and the names in Rust.
 const OPERATIONS: [(&str, &str); 22] = [
@@ -222,9 +242,11 @@ pub(crate) fn of(function: &Function) -> Result<Meaning> {
     };
     let makes = match step {
         "Returns" if kind == "Local" || name.contains("_get_") || name.ends_with("_get") => None,
+        _ if GIVES_PREDEFINED.contains(&name) => None,
         _ => function.gives_object(),
     };
-    Ok(Meaning { kind, step, makes })
+    let frees = FREES.iter().find(|(free, _)| *free == name).map(|(_, object)| *object);
+    Ok(Meaning { kind, step, makes, frees })
 }
 
 /// Fails where a line names a function that does not exist.
@@ -232,7 +254,8 @@ pub(crate) fn check(functions: &[Function]) -> Result<()> {
     let operations = OPERATIONS.iter().map(|(name, _)| *name);
     let names =
         KINDS.iter().flat_map(|(.., names)| names.split_whitespace()).filter(|name| !name.ends_with('*'));
-    for name in operations.chain(names) {
+    let frees = FREES.iter().map(|(name, _)| *name);
+    for name in operations.chain(names).chain(frees).chain(GIVES_PREDEFINED) {
         if !functions.iter().any(|function| function.short() == name) {
             bail!("crates/xtask/src/semantics.rs has a line for MPI_{name}, which is no function");
         }

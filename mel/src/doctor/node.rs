@@ -113,8 +113,7 @@ fn sizes(path: &CStr) -> Option<(u64, u64)> {
 
 fn shm(sizes: Option<(u64, u64)>) -> Finding {
     let means = "MEL does without; an MPI may stop, or die of a bus error, when its ranks fill it";
-    let remedy =
-        "mount a larger one: docker run --shm-size=1g, podman the same; --ipc=host gives the memory of the host";
+    let remedy = "mount a larger one: docker run --shm-size=1g, podman the same; --ipc=host gives the memory of the host";
     match sizes {
         None => Finding::less(SHM, "is not there", means, remedy),
         Some((all, free)) => {

@@ -109,9 +109,7 @@ pub(super) fn make(core: &Core, events: Ob1Events, threads: bool) -> &'static Se
         ),
         source(
             format!("ob1 (PERUSE) thread {number}, internal"),
-            format!(
-                "the same, for messages of the MPI itself, such as in collectives, in thread {number}"
-            ),
+            format!("the same, for messages of the MPI itself, such as in collectives, in thread {number}"),
         ),
     ];
     let sink = Buffer {

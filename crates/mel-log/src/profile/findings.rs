@@ -5,6 +5,7 @@
 
 use super::over_ranks::OverRanks;
 use super::reduced::Reduced;
+use super::remarks::Mistake;
 use super::schema::{NotFollowed, Profile, RankProfile, Truth};
 use super::summary::spread;
 use super::{actions, ends, left_out, planes, windows};
@@ -41,7 +42,12 @@ pub fn others(profile: &Profile) -> Vec<String> {
     sentences.extend(left_out::of(profile).sentence());
     sentences.extend(samples_lost(profile));
     sentences.extend(regions(profile));
-    sentences.extend(truth(profile.ranks.iter().fold(Truth::default(), |sum, rank| sum.plus(rank.truth))));
+    sentences.extend(profile.remarks.iter().map(|remark| format!("remark: {}", remark.text)));
+    let mut sum = profile.ranks.iter().fold(Truth::default(), |sum, rank| sum.plus(rank.truth));
+    if profile.remarks.iter().any(|remark| remark.kind == Mistake::NeverReceived) {
+        sum.never_received = 0;
+    }
+    sentences.extend(truth(sum));
     sentences.extend(not_followed(
         profile.ranks.iter().fold(NotFollowed::default(), |sum, rank| sum.plus(rank.not_followed)),
     ));
@@ -240,7 +246,7 @@ mod tests {
         let mut profile = run(vec![rank(0, 100, 0), rank(1, 100, 0)]);
         profile.ranks[0].not_followed = NotFollowed { communicators: 1, calls: 7, partitioned: 0 };
         profile.ranks[1].not_followed = NotFollowed { communicators: 1, calls: 6, partitioned: 0 };
-        let sentence = "not followed, and in no number above: 2 communicators of other jobs or of sessions, 13 calls on these";
+        let sentence = "not followed, so the numbers above lack them: 2 communicators of other jobs or of sessions, 13 calls on these";
         assert_eq!(findings(&profile).last().map(String::as_str), Some(sentence));
     }
 

@@ -46,6 +46,7 @@ pub mod planes;
 pub mod processors;
 pub mod quantities;
 pub mod reduced;
+pub mod remarks;
 pub mod sample;
 pub mod schema;
 pub mod statistics;
@@ -70,6 +71,7 @@ pub use left_out::LeftOut;
 pub use one_sided::{KindProfile, Times, WindowProfile, WindowThread};
 pub use over_ranks::OverRanks;
 pub use reduced::Reduced;
+pub use remarks::{Mistake, Remark};
 pub use schema::{
     Comparison, NotFollowed, PhaseProfile, Profile, QueueStats, Queues, RankProfile, SearchStats, Truth,
 };

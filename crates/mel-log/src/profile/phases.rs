@@ -105,7 +105,9 @@ impl Profile {
         let Some(place) = place.filter(|_| self.reduced.is_none()) else {
             let names: Vec<&str> = self.phases.iter().map(|name| shown(name)).collect();
             return Err(match (&self.reduced, names.is_empty()) {
-                (Some(_), _) => "phases are not kept apart in runs of this size: sums cover all phases".into(),
+                (Some(_), _) => {
+                    "phases are not kept apart in runs of this size: sums cover all phases".into()
+                }
                 (None, true) => "the program has named no phases (mel_phase, MPI_Pcontrol)".into(),
                 (None, false) => format!("there is no phase {name}; there are {}", names.join(", ")),
             });

@@ -17,6 +17,7 @@ use super::left_out::LeftOut;
 use super::one_sided::WindowProfile;
 use super::processors::Processors;
 use super::reduced::Reduced;
+use super::remarks::Remark;
 use super::told::Told;
 use super::traffic::Traffic;
 use super::variables::VariableProfile;
@@ -57,6 +58,9 @@ pub struct Profile {
     /// How well the ranks are used, if calls were counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub efficiency: Option<Efficiencies>,
+    /// Mistakes in the use of MPI that did no harm in this run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<Remark>,
     /// The call sites that the entries of `calls` refer to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sites: Vec<CallSite>,
