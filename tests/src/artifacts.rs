@@ -22,21 +22,11 @@ pub fn target_dir() -> PathBuf {
 /// If it has not been built.
 pub fn release(name: &str) -> PathBuf {
     let path = target_dir().join("release").join(name);
-    assert!(path.exists(), "{} is not there: run `make build` first", path.display());
-    path
-}
-
-/// A file of the release build that has what users do not get by default, such as `verbs/libmel.so`.
-///
-/// # Panics
-///
-/// If it has not been built, or before the libraries that users get.
-pub fn variant(name: &str) -> PathBuf {
-    let path = release(name);
-    let built = |path: &Path| std::fs::metadata(path).and_then(|file| file.modified()).expect("a file");
-    let is_new =
-        ["libmel.so", "libmpit_events.so"].iter().all(|other| built(&release(other)) <= built(&path));
-    assert!(is_new, "{} is old: run `scripts/build variants` first", path.display());
+    assert!(
+        path.exists(),
+        "{} is not there: run `make build` first, or `scripts/build variants`",
+        path.display()
+    );
     path
 }
 

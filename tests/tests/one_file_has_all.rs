@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mel_tests::artifacts::{fresh_dir, release, variant};
+use mel_tests::artifacts::{fresh_dir, release};
 use mel_tests::{Job, Mpi, Program};
 
 fn folders(cache: &Path) -> Vec<PathBuf> {
@@ -19,7 +19,7 @@ fn one_file_measures_a_program() {
     let [mel, home] = ["bin/mel", "home"].map(|name| directory.path().join(name));
     fs::create_dir(directory.path().join("bin")).unwrap();
     fs::create_dir(&home).unwrap();
-    fs::copy(variant("bundled/mel"), &mel).unwrap();
+    fs::copy(release("bundled/mel"), &mel).unwrap();
     for mpi in Mpi::all() {
         let program = Program::named("sendrecv").compile(&mpi);
         let output = directory.path().join(mpi.name);
