@@ -28,7 +28,7 @@ fn a_hundred_thousand_ranks_are_a_page_of_text() {
     assert!(text.lines().count() < 100, "{text}");
     for wanted in [
         "100000 ranks on 25000 hosts (node0, node1, ...)",
-        "shown in sums over all of them",
+        "shown in sums over all ranks",
         "because rank 31415 is late",
         "in MPI 10.0 ms 31415 610 ms 610 ms 610 ms 610 ms 0",
         "late sender: ranks 0, 1, 2 and 99996 more wait for rank 31415",
