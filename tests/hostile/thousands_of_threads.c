@@ -1,4 +1,4 @@
-/* Two thousand threads, each of which makes one round of calls and ends: nothing of them is left.
+/* Twelve hundred threads, each of which makes one round of calls and ends: nothing of them is left.
  *
  * ranks: 2
  */
@@ -15,7 +15,7 @@ int main(int argc, char **argv)
 {
     int provided;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < 1200; i++) {
         pthread_t thread;
         REQUIRE(pthread_create(&thread, NULL, one, NULL) == 0);
         REQUIRE(pthread_join(thread, NULL) == 0);
