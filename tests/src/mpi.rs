@@ -22,8 +22,7 @@ pub struct Mpi {
 
 impl Mpi {
     /// Every MPI that is installed: by the names that Debian gives to the commands, so that several can be there at
-    /// once; where there is none of these, the one whose commands are `mpicc` and `mpirun`. And the MPICH with events
-    /// of its own, where `scripts/mpich-with-events` has built it.
+    /// once; where there is none of these, the one whose commands are `mpicc` and `mpirun`.
     ///
     /// # Panics
     ///
@@ -48,12 +47,12 @@ impl Mpi {
                 absent(&format!("the distribution's {name}"), "scripts/install-deps installs it");
             }
         }
-        found.extend(Mpi::with_events());
         assert!(!found.is_empty(), "no MPI found (mpicc, mpirun): run scripts/install-deps first");
         found
     }
 
-    /// The MPICH that `scripts/mpich-with-events` has built, if it has.
+    /// The MPICH that `scripts/mpich-with-events` has built, if it has. Not among [`Mpi::all`]: but for its events it is
+    /// the distribution's.
     pub fn with_events() -> Option<Mpi> {
         let command =
             |name: &str| Some(installed_by("scripts/mpich-with-events", None)?.join("bin").join(name));

@@ -270,26 +270,13 @@ fn log_agrees(output: &Path, done: &[Counts; 2], what: &str) {
     }
 }
 
-/// Launchers of others may wait for ever for ranks that are gone.
-fn of_the_distribution() -> Vec<Mpi> {
-    Mpi::all().into_iter().filter(|mpi| mpi.name != "mpich-events").collect()
-}
-
-/// Runs and kills at so many points on an MPI: at twenty on those of the distribution, ten in the quick set, and once for each victim on
-/// the others, which differ in who ends the ranks.
-fn points_on(mpi: &Mpi) -> usize {
-    let is_quick = std::env::var_os("MEL_TEST").is_some_and(|set| set == "quick");
-    match mpi.name {
-        "openmpi" | "mpich" if !is_quick => 20,
-        "openmpi" | "mpich" => 10,
-        _ => VICTIMS.len(),
-    }
-}
+/// Runs and kills at so many points on each MPI of the distribution; launchers of others may wait for ever for ranks that are gone.
+const POINTS: usize = 10;
 
 /// Runs and kills at points that look random on each MPI.
 fn at_many_points(options: &[&str], check: impl Fn(&Path, &[Counts; 2], &str)) {
-    for mpi in &of_the_distribution() {
-        for (place, steps) in Points(options.len() as u64 + 1).take(points_on(mpi)).enumerate() {
+    for mpi in &Mpi::all() {
+        for (place, steps) in Points(options.len() as u64 + 1).take(POINTS).enumerate() {
             let victim = VICTIMS[place % VICTIMS.len()];
             let directory = fresh_dir();
             let output = directory.path().join("run");
@@ -316,7 +303,7 @@ fn a_killed_trace_is_read_up_to_the_end() {
 
 #[test]
 fn an_undisturbed_run_has_the_same_numbers() {
-    for mpi in &of_the_distribution() {
+    for mpi in &Mpi::all() {
         for options in [&[][..], &["--trace"]] {
             let (directory, counts) = (fresh_dir(), fresh_dir());
             let output = directory.path().join("run");

@@ -32,7 +32,7 @@ fn halo(mpi: &Mpi) -> PathBuf {
 
 #[test]
 fn the_mpi_of_a_program_is_named() {
-    for mpi in &Mpi::all() {
+    for mpi in Mpi::all().iter().chain(&Mpi::with_events()) {
         let program = halo(mpi);
         let (code, report) = doctor(&[&program]);
         assert_eq!(code, Some(0), "{}: {report:#}", mpi.name);

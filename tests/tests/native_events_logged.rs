@@ -81,7 +81,7 @@ fn profiles_and_traces_do_without_them() {
 #[ignore = "slow"]
 fn the_command_lists_those_of_a_programs_mpi() {
     let native = Mpi::with_events();
-    for mpi in Mpi::all_and_newer() {
+    for mpi in Mpi::all_and_newer().into_iter().chain(native.clone()) {
         let program = Program::named("unexpected").compile(&mpi);
         let output = Command::new(mel()).arg("events").arg(&program).stdin(Stdio::null()).output();
         let output = output.expect("mel can be started");

@@ -21,7 +21,8 @@ fn agrees(name: &str) {
     if Program::named(name).exit != Exit::Code(0) {
         return; // such runs leave no profile by rank 0
     }
-    for_each_case_on(&Mpi::all_and_newer(), name, |case| {
+    let mpis: Vec<Mpi> = Mpi::all_and_newer().into_iter().chain(Mpi::with_events()).collect();
+    for_each_case_on(&mpis, name, |case| {
         let profile = profile_of(case);
         assert_eq!(profile.contradictions(case.ranks), [""; 0], "{case}: {}", profile.json());
         for (&rank, promised) in case.program.events.iter().filter(|(rank, _)| **rank < case.ranks) {
