@@ -207,9 +207,10 @@ fn the_slow_rank_of_halo2d() {
     let line = (1..).zip(text.lines()).find(|(_, line)| line.contains("MPI_Waitall(SIDES, receives"));
     let site = format!("halo2d.c:{} ", line.expect("it waits for its receives").0);
     let wrong_in = |verdict: &[Value]| {
-        let first = verdict.first().unwrap_or(&Value::Null);
-        let is_there = first["site"].as_str().is_some_and(|found| found.starts_with(&site));
-        let right = is_there && first["cause_rank"] == 1;
+        // Where four ranks have too few processors, that comes first, and names nobody.
+        let named = verdict.iter().find(|finding| finding["cause_rank"].is_u64()).unwrap_or(&Value::Null);
+        let is_there = named["site"].as_str().is_some_and(|found| found.starts_with(&site));
+        let right = is_there && named["cause_rank"] == 1;
         if right { Vec::new() } else { vec![Wrong::Finding(format!("not rank 1, for which {site}waits"))] }
     };
     for mpi in Mpi::all().iter().filter(|mpi| mpi.ranks_give_way()) {
