@@ -38,7 +38,7 @@ pub fn prepare() -> Option<Ob1Model> {
 /// is to [`finish`](Ob1Model::finish) before MPI is finalised.
 pub fn start(model: Ob1Model) -> Option<Ob1Model> {
     model.set_observers(Vec::new());
-    match model.start(Path::Best) {
+    match model.start(Path::Best, false) {
         Ok(None) => Some(model),
         Ok(Some(line)) => {
             eprintln!("self-tuning: {line}");
