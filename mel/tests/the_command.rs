@@ -204,3 +204,16 @@ fn of_several_processes_that_a_launcher_starts_the_first_one_converts() {
     assert_eq!(started("2", &[]), (Some(0), String::new(), String::new()), "it is said once");
     assert_eq!(started("2", &["--alone"]), (Some(1), String::new(), nothing));
 }
+
+#[test]
+fn nothing_that_runs_inside_programs_is_linked() {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let tree = ["tree", "--offline", "--package", "mel", "--edges", "normal", "--prefix", "none"];
+    let (code, out, err) = output(Command::new(cargo).args(tree).current_dir(env!("CARGO_MANIFEST_DIR")));
+    assert_eq!(code, Some(0), "{err}");
+    let names: Vec<&str> = out.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(names.contains(&"mel-log"), "{out}");
+    for inside in ["mpi-abi", "mpi-intercept", "mpit-events", "mpit-sources", "mpit-vars", "mel-preload"] {
+        assert!(!names.contains(&inside), "{inside}: the command asks libmel.so instead (mel_log::offers)");
+    }
+}

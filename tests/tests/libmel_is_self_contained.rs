@@ -42,6 +42,9 @@ const MOVES: [&str; 9] = [
 /// What Open MPI's monitoring component calls for each message.
 const MONITORING: &str = "mca_common_monitoring_record_pml";
 
+/// What the command asks (`mel_log::offers`).
+const OFFERS: &str = "mel_offers";
+
 /// What programs call to name their phases (include/mel.h).
 const PHASES: [&str; 5] = ["mel_phase", "mel_start", "mel_stop", "mel_reset", "mel_sample"];
 
@@ -62,7 +65,8 @@ fn it_exports_mpi_and_a_marker() {
             let is_fortran = c_name.starts_with("mpi_") && functions.contains(&c_name.to_lowercase());
             !is_mpi
                 && !is_fortran
-                && !["mpi_intercept_marker", "dlsym", "sched_yield", MONITORING].contains(&name.as_str())
+                && !["mpi_intercept_marker", "dlsym", "sched_yield", MONITORING, OFFERS]
+                    .contains(&name.as_str())
                 && !MOVES.contains(&name.as_str())
                 && !PHASES.contains(&name.as_str())
                 && !REGIONS.contains(&name.as_str())

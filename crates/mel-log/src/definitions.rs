@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mpi_functions::{Function, Kind, Step};
-use mpit_events::BindKind;
 use serde::{Deserialize, Serialize};
 
 use super::format::Entry;
@@ -275,25 +274,6 @@ pub enum StreamKind {
     Events,
     /// Samples of variables.
     Samples,
-}
-
-/// The name of a kind of bound object, as [`Definition::EventType`] has it; empty for none.
-pub fn bind_name(bind: BindKind) -> &'static str {
-    match bind {
-        BindKind::None => "",
-        BindKind::Comm => "MPI_COMM",
-        BindKind::Win => "MPI_WIN",
-        BindKind::File => "MPI_FILE",
-        BindKind::Datatype => "MPI_DATATYPE",
-        BindKind::Errhandler => "MPI_ERRHANDLER",
-        BindKind::Group => "MPI_GROUP",
-        BindKind::Op => "MPI_OP",
-        BindKind::Request => "MPI_REQUEST",
-        BindKind::Message => "MPI_MESSAGE",
-        BindKind::Info => "MPI_INFO",
-        BindKind::Session => "MPI_SESSION",
-        _ => "MPI object",
-    }
 }
 
 /// One element of the payload of an event type.

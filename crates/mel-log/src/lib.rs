@@ -21,6 +21,7 @@
 //! - [`launcher`]: which of the processes speaks for all, and in which job of a batch system.
 //! - [`run_directory`]: the name of a run's directory, and what an earlier run has left there.
 //! - [`control`]: files by which a watcher has a process set control variables.
+//! - [`offers`]: what `libmel.so` says where it is asked outside of a program.
 //! - [`plugin_list`]: plugins as users name them, and where their files are.
 //! - [`access`]: who may read what a run leaves, and whose files are believed; [`regular_file`]: what of it is opened.
 //! - [`printable`]: text that a terminal shows as it is; [`csv`](mod@csv): values that a spreadsheet takes for values.
@@ -44,6 +45,7 @@ pub mod launcher;
 mod limit;
 pub mod names;
 pub mod number;
+pub mod offers;
 mod payload;
 pub mod plugin_list;
 pub mod printable;

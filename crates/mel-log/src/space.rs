@@ -5,14 +5,14 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 
+use in_process::own_file::OwnFile;
 use memmap2::{MmapOptions, MmapRaw};
-use mpit_events::own_file::OwnFile;
 
 /// Reserves a range of a file, which grows if need be. What was not there before reads as zero.
 ///
 /// # Errors
 /// A full disk, an exhausted quota, a file size limit. The limit is looked up first: growing beyond
-/// it would raise `SIGXFSZ`, which ends a process that did not expect it. The descriptor [is not ours any more](mpit_events::own_file).
+/// it would raise `SIGXFSZ`, which ends a process that did not expect it. The descriptor [is not ours any more](in_process::own_file).
 pub(super) fn reserve(file: &OwnFile, offset: u64, length: u64) -> io::Result<()> {
     if offset.saturating_add(length) > size_limit() {
         return Err(io::ErrorKind::FileTooLarge.into());
@@ -33,7 +33,7 @@ pub(super) fn reserve(file: &OwnFile, offset: u64, length: u64) -> io::Result<()
 /// Maps a range of a file. Whoever touches it has reserved it.
 ///
 /// # Errors
-/// No address space; the descriptor [is not ours any more](mpit_events::own_file), and then nothing has been mapped.
+/// No address space; the descriptor [is not ours any more](in_process::own_file), and then nothing has been mapped.
 pub(super) fn map(file: &OwnFile, offset: u64, length: usize) -> io::Result<MmapRaw> {
     file.with(|file| MmapOptions::new().offset(offset).len(length).map_raw(file))
 }

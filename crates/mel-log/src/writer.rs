@@ -7,7 +7,7 @@
 //! The space of a chunk is reserved on the file system before it is mapped. A full disk is
 //! therefore an error when a chunk is taken, never a `SIGBUS` when a record is stored. After the
 //! first such error the log takes no further chunk; what no longer fits is counted. The same holds where the program has closed
-//! the log's descriptor ([`own_file`](mpit_events::own_file)).
+//! the log's descriptor ([`own_file`](in_process::own_file)).
 //!
 //! A stream maps one chunk, its window, and fills it again and again: a full window is copied to a
 //! chunk behind it with a few system calls, which costs a fifth of what new pages in a mapping cost. In
@@ -28,8 +28,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use in_process::own_file::OwnFile;
 use memmap2::{Advice, MmapRaw};
-use mpit_events::own_file::OwnFile;
 
 pub use self::appender::Appender;
 use super::access;

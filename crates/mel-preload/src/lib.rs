@@ -16,6 +16,7 @@
 //! - [`launch`]: a launcher of another MPI, and a program without MPI.
 //! - [`phases`]: the phase that the program is in; [`asked`]: what it asks for: phases, stop and start.
 //! - [`plugins`]: shared objects of the user's that are told what is seen.
+//! - [`offers`]: what is told where the command opens this library outside of a program.
 //! - [`tools`]: events for others' tools, where MEL itself was asked nothing.
 //!
 //! The consumers, each of which is a `consumer` for the session, which knows their list, `consumers`, and none of them:
@@ -51,6 +52,7 @@ mod holds;
 pub mod launch;
 pub mod matrix;
 pub mod mpi_ranks;
+pub mod offers;
 pub mod patience;
 pub mod phases;
 mod plugins;

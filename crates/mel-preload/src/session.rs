@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use in_process::own_file;
 use mpi_abi::{Abi, next, pmpi, questions};
 use mpi_intercept::{Call, FunctionId, Hook, Wants, signals};
-use mpit_events::own_file;
 use mpit_events::{BindKind, Clock, Ticks};
 use mpit_sources::between_calls::BetweenCalls;
 use mpit_sources::calls::{Mode, Observer};

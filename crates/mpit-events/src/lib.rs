@@ -70,9 +70,7 @@ mod instance;
 #[cfg(all(test, loom))]
 mod models;
 mod object;
-pub mod own_file;
 mod payload;
-pub mod prefetch;
 mod registration;
 mod ring;
 mod safety;

@@ -27,6 +27,26 @@ pub enum BindKind {
     Session,
 }
 
+impl BindKind {
+    /// The name of the handle's type in MPI; empty for none.
+    pub fn mpi_name(self) -> &'static str {
+        match self {
+            BindKind::None => "",
+            BindKind::Comm => "MPI_COMM",
+            BindKind::Datatype => "MPI_DATATYPE",
+            BindKind::Errhandler => "MPI_ERRHANDLER",
+            BindKind::File => "MPI_FILE",
+            BindKind::Group => "MPI_GROUP",
+            BindKind::Op => "MPI_OP",
+            BindKind::Request => "MPI_REQUEST",
+            BindKind::Win => "MPI_WIN",
+            BindKind::Message => "MPI_MESSAGE",
+            BindKind::Info => "MPI_INFO",
+            BindKind::Session => "MPI_SESSION",
+        }
+    }
+}
+
 /// The identity of an object: an opaque number, only compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Token(pub u64);

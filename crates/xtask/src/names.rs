@@ -30,7 +30,7 @@ const APART: [&str; 16] = [
 
 /// Lines that look so, and what they are.
 const OTHERS: [(&str, &str, &str); 2] = [
-    ("mel/src/cli/vars/asked.rs", "trim_start_matches(\"MPI_", "names of datatypes"),
+    ("crates/mel-preload/src/offers/variables.rs", "trim_start_matches(\"MPI_", "names of datatypes"),
     ("crates/mel-log/src/choice.rs", "starts_with(\"MPI_", "a message about a pattern"),
 ];
 
@@ -122,7 +122,7 @@ mod tests {
         let found = lines("mel-x/src/a.rs", text);
         assert_eq!(found, ["mel-x/src/a.rs:2: let plain = name.strip_suffix(\"_c\").unwrap_or(name);"]);
         let other = "variable.datatype.trim_start_matches(\"MPI_\")";
-        assert_eq!(lines("mel/src/cli/vars/asked.rs", other), [""; 0]);
+        assert_eq!(lines("crates/mel-preload/src/offers/variables.rs", other), [""; 0]);
         assert_eq!(lines("mel/src/cli/other.rs", other).len(), 1);
     }
 

@@ -14,12 +14,12 @@ use mel_log::access;
 use mel_log::choice::Choice;
 use mel_log::launcher::{Job, is_first_rank};
 use mel_log::names::{parse_list, unknown_events};
+use mel_log::offers::Events;
 use mel_log::run_directory::{earlier, in_the_way, is_older, of_pattern};
 use mel_log::settings;
 use mpi_functions::FUNCTIONS;
-use mpit_sources::Backend;
 
-use super::{events, of_mpi};
+use super::{known_variables, of_program, probe};
 
 /// Why a run cannot go into its directory; `None` where it can.
 pub fn of_directory(output: Option<&Path>, force: bool) -> Option<String> {
@@ -93,7 +93,6 @@ fn of_variables(list: &str) -> Vec<String> {
     if matches!(list, "all" | "none") {
         return Vec::new();
     }
-    let ours: Vec<&str> = mpit_sources::vars::names().collect();
     let could_be_ours = |pattern: &&str| {
         let pattern = pattern.trim().to_ascii_lowercase();
         ["mel_", "pml_monitoring_", "osc_monitoring_", "coll_monitoring_"]
@@ -101,6 +100,8 @@ fn of_variables(list: &str) -> Vec<String> {
             .any(|prefix| pattern.starts_with(prefix))
     };
     let suspects: Vec<&str> = list.split(',').filter(could_be_ours).collect();
+    let ours = if suspects.is_empty() { Vec::new() } else { known_variables::ours("performance") };
+    let ours: Vec<&str> = ours.iter().map(String::as_str).collect();
     match Choice::new(&suspects.join(","), "").and_then(|choice| Choice::new(list, "").map(|_| choice)) {
         Ok(choice) => choice.complaints("performance variable", &ours),
         Err(line) => vec![line],
@@ -109,19 +110,24 @@ fn of_variables(list: &str) -> Vec<String> {
 
 /// An MPI may have events of its own, which are known when it is initialised: then it is an error only where the name is like one of ours.
 fn of_events(list: &str, program: Option<&Path>) -> Vec<String> {
-    let rows = events::offered("").unwrap_or_default();
-    let prefixes = [String::new(), format!("{}_", Backend::Model), format!("{}_", Backend::Peruse)];
+    let named: Vec<&str> = parse_list(list).collect();
+    if named.is_empty() {
+        return Vec::new();
+    }
+    // Without the library, the program does not start anyway.
+    let Ok(offered) = probe::one::<Events>(&["events".as_ref()]) else { return Vec::new() };
+    let prefixes = offered.all_backends.iter().map(|backend| format!("{backend}_")).chain([String::new()]);
     let known: Vec<String> = prefixes
-        .iter()
-        .flat_map(|prefix| rows.iter().map(move |row| format!("{prefix}{}", row.name)))
-        .chain([mpit_sources::netops::ALIAS.to_owned()])
+        .flat_map(|prefix| offered.types.iter().map(move |of| format!("{prefix}{}", of.name)))
+        .chain([offered.alias])
         .collect();
-    let ours: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
-    let names: Vec<&str> = parse_list(list).filter(|name| !known.iter().any(|known| known == name)).collect();
+    let ours: Vec<&str> = offered.types.iter().map(|of| of.name.as_str()).collect();
+    let names: Vec<&str> =
+        named.into_iter().filter(|name| !known.iter().any(|known| known == name)).collect();
     if names.is_empty() {
         return Vec::new();
     }
-    let others = program.is_none_or(of_mpi::may_have_events);
+    let others = program.is_none_or(of_program::may_have_events);
     let unknown = unknown_events(names, &ours).into_iter();
     unknown.filter(|(_, is_like_ours)| *is_like_ours || !others).map(|(line, _)| line).collect()
 }

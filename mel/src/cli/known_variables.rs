@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::fd::AsRawFd;
@@ -14,12 +15,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use mel_log::names::nearest_names;
+use mel_log::offers::Variable;
 use mel_log::setting::Setting;
-use mpit_sources::vars::own::Own;
 use serde::{Deserialize, Serialize};
 
-use super::of_mpi;
 use super::vars::asked;
+use super::{of_program, probe};
 
 /// What is asked of a library: another one has what is kept asked anew.
 const ASKED: &str = "before and after MPI_Init";
@@ -43,19 +44,29 @@ pub type Variables = BTreeMap<String, Known>;
 
 /// A line about each setting that is certainly wrong: no variable has its name, or it may not have that value.
 pub fn objections(settings: &[Setting], program: Option<&Path>) -> Vec<String> {
-    let is_own = |setting: &&Setting| Own::names().any(|own| own == setting.name);
+    let own = if settings.is_empty() { Vec::new() } else { ours("control") };
+    let is_own = |setting: &&Setting| own.contains(&setting.name);
     let mut lines: Vec<String> = settings.iter().filter(is_own).filter_map(of_own).collect();
     let others: Vec<&Setting> = settings.iter().filter(|setting| !is_own(setting)).collect();
     // No MPI has such names.
-    let (ours, others): (Vec<&Setting>, Vec<&Setting>) =
+    let (misspelt, others): (Vec<&Setting>, Vec<&Setting>) =
         others.into_iter().partition(|setting| setting.name.starts_with("mel_"));
-    lines.extend(ours.into_iter().map(|setting| unknown(setting, "MEL", Own::names())));
+    let has_own = !own.is_empty();
+    let own = || own.iter().map(String::as_str);
+    lines.extend(misspelt.into_iter().filter(|_| has_own).map(|setting| unknown(setting, "MEL", own())));
     if !others.is_empty()
         && let Some(known) = program.and_then(of_program)
     {
         lines.extend(others.into_iter().filter_map(|setting| of_mpi(setting, &known)));
     }
     lines
+}
+
+/// The names of MEL's variables of this kind, `control` or `performance`; none where `libmel.so` cannot be asked: the program does not start
+/// then.
+pub(super) fn ours(kind: &str) -> Vec<String> {
+    let all: Vec<Variable> = probe::several(&["variables".as_ref()]).unwrap_or_default();
+    all.into_iter().filter(|of| of.kind == kind).map(|of| of.name).collect()
 }
 
 fn unknown<'a>(setting: &Setting, whose: &str, known: impl Iterator<Item = &'a str>) -> String {
@@ -70,12 +81,9 @@ fn unknown<'a>(setting: &Setting, whose: &str, known: impl Iterator<Item = &'a s
 }
 
 fn of_own(setting: &Setting) -> Option<String> {
-    let own = Own::of_name(&setting.name)?;
-    if !own.scope.is_writable() {
-        return Some(format!("--set {setting}: it cannot be set; the option of `mel run` that it shows can"));
-    }
-    let allowed = own.domain.parse(&setting.value).is_some();
-    (!allowed).then(|| format!("--set {setting}: it may be {}", own.domain.allowed()))
+    let asked = ["setting", &setting.name, &setting.value].map(OsStr::new);
+    let why: Option<String> = probe::one(&asked).ok()?;
+    why.map(|why| format!("--set {setting}: {why}"))
 }
 
 fn of_mpi(setting: &Setting, known: &Variables) -> Option<String> {
@@ -140,7 +148,7 @@ fn is_named(value: &str) -> bool {
 
 /// What is known of the MPI that a program is linked with.
 fn of_program(program: &Path) -> Option<Variables> {
-    let library = of_mpi::library_of(program).ok()?.canonicalize().ok()?;
+    let library = of_program::library_of(program).ok()?.canonicalize().ok()?;
     kept(&folder()?, &library, ask)
 }
 

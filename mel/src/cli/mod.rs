@@ -19,7 +19,7 @@ pub mod library;
 pub mod manual;
 pub mod matrix;
 pub mod net;
-pub mod of_mpi;
+pub mod of_program;
 mod of_run;
 pub mod output;
 pub mod place;

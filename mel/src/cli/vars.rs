@@ -6,14 +6,11 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
-use mpi_abi::tool_vars::{CLASSES, SCOPES};
-use mpit_sources::vars::control::Domain;
-use mpit_sources::vars::own::Own;
-use mpit_sources::vars::{Bind, Element};
-use serde::{Deserialize, Serialize};
+use mel_log::offers::Variable;
 
 use self::asked::CRASHES;
 use super::output::to_stdout;
+use super::probe;
 use crate::doctor::mpis;
 
 pub mod asked;
@@ -59,90 +56,6 @@ pub struct Args {
     json: bool,
 }
 
-/// A variable as it is shown.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Shown {
-    /// `control` or `performance`
-    kind: String,
-    name: String,
-    /// Whose it is: `MPI` or `MEL`.
-    of: String,
-    /// Of a performance variable.
-    class: String,
-    /// Of a control variable.
-    scope: String,
-    datatype: String,
-    bound_to: String,
-    readonly: bool,
-    /// Empty where it was not read.
-    value: String,
-    /// The values that it may have, where that is known.
-    #[serde(default)]
-    allowed: String,
-    /// Why there is no value.
-    #[serde(default)]
-    note: String,
-    /// Whether the MPI, as one process, has it before `MPI_Init` only: the value is that.
-    #[serde(default)]
-    is_until_init: bool,
-    description: String,
-}
-
-/// Our own variables, which are there under `mel run`.
-fn ours() -> impl Iterator<Item = Shown> {
-    performance().chain(controls())
-}
-
-/// Those that change what MEL does.
-fn controls() -> impl Iterator<Item = Shown> {
-    Own::all().map(|(_, own)| Shown {
-        kind: "control".into(),
-        name: own.name.into_owned(),
-        of: "MEL".into(),
-        class: String::new(),
-        scope: SCOPES[own.scope as usize].into(),
-        datatype: match own.domain {
-            Domain::Choice(_) => "int",
-            Domain::Number { .. } => "unsigned_long",
-            Domain::Text(_) => "char",
-        }
-        .into(),
-        bound_to: "nothing".into(),
-        readonly: !own.scope.is_writable(),
-        value: String::new(),
-        allowed: own.domain.allowed(),
-        note: "while a program runs".into(),
-        is_until_init: false,
-        description: own.description.into_owned(),
-    })
-}
-
-fn performance() -> impl Iterator<Item = Shown> {
-    mpit_sources::vars::descriptions().map(|description| Shown {
-        kind: "performance".into(),
-        name: description.name.into_owned(),
-        of: "MEL".into(),
-        class: CLASSES[description.class as usize].into(),
-        scope: String::new(),
-        datatype: match description.element {
-            Element::Char => "char",
-            Element::UnsignedLong => "unsigned_long",
-        }
-        .into(),
-        bound_to: match description.bind {
-            Bind::Nothing => "nothing",
-            Bind::Comm => "communicator",
-        }
-        .into(),
-        readonly: description.readonly,
-        value: String::new(),
-        allowed: String::new(),
-        note: "while a program runs".into(),
-        is_until_init: false,
-        description: description.description.into_owned(),
-    })
-}
-
 /// Prints the variables.
 ///
 /// # Errors
@@ -150,8 +63,8 @@ fn performance() -> impl Iterator<Item = Shown> {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let library = mpis::one(args.mpi.as_deref())?;
     let (mpi, all) = asked::read(&library)?;
-    let mut all: Vec<Shown> = all.into_iter().map(|found| found.shown).collect();
-    all.extend(ours());
+    let mut all: Vec<Variable> = all.into_iter().map(|found| found.shown).collect();
+    all.extend(probe::several(&["variables".as_ref()])?);
     let total = all.len();
     all.retain(|variable| is_wanted(args, variable));
     all.sort_by(|a, b| (&a.of, &a.kind, &a.name).cmp(&(&b.of, &b.kind, &b.name)));
@@ -178,7 +91,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             args.words.join(" ")
         );
     }
-    let count = |is: fn(&&Shown) -> bool| all.iter().filter(is).count();
+    let count = |is: fn(&&Variable) -> bool| all.iter().filter(is).count();
     let (crashed, until_init) = (count(|of| of.note == CRASHES), count(|of| of.is_until_init));
     to_stdout(|out| {
         writeln!(out, "{mpi}, {}: {} of {total} variables\n", library.display(), all.len())?;
@@ -195,7 +108,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn is_wanted(args: &Args, variable: &Shown) -> bool {
+fn is_wanted(args: &Args, variable: &Variable) -> bool {
     let of_kind =
         !(args.control && variable.kind != "control" || args.performance && variable.kind != "performance");
     let name = variable.name.to_lowercase();
@@ -203,7 +116,7 @@ fn is_wanted(args: &Args, variable: &Shown) -> bool {
 }
 
 /// A row for each variable, no wider than `columns`, as long as names have room: these are never broken or shortened.
-fn table(all: &[Shown], describe: bool, columns: Option<u16>) -> String {
+fn table(all: &[Variable], describe: bool, columns: Option<u16>) -> String {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     columns.map(|columns| table.set_width(columns));
@@ -237,24 +150,36 @@ mod tests {
     use crate::cli::{Cli, Command as Subcommand};
     use clap::Parser;
 
+    fn ours() -> Vec<Variable> {
+        probe::several(&["variables".as_ref()]).unwrap()
+    }
+
     fn wanted(line: &str) -> Vec<String> {
         let Subcommand::Vars(args) = Cli::try_parse_from(line.split(' ')).unwrap().command else {
             panic!("{line}")
         };
-        ours().filter(|variable| is_wanted(&args, variable)).map(|variable| variable.name).collect()
+        ours()
+            .into_iter()
+            .filter(|variable| is_wanted(&args, variable))
+            .map(|variable| variable.name)
+            .collect()
     }
 
     #[test]
     fn variables_are_chosen_by_words_of_their_names_and_by_kind() {
         assert_eq!(wanted("mel vars unexpected Bytes high"), ["mel_unexpected_queue_bytes_high"]);
         assert_eq!(wanted("mel vars --control recording"), ["mel_recording"]);
-        assert_eq!(wanted("mel vars --performance").len(), performance().count());
+        assert_eq!(
+            wanted("mel vars --performance").len(),
+            ours().iter().filter(|of| of.kind == "performance").count()
+        );
     }
 
     #[test]
     fn the_list_fits_the_terminal_and_names_stay_whole() {
-        let long = Shown { value: "a value, ".repeat(100), name: "n".repeat(54), ..ours().next().unwrap() };
-        let all: Vec<Shown> = ours().chain([Shown { note: String::new(), ..long }]).collect();
+        let long = Variable { value: "a value, ".repeat(100), name: "n".repeat(54), ..ours().remove(0) };
+        let all: Vec<Variable> =
+            ours().into_iter().chain([Variable { note: String::new(), ..long }]).collect();
         for (describe, columns) in [(false, 80), (true, 80), (false, 200)] {
             let text = table(&all, describe, Some(columns));
             assert!(text.lines().all(|line| line.chars().count() <= usize::from(columns)), "{text}");

@@ -90,10 +90,10 @@ fn judge(launcher: &Path, kind: Kind, mpis: &[Mpi]) -> Finding {
 mod tests {
     use super::*;
     use crate::doctor::Level;
-    use crate::doctor::probe::Answer;
+    use mel_log::offers::Library;
 
     fn mpi(name: &str, of: &str) -> Mpi {
-        let answer = Answer {
+        let answer = Library {
             name: name.into(),
             interface: String::new(),
             open_mpi: name.starts_with("Open"),

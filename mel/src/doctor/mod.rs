@@ -8,14 +8,13 @@
 //! - [`text`]: the findings in 100 columns.
 //! - [`command`]: other programs, for a limited time.
 //!
-//! Nothing is assumed that can be tried. What may hang or crash is tried in a process of its own ([`probe`]).
+//! Nothing is assumed that can be tried. What may hang or crash is tried in a process of its own (`mel probe`).
 
 pub mod command;
 mod launchers;
 mod library;
 pub(crate) mod mpis;
 mod node;
-pub mod probe;
 mod system;
 pub mod text;
 

@@ -6,12 +6,13 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use mel_log::offers::Library;
 use serde::Serialize;
 
 use super::Finding;
 use super::command::{on_path, output};
-use super::probe::{Answer, answer};
-use crate::cli::of_mpi::{is_mpi_library, library_of};
+use crate::cli::of_program::{is_mpi_library, library_of};
+use crate::cli::probe::answers;
 use crate::cli::run::why_not_measured;
 use mel_run::own_folder;
 
@@ -31,7 +32,7 @@ pub struct Mpi {
     /// What uses it: compilers, programs; `ldconfig` for the dynamic linker's list.
     pub of: Vec<String>,
     /// What it says of itself; without it, it could not be asked.
-    pub answer: Option<Answer>,
+    pub answer: Option<Library>,
 }
 
 /// MPI libraries by their files, with what uses them.
@@ -168,16 +169,16 @@ fn compiled_for(compiler: &Path) -> Result<PathBuf, String> {
 }
 
 /// What a library says of itself, in a process of its own: it is started for a moment.
-fn ask(library: &Path) -> Result<Answer, String> {
+fn ask(library: &Path) -> Result<Library, String> {
     let command = env::current_exe().map_err(|error| error.to_string())?;
     let arguments = ["probe".as_ref(), "library".as_ref(), library.as_os_str()];
     let ended = output(command, &arguments, SECONDS).ok_or("it cannot be asked")?;
-    let parsed = answer(&ended.out).and_then(|answer| serde_json::from_str(answer).ok());
+    let parsed = answers(&ended.out).next().and_then(|answer| serde_json::from_str(answer).ok());
     // A library may complain at its end; what it has said before is as true.
     parsed.ok_or_else(|| ended.last_words().trim_start_matches("mel: ").to_owned())
 }
 
-fn describe(library: &Path, of: &[String], asked: &Result<Answer, String>) -> Finding {
+fn describe(library: &Path, of: &[String], asked: &Result<Library, String>) -> Finding {
     let of = of.join(", ");
     let at = library.display();
     match asked {
@@ -215,21 +216,21 @@ mod tests {
     use super::*;
     use crate::doctor::Level;
 
-    fn answers(open_mpi: bool, peruse: bool, events: usize) -> Result<Answer, String> {
+    fn answer(open_mpi: bool, peruse: bool, events: usize) -> Result<Library, String> {
         let why = "this MPI has no PERUSE".to_owned();
         let (name, interface) = ("An MPI 1.0".to_owned(), "MPI-3.1".to_owned());
-        Ok(Answer { name, interface, open_mpi, events, peruse, why })
+        Ok(Library { name, interface, open_mpi, events, peruse, why })
     }
 
     #[test]
     fn a_finding_says_who_raises_the_queue_events() {
         let path = Path::new("/l/libmpi.so.40");
         let of = ["mpicc".to_owned()];
-        let found = describe(path, &of, &answers(true, false, 0)).found;
+        let found = describe(path, &of, &answer(true, false, 0)).found;
         assert!(found.contains("modelled; observed if") && !found.contains("of its own"), "{found}");
-        let found = describe(path, &of, &answers(true, true, 0)).found;
+        let found = describe(path, &of, &answer(true, true, 0)).found;
         assert!(found.contains("observed by PERUSE"), "{found}");
-        let found = describe(path, &of, &answers(false, false, 7)).found;
+        let found = describe(path, &of, &answer(false, false, 7)).found;
         assert!(found.contains("modelled; 7 event types of its own"), "{found}");
         assert_eq!(describe(path, &of, &Err("strange".into())).level, Level::Broken);
     }

@@ -8,10 +8,11 @@ use std::process::{Child, Command, Stdio};
 
 use super::Finding;
 use super::command::output;
-use super::probe::MARK;
-use super::probe::answer;
 use mel_log::number::size;
+use mel_log::offers::Reached;
 use mel_log::settings::PROGRESS;
+
+use crate::cli::probe::{MARK, answers};
 
 const SHARED: &str = "shared memory";
 const READ: &str = "memory of others";
@@ -24,30 +25,24 @@ pub(super) fn examine() -> Vec<Finding> {
     let tried = try_two_processes();
     let mut findings = Vec::new();
     match &tried {
-        Ok(Tried { shared: None, .. }) => {
+        Ok(Reached { why_not_shared: None, .. }) => {
             findings.push(Finding::ok(SHARED, "processes share memory without a name (memfd)"));
         }
-        Ok(Tried { shared: Some(why), .. }) | Err(why) => findings.push(Finding::less(
+        Ok(Reached { why_not_shared: Some(why), .. }) | Err(why) => findings.push(Finding::less(
             SHARED,
             format!("processes cannot share memory: {why}"),
             format!("envelopes go in messages, which costs more; {PROGRESS} does nothing"),
             in_container("allow /proc/PID/fd between processes of one user, and memfd_create"),
         )),
     }
-    if let Ok(Tried { read, .. }) = tried {
-        findings
-            .push(reading(read, fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok().as_deref()));
+    if let Ok(Reached { may_be_read, .. }) = tried {
+        findings.push(reading(
+            may_be_read,
+            fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok().as_deref(),
+        ));
     }
     findings.push(shm(sizes(c"/dev/shm")));
     findings
-}
-
-/// What one process could do with another's memory.
-struct Tried {
-    /// Why no memory could be shared.
-    shared: Option<String>,
-    /// Whether any may be read.
-    read: bool,
 }
 
 /// A process that is ended with us.
@@ -61,7 +56,7 @@ impl Drop for Holder {
     }
 }
 
-fn try_two_processes() -> Result<Tried, String> {
+fn try_two_processes() -> Result<Reached, String> {
     let command = env::current_exe().map_err(|error| error.to_string())?;
     let child = Command::new(&command)
         .args(["probe", "hold"])
@@ -74,13 +69,14 @@ fn try_two_processes() -> Result<Tried, String> {
     let place = BufReader::new(printed)
         .lines()
         .map_while(Result::ok)
-        .find_map(|line| line.strip_prefix(MARK).map(str::to_owned))
+        .find_map(|line| serde_json::from_str::<Vec<i32>>(line.strip_prefix(MARK)?).ok())
         .ok_or("the system has no memfd_create (Linux before 3.17, or a filter of system calls)")?;
-    let arguments: Vec<&str> = ["probe", "reach"].into_iter().chain(place.split(' ')).collect();
-    let reached = output(command, &arguments, 20).ok_or("a second process does not start")?;
-    let (read, shared) =
-        answer(&reached.out).and_then(|answer| answer.split_once(' ')).ok_or(reached.last_words())?;
-    Ok(Tried { shared: (shared != "yes").then(|| shared.to_owned()), read: read == "yes" })
+    let place: Vec<String> = place.iter().map(i32::to_string).collect();
+    let arguments: Vec<&str> =
+        ["probe", "reach"].into_iter().chain(place.iter().map(String::as_str)).collect();
+    let ended = output(command, &arguments, 20).ok_or("a second process does not start")?;
+    let reached = answers(&ended.out).next().and_then(|answer| serde_json::from_str(answer).ok());
+    reached.ok_or_else(|| ended.last_words().to_owned())
 }
 
 /// Whether a process may read the memory of another one of the same user (`process_vm_readv`), and which rule says so.

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use mpit_events::own_file::Identity;
+use in_process::own_file::Identity;
 
 use super::own;
 

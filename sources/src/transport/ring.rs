@@ -21,7 +21,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-use mpit_events::{Ticks, prefetch};
+use in_process::prefetch;
+use mpit_events::Ticks;
 
 use super::segment::{Address, Segment};
 use crate::matching::Envelope;

@@ -8,8 +8,8 @@ use std::io;
 use std::os::fd::FromRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 
+use in_process::own_file::{Identity, OwnFile};
 use memmap2::{MmapOptions, MmapRaw};
-use mpit_events::own_file::{Identity, OwnFile};
 
 /// A mapped piece of shared memory.
 #[derive(Debug)]

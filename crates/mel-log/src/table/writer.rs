@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use in_process::own_file::{self, OwnFile};
 use memmap2::{MmapOptions, MmapRaw};
-use mpit_events::own_file::{self, OwnFile};
 
 use super::attributed::{self, Attributed, AttributedContext, AttributedVariable};
 use super::connections::{Connection, ConnectionKey};

@@ -1,4 +1,4 @@
-use mpit_events::own_file::OwnFile;
+use in_process::own_file::OwnFile;
 
 use super::super::format::{MAX_PAYLOAD_BYTES, NO_OBJECT, RECORDS_PER_CHUNK, u64_at};
 use super::super::{space, *};

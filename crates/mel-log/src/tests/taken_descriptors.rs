@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use mpit_events::own_file::is_taken;
+use in_process::own_file::is_taken;
 
 use super::super::format::RECORDS_PER_CHUNK;
 use super::super::table::{self, ContextKey, Identity, ProfileTable};

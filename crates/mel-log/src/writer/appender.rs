@@ -4,7 +4,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use mpit_events::prefetch;
+use in_process::prefetch;
 
 use super::{Chunk, Inner};
 use crate::format::{

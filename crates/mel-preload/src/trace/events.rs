@@ -3,7 +3,6 @@
 use mpit_events::{Core, Error, EventIndex, EventType, Registration, Safety, Token};
 
 use super::recorder::Recorder;
-use mel_log::definitions::bind_name;
 use mel_log::{Definition, Element, kind};
 
 /// Writes the description of an event type into the log.
@@ -17,7 +16,7 @@ pub fn define(recorder: &Recorder, event: EventIndex, event_type: &EventType) {
         number: event.get() as u16,
         name: event_type.name.clone(),
         description: event_type.description.clone(),
-        bind: bind_name(event_type.bind).into(),
+        bind: event_type.bind.mpi_name().into(),
         elements: elements.collect(),
     });
 }

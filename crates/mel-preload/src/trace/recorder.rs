@@ -6,9 +6,9 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use in_process::own_file::is_taken;
 use mpi_abi::Datatype;
 use mpi_intercept::Call;
-use mpit_events::own_file::is_taken;
 use mpit_events::{Clock, Core, Record, SourceIndex, Ticks};
 
 use super::buffers::Buffers;

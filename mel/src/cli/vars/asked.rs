@@ -2,161 +2,27 @@
 //! after it.
 
 use std::env;
-use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{anyhow, bail};
 use mel_log::launcher::Place;
+use mel_log::offers::{Line, Variable};
 use mel_log::settings;
-use mpi_abi::tool_vars::{self, ToolVar, VarKind};
-use serde::{Deserialize, Serialize};
 
 use super::super::known_variables::{Known, Variables};
-use super::super::of_mpi;
-use super::Shown;
-use crate::doctor::{command, probe};
+use super::super::probe;
+use crate::doctor::command;
 use crate::progress_bar::Waiting;
 
 /// How long one start of the MPI may take.
 const SECONDS: u32 = 60;
-/// How long a child may take for one thing.
-const SECONDS_EACH: u32 = 20;
 /// What is noted of a variable at which the MPI crashes.
 pub(super) const CRASHES: &str = "left out: the MPI crashes when it is read";
 
-/// What a process that reads says, a line each.
-#[derive(Debug, Serialize, Deserialize)]
-enum Line {
-    /// The MPI.
-    Mpi(String),
-    /// A variable; it is read next.
-    Variable(Box<Shown>),
-    /// The values that it may have.
-    Items(Vec<(i32, String)>),
-    /// Its value, or why there is none.
-    Value(Result<String, String>),
-    /// MPI is initialised: variables from here on are those that it has then.
-    Initialised,
-    /// That was the last one.
-    End,
-}
-
-fn shown(variable: &ToolVar) -> Shown {
-    let control = variable.kind == VarKind::Control;
-    let class = |wanted| if control == wanted { variable.class.to_owned() } else { String::new() };
-    Shown {
-        kind: if control { "control" } else { "performance" }.into(),
-        name: variable.name.clone(),
-        of: "MPI".into(),
-        class: class(false),
-        scope: class(true),
-        datatype: variable.datatype.trim_start_matches("MPI_").to_lowercase(),
-        bound_to: variable.bind.into(),
-        readonly: variable.readonly,
-        value: String::new(),
-        allowed: String::new(),
-        note: String::new(),
-        is_until_init: false,
-        description: variable.description.clone(),
-    }
-}
-
-/// Reads all variables that an MPI library has before it is initialised, and all that it has then, and prints them: in a process of its
-/// own. Before, there are those of components that Open MPI closes where it is one process, with the values that the environment gives.
-///
-/// # Errors
-/// The library is none that is known here, or MPI does not start.
-pub fn probe(library: &Path) -> anyhow::Result<()> {
-    let before = |name: &str| {
-        print(&Line::Mpi(name.into()))?;
-        // In this process it would change what there is afterwards.
-        in_children(1, |_| {
-            tool_vars::initialise()?;
-            print_all()
-        })
-    };
-    of_mpi::with_library(library, before, || {
-        print(&Line::Initialised)?;
-        tool_vars::initialise()?;
-        print_all()?;
-        print(&Line::End)
-    })
-}
-
-/// Prints all variables that there are now.
-fn print_all() -> anyhow::Result<()> {
-    let mut all = Vec::new();
-    for kind in [VarKind::Control, VarKind::Performance] {
-        // An MPI without such functions has no variables.
-        let number = tool_vars::number(kind).unwrap_or(0);
-        all.extend((0..number).map(|index| (kind, index)));
-    }
-    in_children(all.len(), |place| {
-        let (kind, index) = all[place];
-        // Some numbers are those of variables that are gone.
-        let Ok(variable) = tool_vars::describe(kind, index) else { return Ok(()) };
-        print(&Line::Variable(Box::new(shown(&variable))))?;
-        let items = variable.items();
-        if !items.is_empty() {
-            print(&Line::Items(items))?;
-        }
-        let value = match variable.read() {
-            Ok(Some(value)) => Ok(value),
-            Ok(None) => Err(format!("bound to a {}", variable.bind)),
-            Err(error) => Err(error.to_string()),
-        };
-        print(&Line::Value(value))
-    })
-}
-
-/// Calls `visit` with each of so many places, in order, in a child process. Where that crashes, or does not come to an end, another child
-/// goes on with the next place: a new start of the MPI would take a second each time.
-///
-/// # Errors
-/// No process can be started.
-fn in_children(places: usize, visit: impl Fn(usize) -> anyhow::Result<()>) -> anyhow::Result<()> {
-    let mut from = 0;
-    while from < places {
-        let (mut done, mut tell) = io::pipe()?;
-        // SAFETY: the child has this thread alone, and this process has no other one that prints. It visits, and ends without running
-        // anything that this process has for its own end.
-        match unsafe { libc::fork() } {
-            -1 => return Err(io::Error::last_os_error().into()),
-            0 => {
-                for place in from..places {
-                    // SAFETY: sets the time after which the system ends this process, and how it takes a signal.
-                    unsafe {
-                        libc::signal(libc::SIGSEGV, libc::SIG_DFL);
-                        libc::alarm(SECONDS_EACH);
-                    }
-                    if visit(place).and_then(|()| Ok(tell.write_all(&[1])?)).is_err() {
-                        break;
-                    }
-                }
-                // SAFETY: ends the process at once.
-                unsafe { libc::_exit(0) }
-            }
-            child => {
-                drop(tell);
-                let mut visited = Vec::new();
-                done.read_to_end(&mut visited)?;
-                // SAFETY: a child of this process; how it has ended is not asked.
-                unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
-                from += visited.len() + 1;
-            }
-        }
-    }
-    Ok(())
-}
-
-fn print(line: &Line) -> anyhow::Result<()> {
-    probe::print(&serde_json::to_string(line)?)
-}
-
 /// A variable, with the numbers and names of the values that it may have.
 pub(super) struct Found {
-    pub(super) shown: Shown,
+    pub(super) shown: Variable,
     items: Vec<(i32, String)>,
 }
 
@@ -271,12 +137,16 @@ fn all_of<'a>(answers: impl Iterator<Item = &'a str>) -> Option<(String, Vec<Fou
 
 #[cfg(test)]
 mod tests {
-    use super::super::ours;
     use super::*;
+
+    fn of_mel() -> Variable {
+        let mut all: Vec<Variable> = probe::several(&["variables".as_ref()]).unwrap();
+        all.remove(0)
+    }
 
     #[test]
     fn a_line_reads_as_it_was_written() {
-        let variable = ours().next().unwrap();
+        let variable = of_mel();
         let text = serde_json::to_string(&Line::Variable(Box::new(variable.clone()))).unwrap();
         match serde_json::from_str(&text).unwrap() {
             Line::Variable(read) => assert_eq!(*read, variable),
@@ -285,7 +155,7 @@ mod tests {
     }
 
     fn found(name: &str, value: Option<&str>) -> Vec<String> {
-        let variable = Shown { name: name.into(), note: String::new(), ..ours().next().unwrap() };
+        let variable = Variable { name: name.into(), note: String::new(), ..of_mel() };
         let mut lines = vec![Line::Variable(Box::new(variable))];
         lines.extend(value.map(|value| Line::Value(Ok(value.into()))));
         lines.iter().map(|line| serde_json::to_string(line).unwrap()).collect()
@@ -329,21 +199,5 @@ mod tests {
             all_of(said[..said.len() - 1].iter().map(String::as_str)).is_none(),
             "it has not come to its end"
         );
-    }
-
-    #[test]
-    fn what_crashes_is_left_out_and_the_others_are_visited() {
-        let (mut seen, note) = io::pipe().unwrap();
-        in_children(6, |place| {
-            if place == 2 || place == 5 {
-                std::process::abort();
-            }
-            Ok((&note).write_all(&[place as u8])?)
-        })
-        .unwrap();
-        drop(note);
-        let mut places = Vec::new();
-        seen.read_to_end(&mut places).unwrap();
-        assert_eq!(places, [0, 1, 3, 4]);
     }
 }
