@@ -14,7 +14,7 @@ or_skip = || [ "$(MEL_MAY_SKIP)" = 1 ]
 
 demo: ## Run a small MPI program under MEL and explain what it shows
 	scripts/install-deps demo
-	$(MAKE) --no-print-directory build
+	scripts/build demo
 	@scripts/demo
 
 build: ## Build target/release/mel, libmel.so and libmpit_events.so
