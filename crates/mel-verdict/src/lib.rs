@@ -13,6 +13,7 @@
 //! - `connections`: what went over the network.
 //! - `communicators`: what a rank did on each communicator.
 //! - `traffic`: who has sent what to whom.
+//! - `windows`: who waits for whom in the synchronisation of windows.
 //! - [`words`]: what findings have in common in their wording.
 //!
 //! Nothing here draws, reads a command line, or knows MPI's functions but by their names.
@@ -32,6 +33,7 @@ pub mod run;
 #[cfg(test)]
 mod tests;
 mod traffic;
+mod windows;
 pub mod words;
 
 use mel_log::Definition;

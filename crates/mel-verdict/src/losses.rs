@@ -17,6 +17,7 @@ use super::lateness;
 use super::nobody;
 use super::places::{self, Place};
 use super::run::{self, Rank, Run};
+use super::windows::{self, WindowWait};
 
 /// Time that calls of one context have lost, by one rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -123,6 +124,7 @@ pub fn of(run: &Run) -> Losses {
         of_messages(run, rank, &lookup, level, &mut losses, &mut instances);
     }
     of_collectives(run, level, &mut losses, &mut instances);
+    of_windows(run, level, &mut losses, &mut instances);
     of_finalize(run, &mut instances);
     for rank in &run.ranks {
         of_pending_sends(rank, &lookup, &mut losses);
@@ -659,6 +661,36 @@ fn of_collectives(run: &Run, level: u64, losses: &mut Losses, instances: &mut Ve
                 });
             }
         }
+    }
+}
+
+/// Waits in the synchronisation of windows, of which single ones are known.
+fn of_windows(run: &Run, level: u64, losses: &mut Losses, instances: &mut Vec<Instance>) {
+    // As many as are left out with their periods.
+    let weight = (1_u64 << level.min(40)) as f64;
+    for wait in windows::waits(run, |ticks| keeps(level, ticks)) {
+        let WindowWait { rule, rank, context, culprit, site, begin, end } = wait;
+        let begin = begin.max(runs_since(run, culprit));
+        let max_s = end.saturating_sub(begin) as f64 * 1e-9;
+        let sum = WaitProfile {
+            count: weight as u64,
+            lost_s: max_s * weight,
+            max_s,
+            ..run::wait(rule, culprit, site)
+        };
+        losses.add_wait(rank, context, sum);
+        instances.push(Instance {
+            rule,
+            rank,
+            context,
+            culprit,
+            site,
+            begin,
+            end,
+            since: None,
+            weight,
+            of_all: false,
+        });
     }
 }
 

@@ -496,7 +496,7 @@ pub(crate) fn kind(rule: Rule) -> WaitKind {
         Rule::LateSender => WaitKind::LateSender,
         Rule::LateReceiver => WaitKind::LateReceiver,
         Rule::LateMember => WaitKind::LateMember,
-        Rule::WaitAtFence => WaitKind::Window,
+        Rule::WaitAtFence | Rule::LatePost | Rule::EarlyWait | Rule::LockContention => WaitKind::Window,
         Rule::Polling => WaitKind::Polling,
         _ => WaitKind::Collective,
     }

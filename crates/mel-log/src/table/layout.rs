@@ -521,6 +521,9 @@ pub enum IntervalKind {
     /// The operation is waited for: from the entry of the call that completes it, or from the first test without success, until it is
     /// complete.
     Completed = 8,
+    /// A call that synchronises a window, from entry to exit: all that others may wait for. The peer is the target of a lock, or negative;
+    /// the peer's context is 1 where the lock is exclusive, else 0.
+    Window = 9,
 }
 
 impl IntervalKind {
@@ -528,8 +531,9 @@ impl IntervalKind {
     pub fn of(number: u8) -> IntervalKind {
         use IntervalKind::{
             Collective, Completed, LateReceiver, LateSender, Long, Polled, PostedLate, Started, Unknown,
+            Window,
         };
-        [Unknown, LateSender, LateReceiver, PostedLate, Collective, Polled, Long, Started, Completed]
+        [Unknown, LateSender, LateReceiver, PostedLate, Collective, Polled, Long, Started, Completed, Window]
             .into_iter()
             .find(|kind| *kind as u8 == number)
             .unwrap_or_default()

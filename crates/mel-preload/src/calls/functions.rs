@@ -1,6 +1,6 @@
 //! What is special about an MPI function, for the profile of calls.
 
-use mpi_functions::{Kind as Of, Mode, Object, Step};
+use mpi_functions::{Kind as Of, Mode, Object, Step, WindowCall};
 use mpi_intercept::FunctionId;
 
 /// What kind of call a function makes.
@@ -24,6 +24,8 @@ pub(crate) enum Kind {
     Collective,
     /// It starts such an operation, which a request completes.
     StartsCollective,
+    /// It synchronises a window, and others may wait for it.
+    Synchronises,
     /// It makes a handle unknown that was known.
     Frees,
 }
@@ -75,10 +77,16 @@ fn kind(function: FunctionId) -> Kind {
         (Of::Collective(_), Step::Starts) => Kind::StartsCollective,
         // They wait for each other where all do something with a file.
         (Of::File { together: true, .. }, Step::Blocks) => Kind::Collective,
+        (Of::Window(call), Step::Blocks | Step::Starts) if is_waited_for(call) => Kind::Synchronises,
         _ if about.makes == Some(Object::Window) || about.is_met_by_all() => Kind::Collective,
         _ if about.is_local() => Kind::Local,
         _ => Kind::Plain,
     }
+}
+
+/// Whether another process's call on the window may wait for this one.
+fn is_waited_for(call: WindowCall) -> bool {
+    matches!(call, WindowCall::Post | WindowCall::Complete | WindowCall::Lock | WindowCall::Unlock)
 }
 
 #[cfg(test)]

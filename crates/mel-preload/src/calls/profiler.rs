@@ -257,6 +257,20 @@ impl CallProfiler {
         }
     }
 
+    /// A call has returned that synchronises a window.
+    #[cold]
+    #[inline(never)]
+    fn synchronised(&self, contexts: &Contexts, thread: &mut Thread, call: &Call<'_>, made: Made) {
+        thread.polling.forget();
+        let exclusive = |lock_type| u16::from(lock_type == self.abi.constants.lock_exclusive);
+        let (target, exclusive) = match call {
+            Call::Win_lock(a) => (a.rank, exclusive(a.lock_type)),
+            Call::Win_unlock(a) => (a.rank, 0),
+            _ => (-1, 0),
+        };
+        self.waits.synchronised(contexts, made.context, (target, exclusive), (made.entered, made.left));
+    }
+
     /// A call has lasted long; of collective operations all are kept.
     #[cold]
     #[inline(never)]
@@ -389,6 +403,7 @@ impl Hook for CallProfiler {
             Kind::Probe if took > self.microsecond && success => self.probed(contexts, call, made),
             Kind::Frees => contexts.forget_datatypes(),
             Kind::Tests if success => self.tested(contexts, thread, call, made),
+            Kind::Synchronises if success => self.synchronised(contexts, thread, call, made),
             Kind::Local => {}
             Kind::Waits => thread.polling.forget(),
             // It has moved nothing, and its arguments may be anything.

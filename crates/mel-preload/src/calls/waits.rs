@@ -157,6 +157,18 @@ impl Waits {
         self.0.with(|_| contexts.table.add_waited(key, begin, end));
     }
 
+    /// A call of this context has synchronised a window: with this target of a lock, negative for none, which is exclusive or not, 1 or 0.
+    pub(super) fn synchronised(
+        &self,
+        contexts: &Contexts,
+        context: u32,
+        (peer, peer_context): (i32, u16),
+        (begin, end): (u64, u64),
+    ) {
+        let key = WaitKey { context, peer, peer_context, kind: IntervalKind::Window };
+        self.0.with(|_| contexts.table.add_waited(key, begin, end));
+    }
+
     /// A blocking call of this context, which has the communicator, has waited for this peer.
     pub(super) fn blocked(
         &self,
