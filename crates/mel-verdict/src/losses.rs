@@ -71,6 +71,18 @@ impl Losses {
         of_rank.flat_map(|((_, context), waits)| waits.iter().map(move |wait| (*context, *wait)))
     }
 
+    /// So much of the polling of a context was for what is told otherwise.
+    fn no_more_polling(&mut self, rank: u32, context: u32, seconds: f64) {
+        let of_it = |loss: &&mut Loss| (loss.rule, loss.rank, loss.context) == (Rule::Polling, rank, context);
+        let Some(polling) = self.all.iter_mut().find(of_it) else { return };
+        let left = (polling.seconds - seconds).max(0.0) / polling.seconds.max(1e-9);
+        polling.seconds *= left;
+        let waits = self.waits.get_mut(&(rank, context));
+        for wait in waits.into_iter().flatten().filter(|wait| wait.kind == WaitKind::Polling) {
+            wait.lost_s *= left;
+        }
+    }
+
     fn add_wait(&mut self, rank: u32, context: u32, wait: WaitProfile) {
         let waits = self.waits.entry((rank, context)).or_default();
         match waits
@@ -432,6 +444,12 @@ fn waits_for_requests(function: &str) -> bool {
         .is_some_and(|function| (function.kind, function.step) == (Kind::Completion, Step::Completes))
 }
 
+/// Whether a function looks whether requests are complete, by its name.
+fn tests_requests(function: &str) -> bool {
+    mpi_functions::named(function)
+        .is_some_and(|function| (function.kind, function.step) == (Kind::Completion, Step::Tests))
+}
+
 /// Calls that wait for nonblocking sends whose receives are posted late: no longer than what is not explained by late senders.
 fn of_pending_sends(rank: &Rank, lookup: &Lookup<'_>, losses: &mut Losses) {
     let mut late: BTreeMap<(u32, Option<u32>), (u64, u64)> = BTreeMap::new();
@@ -472,20 +490,27 @@ fn of_pending_sends(rank: &Rank, lookup: &Lookup<'_>, losses: &mut Losses) {
     if all == 0.0 {
         return;
     }
-    // What is not explained of the call that waits longest.
+    // What is not explained of the call that waits longest, or of the polling.
     let explained = |context: &run::Context| -> f64 {
-        let of_rank = losses.waits(rank.rank).filter(|(number, _)| {
-            rank.context(*number).is_some_and(|of| of.function == context.function && of.site == context.site)
+        let of_rank = losses.waits(rank.rank).filter(|(number, wait)| {
+            let at = rank.context(*number);
+            wait.kind != WaitKind::Polling
+                && at.is_some_and(|of| of.function == context.function && of.site == context.site)
         });
         of_rank.map(|(_, wait)| wait.lost_s).sum()
     };
+    let rows = &rank.rows.contexts;
     let contexts = rank.contexts.iter().enumerate();
     let waiting = contexts.filter(|(_, context)| waits_for_requests(&context.function));
-    let rows = &rank.rows.contexts;
     let unexplained = waiting.map(|(place, context)| {
         (place as u32, rank.seconds(rows.get(place).map_or(0, |row| row.ticks)) - explained(context))
     });
-    let Some((context, left)) = unexplained.max_by(|a, b| a.1.total_cmp(&b.1)) else { return };
+    let polled = losses.all.iter().filter(|loss| {
+        let function = rank.context(loss.context).map(|context| &*context.function);
+        (loss.rule, loss.rank) == (Rule::Polling, rank.rank) && function.is_some_and(tests_requests)
+    });
+    let polled = polled.map(|loss| (loss.context, loss.seconds));
+    let Some((context, left)) = unexplained.chain(polled).max_by(|a, b| a.1.total_cmp(&b.1)) else { return };
     let share = (left / all).clamp(0.0, 1.0);
     for ((receiver, site), (ticks, count)) in late {
         let seconds = not_told(receiver, ticks) * share;
@@ -509,6 +534,7 @@ fn of_pending_sends(rank: &Rank, lookup: &Lookup<'_>, losses: &mut Losses) {
             seconds,
             count: count as f64,
         });
+        losses.no_more_polling(rank.rank, context, seconds);
     }
 }
 

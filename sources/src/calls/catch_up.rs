@@ -8,7 +8,7 @@ use super::deferred::DeferredCall;
 use super::state::State;
 use super::tracker::Work;
 use super::waits::{Origin, PostedLate, TestFound};
-use crate::matching::Envelope;
+use crate::matching::{CommIndex, Envelope, ReceiveIndex};
 use crate::progress_model::{Awaits, CallInterval, Polling};
 use crate::transport::ring::Ring;
 
@@ -20,6 +20,9 @@ const LAST_TRIES: u32 = 4;
 const MOST_IN_VAIN: u32 = 8;
 /// Observers are notified of how right the model is once for so many receives: not for each, which takes a twentieth of a message.
 const MATCHED_AT_A_TIME: u64 = 64;
+
+/// So many receives are remembered that were found complete and are not completed yet.
+const MOST_SEEN: usize = 16;
 
 impl Work<'_> {
     /// A call has polled since `entered`, and waited for this: the model will follow later. The receives that it has
@@ -119,6 +122,9 @@ impl Work<'_> {
             let (context, comm, queued) = self.state.engine.origin(receive);
             let known = self.state.engine.complete_matched(self.sink, receive, real);
             let known = known.or_else(|| self.complete_otherwise(place, &call));
+            if !self.state.seen_complete.is_empty() {
+                self.notify_of_seen(receive, comm, known.as_ref());
+            }
             if let Some(envelope) = known {
                 self.count_received(&Origin { context, comm, queued }, &envelope);
             }
@@ -166,6 +172,36 @@ impl Work<'_> {
         let Envelope { source, context_of_send, bytes, sent, .. } = *envelope;
         let late = PostedLate { context, comm: comm.0, source, context_of_send, bytes, sent, posted: queued };
         self.notify_of_waits(|observer| observer.posted_late(&late));
+    }
+
+    /// A matched probe has taken a message: as a receive that was posted then.
+    pub(crate) fn took(&self, (context, comm, queued): (u16, CommIndex, Ticks), envelope: &Envelope) {
+        if self.tracker.wants_waits() && queued.since(envelope.sent) >= self.tracker.shortest_wait() {
+            self.notify_of_late_post(&Origin { context, comm, queued }, envelope);
+        }
+    }
+
+    /// A call has found this receive complete, which stays: the call returned at `until`. With which message is known when the model has
+    /// followed what completes it.
+    #[cold]
+    pub(crate) fn saw_complete(&mut self, receive: ReceiveIndex, context: u16, until: Ticks) {
+        if self.state.seen_complete.len() == MOST_SEEN {
+            self.state.seen_complete.remove(0);
+        }
+        self.state.seen_complete.push((receive, context, until));
+    }
+
+    /// The model has followed what completes this receive, which a call may have found complete before.
+    #[cold]
+    #[inline(never)]
+    fn notify_of_seen(&mut self, receive: ReceiveIndex, comm: CommIndex, envelope: Option<&Envelope>) {
+        let seen = &mut self.state.seen_complete;
+        let Some(place) = seen.iter().position(|(seen, ..)| *seen == receive) else { return };
+        let (_, context, until) = seen.swap_remove(place);
+        if let Some(&Envelope { source, context_of_send, sent, .. }) = envelope {
+            let found = TestFound { context, comm: comm.0, source, context_of_send, sent, until };
+            self.notify_of_waits(|observer| observer.test_found(&found));
+        }
     }
 
     /// The call is followed: observers are notified of what it has got and waited for.

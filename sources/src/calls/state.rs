@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use mpi_abi::questions::TypeSizes;
-use mpit_events::Record;
+use mpit_events::{Record, Ticks};
 
 use super::comms::{Comms, Objects};
 use super::deferred::Deferred;
@@ -13,7 +13,7 @@ use super::requests::Requests;
 use super::routes::Routes;
 use super::waits::Tally;
 use crate::fast_path::{Posts, Rows};
-use crate::matching::{CommIndex, Engine, Envelope};
+use crate::matching::{CommIndex, Engine, Envelope, ReceiveIndex};
 use crate::progress_model::{Awaits, ProgressModel};
 use crate::transport::batch::Outbox;
 
@@ -45,6 +45,8 @@ pub(crate) struct State {
     pub(crate) deferred: Deferred,
     /// What the call that is being followed has completed so far.
     pub(crate) tally: Tally,
+    /// Receives that calls have found complete, which stay: with the context of the call, and when it returned.
+    pub(crate) seen_complete: Vec<(ReceiveIndex, u16, Ticks)>,
     /// Receives that the application has posted after that and the model has not yet.
     pub(crate) posts: Posts,
     /// Receives that were posted and completed together, before that.

@@ -126,6 +126,8 @@ impl Hook for Calls {
                     return;
                 }
             }
+            // What was tested may be complete, and another request have its handle.
+            frame.call.tested_in_vain = None;
             leave(self.0, frame, function, call, success);
             frame.call.left.0 = 0;
         });
@@ -366,9 +368,10 @@ fn leave(
         }
         Call::Probe(_) => tracker.polled(frame),
         Call::Request_get_status(a) => {
+            let handle = frame.call.handle;
             // SAFETY: MPI has filled the flag where it succeeded.
-            if tracker.wants_messages() && success && unsafe { a.flag.read() } == 0 {
-                let handle = frame.call.handle;
+            let is_complete = success && unsafe { a.flag.read() } != 0;
+            if tracker.wants_messages() && success && !is_complete {
                 tracker.without_raising(frame, |work, _| {
                     if let Some(tracked) = work.state.requests.get(handle) {
                         work.notify_tested(tracked);
@@ -376,6 +379,15 @@ fn leave(
                 });
             }
             tracker.polled(frame);
+            if is_complete && tracker.wants_waits() {
+                tracker.without_raising(frame, |work, local| {
+                    if let Some(Tracked::Receive { receive, .. } | Tracked::Silent { receive, .. }) =
+                        work.state.requests.get(handle)
+                    {
+                        work.saw_complete(receive, local.context, local.left);
+                    }
+                });
+            }
         }
         Call::Mprobe(a) => keep_message(tracker, frame, a.message, a.status, success),
         Call::Improbe(a) => {
@@ -639,9 +651,12 @@ fn keep_message(
         return;
     }
     let comm = frame.call.handle;
-    tracker.with_state(frame, |work, _| {
+    tracker.with_state(frame, |work, local| {
         let Some(index) = work.state.comms.get(comm).map(|comm| comm.index) else { return };
         let envelope = work.state.engine.take(work.sink, index, source, tag);
+        if let Some(envelope) = &envelope {
+            work.took((local.context, index, local.left), envelope);
+        }
         let bytes = envelope.map_or(0, |envelope| envelope.bytes);
         work.state.messages.insert(handle.word(), (index, bytes));
     });
