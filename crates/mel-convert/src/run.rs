@@ -1,12 +1,14 @@
 //! The event logs of a run, all ranks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use thiserror::Error;
 
+use mel_log::names::of_communicator;
+use mel_log::profile::NamedCommunicator;
 use mel_log::ranks::{RankRanges, SizeOfRun};
 use mel_log::{RankLog, ReadError};
 
@@ -51,6 +53,18 @@ impl Run {
         }
         run.check();
         Ok(run)
+    }
+
+    /// Communicators get the names that the profile of the run has for them: where the program gave none, that of the line that made it.
+    pub fn name_communicators(&mut self, named: &[NamedCommunicator]) {
+        let names: HashMap<u64, &str> = named.iter().map(|of| (of.context, of.name.as_str())).collect();
+        let known = self.ranks.iter_mut().flat_map(|log| log.definitions.communicators.values_mut());
+        for communicator in known {
+            let name = names.get(&communicator.context).filter(|name| !name.is_empty());
+            if let Some(name) = name.filter(|_| communicator.name == of_communicator(communicator.context)) {
+                (*name).clone_into(&mut communicator.name);
+            }
+        }
     }
 
     /// Leaves out what is damaged in the logs, on all cores.

@@ -24,13 +24,14 @@ pub(crate) fn awake_nanos() -> u64 {
     used_and_waited().map_or_else(used_nanos, |(used, waited)| used.saturating_add(waited))
 }
 
-/// The nanoseconds of the calling thread on a processor, and of those in which it waited for one.
+/// The nanoseconds of the calling thread on a processor, and of those in which it waited for one. What `schedstat` says of the first is
+/// as old as the last tick of the kernel, some milliseconds.
 fn used_and_waited() -> Option<(u64, u64)> {
     let mut text = [0; 64];
     let length = File::open("/proc/thread-self/schedstat").ok()?.read(&mut text).ok()?;
     let mut numbers = std::str::from_utf8(&text[..length]).ok()?.split_whitespace().map(str::parse);
     let (Some(Ok(used)), Some(Ok(waited))) = (numbers.next(), numbers.next()) else { return None };
-    Some((used, waited))
+    Some((used_nanos().max(used), waited))
 }
 
 /// What the calling thread has used of a processor, in nanoseconds; 0 where that is not known.

@@ -1,6 +1,6 @@
 //! `mel analyze`: what costs time in a run, from each call of its trace.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use mel_convert::run::RunError;
 use mel_log::StreamKind;
 use mel_log::number::duration;
 use mel_log::profile::verdict::Finding;
-use mel_log::profile::{CallSite, Efficiency, LeftOut, left_out};
+use mel_log::profile::{Efficiency, LeftOut, left_out};
 use mel_run::profile as run_profile;
 use serde::Serialize;
 
@@ -67,7 +67,7 @@ const LEAST_ON_PATH: f64 = 0.05;
 /// There is no trace in the directory.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let path = args.directory.display();
-    let run = match Run::open(&args.directory) {
+    let mut run = match Run::open(&args.directory) {
         Err(RunError::Empty(_)) => bail!("{path} holds no trace: run the program with `mel run --trace`"),
         run => run?,
     };
@@ -79,10 +79,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     ensure!(has_calls, "the log in {path} has events but no calls: run the program with `mel run --trace`");
     let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let options = Options { epsilon: args.epsilon.map(nanos), delta_sr: args.delta_sr.map(nanos) };
+    // What the tables had no space for, and names; nothing where there is none.
+    let profile = run_profile::read(&args.directory).ok();
+    let left_out = profile.as_ref().map(left_out::of).unwrap_or_default();
+    run.name_communicators(profile.as_ref().map_or(&[], |profile| &profile.communicators));
     let progress = ProgressBar::new("analysing the trace", run.records_at_most());
     let analysis = analyze(&run, options, &|records| progress.advance(records));
     drop(progress);
-    let left_out = tables_left_out(&args.directory);
     if args.json {
         #[derive(Serialize)]
         struct Verdict<'a> {
@@ -121,13 +124,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     to_stdout(|out| out.write_all(text.as_bytes()))?;
     Ok(code)
-}
-
-/// What the tables of the run had no space for; nothing where it has left none.
-fn tables_left_out(directory: &Path) -> LeftOut {
-    let profile =
-        run_profile::read_with(directory, run_profile::tables(directory), |_, _| CallSite::default());
-    profile.map(|profile| left_out::of(&profile)).unwrap_or_default()
 }
 
 /// A time with its unit.
@@ -203,7 +199,8 @@ fn told(analysis: &Analysis, top: usize) -> String {
         let more = finding.victims.len().saturating_sub(4);
         let more = if more > 0 { format!(", and {more} more ranks") } else { String::new() };
         let on = finding.communicator.as_ref().filter(|name| *name != "MPI_COMM_WORLD");
-        let on = on.map_or(String::new(), |name| format!(" on {name}"));
+        let article = |name: &str| if name.starts_with("communicator made") { "the " } else { "" };
+        let on = on.map_or(String::new(), |name| format!(" on {}{name}", article(name)));
         text += &indented(&format!("Lost in {} calls{on}: {}{more}.", finding.count, by_rank.join(", ")));
         if let Some(worst) = finding.worst.first() {
             let at = format!(

@@ -199,10 +199,13 @@ fn look(args: &Args) -> anyhow::Result<(View, ExitCode)> {
         Err(ProfileError::Absent(_)) => None,
         read => Some(read?),
     };
-    let logs = match Run::open(&args.directory) {
+    let mut logs = match Run::open(&args.directory) {
         Err(RunError::Empty(_)) if profile.is_some() => None,
         opened => Some(opened?),
     };
+    if let (Some(logs), Some(profile)) = (&mut logs, &profile) {
+        logs.name_communicators(&profile.communicators);
+    }
     let mut incomplete = profile.as_ref().map_or(Vec::new(), missing);
     incomplete.extend(logs.as_ref().map(Run::incomplete).unwrap_or_default());
     let code = complain(&incomplete);

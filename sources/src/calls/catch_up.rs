@@ -7,8 +7,8 @@ use mpit_events::Ticks;
 use super::deferred::DeferredCall;
 use super::state::State;
 use super::tracker::Work;
-use super::waits::{Origin, PostedLate, TestFound};
-use crate::matching::{CommIndex, Envelope, ReceiveIndex};
+use super::waits::{Origin, PostedLate, Tally, TestFound, Unmet, Waited};
+use crate::matching::{CommIndex, Completion, Envelope, ReceiveIndex};
 use crate::progress_model::{Awaits, CallInterval, Polling};
 use crate::transport::ring::Ring;
 
@@ -21,6 +21,8 @@ const MOST_IN_VAIN: u32 = 8;
 /// Observers are notified of how right the model is once for so many receives: not for each, which takes a twentieth of a message.
 const MATCHED_AT_A_TIME: u64 = 64;
 
+/// So many receives are remembered whose messages' envelopes are on their way.
+const MOST_UNMET: usize = 1024;
 /// So many receives are remembered that were found complete and are not completed yet.
 const MOST_SEEN: usize = 16;
 
@@ -125,8 +127,13 @@ impl Work<'_> {
             if !self.state.seen_complete.is_empty() {
                 self.notify_of_seen(receive, comm, known.as_ref());
             }
-            if let Some(envelope) = known {
-                self.count_received(&Origin { context, comm, queued }, &envelope);
+            let origin = Origin { context, comm, queued };
+            match (known, real) {
+                (Some(envelope), _) => self.count_received(&origin, &envelope),
+                (None, Completion::Message { source, tag }) if self.tracker.mail.is_open() => {
+                    self.await_envelope(Unmet { origin, source, tag, call });
+                }
+                _ => {}
             }
         }
         if self.state.tally.has_any() {
@@ -163,6 +170,54 @@ impl Work<'_> {
         }
         if receive.queued.since(envelope.sent) >= self.tracker.shortest_wait() {
             self.notify_of_late_post(receive, envelope);
+        }
+    }
+
+    /// The envelope of a message that this call has got is on its way from another node.
+    #[cold]
+    fn await_envelope(&mut self, unmet: Unmet) {
+        if !self.tracker.wants_waits() {
+            return;
+        }
+        if self.state.unmet.len() == MOST_UNMET {
+            self.state.unmet.pop_front();
+        }
+        self.state.unmet.push_back(unmet);
+    }
+
+    /// An envelope comes in, perhaps of a message that a call has got before: observers are notified of that call.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn meet_envelope(&mut self, envelope: &Envelope) {
+        let Some(comm) = self.state.engine.comm_of(envelope) else { return };
+        let is_it = |unmet: &Unmet| {
+            (unmet.origin.comm, unmet.source, unmet.tag) == (comm, envelope.source, envelope.tag)
+        };
+        let Some(Unmet { origin, call, .. }) =
+            self.state.unmet.iter().position(is_it).and_then(|place| self.state.unmet.remove(place))
+        else {
+            return;
+        };
+        let shortest = self.tracker.shortest_wait();
+        if origin.queued.since(envelope.sent) >= shortest {
+            self.notify_of_late_post(&origin, envelope);
+        }
+        let Envelope { source, context_of_send, sent, .. } = *envelope;
+        if call.polling == Polling::ForSome {
+            let (context, comm, until) = (call.context, comm.0, call.until);
+            let found = TestFound { context, comm, source, context_of_send, sent, until };
+            self.notify_of_waits(|observer| observer.test_found(&found));
+        }
+        let mut tally = Tally::default();
+        tally.add(&origin, envelope);
+        let (received, waited) = tally.end(call.context, (call.from, call.until), shortest);
+        self.notify_of_waits(|observer| observer.received_bytes(&received));
+        // Of several messages that a call waits for at once the time counts once.
+        let is_told = self.state.unmet_told.0 == call.until;
+        let begin = if is_told { self.state.unmet_told.1.max(call.from) } else { call.from };
+        if let Some(waited) = waited.filter(|waited| waited.end.since(begin) >= shortest) {
+            self.state.unmet_told = (call.until, waited.end);
+            self.notify_of_waits(|observer| observer.waited(&Waited { begin, ..waited }));
         }
     }
 
@@ -288,6 +343,9 @@ impl Work<'_> {
         let mut patience = if self.state.engine.is_late() { 0 } else { PATIENCE + tries };
         while let Some(lacking) = self.state.engine.lacks(receive, real) {
             if let Some(envelope) = self.next_of(&lacking) {
+                if !self.state.unmet.is_empty() {
+                    self.meet_envelope(&envelope);
+                }
                 // It came before the call returned, if not before the receive was posted.
                 let sent = envelope.sent.min(lacking.by.unwrap_or(call.until));
                 let seen = lacking.by.unwrap_or(call.from);

@@ -11,7 +11,7 @@ use super::frame::Buffer;
 use super::not_followed::NotFollowed;
 use super::requests::Requests;
 use super::routes::Routes;
-use super::waits::Tally;
+use super::waits::{Tally, Unmet};
 use crate::fast_path::{Posts, Rows};
 use crate::matching::{CommIndex, Engine, Envelope, ReceiveIndex};
 use crate::progress_model::{Awaits, ProgressModel};
@@ -45,6 +45,10 @@ pub(crate) struct State {
     pub(crate) deferred: Deferred,
     /// What the call that is being followed has completed so far.
     pub(crate) tally: Tally,
+    /// Receives that are complete, whose messages' envelopes are on their way from other nodes.
+    pub(crate) unmet: VecDeque<Unmet>,
+    /// Until when the last call of those has returned, and until when its waiting has been reported.
+    pub(crate) unmet_told: (Ticks, Ticks),
     /// Receives that calls have found complete, which stay: with the context of the call, and when it returned.
     pub(crate) seen_complete: Vec<(ReceiveIndex, u16, Ticks)>,
     /// Receives that the application has posted after that and the model has not yet.

@@ -72,6 +72,9 @@ impl Work<'_> {
             let next = self.state.inbox.front().filter(|envelope| envelope.sent <= interval.until);
             let Some(&envelope) = next else { return false };
             self.state.inbox.pop_front();
+            if !self.state.unmet.is_empty() {
+                self.meet_envelope(&envelope);
+            }
             self.arrive(&envelope, interval);
         }
         true

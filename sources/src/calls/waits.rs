@@ -5,6 +5,7 @@
 
 use mpit_events::Ticks;
 
+use super::deferred::DeferredCall;
 use crate::matching::{CommIndex, Envelope};
 
 /// A call that has waited for a message: a late sender.
@@ -80,6 +81,17 @@ pub struct Origin {
     pub comm: CommIndex,
     /// When it came into the posted queue, or found its message.
     pub queued: Ticks,
+}
+
+/// A receive that is complete, while the envelope of its message is on its way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unmet {
+    pub(crate) origin: Origin,
+    /// The message's.
+    pub(crate) source: i32,
+    pub(crate) tag: i32,
+    /// The call that has completed it.
+    pub(crate) call: DeferredCall,
 }
 
 /// What the call that is being followed has completed so far.

@@ -711,8 +711,9 @@ impl Engine {
 
     // Small helpers.
 
+    /// The communicator of an envelope, where it is known here.
     #[inline]
-    fn comm_of(&mut self, envelope: &Envelope) -> Option<CommIndex> {
+    pub(crate) fn comm_of(&mut self, envelope: &Envelope) -> Option<CommIndex> {
         if self.recent.0 != envelope.context || self.recent.1.0 == u32::MAX {
             self.recent = (envelope.context, *self.contexts.get(&envelope.context)?);
         }

@@ -1,5 +1,5 @@
-/* A pipeline whose stages take as long, each of which has something else to do until its first message is there: nobody
- * waits.
+/* A pipeline whose stages take as long, each of which has something else to do until its first message is there, and after its
+ * last one: nobody waits.
  *
  * ranks: 4
  */
@@ -17,5 +17,6 @@ int main(int argc, char **argv)
         if (rank + 1 < size)
             MPI_Send(&value, 1, MPI_DOUBLE, rank + 1, 0, MPI_COMM_WORLD);
     }
+    work(21 * (size - 1 - rank));
     return end();
 }

@@ -21,6 +21,7 @@ int main(int argc, char **argv)
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         work(20);
     }
+    work(rank == 0 ? 20 : 0);
     void *detached;
     int bytes;
     MPI_Buffer_detach(&detached, &bytes);
