@@ -172,7 +172,7 @@ fn ends_soon_after((begin, end): (u64, u64), done: u64) -> bool {
 fn last(rule: Rule, call: &Made, others: &[Made]) -> Option<WindowWait> {
     let until = others.partition_point(|other| other.begin <= call.end);
     let culprit = others[..until].iter().rev().find(|other| other.rank != call.rank)?;
-    ends_soon_after((call.begin, call.end), culprit.begin).then(|| WindowWait {
+    ends_soon_after((call.begin, call.end), culprit.begin).then_some(WindowWait {
         rule,
         rank: call.rank,
         context: call.context,

@@ -93,16 +93,16 @@ rules! {
         "see whether there are more processes than processors";
     NxnCompletion "nxn_completion" NxnCompletion "" "until all have left an operation of all with all"
         "see whether there are more processes than processors";
-    // The rules of a trace alone.
-    WaitWithoutProgress "wait_without_progress" WaitWithoutProgress
-        "though both sides had begun: {rank} is outside of MPI, and nobody makes progress" NOBODY
-        "call MPI_Test now and then in the long work of {rank}, or use a progress thread";
     LatePost "late_post" LatePost "waiting until {rank} exposes its window (MPI_Win_post)" NOBODY
         "let {rank} expose its window earlier (before {before})";
     EarlyWait "early_wait" EarlyWait "waiting until {rank} completes its accesses (MPI_Win_complete)" NOBODY
         "let {rank} complete its accesses earlier (before {before}), or wait later";
     LockContention "lock_contention" LockContention "waiting for a lock that {rank} holds" NOBODY
         "hold the lock for a shorter time, or use a shared one";
+    // The rules of a trace alone.
+    WaitWithoutProgress "wait_without_progress" WaitWithoutProgress
+        "though both sides had begun: {rank} is outside of MPI, and nobody makes progress" NOBODY
+        "call MPI_Test now and then in the long work of {rank}, or use a progress thread";
     WaitForProgress "wait_for_progress" WaitForProgress
         "operating on the window of {rank}, which is outside of MPI" NOBODY
         "let {rank} call MPI now and then, or use a progress thread";
