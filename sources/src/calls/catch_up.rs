@@ -202,11 +202,8 @@ impl Work<'_> {
         if origin.queued.since(envelope.sent) >= shortest {
             self.notify_of_late_post(&origin, envelope);
         }
-        let Envelope { source, context_of_send, sent, .. } = *envelope;
         if call.polling == Polling::ForSome {
-            let (context, comm, until) = (call.context, comm.0, call.until);
-            let found = TestFound { context, comm, source, context_of_send, sent, until };
-            self.notify_of_waits(|observer| observer.test_found(&found));
+            self.notify_of_found((call.context, call.until), comm, envelope);
         }
         let mut tally = Tally::default();
         tally.add(&origin, envelope);
@@ -253,9 +250,8 @@ impl Work<'_> {
         let seen = &mut self.state.seen_complete;
         let Some(place) = seen.iter().position(|(seen, ..)| *seen == receive) else { return };
         let (_, context, until) = seen.swap_remove(place);
-        if let Some(&Envelope { source, context_of_send, sent, .. }) = envelope {
-            let found = TestFound { context, comm: comm.0, source, context_of_send, sent, until };
-            self.notify_of_waits(|observer| observer.test_found(&found));
+        if let Some(envelope) = envelope {
+            self.notify_of_found((context, until), comm, envelope);
         }
     }
 
@@ -276,8 +272,13 @@ impl Work<'_> {
     #[cold]
     #[inline(never)]
     fn notify_of_test(&self, call: &DeferredCall) {
-        let (comm, Envelope { source, context_of_send, sent, .. }) = self.state.tally.latest();
-        let (context, until) = (call.context, call.until);
+        let (comm, envelope) = self.state.tally.latest();
+        self.notify_of_found((call.context, call.until), comm, &envelope);
+    }
+
+    /// A test of this context, which returned at `until`, has found this message.
+    fn notify_of_found(&self, (context, until): (u16, Ticks), comm: CommIndex, envelope: &Envelope) {
+        let Envelope { source, context_of_send, sent, .. } = *envelope;
         let found = TestFound { context, comm: comm.0, source, context_of_send, sent, until };
         self.notify_of_waits(|observer| observer.test_found(&found));
     }
