@@ -204,9 +204,14 @@ fn cargo_installs_a_command_that_says_what_it_lacks() {
     let mut build = Command::new(root().join("scripts/build"));
     succeeds(&build.args(install).arg(directory.path()).output().expect("a script of ours"));
     let mel = directory.path().join("bin/mel");
-    assert!(
-        succeeds(&Command::new(&mel).arg("events").output().expect("mel")).contains("pml_ob1_unex_insert")
-    );
+    let mpi = &Mpi::all()[0];
+    let program = compile_source(mpi, &root().join("examples/programs/halo2d.c"));
+    let measured = directory.path().join("measured");
+    let job = Job::new(mpi, 2, program).args(["--iterations", "5"]);
+    let run = job.under_mel(["-o".as_ref(), measured.as_os_str()]).run();
+    run.expect(run.code == Some(0), "the mel of this build");
+    let report = Command::new(&mel).arg("report").arg(&measured).env_remove("MEL_LIBRARY").output();
+    assert!(succeeds(&report.expect("mel")).contains("halo2d"));
     let run =
         || Command::new(&mel).args(["run", "sh", "-c", "echo it ran"]).env_remove("MEL_LIBRARY").output();
     let refused = run().expect("mel");
