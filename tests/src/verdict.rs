@@ -49,7 +49,7 @@ impl Case<'_> {
         let directory = fresh_dir();
         let output = directory.path().join("run").display().to_string();
         let run = match basis {
-            Basis::Estimated => self.run(&output, self.options.iter().map(String::as_str)),
+            Basis::Estimated => self.run(&output, []),
             Basis::Exact => self.run(&output, ["--trace", "--callsites"]),
         };
         (self.said(basis, &output), run)
@@ -70,6 +70,7 @@ impl Case<'_> {
     /// Runs under MEL, in the directory above its output.
     fn run<'b>(&'b self, output: &'b str, options: impl IntoIterator<Item = &'b str>) -> Finished {
         let options = ["-o", output].into_iter().chain(options);
+        let options = options.chain(self.options.iter().map(String::as_str));
         let directory = Path::new(output).parent().expect("the output is in a directory of its own");
         let job = Job::new(self.mpi, self.ranks, &self.program).args(self.args).current_dir(directory);
         // Ranks that share processors give them up while they wait.

@@ -7,6 +7,7 @@ use std::process::Command;
 use mel_tests::artifacts::{fresh_dir, mel, root};
 use mel_tests::fortran::{Interface, compile_fortran, interfaces};
 use mel_tests::profile::Profile;
+use mel_tests::verdict::{Basis, Case};
 use mel_tests::{Finished, Job, Mpi, compile_special};
 use serde_json::Value;
 
@@ -194,5 +195,21 @@ fn the_header_compiles_alone_and_needs_no_library() {
             .expect("there is a compiler");
         assert!(compiled.status.success(), "{name}: {}", String::from_utf8_lossy(&compiled.stderr));
         assert!(Command::new(&program).status().expect("it starts").success(), "{name}");
+    }
+}
+
+/// The phase that a wait is lost in is named, by the default run and from a trace.
+#[test]
+fn findings_name_their_phases() {
+    for mpi in &Mpi::all() {
+        let program = compile_special(mpi, "late_in_a_phase");
+        let case = Case { mpi, ranks: 2, program, args: &[], options: &[] };
+        for basis in [Basis::Estimated, Basis::Exact] {
+            let (verdict, _) = case.verdict(basis);
+            let is_of_the_barrier = |finding: &&Value| finding["rule"] == "wait_at_barrier";
+            let found = verdict.iter().find(is_of_the_barrier).expect("rank 0 waits for 0.4 s");
+            assert_eq!(found["phases"], serde_json::json!(["solve"]), "{case}, {basis:?}: {found}");
+            assert!(found["text"].as_str().is_some_and(|text| text.contains(" in phase solve, ")), "{found}");
+        }
     }
 }

@@ -290,19 +290,21 @@ fn what_ranks_wait_that_idle_by_design_is_no_finding() {
     let lines = marked("BARRIER", "collectives.c", include_str!("../programs/verdicts/collectives.c"));
     let lines = lines.expect("the line is marked");
     for mpi in Mpi::all().iter().filter(|mpi| matches!(mpi.name, "openmpi" | "mpich")) {
-        let victims = |options: &[String]| {
+        let victims = |basis, options: &[String]| {
             let program = compile_verdicts(mpi, "collectives");
             let case = Case { mpi, ranks: 3, program, args: &["barrier", "1", "20"], options };
-            let (verdict, _) = case.verdict(Basis::Estimated);
+            let (verdict, _) = case.verdict(basis);
             let there = verdict.iter().filter(|finding| is_at(&finding["site"], &lines));
             let victims =
                 there.flat_map(|finding| finding["victims"].as_array().cloned().unwrap_or_default());
             victims.filter_map(|victim| victim.as_u64()).collect::<Vec<_>>()
         };
-        let all = victims(&[]);
-        assert!(all.contains(&0) && all.contains(&2), "{}: {all:?}", mpi.name);
-        let others = victims(&["--idle".to_owned(), "0".to_owned()]);
-        assert!(!others.contains(&0) && others.contains(&2), "{}: {others:?}", mpi.name);
+        for basis in [Basis::Estimated, Basis::Exact] {
+            let all = victims(basis, &[]);
+            assert!(all.contains(&0) && all.contains(&2), "{}, {basis:?}: {all:?}", mpi.name);
+            let others = victims(basis, &["--idle".to_owned(), "0".to_owned()]);
+            assert!(!others.contains(&0) && others.contains(&2), "{}, {basis:?}: {others:?}", mpi.name);
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Losses added up into findings: by rule, call site, the cause's call site, communicator, and cause.
 
+use std::collections::BTreeSet;
+
 use mel_verdict::findings::Causes;
 use rustc_hash::FxHashMap;
 
@@ -43,6 +45,8 @@ pub struct Sum {
     pub removed: Option<Vec<(u32, (u64, u64))>>,
     /// The largest optimal distance of a wait, without the transfer, and the bytes that were transferred.
     pub distance: (u64, u64),
+    /// The time lost by the phase of who has lost it, in nanoseconds; what was lost in no phase is left out.
+    pub phases: FxHashMap<u32, f64>,
 }
 
 impl Sum {
@@ -61,6 +65,10 @@ pub struct Found {
     pub transfers: Transfers,
     /// Who was the cause in operations in which all wait for the last, by rule, call site and communicator.
     pub last: FxHashMap<(Rule, Site, u32), Causes>,
+    /// Ranks that idle by design: what they wait is not lost.
+    idle: BTreeSet<u32>,
+    /// By rank: since when it is in which phase, in the order of time.
+    phases: FxHashMap<u32, Vec<(u64, Option<u32>)>>,
     /// How many times are in [`Sum::removed`] of all.
     removed: usize,
 }
@@ -100,6 +108,23 @@ fn group(loss: &Loss, cause: Option<(u32, Site)>) -> Group {
 }
 
 impl Found {
+    /// Nothing was lost. These ranks idle by design.
+    pub fn new(idle: &BTreeSet<u32>) -> Found {
+        Found { idle: idle.clone(), ..Found::default() }
+    }
+
+    /// A rank is in this phase from this time on.
+    pub fn enter_phase(&mut self, rank: u32, time: u64, phase: Option<u32>) {
+        self.phases.entry(rank).or_default().push((time, phase));
+    }
+
+    /// The phase that a rank was in at a time.
+    fn phase(&self, rank: u32, time: u64) -> Option<u32> {
+        let phases = self.phases.get(&rank)?;
+        let next = phases.partition_point(|(since, _)| *since <= time);
+        phases.get(next.checked_sub(1)?)?.1
+    }
+
     /// Adds a part of a loss, due to this cause and its call, and without these times of a rank nothing would have been lost.
     pub fn add_without(
         &mut self,
@@ -117,7 +142,11 @@ impl Found {
 
     /// Adds a part of a loss, due to this cause and its call.
     pub fn add(&mut self, loss: &Loss, cause: Option<(u32, Site)>, part: f64) {
+        if loss.rule.is_wait() && self.idle.contains(&loss.rank) {
+            return;
+        }
         let key = group(loss, cause);
+        let phase = self.phase(loss.rank, loss.interval.0);
         let sum =
             self.groups.entry(key).or_insert_with(|| Sum { removed: Some(Vec::new()), ..Sum::default() });
         if self.removed > MOST_REMOVED
@@ -138,6 +167,9 @@ impl Found {
         }
         if loss.inside != NO_SITE {
             *sum.inside.entry(loss.inside).or_default() += nanos;
+        }
+        if let Some(phase) = phase {
+            *sum.phases.entry(phase).or_default() += nanos;
         }
         sum.distance = sum.distance.max(loss.distance.unwrap_or_default());
         let place = sum.worst.partition_point(|worst| worst.2 >= nanos);

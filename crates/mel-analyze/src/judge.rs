@@ -190,7 +190,7 @@ impl<'a> Judge<'a> {
             threads: FxHashSet::default(),
             sent: FxHashMap::default(),
             before: FxHashMap::default(),
-            found: Found::default(),
+            found: Found::new(&names.idle),
             follows: Follows::Nothing,
             needed: FxHashMap::default(),
         }
@@ -230,6 +230,7 @@ impl<'a> Judge<'a> {
                 }
                 self.event(call.begin, What::Outside(call.rank, (since, call.begin)))
             }
+            Step::Phase(rank, time, phase) => self.found.enter_phase(rank, time, phase),
             Step::InMpi(call) => self.event(call.end, What::InMpi(call)),
             Step::Search(search) => self.event(search.call.end, What::Search(search)),
             Step::Started(rank, time) => _ = self.started.insert(rank, time),

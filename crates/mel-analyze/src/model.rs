@@ -145,6 +145,8 @@ pub enum Step {
     Window(u32, Call, OnWindow),
     /// The rank has left `MPI_Init`, at this time.
     Started(u32, u64),
+    /// The rank is in this phase from this time on: a place in [`Names::phases`](crate::names::Names::phases), or none.
+    Phase(u32, u64, Option<u32>),
     /// The rank enters `MPI_Finalize`.
     Finalizes(Call),
     /// The rank was in no MPI call, from the first time until it made this call.

@@ -1,6 +1,6 @@
 //! What the numbers of functions, call sites, communicators and windows stand for, in all ranks of a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -60,6 +60,8 @@ pub struct Local {
     pub communicators: FxHashMap<u16, u32>,
     /// Windows.
     pub windows: FxHashMap<u16, u32>,
+    /// Phases.
+    pub phases: FxHashMap<u16, u32>,
 }
 
 /// The names of a run.
@@ -71,6 +73,10 @@ pub struct Names {
     pub communicators: Vec<Processes>,
     /// Windows.
     pub windows: Vec<Processes>,
+    /// Phases that the program has named.
+    pub phases: Vec<String>,
+    /// Ranks that idle by design, as the user says.
+    pub idle: BTreeSet<u32>,
     sites: Mutex<Sites>,
 }
 
@@ -111,6 +117,17 @@ impl Names {
                     (names.communicators.len() - 1) as u32
                 });
                 local.communicators.insert(*index, known);
+            }
+            for (number, name) in &log.definitions.phase_names {
+                let known = names.phases.iter().position(|known| known == name);
+                let known = known.unwrap_or_else(|| {
+                    names.phases.push(name.clone());
+                    names.phases.len() - 1
+                });
+                local.phases.insert(*number, known as u32);
+            }
+            if log.definitions.idle {
+                names.idle.insert(log.info.rank);
             }
             let mut made: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
             for (index, members) in &log.definitions.windows {

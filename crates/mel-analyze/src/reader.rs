@@ -571,6 +571,11 @@ impl Visitor for Maker<'_> {
         }
     }
 
+    fn phase(&mut self, ticks: u64, number: u16) {
+        let phase = self.local.phases.get(&number).copied();
+        self.steps.push(Step::Phase(self.rank, self.nanos(ticks), phase));
+    }
+
     fn region(&mut self, region: &Region<'_>) {
         let Some(wanted) = self.searching.get(&region.begin) else { return };
         // Sources and tags below zero are wildcards.

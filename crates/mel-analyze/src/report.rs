@@ -305,6 +305,7 @@ fn lost(
         let (line, function) = line(site)?;
         Some(findings::call(function.as_ref()?, Some(line)))
     };
+    let phase_of = |phase: u32, nanos| Some((names.phases.get(phase as usize)?.clone(), seconds(nanos)));
     let inside = sum.inside.iter().filter_map(|(site, nanos)| Some((call(*site)?, seconds(*nanos))));
     Lost {
         function: line(group.site).and_then(|line| line.1.clone()),
@@ -314,6 +315,7 @@ fn lost(
         cause_site: line(group.cause_site).map(|line| line.0.clone()),
         seconds: seconds(sum.total()),
         by_rank: sum.by_rank.iter().map(|(rank, nanos)| (*rank, seconds(*nanos))).collect(),
+        phases: sum.phases.iter().filter_map(|(phase, nanos)| phase_of(*phase, *nanos)).collect(),
         count: sum.count as f64,
         passed_on: seconds(sum.passed_on),
         inside: inside.collect(),

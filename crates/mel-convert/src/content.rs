@@ -25,6 +25,8 @@ pub enum Content {
     Window(WindowStep),
     /// Recording was switched off or on.
     Recording(Switch),
+    /// The process enters the phase of this number.
+    Phase(u16),
     /// There were messages while recording was off.
     UnseenMessages(UnseenMessages),
     /// There were events while recording was off.
@@ -138,6 +140,7 @@ impl Content {
             kind::COLLECTIVE_COMPLETE => return request(RequestStep::CollectiveComplete),
             kind::COLLECTIVE => return Content::Collective(Collective::from_payload(payload)),
             kind::RECORDING => return Content::Recording(Switch::from_payload(payload)),
+            kind::PHASE => return Content::Phase(u16_at(payload, 0)),
             kind::UNSEEN_MESSAGES => return Content::UnseenMessages(UnseenMessages::from_payload(payload)),
             kind::UNSEEN_EVENTS => return Content::UnseenEvents(UnseenEvents::from_payload(payload)),
             kind::WORKED => return Content::Worked,

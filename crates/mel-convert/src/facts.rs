@@ -42,6 +42,8 @@ pub enum Fact<'a> {
     Window(u16, WindowFact<'a>),
     /// Recording was switched off or on.
     Recording(Switch),
+    /// The process enters the phase of this number.
+    Phase(u16),
     /// Recording is on again, and this is how long a queue is, which may have changed meanwhile.
     LengthAfterPause {
         /// The place of the queue among [`Types::queues`].
@@ -185,6 +187,7 @@ impl<'a, 't> Facts<'a, 't> {
                 self.queues.unseen(self.types, object, unseen);
                 Fact::Nothing
             }
+            Content::Phase(number) => Fact::Phase(number),
             Content::Worked => Fact::Worked,
             Content::Sample(sample) => Fact::Sample(sample),
             Content::UnseenMessages(_) | Content::LostEvents(_) | Content::Unknown => Fact::Nothing,

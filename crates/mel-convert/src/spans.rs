@@ -94,6 +94,8 @@ pub trait Visitor {
     fn epoch(&mut self, _: &EpochSpan) {}
     /// Recording was off, from the first tick to the second.
     fn pause(&mut self, _: (u64, u64)) {}
+    /// The process enters the phase of this number at this tick.
+    fn phase(&mut self, _ticks: u64, _number: u16) {}
     /// Recording is on again: how long a queue is on a communicator, which may have changed meanwhile.
     fn length_after_pause(&mut self, _time: u64, _queue: Queue<'_>, _: Length) {}
     /// A variable had a value at this tick.
@@ -215,6 +217,7 @@ impl<'a> State<'a> {
                 }
             }
             Fact::Window(window, fact) => self.window((stream, window), fact, visitor),
+            Fact::Phase(number) => visitor.phase(time, number),
             Fact::Recording(Switch { on: false, .. }) => self.paused = Some(time),
             Fact::Recording(_) => {
                 if let Some(since) = self.paused.take() {

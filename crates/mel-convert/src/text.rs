@@ -133,6 +133,10 @@ fn write_record(
         Content::Recording(Switch { on, .. }) => {
             writeln!(out, " recording {}", if on { "on" } else { "off" })
         }
+        Content::Phase(number) => {
+            let phase = log.definitions.phase_names.get(&number);
+            writeln!(out, " phase '{}'", name(phase.map_or("", String::as_str)))
+        }
         Content::UnseenMessages(UnseenMessages { peer, tag, sent, received }) => writeln!(
             out,
             " unseen communicator={object} peer={peer} tag={tag} sent={sent} received={received}"

@@ -473,6 +473,10 @@ pub struct Definitions {
     pub variables: BTreeMap<u32, SampledVariable>,
     /// Whether recording was switched off for a while.
     pub phases: bool,
+    /// Phases that the program has named, by number.
+    pub phase_names: BTreeMap<u16, String>,
+    /// Whether the process idles by design, as the user says.
+    pub idle: bool,
     /// Pairs of local ticks and nanoseconds of the reference clock, in the order of the log.
     pub clock_readings: Vec<(u64, i64)>,
     /// How far the readings of the reference clock may be from the truth, in nanoseconds.
@@ -533,11 +537,9 @@ impl Definitions {
             | Definition::Port(_)
             | Definition::Processors { .. }
             | Definition::Scheduled { .. }
-            | Definition::Phase { .. }
             | Definition::Region { .. }
             | Definition::Attributed { .. }
             | Definition::CommunicatorMade { .. }
-            | Definition::Idle {}
             | Definition::Told { .. }
             | Definition::Action { .. } => {}
             Definition::Variable { number, name, description, class, object, unit, is_whole, of_mpi: _ } => {
@@ -571,6 +573,10 @@ impl Definitions {
                 self.sites.insert(number, address);
             }
             Definition::Phases {} => self.phases = true,
+            Definition::Phase { number, name } => {
+                self.phase_names.insert(number, name);
+            }
+            Definition::Idle {} => self.idle = true,
             Definition::Function { number, name } => {
                 let tests = |of: &Function| {
                     of.step == Step::Tests && matches!(of.kind, Kind::Completion | Kind::Request)

@@ -175,6 +175,8 @@ pub mod kind {
     pub const SAMPLE: u16 = 38;
     /// In the call under way a thread has found what it has polled for; between its tests it has worked: for how many ticks it has waited, `u64`.
     pub const WORKED: u16 = 39;
+    /// The process enters a phase that the program has named: its number `u16`, 0 for none. In the stream of the thread that has named it.
+    pub const PHASE: u16 = 40;
     /// Twenty more bytes of the payload of the record before.
     pub const CONTINUATION: u16 = 15;
     /// Instance of event type `n` is kind `EVENT + n`; the payload is the event's own.
@@ -496,6 +498,7 @@ mod tests {
             (kind::COLLECTIVE_REQUEST, "has a request"),
             (kind::COLLECTIVE_COMPLETE, "collective operation with a request is complete"),
             (kind::CONTINUATION, "20 more bytes"),
+            (kind::PHASE, "enters a phase"),
             (kind::CALLSITE, "is called from"),
             (kind::UNSEEN_MESSAGES, "messages went unseen"),
             (kind::UNSEEN_EVENTS, "events went unseen"),

@@ -100,7 +100,7 @@ pub(crate) fn begin(session: &Session, run: &Run, now: u64) {
 
 fn define(session: &Session, number: u16, name: &str) {
     session.registry.define(&Definition::Phase { number, name: name.to_owned() });
-    session.consumers.iter().for_each(|consumer| consumer.phase_named(name));
+    session.consumers.iter().for_each(|consumer| consumer.phase_named(number, name));
 }
 
 /// All consumers count in the current phase from this time on.

@@ -78,7 +78,7 @@ pub trait Consumer: Sync {
     fn start(&'static self, _run: Option<&'static Run>) {}
 
     /// A phase was named for the first time.
-    fn phase_named(&self, _name: &str) {}
+    fn phase_named(&self, _number: u16, _name: &str) {}
 
     /// The phase that the process is in ends. In the thread that has asked for another.
     fn phase_ends(&self) {}

@@ -154,12 +154,13 @@ impl Session {
         if let Some(table) = &run.table {
             table.define(&finish::program(self));
             table.define(&processors::allowed());
-            let is_this = |&(first, last): &(u64, u64)| (first..=last).contains(&(run.rank as u64));
-            if self.config.idle.iter().any(is_this) {
-                table.define(&Definition::Idle {});
-            }
             reading.iter().for_each(|reading| table.define(reading));
             table.header().runs_since.set(now);
+        }
+        let is_this = |&(first, last): &(u64, u64)| (first..=last).contains(&(run.rank as u64));
+        if self.config.idle.iter().any(is_this) {
+            run.table.iter().for_each(|table| table.define(&Definition::Idle {}));
+            run.recorder.iter().for_each(|recorder| recorder.define(&Definition::Idle {}));
         }
         asked::begin(self, run, now);
         self.consumers.iter().for_each(|consumer| consumer.start(Some(run)));

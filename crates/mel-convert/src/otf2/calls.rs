@@ -129,7 +129,8 @@ impl Conversion<'_> {
                 });
                 track.event(time, &event, waited.as_slice())
             }
-            Fact::Recording(_)
+            Fact::Phase(_)
+            | Fact::Recording(_)
             | Fact::LengthAfterPause { .. }
             | Fact::Event(_)
             | Fact::Worked

@@ -317,7 +317,7 @@ impl Consumer for Plugins {
         begin(self.config, self.registry, run);
     }
 
-    fn phase_named(&self, name: &str) {
+    fn phase_named(&self, _: u16, name: &str) {
         if let Some(host) = host().filter(|host| host.pid == std::process::id()) {
             host.push(Message::Phase(name.to_owned()));
         }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use mel_log::format::NO_OBJECT;
@@ -45,6 +45,10 @@ struct Log {
     table: OnceLock<ProfileTable>,
     /// What it knows of each communicator, to define it again when it gets a name.
     communicators: Mutex<HashMap<Token, Logged>>,
+    /// The phase that the process is in.
+    phase: AtomicU32,
+    /// Whether calls are recorded.
+    started: AtomicBool,
 }
 
 /// A communicator that the log knows of.
@@ -80,6 +84,8 @@ pub(crate) fn consumer(parts: &Parts) -> Option<&'static dyn Consumer> {
         lost: AtomicU64::new(0),
         table: OnceLock::new(),
         communicators: Mutex::default(),
+        phase: AtomicU32::new(0),
+        started: AtomicBool::new(false),
     };
     parts.config.logs().then(|| Box::leak(Box::new(make())) as &dyn Consumer)
 }
@@ -128,6 +134,26 @@ impl Consumer for Log {
         define_clock(recorder, self.parts.queue_events.model().clocks().first());
         if self.parts.config.trace {
             recorder.whole_call(*function as u16, *started);
+            self.started.store(true, Ordering::Release);
+            if let phase @ 1.. = self.phase.load(Ordering::Relaxed) {
+                recorder.phase(phase as u16);
+            }
+        }
+    }
+
+    fn phase_named(&self, number: u16, name: &str) {
+        let recorder = self.recorder.get();
+        recorder
+            .iter()
+            .for_each(|recorder| recorder.define(&Definition::Phase { number, name: name.to_owned() }));
+    }
+
+    fn enter_phase(&self, phase: u16, _: u64) {
+        // What begins before the log does stands behind `MPI_Init`.
+        let is_new = self.phase.swap(phase.into(), Ordering::Relaxed) != u32::from(phase);
+        if let (Some(recorder), true) = (self.recorder.get(), is_new && self.started.load(Ordering::Acquire))
+        {
+            recorder.phase(phase);
         }
     }
 

@@ -410,6 +410,11 @@ impl Recorder {
         let _ = self.state.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
     }
 
+    /// The process enters this phase: in the stream of the thread that has asked for it.
+    pub fn phase(&self, phase: u16) {
+        self.with(|thread| self.call(thread, self.clock.now(), kind::PHASE, NO_OBJECT, &phase.to_le_bytes()));
+    }
+
     /// Whether what happens is recorded; not while the program has switched that off, nor at the end.
     pub fn is_recording(&self) -> bool {
         self.state.load(Ordering::Relaxed) == RECORDS

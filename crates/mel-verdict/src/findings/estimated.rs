@@ -25,7 +25,7 @@ pub fn of(run: &Run, losses: &Losses) -> Vec<Finding> {
     }
     let lacks = Lacks::of(run, losses);
     let mut places: BTreeMap<Place, Vec<Loss>> = BTreeMap::new();
-    for loss in losses.all.iter().filter(|loss| loss.rule != Rule::Idle) {
+    for loss in &losses.all {
         let context = run.rank(loss.rank).and_then(|rank| rank.context(loss.context));
         let (site, communicator) =
             context.map_or((None, None), |context| (context.site, context.communicator));

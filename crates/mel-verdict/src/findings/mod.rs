@@ -299,7 +299,7 @@ fn without(won: f64, run_s: f64) -> String {
 pub fn of(losses: impl IntoIterator<Item = (Rule, Lost)>, all_s: f64, basis: Basis) -> Vec<Finding> {
     let mut sums: BTreeMap<Key, Sum> = BTreeMap::new();
     for (rule, mut lost) in losses {
-        if lost.seconds > 0.0 {
+        if lost.seconds > 0.0 && rule != Rule::Idle {
             let key = (rule.family(), lost.function.take(), lost.site.take(), lost.cause);
             sums.entry(key).or_default().add(rule, lost);
         }
