@@ -73,6 +73,7 @@ mod remarks_after_good_runs;
 mod reports_of_runs;
 mod results_unchanged;
 mod samples_in_logs;
+mod scaling_studies;
 mod sends_that_wait;
 mod set_while_running;
 mod several_nodes;

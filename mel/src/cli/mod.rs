@@ -28,6 +28,7 @@ pub mod probe;
 pub mod report;
 pub mod rules;
 pub mod run;
+pub mod scale;
 mod screen;
 mod settings;
 pub mod stuck;
@@ -57,6 +58,7 @@ use mel_log::launcher::is_first_rank;
   mel report mel-app-1               what a finished run has found
   mel report mel-app-1 --html a.html the same as a page for the browser
   mel diff mel-app-1 mel-app-2       what has changed from one run to another
+  mel scale run-2 run-4 run-8        how the program scales, and what grows with the number of ranks
   mel advise mel-app-1               settings of the MPI that are worth a try
   mel tune -- mpirun -n 4 ./app      tries them in paired runs, and tells which make it faster
   mel place mel-app-1                a placement of the ranks with less traffic between nodes and sockets
@@ -80,6 +82,7 @@ enum Command {
     Advise(advise::Args),
     Tune(tune::Args),
     Diff(diff::Args),
+    Scale(scale::Args),
     Place(place::Args),
     Net(net::Args),
     Convert(convert::Args),
@@ -119,6 +122,7 @@ pub fn main() -> ExitCode {
         Command::Advise(args) => advise::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Diff(args) => diff::run(&args),
+        Command::Scale(args) => scale::run(&args),
         Command::Place(args) => place::run(&args),
         Command::Net(args) => net::run(&args),
         Command::Convert(args) => convert::run(&args),
