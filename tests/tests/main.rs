@@ -77,6 +77,7 @@ mod scaling_studies;
 mod sends_that_wait;
 mod set_while_running;
 mod several_nodes;
+mod slow_ranks_are_explained;
 mod slurm_jobs_are_measured;
 mod stuck;
 mod threads_at_once;

@@ -6,7 +6,7 @@ use mpi_functions::{Function, Kind, Step};
 use serde::{Deserialize, Serialize};
 
 use super::format::Entry;
-use super::profile::Port;
+use super::profile::{Port, Resources};
 use super::ranks::MOST_RANKS;
 
 /// One definition: one line. A later line about the same number replaces an earlier one.
@@ -105,6 +105,14 @@ pub enum Definition {
         /// How many its control group may use at a time; none where there is no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         quota: Option<f64>,
+        /// How many the host has; 0 where that is not known.
+        #[serde(default)]
+        online: u32,
+    },
+    /// What the operating system has counted of the process until now: at the begin of the measurement, and at its end.
+    Resources {
+        /// All of it.
+        counted: Resources,
     },
     /// What that thread has got of them until now, in nanoseconds: at the begin of the measurement, and at its end.
     Scheduled {
@@ -537,6 +545,7 @@ impl Definitions {
             | Definition::Port(_)
             | Definition::Processors { .. }
             | Definition::Scheduled { .. }
+            | Definition::Resources { .. }
             | Definition::Region { .. }
             | Definition::Attributed { .. }
             | Definition::CommunicatorMade { .. }

@@ -41,6 +41,7 @@ pub(super) fn at_finalize(session: &'static Session) {
     run.table.iter().for_each(|table| table.header().runs_until.set(entered.0));
     // Before anything waits for the other ranks.
     processors::scheduled().iter().for_each(|reading| session.registry.define(reading));
+    session.registry.define(&processors::resources());
     session.consumers.iter().for_each(|consumer| consumer.finish(Ended::Finalised));
     session.netops.into_iter().for_each(NetOps::finish);
     if let Some(native) = session.native.get().copied().flatten() {

@@ -3,19 +3,49 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use mel_log::profile::Resources;
 use mel_log::{Definition, Members};
 
 /// What the calling thread may use: the processors of its mask, and the quota of its control group.
 pub(crate) fn allowed() -> Definition {
-    Definition::Processors { allowed: Members::from_ranks(of_mask()), quota: quota() }
+    // SAFETY: it reads a number of the system.
+    let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    let online = u32::try_from(online).unwrap_or(0);
+    Definition::Processors { allowed: Members::from_ranks(of_mask()), quota: quota(), online }
 }
 
 /// How long the calling thread has used a processor, and could have and had none; nothing where the system does not say.
 pub(crate) fn scheduled() -> Option<Definition> {
     let (used_nanos, waited_nanos) = used_and_waited()?;
     Some(Definition::Scheduled { used_nanos, waited_nanos })
+}
+
+/// What the system has counted of this process until now, some microseconds; what it does not say is 0.
+pub(crate) fn resources() -> Definition {
+    // SAFETY: numbers, of which every pattern is valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: it writes into `usage`.
+    let read = unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
+    let mut counted = Resources::default();
+    if read == 0 {
+        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
+        (counted.user_s, counted.system_s) = (seconds(usage.ru_utime), seconds(usage.ru_stime));
+        counted.disk_faults = u64::try_from(usage.ru_majflt).unwrap_or(0);
+        counted.page_faults = u64::try_from(usage.ru_minflt).unwrap_or(0).saturating_add(counted.disk_faults);
+    }
+    let number = |text: &str, name: &str| {
+        text.lines()
+            .find_map(|line| line.strip_prefix(name)?.trim_start_matches(':').trim().parse::<u64>().ok())
+    };
+    if let Ok(text) = std::fs::read_to_string("/proc/self/io") {
+        counted.read_bytes = number(&text, "rchar").unwrap_or(0);
+        counted.written_bytes = number(&text, "wchar").unwrap_or(0);
+    }
+    let stopped = group().and_then(|group| std::fs::read_to_string(group.join("cpu.stat")).ok());
+    counted.throttled_s = stopped.and_then(|text| number(&text, "throttled_usec")).unwrap_or(0) as f64 * 1e-6;
+    Definition::Resources { counted }
 }
 
 /// For how many nanoseconds the calling thread has not slept: it has used a processor, or has waited for one. Takes about two
@@ -52,13 +82,20 @@ fn of_mask() -> Vec<i32> {
     all.filter(|&number| unsafe { libc::CPU_ISSET(number as usize, &set) }).collect()
 }
 
-/// The least quota of the control group and those that it lies in, in processors; nothing without one.
-fn quota() -> Option<f64> {
+/// Where the system shows control groups.
+const GROUPS: &str = "/sys/fs/cgroup";
+
+/// The control group of this process.
+fn group() -> Option<PathBuf> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    let root = Path::new("/sys/fs/cgroup");
-    let path = root.join(own);
-    let groups = path.ancestors().take_while(|path| path.starts_with(root));
+    Some(Path::new(GROUPS).join(own))
+}
+
+/// The least quota of the control group and those that it lies in, in processors; nothing without one.
+fn quota() -> Option<f64> {
+    let path = group()?;
+    let groups = path.ancestors().take_while(|path| path.starts_with(GROUPS));
     let quotas = groups.filter_map(|group| of_text(&std::fs::read_to_string(group.join("cpu.max")).ok()?));
     quotas.reduce(f64::min)
 }

@@ -154,6 +154,7 @@ impl Session {
         if let Some(table) = &run.table {
             table.define(&finish::program(self));
             table.define(&processors::allowed());
+            table.define(&processors::resources());
             reading.iter().for_each(|reading| table.define(reading));
             table.header().runs_since.set(now);
         }

@@ -1,7 +1,7 @@
 //! How a program scales, from profiles of runs of several sizes.
 //!
 //! - [`Study`]: the efficiencies of each size (POP's; parallel efficiency × computation scalability = global efficiency), and for what the
-//!   time of a rank goes, each with a [`Model`](model::Model) of how it grows with the number of ranks.
+//!   time of a rank goes, each with a [`Model`] of how it grows with the number of ranks.
 //! - [`text`]: the same for a terminal.
 //! - [`page`]: as a page with figures, and with those of earlier studies.
 //! - [`history`]: studies of one program, one after the other.

@@ -37,7 +37,7 @@ mod windows;
 pub mod words;
 
 use mel_log::Definition;
-use mel_log::profile::{CallSite, Profile, efficiency, remarks};
+use mel_log::profile::{CallSite, Profile, efficiency, remarks, why};
 use mel_log::table::TableRows;
 
 pub use blame::{Blame, Cause, Wait};
@@ -67,6 +67,8 @@ pub fn profile(mut tables: Vec<TableRows>, resolve: impl FnMut(&str, u64) -> Cal
             }
         }
         profile.efficiency = efficiency::of(&profile);
+        let Profile { verdict, ranks, .. } = &mut profile;
+        why::explain(verdict.as_deref_mut().unwrap_or_default(), ranks);
     }
     profile.remarks = remarks::of(&profile);
     profile

@@ -471,7 +471,7 @@ fn a_rank_without_a_processor_is_not_named() {
     let scheduled = |used_nanos, waited_nanos| Definition::Scheduled { used_nanos, waited_nanos };
     for table in &tables {
         let allowed = Members::from_ranks([0]);
-        table.define(&Definition::Processors { allowed, quota: None });
+        table.define(&Definition::Processors { allowed, quota: None, online: 4 });
         table.define(&scheduled(0, 0));
     }
     let named = |waited: u64| {

@@ -11,7 +11,7 @@ use mel_convert::run::RunError;
 use mel_log::StreamKind;
 use mel_log::number::duration;
 use mel_log::profile::verdict::Finding;
-use mel_log::profile::{Efficiency, LeftOut, left_out};
+use mel_log::profile::{Efficiency, LeftOut, left_out, why};
 use mel_run::profile as run_profile;
 use serde::Serialize;
 
@@ -84,8 +84,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let left_out = profile.as_ref().map(left_out::of).unwrap_or_default();
     run.name_communicators(profile.as_ref().map_or(&[], |profile| &profile.communicators));
     let progress = ProgressBar::new("analysing the trace", run.records_at_most());
-    let analysis = analyze(&run, options, &|records| progress.advance(records));
+    let mut analysis = analyze(&run, options, &|records| progress.advance(records));
     drop(progress);
+    why::explain(&mut analysis.verdict, profile.as_ref().map_or(&[], |profile| &profile.ranks));
     if args.json {
         #[derive(Serialize)]
         struct Verdict<'a> {
@@ -210,6 +211,9 @@ fn told(analysis: &Analysis, top: usize) -> String {
                 worst.begin_s
             );
             text += &indented(&at);
+        }
+        if let Some(why) = &finding.why {
+            text += &indented(&format!("Why: {why}."));
         }
         text += &indented(&format!("To do: {}.", finding.advice));
     }

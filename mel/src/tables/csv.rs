@@ -7,7 +7,7 @@ use mel_log::profile::attribution::{OUTSIDE, ShareProfile};
 use mel_log::profile::columns::{Columns, FUNCTIONS, TIME};
 use mel_log::profile::left_out::LEFT_OUT;
 use mel_log::profile::phases::{part_of, shown};
-use mel_log::profile::quantities::budget::{BUDGET, PROCESSORS};
+use mel_log::profile::quantities::budget::{BUDGET, PROCESSORS, RESOURCES};
 use mel_log::profile::quantities::calls::{CALLS, RECEIVES, WAITS};
 use mel_log::profile::quantities::communicators::COMMUNICATORS;
 use mel_log::profile::quantities::connections::{CONNECTIONS, PORTS};
@@ -127,7 +127,7 @@ impl<'a, W: Write> Lines<'a, W> {
             Some((Some(shown(name)), part_of(rank, phase.phase)))
         });
         for (phase, part) in std::iter::once((row.phase, rank.clone())).chain(by_phase) {
-            for quantity in quantities(self.profile).chain(BUDGET).chain(PROCESSORS) {
+            for quantity in quantities(self.profile).chain(BUDGET).chain(PROCESSORS).chain(RESOURCES) {
                 let Some(value) = (quantity.of)(&part) else { continue };
                 self.out.serialize(Row { phase, ..row.of(quantity, value) })?;
             }

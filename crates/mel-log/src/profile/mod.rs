@@ -47,6 +47,7 @@ pub mod processors;
 pub mod quantities;
 pub mod reduced;
 pub mod remarks;
+pub mod resources;
 pub mod sample;
 pub mod schema;
 pub mod statistics;
@@ -57,6 +58,7 @@ pub mod told;
 pub mod traffic;
 pub mod variables;
 pub mod verdict;
+pub mod why;
 pub mod windows;
 
 pub use actions::ActionProfile;
@@ -72,6 +74,7 @@ pub use one_sided::{KindProfile, Times, WindowProfile, WindowThread};
 pub use over_ranks::OverRanks;
 pub use reduced::Reduced;
 pub use remarks::{Mistake, Remark};
+pub use resources::Resources;
 pub use schema::{
     Comparison, NotFollowed, PhaseProfile, Profile, QueueStats, Queues, RankProfile, SearchStats, Truth,
 };

@@ -4,13 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::schema::Profile;
+use super::schema::{Profile, RankProfile};
 use super::sums::{run_s, share};
 use super::text::layout::percent;
+use super::why::only_processor;
 use crate::{Definition, Members};
 
 /// From this share of the time of all ranks without a processor on it is worth a word.
 const MUCH: f64 = 0.1;
+
+/// A rank that had none for this share of its time, and the others for a third of that or less, is named.
+const MUCH_OF_ONE: f64 = 0.2;
 
 /// What a rank knows of processors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -21,6 +25,9 @@ pub struct Processors {
     /// How many its control group may use at a time; absent where there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quota: Option<f64>,
+    /// How many the host has; absent where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub online: Option<u32>,
     /// How long the thread that called `MPI_Finalize` has used one since `MPI_Init`, in seconds; absent where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub used_s: Option<f64>,
@@ -34,9 +41,12 @@ impl Processors {
     #[must_use]
     pub fn of(definitions: &[Definition]) -> Option<Processors> {
         let mut found = definitions.iter().find_map(|definition| match definition {
-            Definition::Processors { allowed, quota } => {
-                Some(Processors { allowed: allowed.clone(), quota: *quota, ..Processors::default() })
-            }
+            Definition::Processors { allowed, quota, online } => Some(Processors {
+                allowed: allowed.clone(),
+                quota: *quota,
+                online: Some(*online).filter(|online| *online > 0),
+                ..Processors::default()
+            }),
             _ => None,
         })?;
         let mut readings = definitions.iter().filter_map(|definition| match definition {
@@ -78,9 +88,41 @@ pub fn sentence(profile: &Profile) -> Option<String> {
     let plural = if processors == 1.0 { "" } else { "s" };
     if f64::from(ranks) > processors {
         let on = if hosts.len() > 1 { " of a host" } else { "" };
-        return Some(format!("{ranks} ranks on {number} processor{plural}{on}: {time}"));
+        let online =
+            profile.ranks.iter().filter_map(|rank| rank.processors.as_ref()?.online).min().unwrap_or(0);
+        let more = match f64::from(online) > processors {
+            true => format!(
+                "; {} {online}: start the ranks with more of them (--bind-to core, or a larger cpuset or quota)",
+                if hosts.len() > 1 { "hosts have" } else { "the host has" }
+            ),
+            false => String::new(),
+        };
+        return Some(format!("{ranks} ranks on {number} processor{plural}{on}: {time}{more}"));
     }
-    (share >= MUCH).then(|| format!("{time}: other processes or threads use them"))
+    one_without(profile)
+        .or_else(|| (share >= MUCH).then(|| format!("{time}: other processes or threads use them")))
+}
+
+/// The rank that had no processor for much longer than the others, in a sentence.
+fn one_without(profile: &Profile) -> Option<String> {
+    let share_of =
+        |rank: &RankProfile| Some(share(rank.processors.as_ref()?.waited_s?, run_s(profile, rank)));
+    let mut shares: Vec<(f64, &RankProfile)> =
+        profile.ranks.iter().filter_map(|rank| Some((share_of(rank)?, rank))).collect();
+    shares.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (most, rank) = *shares.last()?;
+    let usual = shares.get(shares.len().checked_sub(1)? / 2)?.0;
+    if most < MUCH_OF_ONE || most < 3.0 * usual {
+        return None;
+    }
+    let others: Vec<&RankProfile> = profile.ranks.iter().filter(|other| other.rank != rank.rank).collect();
+    let its = only_processor(rank, &others).unwrap_or_else(|| ": other processes or threads use them".into());
+    Some(format!(
+        "rank {} had no processor for {} of its time (the others {}){its}",
+        rank.rank,
+        percent(most),
+        percent(usual)
+    ))
 }
 
 #[cfg(test)]
@@ -118,7 +160,7 @@ mod tests {
         let scheduled = |used_nanos, waited_nanos| Definition::Scheduled { used_nanos, waited_nanos };
         let allowed = Members::from_ranks([0, 1]);
         let definitions = [
-            Definition::Processors { allowed, quota: None },
+            Definition::Processors { allowed, quota: None, online: 2 },
             scheduled(5, 1_000_000_000),
             scheduled(9, 3_000_000_000),
         ];

@@ -18,6 +18,7 @@ use super::one_sided::WindowProfile;
 use super::processors::Processors;
 use super::reduced::Reduced;
 use super::remarks::Remark;
+use super::resources::Resources;
 use super::told::Told;
 use super::traffic::Traffic;
 use super::variables::VariableProfile;
@@ -108,6 +109,9 @@ pub struct RankProfile {
     /// The processors that it may use, and how long it had none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processors: Option<Processors>,
+    /// What the operating system counted of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources: Option<Resources>,
     /// The posted receive queue.
     pub posted: QueueStats,
     /// The unexpected message queue.

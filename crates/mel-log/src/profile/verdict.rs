@@ -47,6 +47,9 @@ pub struct Finding {
     pub text: String,
     /// What to change, in a sentence.
     pub advice: String,
+    /// Why the cause is slow, by what the operating system counted of it beside the others; absent where nothing explains it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// By how much the run would be shorter without it, in seconds; only where `basis` is `exact`, and where that can be computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub would_win_s: Option<f64>,

@@ -41,6 +41,7 @@ impl TableRows {
             left_out: self.left_out,
             samples_lost: self.lost_samples.saturating_add(self.lost_sampled),
             processors: profile::processors::Processors::of(&self.definitions),
+            resources: profile::Resources::of(&self.definitions),
             told: profile::told::told(&self.definitions),
             actions: self.action_profiles(),
             windows: self.windows.clone(),

@@ -42,7 +42,7 @@ export function verdictSection(section) {
   }
   section.insertAdjacentHTML("beforeend", `<ol class="verdict">` + verdict.slice(0, MOST_FINDINGS).map((finding, i) =>
     `<li><div class="share" title="share of the time of all ranks"><b>${finding.share >= 0.0995 ? Math.round(finding.share * 100) + "\u202f%" : percent(finding.share)}</b><i style="width:${Math.min(100, finding.share * 100)}%"></i></div>` +
-    `<div><p class="text">${escape(finding.text)}</p>${finding.advice ? `<p class="advice">${escape(finding.advice)}</p>` : ""}` +
+    `<div><p class="text">${escape(finding.text)}</p>${finding.why ? `<p class="text">${escape(finding.why)}</p>` : ""}${finding.advice ? `<p class="advice">${escape(finding.advice)}</p>` : ""}` +
     `<p class="facts">${findingFacts(finding).map(([word, value]) => `<span>${word} ${value}</span>`).join("")}<span class="worst" data-finding="${i}"></span></p></div></li>`).join("") + "</ol>" +
     (verdict.length > MOST_FINDINGS ? `<p class="note">${many(verdict.length - MOST_FINDINGS, "more finding")}: <a href="#waits">wait states</a>.</p>` : ""));
 }

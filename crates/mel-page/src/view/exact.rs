@@ -54,7 +54,15 @@ pub fn verdict(run: &Run, exact: Option<&[Finding]>, estimated: Option<&[Finding
     let has_lines = |findings: &[Finding]| findings.iter().any(|finding| finding.site.is_some());
     match (exact, estimated) {
         (Some(exact), Some(estimated)) if !has_lines(&exact) => Some(estimated.to_vec()),
-        (Some(exact), _) => Some(exact),
+        (Some(mut exact), known) => {
+            // Why a rank is slow is in no trace.
+            for known in known.into_iter().flatten().filter(|of| of.why.is_some()) {
+                if let Some(of) = exact.iter_mut().find(|of| of.cause_rank == known.cause_rank) {
+                    of.why.clone_from(&known.why);
+                }
+            }
+            Some(exact)
+        }
         (None, estimated) => estimated.map(<[Finding]>::to_vec),
     }
 }

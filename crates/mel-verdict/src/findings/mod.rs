@@ -265,6 +265,7 @@ impl Sum {
             .collect();
         patterns.sort_by(|a, b| b.lost_s.total_cmp(&a.lost_s));
         Finding {
+            why: None,
             rule: rule.name().into(),
             patterns,
             lost_s: all.seconds,

@@ -55,3 +55,29 @@ pub const PROCESSORS: &[Quantity<RankProfile>] = &[
         ..PROCESSORS_OF_RANK
     },
 ];
+
+macro_rules! resources {
+    ($($field:ident $name:tt $unit:ident $sentence:literal;)*) => {
+        &[$(Quantity {
+            group: "resources",
+            name: $name,
+            key: concat!("resources.", stringify!($field)),
+            unit: Unit::$unit,
+            basis: Basis::Observed,
+            sentence: $sentence,
+            of: |rank| rank.resources.map(|counted| counted.$field as f64),
+            ..Quantity::NONE
+        }),*]
+    };
+}
+
+/// What the operating system counted of all threads of a rank since `MPI_Init`.
+pub const RESOURCES: &[Quantity<RankProfile>] = resources! {
+    user_s "user" Seconds "time on a processor in the program and in libraries";
+    system_s "system" Seconds "time on a processor in the operating system";
+    throttled_s "throttled" Seconds "time in which the quota of the control group stopped the processes in it";
+    page_faults "page faults" Count "pages that were not in memory";
+    disk_faults "disk faults" Count "pages that were read from a disk";
+    read_bytes "read" Bytes "asked for from files, pipes and sockets";
+    written_bytes "written" Bytes "written to files, pipes and sockets";
+};

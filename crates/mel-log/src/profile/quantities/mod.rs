@@ -244,11 +244,12 @@ mod tests {
     use super::*;
 
     /// Each table of `docs/profile.md` that is made of the catalogue.
-    fn tables() -> [(&'static str, String); 11] {
+    fn tables() -> [(&'static str, String); 12] {
         [
             ("budget", documentation(budget::BUDGET)),
             ("efficiency", documentation(efficiency::EFFICIENCY)),
             ("processors", documentation(budget::PROCESSORS)),
+            ("resources", documentation(budget::RESOURCES)),
             ("queue", documentation(queues::POSTED)),
             ("searches", documentation(queues::POSTED_SEARCHES)),
             ("communicators", documentation(communicators::COMMUNICATORS)),

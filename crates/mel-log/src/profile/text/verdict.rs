@@ -61,7 +61,12 @@ pub(super) fn opening(profile: &Profile, findings: &[Finding]) -> String {
 
 /// What was found, and what to do.
 pub(super) fn finding_in_words(finding: &Finding) -> String {
-    [sentence(&finding.text), sentence(&finding.advice)].join(" ")
+    let why = finding.why.as_deref().map(sentence);
+    [Some(sentence(&finding.text)), why, Some(sentence(&finding.advice))]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn told(profile: &Profile, findings: &[Finding], mark: &str) -> String {
