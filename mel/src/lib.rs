@@ -5,6 +5,7 @@
 //!
 //! - [`bundle`]: the libraries as a part of the command.
 //! - [`cli`]: the subcommands.
+//! - [`speedscope`]: sampled stacks for speedscope.
 //! - [`tables`]: a profile in 100 columns, or as comma-separated values.
 //! - [`mod@diff`]: two runs side by side.
 //! - [`cubex`]: a Cube profile.
@@ -27,4 +28,5 @@ pub mod net;
 pub mod perfetto;
 pub mod place;
 pub mod progress_bar;
+pub mod speedscope;
 pub mod tables;

@@ -14,7 +14,7 @@ const MODES: [&[&str]; 6] = [
     &["--profile", "calls,queues,rma,matrix,net"],
     &["--trace"],
     &["-e", "pml_ob1_message_arrived,pml_ob1_posted_insert,pml_ob1_posted_remove,pml_ob1_unex_insert"],
-    &["--profile", "calls", "--vars", "all", "--every", "10ms", "--settable"],
+    &["--profile", "calls", "--vars", "all", "--every", "10ms", "--settable", "--sample"],
     &["--attribute", "mel_*"],
 ];
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Ways of measuring, by their options.
 const WAYS: [&[&str]; 4] = [
     &[],
-    &["--trace"],
+    &["--trace", "--sample"],
     &["--profile", "calls,queues,rma,matrix,net", "--vars", "all", "--every", "50ms", "--attribute", "mel_*"],
     &["-e", "pml_ob1_message_arrived,pml_ob1_posted_insert,pml_ob1_unex_insert", "--profile", "queues"],
 ];

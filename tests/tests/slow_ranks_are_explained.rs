@@ -1,17 +1,30 @@
 //! Why a rank is slow that others wait for: each planted reason is told of the right rank, and none of one that computes longer.
 
+use std::ffi::OsStr;
 use std::path::Path;
+use std::process::Command;
 
-use mel_tests::artifacts::fresh_dir;
+use mel_tests::artifacts::{fresh_dir, mel};
 use mel_tests::profile::Profile;
 use mel_tests::{Finished, Job, Mpi, compile_special};
 
 /// Runs two ranks, of which the second is slow.
 fn run(mpi: &Mpi, mode: &str, before: &[&str], directory: &Path) -> (Finished, Profile) {
+    run_with(mpi, mode, (before, &[]), directory)
+}
+
+fn run_with(
+    mpi: &Mpi,
+    mode: &str,
+    (before, options): (&[&str], &[&str]),
+    directory: &Path,
+) -> (Finished, Profile) {
     let output = directory.join("run");
     let job = Job::new(mpi, 2, compile_special(mpi, "slow_rank")).args([mode]).current_dir(directory);
     let job = job.launched_by(before);
-    let run = job.under_mel(["-o".as_ref(), output.as_os_str()]).run();
+    let run = job
+        .under_mel(["-o".as_ref(), output.as_os_str()].into_iter().chain(options.iter().map(OsStr::new)))
+        .run();
     run.expect(run.code == Some(0) && run.stdout.contains("OK"), mode);
     (run, Profile::read(&output))
 }
@@ -77,5 +90,39 @@ fn all_ranks_on_one_of_the_processors() {
         let (run, _) = run(mpi, "computes", &["taskset", "-c", "0"], directory.path());
         let is_told = run.stderr.contains("2 ranks on 1 processor: ") && run.stderr.contains("the host has ");
         run.expect(is_told, "there are more processors than they may use");
+    }
+}
+
+/// The function of a slow rank is named with its line, and its stacks become a profile that speedscope reads.
+#[test]
+fn a_function_that_takes_longer() {
+    for mpi in &Mpi::all() {
+        let directory = fresh_dir();
+        let (_, profile) = run_with(mpi, "computes", (&[], &["--sample"]), directory.path());
+        let verdict = profile.json()["verdict"].as_array().cloned().unwrap_or_default();
+        let why = verdict.iter().find_map(|finding| finding["why"].as_str()).unwrap_or_default();
+        let is_told = why.starts_with("rank 1 was in ") && why.contains(", most at slow_rank.c:");
+        assert!(is_told && why.contains("(the others almost never)"), "{}: {why}: {verdict:#?}", mpi.name);
+        let scope = directory.path().join("scope.json");
+        let run = directory.path().join("run");
+        let made = Command::new(mel()).args(["convert", "--speedscope"]).args([&scope, &run]).status();
+        assert!(made.expect("mel").success());
+        let scope: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(scope).expect("a profile")).expect("JSON");
+        let frames = scope["shared"]["frames"].as_array().expect("frames");
+        let slow = scope["profiles"].as_array().expect("profiles").iter().find(|of| of["name"] == "rank 1");
+        let slow = slow.expect("rank 1 was sampled");
+        // All but what the kernel takes of half a second.
+        let seconds = slow["endValue"].as_f64().expect("seconds");
+        assert!((0.35..0.6).contains(&seconds), "{}: {seconds}", mpi.name);
+        let stacks = slow["samples"].as_array().expect("stacks");
+        // The function `main` may have been put into others; what calls it has not.
+        let is_whole = |stack: &serde_json::Value| {
+            let of_stack = stack.as_array().into_iter().flatten().filter_map(serde_json::Value::as_u64);
+            let mut names = of_stack.filter_map(|frame| frames[frame as usize]["name"].as_str());
+            names.any(|name| name.starts_with("__libc_start"))
+        };
+        let whole = stacks.iter().filter(|stack| is_whole(stack)).count();
+        assert!(whole * 10 >= stacks.len() * 8, "{}: {whole} of {} stacks are whole", mpi.name, stacks.len());
     }
 }

@@ -32,6 +32,9 @@
 //! Nothing here knows where records and numbers come from, or what becomes of them: no event has a name here, no MPI
 //! function is called, no command line is read, nothing is drawn.
 
+// The header of the profile table has more columns than the compiler expands by itself.
+#![recursion_limit = "256"]
+
 pub mod access;
 mod checksum;
 pub mod choice;

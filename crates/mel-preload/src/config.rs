@@ -42,6 +42,8 @@ pub struct Config {
     /// The share of the time that reading these may take, where that is more than a load (`MEL_ATTRIBUTE_BUDGET`: such as `3%`); none
     /// without a limit (`none`).
     pub budget: Option<Share>,
+    /// Whether stacks of the program are sampled (`MEL_SAMPLE`).
+    pub sample: bool,
     /// First and last ranks of those that idle by design (`MEL_IDLE`).
     pub idle: Vec<(u64, u64)>,
     /// Plugins (`MEL_PLUGINS`), and where they are looked for (`MEL_PLUGINS_PATH`), with colons between them. Where there are some, `vars` is
@@ -174,6 +176,7 @@ impl Config {
             inside: reader.is_on(&settings::INSIDE),
             lines: reader.is_on(&settings::LINES),
             full: reader.is_on(&settings::FULL),
+            sample: reader.is_on(&settings::SAMPLE),
             leaves_tables: reader.text(&settings::COLLECT).is_some_and(|value| value == "0"),
             trace: reader.is_on(&settings::TRACE),
             call_sites: reader.is_on(&settings::CALLSITES),
@@ -200,6 +203,7 @@ impl Config {
         config.vars = reader.variables(&settings::VARS);
         config.attribute = reader.variables(&settings::ATTRIBUTE);
         config.call_profile |= config.attribute.is_some();
+        config.call_profile |= config.sample;
         config.budget = reader.value(&settings::ATTRIBUTE_BUDGET, share).flatten().map(Share);
         if !config.plugins.is_empty() && config.vars.is_none() {
             // The sampler runs, and samples what they want.

@@ -37,6 +37,7 @@
 pub mod asked;
 pub mod attribution;
 pub mod calls;
+mod code;
 mod collect;
 pub mod config;
 pub mod consumer;

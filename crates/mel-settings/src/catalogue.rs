@@ -179,6 +179,16 @@ catalogue! {
         more: "verdict.md#the-budget",
         ..GIVEN
     };
+    /// Samples of the program's stacks.
+    SAMPLE = Setting {
+        name: "MEL_SAMPLE",
+        option: Some(switch("sample")),
+        short: "Sample the stack of each rank's thread that calls MPI, 100 times in a second that it computes: \
+                the verdict says in which function and line a slow rank is longer than the others. Without \
+                signals; the kernel has to allow it",
+        more: "sampling.md",
+        ..GIVEN
+    };
     /// Plugins.
     PLUGINS = Setting {
         name: "MEL_PLUGINS",

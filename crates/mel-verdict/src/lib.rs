@@ -67,8 +67,8 @@ pub fn profile(mut tables: Vec<TableRows>, resolve: impl FnMut(&str, u64) -> Cal
             }
         }
         profile.efficiency = efficiency::of(&profile);
-        let Profile { verdict, ranks, .. } = &mut profile;
-        why::explain(verdict.as_deref_mut().unwrap_or_default(), ranks);
+        let Profile { verdict, ranks, sites, .. } = &mut profile;
+        why::explain(verdict.as_deref_mut().unwrap_or_default(), ranks, sites);
     }
     profile.remarks = remarks::of(&profile);
     profile

@@ -7,10 +7,10 @@ use mel_log::names::of_communicator;
 use mel_log::profile::phases::place_of;
 use mel_log::profile::{
     CallProfile, CallSite, Connection, Ended, Histogram, LastCall, MessagesFound, NamedCommunicator, Profile,
-    Traffic, WaitKind, WaitProfile,
+    StackProfile, Traffic, WaitKind, WaitProfile,
 };
-use mel_log::table::layout::bounds;
-use mel_log::table::{ContextRow, TableRows};
+use mel_log::table::layout::{STOPPED, bounds};
+use mel_log::table::{ContextRow, StackRow, TableRows};
 use mel_log::{Definition, Members};
 
 use super::communicators;
@@ -54,6 +54,8 @@ pub struct Rank {
     pub traffic: Vec<Traffic>,
     /// Its connections.
     pub connections: Vec<Connection>,
+    /// Where it was outside of MPI.
+    pub stacks: Vec<StackProfile>,
     /// An instant in ticks and in nanoseconds of the clock of all ranks.
     instant: (u64, u64),
     /// Ticks per second. Each process has measured the rate of the one clock of its node for itself, a millionth more or less, which
@@ -183,6 +185,17 @@ struct Defined {
     members: BTreeMap<u32, Members>,
 }
 
+impl Defined {
+    /// The module that an address lies in, and the address as its file counts.
+    fn place(&self, address: u64) -> (Rc<str>, u64) {
+        let module = self.modules.range(..=address).next_back().filter(|(_, module)| address < module.0);
+        module.map_or_else(
+            || ("".into(), address),
+            |(_, (_, bias, path))| (Rc::clone(path), address.wrapping_sub(*bias)),
+        )
+    }
+}
+
 /// A run that is put together, and the places of what several ranks name.
 struct Joined<R> {
     run: Run,
@@ -280,11 +293,7 @@ impl<R: FnMut(&str, u64) -> CallSite> Joined<R> {
     /// The context of a row.
     fn context(&mut self, row: &ContextRow, defined: &Defined, phases: &HashMap<u16, u32>) -> Context {
         let key = &row.key;
-        let module = defined.modules.range(..=key.site).next_back().filter(|(_, module)| key.site < module.0);
-        let place = module.map_or_else(
-            || ("".into(), key.site),
-            |(_, (_, bias, path))| (Rc::clone(path), key.site.wrapping_sub(*bias)),
-        );
+        let place = defined.place(key.site);
         Context {
             function: defined.functions.get(&key.function).cloned().unwrap_or_default(),
             thread: key.thread.into(),
@@ -293,6 +302,22 @@ impl<R: FnMut(&str, u64) -> CallSite> Joined<R> {
             phase: phases.get(&key.phase).copied().unwrap_or(0),
             number: key.communicator,
         }
+    }
+
+    /// A stack with its call sites; none of one that does not count.
+    fn stack(
+        &mut self,
+        row: &StackRow,
+        defined: &Defined,
+        phases: &HashMap<u16, u32>,
+    ) -> Option<StackProfile> {
+        if row.samples == 0 || row.key.phase == STOPPED {
+            return None;
+        }
+        let addresses = row.key.frames.iter().take_while(|address| **address != 0);
+        let frames = addresses.map(|address| self.site(defined.place(*address))).collect();
+        let phase = phases.get(&row.key.phase).copied().unwrap_or(0);
+        Some(StackProfile { phase, samples: row.samples, frames })
     }
 
     /// The place of a call site in a module.
@@ -360,6 +385,7 @@ impl Run {
             };
             let traffic = traffic::of(&rows.traffic, &names);
             let connections = connections::of(&rows.connections, &phases, &hosts);
+            let stacks = rows.stacks.iter().filter_map(|row| joined.stack(row, &defined, &phases)).collect();
             let (instant, rate) = match rows.clock {
                 Some((ticks, nanos, _)) => ((ticks, nanos), rows.ticks_per_second),
                 None => ((origin, 1_000_000_000), rate),
@@ -373,6 +399,7 @@ impl Run {
                 rows,
                 traffic,
                 connections,
+                stacks,
                 instant,
                 rate,
                 open: Vec::new(),
@@ -442,6 +469,11 @@ impl Run {
             of_rank.left_out = rank.rows.left_out;
             of_rank.lost_regions = rank.rows.lost_regions;
             of_rank.mismatched_regions = rank.rows.mismatched_regions;
+            of_rank.stacks.clone_from(&rank.stacks);
+            for stack in &mut of_rank.stacks {
+                stack.phase = phases.get(stack.phase as usize).copied().unwrap_or(0);
+            }
+            of_rank.stacks.sort_by_key(|stack| std::cmp::Reverse(stack.samples));
             of_rank.connections.clone_from(&rank.connections);
             for row in &mut of_rank.connections {
                 row.phase = phases.get(row.phase as usize).copied().unwrap_or(0);

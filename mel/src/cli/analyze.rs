@@ -86,7 +86,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let progress = ProgressBar::new("analysing the trace", run.records_at_most());
     let mut analysis = analyze(&run, options, &|records| progress.advance(records));
     drop(progress);
-    why::explain(&mut analysis.verdict, profile.as_ref().map_or(&[], |profile| &profile.ranks));
+    if let Some(profile) = &profile {
+        why::explain(&mut analysis.verdict, &profile.ranks, &profile.sites);
+    }
     if args.json {
         #[derive(Serialize)]
         struct Verdict<'a> {

@@ -8,7 +8,7 @@ use anyhow::bail;
 use super::incomplete::{complain, missing};
 use super::output::{to_stdout, warn, write_file, write_text};
 use crate::progress_bar::ProgressBar;
-use crate::{cubex, perfetto};
+use crate::{cubex, perfetto, speedscope};
 use mel_convert::{Run, otf2, text};
 use mel_log::launcher::Place;
 use mel_log::number;
@@ -35,6 +35,8 @@ const MOST_REMARKED: usize = 10;
       a trace that ui.perfetto.dev opens in the browser
   mel convert --cubex app.cubex mel-app-1
       the profile of calls for the Cube GUI, pycubexr and what else reads Cube profiles
+  mel convert --speedscope app.json mel-app-1
+      sampled stacks for speedscope.app, after mel run --sample
 
 Exit code: 0; 1 if it failed; 3 if logs of the run are cut off, damaged or missing: the rest is converted")]
 pub struct Args {
@@ -53,8 +55,11 @@ pub struct Args {
     /// A Cube profile: time, calls, bytes and waiting, by call site and thread. Needs the profile, and no log
     #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "otf2", "perfetto", "output"])]
     pub cubex: Option<PathBuf>,
+    /// A speedscope profile: sampled stacks of each rank (mel run --sample). Needs the profile, and no log
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "otf2", "perfetto", "cubex", "output"])]
+    pub speedscope: Option<PathBuf>,
     /// As text: MPI calls and messages too
-    #[arg(long, conflicts_with_all = ["otf2", "perfetto", "cubex"])]
+    #[arg(long, conflicts_with_all = ["otf2", "perfetto", "cubex", "speedscope"])]
     pub calls: bool,
     /// Where to write. Default: text to standard output, traces.otf2 into the run's directory
     #[arg(short = 'o', long = "output", value_name = "PATH")]
@@ -77,6 +82,9 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.cubex {
         return for_cube(path, &args.directory);
+    }
+    if let Some(path) = &args.speedscope {
+        return for_speedscope(path, &args.directory);
     }
     if args.otf2 && !args.alone && is_of_many() {
         return Ok(ExitCode::SUCCESS);
@@ -191,6 +199,18 @@ fn for_cube(path: &Path, directory: &Path) -> anyhow::Result<ExitCode> {
         );
     }
     write_file(path, |out| cubex::write(out, &profile))?;
+    Ok(complain(&missing(&profile)))
+}
+
+fn for_speedscope(path: &Path, directory: &Path) -> anyhow::Result<ExitCode> {
+    let profile = run_profile::read(directory)?;
+    if profile.ranks.iter().all(|rank| rank.stacks.is_empty()) {
+        bail!(
+            "the profile in {} has no stacks; run the program with `mel run --sample`",
+            directory.display()
+        );
+    }
+    write_file(path, |out| speedscope::write(out, &profile))?;
     Ok(complain(&missing(&profile)))
 }
 

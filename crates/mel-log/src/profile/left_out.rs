@@ -61,6 +61,8 @@ left_out! {
     traffic "pairs of sender and receiver";
     /// Connections.
     connections "connections";
+    /// Stacks of the program.
+    stacks "samples of the program's stacks";
     /// Names.
     definitions "names";
 }

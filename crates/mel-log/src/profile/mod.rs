@@ -50,6 +50,7 @@ pub mod remarks;
 pub mod resources;
 pub mod sample;
 pub mod schema;
+pub mod stacks;
 pub mod statistics;
 pub mod summary;
 pub mod sums;
@@ -78,6 +79,7 @@ pub use resources::Resources;
 pub use schema::{
     Comparison, NotFollowed, PhaseProfile, Profile, QueueStats, Queues, RankProfile, SearchStats, Truth,
 };
+pub use stacks::StackProfile;
 pub use text::report;
 pub use traffic::{Traffic, TrafficKind};
 pub use variables::VariableProfile;

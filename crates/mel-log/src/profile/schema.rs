@@ -19,6 +19,7 @@ use super::processors::Processors;
 use super::reduced::Reduced;
 use super::remarks::Remark;
 use super::resources::Resources;
+use super::stacks::StackProfile;
 use super::told::Told;
 use super::traffic::Traffic;
 use super::variables::VariableProfile;
@@ -109,6 +110,9 @@ pub struct RankProfile {
     /// The processors that it may use, and how long it had none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processors: Option<Processors>,
+    /// Where it was outside of MPI, by samples of its stacks, the one with most first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<StackProfile>,
     /// What the operating system counted of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<Resources>,

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 
 use crate::number::{duration, size};
 
-use super::{Finding, RankProfile};
+use super::stacks::{self, InFunction};
+use super::{CallSite, Finding, RankProfile};
 
 /// What explains less than this part of the time that others wait is no reason.
 const LEAST: f64 = 0.4;
@@ -71,18 +72,31 @@ pub fn why(cause: &RankProfile, others: &[&RankProfile], late_s: f64) -> Option<
 }
 
 /// Says of findings that name a rank why it is slow, each rank once.
-pub fn explain(findings: &mut [Finding], ranks: &[RankProfile]) {
+pub fn explain(findings: &mut [Finding], ranks: &[RankProfile], sites: &[CallSite]) {
     let mut told = BTreeSet::new();
     for finding in findings {
         let Some(rank) = finding.cause_rank.filter(|rank| !told.contains(rank)) else { continue };
         let Some(cause) = ranks.iter().find(|of| of.rank == rank) else { continue };
         let others: Vec<&RankProfile> = ranks.iter().filter(|of| of.rank != rank).collect();
         let late_s = finding.lost_by_rank_s.iter().copied().fold(0.0, f64::max);
-        finding.why = why(cause, &others, late_s);
+        finding.why = why(cause, &others, late_s).or_else(|| code(cause, &others, sites, late_s));
         if finding.why.is_some() {
             told.insert(rank);
         }
     }
+}
+
+/// In which function of the program a rank is longer than the others, where its stacks were sampled.
+fn code(cause: &RankProfile, others: &[&RankProfile], sites: &[CallSite], late_s: f64) -> Option<String> {
+    let (of, usual) = stacks::longer(cause, others, sites)?;
+    (of.seconds - usual >= (LEAST * late_s).max(SHORTEST)).then(|| {
+        let (rank, InFunction { function, line, seconds, .. }) = (cause.rank, of);
+        let usual = if usual < SHORTEST { "almost never".into() } else { duration(usual) };
+        format!(
+            "rank {rank} was in {function}, most at {line}, for {} (the others {usual})",
+            duration(seconds)
+        )
+    })
 }
 
 /// How long the thread of a rank that calls MPI neither ran nor could have run.

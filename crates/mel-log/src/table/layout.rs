@@ -12,6 +12,7 @@ use super::connections::Connection;
 use super::queues::{BriefQueues, Queues};
 use super::row::{ColumnOf, Row, row};
 use super::sampled::Sampled;
+use super::stacks::Stack;
 use super::traffic::Traffic;
 use super::windows::{ThreadOfWindow, Window};
 use crate::checksum;
@@ -21,7 +22,7 @@ pub use super::row::Column;
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"MELTABLE";
 /// The version of the layout. A reader takes no other one.
-pub const VERSION: u32 = 10;
+pub const VERSION: u32 = 11;
 
 /// Bytes before the first section.
 pub const HEADER_BYTES: usize = 4096;
@@ -47,6 +48,8 @@ pub const MAX_WINDOWS: usize = 65;
 pub const MAX_THREADS_OF_WINDOW: usize = 64;
 /// The most rows of what holds calls up.
 pub const MAX_HOLDS: usize = 1024;
+/// The most rows of stacks.
+pub const MAX_STACKS: usize = 16 * 1024;
 /// The most rows of traffic.
 pub const MAX_TRAFFIC: usize = 64 * 1024;
 /// The most rows of connections.
@@ -138,6 +141,8 @@ sections! {
     ThreadsOfWindows "threads of windows": [ThreadOfWindow; MAX_WINDOWS * MAX_THREADS_OF_WINDOW], threads_of_windows;
     /// What holds up calls that last long.
     Holds "what holds calls up": [Hold; MAX_HOLDS], holds;
+    /// Stacks of the program.
+    Stacks "stacks": [Stack; MAX_STACKS], stacks, lost_stacks;
     /// Who has sent what to whom. It and what comes after it are last, so that a file is short without them.
     Traffic "traffic": [Traffic; MAX_TRAFFIC], traffic, lost_traffic;
     /// What went over the network.
@@ -248,6 +253,10 @@ row! {
     key phase_since;
     /// The time in each phase before that. That of phase 255 is all time that does not count.
     key phase_ticks: [Column; MAX_PHASES + 1];
+    /// Rows of stacks.
+    key stacks;
+    /// Rows of stacks that found no space.
+    key lost_stacks;
     /// Rows of connections.
     key connections;
     /// Rows of connections that found no space.
@@ -734,7 +743,7 @@ impl Hold {
 }
 
 /// Columns of each kind of row, by what it is called, for the documentation. Queues and text have none that are declared.
-pub const COLUMNS: [(&str, &[ColumnOf]); 14] = [
+pub const COLUMNS: [(&str, &[ColumnOf]); 15] = [
     ("Header", Header::COLUMNS),
     ("Threads", Thread::COLUMNS),
     ("Contexts", Context::COLUMNS),
@@ -745,6 +754,7 @@ pub const COLUMNS: [(&str, &[ColumnOf]); 14] = [
     ("What holds calls up", Hold::COLUMNS),
     ("Traffic", Traffic::COLUMNS),
     ("Connections", Connection::COLUMNS),
+    ("Stacks", Stack::COLUMNS),
     ("Sampled variables", Sampled::COLUMNS),
     ("Attributed variables", AttributedVariable::COLUMNS),
     ("Attribution: a context", attributed::AttributedContext::COLUMNS),
@@ -800,7 +810,7 @@ mod tests {
         let layout = checksum::of([documented(false).as_bytes()]);
         assert_eq!(
             (VERSION, layout),
-            (10, 2_626_848_175),
+            (11, 45_112_842),
             "the layout has changed: raise VERSION, and put its checksum here"
         );
     }

@@ -28,6 +28,7 @@ pub mod queues;
 pub mod reader;
 pub mod row;
 pub mod sampled;
+pub mod stacks;
 pub mod traffic;
 pub mod windows;
 pub mod writer;
@@ -45,6 +46,7 @@ pub use queues::{BriefQueues, Queues, QueuesKey};
 pub use reader::{CommunicatorQueuesRow, TableError, TableRows};
 pub use row::Row;
 pub use sampled::{Meaning, Sampled, SampledRow};
+pub use stacks::{MAX_FRAMES, Stack, StackKey, StackRow};
 pub use traffic::{Traffic, TrafficKey, TrafficRow};
 pub use writer::{Identity, ProfileTable};
 

@@ -4,6 +4,7 @@ use super::connections::Connection;
 use super::layout::{Context, MAX_PHASES, STOPPED, Section, Wait};
 use super::queues::{Queues, QueuesKey, WHOSE};
 use super::reader::TableRows;
+use super::stacks::Stack;
 use super::traffic::Traffic;
 use super::writer::ProfileTable;
 use crate::Definition;
@@ -35,6 +36,7 @@ impl ProfileTable {
         self.clear_rows::<Wait>(Section::Waits);
         self.clear_rows::<Traffic>(Section::Traffic);
         self.clear_rows::<Connection>(Section::Connections);
+        self.clear_rows::<Stack>(Section::Stacks);
         self.clear_attributed();
         header.waited.set(0);
         header.collectives.set(0);

@@ -19,6 +19,7 @@ use super::phases::{PhaseRow, Sections};
 use super::queues::{BriefQueues, Queues};
 use super::row::{Cell, Column, Row};
 use super::sampled::SampledRow;
+use super::stacks::{Stack, StackRow};
 use super::traffic::{Traffic, TrafficRow};
 use super::windows;
 use crate::profile::{LeftOut, NotFollowed, Truth, WindowProfile};
@@ -131,6 +132,8 @@ pub struct TableRows {
     pub clock_offset_nanos: i64,
     pub traffic: Vec<TrafficRow>,
     pub connections: Vec<ConnectionRow>,
+    /// Where the program was outside of MPI, by samples.
+    pub stacks: Vec<StackRow>,
     pub sampled: Vec<SampledRow>,
     /// Rows of sampled variables that found no space.
     pub lost_sampled: u64,
@@ -353,6 +356,7 @@ pub(super) fn rows_of(bytes: impl Fn(usize, usize) -> Vec<u8>, is_checked: bool)
     let traffic = rows(&section(Section::Traffic), |row: &Traffic| Some(row.plain(row.key()?)));
     all.traffic = traffic.into_iter().flatten().collect();
     all.connections = rows(&section(Section::Connections), ConnectionRow::of).into_iter().flatten().collect();
+    all.stacks = rows(&section(Section::Stacks), |row: &Stack| row.plain(row.key()));
     all.sampled = rows(&section(Section::Sampled), SampledRow::of);
     all.attributed_variables =
         rows(&section(Section::AttributedVariables), |row: &AttributedVariable| row.plain(()));
@@ -404,6 +408,7 @@ fn of_header(header: &Header) -> TableRows {
             phases: number(&header.lost_phases),
             traffic: number(&header.lost_traffic),
             connections: number(&header.lost_connections),
+            stacks: number(&header.lost_stacks),
             definitions: number(&header.lost_definitions),
         },
         host: text_of(&header.host),

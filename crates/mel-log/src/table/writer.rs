@@ -23,6 +23,7 @@ use super::lock;
 use super::queues::{BriefQueues, Queues, QueuesKey};
 use super::row::{Column, Row};
 use super::sampled::Sampled;
+use super::stacks::{Stack, StackKey};
 use super::traffic::{Traffic, TrafficKey};
 use crate::profile::Ended;
 use crate::space::{map, reserve, set_accessible};
@@ -368,6 +369,17 @@ impl ProfileTable {
     #[cold]
     pub fn add_connection(&self, key: &ConnectionKey) -> Option<u32> {
         self.add_row(Section::Connections, |row: &Connection| row.set_key(key))
+    }
+
+    /// Adds a row of stacks; `None` where there is no space. One thread at a time.
+    #[cold]
+    pub fn add_stack(&self, key: &StackKey) -> Option<u32> {
+        self.add_row(Section::Stacks, |row: &Stack| row.set_key(key))
+    }
+
+    /// The row of stacks, which [`add_stack`](ProfileTable::add_stack) has given.
+    pub fn stack(&self, index: u32) -> &Stack {
+        self.row(Section::Stacks, index as usize)
     }
 
     /// These rows, as many as there is space for, are what holds up calls now. One thread at a time.

@@ -1,0 +1,147 @@
+//! Where a thread is while it computes, at a steady rate.
+//!
+//! The kernel takes the samples (`perf_event_open`, the clock of the task): registers and the top of the stack go into a ring that both map.
+//! The thread is neither interrupted by signals, which would end its sleeps early, nor does it run code of ours when it is sampled. Whoever
+//! [drains](Sampler::drain) the ring, in any thread, unwinds the stacks by the tables that compilers make for exceptions: frame pointers are
+//! not needed. Time in the kernel has no samples.
+//!
+//! - [`ring`]: the kernel's samples.
+//! - [`stacks`]: return addresses of the registers and the stack of a sample.
+
+pub mod ring;
+pub mod stacks;
+
+use std::io;
+
+use ring::Ring;
+use stacks::Unwinder;
+
+/// The most frames of a stack that are kept: the innermost ones.
+pub const MOST_FRAMES: usize = 13;
+
+/// Samples of one thread.
+pub struct Sampler {
+    ring: Ring,
+    unwinder: Unwinder,
+}
+
+impl Sampler {
+    /// Of the calling thread, so many times in a second that it is on a processor.
+    ///
+    /// # Errors
+    /// The kernel refuses it: the system call is forbidden, as in many containers, or only the administrator may use it
+    /// (`/proc/sys/kernel/perf_event_paranoid` above 2).
+    pub fn of_this_thread(per_second: u32) -> io::Result<Sampler> {
+        Ok(Sampler { ring: Ring::of_this_thread(per_second)?, unwinder: Unwinder::new() })
+    }
+
+    /// Whether there are samples that nobody has looked at. May be called while another thread drains; a load and a comparison.
+    #[inline]
+    pub fn has_more(&self) -> bool {
+        self.ring.has_more()
+    }
+
+    /// Gives the stack of each sample: addresses in the order from the innermost frame outwards, all as a return address would be, so behind
+    /// the instruction. Addresses that cannot be told end a stack. Allocates; not from a signal handler.
+    pub fn drain(&mut self, take: &mut dyn FnMut(&[u64])) {
+        let unwinder = &mut self.unwinder;
+        unwinder.follow_modules();
+        self.ring.drain(&mut |sample| {
+            let mut frames = [0; MOST_FRAMES];
+            let count = unwinder.frames(&sample, &mut frames);
+            take(&frames[..count]);
+        });
+    }
+
+    /// Throws all samples away until now.
+    pub fn skip(&mut self) {
+        self.ring.skip();
+    }
+
+    /// How many samples found no space in the ring.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.ring.lost()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hint::black_box;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[inline(never)]
+    fn inner(until: Instant) -> u64 {
+        let mut sum = 0u64;
+        while Instant::now() < until {
+            for number in 0..1000u64 {
+                sum = black_box(sum.wrapping_mul(31).wrapping_add(number));
+            }
+        }
+        sum
+    }
+
+    #[inline(never)]
+    fn outer(until: Instant) -> u64 {
+        black_box(inner(until)).wrapping_add(1)
+    }
+
+    fn sampler() -> Option<Sampler> {
+        match Sampler::of_this_thread(500) {
+            Ok(sampler) => Some(sampler),
+            // Where the kernel forbids it, nobody is sampled.
+            Err(error)
+                if error.raw_os_error() == Some(libc::EACCES)
+                    || error.raw_os_error() == Some(libc::EPERM) =>
+            {
+                None
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn who_computes_is_found_in_its_functions() {
+        let Some(mut sampler) = sampler() else { return };
+        black_box(outer(Instant::now() + Duration::from_millis(400)));
+        let (mut all, mut found) = (0, 0);
+        // A function of this size has its code near its beginning.
+        let is_in = |address: u64, function: fn(Instant) -> u64| {
+            let begin = function as usize as u64;
+            (begin..begin + 4096).contains(&address)
+        };
+        sampler.drain(&mut |frames| {
+            all += 1;
+            let place = frames.iter().position(|address| is_in(*address, outer));
+            found +=
+                usize::from(place.is_some_and(|place| frames[..place].iter().any(|of| is_in(*of, inner))));
+        });
+        assert!(all >= 60, "{all} samples in 400 ms at 500 Hz");
+        assert!(found * 10 >= all * 8, "{found} of {all} stacks have both functions");
+        assert!(!sampler.has_more() && sampler.lost() == 0);
+    }
+
+    #[test]
+    fn who_sleeps_is_not_sampled_and_what_is_skipped_does_not_come() {
+        let Some(mut sampler) = sampler() else { return };
+        black_box(outer(Instant::now() + Duration::from_millis(100)));
+        sampler.skip();
+        std::thread::sleep(Duration::from_millis(200));
+        let mut all = 0;
+        sampler.drain(&mut |_| all += 1);
+        assert!(all < 5, "{all}");
+    }
+
+    #[test]
+    fn a_full_ring_says_what_it_lacks_and_goes_on() {
+        let Some(mut sampler) = Sampler::of_this_thread(5000).ok() else { return };
+        for _ in 0..2 {
+            black_box(outer(Instant::now() + Duration::from_millis(700)));
+            let mut all = 0;
+            sampler.drain(&mut |frames| all += usize::from(!frames.is_empty()));
+            assert!(all > 50, "{all}");
+        }
+    }
+}
