@@ -493,3 +493,27 @@ fn a_page_that_cannot_be_written_is_one_clear_line() {
         "{error}"
     );
 }
+
+/// The flame graph of a slow rank has its functions, each as wide as its time, and stays inside of the page.
+#[test]
+fn sampled_stacks_are_a_flame_graph() {
+    let Some(mut browser) = Browser::start(1100, 900) else { return };
+    let mpi = Mpi::all().into_iter().next().expect("an MPI");
+    let directory = fresh_dir();
+    let job = Job::new(&mpi, 2, compile_special(&mpi, "slow_rank")).args(["computes"]);
+    browser.open(&page_of(directory.path(), job, &["--sample"]));
+    let bars = browser.value(
+        "[...document.querySelectorAll('#code .flame')].map((bar) => [bar.textContent, bar.offsetWidth, bar.offsetLeft + bar.offsetWidth <= bar.parentElement.clientWidth + 1])",
+    );
+    let bars = bars.as_array().expect("bars");
+    let of = |name: &str| bars.iter().find(|bar| bar[0].as_str().is_some_and(|text| text.starts_with(name)));
+    assert!(of("rank ").is_some() && of("__libc_start").is_some(), "{bars:?}");
+    let whole = of("rank ").and_then(|bar| bar[1].as_f64()).expect("a width");
+    let longest =
+        bars.iter().filter(|bar| bar[0].as_str().is_some_and(|text| matches!(text, "now" | "compute_until")));
+    let longest = longest.filter_map(|bar| bar[1].as_f64()).fold(0.0, f64::max);
+    assert!(longest > 0.6 * whole, "{bars:?}");
+    assert!(bars.iter().all(|bar| bar[2] == true), "{bars:?}");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+    picture(&mut browser, "flames.png");
+}

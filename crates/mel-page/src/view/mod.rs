@@ -37,6 +37,7 @@ pub mod attribution;
 pub mod calls;
 mod calls_of_many;
 pub mod class;
+pub mod code;
 pub mod communicators;
 pub mod efficiency;
 pub mod events;
@@ -89,6 +90,8 @@ pub struct View {
     pub exact: Option<Vec<Finding>>,
     /// The calls of the profile; none if they were not counted.
     pub calls: Option<calls::Calls>,
+    /// Where a rank computes, by samples; none where there are none.
+    pub code: Option<code::Code>,
     /// What stands out, in words.
     pub findings: Vec<String>,
     /// Numbers per rank; none without a profile.
@@ -163,6 +166,7 @@ pub fn view(
         without_findings: text::verdict::without_findings(of_run),
         exact: None,
         calls: calls::calls(of_run),
+        code: code::code(of_run),
         findings: sentences,
         figures: profile
             .filter(|profile| !profile.ranks.is_empty() || profile.reduced.is_some())

@@ -19,8 +19,10 @@
 //! - [`layout`]: lines and columns.
 
 pub mod attribution;
+pub mod bindings;
 pub mod budget;
 pub mod call_sites;
+pub mod code;
 pub mod communicators;
 pub mod connections;
 pub mod efficiency;

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use super::attribution::attribution;
+use super::bindings::bindings;
 use super::call_sites::{call_sites, receives};
+use super::code::code;
 use super::communicators::communicators;
 use super::connections::connections;
 use super::header::header;
@@ -43,7 +45,9 @@ pub struct Options<'a> {
 pub fn report(profile: &Profile, options: Options<'_>) -> String {
     let mut text = if options.lines { lines(profile) } else { String::new() };
     text += &overview(profile, options.directory, MARK);
+    text += &code(profile);
     text += &queues(profile);
+    text += &bindings(profile);
     text += &communicators(profile);
     text += &traffic(profile);
     text += &connections(profile);
