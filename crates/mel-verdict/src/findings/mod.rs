@@ -146,12 +146,6 @@ impl Sum {
         all.worst.extend(lost.worst);
     }
 
-    /// What the finding is ranked by: the time of all ranks that would be won without it, where that is computed, else the time lost.
-    fn rank_by(&self, all_s: f64) -> f64 {
-        let won = self.all.would_win.filter(|(_, run_s)| *run_s > 0.0);
-        won.map_or(self.all.seconds, |(won, run_s)| won / run_s * all_s)
-    }
-
     /// The call in which the cause was in MPI before it came, where that is worth a word, and for how long.
     fn inside(&self) -> Option<(&str, f64)> {
         let most = self.all.inside.iter().max_by(|a, b| a.1.total_cmp(b.1));
@@ -301,7 +295,7 @@ fn without(won: f64, run_s: f64) -> String {
     format!("; without it the run would take {} in place of {}", duration(run_s - won), duration(run_s))
 }
 
-/// The findings of these losses, the one with most to win first, and before each what explains why its cause is late: one for each cause at a line, whoever it kept waiting, from wherever it sent, on whatever
+/// The findings of these losses, worst first, and before each what explains why its cause is late: one for each cause at a line, whoever it kept waiting, from wherever it sent, on whatever
 /// communicator. `all_s` is the time of all ranks between `MPI_Init` and `MPI_Finalize`.
 pub fn of(losses: impl IntoIterator<Item = (Rule, Lost)>, all_s: f64, basis: Basis) -> Vec<Finding> {
     let mut sums: BTreeMap<Key, Sum> = BTreeMap::new();
@@ -324,7 +318,7 @@ pub fn of(losses: impl IntoIterator<Item = (Rule, Lost)>, all_s: f64, basis: Bas
         let explained = sum.explained(key.3, &own);
         if let (Some((rule, _)), Some(cause), Some((call, _))) = (explained, key.3, sum.inside()) {
             let most = consequences.entry((rule, cause, call.to_owned())).or_default();
-            *most = most.max(sum.rank_by(all_s));
+            *most = most.max(sum.all.seconds);
         }
     }
     let worth = |(rule, function, site, cause): &Key, seconds: f64| -> f64 {
@@ -334,7 +328,7 @@ pub fn of(losses: impl IntoIterator<Item = (Rule, Lost)>, all_s: f64, basis: Bas
     };
     let found = sums.into_iter().map(|(key, sum)| {
         let explained = sum.explained(key.3, &own);
-        let place = (worth(&key, sum.rank_by(all_s)), explained.is_some());
+        let place = (worth(&key, sum.all.seconds), explained.is_some());
         (place, sum.finding(key, (all_s, basis), explained))
     });
     let mut findings: Vec<((f64, bool), Finding)> = found.collect();
@@ -362,18 +356,6 @@ mod tests {
             count: 1.0,
             ..Lost::default()
         }
-    }
-
-    #[test]
-    fn what_would_win_more_comes_first() {
-        let of = |cause, seconds, won| {
-            (Rule::LateSender, Lost { would_win: Some((won, 5.0)), ..lost(0, cause, seconds) })
-        };
-        let findings = super::of([of(1, 2.0, 0.1), of(2, 1.0, 0.9)], 10.0, Basis::Exact);
-        assert_eq!(findings.iter().map(|of| of.cause_rank).collect::<Vec<_>>(), [Some(2), Some(1)]);
-        // Where that is not known, what was lost counts.
-        let findings = super::of([of(1, 2.0, 0.1), (Rule::LateSender, lost(0, 3, 1.0))], 10.0, Basis::Exact);
-        assert_eq!(findings.iter().map(|of| of.cause_rank).collect::<Vec<_>>(), [Some(3), Some(1)]);
     }
 
     #[test]
