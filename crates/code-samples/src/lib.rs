@@ -16,9 +16,6 @@ use std::io;
 use ring::Ring;
 use stacks::Unwinder;
 
-/// The most frames of a stack that are kept: the innermost ones.
-pub const MOST_FRAMES: usize = 13;
-
 /// Samples of one thread.
 pub struct Sampler {
     ring: Ring,
@@ -26,7 +23,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Of the calling thread, so many times in a second that it is on a processor.
+    /// Of the calling thread, at this rate for each second that it is on a processor.
     ///
     /// # Errors
     /// The kernel refuses it: the system call is forbidden, as in many containers, or only the administrator may use it
@@ -41,15 +38,15 @@ impl Sampler {
         self.ring.has_more()
     }
 
-    /// Gives the stack of each sample: addresses in the order from the innermost frame outwards, all as a return address would be, so behind
-    /// the instruction. Addresses that cannot be told end a stack. Allocates; not from a signal handler.
-    pub fn drain(&mut self, take: &mut dyn FnMut(&[u64])) {
+    /// Gives the innermost `N` frames of each sample's stack, from the innermost outwards, and 0 beyond the last one. All are addresses behind
+    /// the instruction, as return addresses are. Addresses that cannot be told end a stack. Allocates; not from a signal handler.
+    pub fn drain<const N: usize>(&mut self, take: &mut dyn FnMut(&[u64; N])) {
         let unwinder = &mut self.unwinder;
         unwinder.follow_modules();
         self.ring.drain(&mut |sample| {
-            let mut frames = [0; MOST_FRAMES];
-            let count = unwinder.frames(&sample, &mut frames);
-            take(&frames[..count]);
+            let mut frames = [0; N];
+            unwinder.frames(&sample, &mut frames);
+            take(&frames);
         });
     }
 
@@ -112,7 +109,7 @@ mod tests {
             let begin = function as usize as u64;
             (begin..begin + 4096).contains(&address)
         };
-        sampler.drain(&mut |frames| {
+        sampler.drain(&mut |frames: &[u64; 13]| {
             all += 1;
             let place = frames.iter().position(|address| is_in(*address, outer));
             found +=
@@ -130,7 +127,7 @@ mod tests {
         sampler.skip();
         std::thread::sleep(Duration::from_millis(200));
         let mut all = 0;
-        sampler.drain(&mut |_| all += 1);
+        sampler.drain(&mut |_: &[u64; 13]| all += 1);
         assert!(all < 5, "{all}");
     }
 
@@ -140,7 +137,7 @@ mod tests {
         for _ in 0..2 {
             black_box(outer(Instant::now() + Duration::from_millis(700)));
             let mut all = 0;
-            sampler.drain(&mut |frames| all += usize::from(!frames.is_empty()));
+            sampler.drain(&mut |frames: &[u64; 13]| all += usize::from(frames[0] != 0));
             assert!(all > 50, "{all}");
         }
     }

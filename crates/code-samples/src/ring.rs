@@ -49,7 +49,7 @@ unsafe impl Send for Ring {}
 unsafe impl Sync for Ring {}
 
 impl Ring {
-    /// Samples of the calling thread, so many in a second that it is on a processor.
+    /// Samples of the calling thread, at this rate for each second that it is on a processor.
     ///
     /// # Errors
     /// Those of `perf_event_open` and `mmap`.
@@ -160,7 +160,7 @@ impl Drop for Ring {
     }
 }
 
-/// Maps the page of an event, and so many bytes of a ring.
+/// Maps the page of an event, and a ring of this size behind it.
 fn map(event: &OwnedFd, page_bytes: usize, ring: usize) -> io::Result<(*mut perf_event_mmap_page, usize)> {
     let bytes = page_bytes + ring.next_multiple_of(page_bytes).next_power_of_two();
     let rights = libc::PROT_READ | libc::PROT_WRITE;

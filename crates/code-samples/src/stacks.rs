@@ -39,8 +39,8 @@ impl Unwinder {
         look.modules.into_iter().for_each(|module| self.unwinder.add_module(module));
     }
 
-    /// The frames of a sample, the innermost first, and how many they are. Each address is behind the instruction, as a return address is.
-    pub fn frames(&mut self, sample: &Sample<'_>, frames: &mut [u64]) -> usize {
+    /// Fills in the frames of a sample, the innermost first. Each address is behind the instruction, as a return address is.
+    pub fn frames(&mut self, sample: &Sample<'_>, frames: &mut [u64]) {
         let (pc, registers, sp) = split(sample.registers);
         let mut read = |address: u64| {
             let at = usize::try_from(address.checked_sub(sp).ok_or(())?).map_err(|_| ())?;
@@ -48,15 +48,13 @@ impl Unwinder {
             Ok(u64::from_ne_bytes(bytes.try_into().map_err(|_| ())?))
         };
         let mut all = self.unwinder.iter_frames(pc, registers, &mut self.cache, &mut read);
-        let mut count = 0;
-        while let (true, Ok(Some(frame))) = (count < frames.len(), all.next()) {
-            frames[count] = match frame {
+        for place in frames {
+            let Ok(Some(frame)) = all.next() else { break };
+            *place = match frame {
                 FrameAddress::InstructionPointer(address) => address.wrapping_add(1),
                 FrameAddress::ReturnAddress(address) => address.get(),
             };
-            count += 1;
         }
-        count
     }
 }
 

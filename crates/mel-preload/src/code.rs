@@ -151,13 +151,14 @@ impl Code {
             return;
         }
         let phase = phases::current();
-        sampler.drain(&mut |frames| {
-            let mut key = StackKey { phase, ..StackKey::default() };
-            let count = frames.len().min(MAX_FRAMES);
-            key.frames[..count].copy_from_slice(&frames[..count]);
+        sampler.drain(&mut |frames: &[u64; MAX_FRAMES]| {
+            let key = StackKey { phase, frames: *frames };
             let row = rows.get(&key).copied().or_else(|| {
                 let row = table.add_stack(&key)?;
-                frames.iter().for_each(|address| self.registry.define_module(*address));
+                frames
+                    .iter()
+                    .take_while(|address| **address != 0)
+                    .for_each(|address| self.registry.define_module(*address));
                 rows.insert(key, row);
                 Some(row)
             });

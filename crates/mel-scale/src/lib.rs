@@ -21,7 +21,7 @@ use model::{Model, Term};
 
 /// What takes less than this share of a rank's time at every size is not modelled.
 const LEAST_SHARE: f64 = 0.01;
-/// How far ahead it is looked who takes most of the time: to so many ranks.
+/// It is asked which part takes most of the time of up to this number of ranks.
 const FARTHEST: f64 = 1e7;
 /// Runs whose ranks together compute this much longer at the largest size than at the smallest, per time the number of ranks grows, have
 /// a problem that grows with it.
@@ -153,7 +153,7 @@ impl Study {
         let latest = |started: f64, (_, profile): &(String, Profile)| started.max(profile.started_unix_s);
         Ok(Study {
             program: programs.into_iter().next().unwrap_or_default(),
-            mpis: profiles.iter().map(|(_, of)| mpi(of)).collect::<BTreeSet<_>>().into_iter().collect(),
+            mpis: profiles.iter().map(|(_, of)| of.mpi_name()).collect::<BTreeSet<_>>().into_iter().collect(),
             started_unix_s: profiles.iter().fold(0.0, latest),
             scaling,
             sizes,
@@ -179,11 +179,6 @@ impl Study {
     pub fn largest(&self) -> u32 {
         self.sizes.last().map_or(0, |size| size.ranks)
     }
-}
-
-/// The name and version of the MPI library of a run.
-fn mpi(profile: &Profile) -> String {
-    profile.mpi.split(',').next().unwrap_or_default().to_owned()
 }
 
 /// The name of the time outside of MPI.

@@ -31,7 +31,7 @@ impl Term {
     pub const ALL: [Term; 6] =
         [Term::Inverse, Term::Constant, Term::Log, Term::Linear, Term::LinearLog, Term::Square];
 
-    /// Its value for so many ranks.
+    /// Its value for this number of ranks.
     #[must_use]
     pub fn at(self, ranks: f64) -> f64 {
         match self {

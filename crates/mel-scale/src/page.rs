@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use mel_log::number::{date, duration};
 
 use super::history::Entry;
-use super::text::threat;
+use super::text::{MOST_THREATS, ahead, threat};
 use super::{Part, Study, growth};
 
 /// The most parts in the figure.
@@ -34,7 +34,7 @@ pub fn page(study: &Study, history: &[Entry]) -> String {
         study.largest(),
         escaped(&study.mpis.join(", "))
     );
-    for (part, model) in study.threats().take(3) {
+    for (part, model) in study.threats().take(MOST_THREATS) {
         let _ = write!(body, "<p class=finding>{}.</p>", escaped(&threat(study, part, model)));
     }
     body += &efficiencies(study);
@@ -98,7 +98,7 @@ fn efficiencies(study: &Study) -> String {
 
 /// Table and figure of what the time of a rank goes for, with what models expect up to 16 times as many ranks.
 fn times(study: &Study) -> String {
-    let ahead = f64::from(study.largest()) * 16.0;
+    let ahead = f64::from(ahead(study));
     let mut curves = Vec::new();
     let shown: Vec<&Part> = study.parts.iter().filter(|part| !part.is_phase).take(MOST).collect();
     for (color, part) in shown.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! A study in a terminal.
 
 use mel_log::number::{date, duration};
-use mel_log::profile::text::layout::{shortened, table_to, wrapped_to};
+use mel_log::profile::text::layout::{percent, shortened, table_to, wrapped_to};
 
 use super::model::Model;
 use super::{COMPUTING, Part, Scaling, Size, Study, growth};
@@ -9,7 +9,7 @@ use super::{COMPUTING, Part, Scaling, Size, Study, growth};
 /// The most parts that are shown.
 const MOST: usize = 10;
 /// The most sentences about what comes to take most.
-const MOST_THREATS: usize = 3;
+pub(crate) const MOST_THREATS: usize = 3;
 
 /// The whole text, in so many columns.
 #[must_use]
@@ -42,10 +42,6 @@ fn head(study: &Study, columns: usize) -> String {
         date(study.started_unix_s)
     );
     wrapped_to(columns, "", &head)
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
 }
 
 /// The efficiencies of each size.
@@ -89,8 +85,8 @@ fn models_in_words(study: &Study) -> String {
     }
 }
 
-/// So many ranks further on is said what a model expects.
-fn ahead(study: &Study) -> u32 {
+/// The number of ranks for which it is said what models expect.
+pub(crate) fn ahead(study: &Study) -> u32 {
     study.largest().saturating_mul(16)
 }
 

@@ -307,6 +307,13 @@ pub struct Truth {
 }
 
 impl Profile {
+    /// Name and version of the MPI library, which says more about itself behind them; empty where it is not known.
+    #[must_use]
+    pub fn mpi_name(&self) -> String {
+        let first = self.mpi.split([',', '\n']).map(str::trim).find(|part| !part.is_empty());
+        first.map(|part| part.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default()
+    }
+
     /// Whether calls were counted.
     pub fn has_calls(&self) -> bool {
         let of_many = self.reduced.as_ref().is_some_and(|reduced| !reduced.calls.is_empty());

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::why::median;
 use super::{CallSite, RankProfile};
 
 /// Samples in a second that a rank is on a processor.
@@ -98,13 +99,12 @@ const MOST_OF_IT: f64 = 0.8;
 #[must_use]
 pub fn longer(cause: &RankProfile, others: &[&RankProfile], sites: &[CallSite]) -> Option<(InFunction, f64)> {
     let usual: Vec<BTreeMap<String, InFunction>> = others.iter().map(|rank| functions(rank, sites)).collect();
-    let median = |name: &str| {
-        let mut all: Vec<f64> = usual.iter().map(|of| of.get(name).map_or(0.0, |of| of.seconds)).collect();
-        all.sort_by(f64::total_cmp);
-        all.get(all.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
+    let with_usual = |of: InFunction| {
+        let of_others = usual.iter().map(|all| all.get(&of.function).map_or(0.0, |of| of.seconds));
+        let usual = median(of_others).unwrap_or(0.0);
+        (of, usual)
     };
-    let own = functions(cause, sites).into_values().map(|of| (median(&of.function), of));
-    let own: Vec<(InFunction, f64)> = own.map(|(usual, of)| (of, usual)).collect();
+    let own: Vec<(InFunction, f64)> = functions(cause, sites).into_values().map(with_usual).collect();
     let more = |(of, usual): &(InFunction, f64)| of.seconds - usual;
     let most = own.iter().map(more).fold(0.0, f64::max);
     let worth = own.into_iter().filter(|of| more(of) > 0.0 && more(of) >= MOST_OF_IT * most);

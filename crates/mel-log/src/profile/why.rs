@@ -15,7 +15,7 @@ use super::{CallSite, Finding, RankProfile};
 const LEAST: f64 = 0.4;
 /// Times that are shorter, in seconds, explain nothing.
 const SHORTEST: f64 = 0.01;
-/// From so many bytes of files on they are worth a word.
+/// Fewer bytes of files are not worth a word.
 const MANY_BYTES: u64 = 1 << 20;
 /// The kernel takes about so long for a page that is new, in seconds; less pages explain nothing of its time.
 const OF_PAGE: f64 = 1e-6;
@@ -142,7 +142,8 @@ pub(super) fn only_processor(cause: &RankProfile, others: &[&RankProfile]) -> Op
     Some(format!(": it may use processor {} alone{with}", own.allowed.get(0)?))
 }
 
-fn median(of: impl Iterator<Item = f64>) -> Option<f64> {
+/// The lower median; none of nothing.
+pub fn median(of: impl Iterator<Item = f64>) -> Option<f64> {
     let mut all: Vec<f64> = of.collect();
     all.sort_by(f64::total_cmp);
     all.get(all.len().checked_sub(1)? / 2).copied()

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use mel_log::profile::stacks::PER_SECOND;
+use mel_log::profile::why::median;
 use mel_log::profile::{CallSite, Profile, RankProfile};
 use serde::Serialize;
 
@@ -23,7 +24,7 @@ pub struct Code {
 /// A function, called from those above it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Node {
-    /// The function, with the line of the call in it that has most of its time.
+    /// The function, or the library of one without a name.
     pub name: String,
     /// The time of the rank in it and in what it calls, in seconds.
     pub seconds: f64,
@@ -43,13 +44,13 @@ pub fn code(profile: &Profile) -> Option<Code> {
     let others: Vec<&RankProfile> = profile.ranks.iter().filter(|other| other.rank != rank.rank).collect();
     let paths = |rank| paths(rank, &profile.sites);
     let (own, usual) = (paths(rank), others.iter().copied().map(paths).collect::<Vec<_>>());
-    let least = own.values().map(|of| of.1).sum::<u64>() as f64 * LEAST;
+    let least = samples(&rank) as f64 * LEAST;
     let whole = node(&own, &usual, &mut Vec::new(), least);
     Some(Code { rank: rank.rank, others: others.len(), whole })
 }
 
-/// By path from the outermost function on: the samples that pass it, and those that are there themselves; and the line with most.
-type Paths = BTreeMap<Vec<String>, (u64, u64)>;
+/// The samples that pass a path, from the outermost function on.
+type Paths = BTreeMap<Vec<String>, u64>;
 
 fn paths(rank: &RankProfile, sites: &[CallSite]) -> Paths {
     let mut paths = Paths::new();
@@ -57,9 +58,7 @@ fn paths(rank: &RankProfile, sites: &[CallSite]) -> Paths {
         let frames = stack.frames.iter().rev().filter_map(|site| sites.get(*site as usize));
         let path: Vec<String> = frames.map(name).collect();
         for length in 0..=path.len() {
-            let of = paths.entry(path[..length].to_vec()).or_default();
-            of.0 += stack.samples;
-            of.1 += if length == path.len() { stack.samples } else { 0 };
+            *paths.entry(path[..length].to_vec()).or_default() += stack.samples;
         }
     }
     paths
@@ -75,11 +74,10 @@ fn name(site: &CallSite) -> String {
 
 fn node(own: &Paths, usual: &[Paths], path: &mut Vec<String>, least: f64) -> Node {
     let seconds = |samples: u64| samples as f64 / f64::from(PER_SECOND);
-    let mut others: Vec<u64> = usual.iter().map(|of| of.get(path).map_or(0, |of| of.0)).collect();
-    others.sort_unstable();
-    let median = others.get(others.len().saturating_sub(1) / 2).copied().unwrap_or(0);
+    let of = |paths: &Paths| seconds(paths.get(path).copied().unwrap_or(0));
+    let (own_s, usual_s) = (of(own), median(usual.iter().map(of)).unwrap_or(0.0));
     let inner = own.range(path.clone()..).take_while(|(of, _)| of.starts_with(path));
-    let next = inner.filter(|(of, samples)| of.len() == path.len() + 1 && samples.0 as f64 >= least);
+    let next = inner.filter(|(of, samples)| of.len() == path.len() + 1 && **samples as f64 >= least);
     let next: Vec<String> = next.filter_map(|(of, _)| of.last().cloned()).collect();
     let mut children = Vec::new();
     for name in next {
@@ -88,12 +86,7 @@ fn node(own: &Paths, usual: &[Paths], path: &mut Vec<String>, least: f64) -> Nod
         path.pop();
     }
     children.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-    Node {
-        name: path.last().cloned().unwrap_or_default(),
-        seconds: seconds(own.get(path).map_or(0, |of| of.0)),
-        usual_s: seconds(median),
-        children,
-    }
+    Node { name: path.last().cloned().unwrap_or_default(), seconds: own_s, usual_s, children }
 }
 
 #[cfg(test)]

@@ -154,7 +154,7 @@ pub fn view(
     }
     View {
         command: of_run.command.join(" "),
-        mpi: first_line(&of_run.mpi),
+        mpi: of_run.mpi_name(),
         backend: of_run.backend.clone(),
         mel_version: of_run.mel_version.clone(),
         started_unix_s: of_run.started_unix_s,
@@ -216,12 +216,6 @@ impl View {
         let all = exact::efficiency(run, exact.as_ref(), known);
         self.efficiency = all.map(|all| efficiency::view(&all, &phases.unwrap_or_default()));
     }
-}
-
-/// Libraries say a lot about themselves; name and version come first.
-fn first_line(mpi: &str) -> String {
-    let parts = mpi.split([',', '\n']).map(str::trim).find(|part| !part.is_empty());
-    parts.map(|part| part.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default()
 }
 
 #[cfg(test)]

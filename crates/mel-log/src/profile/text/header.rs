@@ -42,10 +42,7 @@ fn headline(profile: &Profile) -> String {
         many => format!("{many} ranks"),
     };
     let mut parts = vec![ranks + &hosts(profile), duration(profile.duration_s)];
-    // Libraries say a lot about themselves; name and version come first.
-    if let Some(mpi) = profile.mpi.split([',', '\n']).map(str::trim).find(|part| !part.is_empty()) {
-        parts.push(mpi.split_whitespace().collect::<Vec<_>>().join(" "));
-    }
+    parts.extend(Some(profile.mpi_name()).filter(|name| !name.is_empty()));
     if !profile.backend.is_empty() {
         parts.push(format!("events: {}", profile.backend));
     }
