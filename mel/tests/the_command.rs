@@ -42,7 +42,7 @@ fn the_program_finds_what_was_asked_for_in_its_environment() {
     assert!(Path::new(lines[1]).is_file() && lines[1].ends_with("/libmel.so"), "{out}");
     let (_, out, _) =
         output(&mut mel(&["run", "-e", "a,b", "--trace", "-o", "d", "--force", "sh", "-c", script]));
-    assert_eq!(out.lines().next(), Some("sh,a,b,none,1,d,1"));
+    assert_eq!(out.lines().next(), Some("sh,a,b,calls,queues,1,d,1"));
 }
 
 #[test]

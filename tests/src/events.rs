@@ -93,7 +93,8 @@ fn rank_in(text: &str) -> Option<u32> {
     after.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// Reads `0.002151416] 'name' context id=0 source=0`. Element names may contain spaces, values do not.
+/// Reads `0.002151416] 'name' context id=0 source=0 communicator='halo'`. Element names may contain spaces, values are numbers; what the
+/// event is bound to and where it comes from is passed over.
 fn parse_event(text: &str) -> Option<Event> {
     let (seconds, rest) = text.split_once("] '")?;
     let (name, rest) = rest.split_once('\'')?;
@@ -101,6 +102,10 @@ fn parse_event(text: &str) -> Option<Event> {
     let mut rest = rest.trim();
     while !rest.is_empty() {
         let (key, after) = rest.split_once('=')?;
+        if let Some(quoted) = after.strip_prefix('\'') {
+            rest = quoted.split_once('\'')?.1.trim_start();
+            continue;
+        }
         let (value, next) = after.split_once(' ').unwrap_or((after, ""));
         // Addresses are unsigned and may exceed the signed range; only their identity matters.
         let value =

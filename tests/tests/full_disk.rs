@@ -78,10 +78,10 @@ fn a_profile_without_space_is_one_line() {
 #[ignore = "slow"]
 fn logs_and_traces_without_space_are_a_line_each() {
     for mpi in &Mpi::all() {
-        for options in [["--trace", "--profile=none"], ["-e", QUEUE_EVENTS]] {
+        for options in [&["--trace", "--profile=none"][..], &["-e", QUEUE_EVENTS, "--profile=none"]] {
             for kib in [4, 64, 2048] {
                 let Some(disk) = SmallDisk::mount(kib) else { return };
-                let (run, _) = flood(mpi, &disk, &options);
+                let (run, _) = flood(mpi, &disk, options);
                 // One of each rank for its log, one for the trace.
                 let lines = complaints(&run).len();
                 run.expect(
@@ -101,7 +101,7 @@ fn what_was_logged_before_the_disk_was_full_is_readable() {
     for mpi in &Mpi::all() {
         // Space for both ranks' definitions and one chunk of events.
         let Some(disk) = SmallDisk::mount(3500) else { return };
-        let (_, output) = flood(mpi, &disk, &["-e", QUEUE_EVENTS]);
+        let (_, output) = flood(mpi, &disk, &["-e", QUEUE_EVENTS, "--profile=none"]);
         let converted = Command::new(mel())
             .arg("convert")
             .arg(&output)

@@ -55,6 +55,18 @@ fn open_mpi() -> Option<Mpi> {
     Mpi::all().into_iter().find(|mpi| mpi.name == "openmpi")
 }
 
+/// Open MPI's launcher. Not a [`Job`]: its options say not to bind.
+fn launcher() -> Command {
+    let found = |name: &&str| Command::new(name).arg("--version").output().is_ok();
+    let name = ["mpirun.openmpi", "mpirun"].into_iter().find(found).expect("the launcher of Open MPI");
+    let mut command = Command::new(name);
+    for name in ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] {
+        command.env(name, "1");
+    }
+    command.arg("--oversubscribe");
+    command
+}
+
 #[test]
 fn open_mpi_binds_ranks_as_the_rankfile_says() {
     let Some(mpi) = open_mpi() else { return absent("Open MPI", "scripts/install-deps") };
@@ -62,17 +74,8 @@ fn open_mpi_binds_ranks_as_the_rankfile_says() {
     let directory = torn([&host; 4]);
     let placed = place(directory.path(), "auto");
     let program = compile_special(&mpi, "where_bound");
-    // Not as a `Job`: its options say not to bind.
-    let found = |name: &&str| Command::new(name).arg("--version").output().is_ok();
-    let launcher = ["mpirun.openmpi", "mpirun"].into_iter().find(found).expect("the launcher of Open MPI");
-    let mut command = Command::new(launcher);
-    for name in ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] {
-        command.env(name, "1");
-    }
-    command
-        .args(["--oversubscribe", "-n", "4", "--rankfile"])
-        .arg(directory.path().join("rankfile"))
-        .arg(program);
+    let mut command = launcher();
+    command.args(["-n", "4", "--rankfile"]).arg(directory.path().join("rankfile")).arg(program);
     let output = command.output().expect("the launcher can be run");
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{stdout}\n{stderr}");
@@ -90,6 +93,30 @@ fn open_mpi_binds_ranks_as_the_rankfile_says() {
             let same = cores[*a as usize] == cores[*b as usize];
             assert_eq!(same, on_a == on_b, "ranks {a} and {b}: {processors:?}\n{placed:#}");
         }
+    }
+}
+
+/// Two bound ranks are where they were bound, so that a placement that was followed is not advised again; with more ranks than processors
+/// nothing is advised within the node.
+#[test]
+fn a_placement_starts_where_the_ranks_were_bound() {
+    let Some(mpi) = open_mpi() else { return absent("Open MPI", "scripts/install-deps") };
+    let program = compile_source(&mpi, &root().join("examples/programs/halo2d.c"));
+    for (ranks, binding, bound, crowded) in [(2, "core", 1, 0), (2, "none", 0, 0), (8, "none", 0, 1)] {
+        let scratch = fresh_dir();
+        let output = scratch.path().join("run");
+        let mut command = launcher();
+        command.args(["--mca", "mpi_yield_when_idle", "1", "--bind-to", binding, "-n", &ranks.to_string()]);
+        command.arg(mel()).args(["run", "--profile=matrix", "-o"]).arg(&output).arg(&program);
+        let run = command.output().expect("the launcher can be run");
+        assert!(run.status.success(), "{binding}: {}", String::from_utf8_lossy(&run.stderr));
+        let placed = place(&output, "core:2");
+        assert_eq!(
+            placed["hosts_where_ranks_were_bound"], bound,
+            "{ranks} ranks bound to {binding}: {placed}"
+        );
+        assert_eq!(placed["crowded_hosts"].as_array().map(Vec::len), Some(crowded), "{placed}");
+        assert_eq!(placed["move"], false, "two equal cores: {placed}");
     }
 }
 

@@ -1,10 +1,11 @@
 //! The generic events log: one line per event instance.
 //!
 //! ```text
-//! [ 0.002151416] 'pml_ob1_message_arrived' context id=0 source=0 tag=201 sequence number=10
+//! [ 0.002151416] 'pml_ob1_message_arrived' context id=0 source=0 tag=201 sequence number=10 communicator='MPI_COMM_WORLD'
 //! ```
 //!
-//! The time is in seconds since the start of the process's run. What is said about a rank as a whole
+//! The time is in seconds since the start of the process's run. Behind the elements of its payload an event has the object that it is
+//! bound to, and, where several threads have raised events, its source. What is said about a rank as a whole
 //! stands in lines that begin with `#`. A line is what its record says by itself: nothing here follows from other records, so
 //! it is made of [contents](super::content), not of facts.
 
@@ -17,7 +18,8 @@ use super::merge::Merged;
 use super::run::Run;
 use super::value;
 use super::windows;
-use mel_log::definitions::EventType;
+use mel_log::definitions::{Definitions, EventType, Stream};
+use mel_log::format::NO_OBJECT;
 use mel_log::printable::name;
 use mel_log::{
     Collective, Message, RankLog, Record, Sample, State, StreamKind, Switch, UnseenEvents, UnseenMessages,
@@ -104,7 +106,12 @@ fn write_record(
     let object = record.object;
     match content {
         Content::Event(number) => match log.definitions.event_types.get(&number) {
-            Some(event_type) => write_event(out, event_type, &record.payload),
+            Some(event_type) => {
+                write_event(out, event_type, &record.payload)?;
+                write_object(out, log, event_type, object)?;
+                write_source(out, log, stream)?;
+                writeln!(out)
+            }
             None => writeln!(out, " 'event type {number}'"),
         },
         Content::LostEvents(count) => {
@@ -210,13 +217,40 @@ fn write_event(out: &mut impl Write, event_type: &EventType, payload: &[u8]) -> 
             None => write!(out, " {}=?", name(&element.name))?,
         }
     }
-    writeln!(out)
+    Ok(())
+}
+
+/// The object that an event is bound to: a communicator by its name, a window by its number in the process.
+fn write_object(out: &mut impl Write, log: &RankLog, event_type: &EventType, object: u16) -> io::Result<()> {
+    if object == NO_OBJECT {
+        return Ok(());
+    }
+    if event_type.bind == "MPI_WIN" {
+        return write!(out, " window='{object}'");
+    }
+    match log.definitions.communicators.get(&object) {
+        Some(communicator) => write!(out, " communicator='{}'", name(&communicator.name)),
+        None => Ok(()),
+    }
+}
+
+/// The source of a stream's events, which is also the thread's, where the process has several.
+fn write_source(out: &mut impl Write, log: &RankLog, stream: u32) -> io::Result<()> {
+    let Definitions { streams, sources, .. } = &log.definitions;
+    let of_events = |stream: &&Stream| stream.kind == StreamKind::Events;
+    if streams.values().filter(of_events).take(2).count() < 2 {
+        return Ok(());
+    }
+    let source = streams.get(&stream).filter(of_events).and_then(|stream| sources.get(&stream.source?));
+    match source {
+        Some(source) => write!(out, " from='{}'", name(&source.name)),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mel_log::format::NO_OBJECT;
     use mel_log::{Definition, Element, HeaderInfo, LogFile, kind};
 
     fn written(options: Options, write: impl FnOnce(&LogFile)) -> String {
@@ -250,6 +284,16 @@ mod tests {
         };
         log.define(&definition).unwrap();
         log.define(&Definition::Function { number: 3, name: "MPI_Isend".into() }).unwrap();
+        let members = mel_log::Members::from_ranks([0, 1]);
+        let halo =
+            Definition::Communicator { index: 0, context: 7, name: "halo".into(), members, remote: None };
+        log.define(&halo).unwrap();
+        for index in 0..2 {
+            let (name, ordering) = (format!("ob1 thread {index}"), "ordered".into());
+            let of =
+                Definition::Source { index, name, description: String::new(), ordering, ticks_per_second: 1 };
+            log.define(&of).unwrap();
+        }
         write(&log);
         let run = Run::open(directory.path()).unwrap();
         let mut out = Vec::new();
@@ -277,8 +321,8 @@ mod tests {
         assert_eq!(
             text,
             "# rank 1 of 2, node, finalised
-[-0.000000001] 'pml_ob1_message_arrived' context id=1 source=-1 tag=-2 sequence number=0
-[ 0.002151416] 'pml_ob1_message_arrived' context id=0 source=0 tag=201 sequence number=10
+[-0.000000001] 'pml_ob1_message_arrived' context id=1 source=-1 tag=-2 sequence number=0 communicator='halo' from='ob1 thread 1'
+[ 0.002151416] 'pml_ob1_message_arrived' context id=0 source=0 tag=201 sequence number=10 communicator='halo' from='ob1 thread 0'
 [1000002.499997500] 'event type 9'
 [1000002.499997500] # 12 events were lost before this one
 "

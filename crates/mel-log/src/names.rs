@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 
+use glob::Pattern;
+
 /// What a communicator is called that the program has not named, by its identity.
 #[must_use]
 pub fn of_communicator(context: u64) -> String {
@@ -11,6 +13,30 @@ pub fn of_communicator(context: u64) -> String {
 /// The names in a list as `MEL_EVENTS` has it: separated by commas, colons, semicolons or white space.
 pub fn parse_list(list: &str) -> impl Iterator<Item = &str> {
     list.split(|c: char| matches!(c, ',' | ':' | ';') || c.is_whitespace()).filter(|name| !name.is_empty())
+}
+
+/// Which of the known event types a word of such a list means, by their places: `all`; a pattern with `*`, `?` or `[ab]`; a name; a
+/// name with `ompi_` before it, as Open MPI's prototype exports it; or the last words of a name, as papers have them: `rdma_fence` for
+/// `osc_rdma_fence`. None where it means nothing.
+#[must_use]
+pub fn meant_events(word: &str, known: &[&str]) -> Vec<usize> {
+    if word == "all" {
+        return (0..known.len()).collect();
+    }
+    let word = word.strip_prefix("ompi_").unwrap_or(word);
+    let of = |fits: &dyn Fn(&str) -> bool| -> Vec<usize> {
+        (0..known.len()).filter(|&place| fits(known[place])).collect()
+    };
+    if word.contains(['*', '?', '[']) {
+        return Pattern::new(word).map_or_else(|_| Vec::new(), |pattern| of(&|name| pattern.matches(name)));
+    }
+    let exact = of(&|name| name == word);
+    if !exact.is_empty() {
+        return exact;
+    }
+    let last = of(&|name| name.strip_suffix(word).is_some_and(|before| before.ends_with('_')));
+    // Of a second backend's names, which begin with its own, nobody thinks.
+    last.into_iter().min_by_key(|&place| known[place].len()).into_iter().collect()
 }
 
 /// The known names that are most like an unknown one, best first; at most three, none if nothing is
@@ -32,9 +58,9 @@ pub fn nearest_names<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>
     scored.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
-/// A line for the user about each name that is not among the known event types, and whether a known one is like it.
-pub fn unknown_events<'a>(names: impl IntoIterator<Item = &'a str>, known: &[&str]) -> Vec<(String, bool)> {
-    let unknown = names.into_iter().filter(|name| !known.contains(name));
+/// A line for the user about each word that [means](meant_events) no event type, and whether a known one is like it.
+pub fn unknown_events<'a>(words: impl IntoIterator<Item = &'a str>, known: &[&str]) -> Vec<(String, bool)> {
+    let unknown = words.into_iter().filter(|word| meant_events(word, known).is_empty());
     unknown
         .map(|name| {
             let nearest = nearest_names(name, known.iter().copied());
@@ -67,6 +93,29 @@ mod tests {
         assert_eq!(nearest_names("PML_OB1_POSTED_INSET", known)[0], "pml_ob1_posted_insert");
         assert_eq!(nearest_names("posted", known), ["pml_ob1_posted_insert", "pml_ob1_posted_remove"]);
         assert_eq!(nearest_names("nothing of the kind", known), [""; 0]);
+    }
+
+    #[test]
+    fn a_word_means_a_name_its_end_a_pattern_or_all() {
+        let known =
+            ["pml_ob1_unex_insert", "pml_ob1_unex_remove", "osc_rdma_fence", "model_pml_ob1_unex_insert"];
+        for (word, meant) in [
+            ("all", &[0, 1, 2, 3][..]),
+            ("pml_ob1_*", &[0, 1]),
+            ("*_fence", &[2]),
+            ("pml_ob1_unex_insert", &[0]),
+            ("ompi_pml_ob1_unex_insert", &[0]),
+            ("ompi_pml_*", &[0, 1]),
+            ("rdma_fence", &[2]),
+            ("unex_insert", &[0]),
+            ("model_pml_ob1_unex_insert", &[3]),
+            ("insert", &[0]),
+            ("ex_insert", &[]),
+            ("[", &[]),
+            ("nothing*", &[]),
+        ] {
+            assert_eq!(meant_events(word, &known), meant, "{word}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::advice::{Finding, advice};
 use crate::bottleneck;
+use crate::fabric::{Kind, Link, Plane};
 use crate::lossy::Sent;
 use crate::planes::Seen;
 use crate::ranks::{Map, Placed, place};
@@ -103,12 +104,33 @@ fn between_hosts<'a>(profile: &'a Profile, placed: &'a Placed) -> impl Iterator<
     })
 }
 
-/// Reads the files of a network, and where ranks are in it.
+/// The network of a run of which none is known: a cable from each of its hosts to one switch.
+pub fn one_switch(profile: &Profile) -> Network {
+    let mut fabric = Fabric::default();
+    let plane = fabric.add_plane(Plane { name: "network".into(), ..Plane::default() });
+    let hosts = hosts_of_ranks(profile);
+    let mut name = "the switch".to_owned();
+    while hosts.contains(&name.as_str()) {
+        name.push('_');
+    }
+    let switch = fabric.add_node(&name, Kind::Switch);
+    for name in hosts {
+        if fabric.node(name).is_none() {
+            let host = fabric.add_node(name, Kind::Host);
+            fabric.add_link([host, switch], Link { ports: [0, 0], capacity: None, plane }, [0, 0]);
+        }
+    }
+    fabric.find_levels();
+    let note = "assumed: each host has one cable to one switch; --fabric FILE says how the network really is";
+    Network { fabric, notes: vec![note.to_owned()] }
+}
+
+/// Reads the files of a network, or [assumes](one_switch) one for a run where there is none; and where ranks are in it.
 ///
 /// # Errors
 /// A file cannot be read, or is not what it should be.
-pub fn read(files: &[PathBuf], map: Option<&Path>) -> Result<(Network, Map), NetError> {
-    let network = crate::read(files)?;
+pub fn read(files: &[PathBuf], map: Option<&Path>, profile: &Profile) -> Result<(Network, Map), NetError> {
+    let network = if files.is_empty() { one_switch(profile) } else { crate::read(files)? };
     let map = match map {
         None => Map::default(),
         Some(path) => {
@@ -128,6 +150,27 @@ pub fn read(files: &[PathBuf], map: Option<&Path>) -> Result<(Network, Map), Net
 mod tests {
     use super::*;
     use mel_log::profile::{Connection, RankProfile, Traffic};
+
+    #[test]
+    fn without_a_file_all_hosts_are_at_one_switch() {
+        let rank = |rank: u32| RankProfile {
+            rank,
+            host: ["a[1]", "the switch", "a[1]"][rank as usize].into(),
+            traffic: vec![Traffic {
+                peer: Some((rank + 1) % 3),
+                bytes: 10,
+                messages: 1,
+                ..Traffic::default()
+            }],
+            ..RankProfile::default()
+        };
+        let profile = Profile { world_size: 3, ranks: (0..3).map(rank).collect(), ..Profile::default() };
+        let (network, map) = read(&[], None, &profile).unwrap();
+        assert_eq!((network.fabric.hosts().count(), network.fabric.switches()), (2, 1));
+        let found = Found::new(&profile, network, &map, Asked::default()).unwrap();
+        assert_eq!((found.load.between, found.load.within), (20, 10));
+        assert!(found.network.notes[0].starts_with("assumed: "), "{:?}", found.network.notes);
+    }
 
     #[test]
     fn connections_say_which_plane_is_out_of_use() {

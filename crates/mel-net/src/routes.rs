@@ -1,6 +1,6 @@
 //! The way from a host to a host through a plane: as a file names it, as the forwarding tables lead, or the shortest.
 
-use petgraph::graph::NodeIndex;
+use petgraph::graph::{EdgeIndex, NodeIndex};
 use rustc_hash::FxHashMap;
 
 use crate::fabric::{Fabric, Kind, LinkEnd};
@@ -124,7 +124,6 @@ impl<'a> Routes<'a> {
             let mut nearer: Vec<_> =
                 fabric.links(node, plane).filter(|(_, other)| distance[other.index()] < here).collect();
             nearer.sort_unstable();
-            // Hosts of a switch are spread over its links upwards, those of a group of switches over the next level's, and so on.
             let ways = nearer.len();
             if ways == 0 {
                 return Err(NoRoute::NotConnected);
@@ -132,8 +131,17 @@ impl<'a> Routes<'a> {
             if ways > 1 {
                 how = How::OneOfSeveral;
             }
-            let below = ways.saturating_pow(fabric.graph[node].level.saturating_sub(1)).max(1);
-            let (edge, other) = nearer[number / below % ways];
+            let choice = |ways: &[(EdgeIndex, NodeIndex)]| ways[spread(fabric, node, number, ways.len())];
+            // Downwards over the cable by which the switch below would send upwards to this host: each host has its own, as far as there
+            // are so many.
+            let is_mirror = |(edge, other): &&(EdgeIndex, NodeIndex)| {
+                upwards(fabric, *other, plane, number) == Some(*edge)
+            };
+            let mirrors: Vec<_> = match ways {
+                1 => Vec::new(),
+                _ => nearer.iter().filter(is_mirror).copied().collect(),
+            };
+            let (edge, other) = choice(if mirrors.is_empty() { &nearer } else { &mirrors });
             ends.push(fabric.end_at(edge, node));
             node = other;
         }
@@ -146,6 +154,25 @@ impl<'a> Routes<'a> {
         let distance = self.distances.entry((to, plane)).or_insert_with(|| distances(fabric, to, plane));
         Some(distance[from.index()]).filter(|links| *links != FAR).map(|links| links as usize)
     }
+}
+
+/// Which of so many ways a switch takes to a host of this number: hosts of a switch are spread over its links, those of a group of switches
+/// over the next level's, and so on.
+fn spread(fabric: &Fabric, switch: NodeIndex, number: usize, ways: usize) -> usize {
+    let below = ways.saturating_pow(fabric.graph[switch].level.saturating_sub(1)).max(1);
+    number / below % ways
+}
+
+/// The cable by which a switch would send upwards to a host of this number; of a host, or at the top, none.
+fn upwards(fabric: &Fabric, switch: NodeIndex, plane: u32, number: usize) -> Option<EdgeIndex> {
+    let level = fabric.graph[switch].level;
+    if fabric.graph[switch].kind == Kind::Host {
+        return None;
+    }
+    let above = |(edge, other): (EdgeIndex, NodeIndex)| (fabric.graph[other].level > level).then_some(edge);
+    let mut cables: Vec<EdgeIndex> = fabric.links(switch, plane).filter_map(above).collect();
+    cables.sort_unstable();
+    (!cables.is_empty()).then(|| cables[spread(fabric, switch, number, cables.len())])
 }
 
 /// How many links each node is away from a host. Hosts pass nothing on.
@@ -193,6 +220,31 @@ mod tests {
             spines.push(names(&fabric, &route)[2].clone());
         }
         assert_eq!(spines, ["spine1", "spine2", "spine1", "spine2"]);
+    }
+
+    #[test]
+    fn hosts_of_a_switch_have_a_cable_each_downwards() {
+        let tree = |spines: u32, count: u32| {
+            format!(
+                "[[host]]\nname = \"node[1-8]\"\n[[switch]]\nname = \"leaf[1-2],spine[1-{spines}]\"\n\
+                 [[link]]\nfrom = \"node[1-4]\"\nto = \"leaf1\"\n[[link]]\nfrom = \"node[5-8]\"\nto = \"leaf2\"\n\
+                 [[link]]\nfrom = \"leaf[1-2]\"\nto = \"spine[1-{spines}]\"\ncount = {count}\n"
+            )
+        };
+        for (spines, count) in [(1, 4), (2, 2), (4, 1)] {
+            let fabric = network(&tree(spines, count));
+            let mut routes = Routes::new(&fabric);
+            let host = |number: u32| fabric.node(&format!("node{number}")).unwrap();
+            for (from, to) in [(1, 5..=8), (8, 1..=4)] {
+                let all: Vec<Route> = to.map(|to| routes.route(host(from), host(to), 0).unwrap()).collect();
+                for hop in [1, 2] {
+                    let mut cables: Vec<LinkEnd> = all.iter().map(|route| route.ends[hop]).collect();
+                    cables.sort_unstable_by_key(|end| format!("{end:?}"));
+                    cables.dedup();
+                    assert_eq!(cables.len(), 4, "{spines} spines, {count} cables each, hop {hop}: {all:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -5,12 +5,16 @@ use std::io;
 use mel_log::csv::Writer;
 use mel_log::profile::phases::name_of;
 
-use crate::fabric::Fabric;
+use petgraph::graph::NodeIndex;
+use rustc_hash::FxHashMap;
+
+use crate::fabric::{Fabric, LinkEnd};
 use crate::levels::level_of;
 use crate::load::Load;
 
 /// Writes a line for each end of a link that carries anything, in each phase, in the order of links: `from`, `port`, `to`, `to_port`, `plane`,
-/// `from_level`, `to_level`, `phase` (empty where the program has named none), `bytes`, and `capacity_bytes_per_s` (empty where it is not known).
+/// `from_level`, `to_level`, `phase` (empty where the program has named none), `bytes`, `capacity_bytes_per_s` (empty where it is not known),
+/// and `cable`, the number of the link among those between the same two nodes, from 1.
 ///
 /// # Errors
 /// Those of `out`.
@@ -27,7 +31,9 @@ pub fn csv(out: impl io::Write, fabric: &Fabric, load: &Load, phases: &[String])
         "phase",
         "bytes",
         "capacity_bytes_per_s",
+        "cable",
     ])?;
+    let cables = cables(fabric);
     let mut rows: Vec<_> = load.by_phase.iter().collect();
     rows.sort_unstable();
     for ((end, phase), bytes) in rows {
@@ -47,9 +53,23 @@ pub fn csv(out: impl io::Write, fabric: &Fabric, load: &Load, phases: &[String])
             phase,
             &bytes.to_string(),
             &link.capacity.map_or(String::new(), |capacity| capacity.to_string()),
+            &cables[end.edge().index()].to_string(),
         ])?;
     }
     writer.flush()
+}
+
+/// Of each link its number among those between the same two nodes.
+fn cables(fabric: &Fabric) -> Vec<u32> {
+    let mut seen: FxHashMap<[NodeIndex; 2], u32> = FxHashMap::default();
+    let number = |edge| {
+        let mut nodes = fabric.nodes_of(LinkEnd::new(edge, 0));
+        nodes.sort_unstable();
+        let number = seen.entry(nodes).or_default();
+        *number += 1;
+        *number
+    };
+    fabric.graph.edge_indices().map(number).collect()
 }
 
 #[cfg(test)]
@@ -70,7 +90,13 @@ mod tests {
         let text = String::from_utf8(out).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 5);
-        assert_eq!(lines[2], "node1,,leaf1,,net,0,1,solve,9,12500000000");
-        assert_eq!(lines[3], "leaf1,,node2,,net,1,0,(no phase),5,12500000000");
+        assert_eq!(lines[2], "node1,,leaf1,,net,0,1,solve,9,12500000000,1");
+        assert_eq!(lines[3], "leaf1,,node2,,net,1,0,(no phase),5,12500000000,1");
+    }
+
+    #[test]
+    fn cables_between_the_same_nodes_have_numbers() {
+        let text = "[[host]]\nname = \"a,b\"\n[[switch]]\nname = \"s\"\n[[link]]\nfrom = \"a,b\"\nto = \"s\"\ncount = 2\n";
+        assert_eq!(cables(&network(text)), [1, 2, 1, 2]);
     }
 }

@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_pair_that_is_torn_comes_together() {
-        let slots = Slots::new(&synthetic::parse("node:2 pack:1 core:2").unwrap(), &["a"; 4]);
+        let slots = Slots::new(&synthetic::parse("node:2 pack:1 core:2").unwrap(), &["a"; 4], &[]);
         let graph = Graph::new(4, [(0, 2, 10), (1, 3, 10), (0, 1, 1)]);
         let mut placement = slots.run().clone();
         exchange(&graph, &slots, &mut placement, 1000);

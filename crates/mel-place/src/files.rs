@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn each_launcher_has_its_words() {
-        let slots = Slots::new(&synthetic::parse("pack:2 core:1").unwrap(), &["a", "a", "b", "b"]);
+        let slots = Slots::new(&synthetic::parse("pack:2 core:1").unwrap(), &["a", "a", "b", "b"], &[]);
         let placement = [0, 2, 3, 1];
         assert_eq!(
             rankfile(&slots, &placement),
@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(slurm_hosts(&slots, &placement), "a\nb\nb\na\n");
         // The process at slot 2 is rank 2 of the run and becomes rank 1.
         assert_eq!(keys(slots.run(), &placement), "0\n3\n1\n2\n");
-        let slots = Slots::new(&synthetic::parse("pack:1 core:1").unwrap(), &["a\nb"]);
+        let slots = Slots::new(&synthetic::parse("pack:1 core:1").unwrap(), &["a\nb"], &[]);
         assert_eq!(slurm_hosts(&slots, &[0]), "a?b\n");
     }
 }

@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn where_it_is_installed_it_maps() {
-        let slots = Slots::new(&synthetic::parse("node:2 pack:2 core:2").unwrap(), &["a"; 8]);
+        let slots = Slots::new(&synthetic::parse("node:2 pack:2 core:2").unwrap(), &["a"; 8], &[]);
         // A ring whose ranks are far from each other.
         let graph = Graph::new(8, (0..8).map(|rank| (rank, (rank + 3) % 8, 1 << 40)));
         match scotch(&graph, &slots) {

@@ -1,7 +1,8 @@
 //! The places that the ranks of a run may take, and how far they are from each other.
 //!
-//! A host has as many slots as it had ranks: a placement exchanges ranks, and never changes how many there are on a node. They are spread
-//! evenly over its cores, in order; over hardware threads where there are more ranks than cores.
+//! A host has as many slots as it had ranks: a placement exchanges ranks, and never changes how many there are on a node. Where the ranks
+//! were bound, each to a place of its own, the slots are these places. Else they are spread evenly over the cores, in order; over hardware
+//! threads where there are more ranks than cores. On a host with more ranks than hardware threads no place is better than another.
 
 use crate::Placement;
 use crate::topology::{Leaf, Machine, Topology};
@@ -72,13 +73,18 @@ pub struct Slots {
     machines: Vec<Machine>,
     /// Where the run's ranks were.
     run: Placement,
+    /// On how many hosts that is so because they were bound there.
+    bound: usize,
+    /// Hosts that had more ranks than hardware threads.
+    crowded: Vec<u32>,
 }
 
 impl Slots {
     /// The slots for a run whose ranks were on these hosts, in the order of ranks. Where the topology has as many nodes as the run had hosts,
     /// they are these, in the order of their first ranks; where it has another number, its nodes are taken instead, and the ranks are spread
-    /// over them evenly, in order.
-    pub fn new(topology: &Topology, host_of_rank: &[&str]) -> Slots {
+    /// over them evenly, in order. `bound` has for each rank the processors that it might use, by the numbers of the operating system; none
+    /// where that is not known.
+    pub fn new(topology: &Topology, host_of_rank: &[&str], bound: &[Vec<u32>]) -> Slots {
         let mut hosts: Vec<String> = Vec::new();
         let mut places = std::collections::HashMap::new();
         let mut host_of: Vec<usize> = host_of_rank
@@ -102,31 +108,48 @@ impl Slots {
         }
         let mut ranks_of: Vec<Vec<usize>> = vec![Vec::new(); hosts.len()];
         host_of.iter().enumerate().for_each(|(rank, host)| ranks_of[*host].push(rank));
-        let mut slots =
-            Slots { hosts, names_made_up, slots: Vec::new(), machines, run: vec![0; host_of.len()] };
+        let mut slots = Slots {
+            hosts,
+            names_made_up,
+            slots: Vec::new(),
+            machines,
+            run: vec![0; host_of.len()],
+            bound: 0,
+            crowded: Vec::new(),
+        };
+        let bound = if names_made_up { &[] } else { bound };
         let mut first_group = 1;
         for (host, ranks) in ranks_of.iter().enumerate() {
-            first_group = slots.add_host(host, ranks, first_group);
+            first_group = slots.add_host(host, ranks, bound, first_group);
         }
         slots
     }
 
     /// Adds the slots of a host, with these ranks in the run. Returns the first number of a group for the next one.
-    fn add_host(&mut self, host: usize, ranks: &[usize], first_group: u32) -> u32 {
+    fn add_host(&mut self, host: usize, ranks: &[usize], bound: &[Vec<u32>], first_group: u32) -> u32 {
         let machine = &self.machines[host];
         let cores = machine.cores();
+        let is_crowded = ranks.len() > machine.leaves.len();
         let places = if ranks.len() > cores.len() { machine.leaves.iter().collect() } else { cores };
-        for (number, rank) in ranks.iter().enumerate() {
-            let leaf = places[number * places.len() / ranks.len()].clone();
+        let spread =
+            |(number, rank): (usize, &usize)| (*rank, places[number * places.len() / ranks.len()].clone());
+        let where_bound = bound_places(machine, ranks, bound).filter(|_| !is_crowded);
+        self.bound += usize::from(where_bound.is_some());
+        let taken = where_bound.unwrap_or_else(|| ranks.iter().enumerate().map(spread).collect());
+        for (number, (rank, leaf)) in (0..).zip(taken) {
             let mut groups = [first_group; INSIDE + 1];
             for (group, inside) in groups[1..].iter_mut().zip(leaf.groups) {
-                *group += inside + 1;
+                // Of a host with too many ranks two slots have no more in common than the host.
+                *group += 1 + if is_crowded { number } else { inside };
             }
-            self.run[*rank] = self.slots.len() as u32;
+            self.run[rank] = self.slots.len() as u32;
             self.slots.push(Slot { host: host as u32, leaf, groups });
         }
+        if is_crowded {
+            self.crowded.push(host as u32);
+        }
         let greatest = machine.leaves.iter().flat_map(|leaf| leaf.groups).max().unwrap_or(0);
-        first_group + greatest + 2
+        first_group + greatest.max(ranks.len() as u32) + 2
     }
 
     /// Number of slots, which is that of ranks.
@@ -139,7 +162,17 @@ impl Slots {
         self.slots.is_empty()
     }
 
-    /// Where the ranks of the run were, as far as is known: on their hosts, in ascending order over its slots.
+    /// On how many of the hosts the run's ranks are where they were bound.
+    pub fn bound_hosts(&self) -> usize {
+        self.bound
+    }
+
+    /// The hosts that had more ranks than hardware threads: within them no placement is better than another.
+    pub fn crowded(&self) -> impl Iterator<Item = &str> {
+        self.crowded.iter().map(|host| self.hosts[*host as usize].as_str())
+    }
+
+    /// Where the run's ranks were, as far as is known: where they were bound, or on their hosts, in ascending order over its slots.
     pub fn run(&self) -> &Placement {
         &self.run
     }
@@ -212,13 +245,73 @@ impl Slots {
     }
 }
 
+/// Where the ranks of a host were bound, in the order of the topology: each to a hardware thread of its own, of a core of its own where
+/// there are so many. None where a rank was not bound, or two have to share.
+fn bound_places(machine: &Machine, ranks: &[usize], bound: &[Vec<u32>]) -> Option<Vec<(usize, Leaf)>> {
+    let leaves = &machine.leaves;
+    let places_of = |rank: usize| -> Option<Vec<usize>> {
+        let numbers = bound.get(rank)?;
+        let is_one = |leaf: &Leaf| leaf.of_system.is_some_and(|number| numbers.contains(&number));
+        let places: Vec<usize> = (0..leaves.len()).filter(|place| is_one(&leaves[*place])).collect();
+        (!places.is_empty() && places.len() < leaves.len()).then_some(places)
+    };
+    let mut wanted: Vec<(usize, Vec<usize>)> =
+        ranks.iter().map(|rank| Some((*rank, places_of(*rank)?))).collect::<Option<_>>()?;
+    // Who has the least choice chooses first.
+    wanted.sort_by_key(|(rank, places)| (places.len(), *rank));
+    let mut taken: Vec<(usize, usize)> = Vec::new();
+    for (rank, places) in wanted {
+        let of_core = |place: usize| {
+            taken.iter().filter(|(other, _)| leaves[*other].core == leaves[place].core).count()
+        };
+        let is_free = |place: &usize| taken.iter().all(|(other, _)| other != place);
+        let place = places.into_iter().filter(is_free).min_by_key(|place| (of_core(*place), *place))?;
+        taken.push((place, rank));
+    }
+    taken.sort_unstable();
+    Some(taken.into_iter().map(|(place, rank)| (rank, leaves[place].clone())).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::topology::synthetic;
 
     fn slots(topology: &str, hosts: &[&str]) -> Slots {
-        Slots::new(&synthetic::parse(topology).unwrap(), hosts)
+        Slots::new(&synthetic::parse(topology).unwrap(), hosts, &[])
+    }
+
+    fn bound(topology: &str, bound: &[&[u32]]) -> Slots {
+        let bound: Vec<Vec<u32>> = bound.iter().map(|numbers| numbers.to_vec()).collect();
+        Slots::new(&synthetic::parse(topology).unwrap(), &vec!["a"; bound.len()], &bound)
+    }
+
+    #[test]
+    fn the_run_is_where_its_ranks_were_bound() {
+        let found = bound("pack:2 core:2", &[&[3], &[0]]);
+        assert_eq!((found.run(), found.bound_hosts()), (&vec![1, 0], 1));
+        assert_eq!(found.slots.iter().map(|slot| slot.leaf.core).collect::<Vec<_>>(), [0, 3]);
+        // To sockets: each has a core of its own there.
+        let found = bound("pack:2 core:2", &[&[2, 3], &[0, 1], &[2, 3], &[0]]);
+        assert_eq!(found.run(), &vec![2, 1, 3, 0]);
+        // To cores with two threads: one of each.
+        let found = bound("core:2 pu:2", &[&[2, 3], &[0, 1]]);
+        assert_eq!(found.slots.iter().map(|slot| slot.leaf.core).collect::<Vec<_>>(), [0, 1]);
+        for unknown in [&[&[0, 1, 2, 3][..], &[0]][..], &[&[9], &[0]], &[&[1], &[1]], &[&[], &[1]]] {
+            let found = bound("pack:2 core:2", unknown);
+            assert_eq!((found.run(), found.bound_hosts()), (&vec![0, 1], 0), "{unknown:?}");
+        }
+    }
+
+    #[test]
+    fn on_a_host_with_too_many_ranks_no_place_is_better() {
+        let found = slots("node:2 core:2", &["a", "a", "a", "b", "b"]);
+        assert_eq!(found.crowded().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(
+            [found.common(0, 1), found.common(0, 2), found.common(0, 3)],
+            [Level::Node, Level::Node, Level::Network]
+        );
+        assert_eq!(found.common(3, 4), Level::Socket);
     }
 
     #[test]

@@ -64,11 +64,11 @@ mod tests {
 
     #[test]
     fn orders_are_those_of_mpirun() {
-        let slots = Slots::new(&synthetic::parse("node:2 pack:2 core:2").unwrap(), &["a"; 8]);
+        let slots = Slots::new(&synthetic::parse("node:2 pack:2 core:2").unwrap(), &["a"; 8], &[]);
         assert_eq!(Order::Core.placement(&slots), [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(Order::Socket.placement(&slots), [0, 2, 1, 3, 4, 6, 5, 7]);
         assert_eq!(Order::Node.placement(&slots), [0, 4, 1, 5, 2, 6, 3, 7]);
-        let uneven = Slots::new(&synthetic::parse("pack:1 core:4").unwrap(), &["a", "a", "b"]);
+        let uneven = Slots::new(&synthetic::parse("pack:1 core:4").unwrap(), &["a", "a", "b"], &[]);
         assert_eq!(Order::Node.placement(&uneven), [0, 2, 1]);
     }
 }

@@ -34,7 +34,7 @@ fn stencil(shape: &[u32]) -> Graph {
 fn within(shape: &[u32], topology: &str, slot_of: impl Fn(u32) -> u32) {
     let graph = stencil(shape);
     let ranks = graph.ranks();
-    let slots = Slots::new(&synthetic::parse(topology).unwrap(), &vec!["a"; ranks]);
+    let slots = Slots::new(&synthetic::parse(topology).unwrap(), &vec!["a"; ranks], &[]);
     let names = shuffled(ranks as u32);
     let mut known = vec![0; ranks];
     (0..ranks as u32).for_each(|point| known[names[point as usize] as usize] = slot_of(point));
@@ -102,7 +102,7 @@ fn of_groups(ranks: u32, group: u32, topology: &str) -> (u128, u128) {
     let pairs =
         (0..ranks).flat_map(|a| (0..ranks).map(move |b| (a, b))).filter(|(a, b)| a / group == b / group);
     let graph = Graph::new(ranks, pairs.map(|(a, b)| (names[a as usize], names[b as usize], 100)));
-    let slots = Slots::new(&synthetic::parse(topology).unwrap(), &vec!["a"; ranks as usize]);
+    let slots = Slots::new(&synthetic::parse(topology).unwrap(), &vec!["a"; ranks as usize], &[]);
     let best = advise(&graph, &slots).after().cost;
     (best.between_nodes, best.between_sockets)
 }
@@ -119,7 +119,7 @@ fn groups_that_talk_come_together() {
 #[test]
 fn what_is_good_is_kept() {
     let graph = Graph::new(16, (0..15).map(|rank| (rank, rank + 1, 1)));
-    let slots = Slots::new(&synthetic::parse("node:2 pack:2 core:4").unwrap(), &["a"; 16]);
+    let slots = Slots::new(&synthetic::parse("node:2 pack:2 core:4").unwrap(), &["a"; 16], &[]);
     let advice = advise(&graph, &slots);
     assert_eq!((advice.best, advice.is_worth_it()), (0, false));
     let silent = advise(&Graph::new(16, []), &slots);
@@ -129,7 +129,7 @@ fn what_is_good_is_kept() {
 #[test]
 fn thousands_of_ranks_are_placed() {
     let graph = stencil(&[48, 48]);
-    let slots = Slots::new(&synthetic::parse("node:48 pack:2 core:24").unwrap(), &vec!["a"; 2304]);
+    let slots = Slots::new(&synthetic::parse("node:48 pack:2 core:24").unwrap(), &vec!["a"; 2304], &[]);
     let advice = advise(&graph, &slots);
     assert!(advice.gain() > 0.5);
 }
@@ -145,7 +145,7 @@ proptest! {
     ) {
         let topology = ["node:3 pack:2 core:4", "pack:2 l3:2 core:2 pu:2", "core:1", "pack:1 core:6"][topology];
         let host_of: Vec<&str> = hosts[..ranks as usize].iter().map(|host| ["a", "b", "c", "d"][*host]).collect();
-        let slots = Slots::new(&synthetic::parse(topology).unwrap(), &host_of);
+        let slots = Slots::new(&synthetic::parse(topology).unwrap(), &host_of, &[]);
         let graph = Graph::new(ranks, entries);
         let advice = advise(&graph, &slots);
         prop_assert!(advice.after().cost.bytes_times_distance <= advice.before().cost.bytes_times_distance);

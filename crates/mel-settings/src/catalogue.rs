@@ -104,6 +104,8 @@ catalogue! {
         option: Some(Flag { short: Some('e'), ..option("events", "LIST") }),
         kind: Kind::Events,
         short: "Log these events: names separated by commas, colons, semicolons or blanks",
+        long: "A name may be a pattern (pml_ob1_*), its last words (rdma_fence), or all. What is counted is counted as without it: \
+               --profile none leaves that out.",
         ..GIVEN
     };
     /// What is counted.
@@ -111,7 +113,7 @@ catalogue! {
         name: "MEL_PROFILE",
         option: Some(Flag { repeats: true, ..option("profile", "PROFILE") }),
         kind: Kind::SomeOf(&PROFILES),
-        default: Unset { value: "calls,queues", words: "; with -e: none" },
+        default: Unset { value: "calls,queues", words: "" },
         reach: Reach::Made,
         short: "What to count: calls, the message queues, one-sided communication, who sends what to whom, \
                 what the MPI moves below the calls (calls,queues,rma,matrix,net for all), or nothing",

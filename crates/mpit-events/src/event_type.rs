@@ -53,6 +53,12 @@ pub struct EventType {
 }
 
 impl EventType {
+    /// The same for others, or in another detail.
+    #[must_use]
+    pub fn of_verbosity(self, verbosity: Verbosity) -> Self {
+        EventType { verbosity, ..self }
+    }
+
     /// Describes an event type whose instances carry a `P`, of verbosity
     /// [`TunerDetail`](Verbosity::TunerDetail), as the prototype's events have it.
     pub fn of<P: Payload>(name: impl Into<String>, description: impl Into<String>, bind: BindKind) -> Self {

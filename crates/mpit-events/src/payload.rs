@@ -89,8 +89,9 @@ impl Payload for () {
 /// Defines the payload struct of an event: the one definition of its layout.
 ///
 /// Each field is written `"name of the element" field: type`, with a type that implements
-/// [`ElementValue`]. The struct is packed to four bytes, so that it has no padding: its size is the
-/// extent of the event, and [`Payload::elements`] gives the displacements.
+/// [`ElementValue`]. The struct is packed to four bytes, so that it has no padding of its own: its size
+/// is the extent of the event, and [`Payload::elements`] gives the displacements. A field whose element
+/// has no name, `"" field: type`, is no element: it aligns the next one, and is 0.
 #[macro_export]
 macro_rules! event_payload {
     ($(#[$meta:meta])* $vis:vis struct $name:ident { $($label:literal $field:ident : $ty:ty),* $(,)? }) => {
@@ -109,11 +110,13 @@ macro_rules! event_payload {
         const _: () = assert!(size_of::<$name>() == 0 $(+ size_of::<$ty>())*, "a payload has no padding");
         impl $crate::Payload for $name {
             fn elements() -> Vec<$crate::Element> {
-                vec![$($crate::Element {
+                let mut elements = vec![$($crate::Element {
                     name: $label.into(),
                     datatype: <$ty as $crate::ElementValue>::TYPE,
                     displacement: core::mem::offset_of!($name, $field),
-                }),*]
+                }),*];
+                elements.retain(|element: &$crate::Element| !element.name.is_empty());
+                elements
             }
         }
     };

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use mel_log::access;
 use mel_log::choice::Choice;
 use mel_log::launcher::{Job, is_first_rank};
-use mel_log::names::{parse_list, unknown_events};
+use mel_log::names::{meant_events, parse_list, unknown_events};
 use mel_log::offers::Events;
 use mel_log::run_directory::{earlier, in_the_way, is_older, of_pattern};
 use mel_log::settings;
@@ -122,8 +122,8 @@ fn of_events(list: &str, program: Option<&Path>) -> Vec<String> {
         .chain([offered.alias])
         .collect();
     let ours: Vec<&str> = offered.types.iter().map(|of| of.name.as_str()).collect();
-    let names: Vec<&str> =
-        named.into_iter().filter(|name| !known.iter().any(|known| known == name)).collect();
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let names: Vec<&str> = named.into_iter().filter(|word| meant_events(word, &known).is_empty()).collect();
     if names.is_empty() {
         return Vec::new();
     }
@@ -163,5 +163,7 @@ mod tests {
             ["there is no event type pml_ob1_message_arived; nearest: pml_ob1_message_arrived"]
         );
         assert_eq!(lines("some_event_of_the_mpi"), [""; 0], "the MPI may have it");
+        assert_eq!(lines("all"), [""; 0]);
+        assert_eq!(lines("ompi_pml_ob1_unex_insert,pml_ob1_*,rdma_fence,*search*"), [""; 0]);
     }
 }

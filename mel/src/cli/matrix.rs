@@ -102,7 +102,7 @@ pub fn run(
     }
     let mut files = Vec::new();
     if let Some(into) = &args.prof {
-        write_prof(into, &profile, &rows, &Choice::apart(&rows, asked)?, &mut files)?;
+        write_prof((into, phase), &profile, &rows, &Choice::apart(&rows, asked)?, &mut files)?;
     }
     if as_csv && args.mat.is_none() && args.matrix_market.is_none() && picture.is_none() {
         return Ok(complain(&missing(&profile)));
@@ -187,9 +187,9 @@ fn comments(
     comments
 }
 
-/// The file of each rank, named after the program.
+/// The file of each rank, named after the program, and after the phases that were asked for.
 fn write_prof(
-    directory: &Path,
+    (directory, phase): (&Path, Option<&str>),
     profile: &Profile,
     rows: &Rows<'_>,
     choice: &Choice,
@@ -199,8 +199,10 @@ fn write_prof(
     let program = profile.command.first().map_or("", String::as_str);
     let name = program.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("mel");
     let of_all = prof::Prof::of(rows, choice);
+    let of_file_not = |letter: char| !letter.is_alphanumeric() && !"-.".contains(letter);
+    let phase = phase.map_or_else(String::new, |phase| "_".to_owned() + &phase.replace(of_file_not, "_"));
     for rank in &profile.ranks {
-        let path = directory.join(prof::Prof::file_name(name, rank.rank));
+        let path = directory.join(prof::Prof::file_name(&format!("{name}{phase}"), rank.rank));
         write_text(&path, |out| of_all.write(out, rank.rank))?;
         files.push(path);
     }

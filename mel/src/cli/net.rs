@@ -27,6 +27,8 @@ use mel_run::profile as run_profile;
 #[command(after_help = "Examples:
   mpirun -n 64 mel run --profile matrix ./app
       a run that counts who sends how much to whom, in the directory mel-app-1
+  mel net mel-app-1
+      what each host sends and receives: a network of one switch is assumed
   mel net mel-app-1 --fabric /etc/slurm/topology.conf
       the switches that Slurm knows
   ibnetdiscover > net.txt; dump_fts > routes.txt        (as root, on a node with InfiniBand)
@@ -49,7 +51,9 @@ pub struct Args {
     #[arg(value_name = "DIR", value_parser = super::of_run::directory)]
     pub directory: PathBuf,
     /// The network: output of ibnetdiscover and dump_fts, of ibdiagnet or opensm, Slurm's topology.conf, or FILE.toml; several files together
-    #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
+    ///
+    /// Without it, each host is taken to have one cable to one switch.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
     pub fabric: Vec<PathBuf>,
     /// A second run, measured likewise, on the same network: shows both beside each other, and what has changed
     #[arg(long, value_name = "DIR", conflicts_with = "boxfish")]
@@ -88,7 +92,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = &args.directory;
     let cannot = || format!("cannot show the network of {}", directory.display());
     let profile = run_profile::read_with_traffic(directory).with_context(cannot)?;
-    let (fabric, map) = read(&args.fabric, args.map.as_deref())?;
+    let (fabric, map) = read(&args.fabric, args.map.as_deref(), &profile)?;
     let asked = Asked {
         kinds: args.kind.as_deref(),
         communicators: args.comm.as_deref(),
@@ -97,7 +101,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(second) = &args.beside {
         let other = || format!("cannot show the network of {}", second.display());
         let beside = run_profile::read_with_traffic(second).with_context(other)?;
-        let (fabric_again, _) = read(&args.fabric, args.map.as_deref())?;
+        let (fabric_again, _) = read(&args.fabric, args.map.as_deref(), &beside)?;
         let found = Found::new(&profile, fabric, &map, asked).with_context(cannot)?;
         let beside = Found::new(&beside, fabric_again, &map, asked).with_context(other)?;
         return beside_each_other(args, [&found, &beside], [directory, second]);
@@ -183,7 +187,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("tree.toml");
         std::fs::write(&path, TREE).unwrap();
-        let (network, map) = read(&[path], None).unwrap();
+        let (network, map) = read(&[path], None, &profile).unwrap();
         let asked = Asked { kinds: Some("p2p"), ..Asked::default() };
         let found = Found::new(&profile, network, &map, asked).unwrap();
         let text = terminal(&found, Path::new("mel-app-1"));
@@ -226,7 +230,7 @@ mod tests {
         net(run, &format!("--fabric {tree} --html {}", at("page.html"))).unwrap();
         assert!(std::fs::read_to_string(run.join("page.html")).unwrap().contains("\"network\":{\"nodes\":["));
         let error = |options: &str| format!("{:#}", net(run, options).unwrap_err());
-        assert!(error("").contains("--fabric"));
+        net(run, "").unwrap();
         assert!(error(&format!("--fabric {}", at("none"))).contains("cannot read"));
         std::fs::write(run.join("text"), "nothing\n").unwrap();
         assert!(error(&format!("--fabric {}", at("text"))).contains("ibnetdiscover"));

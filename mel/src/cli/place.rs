@@ -12,7 +12,7 @@ use super::output::{to_stdout, write_text};
 use crate::place::json::json;
 use crate::place::links::OnLinks;
 use crate::place::terminal::terminal;
-use crate::place::{Found, traffic};
+use crate::place::{Found, Of, traffic};
 use mel_run::profile as run_profile;
 
 /// Finds a placement of the ranks that sends less over the network and between sockets
@@ -71,6 +71,9 @@ pub struct Args {
     /// Write the new rank of each process, a line each, as keys for MPI_Comm_split
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,
+    /// What is to stay near: many bytes, or many messages
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
+    pub of: Of,
     /// Only these kinds of communication: p2p, put, get and collective, which add up, or one of internal, carried, carried-in
     #[arg(long, value_name = "LIST")]
     pub kind: Option<String>,
@@ -108,11 +111,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
          `mel collect` brings the files of all nodes together",
         cannot()
     );
-    let graph = traffic::graph(&profile, asked).with_context(cannot)?;
+    let graph = traffic::graph(&profile, asked, args.of).with_context(cannot)?;
     let topology = Topology::of_argument(&args.topology).with_context(cannot)?;
-    let mut found = Found::new(&profile, graph, &topology, &source(&args.topology, &topology));
+    let mut found = Found::new(&profile, (args.of, graph), &topology, &source(&args.topology, &topology));
     if !args.fabric.is_empty() {
-        let (network, map) = mel_net::of_run::read(&args.fabric, args.map.as_deref())?;
+        let (network, map) = mel_net::of_run::read(&args.fabric, args.map.as_deref(), &profile)?;
         let links =
             OnLinks::of(&profile, (&network, &map), asked, &found.graph, (&found.slots, &mut found.advice));
         found.score_on(links.with_context(cannot)?);
@@ -187,7 +190,7 @@ mod tests {
         let topology = Topology::of_argument("pack:2 core:2").unwrap();
         Found::new(
             profile,
-            traffic::graph(profile, Asked::default()).unwrap(),
+            (Of::Bytes, traffic::graph(profile, Asked::default(), Of::Bytes).unwrap()),
             &topology,
             &source("pack:2 core:2", &topology),
         )
@@ -231,7 +234,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s.toml");
         std::fs::write(&path, text).unwrap();
-        let (network, map) = mel_net::of_run::read(&[path], None).unwrap();
+        let (network, map) = mel_net::of_run::read(&[path], None, &torn).unwrap();
         let mut found_torn = found(&torn);
         let links = OnLinks::of(
             &torn,

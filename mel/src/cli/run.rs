@@ -34,8 +34,8 @@ use mel_rules::policy::Policy;
       the profile, and an OTF2 trace, in the directory first-try
   mpirun -n 4 mel run -e pml_ob1_message_arrived,pml_ob1_unex_insert ./app
       logs each of these events (mel events lists all); mel convert shows the log
-  mpirun -n 4 mel run -e pml_ob1_unex_insert --profile queues ./app
-      both
+  mpirun -n 4 mel run -e 'pml_ob1_unex_*' --profile none ./app
+      logs all events of the unexpected queue, and counts nothing
   mpirun -n 4 mel run --profile matrix --inside ./app
       who sends what to whom, and the messages that Open MPI makes of collective operations
   mpirun -n 4 mel run --trace --no-calls 'MPI_Iprobe,MPI_Test*' ./app
@@ -192,7 +192,6 @@ fn environment(
     let options = library::asan_options(inherited(library::ASAN_OPTIONS).as_deref());
     set.extend(options.map(|options| (library::ASAN_OPTIONS, options)));
     set.extend(args.given.variables());
-    let logs_events = args.given.has(&settings::EVENTS) || is_set(settings::EVENTS.name);
     let wanted: Vec<&str> = args
         .profile
         .iter()
@@ -201,7 +200,6 @@ fn environment(
         .collect();
     let profile = match &args.profile[..] {
         [] if is_set(settings::PROFILE.name) => None,
-        [] if logs_events => Some("none".to_owned()),
         [] => Some(settings::PROFILE.default.value.to_owned()),
         _ if wanted.is_empty() => Some("none".to_owned()),
         _ => Some(wanted.join(",")),
@@ -287,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_profile_is_on_unless_events_are_logged() {
+    fn the_profile_is_on_unless_another_one_is_chosen() {
         assert_eq!(
             variables("mel run /bin/app", &[]),
             [
@@ -302,7 +300,7 @@ mod tests {
                 "mel run -e a,b app",
                 &[("LD_PRELOAD", "x.so"), ("ASAN_OPTIONS", "verify_asan_link_order=1")]
             ),
-            ["LD_PRELOAD=/l/libmel.so:x.so", "MEL_EVENTS=a,b", "MEL_PROFILE=none", "MEL_PROGRAM=app"]
+            ["LD_PRELOAD=/l/libmel.so:x.so", "MEL_EVENTS=a,b", "MEL_PROFILE=calls,queues", "MEL_PROGRAM=app"]
         );
         assert_eq!(
             variables("mel run -e a --profile queues --trace -o d --force app", &[])[2..],
@@ -333,7 +331,9 @@ mod tests {
 
     #[test]
     fn the_environment_speaks_where_the_command_line_does_not() {
-        assert!(variables("mel run app", &[("MEL_EVENTS", "a")]).contains(&"MEL_PROFILE=none".into()));
+        assert!(
+            variables("mel run app", &[("MEL_EVENTS", "a")]).contains(&"MEL_PROFILE=calls,queues".into())
+        );
         assert!(variables("mel run app", &[("MEL_EVENTS", "")]).contains(&"MEL_PROFILE=calls,queues".into()));
         let set = variables("mel run app", &[("MEL_PROFILE", "none")]);
         assert!(!set.iter().any(|variable| variable.starts_with("MEL_PROFILE")), "{set:?}");

@@ -3,7 +3,7 @@
 use mel_place::Cost;
 use serde_json::{Value, json};
 
-use super::Found;
+use super::{Found, Of};
 
 /// All numbers.
 pub fn json(found: &Found<'_>) -> Value {
@@ -14,7 +14,7 @@ pub fn json(found: &Found<'_>) -> Value {
     let candidates: Vec<Value> = advice
         .candidates
         .iter()
-        .map(|candidate| json!({ "name": candidate.name, "cost": cost(&candidate.cost) }))
+        .map(|candidate| json!({ "name": candidate.name, "cost": cost(found.of, &candidate.cost) }))
         .collect();
     let of_rank = |rank: usize| {
         let slot = &slots.slots[placement[rank] as usize];
@@ -26,9 +26,12 @@ pub fn json(found: &Found<'_>) -> Value {
         "topology": found.source,
         "hosts": slots.hosts,
         "host_names_made_up": slots.names_made_up,
-        "bytes": capped(found.graph.total()),
-        "before": cost(&advice.before().cost),
-        "after": cost(&advice.after().cost),
+        "of": found.of.name(),
+        found.of.name(): capped(found.graph.total()),
+        "crowded_hosts": slots.crowded().collect::<Vec<_>>(),
+        "hosts_where_ranks_were_bound": slots.bound_hosts(),
+        "before": cost(found.of, &advice.before().cost),
+        "after": cost(found.of, &advice.after().cost),
         "best": advice.after().name,
         "gain": advice.gain(),
         "move": found.is_worth_it(),
@@ -44,12 +47,13 @@ pub fn json(found: &Found<'_>) -> Value {
     })
 }
 
-fn cost(cost: &Cost) -> Value {
+fn cost(of: Of, cost: &Cost) -> Value {
+    let of = of.name();
     json!({
-        "bytes_times_distance": capped(cost.bytes_times_distance),
-        "bytes_between_nodes": capped(cost.between_nodes),
-        "bytes_between_sockets": capped(cost.between_sockets),
-        "bytes_within_sockets": capped(cost.within_sockets),
+        format!("{of}_times_distance"): capped(cost.bytes_times_distance),
+        format!("{of}_between_nodes"): capped(cost.between_nodes),
+        format!("{of}_between_sockets"): capped(cost.between_sockets),
+        format!("{of}_within_sockets"): capped(cost.within_sockets),
     })
 }
 

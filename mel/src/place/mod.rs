@@ -10,12 +10,54 @@ pub mod links;
 pub mod terminal;
 pub mod traffic;
 
+use mel_log::number::{general, size};
 use mel_log::profile::Profile;
 use mel_place::advice::LEAST_GAIN;
 use mel_place::{Advice, Graph, Slots, Topology};
 
 /// Hottest links up to this many times as hot as the coolest of them count the same.
 const ALIKE: f64 = 1.02;
+
+/// What counts between two ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Of {
+    /// How many bytes they send each other
+    #[default]
+    Bytes,
+    /// How many messages they send each other
+    Messages,
+}
+
+impl Of {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Of::Bytes => "bytes",
+            Of::Messages => "messages",
+        }
+    }
+
+    /// So much of it, in words.
+    pub fn amount(self, number: u128) -> String {
+        match self {
+            Of::Bytes => size(number as f64),
+            Of::Messages => general(number as f64),
+        }
+    }
+}
+
+/// For each rank the processors that it might use; none where that is not known.
+fn bound(profile: &Profile) -> Vec<Vec<u32>> {
+    let mut bound = vec![Vec::new(); profile.world_size as usize];
+    for rank in &profile.ranks {
+        let (Some(processors), Some(of_rank)) = (&rank.processors, bound.get_mut(rank.rank as usize)) else {
+            continue;
+        };
+        let all = (0..processors.allowed.len() as u32).filter_map(|place| processors.allowed.get(place));
+        of_rank.extend(all.filter_map(|number| u32::try_from(number).ok()));
+    }
+    bound
+}
 
 /// What was found for a run.
 #[derive(Debug)]
@@ -24,7 +66,9 @@ pub struct Found<'a> {
     pub profile: &'a Profile,
     /// Where the topology is from, as a user would say it.
     pub source: String,
-    /// Who exchanges how many bytes with whom.
+    /// What is counted between ranks.
+    pub of: Of,
+    /// Who exchanges how much of that with whom.
     pub graph: Graph,
     /// The places that there are.
     pub slots: Slots,
@@ -36,10 +80,15 @@ pub struct Found<'a> {
 
 impl<'a> Found<'a> {
     /// Compares placements.
-    pub fn new(profile: &'a Profile, graph: Graph, topology: &Topology, source: &str) -> Found<'a> {
-        let slots = Slots::new(topology, &mel_traffic::hosts_of_ranks(profile));
+    pub fn new(
+        profile: &'a Profile,
+        (of, graph): (Of, Graph),
+        topology: &Topology,
+        source: &str,
+    ) -> Found<'a> {
+        let slots = Slots::new(topology, &mel_traffic::hosts_of_ranks(profile), &bound(profile));
         let advice = mel_place::advise(&graph, &slots);
-        Found { profile, source: source.to_owned(), graph, slots, advice, links: None }
+        Found { profile, source: source.to_owned(), of, graph, slots, advice, links: None }
     }
 
     /// Leaves out placements whose hottest link is hotter than the run's, or that cost more. Of the others that is advised whose hottest

@@ -7,7 +7,7 @@ use mel_log::profile::text::header::header;
 use mel_log::profile::text::layout::{percent, table, wrapped};
 use mel_place::advice::{Candidate, LEAST_GAIN};
 
-use super::Found;
+use super::{Found, Of};
 
 const MARK: &str = "[MEL] ";
 
@@ -20,7 +20,9 @@ pub fn terminal(found: &Found<'_>, directory: &Path) -> String {
     for remark in remarks(found) {
         text += &wrapped(MARK, &remark);
     }
-    text + "\n placements: the bytes are observed, what they cost is estimated\n" + &placements(found)
+    let of = found.of.name();
+    text + &format!("\n placements: the {of} are observed, what they cost is estimated\n")
+        + &placements(found)
 }
 
 /// What the nodes are made of.
@@ -48,15 +50,15 @@ fn machine(found: &Found<'_>) -> String {
 fn advice(found: &Found<'_>) -> String {
     let advice = &found.advice;
     let (before, after) = (&advice.before().cost, &advice.after().cost);
-    let gain = percent(advice.gain());
+    let (gain, of) = (percent(advice.gain()), found.of.name());
     if advice.is_silent {
-        return "Keep the placement: the ranks have sent each other no bytes.".into();
+        return format!("Keep the placement: the ranks have sent each other no {of}.");
     }
     if !found.is_worth_it() {
         return match advice.best {
             0 => "Keep the placement: none was found that costs less.".into(),
             _ => format!(
-                "Keep the placement: the best that was found saves {gain} of bytes x distance, and less than {:.0} % is \
+                "Keep the placement: the best that was found saves {gain} of {of} x distance, and less than {:.0} % is \
                  not worth it.",
                 LEAST_GAIN * 100.0
             ),
@@ -64,7 +66,14 @@ fn advice(found: &Found<'_>) -> String {
     }
     let between = |what: &str, before: u128, after: u128| match before == after {
         true => String::new(),
-        false => format!(" Bytes between {what}: {} instead of {}.", size(after as f64), size(before as f64)),
+        false => {
+            let name = if found.of == Of::Bytes { "Bytes" } else { "Messages" };
+            format!(
+                " {name} between {what}: {} instead of {}.",
+                found.of.amount(after),
+                found.of.amount(before)
+            )
+        }
     };
     let how = match found.map_by() {
         Some(order) => format!(" With Open MPI: mpirun --map-by {order} --bind-to core."),
@@ -81,7 +90,7 @@ fn advice(found: &Found<'_>) -> String {
     }
     let saves = match advice.is_worth_it() {
         true => {
-            format!("Move: the best placement that was found saves {gain} of bytes x distance (estimated).")
+            format!("Move: the best placement that was found saves {gain} of {of} x distance (estimated).")
         }
         false => "Move: the best placement that was found cools the network.".into(),
     };
@@ -94,11 +103,27 @@ fn advice(found: &Found<'_>) -> String {
 
 /// What is assumed, and what is missing.
 fn remarks(found: &Found<'_>) -> Vec<String> {
-    let mut remarks = vec![
-        "Assumed: within a node, the run had its ranks in ascending order over sockets and cores. Each node keeps its \
-         number of ranks."
-            .to_owned(),
-    ];
+    let slots = &found.slots;
+    let assumed = "within a node, the run had its ranks in ascending order over sockets and cores";
+    let start = match slots.bound_hosts() {
+        0 => format!("Assumed: {assumed}."),
+        all if all == slots.hosts.len() => "The run's ranks are where they were bound.".into(),
+        some => format!(
+            "On {some} of {} nodes the run's ranks are where they were bound. Assumed of the others: {assumed}.",
+            slots.hosts.len()
+        ),
+    };
+    let mut remarks = vec![format!("{start} Each node keeps its number of ranks.")];
+    let crowded: Vec<&str> = slots.crowded().collect();
+    if let Some(first) = crowded.first() {
+        let others = match crowded.len() {
+            1 => String::new(),
+            all => format!(" and {} more", all - 1),
+        };
+        remarks.push(format!(
+            "More ranks than processors on {first}{others}: within such a node no placement is better than another."
+        ));
+    }
     if found.slots.names_made_up {
         remarks.push(
             "The topology has another number of nodes than the run had: their names are made up, and the ranks are taken \
@@ -126,7 +151,8 @@ fn remarks(found: &Found<'_>) -> Vec<String> {
 
 /// A row for each placement.
 fn placements(found: &Found<'_>) -> String {
-    let head = ["placement", "bytes x distance", "of the run's", "between nodes", "between sockets"];
+    let weight = format!("{} x distance", found.of.name());
+    let head = ["placement", &weight, "of the run's", "between nodes", "between sockets"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     // There is no space for both.
     rows[0].push(if found.links.is_some() { "hottest link" } else { "within sockets" }.to_owned());
@@ -136,14 +162,14 @@ fn placements(found: &Found<'_>) -> String {
         let share = cost.bytes_times_distance as f64 / before;
         rows.push(vec![
             name(candidate) + if place == found.advice.best { " *" } else { "" },
-            size(cost.bytes_times_distance as f64),
+            found.of.amount(cost.bytes_times_distance),
             if before > 0.0 { percent(share) } else { String::new() },
-            size(cost.between_nodes as f64),
-            size(cost.between_sockets as f64),
+            found.of.amount(cost.between_nodes),
+            found.of.amount(cost.between_sockets),
             match &found.links {
                 Some(links) if links.by_time => duration(links.peaks[place]),
                 Some(links) => size(links.peaks[place]),
-                None => size(cost.within_sockets as f64),
+                None => found.of.amount(cost.within_sockets),
             },
         ]);
     }

@@ -1,6 +1,6 @@
 //! The sixteen events of ob1: names, payloads, descriptions.
 
-use mpit_events::{BindKind, Core, Error, EventIndex, EventType, event_payload};
+use mpit_events::{BindKind, Core, Error, EventIndex, EventType, Verbosity, event_payload};
 
 event_payload! {
     /// `message_arrived`.
@@ -59,7 +59,10 @@ macro_rules! events {
 
             fn event_type(self, prefix: &str) -> EventType {
                 let name = format!("{prefix}pml_ob1_{}", self.name());
-                match self { $(Event::$variant => EventType::of::<$payload>(name, $description, BindKind::Comm)),* }
+                let event_type = match self {
+                    $(Event::$variant => EventType::of::<$payload>(name, $description, BindKind::Comm)),*
+                };
+                event_type.of_verbosity(self.verbosity())
             }
         }
     };
@@ -81,6 +84,25 @@ events! {
     Free "free" Request, "A request was freed.";
     RequestActivate "request_activate" Request, "A request became active.";
     RequestComplete "request_complete" Request, "A request is complete.";
+}
+
+impl Event {
+    /// Requests and messages are for who tunes a program, the queues in more detail, and the library's own steps for who works on it.
+    fn verbosity(self) -> Verbosity {
+        use Event::{
+            Cancel, Free, MessageArrived, PostedInsert, PostedRemove, RequestActivate, RequestComplete,
+            SearchPostedBegin, SearchPostedEnd, SearchUnexpectedBegin, SearchUnexpectedEnd, Transfer,
+            TransferBegin, TransferEnd, UnexInsert, UnexRemove,
+        };
+        match self {
+            RequestActivate | RequestComplete | Cancel | Free => Verbosity::TunerBasic,
+            MessageArrived | PostedInsert | PostedRemove | UnexInsert | UnexRemove => Verbosity::TunerDetail,
+            TransferBegin | Transfer | TransferEnd => Verbosity::TunerAll,
+            SearchPostedBegin | SearchPostedEnd | SearchUnexpectedBegin | SearchUnexpectedEnd => {
+                Verbosity::MpidevDetail
+            }
+        }
+    }
 }
 
 /// The events' indices in a core.

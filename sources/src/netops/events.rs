@@ -1,6 +1,6 @@
 //! The event type: its name, payload and description.
 
-use mpit_events::{BindKind, Core, Error, EventIndex, EventType, event_payload};
+use mpit_events::{BindKind, Core, Error, EventIndex, EventType, Verbosity, event_payload};
 
 /// The event's name.
 pub const NAME: &str = "btl_netop";
@@ -73,7 +73,8 @@ impl Operation {
 /// # Errors
 /// [`Error::OutOfHandles`] when the core is full.
 pub fn register(core: &Core) -> Result<EventIndex, Error> {
-    let event = core.add_type(EventType::of::<NetOp>(NAME, DESCRIPTION, BindKind::None))?;
+    let of = EventType::of::<NetOp>(NAME, DESCRIPTION, BindKind::None).of_verbosity(Verbosity::TunerAll);
+    let event = core.add_type(of)?;
     core.add_alias(ALIAS, event)?;
     Ok(event)
 }

@@ -315,7 +315,7 @@ fn started(tracker: &Tracker, frame: &mut Frame, what: Started, request: Option<
     let request = request.filter(|_| kind.brings_data());
     let (address, size) = (on.window.address(target, displacement), on.bytes);
     let has_request = request.is_some();
-    let moved = Moved { target, address, size };
+    let moved = Moved::new(target, address, size);
     let operation = || Operation { id, started: begun, moved, thread, kind, has_request };
     let Some(request) = request else { return tracker.started(on, operation) };
     let window = on.window.clone();

@@ -1,6 +1,6 @@
 //! The thirteen events of osc/rdma: names, payloads, descriptions.
 
-use mpit_events::{BindKind, Core, Error, EventIndex, EventType, event_payload};
+use mpit_events::{BindKind, Core, Error, EventIndex, EventType, Verbosity, event_payload};
 
 event_payload! {
     /// The events about one target of a window, or all (−1).
@@ -9,7 +9,15 @@ event_payload! {
 event_payload! {
     /// The events of an operation: the target's rank in the window, the address there, and the bytes that move.
     #[derive(Default, Eq)]
-    pub struct Moved { "target" target: i32, "address" address: u64, "size" size: u64 }
+    pub struct Moved { "target" target: i32, "" unused: u32, "address" address: u64, "size" size: u64 }
+}
+
+impl Moved {
+    /// So many bytes move between this process and this address of the target.
+    #[inline(always)]
+    pub(super) const fn new(target: i32, address: u64, size: u64) -> Moved {
+        Moved { target, unused: 0, address, size }
+    }
 }
 
 macro_rules! events {
@@ -30,7 +38,10 @@ macro_rules! events {
 
             fn event_type(self) -> EventType {
                 let name = self.name();
-                match self { $(Event::$variant => EventType::of::<$payload>(name, $description, BindKind::Win)),* }
+                let event_type = match self {
+                    $(Event::$variant => EventType::of::<$payload>(name, $description, BindKind::Win)),*
+                };
+                event_type.of_verbosity(Verbosity::TunerBasic)
             }
         }
     };
@@ -108,7 +119,7 @@ mod tests {
         };
         assert_eq!(
             layout(Event::PutComplete),
-            ("osc_rdma_put_complete".into(), "target@0 address@4 size@12".into(), 20)
+            ("osc_rdma_put_complete".into(), "target@0 address@8 size@16".into(), 24)
         );
         assert_eq!(layout(Event::LockAcquired), ("osc_rdma_lock_acquired".into(), "target@0".into(), 4));
         assert_eq!(layout(Event::Fence), ("osc_rdma_fence".into(), String::new(), 0));

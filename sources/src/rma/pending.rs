@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     fn operation(id: u64, thread: u32, target: i32, kind: Kind) -> Operation {
-        let moved = Moved { target, address: 0, size: 8 };
+        let moved = Moved::new(target, 0, 8);
         Operation { id, started: Ticks(id), moved, thread, kind, has_request: false }
     }
 

@@ -215,7 +215,7 @@ mod tests {
     }
 
     fn operation(id: u64, target: i32) -> Operation {
-        let moved = Moved { target, address: 0, size: 1 };
+        let moved = Moved::new(target, 0, 1);
         Operation { id, started: Ticks(0), moved, thread: 0, kind: Kind::Get, has_request: true }
     }
 

@@ -83,7 +83,7 @@ mod tests {
         core.set_callback(handle, Safety::ThreadSafe, |instance| assert_ne!(instance.ticks().0, 0)).unwrap();
         let source = core.add_source(Source::new("s", "", Order::Ordered, Clock::best()));
         let window = core.bind(BindKind::Win, Token(7));
-        let payload = Moved { target: 0, address: 0, size: 0 };
+        let payload = Moved::default();
         let raiser = core.raiser(source);
         let mut prepared = raiser.prepare(Safety::ThreadSafe, event, &window).unwrap();
         raiser.event(&mut prepared, &window, None, &payload);

@@ -60,6 +60,14 @@ pub struct Builder {
 }
 
 impl Builder {
+    /// A hardware thread, for which the operating system has this number, begins.
+    pub fn open_processor(&mut self, of_system: Option<u32>) {
+        self.open(Kind::Pu);
+        if let Some(leaf) = self.machines.last_mut().and_then(|machine| machine.leaves.last_mut()) {
+            leaf.of_system = of_system;
+        }
+    }
+
     /// An object begins.
     pub fn open(&mut self, kind: Kind) {
         self.outer.push(self.open);
@@ -113,6 +121,6 @@ impl Builder {
                 (socket, core_in_socket) = (socket + 1, 0);
             }
         }
-        machine.leaves.push(Leaf { socket, core, core_in_socket, groups });
+        machine.leaves.push(Leaf { socket, core, core_in_socket, of_system: None, groups });
     }
 }

@@ -67,13 +67,13 @@ fn of_linux(folder: &Path) -> Result<Topology, TopologyError> {
     builder.open(Kind::Machine);
     let kinds = [Kind::Socket, Kind::Die, Kind::L3, Kind::L2, Kind::Core];
     let mut last: Option<[i64; 5]> = None;
-    for ((shared, _), ()) in processors {
+    for ((shared, processor), ()) in processors {
         let same = last.map_or(0, |last| std::iter::zip(last, shared).take_while(|(a, b)| a == b).count());
         if last.is_some() {
             (same..kinds.len()).for_each(|_| builder.close());
         }
         kinds[same..].iter().for_each(|kind| builder.open(*kind));
-        builder.open(Kind::Pu);
+        builder.open_processor(Some(processor));
         builder.close();
         last = Some(shared);
     }

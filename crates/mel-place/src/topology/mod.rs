@@ -25,6 +25,8 @@ pub struct Leaf {
     pub core: u32,
     /// The core in its socket.
     pub core_in_socket: u32,
+    /// The number that the operating system has for it; none where that is not known.
+    pub of_system: Option<u32>,
     /// The groups that it belongs to, from the socket to the core: two threads share what is between them where the numbers are equal.
     pub groups: [u32; INSIDE],
 }

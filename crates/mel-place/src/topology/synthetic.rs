@@ -13,17 +13,18 @@ const MOST: u64 = 1 << 22;
 /// [`TopologyError::NotSynthetic`], [`TopologyError::Empty`].
 pub fn parse(text: &str) -> Result<Topology, TopologyError> {
     let mut levels: Vec<(Kind, u64)> = Vec::new();
+    // hwloc has attributes in parentheses, and in brackets the memory that is attached to a level.
+    let numbered = !text.contains("indexes=");
+    let text = without(&without(text, ['(', ')']), ['[', ']']);
     for word in text.split_whitespace() {
         let wrong = |expected| TopologyError::NotSynthetic { word: word.to_owned(), expected };
-        // hwloc allows attributes in parentheses.
-        let bare = word.split('(').next().unwrap_or_default();
         let (name, number) =
-            bare.split_once(':').ok_or(wrong("a name, a colon and a number are expected"))?;
+            word.split_once(':').ok_or(wrong("a name, a colon and a number are expected"))?;
         let kind = match name.to_ascii_lowercase().as_str() {
             "node" => Kind::Machine,
             name => Kind::of_hwloc(name, None),
         };
-        if kind == Kind::Other && !name.eq_ignore_ascii_case("l1") {
+        if kind == Kind::Other && !name.to_ascii_lowercase().starts_with("l1") {
             return Err(wrong("names are node, pack, numa, group, die, l3, l2, l1, core and pu"));
         }
         let number = number.parse().ok().filter(|number| (1..=MOST).contains(number));
@@ -37,14 +38,31 @@ pub fn parse(text: &str) -> Result<Topology, TopologyError> {
         }
     }
     if levels.is_empty() {
-        return Err(TopologyError::NotSynthetic { word: text.to_owned(), expected: "it is empty" });
+        return Err(TopologyError::NotSynthetic { word: text, expected: "it is empty" });
     }
     if levels.iter().all(|(kind, _)| *kind != Kind::Pu) {
         levels.push((Kind::Pu, 1));
     }
     let mut builder = Builder::default();
     open(&mut builder, &levels);
-    Topology::of(builder.finish())
+    let mut machines = builder.finish();
+    // As hwloc numbers them, where nothing else is said.
+    for machine in machines.iter_mut().filter(|_| numbered) {
+        (0..).zip(&mut machine.leaves).for_each(|(number, leaf)| leaf.of_system = Some(number));
+    }
+    Topology::of(machines)
+}
+
+/// A text without what stands between these two, which are not nested.
+fn without(text: &str, [begin, end]: [char; 2]) -> String {
+    let mut inside = false;
+    let is_kept = |letter: &char| {
+        inside |= *letter == begin;
+        let was_inside = inside;
+        inside &= *letter != end;
+        !was_inside
+    };
+    text.chars().filter(is_kept).collect()
 }
 
 fn open(builder: &mut Builder, levels: &[(Kind, u64)]) {
@@ -74,6 +92,13 @@ mod tests {
         }
         assert!(matches!(parse("pack:1 core:2"), Ok(Topology::Each(_))));
         assert!(matches!(parse("pack:2(memory=1GB) core:2"), Ok(Topology::Each(_))));
+        // As lstopo writes it.
+        let text = "Package:2 [NUMANode(memory=16 indexes)] L3Cache:1(size=33554432) L2Cache:2(size=1 x=2) L1dCache:1(size=1) L1iCache:1 Core:1 PU:2";
+        let Topology::Each(node) = parse(text).unwrap() else { panic!() };
+        assert_eq!((node.leaves.len(), node.cores().len(), node.sockets()), (8, 4, 2));
+        assert_eq!(node.leaves[7].of_system, Some(7));
+        let Topology::Each(node) = parse("core:2 pu:2(indexes=2*2:1*2)").unwrap() else { panic!() };
+        assert_eq!(node.leaves[1].of_system, None, "their order is another one");
     }
 
     #[test]

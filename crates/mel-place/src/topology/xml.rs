@@ -17,9 +17,9 @@ pub fn parse(text: &str) -> Result<Topology, TopologyError> {
     let mut is_topology = false;
     loop {
         match reader.read_event().map_err(|error| wrong(&error))? {
-            Event::Start(element) if element.name().as_ref() == "object" => builder.open(kind(&element)?),
+            Event::Start(element) if element.name().as_ref() == "object" => open(&mut builder, &element)?,
             Event::Empty(element) if element.name().as_ref() == "object" => {
-                builder.open(kind(&element)?);
+                open(&mut builder, &element)?;
                 builder.close();
             }
             Event::Start(element) if element.name().as_ref() == "topology" => is_topology = true,
@@ -34,19 +34,24 @@ pub fn parse(text: &str) -> Result<Topology, TopologyError> {
     Topology::of(builder.finish())
 }
 
-/// What an `<object>` is.
-fn kind(element: &BytesStart<'_>) -> Result<Kind, TopologyError> {
-    let (mut name, mut depth) = (String::new(), None);
+/// An `<object>` begins.
+fn open(builder: &mut Builder, element: &BytesStart<'_>) -> Result<(), TopologyError> {
+    let (mut name, mut depth, mut of_system) = (String::new(), None, None);
     for attribute in element.attributes() {
         let attribute = attribute.map_err(|error| TopologyError::NotXml(error.to_string()))?;
         let value = attribute.value.as_ref().to_owned();
         match attribute.key.as_ref() {
             "type" => name = value,
             "depth" => depth = value.parse().ok(),
+            "os_index" => of_system = value.parse().ok(),
             _ => {}
         }
     }
-    Ok(Kind::of_hwloc(&name, depth))
+    match Kind::of_hwloc(&name, depth) {
+        Kind::Pu => builder.open_processor(of_system),
+        kind => builder.open(kind),
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -64,6 +69,10 @@ mod tests {
     fn objects_become_a_machine() {
         let Topology::Each(machine) = parse(TWO_CORES).unwrap() else { panic!() };
         assert_eq!((machine.leaves.len(), machine.cores().len(), machine.sockets()), (3, 2, 1));
+        assert_eq!(
+            machine.leaves.iter().map(|leaf| leaf.of_system).collect::<Vec<_>>(),
+            [Some(0), Some(2), Some(1)]
+        );
         let shared = |a: usize, b: usize| {
             std::iter::zip(machine.leaves[a].groups, machine.leaves[b].groups)
                 .map(|(a, b)| a == b)

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use mel_log::format::NO_OBJECT;
-use mel_log::names::unknown_events;
+use mel_log::names::{meant_events, unknown_events};
 use mel_log::profile::{Ended, LeftOut};
 use mel_log::table::ProfileTable;
 use mel_log::{Definition, Members, State};
 use mpi_abi::Comm;
 use mpi_intercept::{Call, FunctionId, Hook, InThread, Wants};
-use mpit_events::{BindKind, EventIndex, Registration, Ticks, Token};
+use mpit_events::{BindKind, Core, EventIndex, Registration, Ticks, Token};
 use mpit_sources::calls::{Communicator, Observer};
 use mpit_sources::rma;
 use mpit_sources::transport::clocks::NodeClock;
@@ -111,8 +111,7 @@ impl Consumer for Log {
 
     fn begin(&'static self, run: &'static Run) {
         let Parts { abi, core, config, .. } = self.parts;
-        let names = config.events.iter().flatten();
-        let _ = self.logged.set(names.filter_map(|name| core.type_by_name(name).ok()).collect());
+        let _ = self.logged.set(wanted(core, config.events.iter().flatten()));
         if run.rank == 0 {
             self.warn_of_unknown_names();
         }
@@ -295,12 +294,35 @@ impl Log {
     }
 
     fn warn_of_unknown_names(&self) {
-        let known: Vec<&str> =
-            self.parts.core.event_types().map(|(_, event_type)| event_type.name.as_str()).collect();
+        let known = known(self.parts.core);
         let names = self.parts.config.events.iter().flatten().map(String::as_str);
         let names = names.filter(|name| self.parts.core.type_by_name(name).is_err());
         unknown_events(names, &known).iter().for_each(|(line, _)| warn(line));
     }
+}
+
+/// The names of all event types, in the order of their indices.
+fn known(core: &Core) -> Vec<&str> {
+    core.event_types().map(|(_, event_type)| event_type.name.as_str()).collect()
+}
+
+/// The event types that these words mean, each once.
+fn wanted<'a>(core: &Core, words: impl Iterator<Item = &'a String>) -> Vec<EventIndex> {
+    let known = known(core);
+    let all: Vec<EventIndex> = core.event_types().map(|(event, _)| event).collect();
+    let mut wanted = Vec::new();
+    for word in words {
+        let events = match core.type_by_name(word) {
+            Ok(event) => vec![event],
+            Err(_) => meant_events(word, &known).into_iter().map(|place| all[place]).collect(),
+        };
+        for event in events {
+            if !wanted.contains(&event) {
+                wanted.push(event);
+            }
+        }
+    }
+    wanted
 }
 
 impl Observer for Log {

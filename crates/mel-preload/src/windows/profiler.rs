@@ -164,7 +164,7 @@ mod tests {
         Operation {
             id: 1,
             started: Ticks(100),
-            moved: Moved { target: 0, address: 0, size: bytes },
+            moved: Moved { size: bytes, ..Moved::default() },
             thread,
             kind,
             has_request: false,

@@ -111,8 +111,8 @@ impl<'a> Prof<'a> {
             let peers = by_kind.entry(row.kind).or_default();
             self.rows.pairs(me, row, |from, to| {
                 let peer = if row.kind.is_inward() { from } else { to };
-                // The component has no message of a rank to itself.
-                if peer != me {
+                // Of collective operations the component has no part of a rank's own; of messages to itself it has all.
+                if peer != me || row.kind != TrafficKind::Collective {
                     peers.entry(peer).or_default().add(row);
                 }
             });
@@ -236,11 +236,12 @@ mod tests {
         assert_eq!(
             text(0),
             format!(
-                "# POINT TO POINT\nE\t0\t1\t120 bytes\t3 msgs sent\t{}\nI\t0\t1\t28 bytes\t6 msgs sent\n\
+                "# POINT TO POINT\nE\t0\t0\t9 bytes\t9 msgs sent\t{}\nE\t0\t1\t120 bytes\t3 msgs sent\t{}\nI\t0\t1\t28 bytes\t6 msgs sent\n\
                  I\t0\t2\t1 bytes\t1 msgs sent\t{}\n# OSC\nS\t0\t2\t64 bytes\t4 msgs sent\n\
                  R\t0\t2\t8 bytes\t1 msgs sent\n# COLLECTIVES\nC\t0\t1\t8 bytes\t1 msgs sent\n\
                  C\t0\t2\t24 bytes\t3 msgs sent\nD\tMPI_COMM_WORLD\tprocs: 0,1,2\n\
                  O2A\t0\t0 bytes\t0 msgs sent\nA2O\t0\t0 bytes\t0 msgs sent\nA2A\t0\t16 bytes\t1 msgs sent\n",
+                histogram(&[0, 9]),
                 histogram(&[1, 0, 0, 0, 0, 0, 1, 1]),
                 histogram(&[0, 1]),
             )
