@@ -104,11 +104,11 @@ fn between_hosts<'a>(profile: &'a Profile, placed: &'a Placed) -> impl Iterator<
     })
 }
 
-/// The network of a run of which none is known: a cable from each of its hosts to one switch.
-pub fn one_switch(profile: &Profile) -> Network {
+/// The network of runs of which none is known: a cable from each of their hosts to one switch.
+fn one_switch(runs: &[&Profile]) -> Network {
     let mut fabric = Fabric::default();
     let plane = fabric.add_plane(Plane { name: "network".into(), ..Plane::default() });
-    let hosts = hosts_of_ranks(profile);
+    let hosts: Vec<&str> = runs.iter().flat_map(|run| hosts_of_ranks(run)).collect();
     let mut name = "the switch".to_owned();
     while hosts.contains(&name.as_str()) {
         name.push('_');
@@ -125,12 +125,13 @@ pub fn one_switch(profile: &Profile) -> Network {
     Network { fabric, notes: vec![note.to_owned()] }
 }
 
-/// Reads the files of a network, or [assumes](one_switch) one for a run where there is none; and where ranks are in it.
+/// Reads the files of a network, and where ranks are in it. Without a file it is assumed that all hosts of these runs have a cable to one
+/// switch.
 ///
 /// # Errors
 /// A file cannot be read, or is not what it should be.
-pub fn read(files: &[PathBuf], map: Option<&Path>, profile: &Profile) -> Result<(Network, Map), NetError> {
-    let network = if files.is_empty() { one_switch(profile) } else { crate::read(files)? };
+pub fn read(files: &[PathBuf], map: Option<&Path>, runs: &[&Profile]) -> Result<(Network, Map), NetError> {
+    let network = if files.is_empty() { one_switch(runs) } else { crate::read(files)? };
     let map = match map {
         None => Map::default(),
         Some(path) => {
@@ -165,7 +166,7 @@ mod tests {
             ..RankProfile::default()
         };
         let profile = Profile { world_size: 3, ranks: (0..3).map(rank).collect(), ..Profile::default() };
-        let (network, map) = read(&[], None, &profile).unwrap();
+        let (network, map) = read(&[], None, &[&profile]).unwrap();
         assert_eq!((network.fabric.hosts().count(), network.fabric.switches()), (2, 1));
         let found = Found::new(&profile, network, &map, Asked::default()).unwrap();
         assert_eq!((found.load.between, found.load.within), (20, 10));

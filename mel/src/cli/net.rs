@@ -92,7 +92,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = &args.directory;
     let cannot = || format!("cannot show the network of {}", directory.display());
     let profile = run_profile::read_with_traffic(directory).with_context(cannot)?;
-    let (fabric, map) = read(&args.fabric, args.map.as_deref(), &profile)?;
     let asked = Asked {
         kinds: args.kind.as_deref(),
         communicators: args.comm.as_deref(),
@@ -101,11 +100,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(second) = &args.beside {
         let other = || format!("cannot show the network of {}", second.display());
         let beside = run_profile::read_with_traffic(second).with_context(other)?;
-        let (fabric_again, _) = read(&args.fabric, args.map.as_deref(), &beside)?;
-        let found = Found::new(&profile, fabric, &map, asked).with_context(cannot)?;
-        let beside = Found::new(&beside, fabric_again, &map, asked).with_context(other)?;
+        // The same network for both: their links are compared by their places in it.
+        let (fabric, map) = read(&args.fabric, args.map.as_deref(), &[&profile, &beside])?;
+        let found = Found::new(&profile, fabric.clone(), &map, asked).with_context(cannot)?;
+        let beside = Found::new(&beside, fabric, &map, asked).with_context(other)?;
         return beside_each_other(args, [&found, &beside], [directory, second]);
     }
+    let (fabric, map) = read(&args.fabric, args.map.as_deref(), &[&profile])?;
     let found = Found::new(&profile, fabric, &map, asked).with_context(cannot)?;
     if let Some(into) = &args.boxfish {
         std::fs::create_dir_all(into).with_context(|| format!("cannot make {}", into.display()))?;
@@ -187,7 +188,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("tree.toml");
         std::fs::write(&path, TREE).unwrap();
-        let (network, map) = read(&[path], None, &profile).unwrap();
+        let (network, map) = read(&[path], None, &[&profile]).unwrap();
         let asked = Asked { kinds: Some("p2p"), ..Asked::default() };
         let found = Found::new(&profile, network, &map, asked).unwrap();
         let text = terminal(&found, Path::new("mel-app-1"));
@@ -231,6 +232,15 @@ mod tests {
         assert!(std::fs::read_to_string(run.join("page.html")).unwrap().contains("\"network\":{\"nodes\":["));
         let error = |options: &str| format!("{:#}", net(run, options).unwrap_err());
         net(run, "").unwrap();
+        // Beside a run on fewer hosts, of which the first is another one.
+        let mut fewer = sample::traffic(8);
+        fewer.ranks.iter_mut().for_each(|rank| rank.host = format!("n{}.cluster", 5 - rank.rank / 4));
+        let second = tempfile::tempdir().unwrap();
+        file::write(&second.path().join(file::FILE_NAME), &fewer).unwrap();
+        for (a, b) in [(run, second.path()), (second.path(), run)] {
+            net(a, &format!("--beside {}", b.display())).unwrap();
+            net(a, &format!("--beside {} --html {}", b.display(), at("beside.html"))).unwrap();
+        }
         assert!(error(&format!("--fabric {}", at("none"))).contains("cannot read"));
         std::fs::write(run.join("text"), "nothing\n").unwrap();
         assert!(error(&format!("--fabric {}", at("text"))).contains("ibnetdiscover"));

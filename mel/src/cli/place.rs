@@ -115,7 +115,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let topology = Topology::of_argument(&args.topology).with_context(cannot)?;
     let mut found = Found::new(&profile, (args.of, graph), &topology, &source(&args.topology, &topology));
     if !args.fabric.is_empty() {
-        let (network, map) = mel_net::of_run::read(&args.fabric, args.map.as_deref(), &profile)?;
+        let (network, map) = mel_net::of_run::read(&args.fabric, args.map.as_deref(), &[&profile])?;
         let links =
             OnLinks::of(&profile, (&network, &map), asked, &found.graph, (&found.slots, &mut found.advice));
         found.score_on(links.with_context(cannot)?);
@@ -234,7 +234,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s.toml");
         std::fs::write(&path, text).unwrap();
-        let (network, map) = mel_net::of_run::read(&[path], None, &torn).unwrap();
+        let (network, map) = mel_net::of_run::read(&[path], None, &[&torn]).unwrap();
         let mut found_torn = found(&torn);
         let links = OnLinks::of(
             &torn,
